@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Everything a user of kokkos-scan includes.
+#include <KokkosScan/concepts.hpp>
+#include <KokkosScan/inputs.hpp>
+#include <KokkosScan/lines.hpp>
+#include <KokkosScan/operators.hpp>
+#include <KokkosScan/scan.hpp>
+#include <KokkosScan/version.hpp>

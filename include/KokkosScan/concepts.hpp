@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What the functions of kokkos-scan accept.
+
+#include <KokkosScan/inputs.hpp>
+#include <KokkosScan/lines.hpp>
+#include <Kokkos_Core.hpp>
+#include <concepts>
+#include <type_traits>
+
+namespace KokkosScan {
+
+namespace impl {
+template <class T>
+struct IsInput : Kokkos::is_view<T> {};
+template <class Values, class Mask>
+struct IsInput<Masked<Values, Mask>>
+    : std::bool_constant<IsInput<Values>::value && IsInput<Mask>::value> {};
+template <std::size_t Rank, class Function>
+struct IsInput<Elementwise<Rank, Function>> : std::true_type {};
+
+template <class T>
+struct IsLines : std::is_same<T, int> {};
+template <class Start, class Totals, class Workspace>
+struct IsLines<Along<Start, Totals, Workspace>> : std::true_type {};
+}  // namespace impl
+
+/// A Kokkos View.
+template <class T>
+concept ViewLike = Kokkos::is_view<T>::value;
+
+/// Something a scan can read: a View, masked(...), elementwise(...).
+template <class T>
+concept ScanInput = impl::IsInput<T>::value;
+
+/// Something that names lines: a plain int (the axis) or along(...).
+template <class T>
+concept ScanLines = impl::IsLines<T>::value ||
+    (std::integral<T> && !std::same_as<T, bool> && std::convertible_to<T, int>);
+
+/// A callable that combines two values of the accumulator `A` into one.
+template <class Op, class A>
+concept OperatorOn = std::is_invocable_r_v<A, const Op&, const A&, const A&>;
+
+/// An operator that knows its identity: `op.identity()` converts to the accumulator `A`, and
+/// combining it with any value, on either side, gives that value.
+template <class Op, class A>
+concept HasIdentity = requires(const Op& op) {
+  { op.identity() } -> std::convertible_to<A>;
+};
+
+}  // namespace KokkosScan

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What a scan can read besides a View: masked and lazily computed inputs, nested freely.
+
+#include <Kokkos_Core.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace KokkosScan {
+
+/// An input whose elements count only where a mask is true; made by masked().
+template <class Values, class Mask>
+struct Masked {
+  /// What is scanned where the mask is true.
+  Values values;
+  /// An input of the same shape whose values convert to bool.
+  Mask mask;
+};
+
+/// `values` where `mask` is true; elsewhere an element contributes nothing to the scan: the
+/// operator's identity is selected in its place, so a masked-out NaN does not spread.
+///
+/// \param values a View or any other input
+/// \param mask   an input of the same shape whose values convert to bool
+template <class Values, class Mask>
+[[nodiscard]] Masked<Values, Mask> masked(const Values& values, const Mask& mask) {
+  return {values, mask};
+}
+
+/// An input of the given extents that is computed by a function; made by elementwise().
+template <std::size_t Rank, class Function>
+struct Elementwise {
+  static_assert(Rank >= 1 && Rank <= 8, "KokkosScan: elementwise needs 1 to 8 extents.");
+  /// The extents; none may be negative.
+  std::array<std::int64_t, Rank> extents;
+  /// A callable with one index a dimension (std::int64_t), without side effects.
+  Function function;
+};
+
+/// The input whose element (i, j, ...) is `function(i, j, ...)`, evaluated while the scan reads it:
+/// once an element where a line is not split between threads, at most twice where it is, perhaps
+/// also where a mask around it is false.
+///
+/// The function is called on the execution space, so it is a KOKKOS_LAMBDA or a functor with
+/// KOKKOS_FUNCTION. Views that it captures are invisible to the check for overlaps: they must not
+/// overlap the output, unless element (i, j, ...) reads nothing but its own place.
+template <std::size_t Rank, class Function>
+[[nodiscard]] Elementwise<Rank, Function> elementwise(const std::array<std::int64_t, Rank>& extents,
+                                                      Function function) {
+  return {extents, std::move(function)};
+}
+
+/// The same with the extents of a View.
+template <class View, class Function>
+requires Kokkos::is_view<View>::value [[nodiscard]] Elementwise<View::rank(), Function> elementwise(
+    const View& shape, Function function) {
+  std::array<std::int64_t, View::rank()> extents;
+  for (std::size_t d = 0; d < View::rank(); ++d) {
+    extents[d] = static_cast<std::int64_t>(shape.extent(d));
+  }
+  return {extents, std::move(function)};
+}
+
+}  // namespace KokkosScan

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Along which lines a scan goes, what it starts from and what it leaves behind.
+
+#include <utility>
+
+namespace KokkosScan {
+
+/// The order in which the elements of a line are scanned.
+enum class Direction { forward, backward };
+
+/// In place of a starting value, totals or workspace that was not given.
+struct None {};
+
+/// The lines of a scan; made by along(). Immutable: each member returns a changed copy.
+template <class Start = None, class Totals = None, class Workspace = None>
+class Along {
+ public:
+  /// Use along().
+  constexpr Along(int axis, Direction direction, Start start, Totals totals, Workspace workspace)
+      : m_axis(axis),
+        m_direction(direction),
+        m_start(std::move(start)),
+        m_totals(std::move(totals)),
+        m_workspace(std::move(workspace)) {}
+
+  /// From the last element of each line to the first. The result equals reversing the input along
+  /// the axis, scanning it, and reversing the output, bit for bit.
+  [[nodiscard]] constexpr Along backward() const {
+    return {m_axis, Direction::backward, m_start, m_totals, m_workspace};
+  }
+
+  /// Combines a value before the first element of each line.
+  ///
+  /// \param start a value for all lines, or a View of one value a line: it has the shape of the
+  ///              input without the axis (rank 0 for an input of rank 1)
+  template <class NewStart>
+  [[nodiscard]] constexpr Along<NewStart, Totals, Workspace> starting_at(NewStart start) const {
+    return {m_axis, m_direction, std::move(start), m_totals, m_workspace};
+  }
+
+  /// Stores the fold of each whole line, its starting value included.
+  ///
+  /// \param totals a View of one value a line, of the shape of the input without the axis. It may
+  ///               be the View of the starting values.
+  template <class NewTotals>
+  [[nodiscard]] constexpr Along<Start, NewTotals, Workspace> totals(NewTotals totals) const {
+    return {m_axis, m_direction, m_start, std::move(totals), m_workspace};
+  }
+
+  /// Lends memory, so that the scan allocates nothing; workspace_bytes() says how much it needs.
+  ///
+  /// \param workspace a View of rank 1 of std::byte, aligned to 16 bytes; its content is arbitrary
+  ///                  before and after. Scans on one execution space instance may share it.
+  template <class NewWorkspace>
+  [[nodiscard]] constexpr Along<Start, Totals, NewWorkspace> workspace(
+      NewWorkspace workspace) const {
+    return {m_axis, m_direction, m_start, m_totals, std::move(workspace)};
+  }
+
+  /// The axis as given; negative counts from the end.
+  [[nodiscard]] constexpr int axis() const { return m_axis; }
+  /// The order of the elements.
+  [[nodiscard]] constexpr Direction direction() const { return m_direction; }
+  /// The starting value, a View of them, or None.
+  [[nodiscard]] constexpr const Start& start() const { return m_start; }
+  /// The View of totals or None.
+  [[nodiscard]] constexpr const Totals& totals() const { return m_totals; }
+  /// The workspace or None.
+  [[nodiscard]] constexpr const Workspace& workspace() const { return m_workspace; }
+
+ private:
+  int m_axis;
+  Direction m_direction;
+  [[no_unique_address]] Start m_start;
+  [[no_unique_address]] Totals m_totals;
+  [[no_unique_address]] Workspace m_workspace;
+};
+
+/// The lines along an axis, forward. Negative axes count from the end: -1 is the last.
+[[nodiscard]] constexpr Along<> along(int axis) {
+  return {axis, Direction::forward, None{}, None{}, None{}};
+}
+
+}  // namespace KokkosScan

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The two functions of kokkos-scan.
+
+#include <KokkosScan/concepts.hpp>
+#include <KokkosScan/impl/dispatch.hpp>
+#include <KokkosScan/inputs.hpp>
+#include <KokkosScan/lines.hpp>
+#include <KokkosScan/operators.hpp>
+#include <cstddef>
+
+namespace KokkosScan {
+
+/// Scans each line of `in` along an axis: out[k] = s * x[0] * x[1] * ... * x[k], where * is the
+/// operator, x are the elements of the line in scan order and s is the starting value, if any.
+///
+/// A line is the sequence of all elements that differ only in their index along the axis; `in` has
+/// as many lines as elements without the axis. Work is enqueued on `exec` and nothing is fenced.
+///
+/// \param exec  the execution space instance that scans
+/// \param in    a View of rank 1 to 8, or masked(...), or elementwise(...)
+/// \param out   a View of the same extents; it may be the input itself (same data and strides)
+/// \param lines the axis (negative counts from the end; default: the last), or along(axis) with
+///              .backward(), .starting_at(s), .totals(t), .workspace(w)
+/// \param op    an associative operator, default Sum{}; it need not commute nor have an identity
+///
+/// The values are combined in the accumulator: that of the operator where it names one
+/// (`accumulator_type`, as Sum<double> does), else accumulator_t of the output's values. Results
+/// are bitwise reproducible, and do not depend on how many other lines there are.
+///
+/// \throws std::invalid_argument if the axis is out of range, extents do not match, Views overlap
+///         without being the same, the workspace is too small or misaligned, or totals of empty
+///         lines have no value; nothing was written then
+/// \throws std::bad_alloc or std::runtime_error if a workspace was needed and could not be had
+template <class Exec, class In, class Out, class Lines = Along<>, class Op = Sum<>>
+void inclusive_scan(const Exec& exec, const In& in, const Out& out, const Lines& lines = along(-1),
+                    const Op& op = {}) {
+  impl::check_types<impl::Function::inclusive_scan, Exec, In, Out, Lines, Op>();
+  impl::scan(impl::Function::inclusive_scan, exec, in, out, lines, op,
+             impl::DefaultBackend<Exec>{});
+}
+
+/// Scans each line of `in` along an axis without the element itself:
+/// out[k] = s * x[0] * x[1] * ... * x[k-1], where * is the operator, x are the elements of the line
+/// in scan order and s is the starting value, or the operator's identity if none is given.
+///
+/// The output has the input's extents, or one element more along the axis: that holds the total,
+/// out[n] = s * x[0] * ... * x[n-1] (midpoints to interfaces, counts to offsets). With
+/// `.backward()` the total comes first in memory, as the scan ends there.
+///
+/// \param exec  the execution space instance that scans
+/// \param in    a View of rank 1 to 8, or masked(...), or elementwise(...)
+/// \param out   a View of the same extents, or of n+1 along the axis; in the first form it may be
+/// the
+///              input itself, in the second the input may be its first or last n elements
+/// \param lines as in inclusive_scan()
+/// \param op    an associative operator, default Sum{}; it has an identity, or `lines` a start
+/// \throws as inclusive_scan()
+template <class Exec, class In, class Out, class Lines = Along<>, class Op = Sum<>>
+void exclusive_scan(const Exec& exec, const In& in, const Out& out, const Lines& lines = along(-1),
+                    const Op& op = {}) {
+  impl::check_types<impl::Function::exclusive_scan, Exec, In, Out, Lines, Op>();
+  impl::scan(impl::Function::exclusive_scan, exec, in, out, lines, op,
+             impl::DefaultBackend<Exec>{});
+}
+
+/// The bytes of workspace with which inclusive_scan() and exclusive_scan() of these arguments
+/// allocate nothing: 0 wherever no line is split between blocks. One bound serves both functions
+/// and either direction. It depends on the types, the extents, the axis and the concurrency of
+/// `exec`.
+///
+/// \throws std::invalid_argument as the scans do for the axis and the extents
+template <class Exec, class In, class Out, class Lines = Along<>, class Op = Sum<>>
+[[nodiscard]] std::size_t workspace_bytes(const Exec& exec, const In& in, const Out& out,
+                                          const Lines& lines = along(-1), const Op& op = {}) {
+  impl::check_types<impl::Function::workspace_bytes, Exec, In, Out, Lines, Op>();
+  return impl::workspace_bytes(exec, in, out, lines, op, impl::DefaultBackend<Exec>{});
+}
+
+}  // namespace KokkosScan

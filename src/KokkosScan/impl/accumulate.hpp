@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Which types combine in a scan.
+
+#include <KokkosScan/concepts.hpp>
+#include <KokkosScan/operators.hpp>
+#include <Kokkos_Core.hpp>
+#include <type_traits>
+
+namespace KokkosScan::impl {
+
+template <class Op, class Value>
+struct AccumulatorOf : accumulator<std::remove_cv_t<Value>> {};
+template <class Op, class Value>
+requires requires { typename Op::accumulator_type; }
+struct AccumulatorOf<Op, Value> {
+  using type = typename Op::accumulator_type;
+};
+/// The type in which Op combines values for an output of Value.
+template <class Op, class Value>
+using accumulator_of_t = typename AccumulatorOf<Op, Value>::type;
+
+/// A transparent operator with its type filled in; any other operator as it is.
+template <class A, class Op>
+const Op& bind(const Op& op) {
+  return op;
+}
+template <class A>
+Sum<A> bind(const Sum<void>&) {
+  return {};
+}
+template <class A>
+Prod<A> bind(const Prod<void>&) {
+  return {};
+}
+template <class A>
+Min<A> bind(const Min<void>&) {
+  return {};
+}
+template <class A>
+Max<A> bind(const Max<void>&) {
+  return {};
+}
+template <class Op, class A>
+using bound_t = std::remove_cvref_t<decltype(bind<A>(std::declval<const Op&>()))>;
+
+/// The operator that carries what many elements have combined to: a sum of float is carried in
+/// double, so that its error does not grow with the length of the line (measured to cost nothing);
+/// any other operator carries its own accumulator.
+template <class Op>
+const Op& carrying(const Op& op) {
+  return op;
+}
+inline Sum<double> carrying(const Sum<float>&) { return {}; }
+inline Sum<Kokkos::complex<double>> carrying(const Sum<Kokkos::complex<float>>&) { return {}; }
+
+template <class Op, class A>
+struct Carried {
+  using type = A;
+};
+template <>
+struct Carried<Sum<float>, float> {
+  using type = double;
+};
+template <>
+struct Carried<Sum<Kokkos::complex<float>>, Kokkos::complex<float>> {
+  using type = Kokkos::complex<double>;
+};
+/// The type that carrying(op) combines.
+template <class Op, class A>
+using carried_t = typename Carried<Op, A>::type;
+
+/// A value that may be absent: the fold of no elements has none where the operator has no identity.
+template <class T>
+struct Maybe {
+  union {
+    char none;
+    T value;
+  };
+  bool exists;
+
+  KOKKOS_FUNCTION Maybe() : none(), exists(false) {}
+  KOKKOS_FUNCTION Maybe(const T& v) : value(v), exists(true) {}
+};
+
+/// The fold of `a`, which may be absent, followed by `b`.
+template <class Op, class T>
+KOKKOS_FORCEINLINE_FUNCTION T combine(const Op& op, const Maybe<T>& a, const T& b) {
+  return a.exists ? T(op(a.value, b)) : b;
+}
+
+}  // namespace KokkosScan::impl

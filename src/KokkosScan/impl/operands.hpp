@@ -1,0 +1,386 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The arguments of a scan as plain numbers: shapes, strides and memory of all operands, checked
+/// and reduced to a batch of lines. Nothing here depends on a type, so it is compiled once.
+
+#include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace KokkosScan::impl {
+
+/// What an operand is to the scan; messages use it.
+enum class Role { input, mask, output, start, totals, workspace };
+
+inline const char* name(Role role) {
+  switch (role) {
+    case Role::input:
+      return "input";
+    case Role::mask:
+      return "mask";
+    case Role::output:
+      return "output";
+    case Role::start:
+      return "starting values";
+    case Role::totals:
+      return "totals";
+    default:
+      return "workspace";
+  }
+}
+
+inline std::string name(Function function) {
+  switch (function) {
+    case Function::inclusive_scan:
+      return "KokkosScan::inclusive_scan";
+    case Function::exclusive_scan:
+      return "KokkosScan::exclusive_scan";
+    default:
+      return "KokkosScan::workspace_bytes";
+  }
+}
+
+/// Its address tells types apart.
+template <class T>
+inline constexpr char type_tag = 0;
+
+/// One operand. Starting values and totals have one dimension less than the input; once
+/// insert_axis() has seen them, a dimension of extent 1 stands for the axis.
+struct Operand {
+  Role role;
+  const void* view;  ///< what label() describes
+  std::string (*label)(const void*);
+  const std::byte* data;  ///< null for a computed or empty input
+  std::int64_t element_size;
+  const void* type;
+  int rank;
+  std::int64_t extent[max_batch_rank + 1];
+  std::int64_t stride[max_batch_rank + 1];  ///< in elements; without meaning where the extent is 1
+
+  // Filled in by reduce().
+  Strides strides;
+  std::int64_t first;  ///< offset of the element that is scanned first, in elements
+
+  [[nodiscard]] std::string named() const {
+    return std::string(name(role)) + " \"" + label(view) + "\"";
+  }
+  [[nodiscard]] bool empty() const {
+    return std::any_of(extent, extent + rank, [](std::int64_t e) { return e == 0; });
+  }
+  void insert_axis(int axis) {
+    for (int d = rank; d > axis; --d) {
+      extent[d] = extent[d - 1];
+      stride[d] = stride[d - 1];
+    }
+    extent[axis] = 1;
+    stride[axis] = 0;
+    ++rank;
+  }
+};
+
+[[noreturn]] inline void refuse(Function function, const std::string& what) {
+  throw std::invalid_argument(name(function) + ": " + what);
+}
+
+/// The axis counted from the front.
+inline int checked_axis(Function function, const Operand& input, int axis) {
+  const int counted = axis < 0 ? axis + input.rank : axis;
+  if (counted < 0 || counted >= input.rank) {
+    refuse(function, "axis " + std::to_string(axis) + " is out of range for " + input.named() +
+                         " of rank " + std::to_string(input.rank) + ": allowed are " +
+                         std::to_string(-input.rank) + " to " + std::to_string(input.rank - 1) +
+                         ".");
+  }
+  return counted;
+}
+
+/// Compares an extent of an operand with one of the input's.
+inline void check_extent(Function function, const Operand& operand, int d, const Operand& input,
+                         int input_d, std::int64_t extra = 0) {
+  if (operand.extent[d] == input.extent[input_d]) return;
+  if (extra > 0 && operand.extent[d] == input.extent[input_d] + extra) return;
+  std::string what = "extent " + std::to_string(d) + " of " + operand.named() + " is " +
+                     std::to_string(operand.extent[d]) + ", but extent " + std::to_string(input_d) +
+                     " of " + input.named() + " is " + std::to_string(input.extent[input_d]);
+  if (extra > 0) {
+    what += ": expected " + std::to_string(input.extent[input_d]) + ", or " +
+            std::to_string(input.extent[input_d] + extra) + " to hold the total";
+  }
+  refuse(function, what + ".");
+}
+
+/// Checks every shape against that of the first operand, the input, and gives starting values and
+/// totals their dimension for the axis.
+inline void check_shapes(Function function, std::span<Operand> operands, int axis) {
+  const Operand& input = operands.front();
+  for (const Operand& operand : operands) {
+    for (int d = 0; d < operand.rank; ++d) {
+      if (operand.extent[d] < 0) {
+        refuse(function, "extent " + std::to_string(d) + " of " + operand.named() + " is " +
+                             std::to_string(operand.extent[d]) +
+                             ", but an extent must not be negative.");
+      }
+    }
+  }
+  for (Operand& operand : operands.subspan(1)) {
+    const bool of_lines = operand.role == Role::start || operand.role == Role::totals;
+    for (int d = 0; d < operand.rank; ++d) {
+      const bool may_hold_total =
+          operand.role == Role::output && d == axis && function != Function::inclusive_scan;
+      check_extent(function, operand, d, input, d + (of_lines && d >= axis ? 1 : 0),
+                   may_hold_total ? 1 : 0);
+    }
+    if (of_lines) operand.insert_axis(axis);
+  }
+}
+
+/// A sum of strides times integers from `low` to `high`, and the question whether it can reach
+/// an open interval; the core of the check for overlaps.
+class ReachableOffsets {
+ public:
+  void add(std::int64_t stride, std::int64_t low, std::int64_t high) {
+    if (stride < 0) {
+      stride = -stride;
+      std::swap(low, high);
+      low = -low;
+      high = -high;
+    }
+    if (stride != 0 && low != high) m_terms[m_count++] = {stride, low, high, 0, 0};
+  }
+
+  /// Whether origin + (some reachable offset) lies in (below, above). Exact, unless the search
+  /// would take long: then the answer is yes.
+  [[nodiscard]] bool reaches(std::int64_t origin, std::int64_t below, std::int64_t above) {
+    prepare();
+    m_budget = 10000;
+    return search(0, origin, below, above);
+  }
+
+  /// Whether two different choices of the integers give offsets closer than `size`. The integers'
+  /// bounds are differences of indices then.
+  [[nodiscard]] bool meets_itself(std::int64_t size) {
+    prepare();
+    // Usual arrays: each stride steps over all that the smaller ones reach.
+    std::int64_t span = size;
+    bool nested = true;
+    for (int t = m_count - 1; t >= 0; --t) {
+      nested = nested && m_terms[t].stride >= span;
+      span += m_terms[t].stride * m_terms[t].high;
+    }
+    if (nested) return false;
+    m_budget = 10000;
+    for (int t = 0; t < m_count; ++t) {  // the first integer that differs, which may be positive
+      const std::int64_t high = std::min<std::int64_t>(m_terms[t].high, 4096);
+      if (high < m_terms[t].high) return true;
+      for (std::int64_t i = 1; i <= high; ++i) {
+        if (search(t + 1, i * m_terms[t].stride, -size, size)) return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  struct Term {
+    std::int64_t stride, low, high;
+    std::int64_t rest_low, rest_high;  // what the later terms reach together
+  };
+
+  static std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
+    return a / b - (a % b != 0 && a < 0 ? 1 : 0);
+  }
+
+  void prepare() {
+    std::sort(m_terms, m_terms + m_count,
+              [](const Term& a, const Term& b) { return a.stride > b.stride; });
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    for (int t = m_count - 1; t >= 0; --t) {
+      m_terms[t].rest_low = low;
+      m_terms[t].rest_high = high;
+      low += m_terms[t].stride * m_terms[t].low;
+      high += m_terms[t].stride * m_terms[t].high;
+    }
+  }
+
+  bool search(int t, std::int64_t offset, std::int64_t below, std::int64_t above) {
+    if (--m_budget < 0) return true;
+    if (t == m_count) return below < offset && offset < above;
+    const Term& term = m_terms[t];
+    // Only integers from which the later terms can still come into the interval.
+    const std::int64_t low =
+        std::max(term.low, -floor_divide(-(below + 1 - offset - term.rest_high), term.stride));
+    const std::int64_t high =
+        std::min(term.high, floor_divide(above - 1 - offset - term.rest_low, term.stride));
+    for (std::int64_t i = low; i <= high; ++i) {
+      if (search(t + 1, offset + i * term.stride, below, above)) return true;
+    }
+    return false;
+  }
+
+  Term m_terms[2 * (max_batch_rank + 1)];
+  int m_count = 0;
+  int m_budget = 0;
+};
+
+/// The first and one past the last byte of an operand that is not empty.
+inline std::pair<std::intptr_t, std::intptr_t> bytes_of(const Operand& a) {
+  auto low = reinterpret_cast<std::intptr_t>(a.data);
+  auto high = low + a.element_size;
+  for (int d = 0; d < a.rank; ++d) {
+    if (a.extent[d] == 1) continue;
+    const std::int64_t reach = a.stride[d] * (a.extent[d] - 1) * a.element_size;
+    (reach < 0 ? low : high) += reach;
+  }
+  return {low, high};
+}
+
+/// Whether some element of a and some element of b share a byte. Exact, or yes where that cannot be
+/// decided cheaply.
+inline bool may_overlap(const Operand& a, const Operand& b) {
+  if (a.data == nullptr || b.data == nullptr || a.empty() || b.empty()) return false;
+  const auto [a_low, a_high] = bytes_of(a);
+  const auto [b_low, b_high] = bytes_of(b);
+  if (a_high <= b_low || b_high <= a_low) return false;
+  if (a.rank != b.rank) return true;  // a workspace, whose every byte counts
+  ReachableOffsets offsets;
+  for (int d = 0; d < a.rank; ++d) {
+    const std::int64_t a_stride = a.stride[d] * a.element_size;
+    const std::int64_t b_stride = b.stride[d] * b.element_size;
+    if (a_stride == b_stride) {
+      offsets.add(a_stride, 1 - b.extent[d], a.extent[d] - 1);
+    } else {
+      if (a.extent[d] > 1) offsets.add(a_stride, 0, a.extent[d] - 1);
+      if (b.extent[d] > 1) offsets.add(-b_stride, 0, b.extent[d] - 1);
+    }
+  }
+  return offsets.reaches(
+      reinterpret_cast<std::intptr_t>(a.data) - reinterpret_cast<std::intptr_t>(b.data),
+      -a.element_size, b.element_size);
+}
+
+/// Whether two elements of a share a byte, or that cannot be excluded cheaply.
+inline bool may_overlap_itself(const Operand& a) {
+  if (a.empty()) return false;
+  ReachableOffsets offsets;
+  for (int d = 0; d < a.rank; ++d) {
+    if (a.extent[d] == 1) continue;
+    if (a.stride[d] == 0) return true;
+    offsets.add(a.stride[d] * a.element_size, 1 - a.extent[d], a.extent[d] - 1);
+  }
+  return offsets.meets_itself(a.element_size);
+}
+
+/// Whether a's element at each index is b's element at the same index, moved by `shift` elements of
+/// b along the axis.
+inline bool coincide(const Operand& a, const Operand& b, int axis, std::int64_t shift) {
+  if (a.type != b.type || a.rank != b.rank) return false;
+  if (shift != 0 && a.data != b.data + shift * b.stride[axis] * b.element_size) return false;
+  if (shift == 0 && a.data != b.data) return false;
+  for (int d = 0; d < a.rank; ++d) {
+    if (a.extent[d] > 1 && a.stride[d] != b.stride[d]) return false;
+  }
+  return true;
+}
+
+/// Refuses operands that share memory, except an output that is exactly an input; says which of the
+/// two ways to store n+1 values keeps each line's elements with the results that replace them.
+inline Extra check_overlaps(Function function, std::span<const Operand> operands, int axis,
+                            Direction direction, bool has_extra) {
+  const auto refuse_pair = [&](const Operand& a, const Operand& b) {
+    refuse(function,
+           a.named() + " and " + b.named() + " overlap in memory without being the same elements.");
+  };
+  // The places of the input within an output of n+1 elements, in memory.
+  bool at_front = true;
+  bool at_back = true;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Operand& a = operands[i];
+    const bool written = a.role == Role::output || a.role == Role::totals;
+    if (written && may_overlap_itself(a)) {
+      refuse(function, "two elements of " + a.named() + " share memory.");
+    }
+    if (!written && a.role != Role::workspace) continue;
+    for (std::size_t j = 0; j < operands.size(); ++j) {
+      const Operand& b = operands[j];
+      const bool b_written =
+          b.role == Role::output || b.role == Role::totals || b.role == Role::workspace;
+      if (i == j || (b_written && j > i) || !may_overlap(a, b)) continue;
+      const bool is_input = b.role == Role::input || b.role == Role::mask;
+      if (a.role == Role::output && is_input) {
+        const bool front = coincide(b, a, axis, 0);
+        const bool back = has_extra && coincide(b, a, axis, 1);
+        at_front = at_front && front;
+        at_back = at_back && back;
+        if (at_front || at_back) continue;
+      } else if (a.role == Role::totals && b.role == Role::start && coincide(b, a, axis, 0)) {
+        continue;
+      }
+      refuse_pair(a, b);
+    }
+  }
+  if (!has_extra) return Extra::none;
+  // Elements at the front of the output in scan order are replaced by the exclusive results.
+  const bool front_in_scan_order = direction == Direction::forward ? at_front : at_back;
+  return front_in_scan_order ? Extra::last : Extra::first;
+}
+
+/// Gives a computed input the strides of a dense array without the axis, which its decoder expects.
+inline void address_computed(Operand& operand, int axis) {
+  std::int64_t stride = 1;
+  for (int d = operand.rank - 1; d >= 0; --d) {
+    operand.stride[d] = d == axis ? 0 : stride;
+    if (d != axis) stride *= operand.extent[d];
+  }
+}
+
+/// The batch of lines, and in each operand its strides: dimensions of extent 1 are dropped, the
+/// rest is ordered by the output's strides, and neighbours that every operand stores like one
+/// dimension are merged. Scanning backward becomes a negative stride.
+inline Batch reduce(std::span<Operand> operands, const Operand& output, int axis,
+                    Direction direction) {
+  const Operand& input = operands.front();
+  int dimensions[max_batch_rank];
+  int count = 0;
+  Batch batch{1, 0, {}};
+  for (int d = 0; d < input.rank; ++d) {
+    if (d == axis) continue;
+    batch.count *= input.extent[d];
+    if (input.extent[d] != 1) dimensions[count++] = d;
+  }
+  std::stable_sort(dimensions, dimensions + count, [&](int a, int b) {
+    return std::abs(output.stride[a]) > std::abs(output.stride[b]);
+  });
+
+  for (Operand& operand : operands) {
+    const bool moves = operand.extent[axis] > 1;
+    const std::int64_t stride = moves ? operand.stride[axis] : 0;
+    const bool backward = direction == Direction::backward;
+    operand.first = backward && moves ? (operand.extent[axis] - 1) * stride : 0;
+    operand.strides = {backward ? -stride : stride, {}};
+  }
+  for (int i = 0; i < count; ++i) {
+    const int d = dimensions[i];
+    const std::int64_t extent = input.extent[d];
+    const auto continues = [&](const Operand& operand) {
+      return operand.strides.batch[batch.rank - 1] == operand.stride[d] * extent;
+    };
+    if (batch.rank > 0 && std::all_of(operands.begin(), operands.end(), continues)) {
+      batch.extent[batch.rank - 1] *= extent;
+      for (Operand& operand : operands) operand.strides.batch[batch.rank - 1] = operand.stride[d];
+    } else {
+      for (Operand& operand : operands) operand.strides.batch[batch.rank] = operand.stride[d];
+      batch.extent[batch.rank++] = extent;
+    }
+  }
+  return batch;
+}
+
+}  // namespace KokkosScan::impl

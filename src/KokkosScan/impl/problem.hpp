@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What a backend is given: a batch of lines, without rank, layout, axis or direction.
+
+#include <KokkosScan/impl/accumulate.hpp>
+#include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace KokkosScan::impl {
+
+/// The most dimensions that a batch of lines can have: those of a View, without the axis.
+inline constexpr int max_batch_rank = 7;
+
+/// The public functions, for messages, labels and what they may ask of an operator.
+enum class Function { inclusive_scan, exclusive_scan, workspace_bytes };
+
+/// Where a line stands in the batch: one index for each dimension of the batch.
+struct Coordinates {
+  std::int64_t index[max_batch_rank];
+};
+
+/// The lines of a problem: their number, and the dimensions that could not be merged into one.
+struct Batch {
+  std::int64_t count;
+  int rank;
+  std::int64_t extent[max_batch_rank];
+
+  /// The coordinates of line number `line`; neighbours in the last dimension follow each other.
+  KOKKOS_FUNCTION Coordinates coordinates(std::int64_t line) const {
+    Coordinates c;
+    // Bounds known at compile time keep the arrays in registers; the first dimension needs no
+    // division.
+    for (int d = max_batch_rank - 1; d >= 0; --d) {
+      c.index[d] = 0;
+      if (d >= rank) continue;
+      c.index[d] = d == 0 ? line : line % extent[d];
+      if (d > 0) line /= extent[d];
+    }
+    return c;
+  }
+};
+
+/// Distances between the elements of one operand, in elements.
+struct Strides {
+  std::int64_t along;                  ///< between neighbours in a line, in scan order
+  std::int64_t batch[max_batch_rank];  ///< between neighbours in each dimension of the batch
+
+  /// The distance from the first line to the line at `c`.
+  KOKKOS_FUNCTION std::int64_t offset(const Coordinates& c) const {
+    std::int64_t sum = 0;
+    for (int d = 0; d < max_batch_rank; ++d) sum += c.index[d] * batch[d];
+    return sum;
+  }
+};
+
+/// One line of an array: element k in scan order.
+template <class T>
+struct ArrayLine {
+  T* data;
+  std::int64_t stride;
+
+  KOKKOS_FORCEINLINE_FUNCTION T& operator()(std::int64_t k) const { return data[k * stride]; }
+};
+
+/// An array that is an operand. `data` is the first element of the first line, in scan order.
+template <class T>
+struct Array {
+  T* data;
+  Strides strides;
+
+  KOKKOS_FUNCTION ArrayLine<T> line(const Coordinates& c) const {
+    return {data + strides.offset(c), strides.along};
+  }
+};
+
+/// One line of a computed input.
+template <int Rank, class Function>
+struct ComputedLine {
+  const Function& function;
+  std::int64_t index[Rank];  // that of the axis is filled in for each element
+  int axis;
+  std::int64_t first;
+  std::int64_t step;
+
+  KOKKOS_FORCEINLINE_FUNCTION auto operator()(std::int64_t k) const {
+    return call(first + step * k, std::make_integer_sequence<int, Rank>{});
+  }
+
+ private:
+  template <int... D>
+  KOKKOS_FORCEINLINE_FUNCTION auto call(std::int64_t along,
+                                        std::integer_sequence<int, D...>) const {
+    return rounded(function((D == axis ? along : index[D])...));
+  }
+};
+
+/// An input that a function computes from indices. Its strides address a dense array of its
+/// extents without the axis, row-major, in which a line's offset says where the line stands. So its
+/// dimensions merge as those of an array do, and the function still receives its own indices.
+template <int Rank, class Function>
+struct Computed {
+  Function function;
+  std::int64_t extent[Rank];
+  int axis;
+  std::int64_t first;  ///< index of the element that is scanned first
+  std::int64_t step;   ///< 1 or -1
+  Strides strides;
+
+  KOKKOS_FUNCTION ComputedLine<Rank, Function> line(const Coordinates& c) const {
+    ComputedLine<Rank, Function> line{function, {}, axis, first, step};
+    std::int64_t offset = strides.offset(c);
+    for (int d = Rank - 1; d >= 0; --d) {
+      line.index[d] = 0;
+      if (d == axis) continue;
+      line.index[d] = offset % extent[d];
+      offset /= extent[d];
+    }
+    return line;
+  }
+};
+
+/// One line of a masked input.
+template <class A, class Values, class Mask>
+struct SelectedLine {
+  Values values;
+  Mask mask;
+  A identity;
+
+  KOKKOS_FORCEINLINE_FUNCTION A operator()(std::int64_t k) const {
+    return static_cast<bool>(mask(k)) ? static_cast<A>(values(k)) : identity;
+  }
+};
+
+/// An input whose elements are the identity where a mask is false.
+template <class A, class Values, class Mask>
+struct Selected {
+  Values values;
+  Mask mask;
+  A identity;
+
+  KOKKOS_FUNCTION auto line(const Coordinates& c) const {
+    auto values_line = values.line(c);
+    auto mask_line = mask.line(c);
+    return SelectedLine<A, decltype(values_line), decltype(mask_line)>{values_line, mask_line,
+                                                                       identity};
+  }
+};
+
+/// The same starting value for all lines, or none.
+template <class A>
+struct CommonStart {
+  Maybe<A> value;
+
+  [[nodiscard]] bool exists() const { return value.exists; }
+  KOKKOS_FUNCTION Maybe<A> at(const Coordinates&) const { return value; }
+};
+
+/// A starting value for each line.
+template <class A, class T>
+struct StartOfEachLine {
+  Array<const T> values;
+
+  [[nodiscard]] bool exists() const { return true; }
+  KOKKOS_FUNCTION Maybe<A> at(const Coordinates& c) const {
+    return Maybe<A>(static_cast<A>(values.line(c)(0)));
+  }
+};
+
+/// Which folds of a line are stored. B(k) is the fold of the starting value and the first k
+/// elements, 0 <= k <= n; element k of the output is B(k + 1) or B(k).
+enum class Form { inclusive, exclusive };
+
+/// Whether the output holds one element more than the line, and which: B(0) before the results of
+/// the inclusive form, or B(n) after those of the exclusive form. Both give the n+1 values
+/// B(0) ... B(n). Which one is taken decides where a line may stand in its own output.
+enum class Extra { none, first, last };
+
+/// A scan of a batch of lines: everything a backend needs to know.
+///
+/// \tparam A_  the accumulator
+/// \tparam Op  a callable (A, A) -> A
+/// \tparam In  Array, Computed or Selected: the elements; they are converted to A
+/// \tparam Start CommonStart or StartOfEachLine
+template <class A_, class Op, class In, class OutValue, class Start, class Total>
+struct Problem {
+  using A = A_;
+
+  Function function;
+  std::int64_t n;  ///< elements of a line
+  Batch batch;
+  Form form;
+  Extra extra;
+  Op op;
+  Maybe<A> identity;
+  In input;
+  Array<OutValue>
+      output;  ///< its element 0 is that of the first result, Extra::first stands before
+  Start start;
+  Array<Total> totals;  ///< data is null where none are wanted
+};
+
+}  // namespace KokkosScan::impl

@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The combination tree: in which order the values of a line combine, whoever computes them.
+///
+/// Elements combine left to right to chunks, chunk totals left to right to tiles, tile totals left
+/// to right to the line, each counted from the element that is scanned first. With P the starting
+/// value and all earlier tiles, q the earlier chunks of the tile, and c the elements so far of the
+/// chunk,
+///
+///     B(k) = (P * q) * c    in the middle of a chunk,
+///     B(k) = P * q          at the end of a chunk, where q includes it,
+///
+/// and a part that is empty is left out. So B(k) is one expression in the first k elements: it
+/// depends neither on the length of the line nor on threads, teams, tiles in flight or other lines,
+/// and inclusive results, exclusive results and totals agree bit for bit.
+
+#include <KokkosScan/impl/problem.hpp>
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace KokkosScan::impl::team {
+
+/// Elements of a chunk, which one thread combines.
+inline constexpr std::int64_t chunk_length = 128;
+/// Chunks of a tile, which one team combines.
+inline constexpr std::int64_t chunks_of_tile = 128;
+/// Elements of a tile.
+inline constexpr std::int64_t tile_length = chunk_length * chunks_of_tile;
+
+/// ceil(a / b)
+KOKKOS_INLINE_FUNCTION constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// All that is combined before a chunk: the tiles before its own, and the chunks before it in its
+/// tile.
+template <class R>
+struct Prefix {
+  Maybe<R> tiles;
+  Maybe<R> chunks;
+
+  /// The fold of both, the carry into the chunk.
+  template <class Op>
+  KOKKOS_FUNCTION Maybe<R> carry(const Op& op) const {
+    return chunks.exists ? Maybe<R>(combine(op, tiles, chunks.value)) : tiles;
+  }
+  template <class Op>
+  KOKKOS_FUNCTION void add_chunk(const Op& op, const R& total) {
+    chunks = Maybe<R>(combine(op, chunks, total));
+  }
+  /// The tile is complete: its total joins those of the tiles before.
+  template <class Op>
+  KOKKOS_FUNCTION void add_tile(const Op& op) {
+    tiles = carry(op);
+    chunks = Maybe<R>();
+  }
+};
+
+/// One line of a problem: reads its elements and stores its results, in the carried type R.
+template <class P>
+class Line {
+ public:
+  using A = typename P::A;
+  using Op = std::remove_cvref_t<decltype(carrying(std::declval<P>().op))>;
+  using R = carried_t<decltype(P::op), A>;
+
+  KOKKOS_FUNCTION Line(const P& problem, const Op& op, std::int64_t line)
+      : Line(problem, op, problem.batch.coordinates(line)) {}
+
+  /// The starting value.
+  KOKKOS_FUNCTION Maybe<R> start() const {
+    const Maybe<A> start = m_problem.start.at(m_coordinates);
+    return start.exists ? Maybe<R>(static_cast<R>(start.value)) : Maybe<R>();
+  }
+
+  /// The fold of the elements from begin to end, at least one.
+  KOKKOS_FUNCTION R fold(std::int64_t begin, std::int64_t end) const {
+    R total = read(begin);
+    for (std::int64_t k = begin + 1; k < end; ++k) total = m_op(total, read(k));
+    return total;
+  }
+
+  /// Scans the elements from begin to end, at least one and of one chunk, and stores their results.
+  /// An element is read before its place may be written, and a result is stored only in the place
+  /// of an element of this chunk: a line may be its own output.
+  ///
+  /// \param prefix what comes before the chunk
+  /// \return the chunk's total
+  KOKKOS_FUNCTION R scan_chunk(std::int64_t begin, std::int64_t end, Prefix<R> prefix) const {
+    const Maybe<R> carry = prefix.carry(m_op);
+    R chunk = read(begin);
+    if (m_problem.form == Form::exclusive || (begin == 0 && m_problem.extra == Extra::first)) {
+      store(begin, fold_of_none(carry));
+    }
+    for (std::int64_t k = begin + 1; k < end; ++k) {
+      const R x = read(k);
+      store(k, combine(m_op, carry, chunk));
+      chunk = m_op(chunk, x);
+    }
+    const bool is_last = end == m_problem.n;
+    if (m_problem.form == Form::exclusive && !is_last) return chunk;
+    R result = combine(m_op, carry, chunk);
+    if (end % chunk_length == 0) {
+      prefix.add_chunk(m_op, chunk);
+      result = prefix.carry(m_op).value;
+    }
+    if (m_problem.form == Form::inclusive || m_problem.extra == Extra::last) store(end, result);
+    if (is_last) store_total(result);
+    return chunk;
+  }
+
+  /// Stores what a line without elements leaves behind.
+  KOKKOS_FUNCTION void scan_nothing() const {
+    if (m_problem.extra == Extra::none && m_problem.totals.data == nullptr) return;
+    const Maybe<R> carry = start();
+    if (m_problem.extra != Extra::none) store(0, fold_of_none(carry));
+    store_total(fold_of_none(carry));
+  }
+
+ private:
+  using InputLine = decltype(std::declval<P>().input.line(std::declval<Coordinates>()));
+  using OutputLine = decltype(std::declval<P>().output.line(std::declval<Coordinates>()));
+
+  KOKKOS_FUNCTION Line(const P& problem, const Op& op, const Coordinates& c)
+      : m_problem(problem),
+        m_op(op),
+        m_coordinates(c),
+        m_input(problem.input.line(c)),
+        m_output(problem.output.line(c)) {}
+
+  KOKKOS_FORCEINLINE_FUNCTION R read(std::int64_t k) const {
+    return static_cast<R>(static_cast<A>(m_input(k)));
+  }
+  /// Stores B(k).
+  KOKKOS_FORCEINLINE_FUNCTION void store(std::int64_t k, const R& value) const {
+    using Value = std::remove_cvref_t<decltype(m_output(0))>;
+    m_output(m_problem.form == Form::inclusive ? k - 1 : k) = static_cast<Value>(value);
+  }
+  KOKKOS_FUNCTION void store_total(const R& value) const {
+    using Total = std::remove_cvref_t<decltype(m_problem.totals.line(m_coordinates)(0))>;
+    if (m_problem.totals.data == nullptr) return;
+    m_problem.totals.line(m_coordinates)(0) = static_cast<Total>(value);
+  }
+  /// B(0): dispatch has seen to it that one of the two exists where it is stored.
+  KOKKOS_FUNCTION R fold_of_none(const Maybe<R>& carry) const {
+    return carry.exists ? carry.value : static_cast<R>(m_problem.identity.value);
+  }
+
+  const P& m_problem;
+  const Op& m_op;
+  Coordinates m_coordinates;
+  InputLine m_input;
+  OutputLine m_output;
+};
+
+}  // namespace KokkosScan::impl::team

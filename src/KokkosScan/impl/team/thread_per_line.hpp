@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Scans with a thread for each line: lines outnumber threads, or are short.
+
+#include <KokkosScan/impl/team/line.hpp>
+#include <Kokkos_Core.hpp>
+#include <string>
+
+namespace KokkosScan::impl::team {
+
+template <class P>
+struct ThreadPerLine {
+  using Op = typename Line<P>::Op;
+  using R = typename Line<P>::R;
+
+  P problem;
+  Op op;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t index) const {
+    const Line<P> line(problem, op, index);
+    const std::int64_t n = problem.n;
+    if (n == 0) {
+      line.scan_nothing();
+      return;
+    }
+    Prefix<R> prefix{line.start(), {}};
+    for (std::int64_t begin = 0; begin < n; begin += chunk_length) {
+      const std::int64_t end = begin + chunk_length < n ? begin + chunk_length : n;
+      const R chunk = line.scan_chunk(begin, end, prefix);
+      prefix.add_chunk(op, chunk);
+      if (end % tile_length == 0) prefix.add_tile(op);
+    }
+  }
+};
+
+template <class Exec, class P>
+void thread_per_line(const Exec& exec, const std::string& label, const P& problem) {
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(label + " [team/thread_per_line]", Policy(exec, 0, problem.batch.count),
+                       ThreadPerLine<P>{problem, carrying(problem.op)});
+}
+
+}  // namespace KokkosScan::impl::team
