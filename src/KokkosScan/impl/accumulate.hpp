@@ -51,11 +51,13 @@ using bound_t = std::remove_cvref_t<decltype(bind<A>(std::declval<const Op&>()))
 /// double, so that its error does not grow with the length of the line (measured to cost nothing);
 /// any other operator carries its own accumulator.
 template <class Op>
-const Op& carrying(const Op& op) {
+KOKKOS_FUNCTION const Op& carrying(const Op& op) {
   return op;
 }
-inline Sum<double> carrying(const Sum<float>&) { return {}; }
-inline Sum<Kokkos::complex<double>> carrying(const Sum<Kokkos::complex<float>>&) { return {}; }
+KOKKOS_INLINE_FUNCTION Sum<double> carrying(const Sum<float>&) { return {}; }
+KOKKOS_INLINE_FUNCTION Sum<Kokkos::complex<double>> carrying(const Sum<Kokkos::complex<float>>&) {
+  return {};
+}
 
 template <class Op, class A>
 struct Carried {

@@ -5,13 +5,43 @@
 /// \file
 /// Which backend scans on which execution space: the only file that knows there are several.
 
+#include <KokkosScan/impl/cuda/backend.hpp>
 #include <KokkosScan/impl/cuda/memory.hpp>
 #include <KokkosScan/impl/team/backend.hpp>
+#include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <cstdint>
 
 namespace KokkosScan::impl {
 
 /// The backend for an execution space, chosen at compile time.
 template <class Exec>
-using DefaultBackend = team::Backend;
+struct BackendOf {
+  using type = team::Backend;
+};
+
+#if defined(KOKKOS_ENABLE_CUDA)
+/// The CUDA kernels, and the generic backend for what they do not take.
+struct CudaOrTeam {
+  template <class R, class Exec>
+  std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) const {
+    return team::Backend{}.workspace_bytes<R>(exec, n, lines);
+  }
+  template <class Exec, class P>
+  void scan(const Exec& exec, const P& problem, std::byte* workspace) const {
+    if constexpr (cuda::Backend::supports<P>) {
+      if (cuda::Backend::accepts(problem)) return cuda::Backend{}.scan(exec, problem);
+    }
+    team::Backend{}.scan(exec, problem, workspace);
+  }
+};
+template <>
+struct BackendOf<Kokkos::Cuda> {
+  using type = CudaOrTeam;
+};
+#endif
+
+template <class Exec>
+using DefaultBackend = typename BackendOf<Exec>::type;
 
 }  // namespace KokkosScan::impl

@@ -28,13 +28,15 @@ namespace KokkosScan::impl {
 // ---- What the types tell ------------------------------------------------------------------------
 
 /// The value type and rank of an input, how many arrays or functions it is made of, and whether
-/// masks are among them.
+/// there are masks among them that are fit to be masks.
 template <class In>
 struct InputTraits {
   using Value = typename In::non_const_value_type;
   static constexpr int rank = static_cast<int>(In::rank());
   static constexpr int leaves = 1;
   static constexpr bool has_mask = false;
+  static constexpr bool masks_have_rank = true;
+  static constexpr bool masks_are_boolean = true;
   template <class Exec>
   static constexpr bool accessible =
       Kokkos::SpaceAccessibility<Exec, typename In::memory_space>::accessible;
@@ -45,7 +47,13 @@ struct InputTraits<Masked<In, Mask>> {
   static constexpr int rank = InputTraits<In>::rank;
   static constexpr int leaves = InputTraits<In>::leaves + InputTraits<Mask>::leaves;
   static constexpr bool has_mask = true;
-  static constexpr bool mask_has_rank = InputTraits<Mask>::rank == rank;
+  static constexpr bool masks_have_rank = InputTraits<Mask>::rank == rank &&
+                                          InputTraits<In>::masks_have_rank &&
+                                          InputTraits<Mask>::masks_have_rank;
+  static constexpr bool masks_are_boolean = requires(const typename InputTraits<Mask>::Value& m) {
+    static_cast<bool>(m);
+  }
+  &&InputTraits<In>::masks_are_boolean&& InputTraits<Mask>::masks_are_boolean;
   template <class Exec>
   static constexpr bool accessible =
       InputTraits<In>::template accessible<Exec>&& InputTraits<Mask>::template accessible<Exec>;
@@ -70,6 +78,8 @@ struct InputTraits<Elementwise<Rank, F>> {
   static constexpr int rank = static_cast<int>(Rank);
   static constexpr int leaves = 1;
   static constexpr bool has_mask = false;
+  static constexpr bool masks_have_rank = true;
+  static constexpr bool masks_are_boolean = true;
   template <class Exec>
   static constexpr bool accessible = true;
 };
@@ -169,9 +179,8 @@ constexpr void check_types() {
                   "along(...).starting_at(...).");
     static_assert(!I::has_mask || HasIdentity<Bound, A>,
                   "KokkosScan: a mask needs an operator with an identity.");
-    if constexpr (requires { I::mask_has_rank; }) {
-      static_assert(I::mask_has_rank, "KokkosScan: a mask must have the rank of what it masks.");
-    }
+    static_assert(I::masks_have_rank, "KokkosScan: a mask must have the rank of what it masks.");
+    static_assert(I::masks_are_boolean, "KokkosScan: the values of a mask must convert to bool.");
     if constexpr (ViewLike<typename L::Start>) {
       static_assert(view_rank<typename L::Start> == I::rank - 1,
                     "KokkosScan: a View of starting values must have one dimension less than the "
@@ -179,6 +188,9 @@ constexpr void check_types() {
       static_assert(
           Kokkos::SpaceAccessibility<Exec, typename L::Start::memory_space>::accessible,
           "KokkosScan: the execution space cannot access the memory of the starting values.");
+      static_assert(
+          requires(const value_of<typename L::Start>& s) { static_cast<A>(s); },
+          "KokkosScan: starting values must convert to the accumulator.");
     } else if constexpr (has_start) {
       static_assert(
           requires(const typename L::Start& s) { static_cast<A>(s); },
@@ -194,6 +206,11 @@ constexpr void check_types() {
         static_assert(
             Kokkos::SpaceAccessibility<Exec, typename L::Totals::memory_space>::accessible,
             "KokkosScan: the execution space cannot access the memory of the totals.");
+        static_assert(
+            requires(const carried_t<Bound, A>& a) {
+              static_cast<value_of<typename L::Totals>>(a);
+            },
+            "KokkosScan: the accumulator must convert to the values of the totals.");
       }
     }
     if constexpr (!std::is_same_v<typename L::Workspace, None>) {

@@ -21,7 +21,8 @@ enum class Function { inclusive_scan, exclusive_scan, workspace_bytes };
 
 /// Where a line stands in the batch: one index for each dimension of the batch.
 struct Coordinates {
-  std::int64_t index[max_batch_rank];
+  int rank;
+  std::int64_t index[max_batch_rank];  ///< 0 from the rank on
 };
 
 /// The lines of a problem: their number, and the dimensions that could not be merged into one.
@@ -32,15 +33,17 @@ struct Batch {
 
   /// The coordinates of line number `line`; neighbours in the last dimension follow each other.
   KOKKOS_FUNCTION Coordinates coordinates(std::int64_t line) const {
-    Coordinates c;
+    Coordinates c{rank, {}};
     // Bounds known at compile time keep the arrays in registers; the first dimension needs no
     // division.
-    for (int d = max_batch_rank - 1; d >= 0; --d) {
-      c.index[d] = 0;
-      if (d >= rank) continue;
-      c.index[d] = d == 0 ? line : line % extent[d];
-      if (d > 0) line /= extent[d];
+    if (rank > 1) {
+      for (int d = max_batch_rank - 1; d > 0; --d) {
+        if (d >= rank) continue;
+        c.index[d] = line % extent[d];
+        line /= extent[d];
+      }
     }
+    c.index[0] = line;
     return c;
   }
 };
@@ -52,8 +55,9 @@ struct Strides {
 
   /// The distance from the first line to the line at `c`.
   KOKKOS_FUNCTION std::int64_t offset(const Coordinates& c) const {
-    std::int64_t sum = 0;
-    for (int d = 0; d < max_batch_rank; ++d) sum += c.index[d] * batch[d];
+    std::int64_t sum = c.index[0] * batch[0];
+    if (c.rank <= 1) return sum;  // nearly every problem, where dimensions have merged
+    for (int d = 1; d < max_batch_rank; ++d) sum += c.index[d] * batch[d];
     return sum;
   }
 };

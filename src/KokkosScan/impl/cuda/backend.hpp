@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The CUDA backend: which problems it takes, and their launch. Launchers exist only where Kokkos
+/// has CUDA; the kernels know no execution space.
+
+#include <Kokkos_Core.hpp>
+
+#if defined(KOKKOS_ENABLE_CUDA)
+
+#include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/cuda/whole_lines.hpp>
+#include <KokkosScan/impl/operands.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+namespace KokkosScan::impl::cuda {
+
+/// The widest array element of an input, and whether all can be moved as packs of E, and lines be
+/// read along neighbouring addresses.
+template <class In>
+struct InputAccess;
+template <class T>
+struct InputAccess<Array<T>> {
+  static constexpr int bytes = sizeof(T);
+  static constexpr bool constructible = std::is_default_constructible_v<std::remove_const_t<T>>;
+  static bool is_contiguous(const Array<T>& in, std::int64_t n) {
+    return n == 1 || in.strides.along == 1 || in.strides.along == -1;
+  }
+  template <int E>
+  static bool is_aligned(const Array<T>& in, const Batch& batch) {
+    if constexpr (!is_one_instruction(static_cast<int>(sizeof(T)) * E)) {
+      return false;
+    } else {
+      // The lowest address of the first pack; lines must keep its alignment.
+      const T* lowest = in.strides.along < 0 ? in.data - (E - 1) : in.data;
+      bool aligned = reinterpret_cast<std::uintptr_t>(lowest) % (sizeof(T) * E) == 0;
+      for (int d = 0; d < batch.rank; ++d) aligned = aligned && in.strides.batch[d] % E == 0;
+      return aligned;
+    }
+  }
+};
+template <int Rank, class Function>
+struct InputAccess<Computed<Rank, Function>> {
+  static constexpr int bytes = 1;  // no memory of its own, so that other operands decide
+  static constexpr bool constructible = true;
+  static bool is_contiguous(const Computed<Rank, Function>&, std::int64_t) { return true; }
+  template <int E>
+  static bool is_aligned(const Computed<Rank, Function>&, const Batch&) {
+    return true;
+  }
+};
+template <class A, class Values, class Mask>
+struct InputAccess<Selected<A, Values, Mask>> {
+  using In = Selected<A, Values, Mask>;
+  static constexpr int bytes = InputAccess<Values>::bytes > InputAccess<Mask>::bytes
+                                   ? InputAccess<Values>::bytes
+                                   : InputAccess<Mask>::bytes;
+  static constexpr bool constructible =
+      InputAccess<Values>::constructible && InputAccess<Mask>::constructible;
+  static bool is_contiguous(const In& in, std::int64_t n) {
+    return InputAccess<Values>::is_contiguous(in.values, n) &&
+           InputAccess<Mask>::is_contiguous(in.mask, n);
+  }
+  template <int E>
+  static bool is_aligned(const In& in, const Batch& batch) {
+    return InputAccess<Values>::template is_aligned<E>(in.values, batch) &&
+           InputAccess<Mask>::template is_aligned<E>(in.mask, batch);
+  }
+};
+
+/// One kernel with the numbers of its launch; what Kokkos Tools and errors call it.
+struct Launch {
+  std::string label;
+  std::int64_t blocks;
+  int threads;
+  int shared_bytes;
+};
+
+/// Enqueues a kernel on the instance's stream, on its device, and reports a launch that fails.
+template <class Kernel, class... Arguments>
+void enqueue(const Kokkos::Cuda& exec, const Launch& launch, Kernel kernel, std::int64_t n,
+             std::int64_t lines, const Arguments&... arguments) {
+  int current = 0;
+  cudaGetDevice(&current);
+  const bool elsewhere = current != exec.cuda_device();
+  if (elsewhere) cudaSetDevice(exec.cuda_device());
+  std::uint64_t id = 0;
+  const bool has_tools = Kokkos::Tools::profileLibraryLoaded();
+  if (has_tools) {
+    Kokkos::Tools::beginParallelFor(launch.label, Kokkos::Tools::Experimental::device_id(exec),
+                                    &id);
+  }
+  kernel<<<static_cast<unsigned>(launch.blocks), launch.threads, launch.shared_bytes,
+           exec.cuda_stream()>>>(arguments...);
+  const cudaError_t result = cudaGetLastError();
+  if (has_tools) Kokkos::Tools::endParallelFor(id);
+  if (elsewhere) cudaSetDevice(current);
+  if (result != cudaSuccess) {
+    throw std::runtime_error(launch.label + ": the launch for " + std::to_string(lines) +
+                             " lines of " + std::to_string(n) +
+                             " elements failed: " + cudaGetErrorString(result) + ".");
+  }
+}
+
+/// The CUDA backend, for lines that are contiguous in memory and fit into registers.
+struct Backend {
+  template <class P>
+  static constexpr int pack = pack_length(InputAccess<decltype(P::input)>::bytes,
+                                          static_cast<int>(sizeof(*std::declval<P>().output.data)));
+
+  /// Whether the kernels exist for a type of problem: values are kept in arrays.
+  template <class P>
+  static constexpr bool supports = InputAccess<decltype(P::input)>::constructible&&
+      std::is_default_constructible_v<typename P::A>&&
+          std::is_default_constructible_v<typename Types<P>::R>&& std::is_default_constructible_v<
+              std::remove_cvref_t<decltype(*std::declval<P>().output.data)>>;
+
+  /// Whether a problem is one of these: a question of the length and the strides along the lines.
+  template <class P>
+  static bool accepts(const P& p) {
+    const auto along = p.output.strides.along;
+    return p.n > 0 && choose_layout(p.n, pack<P>, sizeof(typename P::A)).fits &&
+           (p.n == 1 || along == 1 || along == -1) &&
+           InputAccess<decltype(P::input)>::is_contiguous(p.input, p.n) &&
+           p.batch.count < std::numeric_limits<int>::max();
+  }
+
+  template <class P>
+  void scan(const Kokkos::Cuda& exec, const P& p) const {
+    constexpr int E = pack<P>;
+    using Output = std::remove_cvref_t<decltype(p.output)>;
+    const bool packs = p.n % E == 0 &&
+                       InputAccess<decltype(P::input)>::template is_aligned<E>(p.input, p.batch) &&
+                       InputAccess<Output>::template is_aligned<E>(p.output, p.batch);
+    // The instantiation with packs must not exist where no instruction moves one.
+    if constexpr (is_one_instruction(E * static_cast<int>(sizeof(*p.output.data))) &&
+                  has_packs<decltype(P::input), E>) {
+      if (packs) return scan_with<Access::packs>(exec, p);
+    }
+    scan_with<Access::stripes>(exec, p);
+  }
+
+ private:
+  template <class In, int E>
+  struct HasPacks;
+  template <class T, int E>
+  struct HasPacks<Array<T>, E>
+      : std::bool_constant<is_one_instruction(E* static_cast<int>(sizeof(T)))> {};
+  template <int Rank, class Function, int E>
+  struct HasPacks<Computed<Rank, Function>, E> : std::true_type {};
+  template <class A, class Values, class Mask, int E>
+  struct HasPacks<Selected<A, Values, Mask>, E>
+      : std::bool_constant<HasPacks<Values, E>::value && HasPacks<Mask, E>::value> {};
+  template <class In, int E>
+  static constexpr bool has_packs = HasPacks<In, E>::value;
+
+  template <Access access, class P>
+  static void scan_with(const Kokkos::Cuda& exec, const P& p) {
+    const Layout layout = choose_layout(p.n, pack<P>, sizeof(typename P::A));
+    if (layout.short_lines) return short_lines<access>(exec, p);
+    switch (layout.size) {
+      case Size::small:
+        return whole_lines<access, Size::small>(exec, p, layout);
+      case Size::medium:
+        return whole_lines<access, Size::medium>(exec, p, layout);
+      case Size::large:
+        return whole_lines<access, Size::large>(exec, p, layout);
+    }
+  }
+
+  template <Access access, class P>
+  static void short_lines(const Kokkos::Cuda& exec, const P& p) {
+    constexpr int E = pack<P>;
+    constexpr int V = rows_of_warp(Size::small, E, sizeof(typename P::A));
+    constexpr int most = short_line_threads;
+    const int packs = static_cast<int>((p.n + E - 1) / E);
+    const int lines_of_row = lanes / packs;
+    const std::int64_t lines_of_block = std::int64_t{lines_of_row} * V * (most / lanes);
+    const int shared = access == Access::stripes ? most / lanes * bytes_of_row<P, E> : 0;
+    const Launch launch{name(p.function) + " [cuda/short_lines]",
+                        (p.batch.count + lines_of_block - 1) / lines_of_block, most, shared};
+    enqueue(exec, launch, scan_short_lines<P, V, E, access, most>, p.n, p.batch.count, p, packs,
+            lines_of_row);
+  }
+
+  template <Access access, Size size, class P>
+  static void whole_lines(const Kokkos::Cuda& exec, const P& p, const Layout& layout) {
+    using R = typename Types<P>::R;
+    constexpr int E = pack<P>;
+    constexpr int V = rows_of_warp(size, E, sizeof(typename P::A));
+    constexpr int most = most_threads(size);
+    const std::int64_t lines_of_block =
+        std::max(1, usual_threads(size) / lanes / layout.warps_of_line);
+    const int warps = static_cast<int>(lines_of_block) * layout.warps_of_line;
+    int shared = (warps * static_cast<int>(sizeof(R)) + 15) / 16 * 16;
+    if (access == Access::stripes) shared += warps * bytes_of_row<P, E>;
+    const Launch launch{name(p.function) + " [cuda/whole_lines]",
+                        (p.batch.count + lines_of_block - 1) / lines_of_block, warps * lanes,
+                        shared};
+    enqueue(exec, launch, scan_whole_lines<P, V, E, access, most>, p.n, p.batch.count, p,
+            layout.warps_of_line);
+  }
+};
+
+}  // namespace KokkosScan::impl::cuda
+
+#endif

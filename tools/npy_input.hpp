@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// A .npy file to read, mapped into memory.
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "npy_header.hpp"
+
+namespace scan_tool {
+
+/// The bytes of a regular file, read as they are needed.
+class MappedFile {
+ public:
+  /// \throws UserError if the file cannot be read
+  explicit MappedFile(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  [[nodiscard]] std::span<const std::byte> bytes() const { return m_bytes; }
+
+ private:
+  std::span<const std::byte> m_bytes;
+};
+
+/// An array of a file. Later changes of the name do not touch it: the file may be replaced.
+class NpyInput {
+ public:
+  /// \throws UserError if the file cannot be read or is not an array that can be scanned
+  explicit NpyInput(std::string path);
+
+  [[nodiscard]] const std::string& path() const { return m_path; }
+  [[nodiscard]] const NpyHeader& header() const { return m_header; }
+  [[nodiscard]] std::int64_t count() const { return m_count; }
+  /// The elements, exactly; what follows them in the file is ignored, as NumPy does.
+  [[nodiscard]] std::span<const std::byte> data() const { return m_data; }
+
+ private:
+  std::string m_path;
+  MappedFile m_file;
+  NpyHeader m_header;
+  std::int64_t m_count = 0;
+  std::span<const std::byte> m_data;
+};
+
+}  // namespace scan_tool

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "npy_output.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "error.hpp"
+
+namespace scan_tool {
+namespace {
+
+/// Names of temporary files that a signal must remove; written with signals blocked.
+std::array<const char*, 2> unfinished{};
+
+constexpr std::array stopping{SIGHUP, SIGINT, SIGTERM, SIGQUIT};
+
+extern "C" void remove_unfinished(int signal) {
+  for (const char* const path : unfinished) {
+    if (path != nullptr) ::unlink(path);
+  }
+  ::raise(signal);  // SA_RESETHAND: with what the signal did before
+}
+
+/// Keeps signals away while `unfinished` changes.
+class SignalBlock {
+ public:
+  SignalBlock() {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &m_before);
+  }
+  ~SignalBlock() { ::pthread_sigmask(SIG_SETMASK, &m_before, nullptr); }
+  SignalBlock(const SignalBlock&) = delete;
+  SignalBlock& operator=(const SignalBlock&) = delete;
+
+ private:
+  sigset_t m_before{};
+};
+
+void handle_signals() {
+  // Writing beyond a limit of the file size shall be an error like any other.
+  std::signal(SIGXFSZ, SIG_IGN);
+  for (const int signal : stopping) {
+    struct sigaction before {};
+    ::sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_DFL) continue;
+    struct sigaction action {};
+    action.sa_handler = remove_unfinished;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    ::sigaction(signal, &action, nullptr);
+  }
+}
+
+/// The path after all symbolic links, whether or not the last one leads anywhere.
+std::filesystem::path followed(std::filesystem::path path) {
+  constexpr int most_links = 40;
+  std::error_code error;
+  for (int i = 0; i < most_links && std::filesystem::is_symlink(path, error); ++i) {
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = path.parent_path() / target;
+  }
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  const std::filesystem::path real = std::filesystem::canonical(folder, error);
+  return error ? path : real / path.filename();
+}
+
+/// The permissions of a new file.
+mode_t default_mode() {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return 0666 & ~mask;
+}
+
+}  // namespace
+
+NpyOutput::NpyOutput(std::string path) : m_path(std::move(path)) {
+  const std::filesystem::path target = followed(m_path);
+  m_target = target.string();
+  struct stat status {};
+  const bool exists = ::stat(m_target.c_str(), &status) == 0;
+  if (!exists && errno != ENOENT) unwritable();
+  if (exists && !S_ISREG(status.st_mode)) {
+    refuse(m_path, S_ISDIR(status.st_mode) ? "a folder" : "something that is not a regular file",
+           "the name of a file to write");
+  }
+  if (!target.has_filename()) {
+    refuse(m_path, "a name without a file", "the name of a file to write");
+  }
+  if (exists && ::access(m_target.c_str(), W_OK) != 0) unwritable();
+
+  handle_signals();
+  m_temporary = (target.parent_path() / ".kokkos-scan.XXXXXX").string();
+  const SignalBlock block;
+  m_file = ::mkostemp(m_temporary.data(), O_CLOEXEC);
+  if (m_file < 0) {
+    m_temporary.clear();
+    unwritable();
+  }
+  *std::find(unfinished.begin(), unfinished.end(), nullptr) = m_temporary.c_str();
+  ::fchmod(m_file, exists ? status.st_mode & 07777 : default_mode());
+}
+
+NpyOutput::~NpyOutput() { discard(); }
+
+void NpyOutput::unwritable() const {
+  refuse(m_path, "no way to write there (" + system_reason() + ")", "a file that can be written");
+}
+
+void NpyOutput::discard() {
+  const SignalBlock block;
+  if (m_file >= 0) ::close(m_file);
+  m_file = -1;
+  if (m_temporary.empty()) return;
+  ::unlink(m_temporary.c_str());
+  std::replace(unfinished.begin(), unfinished.end(), m_temporary.c_str(),
+               static_cast<const char*>(nullptr));
+  m_temporary.clear();
+}
+
+void NpyOutput::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(m_file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) unwritable();
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void NpyOutput::write_header(const NpyHeader& header) {
+  const std::string text = format_npy_header(header);
+  write(std::as_bytes(std::span(text)));
+}
+
+void NpyOutput::finish() {
+  // Network file systems and quotas report a full disk no earlier than here.
+  const int file = std::exchange(m_file, -1);
+  if (::close(file) != 0) unwritable();
+}
+
+void NpyOutput::commit() {
+  const SignalBlock block;
+  if (std::rename(m_temporary.c_str(), m_target.c_str()) != 0) unwritable();
+  std::replace(unfinished.begin(), unfinished.end(), m_temporary.c_str(),
+               static_cast<const char*>(nullptr));
+  m_temporary.clear();
+}
+
+}  // namespace scan_tool

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// A .npy file to write: beside its place first, and in its place when it is complete.
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "npy_header.hpp"
+
+namespace scan_tool {
+
+/// A file that appears under its name only by commit(). Without it nothing stays behind, and what
+/// had the name keeps it.
+class NpyOutput {
+ public:
+  /// Makes a temporary file in the folder of `path`; a symbolic link is followed.
+  /// \throws UserError if that is not possible or something other than a file has the name
+  explicit NpyOutput(std::string path);
+  ~NpyOutput();
+  NpyOutput(const NpyOutput&) = delete;
+  NpyOutput& operator=(const NpyOutput&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return m_path; }
+  /// The file that commit() replaces, without symbolic links: two outputs must not share it.
+  [[nodiscard]] const std::string& target() const { return m_target; }
+
+  void write(std::span<const std::byte> bytes);
+  void write_header(const NpyHeader& header);
+
+  /// All has been written: reports what the system has put off to report.
+  void finish();
+  /// Gives the file its name.
+  void commit();
+
+ private:
+  [[noreturn]] void unwritable() const;
+  void discard();
+
+  std::string m_path;
+  std::string m_target;
+  std::string m_temporary;
+  int m_file = -1;
+};
+
+}  // namespace scan_tool

@@ -1,0 +1,307 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "scan_command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "buffer.hpp"
+#include "convert.hpp"
+#include "error.hpp"
+#include "kokkos_session.hpp"
+#include "npy_input.hpp"
+#include "npy_output.hpp"
+#include "parse_value.hpp"
+#include "scan_problem.hpp"
+#include "spaces.hpp"
+
+namespace scan_tool {
+namespace {
+
+Operation operation_named(const std::string& name) {
+  constexpr std::array<std::string_view, 4> names{"sum", "prod", "min", "max"};
+  const auto* const place = std::find(names.begin(), names.end(), name);
+  if (place == names.end()) refuse("--op", quoted(name), one_of(names));
+  return static_cast<Operation>(place - names.begin());
+}
+
+bool is_ordering(Operation operation) {
+  return operation == Operation::min || operation == Operation::max;
+}
+
+/// The axis counted from the front.
+std::size_t checked_axis(const NpyInput& input, int axis) {
+  const auto rank = static_cast<int>(input.header().shape.size());
+  if (rank == 0) {
+    refuse(input.path(), "an array of rank 0", "rank 1 to 8: a single number has no axis");
+  }
+  if (rank > 8) refuse(input.path(), "an array of rank " + std::to_string(rank), "rank 1 to 8");
+  if (axis < -rank || axis >= rank) {
+    refuse("--axis", std::to_string(axis),
+           std::to_string(-rank) + " to " + std::to_string(rank - 1) + " for shape " +
+               to_string(input.header().shape) + " of " + input.path());
+  }
+  return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+}
+
+/// The type of the output.
+DType output_dtype(const ScanOptions& options, const NpyInput& input, Operation operation) {
+  const DType from = input.header().dtype;
+  DType result = is_ordering(operation) ? from : numpy_sum_dtype(from);
+  if (options.dtype) {
+    const std::optional<DType> named = dtype_named(*options.dtype);
+    if (!named) refuse("--dtype", quoted(*options.dtype), one_of(dtype_names()));
+    result = *named;
+  }
+  const std::string name(info(result).name);
+  if (info(from).kind == Kind::complex && info(result).kind != Kind::complex) {
+    refuse("--dtype", name + " for " + input.path() + " of " + std::string(info(from).name),
+           "complex64 or complex128: complex values have no real equivalent");
+  }
+  if (is_ordering(operation) && info(result).kind == Kind::complex) {
+    refuse("--op", options.operation + " of " + name + " for " + input.path(),
+           "sum or prod: complex values have no order");
+  }
+  return result;
+}
+
+void check_mask(const NpyInput& mask, const NpyInput& input) {
+  if (mask.header().dtype != DType::boolean) {
+    refuse(mask.path(), "a mask of " + std::string(info(mask.header().dtype).name), "bool");
+  }
+  if (mask.header().shape != input.header().shape) {
+    refuse(mask.path(), "a mask of shape " + to_string(mask.header().shape),
+           to_string(input.header().shape) + ", the shape of " + input.path());
+  }
+}
+
+/// Where the axis cuts a shape, in the order in which the elements lie.
+struct Geometry {
+  std::int64_t outer = 1;
+  std::int64_t length = 1;
+  std::int64_t inner = 1;
+};
+
+Geometry geometry(const std::string& path, const NpyHeader& header, std::size_t axis) {
+  const auto at = header.shape.begin() + static_cast<std::ptrdiff_t>(axis);
+  const Shape before(header.shape.begin(), at);
+  const Shape after(at + 1, header.shape.end());
+  Shape lines = before;
+  lines.insert(lines.end(), after.begin(), after.end());
+  element_count(path, lines);  // lines without elements must be countable as well
+  Geometry result{element_count(path, before), *at, element_count(path, after)};
+  if (header.order == Order::fortran) std::swap(result.outer, result.inner);
+  return result;
+}
+
+/// The bytes of `mask` in the order of elements of `order`.
+Buffer<std::uint8_t> reordered(const NpyInput& mask, Order order) {
+  Buffer<std::uint8_t> result(mask.count());
+  const auto* const source = reinterpret_cast<const std::uint8_t*>(mask.data().data());
+  // From the dimension that is slowest in the result to the fastest; in the mask it is reverse.
+  Shape extents = mask.header().shape;
+  if (order == Order::fortran) std::reverse(extents.begin(), extents.end());
+  std::vector<std::int64_t> strides(extents.size());
+  std::int64_t stride = 1;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    strides[d] = stride;
+    stride *= extents[d];
+  }
+  std::vector<std::int64_t> index(extents.size(), 0);
+  std::int64_t offset = 0;
+  for (std::uint8_t& value : result.span()) {
+    value = source[offset];
+    for (std::size_t d = extents.size(); d-- > 0;) {
+      offset += strides[d];
+      if (++index[d] < extents[d]) break;
+      offset -= strides[d] * extents[d];
+      index[d] = 0;
+    }
+  }
+  return result;
+}
+
+/// The values of the input as accumulators of `dtype`, copied only if they must be.
+template <class A>
+class Values {
+ public:
+  Values(const NpyInput& input, DType dtype) {
+    const std::byte* const bytes = input.data().data();
+    const bool same = input.header().dtype == dtype && info(dtype).size == sizeof(A) &&
+                      info(dtype).kind != Kind::boolean;
+    if (same && reinterpret_cast<std::uintptr_t>(bytes) % 16 == 0) {
+      m_data = reinterpret_cast<const A*>(bytes);
+      return;
+    }
+    m_copy = Buffer<A>(input.count());
+    load<A>(input.data(), input.header().dtype, dtype, m_copy.span());
+    m_data = m_copy.data();
+  }
+
+  [[nodiscard]] const A* data() const { return m_data; }
+  /// The memory if it is ours to overwrite, else nullptr.
+  [[nodiscard]] A* scratch() const { return m_copy.data(); }
+
+ private:
+  Buffer<A> m_copy;
+  const A* m_data = nullptr;
+};
+
+/// The identity of an operation among the values of `dtype`. For min and max the operator's own is
+/// that of the accumulator, which is no value of a smaller type.
+template <class A>
+A identity(Operation operation, DType dtype) {
+  if (operation == Operation::sum) return A(0);
+  if (operation == Operation::prod) return A(1);
+  const bool is_min = operation == Operation::min;
+  if constexpr (std::is_floating_point_v<A>) {
+    constexpr A infinity = std::numeric_limits<A>::infinity();
+    return is_min ? infinity : -infinity;
+  } else if constexpr (std::is_integral_v<A>) {
+    if (dtype == DType::boolean) return is_min ? 1 : 0;
+    const auto excess = static_cast<int>(8 * (sizeof(A) - info(dtype).size));
+    return is_min ? std::numeric_limits<A>::max() >> excess
+                  : std::numeric_limits<A>::min() >> excess;
+  } else {
+    return {};  // refused before
+  }
+}
+
+template <class A>
+void write(NpyOutput& file, const NpyHeader& header, std::span<const A> values) {
+  constexpr std::size_t block = 1 << 16;
+  file.write_header(header);
+  std::vector<std::byte> bytes(std::min(block, values.size()) * info(header.dtype).size);
+  while (!values.empty()) {
+    const std::size_t count = std::min(block, values.size());
+    const std::span<std::byte> part(bytes.data(), count * info(header.dtype).size);
+    store<A>(values.first(count), header.dtype, part);
+    file.write(part);
+    values = values.subspan(count);
+  }
+  file.finish();
+}
+
+/// All that is known once the command line and the headers are.
+struct Plan {
+  const ScanOptions& options;
+  const NpyInput& input;
+  const NpyInput* mask;
+  NpyOutput& output;
+  NpyOutput* totals;
+  Operation operation;
+  std::size_t axis;
+  DType dtype;
+  Geometry geometry;
+};
+
+template <class A>
+void execute(const Plan& plan) {
+  const ScanOptions& options = plan.options;
+  const NpyHeader& in = plan.input.header();
+  ScanProblem<A> problem;
+  problem.operation = plan.operation;
+  problem.mode = options.exclusive ? Mode::exclusive : Mode::inclusive;
+  problem.direction = options.reverse ? Direction::backward : Direction::forward;
+  problem.outer = plan.geometry.outer;
+  problem.length = plan.geometry.length;
+  problem.inner = plan.geometry.inner;
+  problem.output_length = problem.length + (options.include_total ? 1 : 0);
+  // Results of min and max may show the identity, and it shall be one of the output's type.
+  const bool shows_identity = is_ordering(plan.operation) && (options.exclusive || options.mask);
+  if (options.initial) {
+    problem.start = parse_value<A>("--initial", *options.initial, plan.dtype);
+  } else if (plan.totals != nullptr || shows_identity) {
+    problem.start = identity<A>(plan.operation, plan.dtype);
+  }
+
+  NpyHeader out{plan.dtype, in.order, in.shape};
+  out.shape[plan.axis] = problem.output_length;
+  NpyHeader lines{plan.dtype, in.order, in.shape};
+  lines.shape.erase(lines.shape.begin() + static_cast<std::ptrdiff_t>(plan.axis));
+
+  const Values<A> values(plan.input, plan.dtype);
+  problem.input = values.data();
+  Buffer<std::uint8_t> reordered_mask;
+  if (plan.mask != nullptr) {
+    problem.mask = reinterpret_cast<const std::uint8_t*>(plan.mask->data().data());
+    if (plan.mask->header().order != in.order) {
+      reordered_mask = reordered(*plan.mask, in.order);
+      problem.mask = reordered_mask.data();
+    }
+  }
+  const std::int64_t out_count = element_count(plan.output.path(), out.shape);
+  const bool in_place = values.scratch() != nullptr && !options.include_total;
+  const Buffer<A> result = in_place ? Buffer<A>() : Buffer<A>(out_count);
+  problem.output = in_place ? values.scratch() : result.data();
+  const Buffer<A> totals(problem.start ? problem.outer * problem.inner : 0);
+  problem.totals = totals.data();
+
+  scan(problem, options.space);
+
+  write<A>(plan.output, out, {problem.output, static_cast<std::size_t>(out_count)});
+  if (plan.totals != nullptr) write<A>(*plan.totals, lines, totals.span());
+}
+
+void execute_in(Accumulator accumulator, const Plan& plan) {
+  switch (accumulator) {
+    case Accumulator::int64:
+      return execute<std::int64_t>(plan);
+    case Accumulator::uint64:
+      return execute<std::uint64_t>(plan);
+    case Accumulator::float32:
+      return execute<float>(plan);
+    case Accumulator::float64:
+      return execute<double>(plan);
+    case Accumulator::complex64:
+      return execute<std::complex<float>>(plan);
+    case Accumulator::complex128:
+      return execute<std::complex<double>>(plan);
+  }
+}
+
+}  // namespace
+
+void run_scan(const ScanOptions& options) {
+  const Operation operation = operation_named(options.operation);
+  check_space(options.space);
+  if (options.include_total && !options.exclusive) {
+    refuse("--include-total", "no --exclusive",
+           "--exclusive: the last value of an inclusive scan is the total");
+  }
+  const NpyInput input(options.input);
+  const std::size_t axis = checked_axis(input, options.axis);
+  const DType dtype = output_dtype(options, input, operation);
+  const Geometry cut = geometry(input.path(), input.header(), axis);
+  std::optional<NpyInput> mask;
+  if (options.mask) {
+    mask.emplace(*options.mask);
+    check_mask(*mask, input);
+  }
+
+  NpyOutput output(options.output);
+  std::optional<NpyOutput> totals;
+  if (options.totals) {
+    totals.emplace(*options.totals);
+    if (totals->target() == output.target()) {
+      refuse("--totals", "the output file " + *options.totals, "another file");
+    }
+  }
+  {
+    const KokkosSession session;
+    execute_in(info(dtype).accumulator, {options, input, mask ? &*mask : nullptr, output,
+                                         totals ? &*totals : nullptr, operation, axis, dtype, cut});
+  }
+  // Totals first: if that fails, the output is as it was.
+  if (totals) totals->commit();
+  output.commit();
+}
+
+}  // namespace scan_tool

@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Calls the library for a ScanProblem. Included by one source file for each accumulator, so that
+/// they compile side by side.
+
+#include <KokkosScan/KokkosScan.hpp>
+#include <Kokkos_Core.hpp>
+#include <complex>
+#include <cstddef>
+
+#include "scan_problem.hpp"
+#include "spaces.hpp"
+
+namespace scan_tool {
+
+/// The type of which the library sees values: that of Kokkos where std's is not for devices.
+template <class A>
+struct KernelType {
+  using type = A;
+  static constexpr bool ordered = true;
+};
+template <class T>
+struct KernelType<std::complex<T>> {
+  using type = Kokkos::complex<T>;
+  static constexpr bool ordered = false;
+  static_assert(sizeof(type) == sizeof(std::complex<T>));
+};
+
+/// The Views of a ScanProblem on a space, and the calls of the library.
+template <class Exec, class A>
+class ScanRun {
+ public:
+  ScanRun(const Exec& exec, const ScanProblem<A>& problem) : m_exec(exec), m_problem(problem) {}
+
+  void run() {
+    switch (m_problem.operation) {
+      case Operation::sum:
+        return with_input(KokkosScan::Sum{});
+      case Operation::prod:
+        return with_input(KokkosScan::Prod{});
+      case Operation::min:
+        if constexpr (KernelType<A>::ordered) return with_input(KokkosScan::Min{});
+        break;
+      case Operation::max:
+        if constexpr (KernelType<A>::ordered) return with_input(KokkosScan::Max{});
+        break;
+    }
+    Kokkos::abort("kokkos-scan: min and max of complex numbers are refused before.");
+  }
+
+ private:
+  using Value = typename KernelType<A>::type;
+  template <class Data>
+  using HostView = Kokkos::View<Data, Kokkos::LayoutRight, Kokkos::HostSpace,
+                                Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  template <class Op>
+  void with_input(const Op& op) {
+    const ScanProblem<A>& p = m_problem;
+    const auto input =
+        on_device(HostView<const Value***>(reinterpret_cast<const Value*>(p.input), extent(p.outer),
+                                           extent(p.length), extent(p.inner)));
+    if (p.mask == nullptr) return with_output(op, input);
+    const auto mask = on_device(HostView<const std::uint8_t***>(p.mask, extent(p.outer),
+                                                                extent(p.length), extent(p.inner)));
+    with_output(op, KokkosScan::masked(input, mask));
+  }
+
+  template <class Op, class In>
+  void with_output(const Op& op, const In& input) {
+    const ScanProblem<A>& p = m_problem;
+    const HostView<Value***> host_output(reinterpret_cast<Value*>(p.output), extent(p.outer),
+                                         extent(p.output_length), extent(p.inner));
+    const HostView<Value**> host_totals(reinterpret_cast<Value*>(p.totals),
+                                        extent(p.start ? p.outer : 0),
+                                        extent(p.start ? p.inner : 0));
+    const auto output = place_for(host_output);
+    const auto totals = place_for(host_totals);
+    const KokkosScan::Along<> forward = KokkosScan::along(1);
+    const KokkosScan::Along<> lines =
+        p.direction == Direction::backward ? forward.backward() : forward;
+    // The plain call is the one that people write; all others share one form, for compile time.
+    if (p.start) {
+      call(input, output, lines.starting_at(Value(*p.start)).totals(totals), op);
+    } else {
+      call(input, output, lines, op);
+    }
+    Kokkos::deep_copy(m_exec, host_output, output);
+    Kokkos::deep_copy(m_exec, host_totals, totals);
+    m_exec.fence("kokkos-scan: results have arrived");
+  }
+
+  template <class Op, class In, class Out, class Lines>
+  void call(const In& input, const Out& output, const Lines& lines, const Op& op) {
+    if (m_problem.mode == Mode::inclusive) {
+      KokkosScan::inclusive_scan(m_exec, input, output, lines, op);
+    } else {
+      KokkosScan::exclusive_scan(m_exec, input, output, lines, op);
+    }
+  }
+
+  static std::size_t extent(std::int64_t value) { return static_cast<std::size_t>(value); }
+
+  /// The View itself where the space reads host memory, else a copy of it.
+  template <class View>
+  auto on_device(const View& host) const {
+    if constexpr (runs_on_host<Exec>) {
+      return host;
+    } else {
+      const auto copy = place_for(host);
+      Kokkos::deep_copy(m_exec, copy, host);
+      return Kokkos::View<typename View::const_data_type, Kokkos::LayoutRight, Exec>(copy);
+    }
+  }
+
+  /// The View itself where the space writes host memory, else memory of its shape.
+  template <class View>
+  auto place_for(const View& host) const {
+    if constexpr (runs_on_host<Exec>) {
+      return host;
+    } else {
+      using Place = Kokkos::View<typename View::non_const_data_type, Kokkos::LayoutRight, Exec>;
+      return Place(Kokkos::view_alloc(m_exec, Kokkos::WithoutInitializing, "array"), host.layout());
+    }
+  }
+
+  Exec m_exec;
+  const ScanProblem<A>& m_problem;
+};
+
+template <class A>
+void scan(const ScanProblem<A>& problem, std::string_view space) {
+  visit_space(space, [&]<class Exec>(const Exec& exec) { ScanRun<Exec, A>(exec, problem).run(); });
+}
+
+}  // namespace scan_tool

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// A scan whose types and shape are those that are compiled: the border between files and Kokkos.
+
+#include <complex>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace scan_tool {
+
+enum class Operation { sum, prod, min, max };
+enum class Mode { inclusive, exclusive };
+enum class Direction { forward, backward };
+
+/// One scan of contiguous host memory. Arrays of any rank and order are (outer, length, inner),
+/// the last index fastest, when they are scanned along their axis in the middle.
+template <class A>
+struct ScanProblem {
+  Operation operation = Operation::sum;
+  Mode mode = Mode::inclusive;
+  Direction direction = Direction::forward;
+  std::int64_t outer = 0;
+  std::int64_t length = 0;
+  std::int64_t inner = 0;
+  /// `length`, or one more.
+  std::int64_t output_length = 0;
+  /// Combined before the first element. With a start there must be room for the totals.
+  std::optional<A> start;
+  const A* input = nullptr;
+  /// Elements count where it is not zero; nullptr: all do.
+  const std::uint8_t* mask = nullptr;
+  /// May be the input if the lengths are the same.
+  A* output = nullptr;
+  /// (outer, inner), written if there is a start.
+  A* totals = nullptr;
+};
+
+/// Scans on the named space and waits. Compiled for the types of AccumulatorType.
+template <class A>
+void scan(const ScanProblem<A>& problem, std::string_view space);
+
+extern template void scan(const ScanProblem<std::int64_t>&, std::string_view);
+extern template void scan(const ScanProblem<std::uint64_t>&, std::string_view);
+extern template void scan(const ScanProblem<float>&, std::string_view);
+extern template void scan(const ScanProblem<double>&, std::string_view);
+extern template void scan(const ScanProblem<std::complex<float>>&, std::string_view);
+extern template void scan(const ScanProblem<std::complex<double>>&, std::string_view);
+
+}  // namespace scan_tool

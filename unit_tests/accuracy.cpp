@@ -1,0 +1,331 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// How far floating sums may lie from the exact ones, which a serial double-double loop gives.
+// Regression classes: I wrong accumulator (thrust #1896), L accuracy (pytorch #75240, #180150).
+
+#include <gtest/gtest.h>
+
+#include <KokkosScan/KokkosScan.hpp>
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/flat.hpp"
+#include "support/oracle.hpp"
+#include "support/types.hpp"
+#include "support/values.hpp"
+
+namespace test {
+
+/// A storage type of a user: the upper half of a float.
+struct Brain {
+  std::uint16_t bits;
+
+  Brain() = default;
+  KOKKOS_FUNCTION explicit Brain(float value) {
+    auto const word = Kokkos::bit_cast<std::uint32_t>(value);
+    bits = static_cast<std::uint16_t>((word + 0x7FFFu + ((word >> 16) & 1u)) >> 16);
+  }
+  KOKKOS_FUNCTION explicit operator float() const {
+    return Kokkos::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+  }
+};
+
+}  // namespace test
+
+template <>
+struct KokkosScan::accumulator<test::Brain> {
+  using type = float;
+};
+
+namespace test {
+namespace accuracy {
+
+using oracle::DoubleDouble;
+
+enum class Values { uniform, constant, alternating, log_normal };
+
+std::string to_text(Values values) {
+  return values == Values::uniform       ? "uniform"
+         : values == Values::constant    ? "constant"
+         : values == Values::alternating ? "alternating"
+                                         : "log-normal";
+}
+
+std::vector<float> make(Values kind, std::int64_t n) {
+  Random random(2024);
+  std::vector<float> pool(1 << 16);
+  for (float& value : pool) {
+    // Box-Muller; a standard deviation of 3 spans about ten powers of ten.
+    double const radius = std::sqrt(-2 * std::log(1 - random.unit()));
+    value = static_cast<float>(std::exp(3 * radius * std::cos(6.283185307179586 * random.unit())));
+  }
+  std::vector<float> values(static_cast<std::size_t>(n));
+  float sign = 1;
+  for (float& value : values) {
+    switch (kind) {
+      case Values::uniform:
+        value = static_cast<float>(random.unit());
+        break;
+      case Values::constant:
+        value = 0.1f;  // no sum of it is exact
+        break;
+      case Values::alternating:
+        value = sign * static_cast<float>(1 + random.unit());
+        sign = -sign;
+        break;
+      case Values::log_normal:
+        value = pool[static_cast<std::size_t>(random.below(1 << 16))];
+        break;
+    }
+  }
+  return values;
+}
+
+/// The distance between the floats around x.
+double ulp(double x) {
+  return std::ldexp(1.0, std::max(std::ilogb(std::abs(x) + 1e-300), -126) - 23);
+}
+
+double error_of(DoubleDouble const& exact, double value) {
+  return std::abs((value - exact.high) - exact.low);
+}
+
+enum class Bound {
+  magnitudes,  ///< 8 u times the sum of magnitudes, and 1e-6 of the value for data of one sign
+  one_ulp      ///< one float ulp, for data of one sign
+};
+
+/// One line of float values; `out` has n or n+1 elements.
+void expect_sums(std::vector<float> const& values, std::vector<float> const& out, float total,
+                 bool exclusive, Bound bound, bool one_sign) {
+  DoubleDouble exact;
+  double magnitudes = 0;
+  double worst = 0;
+  std::size_t const n = values.size();
+  auto const check = [&](std::size_t k, float actual) {
+    double const error = error_of(exact, actual);
+    double const allowed = bound == Bound::one_ulp ? ulp(exact.high) : 8 * 0x1p-24 * magnitudes;
+    worst = std::max(worst, allowed > 0 ? error / allowed : (error > 0 ? 1e9 : 0));
+    bool const close = error <= allowed && (!one_sign || error <= 1e-6 * std::abs(exact.high));
+    if (!close) {
+      ADD_FAILURE() << "after " << k << " elements: " << actual << ", exact " << exact.high
+                    << ", error " << error << ", allowed " << allowed;
+    }
+    return close;
+  };
+  if (exclusive && !check(0, out[0])) return;
+  for (std::size_t k = 0; k < n; ++k) {
+    exact = exact + DoubleDouble{values[k], 0};
+    magnitudes += std::abs(static_cast<double>(values[k]));
+    if (!check(k + 1, out[exclusive ? k + 1 : k])) return;
+  }
+  check(n, total);
+  ::testing::Test::RecordProperty("worst", std::to_string(worst));
+}
+
+template <class Op, class Backend>
+void sums_are_accurate(Values kind, std::int64_t n, Form form, Op const& op, Bound bound,
+                       Backend const& backend) {
+  SCOPED_TRACE(::testing::Message() << to_text(kind) << ", n " << n);
+  bool const one_sign = kind != Values::alternating;
+  Job<float> all{make(kind, n), 1, n};
+  all.form = form;
+  auto const scanned = run(all, op, backend);
+  expect_sums(all.values, scanned.out, scanned.totals[0], form != Form::inclusive, bound, one_sign);
+}
+
+template <class Op>
+void sums_are_accurate_everywhere(Op const& op, Bound bound) {
+  for (auto const kind :
+       {Values::uniform, Values::constant, Values::alternating, Values::log_normal}) {
+    // Nothing relative is promised for mixed signs.
+    Bound const of_kind = kind == Values::alternating ? Bound::magnitudes : bound;
+    for (Regime const regime : forced_regimes) {
+      sums_are_accurate(kind, 1 << 20, Form::inclusive, op, of_kind, forced(regime));
+      sums_are_accurate(kind, 1 << 20, Form::exclusive_with_total, op, of_kind, forced(regime));
+    }
+    sums_are_accurate(kind, 1 << 25, Form::inclusive, op, of_kind, Automatic{});
+  }
+}
+
+// L: float32 sums that drift with the length (pytorch #75240).
+TEST(accuracy, sum_of_float) { sums_are_accurate_everywhere(ks::Sum{}, Bound::magnitudes); }
+
+TEST(accuracy, sum_in_double_of_float_is_within_one_ulp) {
+  sums_are_accurate_everywhere(ks::Sum<double>{}, Bound::one_ulp);
+}
+
+/// The generic backend promises more: chunks of float are carried in double.
+TEST(accuracy, sum_of_float_of_one_sign_is_within_one_ulp) {
+  for (auto const kind : {Values::uniform, Values::constant, Values::log_normal}) {
+    for (Regime const regime : forced_regimes) {
+      sums_are_accurate(kind, 1 << 20, Form::inclusive, ks::Sum{}, Bound::one_ulp, forced(regime));
+    }
+  }
+}
+
+/// Many lines, none of which may lose what a line alone has.
+void short_lines_are_accurate() {
+  std::int64_t const lines = 1000;
+  std::int64_t const n = 1 << 12;
+  Job<float> all{make(Values::log_normal, lines * n), lines, n};
+  auto const scanned = run(all, ks::Sum{});
+  for (std::int64_t l = 0; l < lines; ++l) {
+    expect_sums({all.values.begin() + l * n, all.values.begin() + (l + 1) * n},
+                {scanned.line(l), scanned.line(l) + n}, scanned.totals[static_cast<std::size_t>(l)],
+                false, Bound::magnitudes, true);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(accuracy, sum_of_many_lines_of_float) { short_lines_are_accurate(); }
+
+template <class Op>
+void complex_sums(Op const& op, Bound bound) {
+  using Complex = Kokkos::complex<float>;
+  std::int64_t const n = 1 << 20;
+  for (auto const kind : {Values::uniform, Values::alternating, Values::log_normal}) {
+    if (kind == Values::alternating && bound == Bound::one_ulp) continue;
+    SCOPED_TRACE(to_text(kind));
+    auto const re = make(kind, n);
+    auto im = make(Values::uniform, n);
+    if (bound != Bound::one_ulp) {
+      for (std::size_t k = 0; k < im.size(); k += 3) im[k] = -im[k];
+    }
+    Job<Complex> all{std::vector<Complex>(re.size()), 1, n};
+    for (std::size_t k = 0; k < re.size(); ++k) all.values[k] = Complex(re[k], im[k]);
+    for (Regime const regime : forced_regimes) {
+      auto const scanned = run(all, op, forced(regime));
+      std::vector<float> out_re(re.size());
+      std::vector<float> out_im(re.size());
+      for (std::size_t k = 0; k < re.size(); ++k) {
+        out_re[k] = scanned.out[k].real();
+        out_im[k] = scanned.out[k].imag();
+      }
+      expect_sums(re, out_re, scanned.totals[0].real(), false, bound, kind != Values::alternating);
+      expect_sums(im, out_im, scanned.totals[0].imag(), false, bound, bound == Bound::one_ulp);
+    }
+  }
+}
+
+TEST(accuracy, sum_of_complex_float) {
+  complex_sums(ks::Sum{}, Bound::magnitudes);
+  complex_sums(ks::Sum{}, Bound::one_ulp);
+}
+
+/// double has no wider carrier; its bound is the contract's with its own u, for every length.
+void double_sums() {
+  std::int64_t const n = 1 << 20;
+  auto const floats = make(Values::log_normal, n);
+  Random random(5);
+  Job<double> all{std::vector<double>(floats.size()), 1, n};
+  for (std::size_t k = 0; k < floats.size(); ++k) {
+    all.values[k] = floats[k] * (1 + random.unit()) * (random.next() % 2 == 0 ? 1 : -1);
+  }
+  auto const scanned = run(all, ks::Sum{});
+  DoubleDouble exact;
+  double magnitudes = 0;
+  for (std::size_t k = 0; k < floats.size(); ++k) {
+    exact = exact + DoubleDouble{all.values[k], 0};
+    magnitudes += std::abs(all.values[k]);
+    // The tree: at most 128 elements, 128 chunks and n / 16384 tiles one after another.
+    ASSERT_LE(error_of(exact, scanned.out[k]), 320 * 0x1p-53 * magnitudes) << k;
+  }
+}
+
+TEST(accuracy, sum_of_double_follows_the_tree) { double_sums(); }
+
+// ---- 16-bit types -------------------------------------------------------------------------------
+
+/// Sums of a 16-bit type are accumulated in float, so every result is the exact sum, rounded once.
+/// `digits` of its significand.
+template <class T, class Op>
+void sums_of_16_bits(int digits, Op const& op) {
+  std::int64_t const n = 3 * ks::impl::team::tile_length + 5;
+  Random random(9);
+  std::vector<T> values(static_cast<std::size_t>(n));
+  // Below 1, so that the sums stay below the largest half, 65504.
+  for (T& value : values) value = static_cast<T>(static_cast<float>(random.unit()));
+  for (Regime const regime : forced_regimes) {
+    for (auto const form : {Form::inclusive, Form::exclusive}) {
+      SCOPED_TRACE(::testing::Message() << test::to_text(regime) << ", " << test::to_text(form));
+      Job<T> all{values, 1, n};
+      all.form = form;
+      auto const scanned = run(all, op, forced(regime));
+      DoubleDouble exact;
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        if (form == Form::inclusive) {
+          exact = exact + DoubleDouble{static_cast<float>(values[k]), 0};
+        }
+        double const ulp_of_t =
+            std::ldexp(1.0, std::ilogb(std::max(exact.high, 0x1p-14)) - (digits - 1));
+        ASSERT_LE(error_of(exact, static_cast<float>(scanned.out[k])), 0.501 * ulp_of_t)
+            << "element " << k << ", exact " << exact.high;
+        if (form == Form::exclusive) {
+          exact = exact + DoubleDouble{static_cast<float>(values[k]), 0};
+        }
+      }
+      double const ulp_of_total = std::ldexp(1.0, std::ilogb(exact.high) - (digits - 1));
+      EXPECT_LE(error_of(exact, static_cast<float>(scanned.totals[0])), 0.501 * ulp_of_total);
+    }
+  }
+}
+
+#if defined(KOKKOS_SCAN_TEST_HAS_HALF)
+TEST(accuracy, half_accumulates_in_float) { sums_of_16_bits<Half>(11, ks::Sum{}); }
+static_assert(std::is_same_v<ks::accumulator_t<Half>, float>);
+#endif
+
+TEST(accuracy, storage_type_of_a_user_accumulates_in_float) {
+  sums_of_16_bits<Brain>(8, ks::Sum{});
+}
+
+/// A user's operator on 16-bit data sees the accumulator: nothing else converts to float.
+struct AddFloats {
+  KOKKOS_FUNCTION float operator()(float const& a, float const& b) const { return a + b; }
+  KOKKOS_FUNCTION static float identity() { return 0; }
+};
+
+void user_operator_on_16_bits() {
+  std::int64_t const n = 5000;
+  Job<Brain> all{std::vector<Brain>(static_cast<std::size_t>(n), Brain(1.0f)), 1, n};
+  auto const scanned = run(all, AddFloats{});
+  // In 8 bits of significand 1 + 1 + ... stops at 256.
+  for (std::size_t k = 0; k < static_cast<std::size_t>(n); ++k) {
+    Brain const expected(static_cast<float>(k + 1));
+    ASSERT_EQ(scanned.out[k].bits, expected.bits) << k;
+  }
+}
+
+TEST(accuracy, user_operator_sees_the_accumulator) { user_operator_on_16_bits(); }
+
+/// I: the accumulator is the output's, or the operator's, not the input's (thrust #1896).
+void wide_outputs_of_narrow_inputs() {
+  std::size_t const n = 100'000;
+  Kokkos::View<std::int8_t*, Device> const x("x", n);
+  Kokkos::deep_copy(x, std::int8_t(100));
+  Flat<std::int64_t> const wide("wide", n);
+  ks::inclusive_scan(Exec(), x, wide, 0);
+  auto const wide_host = to_host(wide);
+  Flat<float> const tenths("tenths", n);
+  Kokkos::deep_copy(tenths, 0.1f);
+  Flat<double> const sums("sums", n);
+  ks::inclusive_scan(Exec(), tenths, sums, 0);
+  auto const sums_host = to_host(sums);
+  for (std::size_t k = 0; k < n; ++k) {
+    ASSERT_EQ(wide_host[k], 100 * static_cast<std::int64_t>(k + 1));
+    double const exact = static_cast<double>(0.1f) * static_cast<double>(k + 1);
+    ASSERT_NEAR(sums_host[k], exact, 1e-12 * exact);
+  }
+}
+
+TEST(accuracy, outputs_wider_than_inputs_accumulate_wide) { wide_outputs_of_narrow_inputs(); }
+
+}  // namespace accuracy
+}  // namespace test

@@ -1,0 +1,6 @@
+# SPDX-FileCopyrightText: kokkos-scan contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+# Teams can be as large as there are threads, also on machines with few cores.
+set_tests_properties(
+  backends PROPERTIES ENVIRONMENT "OMP_PROC_BIND=false;OMP_NUM_THREADS=8")

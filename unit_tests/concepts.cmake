@@ -1,0 +1,88 @@
+# SPDX-FileCopyrightText: kokkos-scan contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+# What the compiler must refuse, and in which sentence: CASE, SENTENCE, ...
+set(operator_axis
+    "the argument after the output must be an axis or along(axis); an operator needs an explicit axis before it."
+)
+set(bool_sum
+    "Sum and Prod of bool need an output of another type, or an accumulator of another type, such as Sum<int>."
+)
+set(complex_order "complex values have no order, so Min and Max cannot combine them.")
+set(operator_signature
+    "the operator must be callable, as const, with two accumulators, and return what converts to the accumulator."
+)
+set(exclusive_identity
+    "an exclusive scan needs an operator with an identity, or along(...).starting_at(...).")
+set(mask_identity "a mask needs an operator with an identity.")
+set(mask_rank "a mask must have the rank of what it masks.")
+set(const_output "the output must not be a View of const values.")
+set(workspace_kind "the workspace must be a Kokkos View of std::byte of rank 1.")
+set(elementwise_call
+    "the function of elementwise must be callable, as const, with one std::int64_t for each extent."
+)
+# Lists would split the sentences at their semicolons.
+function(kokkos_scan_refuse case sentence)
+  add_test(
+    NAME concepts.refused.${case}
+    COMMAND
+      ${CMAKE_COMMAND} -D DATABASE=${CMAKE_BINARY_DIR}/compile_commands.json -D
+      LIKE=${CMAKE_CURRENT_SOURCE_DIR}/concepts.cpp -D
+      SOURCE=${CMAKE_CURRENT_SOURCE_DIR}/concepts/refused.cpp -D CASE=${case} -D
+      "SENTENCE=KokkosScan: ${sentence}" -P
+      ${CMAKE_CURRENT_SOURCE_DIR}/concepts/compile.cmake)
+endfunction()
+
+set_target_properties(unit_test_concepts PROPERTIES EXPORT_COMPILE_COMMANDS ON)
+add_test(
+  NAME concepts.accepted
+  COMMAND
+    ${CMAKE_COMMAND} -D DATABASE=${CMAKE_BINARY_DIR}/compile_commands.json -D
+    LIKE=${CMAKE_CURRENT_SOURCE_DIR}/concepts.cpp -D
+    SOURCE=${CMAKE_CURRENT_SOURCE_DIR}/concepts/refused.cpp -P
+    ${CMAKE_CURRENT_SOURCE_DIR}/concepts/compile.cmake)
+
+kokkos_scan_refuse(no_execution_space
+                   "the first argument must be a Kokkos execution space instance.")
+kokkos_scan_refuse(input_of_another_kind
+                   "the input must be a Kokkos View, masked(...) or elementwise(...).")
+kokkos_scan_refuse(output_of_another_kind "the output must be a Kokkos View.")
+kokkos_scan_refuse(operator_without_axis "${operator_axis}")
+kokkos_scan_refuse(boolean_as_axis "${operator_axis}")
+kokkos_scan_refuse(rank_0 "the input must have rank 1 to 8.")
+kokkos_scan_refuse(output_of_another_rank "input and output must have the same rank.")
+kokkos_scan_refuse(const_output "${const_output}")
+kokkos_scan_refuse(const_output_workspace_bytes "${const_output}")
+kokkos_scan_refuse(sum_of_bool "${bool_sum}")
+kokkos_scan_refuse(product_of_bool "${bool_sum}")
+kokkos_scan_refuse(sum_in_bool "${bool_sum}")
+kokkos_scan_refuse(minimum_of_complex "${complex_order}")
+kokkos_scan_refuse(maximum_of_complex "${complex_order}")
+kokkos_scan_refuse(values_that_are_not_trivially_copyable
+                   "values and accumulators must be trivially copyable.")
+kokkos_scan_refuse(input_that_does_not_convert
+                   "the input's values must convert to the accumulator.")
+kokkos_scan_refuse(accumulator_that_does_not_convert
+                   "the accumulator must convert to the output's values.")
+kokkos_scan_refuse(operator_of_one_argument "${operator_signature}")
+kokkos_scan_refuse(operator_that_is_not_const "${operator_signature}")
+kokkos_scan_refuse(operator_that_returns_nothing "${operator_signature}")
+kokkos_scan_refuse(exclusive_without_identity "${exclusive_identity}")
+kokkos_scan_refuse(exclusive_with_an_identity_of_another_type "${exclusive_identity}")
+kokkos_scan_refuse(mask_without_identity "${mask_identity}")
+kokkos_scan_refuse(start_does_not_replace_the_identity_for_a_mask "${mask_identity}")
+kokkos_scan_refuse(mask_of_another_rank "${mask_rank}")
+kokkos_scan_refuse(inner_mask_of_another_rank "${mask_rank}")
+kokkos_scan_refuse(
+  starting_values_of_another_rank
+  "a View of starting values must have one dimension less than the input.")
+kokkos_scan_refuse(starting_value_that_does_not_convert
+                   "the starting value must convert to the accumulator.")
+kokkos_scan_refuse(totals_of_another_rank "totals must have one dimension less than the input.")
+kokkos_scan_refuse(const_totals "totals must not be a View of const values.")
+kokkos_scan_refuse(totals_of_another_kind "totals must be a Kokkos View.")
+kokkos_scan_refuse(workspace_of_another_kind "${workspace_kind}")
+kokkos_scan_refuse(workspace_of_char "${workspace_kind}")
+kokkos_scan_refuse(elementwise_without_extents "elementwise needs 1 to 8 extents.")
+kokkos_scan_refuse(elementwise_of_another_rank "${elementwise_call}")
+kokkos_scan_refuse(elementwise_that_is_not_const "${elementwise_call}")

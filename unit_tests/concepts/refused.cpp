@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// One call that must not compile for each REFUSED_... that may be defined; concepts.cmake lists
+// them with the sentence that the compiler must print. Without any, everything here compiles.
+
+#include <KokkosScan/KokkosScan.hpp>
+#include <Kokkos_Core.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace ks = KokkosScan;
+
+using Exec = Kokkos::DefaultExecutionSpace;
+template <class T>
+using View = Kokkos::View<T, Exec>;
+
+struct Pair {
+  std::uint32_t a, b;
+};
+struct JoinPairs {
+  KOKKOS_FUNCTION Pair operator()(Pair const& l, Pair const& r) const { return {l.a, r.b}; }
+};
+struct AsPairs {
+  using accumulator_type = Pair;
+  KOKKOS_FUNCTION Pair operator()(Pair const& l, Pair const& r) const { return {l.a, r.b}; }
+};
+struct Unary {
+  KOKKOS_FUNCTION float operator()(float a) const { return a; }
+};
+struct NotConst {
+  KOKKOS_FUNCTION float operator()(float a, float b) { return a + b; }
+};
+struct ReturnsNothing {
+  KOKKOS_FUNCTION void operator()(float, float) const {}
+};
+struct WithoutIdentity {
+  KOKKOS_FUNCTION float operator()(float a, float b) const { return a + b; }
+};
+struct WithUselessIdentity {
+  KOKKOS_FUNCTION float operator()(float a, float b) const { return a + b; }
+  static Pair identity() { return {}; }
+};
+struct Copied {
+  float value;
+  Copied() = default;
+  KOKKOS_FUNCTION Copied(Copied const& other) : value(other.value) {}
+};
+struct AddCopied {
+  KOKKOS_FUNCTION Copied operator()(Copied const& a, Copied const&) const { return a; }
+};
+struct OneIndex {
+  KOKKOS_FUNCTION float operator()(std::int64_t) const { return 1; }
+};
+struct OneIndexNotConst {
+  KOKKOS_FUNCTION float operator()(std::int64_t) { return 1; }
+};
+
+void calls() {
+  Exec const exec;
+  View<float**> const x("x", 3, 4);
+  View<float**> const y("y", 3, 4);
+  View<bool**> const mask("mask", 3, 4);
+  View<float*> const line("line", 3);
+  std::array<std::int64_t, 1> const extent{3};
+  std::array<std::int64_t, 2> const extents{3, 4};
+  // Each of these differs from an accepted call below in one thing only.
+#if defined(REFUSED_no_execution_space)
+  ks::inclusive_scan(x, x, y);
+#elif defined(REFUSED_input_of_another_kind)
+  ks::inclusive_scan(exec, std::vector<float>(), line);
+#elif defined(REFUSED_output_of_another_kind)
+  ks::inclusive_scan(exec, line, std::vector<float>());
+#elif defined(REFUSED_operator_without_axis)
+  ks::inclusive_scan(exec, x, y, ks::Prod{});
+#elif defined(REFUSED_boolean_as_axis)
+  ks::inclusive_scan(exec, x, y, true);
+#elif defined(REFUSED_rank_0)
+  ks::inclusive_scan(exec, View<float>("zero"), View<float>("zero"));
+#elif defined(REFUSED_output_of_another_rank)
+  ks::inclusive_scan(exec, x, line);
+#elif defined(REFUSED_const_output)
+  ks::inclusive_scan(exec, x, View<float const**>(y));
+#elif defined(REFUSED_const_output_workspace_bytes)
+  (void)ks::workspace_bytes(exec, x, View<float const**>(y));
+#elif defined(REFUSED_sum_of_bool)
+  ks::inclusive_scan(exec, mask, mask);
+#elif defined(REFUSED_product_of_bool)
+  ks::exclusive_scan(exec, x, mask, 0, ks::Prod{});
+#elif defined(REFUSED_sum_in_bool)
+  ks::inclusive_scan(exec, x, y, 0, ks::Sum<bool>{});
+#elif defined(REFUSED_minimum_of_complex)
+  View<Kokkos::complex<float>**> const z("z", 3, 4);
+  ks::inclusive_scan(exec, z, z, 0, ks::Min{});
+#elif defined(REFUSED_maximum_of_complex)
+  View<Kokkos::complex<double>**> const z("z", 3, 4);
+  ks::exclusive_scan(exec, x, z, 0, ks::Max{});
+#elif defined(REFUSED_values_that_are_not_trivially_copyable)
+  View<Copied*> const z("z", 3);
+  ks::inclusive_scan(exec, z, z, 0, AddCopied{});
+#elif defined(REFUSED_input_that_does_not_convert)
+  ks::inclusive_scan(exec, View<Pair**>("z", 3, 4), y);
+#elif defined(REFUSED_accumulator_that_does_not_convert)
+  ks::inclusive_scan(exec, View<Pair**>("z", 3, 4), y, 0, AsPairs{});
+#elif defined(REFUSED_operator_of_one_argument)
+  ks::inclusive_scan(exec, x, y, 0, Unary{});
+#elif defined(REFUSED_operator_that_is_not_const)
+  ks::inclusive_scan(exec, x, y, 0, NotConst{});
+#elif defined(REFUSED_operator_that_returns_nothing)
+  ks::inclusive_scan(exec, x, y, 0, ReturnsNothing{});
+#elif defined(REFUSED_exclusive_without_identity)
+  ks::exclusive_scan(exec, x, y, 0, WithoutIdentity{});
+#elif defined(REFUSED_exclusive_with_an_identity_of_another_type)
+  ks::exclusive_scan(exec, x, y, 0, WithUselessIdentity{});
+#elif defined(REFUSED_mask_without_identity)
+  ks::inclusive_scan(exec, ks::masked(x, mask), y, 0, WithoutIdentity{});
+#elif defined(REFUSED_start_does_not_replace_the_identity_for_a_mask)
+  ks::inclusive_scan(exec, ks::masked(x, mask), y, ks::along(0).starting_at(1.0f),
+                     WithoutIdentity{});
+#elif defined(REFUSED_mask_of_another_rank)
+  ks::inclusive_scan(exec, ks::masked(x, View<bool*>("mask", 3)), y);
+#elif defined(REFUSED_inner_mask_of_another_rank)
+  ks::inclusive_scan(exec, ks::masked(ks::masked(x, View<bool*>("mask", 3)), mask), y);
+#elif defined(REFUSED_starting_values_of_another_rank)
+  ks::inclusive_scan(exec, x, y, ks::along(0).starting_at(x));
+#elif defined(REFUSED_starting_value_that_does_not_convert)
+  ks::inclusive_scan(exec, x, y, ks::along(0).starting_at(Pair{}));
+#elif defined(REFUSED_totals_of_another_rank)
+  ks::inclusive_scan(exec, x, y, ks::along(0).totals(View<float>("t")));
+#elif defined(REFUSED_const_totals)
+  ks::inclusive_scan(exec, x, y, ks::along(0).totals(View<float const*>(line)));
+#elif defined(REFUSED_totals_of_another_kind)
+  ks::inclusive_scan(exec, x, y, ks::along(0).totals(3.0f));
+#elif defined(REFUSED_workspace_of_another_kind)
+  ks::inclusive_scan(exec, x, y, ks::along(0).workspace(nullptr));
+#elif defined(REFUSED_workspace_of_char)
+  ks::inclusive_scan(exec, x, y, ks::along(0).workspace(View<char*>("w", 16)));
+#elif defined(REFUSED_elementwise_without_extents)
+  ks::inclusive_scan(exec, ks::elementwise(std::array<std::int64_t, 0>{}, OneIndex{}), line);
+#elif defined(REFUSED_elementwise_of_another_rank)
+  ks::inclusive_scan(exec, ks::elementwise(extents, OneIndex{}), y);
+#elif defined(REFUSED_elementwise_that_is_not_const)
+  ks::inclusive_scan(exec, ks::elementwise(extent, OneIndexNotConst{}), line);
+#else
+  ks::inclusive_scan(exec, x, y);
+  ks::inclusive_scan(exec, x, y, 0, ks::Prod{});
+  ks::inclusive_scan(exec, x, y, 0, WithoutIdentity{});
+  ks::exclusive_scan(exec, x, y, ks::along(0).starting_at(1.0f), WithoutIdentity{});
+  ks::inclusive_scan(exec, ks::masked(ks::masked(x, mask), mask), y,
+                     ks::along(1).starting_at(line).totals(line));
+  ks::inclusive_scan(exec, View<Pair*>("z", 3), View<Pair*>("z", 3), 0, JoinPairs{});
+  ks::inclusive_scan(exec, ks::elementwise(extent, OneIndex{}), line,
+                     ks::along(0).workspace(View<std::byte*>("w", 16)));
+  (void)extents;
+#endif
+}

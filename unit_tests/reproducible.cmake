@@ -1,0 +1,18 @@
+# SPDX-FileCopyrightText: kokkos-scan contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+target_sources(unit_test_reproducible PRIVATE reproducible/fused.cpp)
+
+# Once more for processors that fuse products and sums, which the baseline of x86-64 does not.
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag("-mfma -ffp-contract=fast" KokkosScan_COMPILER_FUSES)
+if(KokkosScan_COMPILER_FUSES)
+  add_executable(unit_test_reproducible_fused reproducible/fused.cpp)
+  target_include_directories(unit_test_reproducible_fused PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_link_libraries(unit_test_reproducible_fused PRIVATE kokkos_scan_test_main)
+  # Optimised: it is the optimiser that fuses.
+  target_compile_options(unit_test_reproducible_fused PRIVATE ${test_options} -O2 -mfma
+                                                              -ffp-contract=fast)
+  add_test(NAME reproducible.fused COMMAND unit_test_reproducible_fused)
+  set_tests_properties(reproducible.fused PROPERTIES ENVIRONMENT OMP_PROC_BIND=false)
+endif()
