@@ -28,7 +28,7 @@ int main() {
   ks::inclusive_scan(exec, growth.view_device(), growth.view_device(), 0, ks::Prod{});
   growth.modify_device();
 
-  exec.fence();  // sync_host() knows nothing of exec
+  exec.fence();  // where host and device share memory, sync_host() does not wait
   growth.sync_host();
   std::printf("growth:");
   for (int i = 0; i < 5; ++i) std::printf(" %g", growth.view_host()(i));

@@ -8,7 +8,7 @@
 //
 // Prints:
 //   row map: 0 2 5 8 10
-//   second difference of squares: 1 2 2 -23
+//   second difference of squares: 1 2 2 -14
 
 #include <KokkosScan/KokkosScan.hpp>
 #include <KokkosSparse_CrsMatrix.hpp>

@@ -95,7 +95,7 @@ Geometry geometry(const std::string& path, const NpyHeader& header, std::size_t 
   const Shape after(at + 1, header.shape.end());
   Shape lines = before;
   lines.insert(lines.end(), after.begin(), after.end());
-  element_count(path, lines);  // lines without elements must be countable as well
+  element_count(path + " without the axis", lines);  // also if the lines have no elements
   Geometry result{element_count(path, before), *at, element_count(path, after)};
   if (header.order == Order::fortran) std::swap(result.outer, result.inner);
   return result;

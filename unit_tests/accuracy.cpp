@@ -309,12 +309,12 @@ TEST(accuracy, user_operator_sees_the_accumulator) { user_operator_on_16_bits();
 void wide_outputs_of_narrow_inputs() {
   std::size_t const n = 100'000;
   Kokkos::View<std::int8_t*, Device> const x("x", n);
-  Kokkos::deep_copy(x, std::int8_t(100));
+  fill(x, std::int8_t(100));
   Flat<std::int64_t> const wide("wide", n);
   ks::inclusive_scan(Exec(), x, wide, 0);
   auto const wide_host = to_host(wide);
   Flat<float> const tenths("tenths", n);
-  Kokkos::deep_copy(tenths, 0.1f);
+  fill(tenths, 0.1f);
   Flat<double> const sums("sums", n);
   ks::inclusive_scan(Exec(), tenths, sums, 0);
   auto const sums_host = to_host(sums);

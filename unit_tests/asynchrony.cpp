@@ -53,7 +53,10 @@ void on_fence(char const* name, std::uint32_t, std::uint64_t* handle) {
   std::lock_guard const lock(events_mutex);
   events.fences.emplace_back(name);
 }
-void on_allocation(Kokkos_Profiling_SpaceHandle, char const* name, void const*, std::uint64_t) {
+void on_allocation(Kokkos_Profiling_SpaceHandle, char const* name, void const*,
+                   std::uint64_t size) {
+  // Kokkos on CUDA reports an allocation of nothing for each launch of teams.
+  if (size == 0) return;
   std::lock_guard const lock(events_mutex);
   events.allocations.emplace_back(name);
 }
@@ -160,7 +163,7 @@ void forced_calls_are_quiet() {
   Exec const exec;
   Flat<float> const x("x", n);
   Flat<float> const y("y", n + 1);
-  Kokkos::deep_copy(x, 1.0f);
+  fill(x, 1.0f);
   for (Path const& path : paths()) {
     auto const backend = forced(path.regime);
     auto const bytes = ks::impl::workspace_bytes(exec, x, x, 0, ks::Sum{}, backend);
@@ -359,9 +362,9 @@ struct Worker {
     auto const x = uninitialized<std::int64_t>("x", size);
     auto const y = uninitialized<std::int64_t>("y", size);
     auto const host = Kokkos::create_mirror_view(y);
-    Kokkos::deep_copy(instance, x, 3);
+    fill(instance, x, 3);
     for (int i = 0; i < repetitions; ++i) {
-      Kokkos::deep_copy(instance, y, -1);
+      fill(instance, y, -1);
       ks::impl::scan(ks::impl::Function::inclusive_scan, instance, x, y, 0, ks::Sum{},
                      forced(regime));
       Kokkos::deep_copy(instance, host, y);
@@ -396,11 +399,11 @@ void shared_workspace() {
   auto const backend = forced(Regime::split_lines);
   std::int64_t const n = 100'003;
   Flat<std::int64_t> const x("x", n);
-  Kokkos::deep_copy(x, 3);
+  fill(x, 3);
   auto const bytes = ks::impl::workspace_bytes(exec, x, x, 0, ks::Sum{}, backend);
   for (unsigned char const garbage : {0x00, 0xFF, 0xA5}) {
     Bytes const workspace("workspace", bytes);
-    Kokkos::deep_copy(workspace, std::byte(garbage));
+    fill(workspace, std::byte(garbage));
     std::vector<Flat<std::int64_t>> results;
     for (int i = 0; i < 6; ++i) results.push_back(uninitialized<std::int64_t>("y", n));
     Kokkos::fence();
@@ -456,7 +459,7 @@ void one_bound_serves_all(std::int64_t lines, std::int64_t n, Op const& op) {
     for (auto const direction : {Direction::forward, Direction::backward}) {
       SCOPED_TRACE(::testing::Message() << lines << " lines of " << n << ", " << to_text(form)
                                         << ", " << to_text(direction));
-      Kokkos::deep_copy(memory, std::byte(0x5A));
+      fill(memory, std::byte(0x5A));
       EXPECT_NO_THROW(call(form, direction, bytes));
       auto const after = to_host(Flat<std::byte>(memory));
       for (std::size_t i = 0; i < guard; ++i) {

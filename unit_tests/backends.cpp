@@ -292,6 +292,8 @@ void same_bits_everywhere(std::int64_t lines, std::int64_t n, Op const& op) {
 
 TEST(backends, every_regime_and_team_size_gives_the_same_bits) {
   for (std::int64_t const n : lengths()) same_bits_everywhere<float>(2, n, ks::Sum{});
+  // double is carried in double, so that every difference of the tree shows.
+  for (std::int64_t const n : lengths()) same_bits_everywhere<double>(2, n, ks::Sum{});
   same_bits_everywhere<float>(1, 300'007, ks::Sum{});
   same_bits_everywhere<float>(500, 200, ks::Sum{});
 }

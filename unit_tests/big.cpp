@@ -72,27 +72,25 @@ struct Value {
   }
 };
 
-/// Counts wrong elements and finds the first.
+/// Finds the first wrong element.
 template <class Expected>
 struct Compare {
   Flat<std::uint8_t const> actual;
   Expected expected;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& wrong, std::int64_t& first) const {
-    if (actual.data()[i] == expected(i)) return;
-    ++wrong;
-    if (i < first) first = i;
+  Kokkos::View<std::int64_t, Device> first;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    if (actual.data()[i] != expected(i)) Kokkos::atomic_min(first.data(), i);
   }
 };
 
 template <class Expected>
 void expect_all(Flat<std::uint8_t> const& actual, Expected const& expected) {
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  std::int64_t wrong = 0;
-  std::int64_t first = 0;
-  Kokkos::parallel_reduce("compare", Policy(0, static_cast<std::int64_t>(actual.extent(0))),
-                          Compare<Expected>{actual, expected}, wrong,
-                          Kokkos::Min<std::int64_t>(first));
-  EXPECT_EQ(wrong, 0) << "the first at " << first;
+  auto const size = static_cast<std::int64_t>(actual.extent(0));
+  Kokkos::View<std::int64_t, Device> const first("first");
+  fill(first, size);
+  Kokkos::parallel_for("compare", Policy(0, size), Compare<Expected>{actual, expected, first});
+  EXPECT_EQ(to_host(Flat<std::int64_t>(first.data(), 1))[0], size) << "the first that is wrong";
 }
 
 struct PrefixSum {

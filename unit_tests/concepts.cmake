@@ -73,6 +73,11 @@ kokkos_scan_refuse(mask_without_identity "${mask_identity}")
 kokkos_scan_refuse(start_does_not_replace_the_identity_for_a_mask "${mask_identity}")
 kokkos_scan_refuse(mask_of_another_rank "${mask_rank}")
 kokkos_scan_refuse(inner_mask_of_another_rank "${mask_rank}")
+kokkos_scan_refuse(mask_of_structs "the values of a mask must convert to bool.")
+kokkos_scan_refuse(starting_values_that_do_not_convert
+                   "starting values must convert to the accumulator.")
+kokkos_scan_refuse(totals_that_do_not_convert
+                   "the accumulator must convert to the values of the totals.")
 kokkos_scan_refuse(
   starting_values_of_another_rank
   "a View of starting values must have one dimension less than the input.")

@@ -156,7 +156,7 @@ static_assert(
 void unusual_calls_run() {
   View<float const**> const x = [] {
     View<float**> const ones("x", 2, 3);
-    Kokkos::deep_copy(ones, 1.0f);
+    fill(ones, 1.0f);
     return ones;
   }();
   View<double**> const y("y", 2, 3);
@@ -168,7 +168,7 @@ void unusual_calls_run() {
   EXPECT_EQ(host[0], 3);
   EXPECT_EQ(host[1], 3);
   View<bool*> const flags("flags", 5);
-  Kokkos::deep_copy(flags, true);
+  fill(flags, true);
   ks::inclusive_scan(Exec(), flags, flags, std::int64_t(0), And{});
   View<std::int64_t*> const count("count", 5);
   ks::inclusive_scan(Exec(), flags, count);

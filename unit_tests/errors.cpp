@@ -39,13 +39,13 @@ constexpr float poison = 12345.0f;
 template <class T>
 Field<T> field(std::string const& label, std::size_t rows, std::size_t columns, T value) {
   Kokkos::View<T**, Kokkos::LayoutRight, Device> const f(label, rows, columns);
-  Kokkos::deep_copy(f, value);
+  fill(f, value);
   return f;
 }
 template <class T>
 LineField<T> line_field(std::string const& label, std::size_t size, T value) {
   Flat<T> const f(label, size);
-  Kokkos::deep_copy(f, value);
+  fill(f, value);
   return f;
 }
 
@@ -334,7 +334,7 @@ LineField<float> line_part(Flat<float> const& memory, std::size_t offset, std::s
 }
 Flat<float> ones(std::string const& label, std::size_t size) {
   Flat<float> const memory(label, size);
-  Kokkos::deep_copy(memory, 1.0f);
+  fill(memory, 1.0f);
   return memory;
 }
 
@@ -601,7 +601,7 @@ void outputs_that_share_memory() {
   auto const m = ones("m", 200);
   for (auto const& [row, column] : {std::pair<std::size_t, std::size_t>{5, 4}, {1, 4}, {7, 20}}) {
     auto const y = part(m, 0, 4, row, 5, column);
-    Kokkos::deep_copy(m, 1.0f);
+    fill(m, 1.0f);
     EXPECT_EQ(refusal([&] { Function::scan(Exec(), x, y, 1); }), "nothing was thrown")
         << "strides " << row << ", " << column;
     expect_counts<Function>(m, y, 1);
@@ -691,7 +691,7 @@ void workspace_too_small_or_misaligned() {
   EXPECT_EQ(thrown(0, needed), "nothing was thrown");
   EXPECT_EQ(to_host(Flat<float>(y.data(), n))[n - 1],
             static_cast<float>(std::is_same_v<Function, Inclusive> ? n : n - 1));
-  Kokkos::deep_copy(y, poison);
+  fill(y, poison);
   EXPECT_EQ(thrown(16, needed + 1), "nothing was thrown");
   EXPECT_EQ(to_host(Flat<float>(y.data(), n))[1],
             static_cast<float>(std::is_same_v<Function, Inclusive> ? 2 : 1));

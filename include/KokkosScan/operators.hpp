@@ -27,6 +27,7 @@ namespace KokkosScan {
 /// The accumulator must convert from and to the storage type by `static_cast`.
 template <class T>
 struct accumulator {
+  /// The type in which values of type T are combined.
   using type = T;
 };
 #if defined(__FLT16_MANT_DIG__)

@@ -122,16 +122,22 @@ void calls() {
                      WithoutIdentity{});
 #elif defined(REFUSED_mask_of_another_rank)
   ks::inclusive_scan(exec, ks::masked(x, View<bool*>("mask", 3)), y);
+#elif defined(REFUSED_mask_of_structs)
+  ks::inclusive_scan(exec, ks::masked(x, View<Pair**>("mask", 3, 4)), y);
 #elif defined(REFUSED_inner_mask_of_another_rank)
   ks::inclusive_scan(exec, ks::masked(ks::masked(x, View<bool*>("mask", 3)), mask), y);
 #elif defined(REFUSED_starting_values_of_another_rank)
   ks::inclusive_scan(exec, x, y, ks::along(0).starting_at(x));
+#elif defined(REFUSED_starting_values_that_do_not_convert)
+  ks::inclusive_scan(exec, x, y, ks::along(1).starting_at(View<Pair*>("s", 3)));
 #elif defined(REFUSED_starting_value_that_does_not_convert)
   ks::inclusive_scan(exec, x, y, ks::along(0).starting_at(Pair{}));
 #elif defined(REFUSED_totals_of_another_rank)
   ks::inclusive_scan(exec, x, y, ks::along(0).totals(View<float>("t")));
 #elif defined(REFUSED_const_totals)
   ks::inclusive_scan(exec, x, y, ks::along(0).totals(View<float const*>(line)));
+#elif defined(REFUSED_totals_that_do_not_convert)
+  ks::inclusive_scan(exec, x, y, ks::along(1).totals(View<Pair*>("t", 3)));
 #elif defined(REFUSED_totals_of_another_kind)
   ks::inclusive_scan(exec, x, y, ks::along(0).totals(3.0f));
 #elif defined(REFUSED_workspace_of_another_kind)

@@ -81,6 +81,29 @@ Flat<T> uninitialized(std::string const& label, std::size_t size) {
 }
 
 template <class T>
+struct FillWith {
+  T* data;
+  T value;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { data[i] = value; }
+};
+
+/// Sets all elements of a contiguous View. Not Kokkos::deep_copy, whose kernel for this writes out
+/// of bounds in Kokkos 4.6.99 with nvcc 13.
+template <class View>
+void fill(Exec const& exec, View const& view, typename View::non_const_value_type value) {
+  using T = typename View::non_const_value_type;
+  Kokkos::parallel_for("fill",
+                       Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(
+                           exec, 0, static_cast<std::int64_t>(view.size())),
+                       FillWith<T>{view.data(), value});
+}
+template <class View>
+void fill(View const& view, typename View::non_const_value_type value) {
+  fill(Exec(), view, value);
+  Kokkos::fence();
+}
+
+template <class T>
 Flat<T> to_device(std::string const& label, std::vector<T> const& values) {
   auto const flat = uninitialized<T>(label, values.size());
   using Host = Kokkos::View<T const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;

@@ -16,7 +16,6 @@
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -114,23 +113,25 @@ void enqueue(const Kokkos::Cuda& exec, const Launch& launch, Kernel kernel, std:
 struct Backend {
   template <class P>
   static constexpr int pack = pack_length(InputAccess<decltype(P::input)>::bytes,
-                                          static_cast<int>(sizeof(*std::declval<P>().output.data)));
+                                          sizeof(typename Types<P>::Value), sizeof(typename P::A));
 
-  /// Whether the kernels exist for a type of problem: values are kept in arrays.
+  /// Whether a type of value can be kept in arrays, and exchanged in rows.
+  template <class T>
+  static constexpr bool fits = std::is_default_constructible_v<T> && sizeof(T) <= largest_value;
+
+  /// Whether the kernels exist for a type of problem.
   template <class P>
-  static constexpr bool supports = InputAccess<decltype(P::input)>::constructible&&
-      std::is_default_constructible_v<typename P::A>&&
-          std::is_default_constructible_v<typename Types<P>::R>&& std::is_default_constructible_v<
-              std::remove_cvref_t<decltype(*std::declval<P>().output.data)>>;
+  static constexpr bool supports = fits<typename P::A>&& fits<typename Types<P>::R>&&
+      fits<typename Types<P>::Value>&& InputAccess<decltype(P::input)>::constructible;
 
-  /// Whether a problem is one of these: a question of the length and the strides along the lines.
+  /// Whether a problem is one of these: a question of the length and the strides along the lines. No
+  /// memory holds more long lines than a grid has blocks.
   template <class P>
   static bool accepts(const P& p) {
-    const auto along = p.output.strides.along;
+    const std::int64_t along = p.output.strides.along;
     return p.n > 0 && choose_layout(p.n, pack<P>, sizeof(typename P::A)).fits &&
            (p.n == 1 || along == 1 || along == -1) &&
-           InputAccess<decltype(P::input)>::is_contiguous(p.input, p.n) &&
-           p.batch.count < std::numeric_limits<int>::max();
+           InputAccess<decltype(P::input)>::is_contiguous(p.input, p.n);
   }
 
   template <class P>

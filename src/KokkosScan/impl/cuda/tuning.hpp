@@ -7,13 +7,19 @@
 /// types and lengths, which need no GPU.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace KokkosScan::impl::cuda {
 
-/// Elements of a pack: what fits into 16 bytes of the wider of input and output.
-constexpr int pack_length(int bytes_in, int bytes_out) {
-  return std::max(1, 16 / std::max(bytes_in, bytes_out));
+/// Bytes of the largest value that the kernels take: 16 warps exchange rows of 32 values in the 48
+/// KB of shared memory that every block may have.
+inline constexpr std::size_t largest_value = 64;
+
+/// Elements of a pack: what fits into 16 bytes of the wider of input and output, and into 64 bytes
+/// of accumulators (which bounds the rows that warps exchange).
+constexpr int pack_length(int bytes_in, int bytes_out, int bytes_accumulator) {
+  return std::max(1, std::min(16 / std::max(bytes_in, bytes_out), 64 / bytes_accumulator));
 }
 
 /// 32-bit registers that an accumulator takes.

@@ -1,0 +1,88 @@
+# SPDX-FileCopyrightText: kokkos-scan contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""docs_code.py CHECKOUT: the C++ in README.md, CONTRIBUTING.md and docs/ is compiled and run.
+
+Before each block of C++ stands a comment that names a file of examples/ or unit_tests/,
+
+    <!-- from examples/running_sum.cpp -->
+
+in which the lines of the block follow each other, perhaps with more indentation. Blocks of other
+languages may be marked in the same way, with any file.
+"""
+
+import pathlib
+import re
+import sys
+
+FENCE = re.compile(r"\s*(```+|~~~+)\s*([^\s`]*)")
+SOURCE = re.compile(r"\s*<!-- from (\S+) -->\s*$")
+CPP = {"cpp", "c++", "cxx", "cc", "hpp", "cuda", "cu"}
+
+
+def blocks(lines):
+    """Yields (line number, language, lines, name of the source or None) of each fenced block."""
+    number = 0
+    while number < len(lines):
+        opening = FENCE.match(lines[number])
+        if not opening:
+            number += 1
+            continue
+        before = [line for line in lines[:number] if line.strip()]
+        source = SOURCE.match(before[-1]) if before else None
+        end = number + 1
+        while end < len(lines) and not lines[end].strip().startswith(opening[1]):
+            end += 1
+        yield number + 1, opening[2].lower(), lines[number + 1 : end], source and source[1]
+        number = end + 1
+
+
+def occurs(block, lines):
+    """Whether the lines of the block follow each other in lines, all indented by the same."""
+    block = [line.rstrip() for line in block]
+    lines = [line.rstrip() for line in lines]
+    for start in range(len(lines) - len(block) + 1):
+        indent = lines[start][: len(lines[start]) - len(block[0])]
+        if not indent.strip() and all(
+            found == (indent + line if line else "")
+            for line, found in zip(block, lines[start:])
+        ):
+            return True
+    return False
+
+
+def complaint(checkout, language, block, source):
+    if source is None:
+        return "no comment says from which file it is" if language in CPP else None
+    path = checkout / source
+    if language in CPP and pathlib.PurePath(source).parts[0] not in ("examples", "unit_tests"):
+        return f"{source} is not a file of examples/ or unit_tests/"
+    if not path.is_file():
+        return f"there is no {source}"
+    if not any(line.strip() for line in block):
+        return "it is empty"
+    if not occurs(block, path.read_text(encoding="utf-8").splitlines()):
+        return f"it does not occur in {source}"
+    return None
+
+
+def main():
+    checkout = pathlib.Path(sys.argv[1])
+    documents = [checkout / "README.md", checkout / "CONTRIBUTING.md"]
+    documents += sorted((checkout / "docs").glob("**/*.md"))
+    failures = 0
+    for document in filter(pathlib.Path.is_file, documents):
+        name = document.relative_to(checkout)
+        count = 0
+        for number, language, block, source in blocks(
+            document.read_text(encoding="utf-8").splitlines()
+        ):
+            count += source is not None
+            why = complaint(checkout, language, block, source)
+            if why:
+                print(f"{name}:{number}: {why}")
+                failures += 1
+        print(f"{name}: {count} blocks are from files")
+    sys.exit(failures != 0)
+
+
+main()

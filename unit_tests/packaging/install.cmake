@@ -1,0 +1,115 @@
+# SPDX-FileCopyrightText: kokkos-scan contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+# cmake -D CHECKOUT=FOLDER -D WORK=FOLDER -D KOKKOS=FOLDER -D TOOLCHAIN=OPTIONS -P install.cmake
+# Installs the checkout, moves what was installed, and uses it as others would. KOKKOS is where its
+# KokkosConfig.cmake lies; TOOLCHAIN are options of cmake.
+
+cmake_minimum_required(VERSION 3.23)
+
+# run(WHAT COMMAND...)
+function(run what)
+  message(STATUS "${what}")
+  execute_process(
+    COMMAND ${ARGN}
+    RESULT_VARIABLE result
+    OUTPUT_VARIABLE output
+    ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${what} fails:\n${output}")
+  endif()
+endfunction()
+
+# check_same(WHAT FOUND EXPECTED): two lists, in any order.
+function(check_same what found expected)
+  set(surplus ${found})
+  list(REMOVE_ITEM surplus "" ${expected})
+  set(missing ${expected})
+  list(REMOVE_ITEM missing "" ${found})
+  if(surplus OR missing)
+    message(FATAL_ERROR "${what}: surplus ${surplus}, missing ${missing}")
+  endif()
+endfunction()
+
+# use(PROJECT OPTION...): configures, builds and tests a project that uses kokkos-scan.
+function(use project)
+  # Optimising takes longer than running.
+  run("Configure ${project}" ${CMAKE_COMMAND} -S ${project} -B ${project}/build ${TOOLCHAIN}
+      -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0
+      -DCMAKE_EXPORT_COMPILE_COMMANDS=ON ${ARGN})
+  run("Build ${project}" ${CMAKE_COMMAND} --build ${project}/build --parallel 2)
+  run("Test ${project}" ${CMAKE_CTEST_COMMAND} --test-dir ${project}/build --output-on-failure
+      --no-tests=error)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+set(prefix ${WORK}/prefix)
+
+# ---- Install, with DESTDIR and without ---------------------------------------------------------
+
+run("Configure"
+    ${CMAKE_COMMAND} -S ${CHECKOUT} -B ${WORK}/library ${TOOLCHAIN} -DCMAKE_INSTALL_PREFIX=${prefix}
+    -DCMAKE_PREFIX_PATH=${KOKKOS} -DKokkosScan_ENABLE_TESTS=OFF -DKokkosScan_ENABLE_PERF_TESTS=OFF
+    -DKokkosScan_ENABLE_TOOLS=OFF -DKokkosScan_ENABLE_EXAMPLES=OFF)
+run("Build" ${CMAKE_COMMAND} --build ${WORK}/library)
+
+run("Install with DESTDIR" ${CMAKE_COMMAND} -E env DESTDIR=${WORK}/staged ${CMAKE_COMMAND} --install
+    ${WORK}/library)
+if(EXISTS ${prefix})
+  message(FATAL_ERROR "Installing with DESTDIR wrote to the prefix itself.")
+endif()
+file(GLOB_RECURSE staged RELATIVE ${WORK}/staged${prefix} ${WORK}/staged/*)
+
+run("Install" ${CMAKE_COMMAND} -E env --unset=DESTDIR ${CMAKE_COMMAND} --install ${WORK}/library)
+file(GLOB_RECURSE installed RELATIVE ${prefix} ${prefix}/*)
+check_same("What DESTDIR receives" "${staged}" "${installed}")
+
+file(GLOB_RECURSE public RELATIVE ${CHECKOUT}/include ${CHECKOUT}/include/*)
+file(GLOB_RECURSE internal RELATIVE ${CHECKOUT}/src ${CHECKOUT}/src/*.hpp)
+set(expected ${public} ${internal})
+list(TRANSFORM expected PREPEND include/)
+foreach(name IN ITEMS Config ConfigVersion Targets)
+  list(APPEND expected share/cmake/KokkosScan/KokkosScan${name}.cmake)
+endforeach()
+check_same("The installed files" "${installed}" "${expected}")
+
+# ---- Use it, moved -----------------------------------------------------------------------------
+
+set(moved ${WORK}/moved)
+file(RENAME ${prefix} ${moved})
+foreach(name IN LISTS installed)
+  file(READ ${moved}/${name} text)
+  foreach(folder IN ITEMS ${CHECKOUT} ${WORK})
+    string(FIND "${text}" ${folder} found)
+    if(NOT found EQUAL -1)
+      message(FATAL_ERROR "The installed ${name} speaks of ${folder}.")
+    endif()
+  endforeach()
+endforeach()
+
+# A program of two files, every header alone, what the target brings, which versions are accepted.
+set(consumer ${CMAKE_CURRENT_LIST_DIR}/consumer)
+file(COPY ${consumer}/ DESTINATION ${WORK}/installed)
+set(ENV{CMAKE_PREFIX_PATH} ${moved}:${KOKKOS})
+use(${WORK}/installed -DKOKKOS_SCAN_AT=${moved})
+
+# The examples, as someone would who copies them.
+file(COPY ${CHECKOUT}/examples DESTINATION ${WORK})
+use(${WORK}/examples)
+
+file(GLOB projects ${WORK}/examples/build ${WORK}/installed/build)
+foreach(project IN LISTS projects)
+  file(READ ${project}/compile_commands.json commands)
+  foreach(folder IN ITEMS include src)
+    string(FIND "${commands}" ${CHECKOUT}/${folder} found)
+    if(NOT found EQUAL -1)
+      message(FATAL_ERROR "${project} uses ${CHECKOUT}/${folder}.")
+    endif()
+  endforeach()
+endforeach()
+
+# ---- Use it without installing -----------------------------------------------------------------
+
+file(COPY ${consumer}/ DESTINATION ${WORK}/subdirectory)
+set(ENV{CMAKE_PREFIX_PATH} ${KOKKOS})
+use(${WORK}/subdirectory -DKOKKOS_SCAN_AT=${CHECKOUT})
