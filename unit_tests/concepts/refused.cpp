@@ -21,6 +21,10 @@ using View = Kokkos::View<T, Exec>;
 struct Pair {
   std::uint32_t a, b;
 };
+/// Not even as an aggregate is it made of a number: C++20 casts 1.0f to a Pair.
+class Opaque {
+  std::uint32_t m_bits;
+};
 struct JoinPairs {
   KOKKOS_FUNCTION Pair operator()(Pair const& l, Pair const& r) const { return {l.a, r.b}; }
 };
@@ -137,7 +141,7 @@ void calls() {
 #elif defined(REFUSED_const_totals)
   ks::inclusive_scan(exec, x, y, ks::along(0).totals(View<float const*>(line)));
 #elif defined(REFUSED_totals_that_do_not_convert)
-  ks::inclusive_scan(exec, x, y, ks::along(1).totals(View<Pair*>("t", 3)));
+  ks::inclusive_scan(exec, x, y, ks::along(1).totals(View<Opaque*>("t", 3)));
 #elif defined(REFUSED_totals_of_another_kind)
   ks::inclusive_scan(exec, x, y, ks::along(0).totals(3.0f));
 #elif defined(REFUSED_workspace_of_another_kind)

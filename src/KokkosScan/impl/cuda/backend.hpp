@@ -124,8 +124,8 @@ struct Backend {
   static constexpr bool supports = fits<typename P::A>&& fits<typename Types<P>::R>&&
       fits<typename Types<P>::Value>&& InputAccess<decltype(P::input)>::constructible;
 
-  /// Whether a problem is one of these: a question of the length and the strides along the lines. No
-  /// memory holds more long lines than a grid has blocks.
+  /// Whether a problem is one of these: a question of the length and the strides along the lines.
+  /// No memory holds more long lines than a grid has blocks.
   template <class P>
   static bool accepts(const P& p) {
     const std::int64_t along = p.output.strides.along;
