@@ -37,9 +37,9 @@ struct TeamPerLine {
       return;
     }
     const std::int64_t chunks = divide_up(n, chunk_length);
+    // A total may be stored where the starting value is; for_each_chunk() has a barrier before
+    // that.
     Prefix<R> prefix{line.start(), {}};
-    // A total may be stored where the starting value was: all threads must have read it.
-    team.team_barrier();
     for (std::int64_t first = 0; first < chunks; first += chunks_of_tile) {
       const std::int64_t last = first + chunks_of_tile < chunks ? first + chunks_of_tile : chunks;
       for_each_chunk(
