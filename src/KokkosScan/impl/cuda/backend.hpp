@@ -115,14 +115,17 @@ struct Backend {
   static constexpr int pack = pack_length(InputAccess<decltype(P::input)>::bytes,
                                           sizeof(typename Types<P>::Value), sizeof(typename P::A));
 
-  /// Whether a type of value can be kept in arrays, and exchanged in rows.
-  template <class T>
-  static constexpr bool fits = std::is_default_constructible_v<T> && sizeof(T) <= largest_value;
+  /// Whether values of these types can be kept in arrays, and exchanged in rows.
+  template <class... Values>
+  static constexpr bool are_small() {
+    return ((std::is_default_constructible_v<Values> && sizeof(Values) <= largest_value) && ...);
+  }
 
   /// Whether the kernels exist for a type of problem.
   template <class P>
-  static constexpr bool supports = fits<typename P::A>&& fits<typename Types<P>::R>&&
-      fits<typename Types<P>::Value>&& InputAccess<decltype(P::input)>::constructible;
+  static constexpr bool supports =
+      are_small<typename P::A, typename Types<P>::R, typename Types<P>::Value>() &&
+      InputAccess<decltype(P::input)>::constructible;
 
   /// Whether a problem is one of these: a question of the length and the strides along the lines.
   /// No memory holds more long lines than a grid has blocks.
