@@ -136,7 +136,11 @@ struct SelectedLine {
   A identity;
 
   KOKKOS_FORCEINLINE_FUNCTION A operator()(std::int64_t k) const {
-    return static_cast<bool>(mask(k)) ? static_cast<A>(values(k)) : identity;
+    const bool selected = static_cast<bool>(mask(k));
+    const A value = static_cast<A>(values(k));
+    KOKKOS_IF_ON_DEVICE((return selected ? value : identity;))
+    // A table instead of a branch: a random mask makes a branch cost more than all else.
+    KOKKOS_IF_ON_HOST((const A choice[] = {identity, value}; return choice[selected];))
   }
 };
 
