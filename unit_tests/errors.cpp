@@ -88,6 +88,10 @@ void axis_out_of_range() {
               std::string(Function::name) + ": axis " + std::to_string(axis) +
                   " is out of range for input \"x\" of rank 2: allowed are -2 to 1.");
   }
+  // An axis that no int holds is not taken for another one.
+  for (std::int64_t const axis : {std::int64_t(1) << 32, -(std::int64_t(1) << 32)}) {
+    EXPECT_NE(refusal([&] { Function::scan(Exec(), x, y, axis); }), "nothing was thrown");
+  }
   EXPECT_TRUE(is_all(y, poison));
   auto const x1 = line_field("x1", 3, 1.0f);
   auto const y1 = line_field("y1", 3, poison);
@@ -101,6 +105,17 @@ TEST(errors, axis_out_of_range) {
   axis_out_of_range<Inclusive>();
   axis_out_of_range<Exclusive>();
 }
+
+// F: nothing to do is nothing done, however many lines there are.
+void empty_lines_cost_nothing() {
+  std::int64_t const many = std::int64_t(1) << 40;
+  Kokkos::View<float***, Kokkos::LayoutRight, Device> const x(nullptr, many, many >> 20, 0);
+  ks::inclusive_scan(Exec(), x, x);
+  ks::exclusive_scan(Exec(), x, x);
+  Exec().fence();
+}
+
+TEST(errors, empty_lines_cost_nothing) { empty_lines_cost_nothing(); }
 
 struct IndexSum {
   KOKKOS_FUNCTION float operator()(std::int64_t i, std::int64_t j) const {
@@ -687,6 +702,15 @@ void workspace_too_small_or_misaligned() {
     EXPECT_EQ(thrown(shift, needed + 16),
               f + "workspace \"memory\" begins at an address that is not a multiple of 16.");
   }
+  // Every byte between the first and the last would be used.
+  using Strided = Kokkos::View<std::byte*, Kokkos::LayoutStride, Device>;
+  Bytes const wide("wide", 2 * needed);
+  Strided const every_other(wide.data(), Kokkos::LayoutStride(needed, 2));
+  EXPECT_EQ(refusal([&] {
+              ks::impl::scan(function, Exec(), x, y, ks::along(0).workspace(every_other), ks::Sum{},
+                             backend);
+            }),
+            f + "workspace \"\" has stride 2, but must be contiguous.");
   EXPECT_TRUE(is_all(y, poison));
   EXPECT_EQ(thrown(0, needed), "nothing was thrown");
   EXPECT_EQ(to_host(Flat<float>(y.data(), n))[n - 1],

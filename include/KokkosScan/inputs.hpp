@@ -48,7 +48,8 @@ struct Elementwise {
 ///
 /// The function is called on the execution space, so it is a KOKKOS_LAMBDA or a functor with
 /// KOKKOS_FUNCTION. Views that it captures are invisible to the check for overlaps: they must not
-/// overlap the output, unless element (i, j, ...) reads nothing but its own place.
+/// overlap the output, unless the output has the input's extents and element (i, j, ...) reads
+/// nothing but its own place.
 template <std::size_t Rank, class Function>
 [[nodiscard]] Elementwise<Rank, Function> elementwise(const std::array<std::int64_t, Rank>& extents,
                                                       Function function) {

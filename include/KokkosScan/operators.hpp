@@ -60,6 +60,20 @@ struct accumulator<__nv_bfloat16> {
 };
 #endif
 
+// Where Kokkos has 16-bit floats of its own, they are neither float nor a type of the compiler.
+#if defined(KOKKOS_HALF_T_IS_FLOAT) && !KOKKOS_HALF_T_IS_FLOAT
+template <>
+struct accumulator<Kokkos::Experimental::half_t> {
+  using type = float;
+};
+#endif
+#if defined(KOKKOS_BHALF_T_IS_FLOAT) && !KOKKOS_BHALF_T_IS_FLOAT
+template <>
+struct accumulator<Kokkos::Experimental::bhalf_t> {
+  using type = float;
+};
+#endif
+
 /// `accumulator<T>::type` without regard to const and volatile.
 template <class T>
 using accumulator_t = typename accumulator<std::remove_cv_t<T>>::type;

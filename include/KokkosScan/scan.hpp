@@ -29,7 +29,8 @@ namespace KokkosScan {
 ///
 /// The values are combined in the accumulator: that of the operator where it names one
 /// (`accumulator_type`, as Sum<double> does), else accumulator_t of the output's values. Results
-/// are bitwise reproducible, and do not depend on how many other lines there are.
+/// are bitwise reproducible and, at equal strides along the lines, do not depend on how many other
+/// lines there are.
 ///
 /// \throws std::invalid_argument if the axis is out of range, extents do not match, Views overlap
 ///         without being the same, the workspace is too small or misaligned, or totals of empty
@@ -67,9 +68,9 @@ void exclusive_scan(const Exec& exec, const In& in, const Out& out, const Lines&
 }
 
 /// The bytes of workspace with which inclusive_scan() and exclusive_scan() of these arguments
-/// allocate nothing: 0 wherever no line is split between blocks. One bound serves both functions
-/// and either direction. It depends on the types, the extents, the axis and the concurrency of
-/// `exec`.
+/// allocate nothing: an upper bound, 0 wherever lines are short or many enough that none is split
+/// between blocks. One bound serves both functions and either direction. It depends on the types,
+/// the extents, the axis and the concurrency of `exec`.
 ///
 /// \throws std::invalid_argument as the scans do for the axis and the extents
 template <class Exec, class In, class Out, class Lines = Along<>, class Op = Sum<>>

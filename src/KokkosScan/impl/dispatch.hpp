@@ -17,11 +17,14 @@
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace KokkosScan::impl {
 
@@ -113,7 +116,14 @@ template <class Start, class Totals, class Workspace>
 const Along<Start, Totals, Workspace>& lines_of(const Along<Start, Totals, Workspace>& lines) {
   return lines;
 }
-inline Along<> lines_of(int axis) { return along(axis); }
+template <std::integral Axis>
+Along<> lines_of(Axis axis) {
+  // An axis that no int holds is out of range, not another one.
+  constexpr std::intmax_t least = std::numeric_limits<int>::min();
+  constexpr std::intmax_t most = std::numeric_limits<int>::max();
+  if (std::cmp_less(axis, least)) return along(static_cast<int>(least));
+  return along(std::cmp_greater(axis, most) ? static_cast<int>(most) : static_cast<int>(axis));
+}
 template <class Lines>
 using lines_of_t = std::remove_cvref_t<decltype(lines_of(std::declval<const Lines&>()))>;
 
@@ -360,7 +370,12 @@ class Operands {
 /// The number of lines of an input.
 inline std::int64_t count_lines(const Operand& input, int axis) {
   std::int64_t count = 1;
-  for (int d = 0; d < input.rank; ++d) count *= d == axis ? 1 : input.extent[d];
+  for (int d = 0; d < input.rank; ++d) {
+    if (d == axis) continue;
+    if (input.extent[d] == 0) return 0;
+    // Without elements there may be more lines than a number counts; none of them is visited.
+    if (input.extent[axis] > 0 || count < INT64_MAX / input.extent[d]) count *= input.extent[d];
+  }
   return count;
 }
 
@@ -411,6 +426,10 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
   if constexpr (ViewLike<typename L::Workspace>) {
     const auto& view = lines.workspace();
     workspace = view.data();
+    if (view.extent(0) > 1 && view.stride(0) != 1) {
+      refuse(function, operands.workspace().named() + " has stride " +
+                           std::to_string(view.stride(0)) + ", but must be contiguous.");
+    }
     if (view.extent(0) < needed) {
       refuse(function, operands.workspace().named() + " has " + std::to_string(view.extent(0)) +
                            " bytes, but " + std::to_string(needed) + " are needed.");
@@ -420,7 +439,7 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
              operands.workspace().named() + " begins at an address that is not a multiple of 16.");
     }
   }
-  if (count == 0) return;
+  if (count == 0 || (n == 0 && extra == Extra::none && !has_totals)) return;
 
   // The problem, without rank, layout, axis and direction.
   for (Operand& operand : operands.shaped()) {

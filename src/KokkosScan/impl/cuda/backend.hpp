@@ -97,12 +97,17 @@ void enqueue(const Kokkos::Cuda& exec, const Launch& launch, Kernel kernel, std:
     Kokkos::Tools::beginParallelFor(launch.label, Kokkos::Tools::Experimental::device_id(exec),
                                     &id);
   }
-  kernel<<<static_cast<unsigned>(launch.blocks), launch.threads, launch.shared_bytes,
-           exec.cuda_stream()>>>(arguments...);
-  const cudaError_t result = cudaGetLastError();
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(launch.blocks));
+  config.blockDim = dim3(static_cast<unsigned>(launch.threads));
+  config.dynamicSmemBytes = static_cast<std::size_t>(launch.shared_bytes);
+  config.stream = exec.cuda_stream();
+  // Its own return code: cudaGetLastError() would also tell of what failed before.
+  const cudaError_t result = cudaLaunchKernelEx(&config, kernel, arguments...);
   if (has_tools) Kokkos::Tools::endParallelFor(id);
   if (elsewhere) cudaSetDevice(current);
   if (result != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());  // the exception reports it; later calls must not
     throw std::runtime_error(launch.label + ": the launch for " + std::to_string(lines) +
                              " lines of " + std::to_string(n) +
                              " elements failed: " + cudaGetErrorString(result) + ".");

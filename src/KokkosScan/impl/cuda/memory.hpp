@@ -20,32 +20,43 @@ namespace KokkosScan::impl {
 template <>
 class Temporary<Kokkos::Cuda> {
  public:
-  Temporary(const Kokkos::Cuda& exec, std::size_t bytes) : m_stream(exec.cuda_stream()) {
-    // Kokkos tracks the device of an instance; a host thread may be on another one.
-    int current = 0;
-    check(cudaGetDevice(&current), bytes);
-    check(cudaSetDevice(exec.cuda_device()), bytes);
+  Temporary(const Kokkos::Cuda& exec, std::size_t bytes)
+      : m_stream(exec.cuda_stream()), m_device(exec.cuda_device()) {
     void* data = nullptr;
-    const cudaError_t result = cudaMallocAsync(&data, bytes, m_stream);
-    check(cudaSetDevice(current), bytes);
-    check(result, bytes);
+    const cudaError_t result = on_device([&] { return cudaMallocAsync(&data, bytes, m_stream); });
+    if (result != cudaSuccess) {
+      static_cast<void>(cudaGetLastError());  // the exception reports it; later calls must not
+      throw std::runtime_error("KokkosScan: a workspace of " + std::to_string(bytes) +
+                               " bytes could not be allocated: " + cudaGetErrorString(result) +
+                               ".");
+    }
     m_data = static_cast<std::byte*>(data);
   }
-  ~Temporary() { static_cast<void>(cudaFreeAsync(m_data, m_stream)); }
+  ~Temporary() {
+    static_cast<void>(on_device([&] { return cudaFreeAsync(m_data, m_stream); }));
+  }
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
 
   [[nodiscard]] std::byte* data() const { return m_data; }
 
  private:
-  static void check(cudaError_t result, std::size_t bytes) {
-    if (result == cudaSuccess) return;
-    static_cast<void>(cudaGetLastError());  // the exception reports it; later calls must not
-    throw std::runtime_error("KokkosScan: a workspace of " + std::to_string(bytes) +
-                             " bytes could not be allocated: " + cudaGetErrorString(result) + ".");
+  /// Calls with the instance's device as the current one; a host thread may be on another.
+  template <class Call>
+  cudaError_t on_device(const Call& call) const {
+    int current = 0;
+    cudaError_t result = cudaGetDevice(&current);
+    if (result != cudaSuccess) return result;
+    if (current == m_device) return call();
+    result = cudaSetDevice(m_device);
+    if (result != cudaSuccess) return result;
+    result = call();
+    const cudaError_t restored = cudaSetDevice(current);
+    return result != cudaSuccess ? result : restored;
   }
 
   cudaStream_t m_stream;
+  int m_device;
   std::byte* m_data;
 };
 

@@ -8,6 +8,7 @@
 #include <KokkosScan/operators.hpp>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace KokkosScan::impl::cuda {
 
@@ -99,18 +100,24 @@ __device__ __forceinline__ T shuffle(const T& value, int source) {
   return result;
 }
 
+/// Numbers, whose arithmetic does no harm whatever their bits are.
+template <class T>
+inline constexpr bool is_plain_number = std::is_arithmetic_v<T>;
+template <class T>
+inline constexpr bool is_plain_number<Kokkos::complex<T>> = true;
+
 /// Whether an operator may be given any bits, its result being thrown away: then a choice between
 /// results costs less than a branch. Operators of users only see what the contract promises.
 template <class Op>
 inline constexpr bool is_eager = false;
 template <class T>
-inline constexpr bool is_eager<Sum<T>> = true;
+inline constexpr bool is_eager<Sum<T>> = is_plain_number<T>;
 template <class T>
-inline constexpr bool is_eager<Prod<T>> = true;
+inline constexpr bool is_eager<Prod<T>> = is_plain_number<T>;
 template <class T>
-inline constexpr bool is_eager<Min<T>> = true;
+inline constexpr bool is_eager<Min<T>> = is_plain_number<T>;
 template <class T>
-inline constexpr bool is_eager<Max<T>> = true;
+inline constexpr bool is_eager<Max<T>> = is_plain_number<T>;
 
 /// a * b if the condition holds, else `otherwise`.
 template <class Op, class T>

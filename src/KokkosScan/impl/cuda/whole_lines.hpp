@@ -244,7 +244,8 @@ __global__ void __launch_bounds__(Threads)
     if (lane / 2 == v % rows_of_group) half_totals[v / rows_of_group] = half_total;
   }
   // Half rows that are full; no other has a total, and nothing follows it that would need one.
-  const int full_halves = n <= first ? 0 : (n - first) / (row_length / 2);
+  const int halves_left = n <= first ? 0 : (n - first) / (row_length / 2);
+  const int full_halves = halves_left < 2 * V ? halves_left : 2 * V;
   R halves[groups];  // folds of the warp up to and with each half row
 #pragma unroll
   for (int g = 0; g < groups; ++g) {
@@ -472,6 +473,8 @@ __global__ void __launch_bounds__(Threads)
       }
       __syncwarp();
     }
+    // A total may be stored where lanes have read the starting value.
+    if (has_ends) __syncwarp();
     if (has_ends && exists) store_ends<E>(problem, c, output, k, before_pack, folds);
   }
 }

@@ -37,6 +37,14 @@ KOKKOS_INLINE_FUNCTION constexpr std::int64_t divide_up(std::int64_t a, std::int
   return (a + b - 1) / b;
 }
 
+/// A policy whose functor travels as an argument of the kernel. A larger one, as Kokkos sees it,
+/// would wait on the host until the constant memory it goes through is free.
+template <class Policy>
+auto light(const Policy& policy) {
+  return Kokkos::Experimental::require(policy,
+                                       Kokkos::Experimental::WorkItemProperty::HintLightWeight);
+}
+
 /// All that is combined before a chunk: the tiles before its own, and the chunks before it in its
 /// tile.
 template <class R>

@@ -153,7 +153,7 @@ void split_lines(const Exec& exec, const std::string& label, const P& problem, i
                        fold);
 
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(path + "prefix]", Policy(exec, 0, lines),
+  Kokkos::parallel_for(path + "prefix]", light(Policy(exec, 0, lines)),
                        ScanTileTotals<P>{problem, op, totals});
 
   const ReplayTiles<P> replay{problem, op, totals, problem.start.exists()};

@@ -65,15 +65,17 @@ auto team_policy(const Exec& exec, std::int64_t work, std::int64_t chunks, int t
   // One total a thread, and what aligning the first costs.
   const auto scratch = Kokkos::PerTeam(static_cast<int>(alignof(R)));
   const auto scratch_of_thread = Kokkos::PerThread(static_cast<int>(sizeof(R)));
-  using Policy = Kokkos::TeamPolicy<Exec>;
+  const auto policy_of = [&](auto size) {
+    return light(Kokkos::TeamPolicy<Exec>(exec, league, size)
+                     .set_scratch_size(0, scratch, scratch_of_thread));
+  };
   if (team_size == 0) {
-    const Policy automatic =
-        Policy(exec, league, Kokkos::AUTO).set_scratch_size(0, scratch, scratch_of_thread);
-    const int recommended = automatic.team_size_recommended(functor, Kokkos::ParallelForTag{});
+    const int recommended =
+        policy_of(Kokkos::AUTO).team_size_recommended(functor, Kokkos::ParallelForTag{});
     team_size =
         static_cast<int>(std::min<std::int64_t>(recommended, std::min(chunks, chunks_of_tile)));
   }
-  return Policy(exec, league, team_size).set_scratch_size(0, scratch, scratch_of_thread);
+  return policy_of(team_size);
 }
 
 }  // namespace KokkosScan::impl::team
