@@ -53,10 +53,9 @@ struct InputTraits<Masked<In, Mask>> {
   static constexpr bool masks_have_rank = InputTraits<Mask>::rank == rank &&
                                           InputTraits<In>::masks_have_rank &&
                                           InputTraits<Mask>::masks_have_rank;
-  static constexpr bool masks_are_boolean = requires(const typename InputTraits<Mask>::Value& m) {
-    static_cast<bool>(m);
-  }
-  &&InputTraits<In>::masks_are_boolean&& InputTraits<Mask>::masks_are_boolean;
+  static constexpr bool masks_are_boolean =
+      std::is_constructible_v<bool, const typename InputTraits<Mask>::Value&> &&
+      InputTraits<In>::masks_are_boolean && InputTraits<Mask>::masks_are_boolean;
   template <class Exec>
   static constexpr bool accessible =
       InputTraits<In>::template accessible<Exec>&& InputTraits<Mask>::template accessible<Exec>;
@@ -366,18 +365,6 @@ class Operands {
   std::array<Operand, m_count + 1> m_operands{};
   int m_axis;
 };
-
-/// The number of lines of an input.
-inline std::int64_t count_lines(const Operand& input, int axis) {
-  std::int64_t count = 1;
-  for (int d = 0; d < input.rank; ++d) {
-    if (d == axis) continue;
-    if (input.extent[d] == 0) return 0;
-    // Without elements there may be more lines than a number counts; none of them is visited.
-    if (input.extent[axis] > 0 || count < INT64_MAX / input.extent[d]) count *= input.extent[d];
-  }
-  return count;
-}
 
 /// Starting values as a backend reads them.
 template <class A, class Start>

@@ -341,6 +341,18 @@ inline void address_computed(Operand& operand, int axis) {
   }
 }
 
+/// The number of lines of an input.
+inline std::int64_t count_lines(const Operand& input, int axis) {
+  std::int64_t count = 1;
+  for (int d = 0; d < input.rank; ++d) {
+    if (d == axis) continue;
+    if (input.extent[d] == 0) return 0;
+    // Without elements there may be more lines than a number counts; none of them is visited.
+    if (input.extent[axis] > 0 || count < INT64_MAX / input.extent[d]) count *= input.extent[d];
+  }
+  return count;
+}
+
 /// The batch of lines, and in each operand its strides: dimensions of extent 1 are dropped, the
 /// rest is ordered by the output's strides, and neighbours that every operand stores like one
 /// dimension are merged. Scanning backward becomes a negative stride.
@@ -349,11 +361,9 @@ inline Batch reduce(std::span<Operand> operands, const Operand& output, int axis
   const Operand& input = operands.front();
   int dimensions[max_batch_rank];
   int count = 0;
-  Batch batch{1, 0, {}};
+  Batch batch{count_lines(input, axis), 0, {}};
   for (int d = 0; d < input.rank; ++d) {
-    if (d == axis) continue;
-    batch.count *= input.extent[d];
-    if (input.extent[d] != 1) dimensions[count++] = d;
+    if (d != axis && input.extent[d] != 1) dimensions[count++] = d;
   }
   std::stable_sort(dimensions, dimensions + count, [&](int a, int b) {
     return std::abs(output.stride[a]) > std::abs(output.stride[b]);

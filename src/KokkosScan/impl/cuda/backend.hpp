@@ -10,6 +10,7 @@
 
 #if defined(KOKKOS_ENABLE_CUDA)
 
+#include <KokkosScan/impl/cuda/device.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/whole_lines.hpp>
 #include <KokkosScan/impl/operands.hpp>
@@ -22,34 +23,34 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// The widest array element of an input, and whether all can be moved as packs of E, and lines be
-/// read along neighbouring addresses.
-template <class In>
-struct InputAccess;
+/// How an operand lies in memory: the bytes of its widest array element, whether an instruction
+/// moves a pack of E, whether lines follow neighbouring addresses, and whether packs are aligned.
+template <class Operand>
+struct OperandAccess;
 template <class T>
-struct InputAccess<Array<T>> {
+struct OperandAccess<Array<T>> {
   static constexpr int bytes = sizeof(T);
   static constexpr bool constructible = std::is_default_constructible_v<std::remove_const_t<T>>;
+  template <int E>
+  static constexpr bool has_packs = is_one_instruction(E* bytes);
   static bool is_contiguous(const Array<T>& in, std::int64_t n) {
     return n == 1 || in.strides.along == 1 || in.strides.along == -1;
   }
   template <int E>
   static bool is_aligned(const Array<T>& in, const Batch& batch) {
-    if constexpr (!is_one_instruction(static_cast<int>(sizeof(T)) * E)) {
-      return false;
-    } else {
-      // The lowest address of the first pack; lines must keep its alignment.
-      const T* lowest = in.strides.along < 0 ? in.data - (E - 1) : in.data;
-      bool aligned = reinterpret_cast<std::uintptr_t>(lowest) % (sizeof(T) * E) == 0;
-      for (int d = 0; d < batch.rank; ++d) aligned = aligned && in.strides.batch[d] % E == 0;
-      return aligned;
-    }
+    // The lowest address of the first pack; lines must keep its alignment.
+    const T* lowest = in.strides.along < 0 ? in.data - (E - 1) : in.data;
+    bool aligned = reinterpret_cast<std::uintptr_t>(lowest) % (sizeof(T) * E) == 0;
+    for (int d = 0; d < batch.rank; ++d) aligned = aligned && in.strides.batch[d] % E == 0;
+    return aligned;
   }
 };
 template <int Rank, class Function>
-struct InputAccess<Computed<Rank, Function>> {
+struct OperandAccess<Computed<Rank, Function>> {
   static constexpr int bytes = 1;  // no memory of its own, so that other operands decide
   static constexpr bool constructible = true;
+  template <int E>
+  static constexpr bool has_packs = true;
   static bool is_contiguous(const Computed<Rank, Function>&, std::int64_t) { return true; }
   template <int E>
   static bool is_aligned(const Computed<Rank, Function>&, const Batch&) {
@@ -57,58 +58,59 @@ struct InputAccess<Computed<Rank, Function>> {
   }
 };
 template <class A, class Values, class Mask>
-struct InputAccess<Selected<A, Values, Mask>> {
+struct OperandAccess<Selected<A, Values, Mask>> {
   using In = Selected<A, Values, Mask>;
-  static constexpr int bytes = InputAccess<Values>::bytes > InputAccess<Mask>::bytes
-                                   ? InputAccess<Values>::bytes
-                                   : InputAccess<Mask>::bytes;
+  static constexpr int bytes = std::max(OperandAccess<Values>::bytes, OperandAccess<Mask>::bytes);
   static constexpr bool constructible =
-      InputAccess<Values>::constructible && InputAccess<Mask>::constructible;
+      OperandAccess<Values>::constructible && OperandAccess<Mask>::constructible;
+  template <int E>
+  static constexpr bool has_packs =
+      OperandAccess<Values>::template has_packs<E>&& OperandAccess<Mask>::template has_packs<E>;
   static bool is_contiguous(const In& in, std::int64_t n) {
-    return InputAccess<Values>::is_contiguous(in.values, n) &&
-           InputAccess<Mask>::is_contiguous(in.mask, n);
+    return OperandAccess<Values>::is_contiguous(in.values, n) &&
+           OperandAccess<Mask>::is_contiguous(in.mask, n);
   }
   template <int E>
   static bool is_aligned(const In& in, const Batch& batch) {
-    return InputAccess<Values>::template is_aligned<E>(in.values, batch) &&
-           InputAccess<Mask>::template is_aligned<E>(in.mask, batch);
+    return OperandAccess<Values>::template is_aligned<E>(in.values, batch) &&
+           OperandAccess<Mask>::template is_aligned<E>(in.mask, batch);
   }
 };
 
-/// One kernel with the numbers of its launch; what Kokkos Tools and errors call it.
+/// One kernel with the numbers of its launch.
 struct Launch {
-  std::string label;
+  Function function;
+  const char* path;  ///< behind the function in labels
   std::int64_t blocks;
   int threads;
   int shared_bytes;
+
+  /// What Kokkos Tools and errors call it; made only where one of them asks.
+  [[nodiscard]] std::string label() const { return name(function) + " [" + path + "]"; }
 };
 
 /// Enqueues a kernel on the instance's stream, on its device, and reports a launch that fails.
 template <class Kernel, class... Arguments>
 void enqueue(const Kokkos::Cuda& exec, const Launch& launch, Kernel kernel, std::int64_t n,
              std::int64_t lines, const Arguments&... arguments) {
-  int current = 0;
-  cudaGetDevice(&current);
-  const bool elsewhere = current != exec.cuda_device();
-  if (elsewhere) cudaSetDevice(exec.cuda_device());
-  std::uint64_t id = 0;
-  const bool has_tools = Kokkos::Tools::profileLibraryLoaded();
-  if (has_tools) {
-    Kokkos::Tools::beginParallelFor(launch.label, Kokkos::Tools::Experimental::device_id(exec),
-                                    &id);
-  }
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(launch.blocks));
   config.blockDim = dim3(static_cast<unsigned>(launch.threads));
   config.dynamicSmemBytes = static_cast<std::size_t>(launch.shared_bytes);
   config.stream = exec.cuda_stream();
+  std::uint64_t id = 0;
+  const bool has_tools = Kokkos::Tools::profileLibraryLoaded();
+  if (has_tools) {
+    Kokkos::Tools::beginParallelFor(launch.label(), Kokkos::Tools::Experimental::device_id(exec),
+                                    &id);
+  }
   // Its own return code: cudaGetLastError() would also tell of what failed before.
-  const cudaError_t result = cudaLaunchKernelEx(&config, kernel, arguments...);
+  const cudaError_t result = on_device(
+      exec.cuda_device(), [&] { return cudaLaunchKernelEx(&config, kernel, arguments...); });
   if (has_tools) Kokkos::Tools::endParallelFor(id);
-  if (elsewhere) cudaSetDevice(current);
   if (result != cudaSuccess) {
     static_cast<void>(cudaGetLastError());  // the exception reports it; later calls must not
-    throw std::runtime_error(launch.label + ": the launch for " + std::to_string(lines) +
+    throw std::runtime_error(launch.label() + ": the launch for " + std::to_string(lines) +
                              " lines of " + std::to_string(n) +
                              " elements failed: " + cudaGetErrorString(result) + ".");
   }
@@ -117,7 +119,7 @@ void enqueue(const Kokkos::Cuda& exec, const Launch& launch, Kernel kernel, std:
 /// The CUDA backend, for lines that are contiguous in memory and fit into registers.
 struct Backend {
   template <class P>
-  static constexpr int pack = pack_length(InputAccess<decltype(P::input)>::bytes,
+  static constexpr int pack = pack_length(OperandAccess<decltype(P::input)>::bytes,
                                           sizeof(typename Types<P>::Value), sizeof(typename P::A));
 
   /// Whether values of these types can be kept in arrays, and exchanged in rows.
@@ -130,47 +132,33 @@ struct Backend {
   template <class P>
   static constexpr bool supports =
       are_small<typename P::A, typename Types<P>::R, typename Types<P>::Value>() &&
-      InputAccess<decltype(P::input)>::constructible;
+      OperandAccess<decltype(P::input)>::constructible;
 
   /// Whether a problem is one of these: a question of the length and the strides along the lines.
   /// No memory holds more long lines than a grid has blocks.
   template <class P>
   static bool accepts(const P& p) {
-    const std::int64_t along = p.output.strides.along;
     return p.n > 0 && choose_layout(p.n, pack<P>, sizeof(typename P::A)).fits &&
-           (p.n == 1 || along == 1 || along == -1) &&
-           InputAccess<decltype(P::input)>::is_contiguous(p.input, p.n);
+           OperandAccess<decltype(P::output)>::is_contiguous(p.output, p.n) &&
+           OperandAccess<decltype(P::input)>::is_contiguous(p.input, p.n);
   }
 
   template <class P>
   void scan(const Kokkos::Cuda& exec, const P& p) const {
     constexpr int E = pack<P>;
-    using Output = std::remove_cvref_t<decltype(p.output)>;
-    const bool packs = p.n % E == 0 &&
-                       InputAccess<decltype(P::input)>::template is_aligned<E>(p.input, p.batch) &&
-                       InputAccess<Output>::template is_aligned<E>(p.output, p.batch);
+    using In = OperandAccess<decltype(P::input)>;
+    using Out = OperandAccess<decltype(P::output)>;
     // The instantiation with packs must not exist where no instruction moves one.
-    if constexpr (is_one_instruction(E * static_cast<int>(sizeof(*p.output.data))) &&
-                  has_packs<decltype(P::input), E>) {
-      if (packs) return scan_with<Access::packs>(exec, p);
+    if constexpr (In::template has_packs<E> && Out::template has_packs<E>) {
+      if (p.n % E == 0 && In::template is_aligned<E>(p.input, p.batch) &&
+          Out::template is_aligned<E>(p.output, p.batch)) {
+        return scan_with<Access::packs>(exec, p);
+      }
     }
     scan_with<Access::stripes>(exec, p);
   }
 
  private:
-  template <class In, int E>
-  struct HasPacks;
-  template <class T, int E>
-  struct HasPacks<Array<T>, E>
-      : std::bool_constant<is_one_instruction(E* static_cast<int>(sizeof(T)))> {};
-  template <int Rank, class Function, int E>
-  struct HasPacks<Computed<Rank, Function>, E> : std::true_type {};
-  template <class A, class Values, class Mask, int E>
-  struct HasPacks<Selected<A, Values, Mask>, E>
-      : std::bool_constant<HasPacks<Values, E>::value && HasPacks<Mask, E>::value> {};
-  template <class In, int E>
-  static constexpr bool has_packs = HasPacks<In, E>::value;
-
   template <Access access, class P>
   static void scan_with(const Kokkos::Cuda& exec, const P& p) {
     const Layout layout = choose_layout(p.n, pack<P>, sizeof(typename P::A));
@@ -194,7 +182,7 @@ struct Backend {
     const int lines_of_row = lanes / packs;
     const std::int64_t lines_of_block = std::int64_t{lines_of_row} * V * (most / lanes);
     const int shared = access == Access::stripes ? most / lanes * bytes_of_row<P, E> : 0;
-    const Launch launch{name(p.function) + " [cuda/short_lines]",
+    const Launch launch{p.function, "cuda/short_lines",
                         (p.batch.count + lines_of_block - 1) / lines_of_block, most, shared};
     enqueue(exec, launch, scan_short_lines<P, V, E, access, most>, p.n, p.batch.count, p, packs,
             lines_of_row);
@@ -211,7 +199,7 @@ struct Backend {
     const int warps = static_cast<int>(lines_of_block) * layout.warps_of_line;
     int shared = (warps * static_cast<int>(sizeof(R)) + 15) / 16 * 16;
     if (access == Access::stripes) shared += warps * bytes_of_row<P, E>;
-    const Launch launch{name(p.function) + " [cuda/whole_lines]",
+    const Launch launch{p.function, "cuda/whole_lines",
                         (p.batch.count + lines_of_block - 1) / lines_of_block, warps * lanes,
                         shared};
     enqueue(exec, launch, scan_whole_lines<P, V, E, access, most>, p.n, p.batch.count, p,

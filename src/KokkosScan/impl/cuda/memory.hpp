@@ -12,6 +12,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <KokkosScan/impl/cuda/device.hpp>
 #include <stdexcept>
 #include <string>
 
@@ -23,7 +24,8 @@ class Temporary<Kokkos::Cuda> {
   Temporary(const Kokkos::Cuda& exec, std::size_t bytes)
       : m_stream(exec.cuda_stream()), m_device(exec.cuda_device()) {
     void* data = nullptr;
-    const cudaError_t result = on_device([&] { return cudaMallocAsync(&data, bytes, m_stream); });
+    const cudaError_t result =
+        cuda::on_device(m_device, [&] { return cudaMallocAsync(&data, bytes, m_stream); });
     if (result != cudaSuccess) {
       static_cast<void>(cudaGetLastError());  // the exception reports it; later calls must not
       throw std::runtime_error("KokkosScan: a workspace of " + std::to_string(bytes) +
@@ -33,7 +35,7 @@ class Temporary<Kokkos::Cuda> {
     m_data = static_cast<std::byte*>(data);
   }
   ~Temporary() {
-    static_cast<void>(on_device([&] { return cudaFreeAsync(m_data, m_stream); }));
+    static_cast<void>(cuda::on_device(m_device, [&] { return cudaFreeAsync(m_data, m_stream); }));
   }
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
@@ -41,20 +43,6 @@ class Temporary<Kokkos::Cuda> {
   [[nodiscard]] std::byte* data() const { return m_data; }
 
  private:
-  /// Calls with the instance's device as the current one; a host thread may be on another.
-  template <class Call>
-  cudaError_t on_device(const Call& call) const {
-    int current = 0;
-    cudaError_t result = cudaGetDevice(&current);
-    if (result != cudaSuccess) return result;
-    if (current == m_device) return call();
-    result = cudaSetDevice(m_device);
-    if (result != cudaSuccess) return result;
-    result = call();
-    const cudaError_t restored = cudaSetDevice(current);
-    return result != cudaSuccess ? result : restored;
-  }
-
   cudaStream_t m_stream;
   int m_device;
   std::byte* m_data;

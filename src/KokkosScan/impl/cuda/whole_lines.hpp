@@ -21,6 +21,7 @@
 
 #include <KokkosScan/impl/cuda/warp.hpp>
 #include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -176,10 +177,8 @@ __device__ __forceinline__ void store_ends(const P& p, const Coordinates& c,
 
 /// Bytes of shared memory through which a warp exchanges a row.
 template <class P, int E, class T = Types<P>>
-inline constexpr int bytes_of_row = lanes* E* static_cast<int>(sizeof(typename T::A) >
-                                                                       sizeof(typename T::Value)
-                                                                   ? sizeof(typename T::A)
-                                                                   : sizeof(typename T::Value));
+inline constexpr int bytes_of_row =
+    std::max<int>(sizeof(typename T::A), sizeof(typename T::Value)) * lanes* E;
 
 /// A value of the carried type that may be absent, from one of the accumulator.
 template <class R, class A>

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Calls of the CUDA runtime on the device of an execution space instance.
+
+#include <cuda_runtime_api.h>
+
+namespace KokkosScan::impl::cuda {
+
+/// Calls with `device` as the current one; a host thread may be on another.
+///
+/// \return what the call returns, or else why the device could not be changed
+template <class Call>
+cudaError_t on_device(int device, const Call& call) {
+  int current = 0;
+  cudaError_t result = cudaGetDevice(&current);
+  if (result != cudaSuccess) return result;
+  if (current == device) return call();
+  result = cudaSetDevice(device);
+  if (result != cudaSuccess) return result;
+  result = call();
+  const cudaError_t restored = cudaSetDevice(current);
+  return result != cudaSuccess ? result : restored;
+}
+
+}  // namespace KokkosScan::impl::cuda
