@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Fractions of a copy that contiguous scans of 2^30 floats reach on a GPU, by length and by kind,
-// as the tables of perf_tests/results/. Each row is measured between two copies of the same bytes
+// Fractions of a copy that scans of 2^30 floats reach on a GPU, by kind, by length and by axis, as
+// the tables of perf_tests/results/. Each row is measured between two copies of the same bytes
 // in the same process; the SM clock stands beside it, because a card may cap its power under load.
 //
 //   cmake --build BUILD --target perf_test_cuda_lengths && BUILD/perf_tests/perf_test_cuda_lengths
@@ -22,6 +22,7 @@ namespace {
 
 using Exec = Kokkos::Cuda;
 using Rows = Kokkos::View<float**, Kokkos::LayoutRight, Exec, Kokkos::MemoryUnmanaged>;
+using Blocks = Kokkos::View<float***, Kokkos::LayoutRight, Exec, Kokkos::MemoryUnmanaged>;
 using MaskRows = Kokkos::View<bool**, Kokkos::LayoutRight, Exec, Kokkos::MemoryUnmanaged>;
 
 constexpr std::int64_t elements = std::int64_t{1} << 30;
@@ -139,6 +140,7 @@ void run() {
   const MaskRows mask(m.mask, n, n);
   measure(m, "sum", elements, 8, [&] { ks::inclusive_scan(exec, x, y, 1); });
   measure(m, "product", elements, 8, [&] { ks::inclusive_scan(exec, x, y, 1, ks::Prod{}); });
+  measure(m, "maximum", elements, 8, [&] { ks::inclusive_scan(exec, x, y, 1, ks::Max{}); });
   measure(m, "backward sum", elements, 8,
           [&] { ks::inclusive_scan(exec, x, y, ks::along(1).backward()); });
   measure(m, "exclusive sum", elements, 8, [&] { ks::exclusive_scan(exec, x, y, 1); });
@@ -156,13 +158,30 @@ void run() {
       "\n| sums of n floats | ms | copy, ms | fraction | SM MHz |\n|---|---|---|---|---|\n");
   fill_uniform<<<1056, 256>>>(m.x, m.mask);  // the scan in place has left sums
   for (const std::int64_t length :
-       {1,     2,     4, 8,  16,  32,   64,   128,  256,  512,  1024, 2048,  4096, 8192,
-        16384, 32768, 7, 33, 100, 1000, 1023, 1025, 2049, 4097, 8191, 12001, 32767}) {
+       {1l,       2l,       3l,     4l,     8l,     16l,    32l,      64l,       128l,
+        256l,     512l,     1024l,  2048l,  4096l,  8192l,  16384l,   32768l,    1l << 20,
+        1l << 25, elements, 7l,     33l,    100l,   1000l,  1023l,    1025l,     2049l,
+        4097l,    8191l,    12001l, 32767l, 32769l, 50257l, 1000001l, 100000007l}) {
     const std::int64_t lines = elements / length;
     const Rows in(m.x, lines, length), out(m.y, lines, length);
     char name[32];
     std::snprintf(name, sizeof name, "%lld", static_cast<long long>(length));
     measure(m, name, lines * length, 8, [&] { ks::inclusive_scan(exec, in, out, 1); });
+  }
+
+  std::printf(
+      "\n| sums along the middle axis | ms | copy, ms | fraction | SM MHz "
+      "|\n|---|---|---|---|---|\n");
+  const std::int64_t shapes[][3] = {{1, 32768, 32768},   {4, 16384, 16384},  {64, 4096, 4096},
+                                    {1024, 1024, 1024},  {16384, 256, 256},  {64, 32768, 512},
+                                    {16384, 128, 512},   {1, 1 << 26, 16},   {1, 1 << 24, 64},
+                                    {1, 72, 10'000'000}, {1, 128, 8'000'001}};
+  for (const auto& [outer, length, inner] : shapes) {
+    const Blocks in(m.x, outer, length, inner), out(m.y, outer, length, inner);
+    char name[64];
+    std::snprintf(name, sizeof name, "%lld x %lld x %lld", static_cast<long long>(outer),
+                  static_cast<long long>(length), static_cast<long long>(inner));
+    measure(m, name, outer * length * inner, 8, [&] { ks::inclusive_scan(exec, in, out, 1); });
   }
 }
 

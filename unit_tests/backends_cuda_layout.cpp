@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// How the CUDA backend lays lines over warps: a function of numbers, tested without a GPU.
+// How the CUDA backend cuts lines into tiles and chunks: functions of numbers, tested without a
+// GPU.
 
 #include <gtest/gtest.h>
 
@@ -14,62 +15,86 @@ namespace {
 namespace cuda = KokkosScan::impl::cuda;
 
 constexpr int lanes = 32;
+// Bytes of the widest operand and of all: float, double, 16 bits, masked float, int8 to int64,
+// complex of double, structs of 12, 24 and 64 bytes.
+constexpr cuda::ElementSize all_sizes[] = {{4, 4},   {8, 8},   {2, 2},   {4, 5},   {1, 1},   {8, 9},
+                                           {16, 16}, {12, 12}, {24, 24}, {64, 64}, {64, 128}};
 
-struct Types {
-  int in, out, accumulator;  // bytes
-};
-constexpr Types all_types[] = {{4, 4, 4},    {8, 8, 8},    {2, 2, 4},  {1, 1, 1},
-                               {1, 8, 8},    {1, 1, 8},    {4, 8, 8},  {16, 16, 16},
-                               {12, 12, 12}, {24, 24, 24}, {8, 8, 64}, {64, 64, 64}};
-
-int rows(cuda::Layout const& layout, int pack, int bytes) {
-  return cuda::rows_of_warp(layout.size, pack, bytes);
+template <class F>
+void for_each_length(F const& f) {
+  for (std::int64_t n = 1; n < 20'000; ++n) f(n);
+  for (std::int64_t n = 20'000; n < std::int64_t{1} << 40; n += n / 7 + 1) f(n);
 }
 
-TEST(backends, cuda_layouts_hold_their_lines) {
-  for (auto const& types : all_types) {
-    int const bytes = types.accumulator;
-    int const pack = cuda::pack_length(types.in, types.out, bytes);
-    int const row = lanes * pack;
-    ASSERT_GE(pack, 1);
-    bool fitted = true;
-    for (std::int64_t n = 1; n < 70'000; n += n < 5000 ? 1 : 37) {
-      auto const layout = cuda::choose_layout(n, pack, bytes);
-      // Once a line is too long, longer ones are.
-      EXPECT_TRUE(fitted || !layout.fits) << n;
-      fitted = layout.fits;
-      if (!fitted) continue;
-      EXPECT_EQ(layout.short_lines, n <= row) << n;
-      if (layout.short_lines) continue;
-      std::int64_t const of_warp = std::int64_t(row) * rows(layout, pack, bytes);
-      EXPECT_GE(of_warp * layout.warps_of_line, n) << n;
-      EXPECT_LT(of_warp * (layout.warps_of_line - 1), n) << "an idle warp for " << n;
-      EXPECT_LE(layout.warps_of_line * lanes, cuda::most_threads(layout.size)) << n;
-    }
+TEST(backends, cuda_cuts_cover_their_lines) {
+  for (auto const& size : all_sizes) {
+    for_each_length([&](std::int64_t n) {
+      SCOPED_TRACE(::testing::Message() << n << " elements of " << size.all << " bytes");
+      cuda::Cut const cut = cuda::cut_line(n, size);
+      ASSERT_GE(cut.chunk, 1);
+      ASSERT_GE(cut.threads_of_line, 1);
+      ASSERT_LE(cut.threads_of_line, cuda::most_threads);
+      // A warp has whole lines, or a line has whole warps.
+      EXPECT_TRUE(cut.threads_of_line <= lanes || cut.threads_of_line % lanes == 0);
+      std::int64_t const held = std::int64_t{cut.chunk} * cut.threads_of_line;
+      if (cut.tiles_of_line == 1) {
+        EXPECT_EQ(cut.tile_length, n);
+        EXPECT_GE(held, n);
+      } else {
+        // All tiles but the last are full, so that each of their warps has a total.
+        EXPECT_EQ(cut.tile_length, held);
+        EXPECT_EQ(cut.threads_of_line % lanes, 0);
+        EXPECT_GE(cut.tiles_of_line * held, n);
+        EXPECT_LT((cut.tiles_of_line - 1) * held, n);
+        EXPECT_EQ(cut.tile_length % lanes, 0);
+      }
+      if (cut.threads_of_line > 1) {
+        // Packs of aligned lines do not cross chunks, and lanes meet different banks.
+        int const pack =
+            n % cuda::pack_length(size.widest) == 0 ? cuda::pack_length(size.widest) : 1;
+        EXPECT_EQ(cut.chunk % pack, 0);
+        EXPECT_EQ(cut.chunk / pack % 2, 1);
+      }
+    });
   }
 }
 
-TEST(backends, cuda_layouts_of_the_headline) {
-  // 32768 floats and 16384 doubles are the longest lines that fit.
-  EXPECT_EQ(cuda::pack_length(4, 4, 4), 4);
-  EXPECT_TRUE(cuda::choose_layout(32768, 4, 4).fits);
-  EXPECT_FALSE(cuda::choose_layout(32769, 4, 4).fits);
-  EXPECT_EQ(cuda::pack_length(8, 8, 8), 2);
-  EXPECT_TRUE(cuda::choose_layout(16384, 2, 8).fits);
-  EXPECT_FALSE(cuda::choose_layout(16385, 2, 8).fits);
+TEST(backends, cuda_tiles_fit_shared_memory) {
+  int const granted = 227 * 1024;
+  for (auto const& size : all_sizes) {
+    for_each_length([&](std::int64_t n) {
+      cuda::Cut const cut = cuda::cut_line(n, size);
+      cuda::Shape const shape = cuda::shape_launch(cut, size);
+      int const elements = shape.lines_of_tile * cut.tile_length;
+      // Padding adds an eighth; ends are below 1 KB.
+      EXPECT_LE(elements * size.all * 9 / 8 + 1024, granted) << n;
+      EXPECT_GE(shape.threads, lanes);
+      EXPECT_LE(shape.threads, cuda::most_threads);
+    });
+  }
 }
 
-TEST(backends, cuda_blocks_exchange_rows_within_static_shared_memory) {
-  int const most = 48 * 1024;
-  for (auto const& types : all_types) {
-    int const pack = cuda::pack_length(types.in, types.out, types.accumulator);
-    int const widest = types.accumulator > types.out ? types.accumulator : types.out;
-    for (auto const size : {cuda::Size::small, cuda::Size::medium, cuda::Size::large}) {
-      int const warps = cuda::most_threads(size) / lanes;
-      // A row and a total for each warp; the carried type is at most twice the accumulator.
-      EXPECT_LE(warps * (lanes * pack * widest + 2 * widest), most);
-    }
+TEST(backends, cuda_threads_find_their_lines) {
+  for (auto const& size : all_sizes) {
+    for_each_length([&](std::int64_t n) {
+      cuda::Shape const shape = cuda::shape_launch(cuda::cut_line(n, size), size);
+      for (int thread = 0; thread < cuda::most_threads; thread += 7) {
+        ASSERT_EQ(shape.quotient(thread), thread / shape.cut.threads_of_line) << n;
+      }
+    });
   }
+}
+
+TEST(backends, cuda_cuts_of_the_headline) {
+  cuda::ElementSize const of_float{4, 4};
+  // A warp has a line of 1024 floats; one of 32768 is kept in registers.
+  EXPECT_EQ(cuda::shape_launch(cuda::cut_line(1024, of_float), of_float).threads, lanes);
+  EXPECT_EQ(cuda::cut_line(9216, of_float).tiles_of_line, 1);
+  EXPECT_GT(cuda::cut_line(9217, of_float).tiles_of_line, 1);
+  EXPECT_TRUE(cuda::fits_registers(32768, of_float, 4));
+  EXPECT_FALSE(cuda::fits_registers(32767, of_float, 4));
+  EXPECT_FALSE(cuda::fits_registers(32772, of_float, 4));
+  EXPECT_TRUE(cuda::fits_registers(16384, {8, 8}, 8));
 }
 
 }  // namespace

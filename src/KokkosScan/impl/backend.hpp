@@ -9,6 +9,7 @@
 #include <KokkosScan/impl/cuda/memory.hpp>
 #include <KokkosScan/impl/team/backend.hpp>
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,14 +24,19 @@ struct BackendOf {
 #if defined(KOKKOS_ENABLE_CUDA)
 /// The CUDA kernels, and the generic backend for what they do not take.
 struct CudaOrTeam {
-  template <class R, class Exec>
+  /// What either of them needs: the strides decide later which one scans.
+  template <class P, class Exec>
   std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) const {
-    return team::Backend{}.workspace_bytes<R>(exec, n, lines);
+    const std::size_t generic = team::Backend{}.workspace_bytes<P>(exec, n, lines);
+    if constexpr (cuda::Backend::supports<P>) {
+      return std::max(generic, cuda::Backend::workspace_bytes<P>(exec, n, lines));
+    }
+    return generic;
   }
   template <class Exec, class P>
   void scan(const Exec& exec, const P& problem, std::byte* workspace) const {
     if constexpr (cuda::Backend::supports<P>) {
-      if (cuda::Backend::accepts(problem)) return cuda::Backend{}.scan(exec, problem);
+      if (cuda::Backend::accepts(problem)) return cuda::Backend{}.scan(exec, problem, workspace);
     }
     team::Backend{}.scan(exec, problem, workspace);
   }

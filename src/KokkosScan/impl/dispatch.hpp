@@ -379,6 +379,30 @@ auto build_start(const Start& start, const Operand& operand) {
   }
 }
 
+/// The type of the totals: that of the results where none are wanted.
+template <class Totals, class Value>
+struct TotalOf {
+  using type = Value;
+};
+template <ViewLike Totals, class Value>
+struct TotalOf<Totals, Value> {
+  using type = value_of<Totals>;
+};
+
+/// The type of the problem that a call becomes.
+template <class In, class Out, class L, class OpOrTransparent>
+struct ProblemOf {
+  using Value = value_of<Out>;
+  using A = accumulator_of_t<OpOrTransparent, Value>;
+  using Input =
+      decltype(build_input<A>(std::declval<const In&>(), std::declval<const InputContext<A>&>(),
+                              std::declval<const Operand*&>()));
+  using Start = decltype(build_start<A>(std::declval<const typename L::Start&>(),
+                                        std::declval<const Operand&>()));
+  using type = Problem<A, bound_t<OpOrTransparent, A>, Input, Value, Start,
+                       typename TotalOf<typename L::Totals, Value>::type>;
+};
+
 /// inclusive_scan and exclusive_scan, after check_types().
 template <class Exec, class In, class Out, class LinesOrAxis, class OpOrTransparent, class Backend>
 void scan(Function function, const Exec& exec, const In& in, const Out& out,
@@ -408,7 +432,8 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
     refuse(function, operands.totals().named() +
                          " of empty lines need an identity of the operator or a starting value.");
   }
-  const std::size_t needed = backend.template workspace_bytes<carried_t<Op, A>>(exec, n, count);
+  using P = typename ProblemOf<In, Out, L, OpOrTransparent>::type;
+  const std::size_t needed = backend.template workspace_bytes<P>(exec, n, count);
   std::byte* workspace = nullptr;
   if constexpr (ViewLike<typename L::Workspace>) {
     const auto& view = lines.workspace();
@@ -438,16 +463,9 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
   auto output = array_of<Value>(operands.output(), out.data());
   if (extra == Extra::first) output.data += output.strides.along;
   auto start = build_start<A>(lines.start(), operands.start());
-  const auto totals = [&] {
-    if constexpr (has_totals) {
-      using Total = value_of<typename L::Totals>;
-      return array_of<Total>(operands.totals(), lines.totals().data());
-    } else {
-      return Array<Value>{};
-    }
-  }();
-  using Total = std::remove_pointer_t<decltype(totals.data)>;
-  using P = Problem<A, Op, decltype(input), Value, decltype(start), Total>;
+  using Total = typename TotalOf<typename L::Totals, Value>::type;
+  Array<Total> totals{};
+  if constexpr (has_totals) totals = array_of<Total>(operands.totals(), lines.totals().data());
   // The n+1 results that begin with B(0) are the inclusive ones with B(0) before them.
   const Form form = function == Function::inclusive_scan || extra == Extra::first ? Form::inclusive
                                                                                   : Form::exclusive;
@@ -460,11 +478,10 @@ template <class Exec, class In, class Out, class LinesOrAxis, class OpOrTranspar
 std::size_t workspace_bytes(const Exec& exec, const In& in, const Out& out,
                             const LinesOrAxis& lines_or_axis, const OpOrTransparent&,
                             const Backend& backend) {
-  using A = accumulator_of_t<OpOrTransparent, value_of<Out>>;
   using L = LinesTraits<lines_of_t<LinesOrAxis>>;
   const auto& lines = lines_of(lines_or_axis);
   const Operands<In, L> operands(Function::workspace_bytes, in, out, lines);
-  return backend.template workspace_bytes<carried_t<bound_t<OpOrTransparent, A>, A>>(
+  return backend.template workspace_bytes<typename ProblemOf<In, Out, L, OpOrTransparent>::type>(
       exec, operands.length(), count_lines(operands.input(), operands.axis()));
 }
 

@@ -19,10 +19,24 @@ inline constexpr int max_batch_rank = 7;
 /// The public functions, for messages, labels and what they may ask of an operator.
 enum class Function { inclusive_scan, exclusive_scan, workspace_bytes };
 
+/// Distances between the elements of one operand, in elements.
+struct Strides {
+  std::int64_t along;                  ///< between neighbours in a line, in scan order
+  std::int64_t batch[max_batch_rank];  ///< between neighbours in each dimension of the batch
+};
+
 /// Where a line stands in the batch: one index for each dimension of the batch.
 struct Coordinates {
   int rank;
   std::int64_t index[max_batch_rank];  ///< 0 from the rank on
+
+  /// The distance from the first line to this one in an operand.
+  KOKKOS_FUNCTION std::int64_t offset(const Strides& strides) const {
+    std::int64_t sum = index[0] * strides.batch[0];
+    if (rank <= 1) return sum;  // nearly every problem, where dimensions have merged
+    for (int d = 1; d < max_batch_rank; ++d) sum += index[d] * strides.batch[d];
+    return sum;
+  }
 };
 
 /// The lines of a problem: their number, and the dimensions that could not be merged into one.
@@ -48,20 +62,6 @@ struct Batch {
   }
 };
 
-/// Distances between the elements of one operand, in elements.
-struct Strides {
-  std::int64_t along;                  ///< between neighbours in a line, in scan order
-  std::int64_t batch[max_batch_rank];  ///< between neighbours in each dimension of the batch
-
-  /// The distance from the first line to the line at `c`.
-  KOKKOS_FUNCTION std::int64_t offset(const Coordinates& c) const {
-    std::int64_t sum = c.index[0] * batch[0];
-    if (c.rank <= 1) return sum;  // nearly every problem, where dimensions have merged
-    for (int d = 1; d < max_batch_rank; ++d) sum += c.index[d] * batch[d];
-    return sum;
-  }
-};
-
 /// One line of an array: element k in scan order.
 template <class T>
 struct ArrayLine {
@@ -77,8 +77,10 @@ struct Array {
   T* data;
   Strides strides;
 
-  KOKKOS_FUNCTION ArrayLine<T> line(const Coordinates& c) const {
-    return {data + strides.offset(c), strides.along};
+  /// \tparam Place Coordinates, or whatever else knows a line's offset
+  template <class Place>
+  KOKKOS_FUNCTION ArrayLine<T> line(const Place& place) const {
+    return {data + place.offset(strides), strides.along};
   }
 };
 
@@ -115,9 +117,10 @@ struct Computed {
   std::int64_t step;   ///< 1 or -1
   Strides strides;
 
-  KOKKOS_FUNCTION ComputedLine<Rank, Function> line(const Coordinates& c) const {
+  template <class Place>
+  KOKKOS_FUNCTION ComputedLine<Rank, Function> line(const Place& place) const {
     ComputedLine<Rank, Function> line{function, {}, axis, first, step};
-    std::int64_t offset = strides.offset(c);
+    std::int64_t offset = place.offset(strides);
     for (int d = Rank - 1; d >= 0; --d) {
       line.index[d] = 0;
       if (d == axis) continue;
@@ -151,9 +154,10 @@ struct Selected {
   Mask mask;
   A identity;
 
-  KOKKOS_FUNCTION auto line(const Coordinates& c) const {
-    auto values_line = values.line(c);
-    auto mask_line = mask.line(c);
+  template <class Place>
+  KOKKOS_FUNCTION auto line(const Place& place) const {
+    auto values_line = values.line(place);
+    auto mask_line = mask.line(place);
     return SelectedLine<A, decltype(values_line), decltype(mask_line)>{values_line, mask_line,
                                                                        identity};
   }
@@ -164,8 +168,11 @@ template <class A>
 struct CommonStart {
   Maybe<A> value;
 
-  [[nodiscard]] bool exists() const { return value.exists; }
-  KOKKOS_FUNCTION Maybe<A> at(const Coordinates&) const { return value; }
+  [[nodiscard]] KOKKOS_FUNCTION bool exists() const { return value.exists; }
+  template <class Place>
+  KOKKOS_FUNCTION Maybe<A> at(const Place&) const {
+    return value;
+  }
 };
 
 /// A starting value for each line.
@@ -173,9 +180,10 @@ template <class A, class T>
 struct StartOfEachLine {
   Array<const T> values;
 
-  [[nodiscard]] bool exists() const { return true; }
-  KOKKOS_FUNCTION Maybe<A> at(const Coordinates& c) const {
-    return Maybe<A>(static_cast<A>(values.line(c)(0)));
+  [[nodiscard]] KOKKOS_FUNCTION bool exists() const { return true; }
+  template <class Place>
+  KOKKOS_FUNCTION Maybe<A> at(const Place& place) const {
+    return Maybe<A>(static_cast<A>(values.line(place)(0)));
   }
 };
 

@@ -3,77 +3,150 @@
 #pragma once
 
 /// \file
-/// The tuned numbers of the CUDA backend, and which kernel runs for which lines: pure functions of
-/// types and lengths, which need no GPU.
+/// The tuned numbers of the CUDA backend, and how lines are cut into tiles and chunks: pure
+/// functions of types and lengths, which need no GPU. Fractions are those of the best copy of 2^30
+/// floats on an H200; docs/design.md has more of them.
 
+#include <Kokkos_Macros.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 namespace KokkosScan::impl::cuda {
 
-/// Bytes of the largest value that the kernels take: 16 warps exchange rows of 32 values in the 48
-/// KB of shared memory that every block may have.
+/// Bytes of the largest value that the kernels take.
 inline constexpr std::size_t largest_value = 64;
 
-/// Elements of a pack: what fits into 16 bytes of the wider of input and output, and into 64 bytes
-/// of accumulators (which bounds the rows that warps exchange).
-constexpr int pack_length(int bytes_in, int bytes_out, int bytes_accumulator) {
-  return std::max(1, std::min(16 / std::max(bytes_in, bytes_out), 64 / bytes_accumulator));
-}
+/// Bytes of an element.
+struct ElementSize {
+  int widest;  ///< of the operands that have a tile in shared memory
+  int all;     ///< of them together
+};
+
+/// Elements of a pack, which a thread reads and writes together where they are aligned: those of 16
+/// bytes, and not more than four, since a sum of floats combines a pack in float.
+constexpr int pack_length(int widest) { return std::max(1, std::min(4, 16 / widest)); }
+
+/// Bytes of a chunk, the elements of a thread. Twice as many instructions are spent on everything
+/// else with 64 bytes (lines of 1024: 0.75 instead of 0.99). Nine times 16, so that lanes which
+/// read 16 bytes each meet no bank twice.
+inline constexpr int bytes_of_chunk = 144;
+
+/// Bytes of lines that one thread scans as a whole.
+inline constexpr int bytes_of_short_line = 136;
+
+/// Most threads of a block.
+inline constexpr int most_threads = 256;
+
+/// Registers of a thread that hold elements of lines that a block keeps in registers, and most
+/// threads of such a block. Twice the registers with half the threads: 0.77 instead of 0.98.
+inline constexpr int element_registers = 64;
+inline constexpr int most_threads_in_registers = 512;
 
 /// 32-bit registers that an accumulator takes.
 constexpr int registers_of(int bytes) { return std::max(1, (bytes + 3) / 4); }
 
-/// The sizes of kernel that exist for a type. A size is how many registers of a thread hold
-/// elements; more registers are more elements in flight a thread, but fewer threads.
-enum class Size { small, medium, large };
+constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// Registers of elements a thread.
-constexpr int element_registers(Size size) {
-  switch (size) {
-    case Size::small:
-      return 8;
-    case Size::medium:
-      return 32;
-    default:
-      return 64;
-  }
-}
-
-/// Most threads of a block, which bounds the registers of each.
-constexpr int most_threads(Size size) { return size == Size::large ? 512 : 256; }
-
-/// Threads of a block of short lines.
-inline constexpr int short_line_threads = 128;
-
-/// Threads of a block that whole lines fill where several lines fit.
-constexpr int usual_threads(Size size) { return size == Size::small ? 128 : most_threads(size); }
-
-/// Rows of a warp, for packs of `pack` accumulators of `bytes` each.
-constexpr int rows_of_warp(Size size, int pack, int bytes) {
-  return std::max(1, element_registers(size) / (pack * registers_of(bytes)));
-}
-
-/// How the lines of a problem are laid over warps.
-struct Layout {
-  bool fits;         ///< whether a block's registers hold a line
-  bool short_lines;  ///< several lines in a row of a warp
-  Size size;
-  int warps_of_line;  ///< 1 for short lines
+/// The cut of a line: a function of n and the types alone, as it decides the combination tree.
+struct Cut {
+  int chunk;            ///< elements of a thread
+  int threads_of_line;  ///< those that share a tile's part of a line: up to 32, or whole warps
+  int tile_length;      ///< elements of a line in a tile
+  std::int64_t tiles_of_line;
 };
 
-/// The layout for lines of n elements: a function of n and the types alone, as it decides the
-/// combination tree.
-constexpr Layout choose_layout(std::int64_t n, int pack, int bytes) {
-  const std::int64_t rows = (n + 32 * pack - 1) / (32 * pack);
-  if (rows <= 1) return {true, true, Size::small, 1};
-  for (const Size size : {Size::small, Size::medium, Size::large}) {
-    const int rows_each = rows_of_warp(size, pack, bytes);
-    const std::int64_t warps = (rows + rows_each - 1) / rows_each;
-    if (warps <= most_threads(size) / 32) return {true, false, size, static_cast<int>(warps)};
-  }
-  return {false, false, Size::large, 0};
+/// The chunk that holds `elements`, or as many as it can. Where packs are aligned it is an odd
+/// number of them, else an odd number of elements: lanes then meet different banks.
+constexpr int round_chunk(std::int64_t elements, int pack, int bytes) {
+  const std::int64_t units = divide_up(elements, pack) | 1;
+  const std::int64_t most = std::max(1, (bytes_of_chunk / bytes / pack - 1) | 1);
+  return static_cast<int>(std::min(units, most)) * pack;
 }
+
+/// Most threads of a block that scans columns, and chunks that it takes at once in long ones.
+inline constexpr int most_threads_of_columns = 512;
+inline constexpr int chunks_of_columns = 8;
+
+/// Whether lines of n elements are kept in registers: those that are too long for a tile, whose
+/// length is that of whole packs, and that a block can hold.
+///
+/// \param bytes of the accumulator
+constexpr bool fits_registers(std::int64_t n, ElementSize size, int bytes) {
+  const int pack = pack_length(size.widest);
+  const int rows = std::max(1, element_registers / (pack * registers_of(bytes)));
+  return n % pack == 0 && n <= std::int64_t{most_threads_in_registers} * pack * rows;
+}
+
+/// The cut of lines of n elements.
+constexpr Cut cut_line(std::int64_t n, ElementSize size) {
+  const int bytes = size.all;
+  const int length = static_cast<int>(std::min<std::int64_t>(n, INT32_MAX));
+  if (n * bytes <= bytes_of_short_line || n == 1) return {length, 1, length, 1};
+  const int pack = n % pack_length(size.widest) == 0 ? pack_length(size.widest) : 1;
+  const int most = round_chunk(n, pack, bytes);
+  const std::int64_t threads = divide_up(n, most);
+  if (threads <= 32) {
+    // As many lines as fill a warp best.
+    Cut best{most, static_cast<int>(threads), length, 1};
+    std::int64_t best_lines = 32 / threads;
+    for (int lines = 32; lines > best_lines; --lines) {
+      const int chunk = round_chunk(divide_up(n, 32 / lines), pack, bytes);
+      if (std::int64_t{chunk} * (32 / lines) < n) continue;
+      // Elements of a warp, for the steps that its longest chunk takes.
+      if (lines * std::int64_t{best.chunk} > best_lines * std::int64_t{chunk}) {
+        best = {chunk, static_cast<int>(divide_up(n, chunk)), length, 1};
+        best_lines = lines;
+      }
+    }
+    return best;
+  }
+  if (threads <= most_threads) {
+    const std::int64_t warps = divide_up(threads, 32);
+    const int chunk = round_chunk(divide_up(n, warps * 32), pack, bytes);
+    return {chunk, static_cast<int>(warps * 32), length, 1};
+  }
+  // Equal tiles, but for the last.
+  const std::int64_t tiles = divide_up(n, std::int64_t{most_threads} * most);
+  const std::int64_t warps = divide_up(divide_up(n, tiles), 32 * most);
+  const std::int64_t tile = warps * 32 * most;
+  return {most, static_cast<int>(warps * 32), static_cast<int>(tile), divide_up(n, tile)};
+}
+
+/// How a launch shares lines; results do not depend on it.
+struct Shape {
+  Cut cut;
+  int lines_of_thread;  ///< more than one only where a thread scans whole lines
+  int lines_of_tile;
+  int threads;  ///< of a block
+  int inverse;  ///< the quotient of numbers of threads by threads_of_line, as a product
+
+  static constexpr int inverse_bits = 20;
+  /// thread / threads_of_line: exact, since most_threads * most_threads <= 2^20.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int quotient(int thread) const {
+    return (thread * inverse) >> inverse_bits;
+  }
+};
+
+/// The launch for lines of this cut. A tile of whole lines belongs to one warp, if that holds a
+/// line: blocks of 4 KB come nearest to a copy (0.99 instead of 0.97 with 16 KB).
+constexpr Shape shape_launch(const Cut& cut, ElementSize size) {
+  const int inverse =
+      static_cast<int>(divide_up(std::int64_t{1} << Shape::inverse_bits, cut.threads_of_line));
+  if (cut.threads_of_line > 32 || cut.tiles_of_line > 1) {
+    return {cut, 1, 1, cut.threads_of_line, inverse};
+  }
+  int lines_of_thread = 1;
+  if (cut.threads_of_line == 1) {
+    lines_of_thread = std::max(1, bytes_of_chunk / (size.all * cut.chunk));
+    // An odd stride between lanes, unless they are padded.
+    if (cut.chunk % pack_length(size.widest) != 0) lines_of_thread = (lines_of_thread - 1) | 1;
+  }
+  return {cut, lines_of_thread, 32 / cut.threads_of_line * lines_of_thread, 32, inverse};
+}
+
+/// Whether slots in shared memory are padded, as they must be where lanes begin a multiple of 32
+/// bytes apart; without padding results can be stored in longer runs.
+constexpr bool pads_slots(const Cut& cut) { return cut.threads_of_line < 8; }
 
 }  // namespace KokkosScan::impl::cuda

@@ -3,10 +3,10 @@
 #pragma once
 
 /// \file
-/// Warp-level pieces: packs that one instruction moves, shuffles of any type, the scan of a row.
+/// Combining in registers: shuffles of any type, folds that may be empty, the scan of a warp.
 
+#include <KokkosScan/impl/accumulate.hpp>
 #include <KokkosScan/operators.hpp>
-#include <cstdint>
 #include <cstring>
 #include <type_traits>
 
@@ -15,58 +15,13 @@ namespace KokkosScan::impl::cuda {
 /// Lanes of a warp.
 inline constexpr int lanes = 32;
 
-/// Whether this many bytes can be moved by one instruction.
-constexpr bool is_one_instruction(int bytes) {
-  return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
-}
-
-/// The unsigned integer of a pack's size, for streaming access.
-template <int Bytes>
-struct Word;
-template <>
-struct Word<1> {
-  using type = unsigned char;
-};
-template <>
-struct Word<2> {
-  using type = unsigned short;
-};
-template <>
-struct Word<4> {
-  using type = unsigned;
-};
-template <>
-struct Word<8> {
-  using type = uint2;
-};
-template <>
-struct Word<16> {
-  using type = uint4;
-};
-
-/// Loads a pack whose data will not be needed again soon.
-template <int E, class T>
-__device__ __forceinline__ void load_streaming(const T* from, T (&to)[E]) {
-  using W = typename Word<sizeof(T) * E>::type;
-  const W word = __ldcs(reinterpret_cast<const W*>(from));
-  memcpy(to, &word, sizeof(W));
-}
-
-/// Stores a pack whose data will not be needed again soon.
-template <int E, class T>
-__device__ __forceinline__ void store_streaming(T* to, const T (&from)[E]) {
-  using W = typename Word<sizeof(T) * E>::type;
-  W word;
-  memcpy(&word, from, sizeof(W));
-  __stcs(reinterpret_cast<W*>(to), word);
-}
-
 /// A value of any trivially copyable type as 32-bit words.
 template <class T>
 struct Words {
   static constexpr int count = (sizeof(T) + 3) / 4;
   unsigned word[count];
 
+  Words() = default;
   __device__ __forceinline__ explicit Words(const T& value) {
     if constexpr (sizeof(T) % 4 != 0) word[count - 1] = 0;
     memcpy(word, &value, sizeof(T));
@@ -100,123 +55,106 @@ __device__ __forceinline__ T shuffle(const T& value, int source) {
   return result;
 }
 
-/// Numbers, whose arithmetic does no harm whatever their bits are.
-template <class T>
-inline constexpr bool is_plain_number = std::is_arithmetic_v<T>;
-template <class T>
-inline constexpr bool is_plain_number<Kokkos::complex<T>> = true;
-
-/// Whether an operator may be given any bits, its result being thrown away: then a choice between
-/// results costs less than a branch. Operators of users only see what the contract promises.
+/// Whether an operator is built in and combines plain numbers. Such an operator may be given any
+/// bits, its result being thrown away, and has a neutral value; operators of users only see what
+/// the contract promises.
 template <class Op>
 inline constexpr bool is_eager = false;
 template <class T>
-inline constexpr bool is_eager<Sum<T>> = is_plain_number<T>;
+inline constexpr bool is_eager<Sum<T>> = std::is_arithmetic_v<T>;
 template <class T>
-inline constexpr bool is_eager<Prod<T>> = is_plain_number<T>;
+inline constexpr bool is_eager<Sum<Kokkos::complex<T>>> = true;
 template <class T>
-inline constexpr bool is_eager<Min<T>> = is_plain_number<T>;
+inline constexpr bool is_eager<Prod<T>> = std::is_arithmetic_v<T>;
 template <class T>
-inline constexpr bool is_eager<Max<T>> = is_plain_number<T>;
+inline constexpr bool is_eager<Min<T>> = std::is_arithmetic_v<T>;
+template <class T>
+inline constexpr bool is_eager<Max<T>> = std::is_arithmetic_v<T>;
 
-/// a * b if the condition holds, else `otherwise`.
-template <class Op, class T>
-__device__ __forceinline__ T combine_if(bool condition, const Op& op, const T& a, const T& b,
-                                        const T& otherwise) {
-  if constexpr (is_eager<Op>) {
-    const T both = op(a, b);
-    return condition ? both : otherwise;
+/// The identity of a built-in operator, which device code cannot call for.
+template <class Op>
+inline constexpr auto identity_of = Op::identity();
+
+/// The value v with v * x = x for every x, bit for bit. The identity of a sum is not: 0 + -0 is 0.
+template <class T, class Op>
+__device__ __forceinline__ T neutral(const Op&) {
+  return identity_of<Op>;
+}
+template <class T>
+__device__ __forceinline__ T neutral(const Sum<T>&) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return T(-0.0);
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    return T(0);
   } else {
-    return condition ? static_cast<T>(op(a, b)) : otherwise;
+    return T(-0.0, -0.0);
   }
 }
 
-/// The fold of x[First] ... x[First + Count - 1], by halves.
-template <int First, int Count, class A, class Op, int E>
-__device__ __forceinline__ A fold_in_pairs(const Op& op, const A (&x)[E]) {
-  if constexpr (Count == 1) {
-    return x[First];
-  } else {
-    return op(fold_in_pairs<First, (Count + 1) / 2>(op, x),
-              fold_in_pairs<First + (Count + 1) / 2, Count / 2>(op, x));
-  }
-}
+/// A fold that may be empty: one of no elements, for which an operator need not have a value.
+template <class Op, class T, bool eager = is_eager<Op>>
+class Fold {
+ public:
+  Fold() = default;
+  __device__ __forceinline__ explicit Fold(const Op&) : m_exists(false) {}
+  __device__ __forceinline__ Fold(const Op&, const T& value) : m_value(value), m_exists(true) {}
 
-/// Packs of a half row, whose lanes combine in the accumulator; everything above combines in the
-/// carried type.
-inline constexpr int packs_of_half_row = 16;
-
-/// Scans the packs of neighbouring lanes. On return x[i] is the fold of the pack's first i + 1
-/// elements, but the last is the fold of the line's elements in this half row up to and with it.
-///
-/// Lanes combine by the scheme of Kogge and Stone (IEEE Trans. Comput. C-22, 1973), so the order of
-/// combination depends on the place in the line and not on the lane. A sum of floats is rounded
-/// twice in a pack of four (its total is added in pairs) and four times among 16 packs.
-///
-/// \param pack  number of the lane's pack within its line and this row
-/// \param valid elements of the line from this pack on; users' operators see no others
-template <int E, class A, class Op>
-__device__ __forceinline__ void scan_half_rows(const Op& op, A (&x)[E], int pack, int valid) {
-  const bool is_full = valid >= E;
-  A total = x[E - 1];
-  if (is_eager<Op> || is_full) total = fold_in_pairs<0, E>(op, x);
-#pragma unroll
-  for (int i = 1; i < E - 1; ++i) {
-    if (is_eager<Op> || i < valid) x[i] = op(x[i - 1], x[i]);
+  [[nodiscard]] __device__ __forceinline__ bool exists() const { return m_exists; }
+  [[nodiscard]] __device__ __forceinline__ const T& value() const { return m_value; }
+  /// This fold followed by `next`.
+  [[nodiscard]] __device__ __forceinline__ T then(const Op& op, const T& next) const {
+    return m_exists ? static_cast<T>(op(m_value, next)) : next;
   }
-  const int place = pack % packs_of_half_row;
-#pragma unroll
-  for (int distance = 1; distance < packs_of_half_row; distance *= 2) {
-    const A before = shuffle_up(total, distance);
-    // A pack that is not full is the last of its line: nothing follows that would need its total.
-    const bool has_before = place >= distance && (is_eager<Op> || is_full);
-    total = combine_if(has_before, op, before, total, total);
-  }
-  x[E - 1] = total;
-}
 
-/// E neighbours in shared memory, moved 16 bytes at a time where they fill those: scalar access to
-/// packs would meet the same bank E times.
-template <class T, int E>
-struct alignas(sizeof(T) * E % 16 == 0 ? 16 : alignof(T)) Pack {
-  T value[E];
+ private:
+  T m_value;
+  bool m_exists;
 };
 
-/// Reads the lane's pack of a row in shared memory.
-template <class A, int E>
-__device__ __forceinline__ void read_pack(const A* row, A (&x)[E], int lane) {
-  const Pack<A, E> pack = reinterpret_cast<const Pack<A, E>*>(row)[lane];
-#pragma unroll
-  for (int i = 0; i < E; ++i) x[i] = pack.value[i];
-}
-/// Writes it.
-template <class A, int E>
-__device__ __forceinline__ void write_pack(A* row, const A (&x)[E], int lane) {
-  Pack<A, E> pack;
-#pragma unroll
-  for (int i = 0; i < E; ++i) pack.value[i] = x[i];
-  reinterpret_cast<Pack<A, E>*>(row)[lane] = pack;
+/// With a neutral value there is nothing to ask.
+template <class Op, class T>
+class Fold<Op, T, true> {
+ public:
+  Fold() = default;
+  __device__ __forceinline__ explicit Fold(const Op& op) : m_value(neutral<T>(op)) {}
+  __device__ __forceinline__ Fold(const Op&, const T& value) : m_value(value) {}
+
+  [[nodiscard]] __device__ __forceinline__ constexpr bool exists() const { return true; }
+  [[nodiscard]] __device__ __forceinline__ const T& value() const { return m_value; }
+  [[nodiscard]] __device__ __forceinline__ T then(const Op& op, const T& next) const {
+    return op(m_value, next);
+  }
+
+ private:
+  T m_value;
+};
+
+/// This fold followed by another.
+template <class Op, class T>
+__device__ __forceinline__ Fold<Op, T> join(const Op& op, const Fold<Op, T>& a,
+                                            const Fold<Op, T>& b) {
+  return b.exists() ? Fold<Op, T>(op, a.then(op, b.value())) : a;
 }
 
-/// Changes a row from striped (x[i] is element i * 32 + lane) to packed (x[i] is element
-/// lane * E + i), through shared memory of the warp.
-template <class A, int E>
-__device__ __forceinline__ void stripes_to_packs(A* row, A (&x)[E], int lane) {
+/// The fold of the values of this lane's segment up to and with its own, by the scheme of Kogge and
+/// Stone (IEEE Trans. Comput. C-22, 1973): windows that end at the own lane and are cut at the
+/// segment's first lane, so that the order of combination depends on the place in the segment only.
+///
+/// \param place number of the lane in its segment
+/// \param valid whether the lane has a value; all lanes before it in its segment have one then
+template <class Op, class T>
+__device__ __forceinline__ T scan_lanes(const Op& op, T value, int place, bool valid) {
 #pragma unroll
-  for (int i = 0; i < E; ++i) row[i * lanes + lane] = x[i];
-  __syncwarp();
-  read_pack(row, x, lane);
-  __syncwarp();
-}
-
-/// The way back.
-template <class A, int E>
-__device__ __forceinline__ void packs_to_stripes(A* row, A (&x)[E], int lane) {
-  write_pack(row, x, lane);
-  __syncwarp();
-#pragma unroll
-  for (int i = 0; i < E; ++i) x[i] = row[i * lanes + lane];
-  __syncwarp();
+  for (int distance = 1; distance < lanes; distance *= 2) {
+    const T before = shuffle_up(value, distance);
+    if constexpr (is_eager<Op>) {
+      const T both = op(before, value);
+      value = place >= distance ? both : value;
+    } else {
+      if (place >= distance && valid) value = static_cast<T>(op(before, value));
+    }
+  }
+  return value;
 }
 
 }  // namespace KokkosScan::impl::cuda

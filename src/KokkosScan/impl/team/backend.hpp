@@ -34,10 +34,12 @@ struct Backend {
   Regime regime = Regime::automatic;
   int team_size = 0;  ///< 0: as Kokkos recommends
 
-  /// Bytes that a scan of `lines` lines of n elements needs, in the carried type R.
-  template <class R, class Exec>
+  /// Bytes that a scan of `lines` lines of n elements needs, for problems of type P.
+  template <class P, class Exec>
   std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) const {
-    return chosen(exec, n, lines) == Regime::split_lines ? Totals<R>::bytes(n, lines) : 0;
+    return chosen(exec, n, lines) == Regime::split_lines
+               ? Totals<typename Line<P>::R>::bytes(n, lines)
+               : 0;
   }
 
   /// Enqueues the scan. `workspace` has workspace_bytes(), or is null.

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What a launch is, and how an instance of Kokkos::Cuda does it.
+
+#include <KokkosScan/impl/operands.hpp>
+#include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace KokkosScan::impl::cuda {
+
+/// One kernel with the numbers of its launch.
+struct Launch {
+  Function function;
+  const char* path;  ///< behind the function in labels
+  std::int64_t blocks;
+  int threads;
+  int shared_bytes;
+
+  /// What Kokkos Tools and errors call it; made only where one of them asks.
+  [[nodiscard]] std::string label() const { return name(function) + " [" + path + "]"; }
+};
+
+}  // namespace KokkosScan::impl::cuda
+
+#if defined(KOKKOS_ENABLE_CUDA)
+
+#include <cuda_runtime_api.h>
+
+#include <KokkosScan/impl/cuda/device.hpp>
+
+namespace KokkosScan::impl::cuda {
+
+/// Refuses to go on after a failed call of the runtime.
+inline void check(cudaError_t result, const Launch& launch, std::int64_t n, std::int64_t lines) {
+  if (result == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());  // the exception reports it; later calls must not
+  throw std::runtime_error(launch.label() + ": the launch for " + std::to_string(lines) +
+                           " lines of " + std::to_string(n) +
+                           " elements failed: " + cudaGetErrorString(result) + ".");
+}
+
+/// Enqueues a kernel on the instance's stream, on its device, and reports a launch that fails.
+template <class Kernel, class... Arguments>
+void enqueue(const Kokkos::Cuda& exec, const Launch& launch, Kernel kernel, std::int64_t n,
+             std::int64_t lines, const Arguments&... arguments) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(launch.blocks));
+  config.blockDim = dim3(static_cast<unsigned>(launch.threads));
+  config.dynamicSmemBytes = static_cast<std::size_t>(launch.shared_bytes);
+  config.stream = exec.cuda_stream();
+  std::uint64_t id = 0;
+  const bool has_tools = Kokkos::Tools::profileLibraryLoaded();
+  if (has_tools) {
+    Kokkos::Tools::beginParallelFor(launch.label(), Kokkos::Tools::Experimental::device_id(exec),
+                                    &id);
+  }
+  const cudaError_t result = on_device(exec.cuda_device(), [&] {
+    constexpr int without_asking = 48 * 1024;
+    if (launch.shared_bytes > without_asking) {
+      const cudaError_t granted = cudaFuncSetAttribute(
+          kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, launch.shared_bytes);
+      if (granted != cudaSuccess) return granted;
+    }
+    // Its own return code: cudaGetLastError() would also tell of what failed before.
+    return cudaLaunchKernelEx(&config, kernel, arguments...);
+  });
+  if (has_tools) Kokkos::Tools::endParallelFor(id);
+  check(result, launch, n, lines);
+}
+
+/// Enqueues that memory is cleared, for a launch that follows.
+inline void clear(const Kokkos::Cuda& exec, const Launch& launch, std::byte* memory,
+                  std::size_t bytes, std::int64_t n, std::int64_t lines) {
+  check(on_device(exec.cuda_device(),
+                  [&] { return cudaMemsetAsync(memory, 0, bytes, exec.cuda_stream()); }),
+        launch, n, lines);
+}
+
+inline int multiprocessors(const Kokkos::Cuda& exec) {
+  return exec.cuda_device_prop().multiProcessorCount;
+}
+
+}  // namespace KokkosScan::impl::cuda
+
+#endif

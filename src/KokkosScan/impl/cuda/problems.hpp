@@ -1,0 +1,290 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Which problems the CUDA kernels take, and which kernel takes which: written for any execution
+/// space with enqueue(), clear() and multiprocessors(), as launch.hpp has them for Kokkos::Cuda.
+
+#include <KokkosScan/impl/cuda/columns.hpp>
+#include <KokkosScan/impl/cuda/in_registers.hpp>
+#include <KokkosScan/impl/cuda/launch.hpp>
+#include <KokkosScan/impl/cuda/tiles.hpp>
+#include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/memory.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <type_traits>
+
+namespace KokkosScan::impl::cuda {
+
+/// How an operand lies in memory: whether lines follow neighbouring addresses, whether neighbouring
+/// lines do, and whether packs of either are aligned.
+template <class Operand>
+struct OperandAccess;
+template <class T>
+struct OperandAccess<Array<T>> {
+  static constexpr bool constructible = std::is_default_constructible_v<std::remove_const_t<T>>;
+  static bool is_contiguous(const Array<T>& in, std::int64_t n) {
+    return n == 1 || in.strides.along == 1 || in.strides.along == -1;
+  }
+  static bool has_columns(const Array<T>& in, const Batch& batch) {
+    return in.strides.batch[batch.rank - 1] == 1;
+  }
+  /// Whether one instruction moves E columns.
+  template <int E>
+  static constexpr bool moves_columns = is_one_move<sizeof(T) * E>;
+  template <int E>
+  static bool has_aligned_columns(const Array<T>& in, const Batch& batch) {
+    bool aligned = reinterpret_cast<std::uintptr_t>(in.data) % (sizeof(T) * E) == 0 &&
+                   in.strides.along % E == 0;
+    for (int d = 0; d < batch.rank - 1; ++d) aligned = aligned && in.strides.batch[d] % E == 0;
+    return aligned;
+  }
+  template <int E>
+  static bool has_aligned_packs(const Array<T>& in, const Batch& batch) {
+    // The lowest address of the first pack; lines must keep its alignment.
+    const T* lowest = in.strides.along < 0 ? in.data - (E - 1) : in.data;
+    bool aligned = reinterpret_cast<std::uintptr_t>(lowest) % (sizeof(T) * E) == 0;
+    for (int d = 0; d < batch.rank; ++d) aligned = aligned && in.strides.batch[d] % E == 0;
+    return aligned;
+  }
+};
+template <int Rank, class Function>
+struct OperandAccess<Computed<Rank, Function>> {
+  static constexpr bool constructible = true;
+  static bool is_contiguous(const Computed<Rank, Function>&, std::int64_t) { return true; }
+  static bool has_columns(const Computed<Rank, Function>&, const Batch&) { return true; }
+  template <int E>
+  static constexpr bool moves_columns = false;
+  template <int E>
+  static bool has_aligned_packs(const Computed<Rank, Function>&, const Batch&) {
+    return true;
+  }
+};
+template <class A, class Values, class Mask>
+struct OperandAccess<Selected<A, Values, Mask>> {
+  using In = Selected<A, Values, Mask>;
+  static constexpr bool constructible =
+      OperandAccess<Values>::constructible && OperandAccess<Mask>::constructible;
+  static bool is_contiguous(const In& in, std::int64_t n) {
+    return OperandAccess<Values>::is_contiguous(in.values, n) &&
+           OperandAccess<Mask>::is_contiguous(in.mask, n);
+  }
+  static bool has_columns(const In& in, const Batch& batch) {
+    return OperandAccess<Values>::has_columns(in.values, batch) &&
+           OperandAccess<Mask>::has_columns(in.mask, batch);
+  }
+  template <int E>
+  static constexpr bool moves_columns = OperandAccess<Values>::template moves_columns<E>&&
+      OperandAccess<Mask>::template moves_columns<E>;
+  template <int E>
+  static bool has_aligned_columns(const In& in, const Batch& batch) {
+    return OperandAccess<Values>::template has_aligned_columns<E>(in.values, batch) &&
+           OperandAccess<Mask>::template has_aligned_columns<E>(in.mask, batch);
+  }
+  template <int E>
+  static bool has_aligned_packs(const In& in, const Batch& batch) {
+    return OperandAccess<Values>::template has_aligned_packs<E>(in.values, batch) &&
+           OperandAccess<Mask>::template has_aligned_packs<E>(in.mask, batch);
+  }
+};
+
+/// The CUDA backend, for lines that are contiguous in memory, or whose neighbours are.
+struct Backend {
+  /// Whether values of these types can be kept in arrays.
+  template <class... Values>
+  static constexpr bool are_small() {
+    return ((std::is_default_constructible_v<Values> && sizeof(Values) <= largest_value) && ...);
+  }
+
+  /// Whether the kernels exist for a type of problem.
+  template <class P>
+  static constexpr bool supports =
+      are_small<typename P::A, typename Types<P>::R, typename Types<P>::Value>() &&
+      OperandAccess<decltype(P::input)>::constructible;
+
+  /// Whether a problem is one of these: a question of strides alone, so that a line's result does
+  /// not depend on how many others there are.
+  template <class P>
+  static bool accepts(const P& p) {
+    return p.n > 0 && (is_contiguous(p) || has_columns(p));
+  }
+
+  /// Bytes that a scan of `lines` lines of n elements needs at most: strides decide later which
+  /// kernel runs.
+  template <class P, class Exec>
+  static std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) {
+    using R = typename Types<P>::R;
+    if (n == 0) return 0;
+    std::int64_t bytes = 0;
+    const Cut cut = cut_line(n, Types<P>::size);
+    if (cut.tiles_of_line > 1 && !fits_registers(n, Types<P>::size, sizeof(typename P::A))) {
+      bytes = Carry<R>::bytes(lines, cut.tiles_of_line);
+    }
+    if (splits_columns(exec, n, lines)) {
+      const std::int64_t tiles = divide_up(n, tile_of_column);
+      bytes = std::max<std::int64_t>(bytes, (tiles - 1) * lines * sizeof(R) + alignof(R));
+    }
+    return static_cast<std::size_t>(bytes);
+  }
+
+  template <class Exec, class P>
+  void scan(const Exec& exec, const P& p, std::byte* workspace) const {
+    if (!is_contiguous(p)) return scan_columns(exec, p, workspace);
+    const Cut cut = cut_line(p.n, Types<P>::size);
+    if (cut.tiles_of_line > 1 && fits_registers(p.n, Types<P>::size, sizeof(typename P::A))) {
+      scan_lines_in_registers(exec, p);
+    } else {
+      scan(exec, p, workspace, cut);
+    }
+  }
+
+  /// The same with lines cut in another way, for tests and measurements.
+  template <class Exec, class P>
+  void scan(const Exec& exec, const P& p, std::byte* workspace, const Cut& cut) const {
+    if (cut.tiles_of_line == 1) {
+      scan_whole_lines(exec, p, cut);
+    } else {
+      scan_parts(exec, p, workspace, cut);
+    }
+  }
+
+ private:
+  template <class P>
+  static bool is_contiguous(const P& p) {
+    return OperandAccess<decltype(P::output)>::is_contiguous(p.output, p.n) &&
+           OperandAccess<decltype(P::input)>::is_contiguous(p.input, p.n);
+  }
+  template <class P>
+  static bool has_columns(const P& p) {
+    return p.batch.rank > 0 && p.batch.extent[p.batch.rank - 1] <= INT32_MAX &&
+           OperandAccess<decltype(P::output)>::has_columns(p.output, p.batch) &&
+           OperandAccess<decltype(P::input)>::has_columns(p.input, p.batch);
+  }
+  /// Whether several blocks share a column: where strips of 128 columns are too few to keep all
+  /// multiprocessors busy.
+  template <class Exec>
+  static bool splits_columns(const Exec& exec, std::int64_t n, std::int64_t lines) {
+    return n > tile_of_column &&
+           lines < std::int64_t{128} * multiprocessors(exec);
+  }
+
+  template <class P>
+  static bool has_aligned_packs(const P& p) {
+    constexpr int E = Types<P>::pack;
+    return Types<P>::has_packs && p.n % E == 0 &&
+           OperandAccess<decltype(P::input)>::template has_aligned_packs<E>(p.input, p.batch) &&
+           OperandAccess<decltype(P::output)>::template has_aligned_packs<E>(p.output, p.batch);
+  }
+
+  template <class Exec, class P>
+  static void scan_whole_lines(const Exec& exec, const P& p, const Cut& cut) {
+    const Shape shape = shape_launch(cut, Types<P>::size);
+    const bool has_packs = has_aligned_packs(p);
+    const int padding = has_packs && pads_slots(cut) ? quad : 0;
+    const Launch launch{p.function, "cuda/lines", divide_up(p.batch.count, shape.lines_of_tile),
+                        shape.threads,
+                        Types<P>::bytes_of_tile(shape.lines_of_tile * cut.tile_length, padding)};
+    enqueue(exec, launch, scan_lines<P>, p.n, p.batch.count, p, shape, has_packs, padding);
+  }
+
+  template <class Exec, class P>
+  static void scan_lines_in_registers(const Exec& exec, const P& p) {
+    if constexpr (Types<P>::has_packs) {
+      if (has_aligned_packs(p)) return scan_lines_in_registers<true>(exec, p);
+    }
+    scan_lines_in_registers<false>(exec, p);
+  }
+  template <bool packs, class Exec, class P>
+  static void scan_lines_in_registers(const Exec& exec, const P& p) {
+    const std::int64_t warps =
+        divide_up(p.n, std::int64_t{lanes} * Types<P>::pack * rows_of_warp<P>);
+    int shared = bytes_of_warp_totals<typename Types<P>::R>;
+    if (!packs) shared += static_cast<int>(warps) * bytes_of_row<P>;
+    const Launch launch{p.function, "cuda/in_registers", p.batch.count,
+                        static_cast<int>(warps) * lanes, shared};
+    enqueue(exec, launch, scan_in_registers<packs, P>, p.n, p.batch.count, p);
+  }
+
+  template <class Exec, class P>
+  static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
+    constexpr int E = Types<P>::pack;
+    using In = OperandAccess<decltype(P::input)>;
+    using Out = OperandAccess<decltype(P::output)>;
+    if constexpr (E > 1 && In::template moves_columns<E> && Out::template moves_columns<E>) {
+      if (p.batch.extent[p.batch.rank - 1] % E == 0 &&
+          In::template has_aligned_columns<E>(p.input, p.batch) &&
+          Out::template has_aligned_columns<E>(p.output, p.batch)) {
+        return scan_columns<E>(exec, p, workspace);
+      }
+    }
+    scan_columns<1>(exec, p, workspace);
+  }
+  template <int E, class Exec, class P>
+  static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
+    using R = typename Types<P>::R;
+    const std::int64_t lines = p.batch.count;
+    const auto inner = static_cast<int>(p.batch.extent[p.batch.rank - 1]);
+    ColumnShape shape{inner, 1, 0, 1, ColumnStep::all};
+    while (shape.lanes_of_row < lanes && shape.lanes_of_row * E < inner) shape.lanes_of_row *= 2;
+    shape.strips = static_cast<int>(divide_up(inner, shape.lanes_of_row * E));
+    // All rows at once, or as many as a tile has whole multiples of.
+    const std::int64_t chunks = divide_up(p.n, chunk_of_column);
+    const int usual = std::max(chunks_of_columns, most_threads / shape.lanes_of_row);
+    const int groups = static_cast<int>(
+        chunks * shape.lanes_of_row <= most_threads_of_columns && chunks <= 2 * usual ? chunks
+                                                                                      : usual);
+    const std::int64_t blocks = lines / inner * shape.strips;
+    const Launch launch{p.function, "cuda/columns", blocks, groups * shape.lanes_of_row,
+                        (2 * groups + 4) * shape.lanes_of_row * E * static_cast<int>(sizeof(R))};
+    if (!splits_columns(exec, p.n, lines)) {
+      enqueue(exec, launch, cuda::scan_columns<E, P>, p.n, lines, p, shape,
+              static_cast<R*>(nullptr));
+      return;
+    }
+    shape.tiles = static_cast<int>(divide_up(p.n, tile_of_column));
+    const std::int64_t totals = (shape.tiles - 1) * lines;
+    std::optional<Temporary<Exec>> memory;
+    std::size_t bytes = totals * sizeof(R) + alignof(R);
+    if (workspace == nullptr) workspace = memory.emplace(exec, bytes).data();
+    void* aligned = workspace;
+    auto* const of_tiles =
+        static_cast<R*>(std::align(alignof(R), totals * sizeof(R), aligned, bytes));
+
+    Launch step = launch;
+    step.blocks = blocks * shape.tiles;
+    step.path = "cuda/columns: fold tiles";
+    shape.step = ColumnStep::fold_tiles;
+    enqueue(exec, step, cuda::scan_columns<E, P>, p.n, lines, p, shape, of_tiles);
+    constexpr int threads = 128;
+    const Launch totals_step{p.function, "cuda/columns: scan totals", divide_up(lines, threads),
+                             threads, 0};
+    enqueue(exec, totals_step, scan_totals_of_columns<P>, p.n, lines, p, of_tiles, shape.tiles);
+    step.path = "cuda/columns: scan tiles";
+    shape.step = ColumnStep::scan_tiles;
+    enqueue(exec, step, cuda::scan_columns<E, P>, p.n, lines, p, shape, of_tiles);
+  }
+
+  template <class Exec, class P>
+  static void scan_parts(const Exec& exec, const P& p, std::byte* workspace,
+                         const Cut& cut) {
+    using R = typename Types<P>::R;
+    const Shape shape = shape_launch(cut, Types<P>::size);
+    const std::int64_t lines = p.batch.count;
+    const Launch launch{p.function, "cuda/parts_of_lines", lines * cut.tiles_of_line, shape.threads,
+                        Types<P>::bytes_of_tile(cut.tile_length, 0)};
+    const auto needed = static_cast<std::size_t>(Carry<R>::bytes(lines, cut.tiles_of_line));
+    std::optional<Temporary<Exec>> memory;
+    if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
+    clear(exec, launch, workspace, needed, p.n, lines);
+    const Carry<R> carry{reinterpret_cast<std::uint64_t*>(workspace), cut.tiles_of_line};
+    enqueue(exec, launch, scan_parts_of_lines<P>, p.n, lines, p, shape, has_aligned_packs(p),
+            carry);
+  }
+};
+
+}  // namespace KokkosScan::impl::cuda

@@ -1,0 +1,372 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Neighbouring bytes between global and shared memory, 16 at a time, whatever their alignment.
+///
+/// How they travel decides how near to a copy a scan can come (H200, 2^30 floats, fraction of the
+/// best copy, without scanning): loads through registers, each warp its own run, and bulk stores
+/// reach 0.98 to 0.99 in tiles of 4 to 32 KB; ordinary stores 0.96, asynchronous loads 0.94 to
+/// 0.96, and stores that may stay in the cache 0.89.
+
+#if defined(__CUDACC__)
+#include <cuda_pipeline.h>
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+namespace KokkosScan::impl::cuda {
+
+/// Bytes that one instruction moves.
+inline constexpr int quad = 16;
+
+/// Where a span lies in shared memory. It begins as many bytes behind a multiple of 16 as its first
+/// byte does in global memory, so that the same 16 bytes can be moved at once on both sides.
+struct Span {
+  std::byte* memory;  ///< a multiple of 16
+  int begin;          ///< of the first byte, 0 to 15
+  /// Bytes that are left free after each 128: 0, or 16 where lanes that read 16 bytes a multiple of
+  /// 32 bytes apart would meet the same banks.
+  int padding;
+
+  /// The address of the byte that would be at `place` without padding.
+  [[nodiscard]] __device__ __forceinline__ std::byte* at_place(int place) const {
+    return memory + place + (place >> 7) * padding;
+  }
+  /// The address of byte `b` of the span.
+  [[nodiscard]] __device__ __forceinline__ std::byte* at(int b) const {
+    return at_place(begin + b);
+  }
+};
+
+/// Bytes of shared memory that a span of `bytes` takes.
+__host__ __device__ constexpr int bytes_of_span(int bytes, int padding) {
+  return bytes / quad * quad + 2 * quad + (bytes / 128 + 1) * padding;
+}
+
+__device__ __forceinline__ int misalignment(const void* address) {
+  return static_cast<int>(reinterpret_cast<std::uintptr_t>(address) % quad);
+}
+
+/// The whole quads of a span, and the bytes before and behind them.
+struct Pieces {
+  int head;  ///< bytes before the first quad
+  int quads;
+  int tail;  ///< bytes behind the last
+
+  __device__ __forceinline__ Pieces(int begin, int bytes) {
+    const int to_quad = (quad - begin) % quad;
+    head = to_quad < bytes ? to_quad : bytes;
+    quads = (bytes - head) / quad;
+    tail = bytes - head - quads * quad;
+  }
+};
+
+/// The elements of a span that are not in quads, by the units of their alignment: each thread has
+/// at most one before the quads and one behind them.
+template <int Unit>
+struct Edges {
+  int before;  ///< byte of the span, or -1
+  int behind;
+
+  __device__ __forceinline__ Edges(const Pieces& pieces) {
+    const int b = static_cast<int>(threadIdx.x) * Unit;
+    before = b < pieces.head ? b : -1;
+    behind = b < pieces.tail ? pieces.head + pieces.quads * quad + b : -1;
+  }
+};
+
+/// The unsigned integer of a unit.
+template <int Unit>
+struct UnitOf;
+template <>
+struct UnitOf<1> {
+  using type = unsigned char;
+};
+template <>
+struct UnitOf<2> {
+  using type = unsigned short;
+};
+template <>
+struct UnitOf<4> {
+  using type = unsigned;
+};
+template <>
+struct UnitOf<8> {
+  using type = uint2;
+};
+template <>
+struct UnitOf<16> {
+  using type = uint4;
+};
+
+#if defined(__CUDACC__)
+/// The address of shared memory, as instructions take it.
+using SharedAddress = unsigned;
+__device__ __forceinline__ SharedAddress shared_address(const void* at) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(at));
+}
+
+/// The cache policy for data that will not be needed again.
+__device__ __forceinline__ std::uint64_t evict_first() {
+  std::uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+#else
+// Without a GPU, as the unit tests run the kernels.
+using SharedAddress = std::byte*;
+inline SharedAddress shared_address(std::byte* at) { return at; }
+#endif
+
+/// Loads a quad that will not be needed again, if the condition holds, else zero. (Without a value
+/// of its own, or as a branch, the quad would be live from the begin of the kernel and spill.)
+__device__ __forceinline__ uint4 load_quad_if(bool condition, const uint4* from) {
+#if defined(__CUDACC__)
+  uint4 x;
+  asm volatile(
+      "{\n\t"
+      ".reg .pred p;\n\t"
+      "setp.ne.u32 p, %5, 0;\n\t"
+      "mov.u32 %0, 0; mov.u32 %1, 0; mov.u32 %2, 0; mov.u32 %3, 0;\n\t"
+      "@p ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %6;\n\t"
+      "}"
+      : "=&r"(x.x), "=&r"(x.y), "=&r"(x.z), "=&r"(x.w)
+      : "l"(from), "r"(static_cast<unsigned>(condition)), "l"(evict_first()));
+  return x;
+#else
+  return condition ? *from : uint4{0, 0, 0, 0};
+#endif
+}
+
+/// Writes a quad to shared memory, if the condition holds. (As a branch, its address would be
+/// computed in each.)
+__device__ __forceinline__ void put_quad_if(bool condition, SharedAddress to, const uint4& x) {
+#if defined(__CUDACC__)
+  asm volatile(
+      "{\n\t"
+      ".reg .pred p;\n\t"
+      "setp.ne.u32 p, %5, 0;\n\t"
+      "@p st.shared.v4.u32 [%0], {%1, %2, %3, %4};\n\t"
+      "}" ::"r"(to),
+      "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w), "r"(static_cast<unsigned>(condition))
+      : "memory");
+#else
+  if (condition) *reinterpret_cast<uint4*>(to) = x;
+#endif
+}
+
+/// Copies a span into shared memory. All loads are issued by the constructor, as far as registers
+/// hold them; finish() puts them where they belong. The threads of the block share the work.
+///
+/// \tparam Unit alignment of the elements
+template <int Unit>
+class CopyIn {
+ public:
+  static constexpr int at_once = 8;  ///< quads of a thread: 32 registers
+
+  /// \param bytes_of_thread at least the bytes of the span, divided by the threads
+  __device__ __forceinline__ CopyIn(const std::byte* from, const Span& to, int bytes,
+                                    int bytes_of_thread)
+      : m_to(to), m_pieces(to.begin, bytes), m_edges(m_pieces) {
+    // Each warp takes a run of its own.
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const int run = (bytes_of_thread * (32 / quad) + 31) & ~31;
+    m_first = warp * run + lane;
+    const int end = m_first - lane + run;
+    m_left = (end < m_pieces.quads ? end : m_pieces.quads) - m_first;
+    m_from = reinterpret_cast<const uint4*>(from + m_pieces.head) + m_first;
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      m_quads[i] = load_quad_if(i * 32 < m_left, m_from + i * 32);
+    }
+    if constexpr (Unit < quad) {
+      if (m_edges.before >= 0) m_before = *reinterpret_cast<const Word*>(from + m_edges.before);
+      if (m_edges.behind >= 0) m_behind = *reinterpret_cast<const Word*>(from + m_edges.behind);
+    }
+  }
+  __device__ __forceinline__ void finish() {
+    // Keeps the compiler from waiting for some of the loads before it has issued all.
+    __syncwarp();
+    // 32 quads are a multiple of 128 bytes, and padding grows alike.
+    const int step = 32 * quad + 32 * quad / 128 * m_to.padding;
+    const SharedAddress to = shared_address(m_to.at(m_pieces.head + m_first * quad));
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) put_quad_if(i * 32 < m_left, to + i * step, m_quads[i]);
+    for (int i = at_once; i * 32 < m_left; ++i) {
+      put_quad_if(true, to + i * step, load_quad_if(true, m_from + i * 32));
+    }
+    if constexpr (Unit < quad) {
+      if (m_edges.before >= 0) *reinterpret_cast<Word*>(m_to.at(m_edges.before)) = m_before;
+      if (m_edges.behind >= 0) *reinterpret_cast<Word*>(m_to.at(m_edges.behind)) = m_behind;
+    }
+  }
+
+ private:
+  using Word = typename UnitOf<Unit>::type;
+
+  const uint4* m_from;
+  Span m_to;
+  Pieces m_pieces;
+  Edges<Unit> m_edges;
+  Word m_before, m_behind;
+  uint4 m_quads[at_once];
+  int m_first, m_left;
+};
+
+/// Makes what this thread has written to shared memory visible to bulk copies, which the threads of
+/// the block may begin after the next barrier.
+__device__ __forceinline__ void before_bulk_copies() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+/// Begins a bulk copy of whole quads to global memory. For one thread.
+__device__ __forceinline__ void begin_bulk_store(std::byte* to, const std::byte* from, int bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], %2, %3;" ::"l"(to),
+      "r"(shared_address(from)), "r"(bytes), "l"(evict_first())
+      : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+#endif
+}
+/// Waits until the bulk stores of this thread have read their shared memory.
+__device__ __forceinline__ void wait_for_bulk_stores() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+#endif
+}
+
+/// Begins to copy a span to global memory, where it must be aligned as it is in shared memory. The
+/// threads of the block share the work; wait_for_bulk_stores() ends it.
+template <int Unit>
+__device__ __forceinline__ void copy_out(const Span& from, std::byte* to, int bytes) {
+  const Pieces pieces(from.begin, bytes);
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x);
+#if __CUDA_ARCH__ >= 900
+  constexpr bool has_bulk_copies = true;
+#else
+  constexpr bool has_bulk_copies = false;
+#endif
+  if (has_bulk_copies && from.padding == 0) {
+    // Each warp a run, as instructions of several lanes are executed one after the other.
+    constexpr int run = 4096;
+    const int end = pieces.head + pieces.quads * quad;
+    for (int b = pieces.head + thread * run; b < end; b += threads * run) {
+      begin_bulk_store(to + b, from.at(b), end - b < run ? end - b : run);
+    }
+  } else {
+#pragma unroll 4
+    for (int q = thread; q < pieces.quads; q += threads) {
+      const int b = pieces.head + q * quad;
+      __stcs(reinterpret_cast<uint4*>(to + b), *reinterpret_cast<const uint4*>(from.at(b)));
+    }
+  }
+  if constexpr (Unit < quad) {
+    using Word = typename UnitOf<Unit>::type;
+    const Edges<Unit> edges(pieces);
+    for (const int b : {edges.before, edges.behind}) {
+      if (b >= 0) *reinterpret_cast<Word*>(to + b) = *reinterpret_cast<const Word*>(from.at(b));
+    }
+  }
+}
+
+// ---- Copies while others are used ---------------------------------------------------------------
+
+/// Tells when the bulk copies of a stage have arrived.
+class Arrival {
+ public:
+  /// \param barrier 8 bytes of shared memory
+  __device__ __forceinline__ explicit Arrival(std::uint64_t* barrier) : m_barrier(barrier) {}
+
+  /// For one thread, before all others use it.
+  __device__ __forceinline__ void initialize() const {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(m_barrier))
+                 : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+  }
+  /// Begins a bulk copy of whole quads. For one thread.
+  __device__ __forceinline__ void begin_bulk_load(std::byte* to, const std::byte* from,
+                                                  int bytes) const {
+#if __CUDA_ARCH__ >= 900
+    if (bytes == 0) return;
+    asm volatile(
+        "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(m_barrier)),
+        "r"(bytes)
+        : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
+        "[%1], %2, [%3], %4;" ::"r"(shared_address(to)),
+        "l"(from), "r"(bytes), "r"(shared_address(m_barrier)), "l"(evict_first())
+        : "memory");
+#endif
+  }
+  /// All bulk copies of this round have begun. For the same thread.
+  __device__ __forceinline__ void all_have_begun() const {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(m_barrier))
+                 : "memory");
+#endif
+  }
+  /// Waits for the copies of a round; rounds have alternating parities, beginning with 0.
+  __device__ __forceinline__ void wait(int parity) const {
+#if __CUDA_ARCH__ >= 900
+    unsigned done = 0;
+    while (done == 0) {
+      asm volatile(
+          "{\n\t"
+          ".reg .pred p;\n\t"
+          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
+          "selp.u32 %0, 1, 0, p;\n\t"
+          "}"
+          : "=r"(done)
+          : "r"(shared_address(m_barrier)), "r"(parity)
+          : "memory");
+    }
+#endif
+  }
+
+ private:
+  std::uint64_t* m_barrier;
+};
+
+/// Begins to copy a span that is not padded into shared memory. The threads of the block share the
+/// work: quads arrive at `arrival` or, without bulk copies, as the rest does at the end of this
+/// thread's group of asynchronous copies.
+template <int Unit>
+__device__ __forceinline__ void begin_copy_in(const std::byte* from, const Span& to, int bytes,
+                                              const Arrival& arrival) {
+  const Pieces pieces(to.begin, bytes);
+#if __CUDA_ARCH__ >= 900
+  if (threadIdx.x == 0) {
+    arrival.begin_bulk_load(to.at(pieces.head), from + pieces.head, pieces.quads * quad);
+  }
+#else
+  for (int q = static_cast<int>(threadIdx.x); q < pieces.quads; q += static_cast<int>(blockDim.x)) {
+    const int b = pieces.head + q * quad;
+    __pipeline_memcpy_async(to.at(b), from + b, quad);
+  }
+#endif
+  if constexpr (Unit < quad) {
+    using Word = typename UnitOf<Unit>::type;
+    const Edges<Unit> edges(pieces);
+    for (const int b : {edges.before, edges.behind}) {
+      if (b < 0) continue;
+      if constexpr (Unit >= 4) {
+        __pipeline_memcpy_async(to.at(b), from + b, Unit);
+      } else {
+        *reinterpret_cast<Word*>(to.at(b)) = *reinterpret_cast<const Word*>(from + b);
+      }
+    }
+  }
+}
+
+}  // namespace KokkosScan::impl::cuda

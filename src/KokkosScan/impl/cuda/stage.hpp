@@ -1,0 +1,358 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What a block holds in shared memory: the elements of a tile, then its results.
+
+#include <KokkosScan/impl/cuda/span.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace KokkosScan::impl::cuda {
+
+#if defined(__CUDACC__)
+/// The shared memory that a launch asks for.
+__device__ __forceinline__ std::byte* shared_memory() {
+  extern __shared__ __align__(128) std::byte memory[];
+  return memory;
+}
+#endif
+
+/// The offset of a line in an operand whose batch has several dimensions: rare, and not cheap.
+inline __device__ __noinline__ std::int64_t offset_of_line(const Batch& batch,
+                                                           const Strides& strides,
+                                                           std::int64_t line) {
+  return batch.coordinates(line).offset(strides);
+}
+
+/// A line by its number.
+struct LineNumber {
+  const Batch& batch;
+  std::int64_t number;
+
+  [[nodiscard]] __device__ __forceinline__ std::int64_t offset(const Strides& strides) const {
+    return batch.rank <= 1 ? number * strides.batch[0] : offset_of_line(batch, strides, number);
+  }
+};
+
+/// Whole lines, or a part of one line. In a tile elements are numbered in the order of memory,
+/// lines one after the other.
+struct Tile {
+  const Batch& batch;
+  std::int64_t first_line;
+  std::int64_t begin;  ///< the first element of a line that belongs to the tile, in scan order
+  int lines;
+  int length;  ///< elements of a line that belong to the tile
+  bool backward;
+
+  [[nodiscard]] __device__ __forceinline__ LineNumber line(int i) const {
+    return {batch, first_line + i};
+  }
+  [[nodiscard]] __device__ __forceinline__ int elements() const { return lines * length; }
+  /// The number of element k in scan order of a line's part, or back.
+  [[nodiscard]] __device__ __forceinline__ int in_memory_order(int k) const {
+    return backward ? length - 1 - k : k;
+  }
+  /// The address of the tile's first element, if its lines follow each other in memory as in the
+  /// tile; else null.
+  template <class T>
+  [[nodiscard]] __device__ __forceinline__ T* flat(const Array<T>& array) const {
+    if (lines > 1 && (batch.rank > 1 || array.strides.batch[0] != length)) return nullptr;
+    T* const data = array.data + line(0).offset(array.strides);
+    return backward ? data - (begin + length - 1) : data + begin;
+  }
+};
+
+/// Whether one instruction moves this many bytes.
+template <int Bytes>
+inline constexpr bool is_one_move =
+    Bytes == 1 || Bytes == 2 || Bytes == 4 || Bytes == 8 || Bytes == 16;
+
+/// The unit in which values of type T are copied.
+template <class T>
+inline constexpr int unit_of = std::min<int>(alignof(T), quad);
+
+/// Values in shared memory.
+template <class T>
+struct Slots {
+  Span span;
+
+  [[nodiscard]] __device__ __forceinline__ T& operator[](int e) const {
+    return *reinterpret_cast<T*>(span.at(e * static_cast<int>(sizeof(T))));
+  }
+  /// The values, where they are not padded.
+  [[nodiscard]] __device__ __forceinline__ T* data() const {
+    return reinterpret_cast<T*>(span.memory + span.begin);
+  }
+  /// Reads the pack that begins with element e, which is aligned.
+  template <int E>
+  __device__ __forceinline__ void get_pack(int e, T (&x)[E]) const {
+    if constexpr (is_one_move<sizeof(T) * E>) {
+      using Word = typename UnitOf<sizeof(T) * E>::type;
+      const Word word = *reinterpret_cast<const Word*>(&(*this)[e]);
+      memcpy(x, &word, sizeof(Word));
+    }
+  }
+  template <int E>
+  __device__ __forceinline__ void put_pack(int e, const T (&x)[E]) const {
+    if constexpr (is_one_move<sizeof(T) * E>) {
+      using Word = typename UnitOf<sizeof(T) * E>::type;
+      Word word;
+      memcpy(&word, x, sizeof(Word));
+      *reinterpret_cast<Word*>(&(*this)[e]) = word;
+    }
+  }
+};
+
+/// Fills slots with value(line of the tile, k), k in scan order, by single elements.
+template <class T, class Value>
+__device__ __forceinline__ void fill_slots(const Slots<T>& slots, const Tile& tile,
+                                           const Value& value) {
+  constexpr int at_once = 4;
+  const int elements = tile.elements();
+  const int threads = static_cast<int>(blockDim.x);
+  for (int first = static_cast<int>(threadIdx.x); first < elements; first += at_once * threads) {
+    T x[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const int e = first + i * threads;
+      if (e >= elements) continue;
+      const int line = tile.lines == 1 ? 0 : e / tile.length;
+      x[i] = value(line, tile.begin + tile.in_memory_order(e - line * tile.length));
+    }
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      if (first + i * threads < elements) slots[first + i * threads] = x[i];
+    }
+  }
+}
+
+/// Elements of a tile and of a thread, at most.
+struct Capacity {
+  int of_tile;
+  int of_thread;
+};
+
+/// Hands out shared memory.
+struct Region {
+  std::byte* memory;
+  int padding;
+  int elements;  ///< for so many each
+
+  template <class T>
+  [[nodiscard]] __device__ __forceinline__ Slots<T> take(int begin) {
+    const Slots<T> slots{{memory, begin, padding}};
+    memory += bytes_of_span(elements * static_cast<int>(sizeof(T)), padding);
+    return slots;
+  }
+};
+
+/// The elements of an input that belong to a tile.
+///
+///     load(in, tile, region, n)      begins to load them; finish() of what it returns ends that
+///     begin_load(in, tile, region, arrival)   the same without registers, for a part of one line
+///     place(in, tile, region)        finds what begin_load() has loaded
+///     get(e), get_pack(e, x)         reads what has been loaded
+template <class In>
+struct Stage;
+
+/// Elements that lie in slots of their own.
+template <class T>
+struct StagedValues {
+  using Value = T;
+  static constexpr int widest = sizeof(T);
+  template <int E>
+  static constexpr bool has_packs = is_one_move<sizeof(T) * E>;
+  static constexpr int bytes(int elements, int padding) {
+    return bytes_of_span(elements * static_cast<int>(sizeof(T)), padding);
+  }
+  static constexpr int bytes_of_element = sizeof(T);
+
+  Slots<T> slots;
+
+  [[nodiscard]] __device__ __forceinline__ T get(int e) const { return slots.data()[e]; }
+  template <int E>
+  __device__ __forceinline__ void get_pack(int e, T (&x)[E]) const {
+    slots.get_pack(e, x);
+  }
+};
+
+/// Loads the elements of lines that do not follow each other in memory.
+template <class T>
+__device__ __noinline__ void load_apart(const Array<const T>& in, const Slots<T> slots,
+                                        const Tile tile) {
+  fill_slots(slots, tile,
+             [&](int line, std::int64_t k) -> T { return in.line(tile.line(line))(k); });
+}
+
+/// The load of an array through registers.
+template <class T>
+struct LoadArray {
+  const Array<const T>& in;
+  const Tile& tile;
+  Slots<T> slots;
+  CopyIn<unit_of<T>> copy;
+  bool is_flat;
+
+  __device__ __forceinline__ LoadArray(const Array<const T>& array, const Tile& of,
+                                       const Slots<T>& to, const T* flat, int elements_of_thread)
+      : in(array),
+        tile(of),
+        slots(to),
+        copy(reinterpret_cast<const std::byte*>(flat), to.span,
+             flat == nullptr ? 0 : of.elements() * static_cast<int>(sizeof(T)),
+             elements_of_thread * static_cast<int>(sizeof(T))),
+        is_flat(flat != nullptr) {}
+  __device__ __forceinline__ void finish() {
+    copy.finish();
+    if (!is_flat) load_apart(in, slots, tile);
+  }
+};
+
+/// An array: its bytes, as they are.
+template <class T>
+struct Stage<Array<const T>> : StagedValues<T> {
+  /// \param elements_of_thread at least those of the tile, divided by the threads
+  __device__ __forceinline__ LoadArray<T> load(const Array<const T>& in, const Tile& tile,
+                                               Region& region, int elements_of_thread) {
+    const T* const flat = tile.flat(in);
+    this->slots = region.template take<T>(flat == nullptr ? 0 : misalignment(flat));
+    return {in, tile, this->slots, flat, elements_of_thread};
+  }
+  __device__ __forceinline__ void place(const Array<const T>& in, const Tile& tile,
+                                        Region& region) {
+    this->slots = region.template take<T>(misalignment(tile.flat(in)));
+  }
+  __device__ __forceinline__ void begin_load(const Array<const T>& in, const Tile& tile,
+                                             Region& region, const Arrival& arrival) {
+    place(in, tile, region);
+    const T* const flat = tile.flat(in);
+    begin_copy_in<unit_of<T>>(reinterpret_cast<const std::byte*>(flat), this->slots.span,
+                              tile.elements() * static_cast<int>(sizeof(T)), arrival);
+  }
+};
+
+/// Nothing is left to do.
+struct Loaded {
+  __device__ __forceinline__ void finish() {}
+};
+
+/// A computed input: its values, each computed once.
+template <int Rank, class Function>
+struct Stage<Computed<Rank, Function>>
+    : StagedValues<std::remove_cvref_t<decltype(std::declval<Computed<Rank, Function>>().line(
+          Coordinates{})(0))>> {
+  __device__ __forceinline__ Loaded load(const Computed<Rank, Function>& in, const Tile& tile,
+                                         Region& region, int) {
+    using T = typename Stage::Value;
+    this->slots = region.template take<T>(0);
+    if (tile.lines == 1) {
+      const auto line = in.line(tile.line(0));
+      fill_slots(this->slots, tile, [&](int, std::int64_t k) -> T { return line(k); });
+    } else {
+      fill_slots(this->slots, tile,
+                 [&](int i, std::int64_t k) -> T { return in.line(tile.line(i))(k); });
+    }
+    return {};
+  }
+  __device__ __forceinline__ void place(const Computed<Rank, Function>&, const Tile&,
+                                        Region& region) {
+    this->slots = region.template take<typename Stage::Value>(0);
+  }
+  __device__ __forceinline__ void begin_load(const Computed<Rank, Function>& in, const Tile& tile,
+                                             Region& region, const Arrival&) {
+    load(in, tile, region, 0);
+  }
+};
+
+/// Two loads at once.
+template <class First, class Second>
+struct BothLoads {
+  First first;
+  Second second;
+
+  __device__ __forceinline__ void finish() {
+    first.finish();
+    second.finish();
+  }
+};
+
+/// A masked input: values and mask.
+template <class A, class Values, class Mask>
+struct Stage<Selected<A, Values, Mask>> {
+  using Value = A;
+  using In = Selected<A, Values, Mask>;
+  static constexpr int widest = std::max(Stage<Values>::widest, Stage<Mask>::widest);
+  template <int E>
+  static constexpr bool has_packs =
+      Stage<Values>::template has_packs<E>&& Stage<Mask>::template has_packs<E>;
+  static constexpr int bytes(int elements, int padding) {
+    return Stage<Values>::bytes(elements, padding) + Stage<Mask>::bytes(elements, padding);
+  }
+  static constexpr int bytes_of_element =
+      Stage<Values>::bytes_of_element + Stage<Mask>::bytes_of_element;
+
+  Stage<Values> values;
+  Stage<Mask> mask;
+  A identity;
+
+  __device__ __forceinline__ auto load(const In& in, const Tile& tile, Region& region,
+                                       int elements_of_thread) {
+    identity = in.identity;
+    auto of_values = values.load(in.values, tile, region, elements_of_thread);
+    auto of_mask = mask.load(in.mask, tile, region, elements_of_thread);
+    return BothLoads<decltype(of_values), decltype(of_mask)>{of_values, of_mask};
+  }
+  __device__ __forceinline__ void place(const In& in, const Tile& tile, Region& region) {
+    identity = in.identity;
+    values.place(in.values, tile, region);
+    mask.place(in.mask, tile, region);
+  }
+  __device__ __forceinline__ void begin_load(const In& in, const Tile& tile, Region& region,
+                                             const Arrival& arrival) {
+    identity = in.identity;
+    values.begin_load(in.values, tile, region, arrival);
+    mask.begin_load(in.mask, tile, region, arrival);
+  }
+  [[nodiscard]] __device__ __forceinline__ A get(int e) const {
+    const A value = static_cast<A>(values.get(e));
+    return static_cast<bool>(mask.get(e)) ? value : identity;
+  }
+  template <int E>
+  __device__ __forceinline__ void get_pack(int e, A (&x)[E]) const {
+    typename Stage<Values>::Value value[E];
+    typename Stage<Mask>::Value selected[E];
+    values.get_pack(e, value);
+    mask.get_pack(e, selected);
+#pragma unroll
+    for (int i = 0; i < E; ++i) {
+      x[i] = static_cast<bool>(selected[i]) ? static_cast<A>(value[i]) : identity;
+    }
+  }
+};
+
+/// Whether a tile's results may take the place of its elements: threads write them while others
+/// still read, so both must have the same size.
+template <class In, class Value>
+inline constexpr bool reuses_slots = false;
+template <class T, class Value>
+inline constexpr bool reuses_slots<Array<T>, Value> = sizeof(T) == sizeof(Value) &&
+                                                      alignof(T) == alignof(Value);
+template <class A, class Values, class Mask, class Value>
+inline constexpr bool reuses_slots<Selected<A, Values, Mask>, Value> = reuses_slots<Values, Value>;
+
+template <class T>
+__device__ __forceinline__ Span span_of(const Stage<Array<T>>& stage) {
+  return stage.slots.span;
+}
+template <class A, class Values, class Mask>
+__device__ __forceinline__ Span span_of(const Stage<Selected<A, Values, Mask>>& stage) {
+  return span_of(stage.values);
+}
+
+}  // namespace KokkosScan::impl::cuda
