@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Four neighbours at a time, in vector registers of 16 bytes: SSE2, AVX and NEON alike, from the
+/// vector extensions of GCC and Clang. All that depends on a processor is in this file.
+
+#include <KokkosScan/operators.hpp>
+#include <Kokkos_Core.hpp>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace KokkosScan::impl::host {
+
+/// The vector of 16 bytes for a type of 4 or 8 bytes. Each is written out, since nvcc refuses the
+/// attribute on a type that depends on a template parameter.
+template <bool is_floating, bool is_signed, std::size_t size>
+struct Native;
+template <>
+struct Native<true, true, 4> {
+  typedef float type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<true, true, 8> {
+  typedef double type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<false, true, 4> {
+  typedef std::int32_t type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<false, false, 4> {
+  typedef std::uint32_t type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<false, true, 8> {
+  typedef std::int64_t type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<false, false, 8> {
+  typedef std::uint64_t type __attribute__((vector_size(16)));
+};
+template <class T>
+using native_t = typename Native<std::is_floating_point_v<T>, std::is_signed_v<T>, sizeof(T)>::type;
+/// The same with unsigned lanes, whose arithmetic wraps.
+template <class T>
+using native_wrapping_t = typename Native<false, false, sizeof(T)>::type;
+
+/// Whether values of type T fill vectors.
+template <class T>
+inline constexpr bool is_vectorized = (std::is_floating_point_v<T> ||
+                                       std::is_integral_v<T>)&&(sizeof(T) == 4 || sizeof(T) == 8);
+
+/// The elements of a pack, the base of the combination tree.
+inline constexpr int pack_length = 4;
+
+/// Four neighbours.
+template <class T>
+struct Pack {
+  static constexpr int parts = pack_length * sizeof(T) / 16;
+  static constexpr int lanes = pack_length / parts;
+  native_t<T> part[parts];
+};
+
+// ---- Move ---------------------------------------------------------------------------------------
+
+/// A register from any address.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION native_t<T> load_register(const T* from) {
+  native_t<T> v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
+
+/// A register to any address.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void store_register(T* to, const native_t<T>& v) {
+  __builtin_memcpy(to, &v, sizeof v);
+}
+
+/// Four values from any address.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION Pack<T> load(const T* from) {
+  Pack<T> p;
+  __builtin_memcpy(&p, from, sizeof p);
+  return p;
+}
+
+/// Four values to any address.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void store(T* to, const Pack<T>& p) {
+  __builtin_memcpy(to, &p, sizeof p);
+}
+
+/// The first `count` of four values, 1 to 3, and `fill` behind them. Nothing else is read.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION Pack<T> load_some(const T* from, int count, const Pack<T>& fill) {
+  Pack<T> p = fill;
+  if constexpr (Pack<T>::parts == 1) {
+    const T none = fill.part[0][0];
+    if (count == 1) {
+      p.part[0] = native_t<T>{from[0], none, none, none};
+    } else if (count == 2) {
+      p.part[0] = native_t<T>{from[0], from[1], none, none};
+    } else {
+      p.part[0] = native_t<T>{from[0], from[1], from[2], none};
+    }
+  } else {
+    p.part[0] = native_t<T>{from[0], count > 1 ? from[1] : fill.part[0][0]};
+    if (count > 2) p.part[1] = native_t<T>{from[2], fill.part[0][0]};
+  }
+  return p;
+}
+
+/// 16 bytes to an address that is a multiple of 16, past the caches where the processor can.
+KOKKOS_FORCEINLINE_FUNCTION void stream_16(void* to, const void* from) {
+#if defined(__SSE2__)
+  _mm_stream_si128(static_cast<__m128i*>(to), _mm_loadu_si128(static_cast<const __m128i*>(from)));
+#else
+  __builtin_memcpy(to, from, 16);
+#endif
+}
+
+/// What stream_16() has stored is visible to other threads as ordinary stores are.
+KOKKOS_FORCEINLINE_FUNCTION void end_streaming() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+/// Whether stream_16() passes the caches by.
+#if defined(__SSE2__)
+inline constexpr bool can_stream = true;
+#else
+inline constexpr bool can_stream = false;
+#endif
+
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION Pack<T> broadcast(const T& value) {
+  Pack<T> p;
+  for (int i = 0; i < Pack<T>::parts; ++i) {
+    if constexpr (Pack<T>::lanes == 4) {
+      p.part[i] = native_t<T>{value, value, value, value};
+    } else {
+      p.part[i] = native_t<T>{value, value};
+    }
+  }
+  return p;
+}
+
+/// The last value in all places.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION Pack<T> broadcast_last(const Pack<T>& p) {
+  if constexpr (Pack<T>::parts == 1) {
+    return {{__builtin_shufflevector(p.part[0], p.part[0], 3, 3, 3, 3)}};
+  } else {
+    const auto last = __builtin_shufflevector(p.part[1], p.part[1], 1, 1);
+    return {{last, last}};
+  }
+}
+
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T last(const Pack<T>& p) {
+  return p.part[Pack<T>::parts - 1][Pack<T>::lanes - 1];
+}
+
+/// The values in the opposite order.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION Pack<T> reverse(const Pack<T>& p) {
+  if constexpr (Pack<T>::parts == 1) {
+    return {{__builtin_shufflevector(p.part[0], p.part[0], 3, 2, 1, 0)}};
+  } else {
+    return {{__builtin_shufflevector(p.part[1], p.part[1], 1, 0),
+             __builtin_shufflevector(p.part[0], p.part[0], 1, 0)}};
+  }
+}
+
+// ---- Combine ------------------------------------------------------------------------------------
+
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Sum<T>&, native_t<T> a, native_t<T> b) {
+  if constexpr (std::integral<T>) {
+    using Wrapping = native_wrapping_t<T>;
+    return (native_t<T>)((Wrapping)a + (Wrapping)b);
+  } else {
+    return a + b;
+  }
+}
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Prod<T>&, native_t<T> a, native_t<T> b) {
+  if constexpr (std::integral<T>) {
+    using Wrapping = native_wrapping_t<T>;
+    return (native_t<T>)((Wrapping)a * (Wrapping)b);
+  } else {
+    return a * b;
+  }
+}
+/// Right where b is no NaN: has_nan() tells.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Min<T>&, native_t<T> a, native_t<T> b) {
+  return b < a ? b : a;
+}
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Max<T>&, native_t<T> a, native_t<T> b) {
+  return b > a ? b : a;
+}
+
+/// Whether a comparison is true in some lane.
+template <class Comparison>
+KOKKOS_FORCEINLINE_FUNCTION bool any(const Comparison& lanes) {
+  native_t<std::int64_t> words;
+  __builtin_memcpy(&words, &lanes, sizeof words);
+  return (words[0] | words[1]) != 0;
+}
+
+/// Whether there is a NaN among 16 neighbours.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION bool has_nan_of_16(const T* x) {
+  native_t<T> first = load_register(x);
+  auto nan = first != first;
+  for (int i = Pack<T>::lanes; i < 16; i += Pack<T>::lanes) {
+    const native_t<T> next = load_register(x + i);
+    nan |= next != next;
+  }
+  return any(nan);
+}
+
+/// The fold of what comes before each place of a pack and the pack's value there.
+template <class Op, class T>
+KOKKOS_FORCEINLINE_FUNCTION Pack<T> combine(const Op& op, const Pack<T>& a, const Pack<T>& b) {
+  Pack<T> result;
+  for (int i = 0; i < Pack<T>::parts; ++i) {
+    result.part[i] = combine(op, a.part[i], b.part[i]);
+  }
+  return result;
+}
+
+/// The prefixes of a pack: x0, x0 * x1, (x0 * x1) * x2, (x0 * x1) * (x2 * x3).
+///
+/// \param neutral a value that, combined from the left, leaves every other as it is
+template <class Op, class T>
+KOKKOS_FORCEINLINE_FUNCTION Pack<T> prefixes(const Op& op, const Pack<T>& x,
+                                             const Pack<T>& neutral) {
+  const auto fill = neutral.part[0];
+  if constexpr (Pack<T>::parts == 1) {
+    // GCC needs two shuffles for the first of these, written as one it makes four.
+    const auto even = __builtin_shufflevector(fill, x.part[0], 0, 1, 4, 6);
+    const auto pairs = combine(op, __builtin_shufflevector(even, even, 0, 2, 1, 3), x.part[0]);
+    return {{combine(op, __builtin_shufflevector(fill, pairs, 0, 1, 5, 5), pairs)}};
+  } else {
+    const auto low = combine(op, __builtin_shufflevector(fill, x.part[0], 0, 2), x.part[0]);
+    const auto high = combine(op, __builtin_shufflevector(fill, x.part[1], 0, 2), x.part[1]);
+    return {{low, combine(op, __builtin_shufflevector(low, low, 1, 1), high)}};
+  }
+}
+
+}  // namespace KokkosScan::impl::host
