@@ -67,18 +67,20 @@ struct Backend {
         shape == Shape::automatic ? has_neighbours : has_neighbours && shape == Shape::strips;
     if (!takes_strips) return scan_with<Lines<P>>(exec, p, "lines", batch.count, 1);
 
-    // Strips as wide as keeps all threads busy.
-    constexpr int wide = strip_bytes / sizeof(typename P::A);
+    // Strips as wide as keeps all threads busy; where that is narrow, threads share strips.
+    constexpr std::int64_t most = strip_bytes / sizeof(typename P::A);
     const std::int64_t row = batch.extent[batch.rank - 1];
     const std::int64_t rows = batch.count / row;
-    const std::int64_t wide_strips = (row + wide - 1) / wide;
-    if (row <= narrow_strip || !shares_evenly(rows * wide_strips, exec.concurrency()) ||
+    const std::int64_t threads = exec.concurrency();
+    std::int64_t strips = (row + most - 1) / most;
+    if (!shares_evenly(rows * strips, threads)) strips = (strips + threads - 1) / threads * threads;
+    strips = (row + strip_width(row, strips) - 1) / strip_width(row, strips);
+    if (row <= narrow_strip || !shares_evenly(rows * strips, threads) ||
         sharing == Sharing::split_lines) {
-      const std::int64_t narrow_strips = (row + narrow_strip - 1) / narrow_strip;
-      return scan_with<Strips<P, narrow_strip>>(exec, p, "strips", rows * narrow_strips,
-                                                narrow_strips);
+      strips = (row + narrow_strip - 1) / narrow_strip;
+      return scan_with<Strips<P, narrow_strip>>(exec, p, "strips", rows * strips, strips);
     }
-    scan_with<Strips<P, wide>>(exec, p, "strips", rows * wide_strips, wide_strips);
+    scan_with<Strips<P, most>>(exec, p, "strips", rows * strips, strips);
   }
 
  private:

@@ -118,23 +118,30 @@ KOKKOS_FORCEINLINE_FUNCTION Pack<T> load_some(const T* from, int count, const Pa
   return p;
 }
 
-/// 16 bytes to an address that is a multiple of 16, past the caches where the processor can.
-KOKKOS_FORCEINLINE_FUNCTION void stream_16(void* to, const void* from) {
+/// A register to an address that is a multiple of 16, past the caches where the processor can.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void stream_register(T* to, const native_t<T>& v) {
 #if defined(__SSE2__)
-  _mm_stream_si128(static_cast<__m128i*>(to), _mm_loadu_si128(static_cast<const __m128i*>(from)));
+  _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)v);
 #else
-  __builtin_memcpy(to, from, 16);
+  store_register(to, v);
 #endif
 }
 
-/// What stream_16() has stored is visible to other threads as ordinary stores are.
+/// Four values to an address that is a multiple of 16, likewise.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void stream(T* to, const Pack<T>& p) {
+  for (int i = 0; i < Pack<T>::parts; ++i) stream_register(to + i * Pack<T>::lanes, p.part[i]);
+}
+
+/// What stream_register() has stored is visible to other threads as ordinary stores are.
 KOKKOS_FORCEINLINE_FUNCTION void end_streaming() {
 #if defined(__SSE2__)
   _mm_sfence();
 #endif
 }
 
-/// Whether stream_16() passes the caches by.
+/// Whether stream_register() passes the caches by.
 #if defined(__SSE2__)
 inline constexpr bool can_stream = true;
 #else
@@ -170,15 +177,62 @@ KOKKOS_FORCEINLINE_FUNCTION T last(const Pack<T>& p) {
   return p.part[Pack<T>::parts - 1][Pack<T>::lanes - 1];
 }
 
+/// The values of a register in the opposite order.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION native_t<T> reverse(const native_t<T>& v) {
+  if constexpr (sizeof(T) == 4) {
+    return __builtin_shufflevector(v, v, 3, 2, 1, 0);
+  } else {
+    return __builtin_shufflevector(v, v, 1, 0);
+  }
+}
+
 /// The values in the opposite order.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION Pack<T> reverse(const Pack<T>& p) {
   if constexpr (Pack<T>::parts == 1) {
-    return {{__builtin_shufflevector(p.part[0], p.part[0], 3, 2, 1, 0)}};
+    return {{reverse<T>(p.part[0])}};
   } else {
-    return {{__builtin_shufflevector(p.part[1], p.part[1], 1, 0),
-             __builtin_shufflevector(p.part[0], p.part[0], 1, 0)}};
+    return {{reverse<T>(p.part[1]), reverse<T>(p.part[0])}};
   }
+}
+
+/// Each of 16 neighbours where its bool is true, else `other`.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void select_of_16(const bool* selected, const T* from, const T& other,
+                                              T* x) {
+  typedef signed char Bytes __attribute__((vector_size(16)));
+  typedef short Shorts __attribute__((vector_size(16)));
+  Bytes bytes;
+  __builtin_memcpy(&bytes, selected, 16);
+  bytes = bytes != 0;
+  const auto choose = [&](const auto& mask, int place) {
+    using V = native_t<T>;
+    using Bits = native_wrapping_t<T>;
+    const Bits bits = (Bits)mask;
+    const Bits value = (Bits)load_register(from + place);
+    store_register(x + place, (V)((value & bits) | ((Bits)broadcast(other).part[0] & ~bits)));
+  };
+  // Each mask is made as wide as a value by doubling it.
+  const auto choose_4 = [&](const native_t<int>& mask, int place) {
+    if constexpr (sizeof(T) == 4) {
+      choose(mask, place);
+    } else {
+      choose(__builtin_shufflevector(mask, mask, 0, 0, 1, 1), place);
+      choose(__builtin_shufflevector(mask, mask, 2, 2, 3, 3), place + 2);
+    }
+  };
+  const auto choose_8 = [&](const Shorts& mask, int place) {
+    choose_4((native_t<int>)__builtin_shufflevector(mask, mask, 0, 8, 1, 9, 2, 10, 3, 11), place);
+    choose_4((native_t<int>)__builtin_shufflevector(mask, mask, 4, 12, 5, 13, 6, 14, 7, 15),
+             place + 4);
+  };
+  choose_8((Shorts)__builtin_shufflevector(bytes, bytes, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21,
+                                           6, 22, 7, 23),
+           0);
+  choose_8((Shorts)__builtin_shufflevector(bytes, bytes, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13,
+                                           29, 14, 30, 15, 31),
+           8);
 }
 
 // ---- Combine ------------------------------------------------------------------------------------
@@ -201,14 +255,40 @@ KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Prod<T>&, native_t<T> a, n
     return a * b;
   }
 }
-/// Right where b is no NaN: has_nan() tells.
+/// b < a ? b : a, the operator where b is no NaN: has_nan_of_16() tells. GCC does not see that it
+/// is one instruction.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Min<T>&, native_t<T> a, native_t<T> b) {
+#if defined(__SSE2__)
+  if constexpr (std::same_as<T, float>) return (native_t<T>)_mm_min_ps((__m128)b, (__m128)a);
+  if constexpr (std::same_as<T, double>) return (native_t<T>)_mm_min_pd((__m128d)b, (__m128d)a);
+#endif
   return b < a ? b : a;
 }
+/// b > a ? b : a, likewise.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Max<T>&, native_t<T> a, native_t<T> b) {
+#if defined(__SSE2__)
+  if constexpr (std::same_as<T, float>) return (native_t<T>)_mm_max_ps((__m128)b, (__m128)a);
+  if constexpr (std::same_as<T, double>) return (native_t<T>)_mm_max_pd((__m128d)b, (__m128d)a);
+#endif
   return b > a ? b : a;
+}
+
+/// An operator, and also where there are NaNs.
+template <class Op>
+struct Exact {
+  const Op& op;
+};
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Exact<Min<T>>&, native_t<T> a,
+                                                native_t<T> b) {
+  return ((b < a) | ((b != b) & (a == a))) ? b : a;
+}
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Exact<Max<T>>&, native_t<T> a,
+                                                native_t<T> b) {
+  return ((b > a) | ((b != b) & (a == a))) ? b : a;
 }
 
 /// Whether a comparison is true in some lane.

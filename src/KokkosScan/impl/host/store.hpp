@@ -27,6 +27,7 @@ template <class A, class Value, int Batch, int Room>
 class Writer {
   static constexpr int line_bytes = 64;
   static constexpr int of_line = line_bytes / sizeof(Value);
+  static constexpr int lanes = 16 / sizeof(Value);
   // Whether whole registers can be stored as they are.
   static constexpr bool is_plain = std::is_same_v<A, Value> && is_vectorized<A>;
 
@@ -56,6 +57,15 @@ class Writer {
     m_held += count;
     if (m_held >= Batch) flush();
   }
+
+  /// Whether whole chunks of results may be stored at `to` and on without the writer.
+  [[nodiscard]] bool may_bypass(const Value* to, std::int64_t stride) const {
+    if (!is_plain || (stride != 1 && stride != -1)) return false;
+    const Value* aligned = stride == 1 ? to : to + 1;
+    return !m_streams || reinterpret_cast<std::uintptr_t>(aligned) % 16 == 0;
+  }
+
+  [[nodiscard]] bool streams() const { return m_streams; }
 
  private:
   void flush() {
@@ -87,7 +97,9 @@ class Writer {
     int i = 0;
     if constexpr (is_plain) {
       for (; i + of_line <= count; i += of_line) {
-        for (int j = 0; j < of_line; j += pack_length) store(to + i + j, load(from + i + j));
+        for (int j = 0; j < of_line; j += lanes) {
+          store_register(to + i + j, load_register(from + i + j));
+        }
       }
     }
     for (; i < count; ++i) to[i] = static_cast<Value>(from[i]);
@@ -107,8 +119,8 @@ class Writer {
       if (m_held < i) return 0;
       copy(m_results, i, m_to);
       for (; i + of_line <= m_held; i += of_line) {
-        for (int j = 0; j < of_line; j += 16 / sizeof(Value)) {
-          stream_16(m_to + i + j, m_results + i + j);
+        for (int j = 0; j < of_line; j += lanes) {
+          stream_register(m_to + i + j, load_register(m_results + i + j));
         }
       }
       return i;
@@ -126,15 +138,13 @@ class Writer {
         for (; i < above_line; ++i) m_to[-i] = m_results[i];
       }
       for (; i + of_line <= m_held; i += of_line) {
-        for (int j = 0; j < of_line; j += pack_length) {
-          const Pack<A> pack = reverse(load(m_results + i + j));
-          Value* low = m_to - i - j - (pack_length - 1);
+        for (int j = 0; j < of_line; j += lanes) {
+          const native_t<A> v = reverse<A>(load_register(m_results + i + j));
+          Value* low = m_to - i - j - (lanes - 1);
           if (m_streams) {
-            for (int part = 0; part < Pack<A>::parts; ++part) {
-              stream_16(low + part * Pack<A>::lanes, &pack.part[part]);
-            }
+            stream_register(low, v);
           } else {
-            store(low, pack);
+            store_register(low, v);
           }
         }
       }

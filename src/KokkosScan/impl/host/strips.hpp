@@ -13,6 +13,7 @@
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <type_traits>
 #include <utility>
 
@@ -37,15 +38,16 @@ class Strips {
 
   static constexpr int most_width = Width;
 
-  /// Strip number `index` of those of width Width into which each row of neighbouring lines is cut:
-  /// where its first line stands, and its width.
+  /// Strip number `index` of those into which each row of neighbouring lines is cut: where its
+  /// first line stands, and its width.
   [[nodiscard]] std::pair<Coordinates, int> strip(std::int64_t index,
                                                   std::int64_t strips_of_row) const {
     const Batch& batch = m_problem.batch;
     const std::int64_t lines_of_row = batch.extent[batch.rank - 1];
-    const std::int64_t first = index % strips_of_row * Width;
+    const std::int64_t width = strip_width(lines_of_row, strips_of_row);
+    const std::int64_t first = index % strips_of_row * width;
     return {batch.coordinates(index / strips_of_row * lines_of_row + first),
-            static_cast<int>(std::min<std::int64_t>(lines_of_row - first, Width))};
+            static_cast<int>(std::min(lines_of_row - first, width))};
   }
 
   /// Scans strips begin ... end - 1.
@@ -97,7 +99,8 @@ class Strips {
     const ArrayLine<const A> stored = as_stored<A>(p.input, c);
     const auto results = p.output.line(c);
     // Where rows follow each other without a gap, four of them are stored as one.
-    const bool is_dense = width <= segment && results.stride == width;
+    const bool is_dense = width <= segment && std::abs(results.stride) == width;
+    const bool descends = results.stride < 0;
     for (std::int64_t k = begin; k < end; k += pack_length) {
       const int rows = static_cast<int>(std::min<std::int64_t>(end - k, pack_length));
       for (int w = 0; w < width; w += segment) {
@@ -107,8 +110,10 @@ class Strips {
         load_rows(c, stored, k, rows, w, count, loaded, x);
         A* b[pack_length];
         if (is_dense) {
-          m_rows[0].seek(&results(k), 1);
-          for (int i = 0; i < pack_length; ++i) b[i] = m_rows[0].next() + i * width;
+          m_rows[0].seek(&results(descends ? k + rows - 1 : k), 1);
+          for (int i = 0; i < pack_length; ++i) {
+            b[i] = m_rows[0].next() + (descends && i < rows ? rows - 1 - i : i) * width;
+          }
         } else {
           for (int i = 0; i < pack_length; ++i) {
             if (i < rows) m_rows[i].seek(&results(k + i) + w, 1);

@@ -24,6 +24,7 @@
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace KokkosScan::impl::host {
 
@@ -68,57 +69,104 @@ struct Carry {
   R chunks;
 };
 
-/// Whether a pass over elements stores the prefixes or only wants their total.
-enum class Pass { scan, fold };
+/// What a pass over elements does with results: stores them, stores whole registers past the
+/// caches, or only wants the total.
+enum class Pass { scan, stream, fold };
+
+/// How a pass goes through memory: upwards (step 1) or downwards (step -1).
+struct Way {
+  Pass pass;
+  int step = 1;
+};
+
+/// combine_chunk(), by `op`, which may be exact about NaNs.
+template <Way way, class Op, class A>
+KOKKOS_FORCEINLINE_FUNCTION A combine_packs(const Op& op, const Pack<A>& none, const A* x,
+                                            int count, const A& carry, A* b, A& result) {
+  const Pack<A> before = broadcast(carry);
+  Pack<A> folds = none;
+  Pack<A> results = none;
+  const auto combine_pack = [&](const Pack<A>& in_order, int place) {
+    const Pack<A> in_pack = prefixes(op, in_order, none);
+    folds = place == 0 ? in_pack : combine(op, broadcast_last(folds), in_pack);
+    if constexpr (way.pass == Pass::fold) return;
+    results = combine(op, before, folds);
+    A* to = way.step < 0 ? b - place - (pack_length - 1) : b + place;
+    const Pack<A> stored = way.step < 0 ? reverse(results) : results;
+    if constexpr (way.pass == Pass::stream) {
+      stream(to, stored);
+    } else {
+      store(to, stored);
+    }
+  };
+  const auto load_pack = [&](int place) {
+    if constexpr (way.step < 0) return reverse(load(x - place - (pack_length - 1)));
+    return load(x + place);
+  };
+  if (count == chunk_length) {
+    combine_pack(load_pack(0), 0);
+    combine_pack(load_pack(4), 4);
+    combine_pack(load_pack(8), 8);
+    combine_pack(load_pack(12), 12);
+  } else if constexpr (way.step > 0) {
+    int i = 0;
+    for (; i + pack_length <= count; i += pack_length) combine_pack(load_pack(i), i);
+    if (i < count) combine_pack(load_some(x + i, count - i, none), i);
+  }
+  if constexpr (way.pass != Pass::fold) result = last(results);
+  return last(folds);
+}
 
 /// Combines up to a chunk of a line.
 ///
-/// \param x     the elements
-/// \param count how many; fewer than a chunk only at the end of the line
-/// \param carry P * q
-/// \param b     the prefixes, B(k+1) and on; up to three places behind them are overwritten
+/// \param x      the elements
+/// \param count  how many; fewer than a chunk only at the end of the line, where `way.step` is 1
+/// \param carry  P * q
+/// \param b      where B(k+1) and on go; up to three places behind them are overwritten
+/// \param result receives the last of them
 /// \return the chunk's total
-template <Pass pass, class Op, class A>
+template <Way way, class Op, class A>
 KOKKOS_FORCEINLINE_FUNCTION A combine_chunk(const Op& op, const A* x, int count, const A& carry,
-                                            A* b) {
+                                            A* b, A& result) {
   const Pack<A> none = broadcast(neutral(op));
-  const Pack<A> before = broadcast(carry);
-  Pack<A> folds = none;
-  const auto combine_pack = [&](const Pack<A>& pack, int place) {
-    const Pack<A> in_pack = prefixes(op, pack, none);
-    folds = place == 0 ? in_pack : combine(op, broadcast_last(folds), in_pack);
-    if constexpr (pass == Pass::scan) store(b + place, combine(op, before, folds));
-  };
-  if (count == chunk_length) {
-    if constexpr (minds_nan<Op>) {
-      if (has_nan_of_16(x)) {
-        // The operator as it is; any order gives the same bits.
-        A total = x[0];
-        for (int i = 0; i < chunk_length; ++i) {
-          if (i > 0) total = op(total, x[i]);
-          if constexpr (pass == Pass::scan) b[i] = op(carry, total);
-        }
-        return total;
-      }
-    }
-    combine_pack(load(x), 0);
-    combine_pack(load(x + 4), 4);
-    combine_pack(load(x + 8), 8);
-    combine_pack(load(x + 12), 12);
-    return last(folds);
-  }
   if constexpr (minds_nan<Op>) {
-    A total = x[0];
-    for (int i = 0; i < count; ++i) {
-      if (i > 0) total = op(total, x[i]);
-      if constexpr (pass == Pass::scan) b[i] = op(carry, total);
+    if (count < chunk_length || has_nan_of_16(way.step > 0 ? x : x - (chunk_length - 1))) {
+      return combine_packs<way>(Exact<Op>{op}, none, x, count, carry, b, result);
     }
-    return total;
   }
-  int i = 0;
-  for (; i + pack_length <= count; i += pack_length) combine_pack(load(x + i), i);
-  if (i < count) combine_pack(load_some(x + i, count - i, none), i);
-  return last(folds);
+  return combine_packs<way>(op, none, x, count, carry, b, result);
+}
+
+/// Scans several lines of n elements, up to a chunk each. A function of its own for each n, so that
+/// a line costs no loop.
+///
+/// \param carry  the starting value or what stands for none, the same for all
+/// \param before B(0), stored before the other results, or null
+template <int n, class Op, class A>
+void combine_short_lines(const Op& op, const A* x, std::int64_t stride, int lines, const A& carry,
+                         const A* before, A* b, int extent) {
+  for (int l = 0; l < lines; ++l, x += stride, b += extent) {
+    A* results = b;
+    if (before != nullptr) *results++ = *before;
+    if constexpr (n < pack_length) {
+      A fold = x[0];
+      results[0] = op(carry, fold);
+      for (int i = 1; i < n; ++i) results[i] = op(carry, fold = op(fold, x[i]));
+    } else {
+      A unused;
+      combine_chunk<Way{Pass::scan}>(op, x, n, carry, results, unused);
+    }
+  }
+}
+
+/// combine_short_lines() for an n that is known when it runs.
+template <class Op, class A, int... N>
+void combine_short_lines(std::integer_sequence<int, N...>, int n, const Op& op, const A* x,
+                         std::int64_t stride, int lines, const A& carry, const A* before, A* b,
+                         int extent) {
+  using Function = void (*)(const Op&, const A*, std::int64_t, int, const A&, const A*, A*, int);
+  constexpr Function functions[] = {&combine_short_lines<N + 1, Op, A>...};
+  functions[n - 1](op, x, stride, lines, carry, before, b, extent);
 }
 
 /// The last chunk that was combined: what a tile's chunks before it combine to, and its total.
@@ -130,18 +178,24 @@ struct LastChunk {
 
 /// Combines elements of one tile, whole chunks except at the end of the line.
 ///
-/// \param carry what comes before; on return, chunks includes the elements
-template <Pass pass, class Op, class A, class R>
+/// \param carry  what comes before; on return, chunks includes the elements
+/// \param result receives B at their end
+template <Way way, class Op, class A, class R>
 KOKKOS_FORCEINLINE_FUNCTION LastChunk<A, R> combine_chunks(const Op& op, const A* x, int count,
-                                                           Carry<R>& carry, A* b) {
+                                                           Carry<R>& carry, A* b, A& result) {
   const auto wide = carrying(op);
   LastChunk<A, R> end{};
+  R chunks = carry.chunks;
+  A last_result{};
   for (int k = 0; k < count; k += chunk_length) {
     const int length = count - k < chunk_length ? count - k : chunk_length;
-    const A before = static_cast<A>(wide(carry.tiles, carry.chunks));
-    end = {carry.chunks, combine_chunk<pass>(op, x + k, length, before, b + k)};
-    carry.chunks = wide(carry.chunks, static_cast<R>(end.total));
+    const A before = static_cast<A>(wide(carry.tiles, chunks));
+    A* to = way.pass == Pass::fold ? nullptr : b + k * way.step;
+    end = {chunks, combine_chunk<way>(op, x + k * way.step, length, before, to, last_result)};
+    chunks = wide(chunks, static_cast<R>(end.total));
   }
+  carry.chunks = chunks;
+  result = last_result;
   return end;
 }
 
@@ -160,7 +214,7 @@ void combine_rows(const Op& op, const A* const (&x)[pack_length], int count, A* 
     const A f[] = {op(folds[w], x[0][w]), op(folds[w], pair), op(folds[w], op(pair, x[2][w])),
                    op(folds[w], op(pair, op(x[2][w], x[3][w])))};
     folds[w] = f[3];
-    if constexpr (pass == Pass::scan) {
+    if constexpr (pass != Pass::fold) {
       for (int i = 0; i < pack_length; ++i) b[i][w] = op(carry[w], f[i]);
     }
   };
@@ -178,7 +232,7 @@ void combine_rows(const Op& op, const A* const (&x)[pack_length], int count, A* 
     const V pair = combine(op, x0, x1);
     const V f3 = combine(op, before, combine(op, pair, combine(op, x2, x3)));
     store_register(folds + w, f3);
-    if constexpr (pass == Pass::scan) {
+    if constexpr (pass != Pass::fold) {
       const V c = load_register(carry + w);
       store_register(b[0] + w, combine(op, c, combine(op, before, x0)));
       store_register(b[1] + w, combine(op, c, combine(op, before, pair)));

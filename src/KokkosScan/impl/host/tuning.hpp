@@ -23,9 +23,15 @@ inline constexpr int strip_bytes = 16384;
 /// every 64 bytes (0.8); 256 bytes reach 0.92, 512 less again.
 inline constexpr int segment_bytes = 256;
 
-/// Neighbouring lines of a strip where a line is split between threads, and the least that make a
-/// strip where it is not: several cache lines, so that threads do not share one.
+/// The most neighbouring lines of a strip where threads share lines, and the unit of the width
+/// where they do not: several cache lines, so that threads do not share one.
 inline constexpr int narrow_strip = 64;
+
+/// The width of each strip but the last, when a row of neighbouring lines is cut into strips.
+constexpr std::int64_t strip_width(std::int64_t lines_of_row, std::int64_t strips_of_row) {
+  const std::int64_t width = (lines_of_row + strips_of_row - 1) / strips_of_row;
+  return (width + narrow_strip - 1) / narrow_strip * narrow_strip;
+}
 
 /// Elements of work that are worth a unit of the policy.
 inline constexpr std::int64_t unit_elements = 1 << 15;
