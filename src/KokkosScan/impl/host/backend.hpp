@@ -52,6 +52,7 @@ struct WholeLines {
 struct Backend {
   Shape shape = Shape::automatic;
   Sharing sharing = Sharing::automatic;
+  Destination destination = Destination::automatic;
 
   /// Whether a type of problem is taken: a built-in operator on a type of 4 or 8 bytes.
   template <class P>
@@ -91,7 +92,8 @@ struct Backend {
     using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
     constexpr int width = Scanner::most_width;
     const std::int64_t threads = exec.concurrency();
-    const Destination destination = destination_of(p);
+    const Destination results_go =
+        destination == Destination::automatic ? destination_of(p) : destination;
     const std::string label = name(p.function) + " [host/";
 
     const std::int64_t elements_of_strip = p.n * (p.batch.count / strips + 1);
@@ -107,7 +109,7 @@ struct Backend {
         Chain<A, typename Scanner::R, width> chain;
         Kokkos::parallel_for(
             label + path + " split]", Policy(exec, 0, threads),
-            SplitLines<P, Scanner, width>{p, destination, strips, strips_of_row, tiles, &chain});
+            SplitLines<P, Scanner, width>{p, results_go, strips, strips_of_row, tiles, &chain});
       }
       return;
     }
@@ -115,7 +117,7 @@ struct Backend {
         strips / std::max<std::int64_t>(1, unit_elements / elements_of_strip),
         std::min(threads, strips), strips);
     Kokkos::parallel_for(label + path + "]", Policy(exec, 0, units),
-                         WholeLines<P, Scanner>{p, destination, strips, strips_of_row, units});
+                         WholeLines<P, Scanner>{p, results_go, strips, strips_of_row, units});
   }
 
   /// Whether whole strips keep all threads busy for most of the time.

@@ -255,7 +255,7 @@ KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Prod<T>&, native_t<T> a, n
     return a * b;
   }
 }
-/// b < a ? b : a, the operator where b is no NaN: has_nan_of_16() tells. GCC does not see that it
+/// b < a ? b : a, the operator where b is no NaN: has_nan() tells. GCC does not see that it
 /// is one instruction.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Min<T>&, native_t<T> a, native_t<T> b) {
@@ -299,16 +299,19 @@ KOKKOS_FORCEINLINE_FUNCTION bool any(const Comparison& lanes) {
   return (words[0] | words[1]) != 0;
 }
 
-/// Whether there is a NaN among 16 neighbours.
+/// Whether there is a NaN among `count` neighbours.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION bool has_nan_of_16(const T* x) {
-  native_t<T> first = load_register(x);
-  auto nan = first != first;
-  for (int i = Pack<T>::lanes; i < 16; i += Pack<T>::lanes) {
-    const native_t<T> next = load_register(x + i);
-    nan |= next != next;
+KOKKOS_FORCEINLINE_FUNCTION bool has_nan(const T* x, int count) {
+  constexpr int lanes = Pack<T>::lanes;
+  auto nan = native_t<T>{} != native_t<T>{};
+  int i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const native_t<T> v = load_register(x + i);
+    nan |= v != v;
   }
-  return any(nan);
+  bool found = any(nan);
+  for (; i < count; ++i) found |= x[i] != x[i];
+  return found;
 }
 
 /// The fold of what comes before each place of a pack and the pack's value there.

@@ -11,8 +11,9 @@
 
 namespace KokkosScan::impl::host {
 
-/// Whether results pass the caches by on their way to memory.
-enum class Destination { caches, memory };
+/// Whether results stay in the caches or pass them by on their way to memory; `automatic` leaves
+/// that to the backend.
+enum class Destination { automatic, caches, memory };
 
 /// Stores a sequence of accumulators as values that lie `stride` apart.
 ///

@@ -130,7 +130,7 @@ KOKKOS_FORCEINLINE_FUNCTION A combine_chunk(const Op& op, const A* x, int count,
                                             A* b, A& result) {
   const Pack<A> none = broadcast(neutral(op));
   if constexpr (minds_nan<Op>) {
-    if (count < chunk_length || has_nan_of_16(way.step > 0 ? x : x - (chunk_length - 1))) {
+    if (has_nan(way.step > 0 ? x : x - (count - 1), count)) {
       return combine_packs<way>(Exact<Op>{op}, none, x, count, carry, b, result);
     }
   }
@@ -222,13 +222,14 @@ void combine_rows(const Op& op, const A* const (&x)[pack_length], int count, A* 
   for (; w + lanes <= count; w += lanes) {
     const V x0 = load_register(x[0] + w), x1 = load_register(x[1] + w);
     const V x2 = load_register(x[2] + w), x3 = load_register(x[3] + w);
+    const V before = load_register(folds + w);
     if constexpr (minds_nan<Op>) {
-      if (any((x0 != x0) | (x1 != x1) | (x2 != x2) | (x3 != x3))) {
+      // Vectors lose a NaN that follows a number; the carry is followed by the earlier packs, too.
+      if (any((x0 != x0) | (x1 != x1) | (x2 != x2) | (x3 != x3) | (before != before))) {
         for (int lane = 0; lane < lanes; ++lane) combine_one(w + lane);
         continue;
       }
     }
-    const V before = load_register(folds + w);
     const V pair = combine(op, x0, x1);
     const V f3 = combine(op, before, combine(op, pair, combine(op, x2, x3)));
     store_register(folds + w, f3);
