@@ -343,4 +343,30 @@ KOKKOS_FORCEINLINE_FUNCTION Pack<T> prefixes(const Op& op, const Pack<T>& x,
   }
 }
 
+/// Each two neighbours of two registers, combined.
+template <class Op, class T>
+KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine_pairs(const Op& op, const native_t<T>& a,
+                                                      const native_t<T>& b) {
+  if constexpr (sizeof(T) == 4) {
+    return combine(op, __builtin_shufflevector(a, b, 0, 2, 4, 6),
+                   __builtin_shufflevector(a, b, 1, 3, 5, 7));
+  } else {
+    return combine(op, __builtin_shufflevector(a, b, 0, 2), __builtin_shufflevector(a, b, 1, 3));
+  }
+}
+
+/// The totals of four packs that follow each other, (x0 * x1) * (x2 * x3) of each.
+template <class Op, class T>
+KOKKOS_FORCEINLINE_FUNCTION Pack<T> totals_of_packs(const Op& op, const T* x) {
+  constexpr int lanes = Pack<T>::lanes;
+  Pack<T> totals;
+  for (int part = 0; part < Pack<T>::parts; ++part, x += 4 * lanes) {
+    const auto pairs = [&](int i) {
+      return combine_pairs<Op, T>(op, load_register(x + i), load_register(x + i + lanes));
+    };
+    totals.part[part] = combine_pairs<Op, T>(op, pairs(0), pairs(2 * lanes));
+  }
+  return totals;
+}
+
 }  // namespace KokkosScan::impl::host

@@ -68,6 +68,19 @@ class Writer {
 
   [[nodiscard]] bool streams() const { return m_streams; }
 
+  /// Stores results upwards, at once; where the writer streams, `to` is the begin of a cache line.
+  void store_now(const A* results, int count, Value* to) const {
+    int i = 0;
+    if constexpr (is_plain) {
+      for (; m_streams && i + of_line <= count; i += of_line) {
+        for (int j = 0; j < of_line; j += lanes) {
+          stream_register(to + i + j, load_register(results + i + j));
+        }
+      }
+    }
+    copy(results + i, count - i, to + i);
+  }
+
  private:
   void flush() {
     int done = m_held;
@@ -119,12 +132,9 @@ class Writer {
       int i = to_line(m_to);
       if (m_held < i) return 0;
       copy(m_results, i, m_to);
-      for (; i + of_line <= m_held; i += of_line) {
-        for (int j = 0; j < of_line; j += lanes) {
-          stream_register(m_to + i + j, load_register(m_results + i + j));
-        }
-      }
-      return i;
+      const int whole = i + (m_held - i) / of_line * of_line;
+      store_now(m_results + i, whole - i, m_to + i);
+      return whole;
     }
     return 0;
   }

@@ -101,6 +101,12 @@ class Strips {
     // Where rows follow each other without a gap, four of them are stored as one.
     const bool is_dense = width <= segment && std::abs(results.stride) == width;
     const bool descends = results.stride < 0;
+    // Where segments are whole cache lines, or none of them are streamed, they need no writer.
+    const auto begins_line = [](const Value* to) {
+      return reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
+    };
+    const bool is_aligned =
+        !m_rows[0].streams() || (begins_line(&results(begin)) && begins_line(&results(begin + 1)));
     for (std::int64_t k = begin; k < end; k += pack_length) {
       const int rows = static_cast<int>(std::min<std::int64_t>(end - k, pack_length));
       for (int w = 0; w < width; w += segment) {
@@ -109,11 +115,14 @@ class Strips {
         const A* x[pack_length];
         load_rows(c, stored, k, rows, w, count, loaded, x);
         A* b[pack_length];
+        A staged[pack_length][segment];
         if (is_dense) {
           m_rows[0].seek(&results(descends ? k + rows - 1 : k), 1);
           for (int i = 0; i < pack_length; ++i) {
             b[i] = m_rows[0].next() + (descends && i < rows ? rows - 1 - i : i) * width;
           }
+        } else if (is_aligned) {
+          for (int i = 0; i < pack_length; ++i) b[i] = staged[i];
         } else {
           for (int i = 0; i < pack_length; ++i) {
             if (i < rows) m_rows[i].seek(&results(k + i) + w, 1);
@@ -131,6 +140,10 @@ class Strips {
         }
         if (is_dense) {
           m_rows[0].add(rows * width);
+        } else if (is_aligned) {
+          for (int i = 0; i < rows; ++i) {
+            m_rows[i].store_now(staged[i], count, &results(k + i) + w);
+          }
         } else {
           for (int i = 0; i < rows; ++i) m_rows[i].add(count);
         }

@@ -129,6 +129,14 @@ template <Way way, class Op, class A>
 KOKKOS_FORCEINLINE_FUNCTION A combine_chunk(const Op& op, const A* x, int count, const A& carry,
                                             A* b, A& result) {
   const Pack<A> none = broadcast(neutral(op));
+  if constexpr (way.pass == Pass::fold && !minds_nan<Op>) {
+    // Without prefixes half of the work is left.
+    if (count == chunk_length) {
+      A totals[pack_length];
+      store(totals, totals_of_packs(op, x));
+      return op(op(op(totals[0], totals[1]), totals[2]), totals[3]);
+    }
+  }
   if constexpr (minds_nan<Op>) {
     if (has_nan(way.step > 0 ? x : x - (count - 1), count)) {
       return combine_packs<way>(Exact<Op>{op}, none, x, count, carry, b, result);
