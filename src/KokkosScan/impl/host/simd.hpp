@@ -18,7 +18,7 @@
 
 namespace KokkosScan::impl::host {
 
-/// The vector of 16 bytes for a type of 4 or 8 bytes. Each is written out, since nvcc refuses the
+/// The vector of 16 bytes for an arithmetic type. Each is written out, since nvcc refuses the
 /// attribute on a type that depends on a template parameter.
 template <bool is_floating, bool is_signed, std::size_t size>
 struct Native;
@@ -29,6 +29,14 @@ struct Native<true, true, 4> {
 template <>
 struct Native<true, true, 8> {
   typedef double type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<false, true, 1> {
+  typedef std::int8_t type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<false, true, 2> {
+  typedef std::int16_t type __attribute__((vector_size(16)));
 };
 template <>
 struct Native<false, true, 4> {
@@ -72,7 +80,7 @@ struct Pack {
 
 /// A register from any address.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION native_t<T> load_register(const T* from) {
+[[gnu::always_inline]] inline native_t<T> load_register(const T* from) {
   native_t<T> v;
   __builtin_memcpy(&v, from, sizeof v);
   return v;
@@ -80,13 +88,13 @@ KOKKOS_FORCEINLINE_FUNCTION native_t<T> load_register(const T* from) {
 
 /// A register to any address.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION void store_register(T* to, const native_t<T>& v) {
+[[gnu::always_inline]] inline void store_register(T* to, const native_t<T>& v) {
   __builtin_memcpy(to, &v, sizeof v);
 }
 
 /// Four values from any address.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION Pack<T> load(const T* from) {
+[[gnu::always_inline]] inline Pack<T> load(const T* from) {
   Pack<T> p;
   __builtin_memcpy(&p, from, sizeof p);
   return p;
@@ -94,13 +102,13 @@ KOKKOS_FORCEINLINE_FUNCTION Pack<T> load(const T* from) {
 
 /// Four values to any address.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION void store(T* to, const Pack<T>& p) {
+[[gnu::always_inline]] inline void store(T* to, const Pack<T>& p) {
   __builtin_memcpy(to, &p, sizeof p);
 }
 
 /// The first `count` of four values, 1 to 3, and `fill` behind them. Nothing else is read.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION Pack<T> load_some(const T* from, int count, const Pack<T>& fill) {
+[[gnu::always_inline]] inline Pack<T> load_some(const T* from, int count, const Pack<T>& fill) {
   Pack<T> p = fill;
   if constexpr (Pack<T>::parts == 1) {
     const T none = fill.part[0][0];
@@ -120,7 +128,7 @@ KOKKOS_FORCEINLINE_FUNCTION Pack<T> load_some(const T* from, int count, const Pa
 
 /// A register to an address that is a multiple of 16, past the caches where the processor can.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION void stream_register(T* to, const native_t<T>& v) {
+[[gnu::always_inline]] inline void stream_register(T* to, const native_t<T>& v) {
 #if defined(__SSE2__)
   _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)v);
 #else
@@ -130,12 +138,12 @@ KOKKOS_FORCEINLINE_FUNCTION void stream_register(T* to, const native_t<T>& v) {
 
 /// Four values to an address that is a multiple of 16, likewise.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION void stream(T* to, const Pack<T>& p) {
+[[gnu::always_inline]] inline void stream(T* to, const Pack<T>& p) {
   for (int i = 0; i < Pack<T>::parts; ++i) stream_register(to + i * Pack<T>::lanes, p.part[i]);
 }
 
 /// What stream_register() has stored is visible to other threads as ordinary stores are.
-KOKKOS_FORCEINLINE_FUNCTION void end_streaming() {
+[[gnu::always_inline]] inline void end_streaming() {
 #if defined(__SSE2__)
   _mm_sfence();
 #endif
@@ -149,7 +157,7 @@ inline constexpr bool can_stream = false;
 #endif
 
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION Pack<T> broadcast(const T& value) {
+[[gnu::always_inline]] inline Pack<T> broadcast(const T& value) {
   Pack<T> p;
   for (int i = 0; i < Pack<T>::parts; ++i) {
     if constexpr (Pack<T>::lanes == 4) {
@@ -163,7 +171,7 @@ KOKKOS_FORCEINLINE_FUNCTION Pack<T> broadcast(const T& value) {
 
 /// The last value in all places.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION Pack<T> broadcast_last(const Pack<T>& p) {
+[[gnu::always_inline]] inline Pack<T> broadcast_last(const Pack<T>& p) {
   if constexpr (Pack<T>::parts == 1) {
     return {{__builtin_shufflevector(p.part[0], p.part[0], 3, 3, 3, 3)}};
   } else {
@@ -173,13 +181,13 @@ KOKKOS_FORCEINLINE_FUNCTION Pack<T> broadcast_last(const Pack<T>& p) {
 }
 
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T last(const Pack<T>& p) {
+[[gnu::always_inline]] inline T last(const Pack<T>& p) {
   return p.part[Pack<T>::parts - 1][Pack<T>::lanes - 1];
 }
 
 /// The values of a register in the opposite order.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION native_t<T> reverse(const native_t<T>& v) {
+[[gnu::always_inline]] inline native_t<T> reverse(const native_t<T>& v) {
   if constexpr (sizeof(T) == 4) {
     return __builtin_shufflevector(v, v, 3, 2, 1, 0);
   } else {
@@ -189,7 +197,7 @@ KOKKOS_FORCEINLINE_FUNCTION native_t<T> reverse(const native_t<T>& v) {
 
 /// The values in the opposite order.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION Pack<T> reverse(const Pack<T>& p) {
+[[gnu::always_inline]] inline Pack<T> reverse(const Pack<T>& p) {
   if constexpr (Pack<T>::parts == 1) {
     return {{reverse<T>(p.part[0])}};
   } else {
@@ -197,48 +205,66 @@ KOKKOS_FORCEINLINE_FUNCTION Pack<T> reverse(const Pack<T>& p) {
   }
 }
 
+/// The lower half of the lanes, each twice.
+template <class T>
+[[gnu::always_inline]] inline native_t<T> double_low(native_t<T> v) {
+  if constexpr (sizeof(T) == 1) {
+    return __builtin_shufflevector(v, v, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  } else if constexpr (sizeof(T) == 2) {
+    return __builtin_shufflevector(v, v, 0, 8, 1, 9, 2, 10, 3, 11);
+  } else {
+    return __builtin_shufflevector(v, v, 0, 4, 1, 5);
+  }
+}
+
+/// The upper half of the lanes, each twice.
+template <class T>
+[[gnu::always_inline]] inline native_t<T> double_high(native_t<T> v) {
+  if constexpr (sizeof(T) == 1) {
+    return __builtin_shufflevector(v, v, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
+                                   31);
+  } else if constexpr (sizeof(T) == 2) {
+    return __builtin_shufflevector(v, v, 4, 12, 5, 13, 6, 14, 7, 15);
+  } else {
+    return __builtin_shufflevector(v, v, 2, 6, 3, 7);
+  }
+}
+
 /// Each of 16 neighbours where its bool is true, else `other`.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION void select_of_16(const bool* selected, const T* from, const T& other,
-                                              T* x) {
-  typedef signed char Bytes __attribute__((vector_size(16)));
-  typedef short Shorts __attribute__((vector_size(16)));
-  Bytes bytes;
-  __builtin_memcpy(&bytes, selected, 16);
-  bytes = bytes != 0;
-  const auto choose = [&](const auto& mask, int place) {
-    using V = native_t<T>;
-    using Bits = native_wrapping_t<T>;
+[[gnu::always_inline]] inline void select_of_16(const bool* selected, const T* from, const T& other,
+                                                T* x) {
+  using Bits = native_wrapping_t<T>;
+  const Bits none = (Bits)broadcast(other).part[0];
+  const auto choose = [&](native_t<std::int32_t> mask, int place) {
     const Bits bits = (Bits)mask;
     const Bits value = (Bits)load_register(from + place);
-    store_register(x + place, (V)((value & bits) | ((Bits)broadcast(other).part[0] & ~bits)));
+    store_register(x + place, (native_t<T>)((value & bits) | (none & ~bits)));
   };
-  // Each mask is made as wide as a value by doubling it.
-  const auto choose_4 = [&](const native_t<int>& mask, int place) {
+  // Doubled until they are as wide as a value, bytes of 0 or -1 are masks.
+  const auto choose_4 = [&](native_t<std::int32_t> mask, int place) {
     if constexpr (sizeof(T) == 4) {
       choose(mask, place);
     } else {
-      choose(__builtin_shufflevector(mask, mask, 0, 0, 1, 1), place);
-      choose(__builtin_shufflevector(mask, mask, 2, 2, 3, 3), place + 2);
+      choose(double_low<std::int32_t>(mask), place);
+      choose(double_high<std::int32_t>(mask), place + 2);
     }
   };
-  const auto choose_8 = [&](const Shorts& mask, int place) {
-    choose_4((native_t<int>)__builtin_shufflevector(mask, mask, 0, 8, 1, 9, 2, 10, 3, 11), place);
-    choose_4((native_t<int>)__builtin_shufflevector(mask, mask, 4, 12, 5, 13, 6, 14, 7, 15),
-             place + 4);
+  const auto choose_8 = [&](native_t<std::int16_t> mask, int place) {
+    choose_4((native_t<std::int32_t>)double_low<std::int16_t>(mask), place);
+    choose_4((native_t<std::int32_t>)double_high<std::int16_t>(mask), place + 4);
   };
-  choose_8((Shorts)__builtin_shufflevector(bytes, bytes, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21,
-                                           6, 22, 7, 23),
-           0);
-  choose_8((Shorts)__builtin_shufflevector(bytes, bytes, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13,
-                                           29, 14, 30, 15, 31),
-           8);
+  native_t<std::int8_t> bytes;
+  __builtin_memcpy(&bytes, selected, 16);
+  bytes = bytes != 0;
+  choose_8((native_t<std::int16_t>)double_low<std::int8_t>(bytes), 0);
+  choose_8((native_t<std::int16_t>)double_high<std::int8_t>(bytes), 8);
 }
 
 // ---- Combine ------------------------------------------------------------------------------------
 
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Sum<T>&, native_t<T> a, native_t<T> b) {
+[[gnu::always_inline]] inline native_t<T> combine(const Sum<T>&, native_t<T> a, native_t<T> b) {
   if constexpr (std::integral<T>) {
     using Wrapping = native_wrapping_t<T>;
     return (native_t<T>)((Wrapping)a + (Wrapping)b);
@@ -247,7 +273,7 @@ KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Sum<T>&, native_t<T> a, na
   }
 }
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Prod<T>&, native_t<T> a, native_t<T> b) {
+[[gnu::always_inline]] inline native_t<T> combine(const Prod<T>&, native_t<T> a, native_t<T> b) {
   if constexpr (std::integral<T>) {
     using Wrapping = native_wrapping_t<T>;
     return (native_t<T>)((Wrapping)a * (Wrapping)b);
@@ -258,7 +284,7 @@ KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Prod<T>&, native_t<T> a, n
 /// b < a ? b : a, the operator where b is no NaN: has_nan() tells. GCC does not see that it
 /// is one instruction.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Min<T>&, native_t<T> a, native_t<T> b) {
+[[gnu::always_inline]] inline native_t<T> combine(const Min<T>&, native_t<T> a, native_t<T> b) {
 #if defined(__SSE2__)
   if constexpr (std::same_as<T, float>) return (native_t<T>)_mm_min_ps((__m128)b, (__m128)a);
   if constexpr (std::same_as<T, double>) return (native_t<T>)_mm_min_pd((__m128d)b, (__m128d)a);
@@ -267,7 +293,7 @@ KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Min<T>&, native_t<T> a, na
 }
 /// b > a ? b : a, likewise.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Max<T>&, native_t<T> a, native_t<T> b) {
+[[gnu::always_inline]] inline native_t<T> combine(const Max<T>&, native_t<T> a, native_t<T> b) {
 #if defined(__SSE2__)
   if constexpr (std::same_as<T, float>) return (native_t<T>)_mm_max_ps((__m128)b, (__m128)a);
   if constexpr (std::same_as<T, double>) return (native_t<T>)_mm_max_pd((__m128d)b, (__m128d)a);
@@ -281,19 +307,19 @@ struct Exact {
   const Op& op;
 };
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Exact<Min<T>>&, native_t<T> a,
-                                                native_t<T> b) {
+[[gnu::always_inline]] inline native_t<T> combine(const Exact<Min<T>>&, native_t<T> a,
+                                                  native_t<T> b) {
   return ((b < a) | ((b != b) & (a == a))) ? b : a;
 }
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine(const Exact<Max<T>>&, native_t<T> a,
-                                                native_t<T> b) {
+[[gnu::always_inline]] inline native_t<T> combine(const Exact<Max<T>>&, native_t<T> a,
+                                                  native_t<T> b) {
   return ((b > a) | ((b != b) & (a == a))) ? b : a;
 }
 
 /// Whether a comparison is true in some lane.
 template <class Comparison>
-KOKKOS_FORCEINLINE_FUNCTION bool any(const Comparison& lanes) {
+[[gnu::always_inline]] inline bool any(const Comparison& lanes) {
   native_t<std::int64_t> words;
   __builtin_memcpy(&words, &lanes, sizeof words);
   return (words[0] | words[1]) != 0;
@@ -301,7 +327,7 @@ KOKKOS_FORCEINLINE_FUNCTION bool any(const Comparison& lanes) {
 
 /// Whether there is a NaN among `count` neighbours.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION bool has_nan(const T* x, int count) {
+[[gnu::always_inline]] inline bool has_nan(const T* x, int count) {
   constexpr int lanes = Pack<T>::lanes;
   auto nan = native_t<T>{} != native_t<T>{};
   int i = 0;
@@ -316,7 +342,7 @@ KOKKOS_FORCEINLINE_FUNCTION bool has_nan(const T* x, int count) {
 
 /// The fold of what comes before each place of a pack and the pack's value there.
 template <class Op, class T>
-KOKKOS_FORCEINLINE_FUNCTION Pack<T> combine(const Op& op, const Pack<T>& a, const Pack<T>& b) {
+[[gnu::always_inline]] inline Pack<T> combine(const Op& op, const Pack<T>& a, const Pack<T>& b) {
   Pack<T> result;
   for (int i = 0; i < Pack<T>::parts; ++i) {
     result.part[i] = combine(op, a.part[i], b.part[i]);
@@ -328,8 +354,8 @@ KOKKOS_FORCEINLINE_FUNCTION Pack<T> combine(const Op& op, const Pack<T>& a, cons
 ///
 /// \param neutral a value that, combined from the left, leaves every other as it is
 template <class Op, class T>
-KOKKOS_FORCEINLINE_FUNCTION Pack<T> prefixes(const Op& op, const Pack<T>& x,
-                                             const Pack<T>& neutral) {
+[[gnu::always_inline]] inline Pack<T> prefixes(const Op& op, const Pack<T>& x,
+                                               const Pack<T>& neutral) {
   const auto fill = neutral.part[0];
   if constexpr (Pack<T>::parts == 1) {
     // GCC needs two shuffles for the first of these, written as one it makes four.
@@ -345,8 +371,8 @@ KOKKOS_FORCEINLINE_FUNCTION Pack<T> prefixes(const Op& op, const Pack<T>& x,
 
 /// Each two neighbours of two registers, combined.
 template <class Op, class T>
-KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine_pairs(const Op& op, const native_t<T>& a,
-                                                      const native_t<T>& b) {
+[[gnu::always_inline]] inline native_t<T> combine_pairs(const Op& op, const native_t<T>& a,
+                                                        const native_t<T>& b) {
   if constexpr (sizeof(T) == 4) {
     return combine(op, __builtin_shufflevector(a, b, 0, 2, 4, 6),
                    __builtin_shufflevector(a, b, 1, 3, 5, 7));
@@ -357,7 +383,7 @@ KOKKOS_FORCEINLINE_FUNCTION native_t<T> combine_pairs(const Op& op, const native
 
 /// The totals of four packs that follow each other, (x0 * x1) * (x2 * x3) of each.
 template <class Op, class T>
-KOKKOS_FORCEINLINE_FUNCTION Pack<T> totals_of_packs(const Op& op, const T* x) {
+[[gnu::always_inline]] inline Pack<T> totals_of_packs(const Op& op, const T* x) {
   constexpr int lanes = Pack<T>::lanes;
   Pack<T> totals;
   for (int part = 0; part < Pack<T>::parts; ++part, x += 4 * lanes) {

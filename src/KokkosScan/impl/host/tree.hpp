@@ -45,12 +45,12 @@ struct Combination {
 /// A value that leaves each one that it is combined with as it is: the identity, but that of a sum
 /// of floats is -0, as 0 + (-0) is 0.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION constexpr T neutral(const Sum<T>&) {
+[[gnu::always_inline]] inline constexpr T neutral(const Sum<T>&) {
   if constexpr (std::is_floating_point_v<T>) return -T(0);
   return T(0);
 }
 template <class Op>
-KOKKOS_FORCEINLINE_FUNCTION constexpr auto neutral(const Op&) {
+[[gnu::always_inline]] inline constexpr auto neutral(const Op&) {
   return Op::identity();
 }
 
@@ -81,8 +81,8 @@ struct Way {
 
 /// combine_chunk(), by `op`, which may be exact about NaNs.
 template <Way way, class Op, class A>
-KOKKOS_FORCEINLINE_FUNCTION A combine_packs(const Op& op, const Pack<A>& none, const A* x,
-                                            int count, const A& carry, A* b, A& result) {
+[[gnu::always_inline]] inline A combine_packs(const Op& op, const Pack<A>& none, const A* x,
+                                              int count, const A& carry, A* b, A& result) {
   const Pack<A> before = broadcast(carry);
   Pack<A> folds = none;
   Pack<A> results = none;
@@ -126,8 +126,8 @@ KOKKOS_FORCEINLINE_FUNCTION A combine_packs(const Op& op, const Pack<A>& none, c
 /// \param result receives the last of them
 /// \return the chunk's total
 template <Way way, class Op, class A>
-KOKKOS_FORCEINLINE_FUNCTION A combine_chunk(const Op& op, const A* x, int count, const A& carry,
-                                            A* b, A& result) {
+[[gnu::always_inline]] inline A combine_chunk(const Op& op, const A* x, int count, const A& carry,
+                                              A* b, A& result) {
   const Pack<A> none = broadcast(neutral(op));
   if constexpr (way.pass == Pass::fold && !minds_nan<Op>) {
     // Without prefixes half of the work is left.
@@ -189,8 +189,8 @@ struct LastChunk {
 /// \param carry  what comes before; on return, chunks includes the elements
 /// \param result receives B at their end
 template <Way way, class Op, class A, class R>
-KOKKOS_FORCEINLINE_FUNCTION LastChunk<A, R> combine_chunks(const Op& op, const A* x, int count,
-                                                           Carry<R>& carry, A* b, A& result) {
+[[gnu::always_inline]] inline LastChunk<A, R> combine_chunks(const Op& op, const A* x, int count,
+                                                             Carry<R>& carry, A* b, A& result) {
   const auto wide = carrying(op);
   LastChunk<A, R> end{};
   R chunks = carry.chunks;
