@@ -92,18 +92,20 @@ template <class T>
   __builtin_memcpy(to, &v, sizeof v);
 }
 
+// A pack moves register by register: as a whole GCC takes one of two registers through the stack.
+
 /// Four values from any address.
 template <class T>
 [[gnu::always_inline]] inline Pack<T> load(const T* from) {
   Pack<T> p;
-  __builtin_memcpy(&p, from, sizeof p);
+  for (int i = 0; i < Pack<T>::parts; ++i) p.part[i] = load_register(from + i * Pack<T>::lanes);
   return p;
 }
 
 /// Four values to any address.
 template <class T>
 [[gnu::always_inline]] inline void store(T* to, const Pack<T>& p) {
-  __builtin_memcpy(to, &p, sizeof p);
+  for (int i = 0; i < Pack<T>::parts; ++i) store_register(to + i * Pack<T>::lanes, p.part[i]);
 }
 
 /// The first `count` of four values, 1 to 3, and `fill` behind them. Nothing else is read.
@@ -198,11 +200,11 @@ template <class T>
 /// The values in the opposite order.
 template <class T>
 [[gnu::always_inline]] inline Pack<T> reverse(const Pack<T>& p) {
-  if constexpr (Pack<T>::parts == 1) {
-    return {{reverse<T>(p.part[0])}};
-  } else {
-    return {{reverse<T>(p.part[1]), reverse<T>(p.part[0])}};
+  Pack<T> reversed;
+  for (int i = 0; i < Pack<T>::parts; ++i) {
+    reversed.part[i] = reverse<T>(p.part[Pack<T>::parts - 1 - i]);
   }
+  return reversed;
 }
 
 /// The lower half of the lanes, each twice.

@@ -86,17 +86,26 @@ template <Way way, class Op, class A>
   const Pack<A> before = broadcast(carry);
   Pack<A> folds = none;
   Pack<A> results = none;
+  const auto put = [](A* to, const Pack<A>& pack) {
+    if constexpr (way.pass == Pass::stream) {
+      stream(to, pack);
+    } else {
+      store(to, pack);
+    }
+  };
   const auto combine_pack = [&](const Pack<A>& in_order, int place) {
     const Pack<A> in_pack = prefixes(op, in_order, none);
-    folds = place == 0 ? in_pack : combine(op, broadcast_last(folds), in_pack);
+    if (place == 0) {
+      folds = in_pack;
+    } else {
+      folds = combine(op, broadcast_last(folds), in_pack);
+    }
     if constexpr (way.pass == Pass::fold) return;
     results = combine(op, before, folds);
-    A* to = way.step < 0 ? b - place - (pack_length - 1) : b + place;
-    const Pack<A> stored = way.step < 0 ? reverse(results) : results;
-    if constexpr (way.pass == Pass::stream) {
-      stream(to, stored);
+    if constexpr (way.step < 0) {
+      put(b - place - (pack_length - 1), reverse(results));
     } else {
-      store(to, stored);
+      put(b + place, results);
     }
   };
   const auto load_pack = [&](int place) {
