@@ -82,6 +82,8 @@ int main(int argc, char** argv) {
   add_context();
   perf::register_float(mib << 20);
   perf::register_double(mib << 20);
+  perf::register_int32(mib << 20);
+  perf::register_int64(mib << 20);
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

@@ -7,10 +7,14 @@
 /// compiles one type.
 
 #include <KokkosScan/KokkosScan.hpp>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "measure.hpp"
 
@@ -18,35 +22,34 @@ namespace perf {
 
 namespace ks = KokkosScan;
 
-/// Rows, columns and the axis of the lines.
+/// An array and the axis of its lines: the name says both, the numbers what they reduce to.
 struct Shape {
-  std::size_t rows;
-  std::size_t columns;
+  std::string extents;
   int axis;
+  std::size_t outer, n, inner;
 };
 
-enum class Variant { plain, backward, masked, exclusive, n_plus_one };
-
-inline std::string name_of(Variant variant) {
-  switch (variant) {
-    case Variant::backward:
-      return "/backward";
-    case Variant::masked:
-      return "/masked";
-    case Variant::n_plus_one:
-      return "/n+1";
-    default:
-      return "";
+/// Extents with an axis, which may be of any rank.
+inline Shape shape(const std::vector<std::size_t>& extents, int axis) {
+  Shape s{"", axis, 1, 1, 1};
+  for (int d = 0; d < static_cast<int>(extents.size()); ++d) {
+    s.extents += (d == 0 ? "" : "x") + std::to_string(extents[d]);
+    (d < axis ? s.outer : d == axis ? s.n : s.inner) *= extents[d];
   }
+  return s;
 }
 
-/// Fills with values in [0, 1) that do not repeat soon.
+/// Fills with values in [0, 1) that do not repeat soon, or integers of all sizes.
 template <class T>
 struct Fill {
   T* values;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     const std::uint64_t bits = static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15U;
-    values[i] = static_cast<T>(bits >> 40) * static_cast<T>(0x1p-24);
+    if constexpr (std::is_integral_v<T>) {
+      values[i] = static_cast<T>(bits >> 32);
+    } else {
+      values[i] = static_cast<T>(bits >> 40) * static_cast<T>(0x1p-24);
+    }
   }
 };
 
@@ -59,81 +62,188 @@ struct FillMask {
 };
 
 template <class Exec, class T>
-Matrix<Exec, T> allocate(const Exec& exec, const std::string& label, std::size_t rows,
-                         std::size_t columns) {
-  return Matrix<Exec, T>(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label), rows,
-                         columns);
+Field<Exec, T> allocate(const Exec& exec, const std::string& label, const Shape& s,
+                        std::size_t extra = 0) {
+  return Field<Exec, T>(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label), s.outer,
+                        s.n + extra, s.inner);
 }
 
+/// What a benchmark is given.
 template <class Exec, class T>
-void run(benchmark::State& state, Shape shape, Variant variant) {
-  const Exec exec;
-  const auto in = allocate<Exec, T>(exec, "in", shape.rows, shape.columns);
-  const auto out = allocate<Exec, T>(exec, "out", shape.rows, shape.columns);
-  const Range<Exec> elements(exec, 0, static_cast<std::int64_t>(in.size()));
-  Kokkos::parallel_for("perf fill", elements, Fill<T>{in.data()});
-  // Pages of a host belong to the thread that touches them first.
-  Kokkos::parallel_for("perf fill", elements, Fill<T>{out.data()});
-  const auto lines = ks::along(shape.axis);
-  const std::size_t bytes = 2 * in.size() * sizeof(T);
+struct Arrays {
+  Exec exec;
+  Field<Exec, T> in, out;
+  std::size_t bytes;  ///< that a scan moves at least
 
-  switch (variant) {
-    case Variant::plain:
-      return measure(state, exec, in, out, bytes,
-                     [&] { ks::inclusive_scan(exec, in, out, lines); });
-    case Variant::backward:
-      return measure(state, exec, in, out, bytes,
-                     [&] { ks::inclusive_scan(exec, in, out, lines.backward()); });
-    case Variant::masked: {
-      const auto mask = allocate<Exec, bool>(exec, "mask", shape.rows, shape.columns);
-      Kokkos::parallel_for("perf fill", elements, FillMask{mask.data()});
-      return measure(state, exec, in, out, bytes + mask.size(),
-                     [&] { ks::inclusive_scan(exec, ks::masked(in, mask), out, lines); });
-    }
-    case Variant::exclusive:
-      return measure(state, exec, in, out, bytes,
-                     [&] { ks::exclusive_scan(exec, in, out, lines); });
-    case Variant::n_plus_one: {
-      const auto more = allocate<Exec, T>(exec, "out", shape.rows + (shape.axis == 0 ? 1 : 0),
-                                          shape.columns + (shape.axis == 1 ? 1 : 0));
-      return measure(state, exec, in, out, (in.size() + more.size()) * sizeof(T),
-                     [&] { ks::exclusive_scan(exec, in, more, lines); });
-    }
+  Arrays(const Shape& s, std::size_t extra)
+      : in(allocate<Exec, T>(exec, "in", s)),
+        out(allocate<Exec, T>(exec, "out", s, extra)),
+        bytes((in.size() + out.size()) * sizeof(T)) {
+    const auto all = [&](const Field<Exec, T>& field) {
+      return Range<Exec>(exec, 0, static_cast<std::int64_t>(field.size()));
+    };
+    Kokkos::parallel_for("perf fill", all(in), Fill<T>{in.data()});
+    // Pages of a host belong to the thread that touches them first.
+    Kokkos::parallel_for("perf fill", all(out), Fill<T>{out.data()});
   }
+};
+
+/// `scan` is called with the arrays of the shape; the output is longer by `extra` along the axis.
+template <class Exec, class T, class Scan>
+void add(const std::string& function, const std::string& type, const Shape& s,
+         const std::string& variant, const Scan& scan, std::size_t extra = 0) {
+  const std::string name = function + "/" + Exec::name() + "/" + type + "/" + s.extents +
+                           "/axis:" + std::to_string(s.axis) + variant;
+  benchmark::RegisterBenchmark(
+      name.c_str(),
+      [=](benchmark::State& state) {
+        const Arrays<Exec, T> arrays(s, extra);
+        const auto copied = extra == 0 ? arrays.out : allocate<Exec, T>(arrays.exec, "copied", s);
+        measure(state, arrays.exec, arrays.in, copied, arrays.bytes, [&] { scan(arrays); });
+      })
+      ->UseManualTime()
+      ->MinTime(0.2)
+      ->Unit(benchmark::kMillisecond);
 }
 
 template <class Exec, class T>
-void register_one(const std::string& type, Shape shape, Variant variant) {
-  const bool exclusive = variant == Variant::exclusive || variant == Variant::n_plus_one;
-  const std::string name = std::string(exclusive ? "exclusive_scan" : "inclusive_scan") + "/" +
-                           Exec::name() + "/" + type + "/" + std::to_string(shape.rows) + "x" +
-                           std::to_string(shape.columns) + "/axis:" + std::to_string(shape.axis) +
-                           name_of(variant);
-  benchmark::RegisterBenchmark(name.c_str(), run<Exec, T>, shape, variant)
+void add_masked(const std::string& type, const Shape& s) {
+  const std::string name = std::string("inclusive_scan/") + Exec::name() + "/" + type + "/" +
+                           s.extents + "/axis:" + std::to_string(s.axis) + "/masked";
+  benchmark::RegisterBenchmark(
+      name.c_str(),
+      [=](benchmark::State& state) {
+        const Arrays<Exec, T> a(s, 0);
+        const auto mask = allocate<Exec, bool>(a.exec, "mask", s);
+        Kokkos::parallel_for("perf fill",
+                             Range<Exec>(a.exec, 0, static_cast<std::int64_t>(mask.size())),
+                             FillMask{mask.data()});
+        measure(state, a.exec, a.in, a.out, a.bytes + mask.size(),
+                [&] { ks::inclusive_scan(a.exec, ks::masked(a.in, mask), a.out, 1); });
+      })
       ->UseManualTime()
+      ->MinTime(0.2)
       ->Unit(benchmark::kMillisecond);
+}
+
+template <class Exec, class T, class Op>
+void add_operator(const std::string& type, const Shape& s, const std::string& variant,
+                  const Op& op) {
+  add<Exec, T>("inclusive_scan", type, s, variant,
+               [=](const auto& a) { ks::inclusive_scan(a.exec, a.in, a.out, 1, op); });
+}
+
+template <class Exec, class T>
+void add_plain(const std::string& type, const Shape& s) {
+  add_operator<Exec, T>(type, s, "", ks::Sum{});
+}
+
+/// Forms and operators.
+template <class Exec, class T>
+void add_variants(const std::string& type, const Shape& s) {
+  add<Exec, T>("inclusive_scan", type, s, "/backward", [](const auto& a) {
+    ks::inclusive_scan(a.exec, a.in, a.out, ks::along(1).backward());
+  });
+  add<Exec, T>("inclusive_scan", type, s, "/in_place",
+               [](const auto& a) { ks::inclusive_scan(a.exec, a.out, a.out, 1); });
+  add<Exec, T>("exclusive_scan", type, s, "",
+               [](const auto& a) { ks::exclusive_scan(a.exec, a.in, a.out, 1); });
+  add<Exec, T>(
+      "exclusive_scan", type, s, "/n+1",
+      [](const auto& a) { ks::exclusive_scan(a.exec, a.in, a.out, 1); }, 1);
+  add_masked<Exec, T>(type, s);
+  add_operator<Exec, T>(type, s, "/prod", ks::Prod{});
+  add_operator<Exec, T>(type, s, "/min", ks::Min{});
+  add_operator<Exec, T>(type, s, "/max", ks::Max{});
+}
+
+/// A line of contiguous elements by std::inclusive_scan, or by the serial loop of its like where
+/// elements are apart.
+template <class T>
+struct StandardScan {
+  const T* in;
+  T* out;
+  std::int64_t n, inner;
+
+  void operator()(std::int64_t line) const {
+    const std::int64_t first = line / inner * n * inner + line % inner;
+    if (inner == 1) {
+      std::inclusive_scan(in + first, in + first + n, out + first);
+      return;
+    }
+    T sum = 0;
+    for (std::int64_t k = 0; k < n; ++k) out[first + k * inner] = sum += in[first + k * inner];
+  }
+};
+
+/// A line by Kokkos::parallel_scan.
+template <class T>
+struct KokkosLine {
+  const T* in;
+  T* out;
+  std::int64_t stride;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, T& sum, bool is_final) const {
+    sum += in[k * stride];
+    if (is_final) out[k * stride] = sum;
+  }
+};
+
+/// What else one could call, on the same arrays.
+template <class Exec, class T>
+void add_peers(const std::string& type, const Shape& s) {
+  add<Exec, T>("inclusive_scan", type, s, "/peer:team", [](const auto& a) {
+    ks::impl::scan(ks::impl::Function::inclusive_scan, a.exec, a.in, a.out, 1, ks::Sum{},
+                   ks::impl::team::Backend{});
+  });
+  const auto n = static_cast<std::int64_t>(s.n);
+  const auto inner = static_cast<std::int64_t>(s.inner);
+  const auto lines = static_cast<std::int64_t>(s.outer * s.inner);
+  if constexpr (is_host<Exec>) {
+    add<Exec, T>("inclusive_scan", type, s, "/peer:std", [=](const auto& a) {
+      Kokkos::parallel_for("perf peer", Range<Exec>(a.exec, 0, lines),
+                           StandardScan<T>{a.in.data(), a.out.data(), n, inner});
+    });
+  }
+  if (lines > 5000) return;  // a launch a line
+  add<Exec, T>("inclusive_scan", type, s, "/peer:kokkos_per_line", [=](const auto& a) {
+    for (std::int64_t line = 0; line < lines; ++line) {
+      const std::int64_t first = line / inner * n * inner + line % inner;
+      Kokkos::parallel_scan("perf peer", Range<Exec>(a.exec, 0, n),
+                            KokkosLine<T>{a.in.data() + first, a.out.data() + first, inner});
+    }
+  });
 }
 
 /// Registers the benchmarks of inputs of `bytes` bytes.
 template <class Exec, class T>
 void register_space(const std::string& type, std::size_t bytes) {
   const std::size_t count = bytes / sizeof(T);
-  const Shape wide_rows{count / 32768, 32768, 1};
-  const Shape wide_columns{count / 32768, 32768, 0};
-  for (const Shape shape : {wide_rows, wide_columns}) {
-    for (const Variant variant : {Variant::plain, Variant::backward, Variant::masked,
-                                  Variant::exclusive, Variant::n_plus_one}) {
-      register_one<Exec, T>(type, shape, variant);
-    }
+  const Shape rows = shape({count / 32768, 32768}, 1);
+  const Shape columns = shape({count / 32768, 32768}, 0);
+  for (const Shape& s : {rows, columns}) {
+    add_plain<Exec, T>(type, s);
+    add_variants<Exec, T>(type, s);
+    add_peers<Exec, T>(type, s);
   }
-  for (const Shape shape : {
-           Shape{count / 72, 72, 1},  // as many levels as a climate model has
-           Shape{72, count / 72, 0}, Shape{count / 1024, 1024, 1},
-           Shape{count / 50257, 50257, 1},  // no power of two divides it
-           Shape{1, count, 1},              // one long line
-       }) {
-    register_one<Exec, T>(type, shape, Variant::plain);
+  // Lengths: short ones, some that no power of two divides, up to one line.
+  std::vector<std::size_t> lengths{2, 3, 5, 7, 8, 10, 16, 31, 50, 63, 64, 72, 100, 257, 1000};
+  for (std::size_t n = 1024; n < count; n *= 4) lengths.push_back(n);
+  lengths.push_back(50257);
+  for (const std::size_t n : lengths) add_plain<Exec, T>(type, shape({count / n, n}, 1));
+  add_plain<Exec, T>(type, shape({count}, 0));
+  add_peers<Exec, T>(type, shape({count}, 0));
+  add_peers<Exec, T>(type, shape({count / 16, 16}, 1));
+  // Long columns side by side; levels of a model; four dimensions of a model's output.
+  add_plain<Exec, T>(type, shape({count / 8, 8}, 0));
+  add_peers<Exec, T>(type, shape({count / 8, 8}, 0));
+  add_plain<Exec, T>(type, shape({72, count / 72}, 0));
+  add_plain<Exec, T>(type, shape({count / 64 / 50, 64, 50}, 1));
+  for (int axis = 0; axis < 4; ++axis) {
+    add_plain<Exec, T>(type, shape({550, 100, 72, 50 * sizeof(float) / sizeof(T)}, axis));
   }
+  // What stays in the caches.
+  add_plain<Exec, T>(type, shape({512, 4096}, 1));
+  add_plain<Exec, T>(type, shape({512, 4096}, 0));
 }
 
 /// The same on the default execution space, and on that of the host where it is another one.
@@ -145,8 +255,10 @@ void register_type(const std::string& type, std::size_t bytes) {
   if constexpr (!std::is_same_v<Device, Host>) register_space<Host, T>(type, bytes);
 }
 
-/// Defined in scan_float.cpp and scan_double.cpp.
+/// Each in a file of its own, scan_TYPE.cpp.
 void register_float(std::size_t bytes);
 void register_double(std::size_t bytes);
+void register_int32(std::size_t bytes);
+void register_int64(std::size_t bytes);
 
 }  // namespace perf

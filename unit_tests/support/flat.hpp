@@ -204,10 +204,10 @@ inline PlacedPlane place(Placement placement, std::int64_t lines, std::int64_t n
   }
 }
 
-/// Scans with totals, on the backend given. The output is poisoned before.
+/// Scans with totals, on the backend and the instance given. The output is poisoned before.
 template <class T, class Op, class Backend = Automatic>
-Scanned<T> run(Job<T> const& job, Op const& op, Backend const& backend = {}) {
-  Exec const exec;
+Scanned<T> run(Job<T> const& job, Op const& op, Backend const& backend = {},
+               Exec const& exec = Exec()) {
   auto const [lines, n] = std::pair(job.lines, job.n);
   std::int64_t const extent = n + (job.form == Form::exclusive_with_total ? 1 : 0);
   bool const in_place = job.placement == Placement::in_place;

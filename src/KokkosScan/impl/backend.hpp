@@ -7,6 +7,7 @@
 
 #include <KokkosScan/impl/cuda/backend.hpp>
 #include <KokkosScan/impl/cuda/memory.hpp>
+#include <KokkosScan/impl/host/backend.hpp>
 #include <KokkosScan/impl/team/backend.hpp>
 #include <Kokkos_Core.hpp>
 #include <algorithm>
@@ -44,6 +45,41 @@ struct CudaOrTeam {
 template <>
 struct BackendOf<Kokkos::Cuda> {
   using type = CudaOrTeam;
+};
+#endif
+
+/// The host kernels, and the generic backend for what they do not take.
+struct HostOrTeam {
+  host::Backend host = {};
+
+  template <class P, class Exec>
+  std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) const {
+    return team::Backend{}.workspace_bytes<P>(exec, n, lines);
+  }
+  template <class Exec, class P>
+  void scan(const Exec& exec, const P& problem, std::byte* workspace) const {
+    if constexpr (host::Backend::supports<P>) {
+      if (problem.n > 0) return host.scan(exec, problem);
+    }
+    team::Backend{}.scan(exec, problem, workspace);
+  }
+};
+#if defined(KOKKOS_ENABLE_SERIAL)
+template <>
+struct BackendOf<Kokkos::Serial> {
+  using type = HostOrTeam;
+};
+#endif
+#if defined(KOKKOS_ENABLE_OPENMP)
+template <>
+struct BackendOf<Kokkos::OpenMP> {
+  using type = HostOrTeam;
+};
+#endif
+#if defined(KOKKOS_ENABLE_THREADS)
+template <>
+struct BackendOf<Kokkos::Threads> {
+  using type = HostOrTeam;
 };
 #endif
 

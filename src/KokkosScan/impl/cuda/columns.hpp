@@ -68,7 +68,7 @@ struct Columns<Array<const T>, E> {
     } else {
       using Word = typename UnitOf<sizeof(T) * E>::type;
       const Word word = __ldcs(reinterpret_cast<const Word*>(from));
-      memcpy(raw, &word, sizeof(Word));
+      memcpy(static_cast<void*>(raw), &word, sizeof(Word));
     }
 #pragma unroll
     for (int e = 0; e < E; ++e) x[e] = static_cast<A>(raw[e]);

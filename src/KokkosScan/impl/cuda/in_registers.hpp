@@ -51,7 +51,7 @@ template <int E, class T>
 __device__ __forceinline__ void load_streaming(const T* from, T (&to)[E]) {
   using W = typename UnitOf<sizeof(T) * E>::type;
   const W word = __ldcs(reinterpret_cast<const W*>(from));
-  memcpy(to, &word, sizeof(W));
+  memcpy(static_cast<void*>(to), &word, sizeof(W));
 }
 
 /// Stores a pack whose data will not be needed again soon.

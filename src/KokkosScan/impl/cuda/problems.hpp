@@ -169,8 +169,7 @@ struct Backend {
   /// multiprocessors busy.
   template <class Exec>
   static bool splits_columns(const Exec& exec, std::int64_t n, std::int64_t lines) {
-    return n > tile_of_column &&
-           lines < std::int64_t{128} * multiprocessors(exec);
+    return n > tile_of_column && lines < std::int64_t{128} * multiprocessors(exec);
   }
 
   template <class P>
@@ -270,8 +269,7 @@ struct Backend {
   }
 
   template <class Exec, class P>
-  static void scan_parts(const Exec& exec, const P& p, std::byte* workspace,
-                         const Cut& cut) {
+  static void scan_parts(const Exec& exec, const P& p, std::byte* workspace, const Cut& cut) {
     using R = typename Types<P>::R;
     const Shape shape = shape_launch(cut, Types<P>::size);
     const std::int64_t lines = p.batch.count;

@@ -226,7 +226,9 @@ __device__ __forceinline__ void before_bulk_copies() {
 }
 
 /// Begins a bulk copy of whole quads to global memory. For one thread.
-__device__ __forceinline__ void begin_bulk_store(std::byte* to, const std::byte* from, int bytes) {
+__device__ __forceinline__ void begin_bulk_store([[maybe_unused]] std::byte* to,
+                                                 [[maybe_unused]] const std::byte* from,
+                                                 [[maybe_unused]] int bytes) {
 #if __CUDA_ARCH__ >= 900
   asm volatile(
       "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], %2, %3;" ::"l"(to),
@@ -294,8 +296,9 @@ class Arrival {
 #endif
   }
   /// Begins a bulk copy of whole quads. For one thread.
-  __device__ __forceinline__ void begin_bulk_load(std::byte* to, const std::byte* from,
-                                                  int bytes) const {
+  __device__ __forceinline__ void begin_bulk_load([[maybe_unused]] std::byte* to,
+                                                  [[maybe_unused]] const std::byte* from,
+                                                  [[maybe_unused]] int bytes) const {
 #if __CUDA_ARCH__ >= 900
     if (bytes == 0) return;
     asm volatile(
@@ -317,7 +320,7 @@ class Arrival {
 #endif
   }
   /// Waits for the copies of a round; rounds have alternating parities, beginning with 0.
-  __device__ __forceinline__ void wait(int parity) const {
+  __device__ __forceinline__ void wait([[maybe_unused]] int parity) const {
 #if __CUDA_ARCH__ >= 900
     unsigned done = 0;
     while (done == 0) {
@@ -343,7 +346,7 @@ class Arrival {
 /// thread's group of asynchronous copies.
 template <int Unit>
 __device__ __forceinline__ void begin_copy_in(const std::byte* from, const Span& to, int bytes,
-                                              const Arrival& arrival) {
+                                              [[maybe_unused]] const Arrival& arrival) {
   const Pieces pieces(to.begin, bytes);
 #if __CUDA_ARCH__ >= 900
   if (threadIdx.x == 0) {

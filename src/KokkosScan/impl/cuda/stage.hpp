@@ -95,7 +95,7 @@ struct Slots {
     if constexpr (is_one_move<sizeof(T) * E>) {
       using Word = typename UnitOf<sizeof(T) * E>::type;
       const Word word = *reinterpret_cast<const Word*>(&(*this)[e]);
-      memcpy(x, &word, sizeof(Word));
+      memcpy(static_cast<void*>(x), &word, sizeof(Word));
     }
   }
   template <int E>

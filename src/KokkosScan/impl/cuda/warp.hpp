@@ -26,7 +26,9 @@ struct Words {
     if constexpr (sizeof(T) % 4 != 0) word[count - 1] = 0;
     memcpy(word, &value, sizeof(T));
   }
-  __device__ __forceinline__ void get(T& value) const { memcpy(&value, word, sizeof(T)); }
+  __device__ __forceinline__ void get(T& value) const {
+    memcpy(static_cast<void*>(&value), word, sizeof(T));
+  }
 };
 
 /// The value of the lane `distance` below; that of the lane itself where there is none.

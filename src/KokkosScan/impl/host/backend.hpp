@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The host backend: which problems it takes, and how threads share them.
+
+#include <KokkosScan/impl/host/lines.hpp>
+#include <KokkosScan/impl/host/split_lines.hpp>
+#include <KokkosScan/impl/host/strips.hpp>
+#include <KokkosScan/impl/host/tuning.hpp>
+#include <KokkosScan/impl/operands.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+namespace KokkosScan::impl::host {
+
+template <class Op, class A>
+inline constexpr bool is_built_in = std::is_same_v<Op, Sum<A>> || std::is_same_v<Op, Prod<A>> ||
+                                    std::is_same_v<Op, Min<A>> || std::is_same_v<Op, Max<A>>;
+
+/// How lines lie in memory: neighbouring lines beside each other, or else each by itself.
+enum class Shape { automatic, lines, strips };
+
+/// Whether threads share lines.
+enum class Sharing { automatic, whole_lines, split_lines };
+
+/// Strips [unit] of several units, each of which is scanned by one thread.
+template <class P, class Scanner>
+struct WholeLines {
+  P problem;
+  Destination destination;
+  std::int64_t strips;
+  std::int64_t strips_of_row;
+  std::int64_t units;
+
+  void operator()(std::int64_t unit) const {
+    Scanner(problem, destination).scan(begin_of(unit), begin_of(unit + 1), strips_of_row);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t begin_of(std::int64_t unit) const {
+    return strips / units * unit + std::min(unit, strips % units);
+  }
+};
+
+/// The host backend. Its members are for tests: results do not depend on them.
+struct Backend {
+  Shape shape = Shape::automatic;
+  Sharing sharing = Sharing::automatic;
+  Destination destination = Destination::automatic;
+
+  /// Whether a type of problem is taken: a built-in operator on a type of 4 or 8 bytes.
+  template <class P>
+  static constexpr bool supports =
+      is_vectorized<typename P::A>&& is_built_in<typename Combination<P>::Op, typename P::A>;
+
+  /// Scans a problem of at least one line and one element.
+  template <class Exec, class P>
+  void scan(const Exec& exec, const P& p) const {
+    const Batch& batch = p.batch;
+    const bool has_neighbours = batch.rank > 0 && p.output.strides.batch[batch.rank - 1] == 1;
+    const bool takes_strips =
+        shape == Shape::automatic ? has_neighbours : has_neighbours && shape == Shape::strips;
+    if (!takes_strips) return scan_with<Lines<P>>(exec, p, "lines", batch.count, 1);
+
+    // Strips as wide as keeps all threads busy; where that is narrow, threads share strips.
+    constexpr std::int64_t most = strip_bytes / sizeof(typename P::A);
+    const std::int64_t row = batch.extent[batch.rank - 1];
+    const std::int64_t rows = batch.count / row;
+    const std::int64_t threads = exec.concurrency();
+    std::int64_t strips = (row + most - 1) / most;
+    if (!shares_evenly(rows * strips, threads)) strips = (strips + threads - 1) / threads * threads;
+    strips = (row + strip_width(row, strips) - 1) / strip_width(row, strips);
+    if (row <= narrow_strip || !shares_evenly(rows * strips, threads) ||
+        sharing == Sharing::split_lines) {
+      strips = (row + narrow_strip - 1) / narrow_strip;
+      return scan_with<Strips<P, narrow_strip>>(exec, p, "strips", rows * strips, strips);
+    }
+    scan_with<Strips<P, most>>(exec, p, "strips", rows * strips, strips);
+  }
+
+ private:
+  template <class Scanner, class Exec, class P>
+  void scan_with(const Exec& exec, const P& p, const std::string& path, std::int64_t strips,
+                 std::int64_t strips_of_row) const {
+    using A = typename P::A;
+    using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+    constexpr int width = Scanner::most_width;
+    const std::int64_t threads = exec.concurrency();
+    const Destination results_go =
+        destination == Destination::automatic ? destination_of(p) : destination;
+    const std::string label = name(p.function) + " [host/";
+
+    const std::int64_t elements_of_strip = p.n * (p.batch.count / strips + 1);
+    const bool is_long = p.n >= 4 * tile_length && elements_of_strip >= 4 * unit_elements;
+    const bool splits = sharing == Sharing::automatic
+                            ? threads > 1 && is_long && !shares_evenly(strips, threads)
+                            : sharing == Sharing::split_lines;
+    if (splits && width <= narrow_strip) {
+      if constexpr (width <= narrow_strip) {
+        const std::int64_t lines = std::min<std::int64_t>(width, p.batch.count / strips);
+        const int tiles = static_cast<int>(std::max<std::int64_t>(
+            1, part_bytes / (tile_length * static_cast<std::int64_t>(sizeof(A)) * lines)));
+        Chain<A, typename Scanner::R, width> chain;
+        Kokkos::parallel_for(
+            label + path + " split]", Policy(exec, 0, threads),
+            SplitLines<P, Scanner, width>{p, results_go, strips, strips_of_row, tiles, &chain});
+      }
+      return;
+    }
+    const std::int64_t units = std::clamp<std::int64_t>(
+        strips / std::max<std::int64_t>(1, unit_elements / elements_of_strip),
+        std::min(threads, strips), strips);
+    Kokkos::parallel_for(label + path + "]", Policy(exec, 0, units),
+                         WholeLines<P, Scanner>{p, results_go, strips, strips_of_row, units});
+  }
+
+  /// Whether whole strips keep all threads busy for most of the time.
+  static bool shares_evenly(std::int64_t strips, std::int64_t threads) {
+    return strips >= 4 * threads || strips % threads == 0;
+  }
+
+  template <class P>
+  static Destination destination_of(const P& p) {
+    const auto bytes = static_cast<double>(p.n) * static_cast<double>(p.batch.count) *
+                       static_cast<double>(sizeof(*p.output.data));
+    // What has just been loaded is in the cache, and stored there.
+    return bytes > streaming_bytes && !is_in_place(p.input, p.output.data) ? Destination::memory
+                                                                           : Destination::caches;
+  }
+  template <class T, class Value>
+  static bool is_in_place(const Array<T>& in, const Value* out) {
+    return static_cast<const void*>(in.data) == static_cast<const void*>(out);
+  }
+  template <class A, class Values, class Mask, class Value>
+  static bool is_in_place(const Selected<A, Values, Mask>& in, const Value* out) {
+    return is_in_place(in.values, out);
+  }
+  template <class In, class Value>
+  static bool is_in_place(const In&, const Value*) {
+    return false;
+  }
+};
+
+}  // namespace KokkosScan::impl::host

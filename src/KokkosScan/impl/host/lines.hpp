@@ -1,0 +1,237 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Scans lines one after another, each from its first element to its last: lines that are
+/// contiguous in memory, and any that have no contiguous neighbours.
+
+#include <KokkosScan/impl/host/load.hpp>
+#include <KokkosScan/impl/host/store.hpp>
+#include <KokkosScan/impl/host/tree.hpp>
+#include <KokkosScan/impl/host/tuning.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace KokkosScan::impl::host {
+
+/// Scans or folds lines, on one thread. Its strips are single lines.
+template <class P>
+class Lines {
+  using Op = typename Combination<P>::Op;
+  using Value = std::remove_pointer_t<decltype(P::output.data)>;
+  using Total = std::remove_pointer_t<decltype(P::totals.data)>;
+
+ public:
+  using A = typename P::A;
+  using R = typename Combination<P>::R;
+  static constexpr int most_width = 1;
+
+  Lines(const P& problem, Destination destination) : m_problem(problem), m_results(destination) {}
+
+  /// Strip number `index`: where its first line stands, and its width.
+  [[nodiscard]] std::pair<Coordinates, int> strip(std::int64_t index, std::int64_t) const {
+    return {m_problem.batch.coordinates(index), 1};
+  }
+
+  /// Scans lines begin ... end - 1.
+  void scan(std::int64_t begin, std::int64_t end, std::int64_t) {
+    if (m_problem.n <= block_length && results_follow_each_other()) return scan_short(begin, end);
+    // Results go through memory in one direction, so that each cache line is stored once.
+    const bool descends = m_problem.output.strides.along < 0;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Coordinates c = m_problem.batch.coordinates(descends ? begin + (end - 1 - i) : i);
+      R tiles;
+      A before;
+      start(c, 1, &tiles, &before);
+      scan_part(c, 1, 0, m_problem.n, &tiles, &before);
+    }
+  }
+
+  /// What precedes the line at `c`: the starting value, or what stands for none.
+  ///
+  /// \param tiles  receives it in the carried type
+  /// \param before receives B(0), where that is stored
+  void start(const Coordinates& c, int, R* tiles, A* before) const {
+    const Maybe<A> start = m_problem.start.at(c);
+    *tiles = start.exists ? static_cast<R>(start.value) : neutral(carrying(m_problem.op));
+    *before = start.exists ? start.value : m_problem.identity.value;
+  }
+
+  /// Scans elements begin ... end - 1 of a line, whole tiles except at its end.
+  ///
+  /// \param tiles  what comes before, the starting value included
+  /// \param before B(begin)
+  void scan_part(const Coordinates& c, int, std::int64_t begin, std::int64_t end, const R* tiles,
+                 const A* before) {
+    const P& p = m_problem;
+    const auto line = p.input.line(c);
+    const auto results = p.output.line(c);
+    if (p.extra == Extra::first && begin == 0) {
+      m_results.seek(&results(-1), results.stride);
+      *m_results.next() = *before;
+      m_results.add(1);
+    }
+
+    A result = *before;
+    const R none = neutral(carrying(p.op));
+    Carry<R> carry{*tiles, none};
+    std::int64_t k = begin;
+    if (p.form == Form::inclusive && m_results.may_bypass(&results(begin), results.stride)) {
+      const std::int64_t whole = begin + (end - begin) / chunk_length * chunk_length;
+      const bool streams = m_results.streams();
+      if (results.stride == 1) {
+        k = whole;
+        streams ? scan_chunks<Way{Pass::stream, 1}>(line, results, begin, k, carry, result)
+                : scan_chunks<Way{Pass::scan, 1}>(line, results, begin, k, carry, result);
+      } else if (as_stored<A>(line, -1) != nullptr) {
+        k = whole;
+        streams ? scan_chunks<Way{Pass::stream, -1}>(line, results, begin, k, carry, result)
+                : scan_chunks<Way{Pass::scan, -1}>(line, results, begin, k, carry, result);
+      }
+    }
+    // Exclusive results are the inclusive ones, each a place later: one waits for its place.
+    const int waiting = p.form == Form::exclusive ? 1 : 0;
+    const A* stored = as_stored<A>(line, 1);
+    if (k < end || p.extra == Extra::last) m_results.seek(&results(k), results.stride);
+    *m_results.next() = result;
+    while (k < end) {
+      const int count = static_cast<int>(std::min<std::int64_t>(end - k, block_length));
+      A loaded[block_length];
+      combine_chunks<Way{Pass::scan}>(p.op, load(line, stored, k, count, loaded), count, carry,
+                                      m_results.next() + waiting, result);
+      if (waiting == 1) m_results.next()[count] = result;
+      m_results.add(count);
+      k += count;
+      end_tile(k, carry);
+    }
+    if (end < p.n) return;
+    if (p.extra == Extra::last) m_results.add(1);
+    if (p.totals.data != nullptr) p.totals.line(c)(0) = static_cast<Total>(result);
+  }
+
+  /// Folds elements begin ... end - 1 of a tile.
+  ///
+  /// \param chunks receives the total
+  /// \param last   receives what the last chunk left behind
+  void fold(const Coordinates& c, int, std::int64_t begin, std::int64_t end, R* chunks,
+            LastChunk<A, R>* last) const {
+    const auto line = m_problem.input.line(c);
+    const A* stored = as_stored<A>(line, 1);
+    const R none = neutral(carrying(m_problem.op));
+    Carry<R> carry{none, none};
+    A unused{};
+    for (std::int64_t k = begin; k < end; k += block_length) {
+      const int count = static_cast<int>(std::min<std::int64_t>(end - k, block_length));
+      A loaded[block_length];
+      *last = combine_chunks<Way{Pass::fold}>(m_problem.op, load(line, stored, k, count, loaded),
+                                              count, carry, static_cast<A*>(nullptr), unused);
+    }
+    *chunks = carry.chunks;
+  }
+
+ private:
+  static constexpr bool has_common_start = std::is_same_v<decltype(P::start), CommonStart<A>>;
+  using InputLine = decltype(std::declval<P>().input.line(std::declval<Coordinates>()));
+
+  /// Goes on to the next tile where elements up to k end one.
+  void end_tile(std::int64_t k, Carry<R>& carry) const {
+    const auto wide = carrying(m_problem.op);
+    if (k % tile_length == 0) carry = {wide(carry.tiles, carry.chunks), neutral(wide)};
+  }
+
+  /// Scans whole chunks and stores each result where it belongs.
+  template <Way way>
+  void scan_chunks(const InputLine& line, const ArrayLine<Value>& results, std::int64_t begin,
+                   std::int64_t end, Carry<R>& carry, A& result) const {
+    const A* stored = as_stored<A>(line, way.step);
+    for (std::int64_t k = begin; k < end;) {
+      const int count = static_cast<int>(std::min<std::int64_t>(end - k, block_length));
+      A loaded[block_length];
+      const A* x = stored + k * way.step;
+      if constexpr (way.step == 1) x = load(line, stored, k, count, loaded);
+      combine_chunks<way>(m_problem.op, x, count, carry, reinterpret_cast<A*>(&results(k)), result);
+      k += count;
+      end_tile(k, carry);
+    }
+  }
+
+  /// Whether the results of neighbouring lines follow each other, in scan order, in memory.
+  [[nodiscard]] bool results_follow_each_other() const {
+    const P& p = m_problem;
+    const std::int64_t extent = p.n + (p.extra == Extra::none ? 0 : 1);
+    return p.batch.rank == 1 && p.output.strides.batch[0] == extent &&
+           (p.output.strides.along == 1 || p.output.strides.along == -1);
+  }
+
+  /// Scans lines begin ... end - 1, which follow each other, several at a time.
+  void scan_short(std::int64_t begin, std::int64_t end) {
+    const P& p = m_problem;
+    const int n = static_cast<int>(p.n);
+    const bool stores_first = p.extra == Extra::first || p.form == Form::exclusive;
+    const int extent = n + (p.extra == Extra::none ? 0 : 1);
+    const int lines_at_once = std::max(1, block_length / extent);
+    const bool descends = p.output.strides.along < 0;
+    const auto line_at = [&](std::int64_t i) {
+      return Coordinates{1, {descends ? begin + (end - 1 - i) : i}};
+    };
+    m_results.seek(&p.output.line(line_at(begin))(p.extra == Extra::first ? -1 : 0),
+                   p.output.strides.along);
+    for (std::int64_t i = begin; i < end;) {
+      const int lines = static_cast<int>(std::min<std::int64_t>(end - i, lines_at_once));
+      const auto first = p.input.line(line_at(i));
+      A loaded[block_length];
+      const A* x = as_stored<A>(first, 1);
+      std::int64_t stride = n;
+      if (x != nullptr && !descends) {
+        stride = stride_of_lines(p.input);
+      } else {
+        x = loaded;
+        if (follow_each_other(p.input, n)) {
+          load_along<block_length>(first, 0, lines * n, loaded);
+        } else {
+          for (int l = 0; l < lines; ++l) {
+            load_along<block_length>(p.input.line(line_at(i + l)), 0, n, loaded + l * n);
+          }
+        }
+      }
+      A* b = m_results.next();
+      R tiles;
+      A before;
+      if (n <= chunk_length && has_common_start && p.totals.data == nullptr) {
+        start(line_at(i), 1, &tiles, &before);
+        combine_short_lines(std::make_integer_sequence<int, chunk_length>{}, n, p.op, x, stride,
+                            lines, static_cast<A>(tiles), stores_first ? &before : nullptr, b,
+                            extent);
+      } else {
+        for (int l = 0; l < lines; ++l, x += stride, b += extent) {
+          const Coordinates c = line_at(i + l);
+          start(c, 1, &tiles, &before);
+          if (stores_first) *b = before;
+          Carry<R> carry{tiles, neutral(carrying(p.op))};
+          combine_chunks<Way{Pass::scan}>(p.op, x, n, carry, b + (stores_first ? 1 : 0), before);
+          if (p.totals.data != nullptr) p.totals.line(c)(0) = static_cast<Total>(before);
+        }
+      }
+      m_results.add(lines * extent);
+      i += lines;
+    }
+  }
+
+  /// Elements k ... k + count - 1: where they lie, or `loaded`.
+  template <class Line>
+  static const A* load(const Line& line, const A* stored, std::int64_t k, int count,
+                       A (&loaded)[block_length]) {
+    if (stored != nullptr) return stored + k;
+    load_along<block_length>(line, k, count, loaded);
+    return loaded;
+  }
+
+  const P& m_problem;
+  Writer<A, Value, block_length, block_length + 1> m_results;
+};
+
+}  // namespace KokkosScan::impl::host

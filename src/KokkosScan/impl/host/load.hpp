@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Loads elements of any input, as accumulators in scan order: neighbours in a line, or one element
+/// of each of several neighbouring lines.
+
+#include <KokkosScan/impl/host/simd.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <cstdint>
+#include <type_traits>
+
+namespace KokkosScan::impl::host {
+
+/// Stores `count` values that lie `stride` apart, as A.
+template <class A, class T>
+void load_strided(const T* from, std::int64_t stride, int count, A* x) {
+  if (stride == 1) {
+    for (int i = 0; i < count; ++i) x[i] = static_cast<A>(from[i]);
+    return;
+  }
+  int i = 0;
+  if constexpr (std::is_same_v<A, T> && is_vectorized<A>) {
+    if (stride == -1) {
+      constexpr int lanes = Pack<A>::lanes;
+      for (; i + lanes <= count; i += lanes) {
+        store_register(x + i, reverse<A>(load_register(from - i - (lanes - 1))));
+      }
+    }
+  }
+  for (; i < count; ++i) x[i] = static_cast<A>(from[i * stride]);
+}
+
+/// Values where they are selected, `identity` elsewhere.
+template <class A>
+void select(const bool* selected, const A* values, A identity, int count, A* x) {
+  int i = 0;
+  if constexpr (is_vectorized<A>) {
+    for (; i + 16 <= count; i += 16) select_of_16(selected + i, values + i, identity, x + i);
+  }
+  for (; i < count; ++i) {
+    // A table instead of a branch, which random masks would mispredict.
+    const A choice[] = {identity, values[i]};
+    x[i] = choice[selected[i]];
+  }
+}
+
+// ---- Neighbours in a line -----------------------------------------------------------------------
+
+/// Loads elements k ... k + count - 1 of a line; `count` is at most Most.
+template <int Most, class A, class T>
+void load_along(const ArrayLine<T>& line, std::int64_t k, int count, A* x) {
+  load_strided(&line(k), line.stride, count, x);
+}
+template <int Most, class A, int Rank, class Function>
+void load_along(const ComputedLine<Rank, Function>& line, std::int64_t k, int count, A* x) {
+  for (int i = 0; i < count; ++i) x[i] = static_cast<A>(line(k + i));
+}
+/// Where the first element lies, if they lie in memory as A, `step` apart; else null.
+template <class A, class T>
+const A* as_stored(const ArrayLine<T>& line, std::int64_t step) {
+  if constexpr (std::is_same_v<const A, T>) return line.stride == step ? line.data : nullptr;
+  return nullptr;
+}
+template <class A, class Line>
+const A* as_stored(const Line&, std::int64_t) {
+  return nullptr;
+}
+
+template <int Most, class A, class Values, class Mask>
+void load_along(const SelectedLine<A, Values, Mask>& line, std::int64_t k, int count, A* x) {
+  bool loaded[Most];
+  const bool* selected = as_stored<bool>(line.mask, 1);
+  const A* values = as_stored<A>(line.values, 1);
+  if (selected == nullptr) load_along<Most>(line.mask, k, count, loaded);
+  if (values == nullptr) load_along<Most>(line.values, k, count, x);
+  select(selected == nullptr ? loaded : selected + k, values == nullptr ? x : values + k,
+         line.identity, count, x);
+}
+
+/// The elements from a line to the next; the batch has one dimension.
+template <class T>
+std::int64_t stride_of_lines(const Array<T>& in) {
+  return in.strides.batch[0];
+}
+template <class In>
+std::int64_t stride_of_lines(const In&) {
+  return 0;
+}
+
+/// Whether lines of n elements follow each other as the elements of a line do, in either direction.
+template <class T>
+bool follow_each_other(const Array<T>& in, std::int64_t n) {
+  return in.strides.batch[0] == n && (in.strides.along == 1 || in.strides.along == -1);
+}
+template <int Rank, class Function>
+bool follow_each_other(const Computed<Rank, Function>&, std::int64_t) {
+  return false;
+}
+template <class A, class Values, class Mask>
+bool follow_each_other(const Selected<A, Values, Mask>& in, std::int64_t n) {
+  return follow_each_other(in.values, n) && follow_each_other(in.mask, n);
+}
+
+// ---- Neighbouring lines -------------------------------------------------------------------------
+
+/// Loads element k of `count` lines from the line at `c` on: neighbours in the last dimension of
+/// the batch, which has that many.
+template <int Most, class A, class T>
+void load_across(const Array<T>& in, const Coordinates& c, std::int64_t k, int count, A* x) {
+  const std::int64_t stride = c.rank > 0 ? in.strides.batch[c.rank - 1] : 0;
+  load_strided(&in.line(c)(k), stride, count, x);
+}
+template <int Most, class A, int Rank, class Function>
+void load_across(const Computed<Rank, Function>& in, const Coordinates& c, std::int64_t k,
+                 int count, A* x) {
+  auto line = in.line(c);
+  for (int i = 0; i < count; ++i) {
+    x[i] = static_cast<A>(line(k));
+    // The indices of the next line: those of an array without the axis, row-major.
+    for (std::int64_t step = in.strides.batch[c.rank - 1], d = Rank - 1; d >= 0 && step != 0; --d) {
+      if (d == in.axis) continue;
+      line.index[d] += step;
+      step = 0;
+      if (line.index[d] >= in.extent[d]) {
+        step = line.index[d] / in.extent[d];
+        line.index[d] %= in.extent[d];
+      } else if (line.index[d] < 0) {
+        step = -((in.extent[d] - 1 - line.index[d]) / in.extent[d]);
+        line.index[d] -= step * in.extent[d];
+      }
+    }
+  }
+}
+/// The line at `c`, if it and its neighbours lie in memory as a scan wants them; else without data.
+template <class A, class T>
+ArrayLine<const A> as_stored(const Array<T>& in, const Coordinates& c) {
+  if constexpr (std::is_same_v<const A, T>) {
+    if (c.rank > 0 && in.strides.batch[c.rank - 1] == 1) return in.line(c);
+  }
+  return {nullptr, 0};
+}
+template <class A, class In>
+ArrayLine<const A> as_stored(const In&, const Coordinates&) {
+  return {nullptr, 0};
+}
+
+template <int Most, class A, class Values, class Mask>
+void load_across(const Selected<A, Values, Mask>& in, const Coordinates& c, std::int64_t k,
+                 int count, A* x) {
+  bool loaded[Most];
+  const ArrayLine<const bool> selected = as_stored<bool>(in.mask, c);
+  const ArrayLine<const A> values = as_stored<A>(in.values, c);
+  if (selected.data == nullptr) load_across<Most>(in.mask, c, k, count, loaded);
+  if (values.data == nullptr) load_across<Most>(in.values, c, k, count, x);
+  select(selected.data == nullptr ? loaded : &selected(k), values.data == nullptr ? x : &values(k),
+         in.identity, count, x);
+}
+
+}  // namespace KokkosScan::impl::host

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Threads share a line, or a strip of lines: each takes the next part, folds it, waits for what
+/// comes before it, and scans it while it is still in the cache. So each element comes from memory
+/// once, and totals combine in the order of the parts, whoever takes them.
+
+#include <KokkosScan/impl/host/tree.hpp>
+#include <KokkosScan/impl/host/tuning.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+namespace KokkosScan::impl::host {
+
+/// What the threads share. Parts are taken in order and each is waited for only by later ones, so
+/// some thread can always go on, however few of them run.
+template <class A, class R, int Width>
+struct Chain {
+  alignas(64) std::atomic<std::int64_t> next_part = 0;  ///< that nobody has taken
+  alignas(64) std::atomic<std::int64_t> turn = 0;       ///< the part that `tiles` belongs to
+  R tiles[Width];                                       ///< all that comes before the part
+  A before[Width];                                      ///< B at its begin
+
+  void wait_for(std::int64_t part) const {
+    for (int spins = 0; turn.load(std::memory_order_acquire) != part; ++spins) {
+      // There may be more threads than cores: let the one before go on.
+      if (spins > 1000) std::this_thread::yield();
+    }
+  }
+};
+
+/// Takes parts until there are none.
+///
+/// \tparam Strips  scans and folds strips of at most Width lines
+template <class P, class Strips, int Width>
+struct SplitLines {
+  using A = typename Strips::A;
+  using R = typename Strips::R;
+  /// The most totals of tiles that a part has.
+  static constexpr int most_totals =
+      std::max<int>(Width, part_bytes / (tile_length * static_cast<std::int64_t>(sizeof(A))));
+
+  P problem;
+  Destination destination;
+  std::int64_t strips;         ///< of the batch
+  std::int64_t strips_of_row;  ///< strips that are neighbours
+  int tiles_of_part;
+  Chain<A, R, Width>* chain;
+
+  void operator()(std::int64_t) const {
+    const P& p = problem;
+    const auto wide = carrying(p.op);
+    const std::int64_t part_length = std::int64_t{tiles_of_part} * tile_length;
+    const std::int64_t parts = (p.n + part_length - 1) / part_length;
+    Strips scanner(p, destination);
+    for (;;) {
+      const std::int64_t index = chain->next_part.fetch_add(1, std::memory_order_relaxed);
+      if (index >= strips * parts) return;
+      const auto [c, width] = scanner.strip(index / parts, strips_of_row);
+      const std::int64_t begin = index % parts * part_length;
+      const std::int64_t end = std::min(begin + part_length, p.n);
+
+      R totals[most_totals];
+      LastChunk<A, R> last[Width];
+      int tiles = 0;
+      if (end < p.n) {
+        for (std::int64_t k = begin; k < end; k += tile_length) {
+          scanner.fold(c, width, k, k + tile_length, totals + tiles++ * width, last);
+        }
+      }
+      R before_part[Width];
+      A before[Width];
+      chain->wait_for(index);
+      if (begin == 0) {
+        scanner.start(c, width, before_part, before);
+      } else {
+        for (int w = 0; w < width; ++w) {
+          before_part[w] = chain->tiles[w];
+          before[w] = chain->before[w];
+        }
+      }
+      for (int w = 0; w < width && end < p.n; ++w) {
+        R sum = before_part[w];
+        for (int t = 0; t + 1 < tiles; ++t) sum = wide(sum, totals[t * width + w]);
+        // As combine_chunks() and combine_rows() do it.
+        const A carry = static_cast<A>(wide(sum, last[w].before));
+        chain->before[w] = p.op(carry, last[w].total);
+        chain->tiles[w] = wide(sum, totals[(tiles - 1) * width + w]);
+      }
+      chain->turn.store(index + 1, std::memory_order_release);
+      scanner.scan_part(c, width, begin, end, before_part, before);
+    }
+  }
+};
+
+}  // namespace KokkosScan::impl::host

@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Stores results: a Writer takes them in order, holds them in L1 and stores whole cache lines.
+
+#include <KokkosScan/impl/host/simd.hpp>
+#include <cstdint>
+#include <type_traits>
+
+namespace KokkosScan::impl::host {
+
+/// Whether results stay in the caches or pass them by on their way to memory; `automatic` leaves
+/// that to the backend.
+enum class Destination { automatic, caches, memory };
+
+/// Stores a sequence of accumulators as values that lie `stride` apart.
+///
+/// The writer holds results back: until it has `Batch` of them, and those of a cache line until
+/// that is full, so that each line of memory is stored at once, whatever its alignment. Holding
+/// back is also what lets a line be its own output: nothing is stored before the element in its
+/// place has been loaded.
+///
+/// \tparam Batch results that are worth storing
+/// \tparam Room  the most results that are added at once
+template <class A, class Value, int Batch, int Room>
+class Writer {
+  static constexpr int line_bytes = 64;
+  static constexpr int of_line = line_bytes / sizeof(Value);
+  static constexpr int lanes = 16 / sizeof(Value);
+  // Whether whole registers can be stored as they are.
+  static constexpr bool is_plain = std::is_same_v<A, Value> && is_vectorized<A>;
+
+ public:
+  explicit Writer(Destination destination)
+      : m_streams(is_plain && can_stream && destination == Destination::memory) {}
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  ~Writer() {
+    flush_all();
+    if (m_streams) end_streaming();
+  }
+
+  /// The next result is stored at `to`; an earlier sequence ends, unless this continues it.
+  void seek(Value* to, std::int64_t stride) {
+    if (to == m_to + m_held * m_stride && stride == m_stride) return;
+    flush_all();
+    m_to = to;
+    m_stride = stride;
+  }
+
+  /// Where to put up to Room results, and four places more that may be overwritten.
+  [[nodiscard]] A* next() { return m_results + m_held; }
+
+  /// The results at next() are `count` more than before. Those behind them keep their place there.
+  void add(int count) {
+    m_held += count;
+    if (m_held >= Batch) flush();
+  }
+
+  /// Whether whole chunks of results may be stored at `to` and on without the writer.
+  [[nodiscard]] bool may_bypass(const Value* to, std::int64_t stride) const {
+    if (!is_plain || (stride != 1 && stride != -1)) return false;
+    const Value* aligned = stride == 1 ? to : to + 1;
+    return !m_streams || reinterpret_cast<std::uintptr_t>(aligned) % 16 == 0;
+  }
+
+  [[nodiscard]] bool streams() const { return m_streams; }
+
+  /// Stores results upwards, at once; where the writer streams, `to` is the begin of a cache line.
+  void store_now(const A* results, int count, Value* to) const {
+    int i = 0;
+    if constexpr (is_plain) {
+      for (; m_streams && i + of_line <= count; i += of_line) {
+        for (int j = 0; j < of_line; j += lanes) {
+          stream_register(to + i + j, load_register(results + i + j));
+        }
+      }
+    }
+    copy(results + i, count - i, to + i);
+  }
+
+ private:
+  void flush() {
+    int done = m_held;
+    if (m_stride == 1) {
+      done = m_streams ? stream_up() : copy(m_results, m_held, m_to);
+    } else if (m_stride == -1 && is_plain) {
+      done = down();
+    } else {
+      for (int i = 0; i < m_held; ++i) m_to[i * m_stride] = static_cast<Value>(m_results[i]);
+    }
+    m_to += done * m_stride;
+    m_held -= done;
+    // At most a cache line is held back; one result more may wait at next().
+    if (m_held == 0) {
+      m_results[0] = m_results[done];
+    } else {
+      for (int i = 0; i <= m_held; ++i) m_results[i] = m_results[done + i];
+    }
+  }
+
+  void flush_all() {
+    flush();
+    for (int i = 0; i < m_held; ++i) m_to[i * m_stride] = static_cast<Value>(m_results[i]);
+    m_held = 0;
+  }
+
+  static int copy(const A* from, int count, Value* to) {
+    int i = 0;
+    if constexpr (is_plain) {
+      for (; i + of_line <= count; i += of_line) {
+        for (int j = 0; j < of_line; j += lanes) {
+          store_register(to + i + j, load_register(from + i + j));
+        }
+      }
+    }
+    for (; i < count; ++i) to[i] = static_cast<Value>(from[i]);
+    return count;
+  }
+
+  /// The elements from `to` on to the next address that is a multiple of a cache line.
+  static int to_line(const Value* to) {
+    const auto odd = reinterpret_cast<std::uintptr_t>(to) % line_bytes;
+    return odd == 0 ? 0 : static_cast<int>((line_bytes - odd) / sizeof(Value));
+  }
+
+  /// Streams whole cache lines upwards; returns how many results that stored.
+  int stream_up() {
+    if constexpr (is_plain) {
+      int i = to_line(m_to);
+      if (m_held < i) return 0;
+      copy(m_results, i, m_to);
+      const int whole = i + (m_held - i) / of_line * of_line;
+      store_now(m_results + i, whole - i, m_to + i);
+      return whole;
+    }
+    return 0;
+  }
+
+  /// Stores downwards, whole cache lines where it streams; returns how many results that stored.
+  int down() {
+    if constexpr (is_plain) {
+      int i = 0;
+      if (m_streams) {
+        const int above_line = (of_line - to_line(m_to + 1)) % of_line;
+        if (m_held < above_line) return 0;
+        for (; i < above_line; ++i) m_to[-i] = m_results[i];
+      }
+      for (; i + of_line <= m_held; i += of_line) {
+        for (int j = 0; j < of_line; j += lanes) {
+          const native_t<A> v = reverse<A>(load_register(m_results + i + j));
+          Value* low = m_to - i - j - (lanes - 1);
+          if (m_streams) {
+            stream_register(low, v);
+          } else {
+            store_register(low, v);
+          }
+        }
+      }
+      if (!m_streams) {
+        for (; i < m_held; ++i) m_to[-i] = m_results[i];
+      }
+      return i;
+    }
+    return 0;
+  }
+
+  bool m_streams;
+  int m_held = 0;
+  Value* m_to = nullptr;
+  std::int64_t m_stride = 0;
+  alignas(line_bytes) A m_results[Batch + Room + of_line + 2 * pack_length];
+};
+
+}  // namespace KokkosScan::impl::host

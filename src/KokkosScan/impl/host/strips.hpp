@@ -1,0 +1,248 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Scans strips: neighbouring lines side by side, element after element, as their elements with the
+/// same index follow each other in memory.
+
+#include <KokkosScan/impl/host/load.hpp>
+#include <KokkosScan/impl/host/store.hpp>
+#include <KokkosScan/impl/host/tree.hpp>
+#include <KokkosScan/impl/host/tuning.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <type_traits>
+#include <utility>
+
+namespace KokkosScan::impl::host {
+
+/// Scans or folds strips of up to Width neighbouring lines, on one thread.
+template <class P, int Width>
+class Strips {
+  using Op = typename Combination<P>::Op;
+  using Value = std::remove_pointer_t<decltype(P::output.data)>;
+  using Total = std::remove_pointer_t<decltype(P::totals.data)>;
+  static constexpr int segment = segment_bytes / sizeof(typename P::A);
+
+ public:
+  using A = typename P::A;
+  using R = typename Combination<P>::R;
+  using Row = Writer<A, Value, segment, pack_length * segment>;
+
+  Strips(const P& problem, Destination destination)
+      : m_problem(problem),
+        m_rows{Row(destination), Row(destination), Row(destination), Row(destination)} {}
+
+  static constexpr int most_width = Width;
+
+  /// Strip number `index` of those into which each row of neighbouring lines is cut: where its
+  /// first line stands, and its width.
+  [[nodiscard]] std::pair<Coordinates, int> strip(std::int64_t index,
+                                                  std::int64_t strips_of_row) const {
+    const Batch& batch = m_problem.batch;
+    const std::int64_t lines_of_row = batch.extent[batch.rank - 1];
+    const std::int64_t width = strip_width(lines_of_row, strips_of_row);
+    const std::int64_t first = index % strips_of_row * width;
+    return {batch.coordinates(index / strips_of_row * lines_of_row + first),
+            static_cast<int>(std::min(lines_of_row - first, width))};
+  }
+
+  /// Scans strips begin ... end - 1.
+  void scan(std::int64_t begin, std::int64_t end, std::int64_t strips_of_row) {
+    R tiles[Width];
+    A before[Width];
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto [c, width] = strip(i, strips_of_row);
+      start(c, width, tiles, before);
+      scan_part(c, width, 0, m_problem.n, tiles, before);
+    }
+  }
+
+  /// What precedes the strip from the line at `c` on: starting values, or what stands for none.
+  ///
+  /// \param tiles  receives them in the carried type
+  /// \param before receives B(0), where that is stored
+  void start(const Coordinates& c, int width, R* tiles, A* before) const {
+    const P& p = m_problem;
+    Coordinates line = c;
+    for (int w = 0; w < width; ++w) {
+      const Maybe<A> start = p.start.at(line);
+      tiles[w] = start.exists ? static_cast<R>(start.value) : neutral(carrying(p.op));
+      before[w] = start.exists ? start.value : p.identity.value;
+      ++line.index[inner(c)];
+    }
+  }
+
+  /// Scans elements begin ... end - 1, whole tiles except at the end of the lines.
+  ///
+  /// \param tiles  what comes before, the starting value included; on return, at `end`
+  /// \param before B(begin); on return, B(end)
+  void scan_part(const Coordinates& c, int width, std::int64_t begin, std::int64_t end, R* tiles,
+                 A* before) {
+    const P& p = m_problem;
+    const auto wide = carrying(p.op);
+    const R none = neutral(wide);
+    const bool is_exclusive = p.form == Form::exclusive;
+    if (begin == 0 && p.extra == Extra::first) store_row(c, width, -1, before);
+
+    R chunks[Width];
+    A carry[Width];
+    A folds[Width];
+    for (int w = 0; w < width; ++w) {
+      chunks[w] = none;
+      carry[w] = static_cast<A>(wide(tiles[w], none));
+      folds[w] = neutral(p.op);
+    }
+    const ArrayLine<const A> stored = as_stored<A>(p.input, c);
+    const auto results = p.output.line(c);
+    // Where rows follow each other without a gap, four of them are stored as one.
+    const bool is_dense = width <= segment && std::abs(results.stride) == width;
+    const bool descends = results.stride < 0;
+    // Where segments are whole cache lines, or none of them are streamed, they need no writer.
+    const auto begins_line = [](const Value* to) {
+      return reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
+    };
+    const bool is_aligned =
+        !m_rows[0].streams() || (begins_line(&results(begin)) && begins_line(&results(begin + 1)));
+    for (std::int64_t k = begin; k < end; k += pack_length) {
+      const int rows = static_cast<int>(std::min<std::int64_t>(end - k, pack_length));
+      for (int w = 0; w < width; w += segment) {
+        const int count = std::min(width - w, segment);
+        A loaded[pack_length][segment];
+        const A* x[pack_length];
+        load_rows(c, stored, k, rows, w, count, loaded, x);
+        A* b[pack_length];
+        A staged[pack_length][segment];
+        if (is_dense) {
+          m_rows[0].seek(&results(descends ? k + rows - 1 : k), 1);
+          for (int i = 0; i < pack_length; ++i) {
+            b[i] = m_rows[0].next() + (descends && i < rows ? rows - 1 - i : i) * width;
+          }
+        } else if (is_aligned) {
+          for (int i = 0; i < pack_length; ++i) b[i] = staged[i];
+        } else {
+          for (int i = 0; i < pack_length; ++i) {
+            if (i < rows) m_rows[i].seek(&results(k + i) + w, 1);
+            b[i] = m_rows[i].next();
+          }
+        }
+        if (is_exclusive) {
+          // B(k) is stored now; B(k+4) waits until the element in its place has been loaded.
+          for (int i = 0; i < count; ++i) b[0][i] = before[w + i];
+          A* const later[] = {rows > 1 ? b[1] : before + w, rows > 2 ? b[2] : before + w,
+                              rows > 3 ? b[3] : before + w, before + w};
+          combine_rows<Pass::scan>(p.op, x, count, folds + w, carry + w, later);
+        } else {
+          combine_rows<Pass::scan>(p.op, x, count, folds + w, carry + w, b);
+        }
+        if (is_dense) {
+          m_rows[0].add(rows * width);
+        } else if (is_aligned) {
+          for (int i = 0; i < rows; ++i) {
+            m_rows[i].store_now(staged[i], count, &results(k + i) + w);
+          }
+        } else {
+          for (int i = 0; i < rows; ++i) m_rows[i].add(count);
+        }
+      }
+      if ((k + pack_length) % chunk_length == 0 && k + pack_length < end) {
+        const bool ends_tile = (k + pack_length) % tile_length == 0;
+        for (int w = 0; w < width; ++w) {
+          chunks[w] = wide(chunks[w], static_cast<R>(folds[w]));
+          folds[w] = neutral(p.op);
+          if (!ends_tile) carry[w] = static_cast<A>(wide(tiles[w], chunks[w]));
+        }
+        if (ends_tile) {
+          for (int w = 0; w < width; ++w) {
+            tiles[w] = wide(tiles[w], chunks[w]);
+            chunks[w] = none;
+            carry[w] = static_cast<A>(wide(tiles[w], none));
+          }
+        }
+      }
+    }
+    if (end < p.n) return;
+    const bool has_totals = p.totals.data != nullptr;
+    if (!has_totals && p.extra != Extra::last) return;
+    for (int w = 0; w < width; ++w) before[w] = p.op(carry[w], folds[w]);
+    if (p.extra == Extra::last) store_row(c, width, p.n, before);
+    if (has_totals) {
+      Coordinates line = c;
+      for (int w = 0; w < width; ++w) {
+        p.totals.line(line)(0) = static_cast<Total>(before[w]);
+        ++line.index[inner(c)];
+      }
+    }
+  }
+
+  /// Folds elements begin ... end - 1 of a tile.
+  ///
+  /// \param chunks receives the total
+  /// \param last   receives, for each line, what the last chunk left behind
+  void fold(const Coordinates& c, int width, std::int64_t begin, std::int64_t end, R* chunks,
+            LastChunk<A, R>* last) const {
+    const P& p = m_problem;
+    const auto wide = carrying(p.op);
+    const ArrayLine<const A> stored = as_stored<A>(p.input, c);
+    A folds[Width];
+    for (int w = 0; w < width; ++w) {
+      chunks[w] = neutral(wide);
+      folds[w] = neutral(p.op);
+    }
+    for (std::int64_t k = begin; k < end; k += pack_length) {
+      const int rows = static_cast<int>(std::min<std::int64_t>(end - k, pack_length));
+      for (int w = 0; w < width; w += segment) {
+        const int count = std::min(width - w, segment);
+        A loaded[pack_length][segment];
+        const A* x[pack_length];
+        load_rows(c, stored, k, rows, w, count, loaded, x);
+        combine_rows<Pass::fold>(p.op, x, count, folds + w, static_cast<const A*>(nullptr), {});
+      }
+      if ((k + pack_length) % chunk_length == 0 || k + pack_length >= end) {
+        for (int w = 0; w < width; ++w) {
+          last[w] = {chunks[w], folds[w]};
+          chunks[w] = wide(chunks[w], static_cast<R>(folds[w]));
+          folds[w] = neutral(p.op);
+        }
+      }
+    }
+  }
+
+ private:
+  /// The dimension of the batch in which lines are neighbours.
+  static int inner(const Coordinates& c) { return std::max(c.rank - 1, 0); }
+
+  /// Points to, or loads, elements k ... k + rows - 1 of lines w ... w + count - 1; the other rows
+  /// of four are neutral.
+  void load_rows(const Coordinates& c, const ArrayLine<const A>& stored, std::int64_t k, int rows,
+                 int w, int count, A (&loaded)[pack_length][segment],
+                 const A* (&x)[pack_length]) const {
+    const P& p = m_problem;
+    for (int i = 0; i < pack_length; ++i) {
+      x[i] = loaded[i];
+      if (i >= rows) {
+        for (int j = 0; j < count; ++j) loaded[i][j] = neutral(p.op);
+      } else if (stored.data != nullptr) {
+        x[i] = &stored(k + i) + w;
+      } else {
+        Coordinates line = c;
+        line.index[inner(c)] += w;
+        load_across<segment>(p.input, line, k + i, count, loaded[i]);
+      }
+    }
+  }
+
+  /// Stores a row of results, element k of the output.
+  void store_row(const Coordinates& c, int width, std::int64_t k, const A* values) const {
+    Value* to = &m_problem.output.line(c)(k);
+    for (int w = 0; w < width; ++w) to[w] = static_cast<Value>(values[w]);
+  }
+
+  const P& m_problem;
+  Row m_rows[pack_length];
+};
+
+}  // namespace KokkosScan::impl::host

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The tuned numbers of the host backend. None of them changes a result; what does is in
+/// tree.hpp.
+
+#include <cstdint>
+
+namespace KokkosScan::impl::host {
+
+/// Elements of a line that are scanned between two stores to memory: their results stay in L1
+/// meanwhile. 128 to 512 are alike; at 1024 loads wait while results are stored (0.9).
+inline constexpr int block_length = 256;
+
+/// Bytes of a strip's row. The strip's accumulators, four or five such rows, stay in L2, and each
+/// row is long enough for the hardware to prefetch it: 4 KB reach 0.7 of a copy, 16 KB 0.92.
+inline constexpr int strip_bytes = 16384;
+
+/// Bytes of each of four rows that are combined between two stores to memory. A row at a time must
+/// load and store all accumulators once a row (0.6); 64 bytes of four rows are stores that jump
+/// every 64 bytes (0.8); 256 bytes reach 0.92, 512 less again.
+inline constexpr int segment_bytes = 256;
+
+/// The most neighbouring lines of a strip where threads share lines, and the unit of the width
+/// where they do not: several cache lines, so that threads do not share one.
+inline constexpr int narrow_strip = 64;
+
+/// The width of each strip but the last, when a row of neighbouring lines is cut into strips.
+constexpr std::int64_t strip_width(std::int64_t lines_of_row, std::int64_t strips_of_row) {
+  const std::int64_t width = (lines_of_row + strips_of_row - 1) / strips_of_row;
+  return (width + narrow_strip - 1) / narrow_strip * narrow_strip;
+}
+
+/// Elements of work that are worth a unit of the policy.
+inline constexpr std::int64_t unit_elements = 1 << 15;
+
+/// Bytes that a thread folds and then scans again where a line is split: they come from memory
+/// once and the second time from L2, of which they may fill half.
+inline constexpr std::int64_t part_bytes = 1 << 17;
+
+/// Outputs above this are stored past the caches, which saves reading them first. Smaller ones
+/// stay for whoever uses them next; 32 MB is the last-level cache of many processors, or a core's
+/// share of it.
+inline constexpr std::int64_t streaming_bytes = std::int64_t{32} << 20;
+
+}  // namespace KokkosScan::impl::host

@@ -1,0 +1,363 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The host backend: equal to the oracle and to the generic backend for exact types; for floats the
+// bits of its combination tree, written down once more here, whatever the strides, the threads, the
+// way lines are shared and the way results go to memory.
+// Regression classes: A (orderings between threads), D aliasing, E strides, H alignment, L.
+
+#include <gtest/gtest.h>
+
+#include <KokkosScan/KokkosScan.hpp>
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "backends.hpp"
+
+namespace test {
+namespace backends_host {
+
+namespace host = ks::impl::host;
+using backends::expect_oracle;
+using backends::random_values;
+using HostBackend = ks::impl::HostOrTeam;
+
+constexpr bool is_host = std::is_same_v<Automatic, HostBackend>;
+
+#define SKIP_WITHOUT_HOST() \
+  if (!is_host) GTEST_SKIP() << "the default execution space has another backend"
+
+/// Calls f(backend) for all that can be forced.
+template <class F>
+void for_each_backend(F const& f) {
+  for (auto const shape : {host::Shape::lines, host::Shape::strips}) {
+    for (auto const sharing : {host::Sharing::whole_lines, host::Sharing::split_lines}) {
+      for (auto const destination : {host::Destination::caches, host::Destination::memory}) {
+        SCOPED_TRACE(::testing::Message() << "shape " << static_cast<int>(shape) << ", sharing "
+                                          << static_cast<int>(sharing) << ", destination "
+                                          << static_cast<int>(destination));
+        f(HostBackend{{shape, sharing, destination}});
+        if (::testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
+/// The instances of 1, 2, 3 and 7 threads, or what of them the space has.
+std::vector<Exec> instances() {
+#if defined(KOKKOS_ENABLE_OPENMP)
+  if constexpr (std::is_same_v<Exec, Kokkos::OpenMP>) {
+    std::vector<Exec> all;
+    for (int const threads : {1, 2, 3, 7}) {
+      if (threads <= Exec().concurrency()) all.push_back(Exec(threads));
+    }
+    return all;
+  }
+#endif
+  return {Exec()};
+}
+
+constexpr Form forms[] = {Form::inclusive, Form::exclusive, Form::exclusive_with_total};
+constexpr Direction directions[] = {Direction::forward, Direction::backward};
+constexpr Placement placements[] = {Placement::rows,     Placement::columns,
+                                    Placement::gaps,     Placement::shifted,
+                                    Placement::in_place, Placement::rows_to_columns};
+
+/// Around packs, chunks, blocks, tiles and the parts of lines that threads share.
+std::vector<std::int64_t> lengths() {
+  std::vector<std::int64_t> all;
+  for (std::int64_t n = 1; n <= 18; ++n) all.push_back(n);
+  for (std::int64_t const n : {31, 32, 33, 63, 64, 100, 255, 256, 257, 258, 1023, 1024, 1025, 1040,
+                               4097, 20'000, 33'000, 70'001}) {
+    all.push_back(n);
+  }
+  return all;
+}
+
+// ---- against the oracle -------------------------------------------------------------------------
+
+/// Forms, directions, placements and numbers of lines in turn.
+template <class T, class Op>
+void equals_oracle_and_team(Op const& op) {
+  SKIP_WITHOUT_HOST();
+  int turn = 0;
+  for (Exec const& exec : instances()) {
+    for_each_backend([&](HostBackend const& backend) {
+      for (std::int64_t const n : lengths()) {
+        for (int i = 0; i < 2; ++i) {
+          ++turn;
+          constexpr std::int64_t counts[] = {1, 3, 5, 70, 131};
+          std::int64_t const lines = n > 2000 ? counts[turn % 3] : counts[turn % 5];
+          Job<T> job{random_values<T>(lines * n), lines, n};
+          job.form = forms[turn % 3];
+          job.direction = directions[turn / 3 % 2];
+          job.placement = placements[turn / 6 % 6];
+          auto const scanned = run(job, op, backend, exec);
+          expect_oracle<Op>(job, scanned);
+          ASSERT_TRUE(scanned == run(job, op, TeamBackend{}))
+              << lines << " lines of " << n << ", placement " << static_cast<int>(job.placement);
+          if (::testing::Test::HasFailure()) return;
+        }
+      }
+    });
+  }
+}
+
+TEST(backends_host, sums_of_int32) { equals_oracle_and_team<std::int32_t>(ks::Sum{}); }
+TEST(backends_host, sums_of_uint64) { equals_oracle_and_team<std::uint64_t>(ks::Sum{}); }
+TEST(backends_host, products_of_int64) { equals_oracle_and_team<std::int64_t>(ks::Prod{}); }
+TEST(backends_host, products_of_uint32) { equals_oracle_and_team<std::uint32_t>(ks::Prod{}); }
+TEST(backends_host, minima_of_int32) { equals_oracle_and_team<std::int32_t>(ks::Min{}); }
+TEST(backends_host, maxima_of_uint64) { equals_oracle_and_team<std::uint64_t>(ks::Max{}); }
+TEST(backends_host, minima_of_float) { equals_oracle_and_team<float>(ks::Min{}); }
+TEST(backends_host, maxima_of_double) { equals_oracle_and_team<double>(ks::Max{}); }
+
+// ---- NaN and zeros ------------------------------------------------------------------------------
+
+/// Minima and maxima are associative to the bit: NaNs, infinities and both zeros at random places.
+template <class T, class Op>
+void special_values(Op const& op) {
+  SKIP_WITHOUT_HOST();
+  T const special[] = {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(),
+                       -std::numeric_limits<T>::infinity(), T(0), -T(0)};
+  for_each_backend([&](HostBackend const& backend) {
+    for (std::int64_t const n : {1, 3, 7, 16, 18, 40, 300, 3000, 9000}) {
+      for (auto const placement : {Placement::rows, Placement::columns, Placement::in_place}) {
+        std::int64_t const lines = 21;
+        Job<T> job{random_values<T>(lines * n), lines, n};
+        job.placement = placement;
+        job.direction = directions[n % 2];
+        Random random(static_cast<std::uint64_t>(n));
+        for (std::int64_t l = 0; l < lines; ++l) {
+          // The first lines have zeros only, so that their signs show.
+          for (std::int64_t k = 0; k < n && l < 7; ++k) {
+            job.values[static_cast<std::size_t>(l * n + k)] = special[3 + random.below(2)];
+          }
+          if (l % 2 == 0) continue;
+          job.values[static_cast<std::size_t>(l * n + random.below(n))] = special[random.below(5)];
+        }
+        ASSERT_TRUE(run(job, op, backend) == run(job, op, TeamBackend{})) << "n " << n;
+      }
+    }
+  });
+}
+
+TEST(backends_host, special_values_in_minima_and_maxima) {
+  special_values<float>(ks::Min{});
+  special_values<float>(ks::Max{});
+  special_values<double>(ks::Min{});
+  special_values<double>(ks::Max{});
+}
+
+/// The first result of a line is its first element, also where that is -0, which 0 + -0 is not.
+TEST(backends_host, negative_zero_stays) {
+  SKIP_WITHOUT_HOST();
+  for_each_backend([&](HostBackend const& backend) {
+    for (std::int64_t const n : {1, 2, 4, 5, 16, 17, 300, 2000}) {
+      for (auto const placement : {Placement::rows, Placement::columns}) {
+        Job<float> job{std::vector<float>(static_cast<std::size_t>(5 * n), -0.0f), 5, n};
+        job.placement = placement;
+        auto const scanned = run(job, ks::Sum{}, backend);
+        for (float const y : scanned.out) ASSERT_TRUE(y == 0 && std::signbit(y)) << "n " << n;
+      }
+    }
+  });
+}
+
+// ---- the combination tree -----------------------------------------------------------------------
+
+/// B(1) ... B(n) as docs/design.md has it: A is combined within a chunk, R above.
+template <class A, class R, class Op>
+std::vector<A> as_documented(std::vector<A> const& x, std::int64_t begin, std::int64_t n,
+                             Op const& op) {
+  std::vector<A> b;
+  bool has_tiles = false, has_chunks = false;
+  R tiles{}, chunks{};
+  auto const wide = [&](bool has, R left, R right) { return has ? R(op(left, right)) : right; };
+  for (std::int64_t chunk = 0; chunk < n; chunk += 16) {
+    bool const has_carry = has_tiles || has_chunks;
+    R const both = !has_chunks ? tiles : wide(has_tiles, tiles, chunks);
+    A const carry = static_cast<A>(both);
+    A packs{};  // the packs before, and then the prefix
+    A fold{};
+    for (std::int64_t k = chunk; k < std::min(chunk + 16, n); ++k) {
+      A const* const p = x.data() + begin + k / 4 * 4;
+      A prefix = p[0];
+      if (k % 4 == 1) prefix = op(p[0], p[1]);
+      if (k % 4 == 2) prefix = op(A(op(p[0], p[1])), p[2]);
+      if (k % 4 == 3) prefix = op(A(op(p[0], p[1])), A(op(p[2], p[3])));
+      if (k % 4 == 0) packs = fold;
+      fold = k - chunk < 4 ? prefix : A(op(packs, prefix));
+      b.push_back(has_carry ? A(op(carry, fold)) : fold);
+    }
+    chunks = wide(has_chunks, chunks, static_cast<R>(fold));
+    has_chunks = true;
+    if ((chunk + 16) % 1024 == 0) {
+      tiles = wide(has_tiles, tiles, chunks);
+      has_tiles = true;
+      has_chunks = false;
+    }
+  }
+  return b;
+}
+
+template <class T, class R, class Op>
+void follows_the_documented_tree(Op const& op, Data data) {
+  SKIP_WITHOUT_HOST();
+  struct Plain {
+    double operator()(double a, double b) const { return is_sum ? a + b : a * b; }
+    float operator()(float a, float b) const { return is_sum ? a + b : a * b; }
+    bool is_sum;
+  };
+  Plain const plain{std::is_same_v<Op, ks::Sum<>>};
+  int turn = 0;
+  for (Exec const& exec : instances()) {
+    for_each_backend([&](HostBackend const& backend) {
+      for (std::int64_t const n : lengths()) {
+        constexpr std::int64_t counts[] = {1, 2, 5, 67, 130};
+        ++turn;
+        std::int64_t const lines = n > 2000 ? counts[turn % 3] : counts[turn % 5];
+        Job<T> job{{}, lines, n};
+        Random random(static_cast<std::uint64_t>(turn));
+        for (std::int64_t i = 0; i < lines * n; ++i) {
+          job.values.push_back(random_value<T>(random, data));
+        }
+        job.form = forms[turn % 3];
+        job.placement = placements[turn / 3 % 6];
+        auto const scanned = run(job, op, backend, exec);
+        for (std::int64_t l = 0; l < lines; ++l) {
+          auto const expected = as_documented<T, R>(job.values, l * n, n, plain);
+          std::int64_t const shift = job.form == Form::inclusive ? 0 : 1;
+          std::int64_t const count = std::min(n, scanned.extent - shift);
+          ASSERT_EQ(first_difference(scanned.line(l) + shift, expected.data(),
+                                     static_cast<std::size_t>(count)),
+                    -1)
+              << "line " << l << " of " << lines << ", n " << n << ", placement "
+              << static_cast<int>(job.placement) << ", form " << to_text(job.form);
+          ASSERT_EQ(scanned.totals[static_cast<std::size_t>(l)], expected.back());
+        }
+      }
+    });
+  }
+}
+
+TEST(backends_host, sums_follow_the_documented_tree) {
+  follows_the_documented_tree<float, double>(ks::Sum{}, Data::any);
+  follows_the_documented_tree<double, double>(ks::Sum{}, Data::any);
+}
+TEST(backends_host, products_follow_the_documented_tree) {
+  follows_the_documented_tree<float, float>(ks::Prod{}, Data::near_one);
+  follows_the_documented_tree<double, double>(ks::Prod{}, Data::near_one);
+}
+
+// ---- the same bits ------------------------------------------------------------------------------
+
+/// All that must not matter, on the same values.
+template <class T>
+void nothing_else_matters(std::int64_t lines, std::int64_t n) {
+  SKIP_WITHOUT_HOST();
+  for (auto const form : forms) {
+    Job<T> job{random_values<T>(lines * n), lines, n};
+    job.form = form;
+    auto const reference = run(job, ks::Sum{}, HostBackend{});
+    auto flipped = job;
+    for (std::int64_t l = 0; l < lines; ++l) {
+      std::reverse(flipped.values.begin() + l * n, flipped.values.begin() + (l + 1) * n);
+    }
+    flipped.direction = Direction::backward;
+    for (Exec const& exec : instances()) {
+      for_each_backend([&](HostBackend const& backend) {
+        for (auto const placement : placements) {
+          job.placement = flipped.placement = placement;
+          ASSERT_TRUE(run(job, ks::Sum{}, backend, exec) == reference)
+              << lines << " lines of " << n << ", " << to_text(form) << ", placement "
+              << static_cast<int>(placement) << ", threads " << exec.concurrency();
+          auto scanned = run(flipped, ks::Sum{}, backend, exec);
+          for (std::int64_t l = 0; l < lines; ++l) {
+            std::reverse(scanned.out.begin() + l * scanned.extent,
+                         scanned.out.begin() + (l + 1) * scanned.extent);
+          }
+          ASSERT_TRUE(scanned == reference)
+              << lines << " lines of " << n << ", " << to_text(form) << " backward, placement "
+              << static_cast<int>(placement) << ", threads " << exec.concurrency();
+        }
+      });
+    }
+  }
+}
+
+TEST(backends_host, strides_threads_and_sharing_do_not_change_the_bits) {
+  nothing_else_matters<float>(1, 140'003);
+  nothing_else_matters<float>(3, 40'000);
+  nothing_else_matters<float>(200, 45);
+  nothing_else_matters<float>(70, 1030);
+  nothing_else_matters<double>(2, 35'001);
+  nothing_else_matters<double>(67, 9);
+}
+
+// ---- masks, computed inputs, starting values, totals --------------------------------------------
+
+/// The value at (i, j), which a mask may leave out.
+struct ValueAt {
+  std::int64_t columns;
+  KOKKOS_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const {
+    return (i * columns + j) * 7919 % 1001 - 500;
+  }
+};
+
+/// Rows and columns of a (rows, columns) array, with a mask, from a starting value a line, which
+/// the total replaces.
+template <class Value>
+void starts_totals_and_masks(std::int64_t rows, std::int64_t columns, int axis) {
+  SKIP_WITHOUT_HOST();
+  std::int64_t const n = axis == 0 ? rows : columns;
+  std::int64_t const lines = axis == 0 ? columns : rows;
+  auto const u = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+  Kokkos::View<bool**, Kokkos::LayoutRight, Device> const mask("mask", u(rows), u(columns));
+  Random random(9);
+  for (std::int64_t i = 0; i < rows * columns; ++i) mask.data()[i] = random.below(3) != 0;
+  ValueAt const value{columns};
+  for_each_backend([&](HostBackend const& backend) {
+    for (auto const direction : directions) {
+      Kokkos::View<Value**, Kokkos::LayoutRight, Device> const out("out", u(rows), u(columns));
+      Kokkos::View<Value*, Device> const ends("ends", u(lines));
+      for (std::int64_t l = 0; l < lines; ++l) ends(u(l)) = static_cast<Value>(1000 * l + 1);
+      auto const along = ks::along(axis).starting_at(ends).totals(ends);
+      auto const x = ks::masked(ks::elementwise(out, value), mask);
+      ks::impl::scan(ks::impl::Function::exclusive_scan, Exec(), x, out,
+                     direction == Direction::backward ? along.backward() : along, ks::Sum{},
+                     backend);
+      Kokkos::fence();
+      for (std::int64_t l = 0; l < lines; ++l) {
+        auto prefix = static_cast<Value>(1000 * l + 1);
+        for (std::int64_t step = 0; step < n; ++step) {
+          std::int64_t const k = direction == Direction::backward ? n - 1 - step : step;
+          auto const [i, j] = axis == 0 ? std::pair(k, l) : std::pair(l, k);
+          ASSERT_EQ(out(u(i), u(j)), prefix)
+              << "line " << l << " of " << lines << ", element " << k;
+          if (mask(u(i), u(j))) prefix += static_cast<Value>(value(i, j));
+        }
+        ASSERT_EQ(ends(u(l)), prefix) << "total of line " << l;
+      }
+    }
+  });
+}
+
+TEST(backends_host, starting_values_totals_and_masks) {
+  for (int const axis : {0, 1}) {
+    starts_totals_and_masks<std::int64_t>(7, 5, axis);
+    starts_totals_and_masks<std::int32_t>(300, 70, axis);
+    starts_totals_and_masks<std::int64_t>(5, 5000, axis);
+    starts_totals_and_masks<double>(20'000, 3, axis);
+    starts_totals_and_masks<float>(65, 1300, axis);  // exact: sums stay below 2^24
+  }
+}
+
+}  // namespace backends_host
+}  // namespace test
