@@ -27,9 +27,9 @@ namespace {
 namespace cuda = KokkosScan::impl::cuda;
 
 constexpr Form forms[] = {Form::inclusive, Form::exclusive, Form::exclusive_with_total};
-/// Those whose lines or whose neighbours are contiguous.
-constexpr Placement placements[] = {Placement::rows, Placement::in_place, Placement::columns,
-                                    Placement::shifted};
+constexpr Placement placements[] = {
+    Placement::rows, Placement::in_place,        Placement::columns, Placement::shifted,
+    Placement::gaps, Placement::rows_to_columns, Placement::rows};
 
 /// Lengths around packs, chunks, warps, tiles and what registers hold.
 std::vector<std::int64_t> lengths(int bytes) {
@@ -70,9 +70,9 @@ void equals_oracle(Op const& op, std::int64_t lines) {
     for (int i = 0; i < 4; ++i, ++turn) {
       Job<T> job{random_values<T>(lines * n), lines, n};
       job.form = forms[turn % 3];
-      job.placement = placements[turn % 4];
+      job.placement = placements[turn % 7];
       job.direction = turn % 2 == 0 ? Direction::forward : Direction::backward;
-      SCOPED_TRACE(::testing::Message() << "placement " << turn % 4);
+      SCOPED_TRACE(::testing::Message() << "placement " << turn % 7);
       expect_oracle<Op>(job, run(job, op, emulated::Backend{}));
       if (::testing::Test::HasFailure()) return;
     }
@@ -125,6 +125,26 @@ TEST(backends, emulated_cuda_carries_over_many_tiles) {
       expect_oracle<ks::Sum<>>(columns,
                                run(columns, ks::Sum{}, emulated::Backend{multiprocessors}));
     }
+  }
+}
+
+// A column alone, as a View of rank 1, has the bits it has among its neighbours.
+TEST(backends, emulated_cuda_columns_do_not_depend_on_neighbours) {
+  for (std::int64_t const n : {7, 100, 9000}) {
+    std::int64_t const lines = 5;
+    auto const x = to_device("x", random_values<double>(n * lines));
+    auto const y = uninitialized<double>("y", static_cast<std::size_t>(n * lines));
+    auto const z = uninitialized<double>("z", static_cast<std::size_t>(n * lines));
+    ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), rows(x, n, lines), rows(y, n, lines),
+                   ks::along(0), ks::Sum{}, emulated::Backend{});
+    for (std::int64_t l = 0; l < lines; ++l) {
+      auto const alone = [&](Flat<double> const& flat) {
+        return Kokkos::subview(rows(flat, n, lines), Kokkos::ALL, static_cast<int>(l));
+      };
+      ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), alone(x), alone(z), ks::along(0),
+                     ks::Sum{}, emulated::Backend{});
+    }
+    EXPECT_EQ(first_difference(to_host(y), to_host(z)), -1) << n;
   }
 }
 

@@ -93,7 +93,8 @@ struct OperandAccess<Selected<A, Values, Mask>> {
   }
 };
 
-/// The CUDA backend, for lines that are contiguous in memory, or whose neighbours are.
+/// The CUDA backend. Which kernel scans is a question of n and the strides along the lines, so that
+/// a line's result does not depend on how many others there are and where they lie.
 struct Backend {
   /// Whether values of these types can be kept in arrays.
   template <class... Values>
@@ -107,11 +108,13 @@ struct Backend {
       are_small<typename P::A, typename Types<P>::R, typename Types<P>::Value>() &&
       OperandAccess<decltype(P::input)>::constructible;
 
-  /// Whether a problem is one of these: a question of strides alone, so that a line's result does
-  /// not depend on how many others there are.
+  /// Whether the kernels take a problem: all but empty lines, and more columns than a grid holds.
   template <class P>
   static bool accepts(const P& p) {
-    return p.n > 0 && (is_contiguous(p) || has_columns(p));
+    if (p.n == 0) return false;
+    const std::int64_t inner = neighbours(p.batch);
+    return is_contiguous(p) ||
+           (inner <= INT32_MAX && p.batch.count / inner * divide_up(inner, lanes) <= INT32_MAX);
   }
 
   /// Bytes that a scan of `lines` lines of n elements needs at most: strides decide later which
@@ -159,10 +162,14 @@ struct Backend {
     return OperandAccess<decltype(P::output)>::is_contiguous(p.output, p.n) &&
            OperandAccess<decltype(P::input)>::is_contiguous(p.input, p.n);
   }
+  /// Lines that follow each other in the batch's last dimension.
+  static std::int64_t neighbours(const Batch& batch) {
+    return batch.rank == 0 ? 1 : batch.extent[batch.rank - 1];
+  }
+  /// Whether neighbouring lines are neighbours in memory.
   template <class P>
   static bool has_columns(const P& p) {
-    return p.batch.rank > 0 && p.batch.extent[p.batch.rank - 1] <= INT32_MAX &&
-           OperandAccess<decltype(P::output)>::has_columns(p.output, p.batch) &&
+    return p.batch.rank > 0 && OperandAccess<decltype(P::output)>::has_columns(p.output, p.batch) &&
            OperandAccess<decltype(P::input)>::has_columns(p.input, p.batch);
   }
   /// Whether several blocks share a column: where strips of 128 columns are too few to keep all
@@ -215,7 +222,7 @@ struct Backend {
     using In = OperandAccess<decltype(P::input)>;
     using Out = OperandAccess<decltype(P::output)>;
     if constexpr (E > 1 && In::template moves_columns<E> && Out::template moves_columns<E>) {
-      if (p.batch.extent[p.batch.rank - 1] % E == 0 &&
+      if (has_columns(p) && neighbours(p.batch) % E == 0 &&
           In::template has_aligned_columns<E>(p.input, p.batch) &&
           Out::template has_aligned_columns<E>(p.output, p.batch)) {
         return scan_columns<E>(exec, p, workspace);
@@ -227,7 +234,7 @@ struct Backend {
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
     using R = typename Types<P>::R;
     const std::int64_t lines = p.batch.count;
-    const auto inner = static_cast<int>(p.batch.extent[p.batch.rank - 1]);
+    const auto inner = static_cast<int>(neighbours(p.batch));
     ColumnShape shape{inner, 1, 0, 1, ColumnStep::all};
     while (shape.lanes_of_row < lanes && shape.lanes_of_row * E < inner) shape.lanes_of_row *= 2;
     shape.strips = static_cast<int>(divide_up(inner, shape.lanes_of_row * E));
