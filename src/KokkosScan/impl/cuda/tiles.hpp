@@ -457,11 +457,7 @@ __device__ __forceinline__ void scan_chunk(const P& problem, const Shape& shape,
   }
 }
 
-/// The totals of the warps of a block.
-template <class R>
-__device__ __forceinline__ R* totals_of_warps(std::byte* memory) {
-  return reinterpret_cast<R*>(memory);
-}
+/// Bytes of the totals of a block's warps.
 template <class R>
 inline constexpr int bytes_of_totals = sizeof(R) * (most_threads / lanes);
 
@@ -485,7 +481,7 @@ __device__ __forceinline__ void scan_shared_lines(const P& problem, const Shape&
   R with_warp = folded.folds;
   if (shape.cut.threads_of_line > lanes) {
     __shared__ __align__(16) std::byte memory[bytes_of_totals<R>];
-    R* const totals = totals_of_warps<R>(memory);
+    R* const totals = reinterpret_cast<R*>(memory);
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     const bool ends_warp = threadIdx.x % lanes == lanes - 1;
     if (ends_warp) totals[warp] = folded.folds;
