@@ -243,35 +243,8 @@ TEST(backends, emulated_cuda_combines_only_neighbours) {
 
 // Masks, starting values, and totals that replace them.
 TEST(backends, emulated_cuda_starts_totals_and_masks) {
-  std::int64_t const lines = 5;
   for (std::int64_t const n : {1L, 30L, 300L, 5000L, 30'000L}) {
-    auto const values = random_values<Affine>(lines * n);
-    auto const starts = random_values<Affine>(lines);
-    Random random(41);
-    std::vector<std::uint8_t> keep(values.size());
-    for (auto& k : keep) k = random.below(3) != 0;
-    auto const x = to_device("x", values);
-    auto const m = to_device("m", keep);
-    for (int const axis : {1, 0}) {
-      auto const y = uninitialized<Affine>("y", values.size());
-      auto const s = to_device("s", starts);
-      auto const [rows_, columns_] = axis == 1 ? std::pair(lines, n) : std::pair(n, lines);
-      ks::impl::scan(ks::impl::Function::exclusive_scan, Exec(),
-                     ks::masked(rows(x, rows_, columns_), rows(m, rows_, columns_)),
-                     rows(y, rows_, columns_), ks::along(axis).starting_at(s).totals(s),
-                     ComposeAffine{}, emulated::Backend{});
-      auto const out = to_host(y);
-      auto const totals = to_host(s);
-      for (std::int64_t l = 0; l < lines; ++l) {
-        Affine prefix = starts[static_cast<std::size_t>(l)];
-        for (std::int64_t k = 0; k < n; ++k) {
-          auto const i = static_cast<std::size_t>(axis == 1 ? l * n + k : k * lines + l);
-          ASSERT_TRUE(oracle::same_bits(out[i], prefix)) << "line " << l << ", element " << k;
-          if (keep[i] != 0) prefix = ComposeAffine{}(prefix, values[i]);
-        }
-        ASSERT_TRUE(oracle::same_bits(totals[static_cast<std::size_t>(l)], prefix)) << "line " << l;
-      }
-    }
+    for (int const axis : {1, 0}) starts_and_totals_in_one_view(n, axis, emulated::Backend{});
   }
 }
 

@@ -9,6 +9,7 @@
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace KokkosScan::impl {
@@ -218,6 +219,15 @@ struct Problem {
       output;  ///< its element 0 is that of the first result, Extra::first stands before
   Start start;
   Array<Total> totals;  ///< data is null where none are wanted
+};
+
+/// What combines in a scan: the operator in the accumulator A and in the carried type R.
+template <class P>
+struct Combination {
+  using A = typename P::A;
+  using Op = std::remove_cv_t<decltype(P::op)>;
+  using R = carried_t<Op, A>;
+  using Wide = std::remove_cvref_t<decltype(carrying(std::declval<Op>()))>;
 };
 
 }  // namespace KokkosScan::impl

@@ -238,7 +238,7 @@ __global__ void __launch_bounds__(most_threads_of_columns)
     }
   }
 
-  const Ends<P> ends{problem, Tile{problem.batch, line.number, 0, 1, 0, false}};
+  const Ends<P> ends{problem};
   int round = 0;
   for (std::int64_t first = begin; first < end; first += groups * V, ++round) {
     const std::int64_t k = first + group * V;
@@ -310,12 +310,11 @@ __global__ void __launch_bounds__(most_threads_of_columns)
       }
       if (length == V) x[V - 1][e] = static_cast<A>(with);
       if (ends.exist()) {
-        const Ends<P> of_column{problem, Tile{problem.batch, line.number + e, 0, 1, 0, false}};
-        if (k == 0) of_column.store_begin(0, at_begin);
+        if (k == 0) ends.store_begin(line_of(e), at_begin);
         A last = x[0][e];
 #pragma unroll
         for (int v = 1; v < V; ++v) last = v < length ? x[v][e] : last;
-        if (k + length == problem.n) of_column.store_end(0, last);
+        if (k + length == problem.n) ends.store_end(line_of(e), last);
       }
       if (problem.form == Form::exclusive) {
 #pragma unroll

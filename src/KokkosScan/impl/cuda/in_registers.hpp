@@ -352,8 +352,7 @@ __global__ void __launch_bounds__(most_threads_in_registers)
   const bool in_first_half = lane < packs_of_half_row;
   const bool has_left = lane % packs_of_half_row > 0;
   const bool ends_half = lane % packs_of_half_row == packs_of_half_row - 1;
-  const Tile tile{problem.batch, number.number, 0, 1, n, backward};
-  const Ends<P> ends{problem, tile};
+  const Ends<P> ends{problem};
   A end_before = before_warp;  // B at the end of the row before
 #pragma unroll
   for (int v = 0; v < V; ++v) {
@@ -391,10 +390,10 @@ __global__ void __launch_bounds__(most_threads_in_registers)
       }
     }
     if (ends.exist() && k < n) {
-      if (k == 0) ends.store_begin(0, at_begin);
+      if (k == 0) ends.store_begin(number, at_begin);
 #pragma unroll
       for (int i = 0; i < E; ++i) {
-        if (k + i == n - 1) ends.store_end(0, folds[i]);
+        if (k + i == n - 1) ends.store_end(number, folds[i]);
       }
     }
     end_before = end;

@@ -125,12 +125,11 @@ struct Backend {
     if (n == 0) return 0;
     std::int64_t bytes = 0;
     const Cut cut = cut_line(n, Types<P>::size);
-    if (cut.tiles_of_line > 1 && !fits_registers(n, Types<P>::size, sizeof(typename P::A))) {
+    if (!stays_in_registers<P>(n, cut)) {
       bytes = Carry<R>::bytes(lines, cut.tiles_of_line);
     }
     if (splits_columns(exec, n, lines)) {
-      const std::int64_t tiles = divide_up(n, tile_of_column);
-      bytes = std::max<std::int64_t>(bytes, (tiles - 1) * lines * sizeof(R) + alignof(R));
+      bytes = std::max(bytes, bytes_of_column_totals<R>(n, lines));
     }
     return static_cast<std::size_t>(bytes);
   }
@@ -139,7 +138,7 @@ struct Backend {
   void scan(const Exec& exec, const P& p, std::byte* workspace) const {
     if (!is_contiguous(p)) return scan_columns(exec, p, workspace);
     const Cut cut = cut_line(p.n, Types<P>::size);
-    if (cut.tiles_of_line > 1 && fits_registers(p.n, Types<P>::size, sizeof(typename P::A))) {
+    if (stays_in_registers<P>(p.n, cut)) {
       scan_lines_in_registers(exec, p);
     } else {
       scan(exec, p, workspace, cut);
@@ -177,6 +176,18 @@ struct Backend {
   template <class Exec>
   static bool splits_columns(const Exec& exec, std::int64_t n, std::int64_t lines) {
     return n > tile_of_column && lines < std::int64_t{128} * multiprocessors(exec);
+  }
+
+  /// Whether lines are kept in registers: those that are too long for a tile, and fit.
+  template <class P>
+  static bool stays_in_registers(std::int64_t n, const Cut& cut) {
+    return cut.tiles_of_line > 1 && fits_registers(n, Types<P>::size, sizeof(typename P::A));
+  }
+  /// Bytes of the totals of tiles, for columns that several blocks share.
+  template <class R>
+  static std::int64_t bytes_of_column_totals(std::int64_t n, std::int64_t lines) {
+    return (divide_up(n, tile_of_column) - 1) * lines * static_cast<std::int64_t>(sizeof(R)) +
+           static_cast<std::int64_t>(alignof(R));
   }
 
   template <class P>
@@ -253,13 +264,12 @@ struct Backend {
       return;
     }
     shape.tiles = static_cast<int>(divide_up(p.n, tile_of_column));
-    const std::int64_t totals = (shape.tiles - 1) * lines;
     std::optional<Temporary<Exec>> memory;
-    std::size_t bytes = totals * sizeof(R) + alignof(R);
+    auto bytes = static_cast<std::size_t>(bytes_of_column_totals<R>(p.n, lines));
     if (workspace == nullptr) workspace = memory.emplace(exec, bytes).data();
     void* aligned = workspace;
     auto* const of_tiles =
-        static_cast<R*>(std::align(alignof(R), totals * sizeof(R), aligned, bytes));
+        static_cast<R*>(std::align(alignof(R), bytes - alignof(R), aligned, bytes));
 
     Launch step = launch;
     step.blocks = blocks * shape.tiles;

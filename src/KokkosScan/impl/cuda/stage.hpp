@@ -132,12 +132,6 @@ __device__ __forceinline__ void fill_slots(const Slots<T>& slots, const Tile& ti
   }
 }
 
-/// Elements of a tile and of a thread, at most.
-struct Capacity {
-  int of_tile;
-  int of_thread;
-};
-
 /// Hands out shared memory.
 struct Region {
   std::byte* memory;
@@ -156,7 +150,6 @@ struct Region {
 ///
 ///     load(in, tile, region, n)      begins to load them; finish() of what it returns ends that
 ///     begin_load(in, tile, region, arrival)   the same without registers, for a part of one line
-///     place(in, tile, region)        finds what begin_load() has loaded
 ///     get(e), get_pack(e, x)         reads what has been loaded
 template <class In>
 struct Stage;
@@ -224,14 +217,10 @@ struct Stage<Array<const T>> : StagedValues<T> {
     this->slots = region.template take<T>(flat == nullptr ? 0 : misalignment(flat));
     return {in, tile, this->slots, flat, elements_of_thread};
   }
-  __device__ __forceinline__ void place(const Array<const T>& in, const Tile& tile,
-                                        Region& region) {
-    this->slots = region.template take<T>(misalignment(tile.flat(in)));
-  }
   __device__ __forceinline__ void begin_load(const Array<const T>& in, const Tile& tile,
                                              Region& region, const Arrival& arrival) {
-    place(in, tile, region);
     const T* const flat = tile.flat(in);
+    this->slots = region.template take<T>(misalignment(flat));
     begin_copy_in<unit_of<T>>(reinterpret_cast<const std::byte*>(flat), this->slots.span,
                               tile.elements() * static_cast<int>(sizeof(T)), arrival);
   }
@@ -259,10 +248,6 @@ struct Stage<Computed<Rank, Function>>
                  [&](int i, std::int64_t k) -> T { return in.line(tile.line(i))(k); });
     }
     return {};
-  }
-  __device__ __forceinline__ void place(const Computed<Rank, Function>&, const Tile&,
-                                        Region& region) {
-    this->slots = region.template take<typename Stage::Value>(0);
   }
   __device__ __forceinline__ void begin_load(const Computed<Rank, Function>& in, const Tile& tile,
                                              Region& region, const Arrival&) {
@@ -307,11 +292,6 @@ struct Stage<Selected<A, Values, Mask>> {
     auto of_values = values.load(in.values, tile, region, elements_of_thread);
     auto of_mask = mask.load(in.mask, tile, region, elements_of_thread);
     return BothLoads<decltype(of_values), decltype(of_mask)>{of_values, of_mask};
-  }
-  __device__ __forceinline__ void place(const In& in, const Tile& tile, Region& region) {
-    identity = in.identity;
-    values.place(in.values, tile, region);
-    mask.place(in.mask, tile, region);
   }
   __device__ __forceinline__ void begin_load(const In& in, const Tile& tile, Region& region,
                                              const Arrival& arrival) {

@@ -39,11 +39,8 @@ namespace KokkosScan::impl::cuda {
 
 /// What a problem's types are to the kernels.
 template <class P>
-struct Types {
-  using A = typename P::A;
-  using Op = std::remove_cv_t<decltype(P::op)>;
-  using R = carried_t<Op, A>;
-  using Carrying = std::remove_cvref_t<decltype(carrying(std::declval<Op>()))>;
+struct Types : Combination<P> {
+  using Carrying = typename Combination<P>::Wide;
   using In = decltype(P::input);
   using Value = std::remove_pointer_t<decltype(P::output.data)>;
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
@@ -301,24 +298,25 @@ __device__ __forceinline__ void store_tile(const Slots<Value>& results, const Ar
 template <class P>
 struct Ends {
   const P& problem;
-  const Tile& tile;
 
   [[nodiscard]] __device__ __forceinline__ bool exist() const {
     return problem.extra != Extra::none || problem.totals.data != nullptr;
   }
-  __device__ __forceinline__ void store_begin(int line, const typename P::A& value) const {
+  __device__ __forceinline__ void store_begin(const LineNumber& line,
+                                              const typename P::A& value) const {
     if (problem.extra != Extra::first) return;
     using Value = typename Types<P>::Value;
-    problem.output.line(tile.line(line))(-1) = static_cast<Value>(value);
+    problem.output.line(line)(-1) = static_cast<Value>(value);
   }
-  __device__ __forceinline__ void store_end(int line, const typename P::A& value) const {
+  __device__ __forceinline__ void store_end(const LineNumber& line,
+                                            const typename P::A& value) const {
     using Value = typename Types<P>::Value;
     using Total = typename Types<P>::Total;
     if (problem.extra == Extra::last) {
-      problem.output.line(tile.line(line))(problem.n) = static_cast<Value>(value);
+      problem.output.line(line)(problem.n) = static_cast<Value>(value);
     }
     if (problem.totals.data != nullptr) {
-      problem.totals.line(tile.line(line))(0) = static_cast<Total>(value);
+      problem.totals.line(line)(0) = static_cast<Total>(value);
     }
   }
 };
@@ -338,7 +336,7 @@ __device__ __forceinline__ void scan_whole_lines(const P& problem, const Shape& 
   using A = typename Types<P>::A;
   using R = typename Types<P>::R;
   const auto op = carrying(problem.op);
-  const Ends<P> ends{problem, tile};
+  const Ends<P> ends{problem};
   for (int i = 0; i < shape.lines_of_thread; ++i) {
     const int line = static_cast<int>(threadIdx.x) * shape.lines_of_thread + i;
     if (line >= tile.lines) break;
@@ -350,8 +348,8 @@ __device__ __forceinline__ void scan_whole_lines(const P& problem, const Shape& 
       return chunk.template scan<packs.value, backward.value>(fold_of_start<R>(op, start), first);
     });
     if (ends.exist()) {
-      ends.store_begin(line, first);
-      ends.store_end(line, last);
+      ends.store_begin(tile.line(line), first);
+      ends.store_end(tile.line(line), last);
     }
   }
 }
@@ -450,10 +448,11 @@ __device__ __forceinline__ void scan_chunk(const P& problem, const Shape& shape,
     last = static_cast<A>(ends_warp ? with_warp : before_warp.then(op, folded.folds));
     if (problem.form == Form::inclusive) chunk.write_last(access.backward, last);
   }
-  const Ends<P> ends{problem, tile};
+  const Ends<P> ends{problem};
   if (ends.exist()) {
-    if (is_begin) ends.store_begin(place.line, first);
-    if (is_last_tile && place.k + place.length == tile.length) ends.store_end(place.line, last);
+    const LineNumber line = tile.line(place.line);
+    if (is_begin) ends.store_begin(line, first);
+    if (is_last_tile && place.k + place.length == tile.length) ends.store_end(line, last);
   }
 }
 

@@ -33,15 +33,6 @@ inline constexpr int chunk_length = 4 * pack_length;
 /// Elements of a tile, the least that one thread takes of a line that threads share.
 inline constexpr int tile_length = 64 * chunk_length;
 
-/// What combines in a scan: the operator in the accumulator A and in the carried type R.
-template <class P>
-struct Combination {
-  using A = typename P::A;
-  using Op = std::remove_cv_t<decltype(P::op)>;
-  using R = carried_t<Op, A>;
-  using Wide = std::remove_cvref_t<decltype(carrying(std::declval<Op>()))>;
-};
-
 /// A value that leaves each one that it is combined with as it is: the identity, but that of a sum
 /// of floats is -0, as 0 + (-0) is 0.
 template <class T>

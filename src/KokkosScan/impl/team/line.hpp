@@ -74,8 +74,8 @@ template <class P>
 class Line {
  public:
   using A = typename P::A;
-  using Op = std::remove_cvref_t<decltype(carrying(std::declval<P>().op))>;
-  using R = carried_t<decltype(P::op), A>;
+  using Op = typename Combination<P>::Wide;
+  using R = typename Combination<P>::R;
 
   KOKKOS_FUNCTION Line(const P& problem, const Op& op, std::int64_t line)
       : Line(problem, op, problem.batch.coordinates(line)) {}
