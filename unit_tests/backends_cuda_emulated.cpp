@@ -128,6 +128,17 @@ TEST(backends, emulated_cuda_carries_over_many_tiles) {
   }
 }
 
+// One, two and three tiles in flight instead of six.
+TEST(backends, emulated_cuda_needs_little_shared_memory) {
+  Job<std::uint64_t> job{random_values<std::uint64_t>(2 * 40'003), 2, 40'003};
+  for (int const shared_bytes : {40'000, 80'000, 120'000}) {
+    for (auto const form : forms) {
+      job.form = form;
+      expect_oracle<ks::Sum<>>(job, run(job, ks::Sum{}, emulated::Backend{132, shared_bytes}));
+    }
+  }
+}
+
 // A column alone, as a View of rank 1, has the bits it has among its neighbours.
 TEST(backends, emulated_cuda_columns_do_not_depend_on_neighbours) {
   for (std::int64_t const n : {7, 100, 9000}) {

@@ -94,7 +94,7 @@ TEST(backends, cuda_cuts_of_the_headline) {
   EXPECT_TRUE(cuda::fits_registers(32768, of_float, 4));
   EXPECT_FALSE(cuda::fits_registers(32767, of_float, 4));
   EXPECT_FALSE(cuda::fits_registers(32772, of_float, 4));
-  EXPECT_TRUE(cuda::fits_registers(16384, {8, 8}, 8));
+  EXPECT_FALSE(cuda::fits_registers(16384, {8, 8}, 8));
 }
 
 }  // namespace

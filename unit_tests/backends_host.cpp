@@ -50,17 +50,18 @@ void for_each_backend(F const& f) {
 }
 
 /// The instances of 1, 2, 3 and 7 threads, or what of them the space has.
-std::vector<Exec> instances() {
+template <class Space = Exec>
+std::vector<Space> instances() {
 #if defined(KOKKOS_ENABLE_OPENMP)
-  if constexpr (std::is_same_v<Exec, Kokkos::OpenMP>) {
-    std::vector<Exec> all;
+  if constexpr (std::is_same_v<Space, Kokkos::OpenMP>) {
+    std::vector<Space> all;
     for (int const threads : {1, 2, 3, 7}) {
-      if (threads <= Exec().concurrency()) all.push_back(Exec(threads));
+      if (threads <= Space().concurrency()) all.push_back(Space(threads));
     }
     return all;
   }
 #endif
-  return {Exec()};
+  return {Space()};
 }
 
 constexpr Form forms[] = {Form::inclusive, Form::exclusive, Form::exclusive_with_total};

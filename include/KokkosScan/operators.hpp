@@ -118,6 +118,7 @@ struct Min {
   using accumulator_type = T;
   /// The smaller of a and b, or the NaN among them; a if they are equal.
   KOKKOS_FORCEINLINE_FUNCTION T operator()(const T& a, const T& b) const {
+    if constexpr (std::floating_point<T>) return !(a <= b) && a == a ? b : a;  // two comparisons
     return b < a || impl::is_nan(b) ? (impl::is_nan(a) ? a : b) : a;
   }
   /// Infinity where T has one, else the largest value of T.
@@ -136,6 +137,7 @@ struct Max {
   using accumulator_type = T;
   /// The larger of a and b, or the NaN among them; a if they are equal.
   KOKKOS_FORCEINLINE_FUNCTION T operator()(const T& a, const T& b) const {
+    if constexpr (std::floating_point<T>) return !(a >= b) && a == a ? b : a;  // two comparisons
     return a < b || impl::is_nan(b) ? (impl::is_nan(a) ? a : b) : a;
   }
   /// -Infinity where T has one, else the lowest value of T.

@@ -34,7 +34,7 @@
 struct Dim {
   unsigned x;
 };
-inline Dim threadIdx, blockIdx, blockDim;
+inline Dim threadIdx, blockIdx, blockDim, gridDim;
 
 struct alignas(8) uint2 {
   unsigned x, y;
@@ -88,6 +88,12 @@ class Block {
     fiber.waits_for = width;
     if (_setjmp(fiber.place) == 0) _longjmp(s_current->m_scheduler, 1);
   }
+  /// Lets the other threads run.
+  static void yield() {
+    Fiber& fiber = s_current->m_fibers[threadIdx.x];
+    fiber.yields = true;
+    if (_setjmp(fiber.place) == 0) _longjmp(s_current->m_scheduler, 1);
+  }
   /// A word that a thread shows to its warp.
   static unsigned& shown(int thread) { return s_current->m_fibers[thread].shown; }
 
@@ -100,6 +106,7 @@ class Block {
     bool begun = false;
     int waits_for = 0;  ///< threads of the group, 0 if it can run
     bool ended = false;
+    bool yields = false;  ///< it waits for something that others do
     unsigned shown = 0;
   };
 
@@ -123,15 +130,21 @@ class Block {
   }
   void schedule() {
     int const threads = static_cast<int>(m_fibers.size());
+    int idle_turns = 0;
     for (bool progress = true; progress;) {
       progress = false;
+      bool all_yield = true;
       for (int i = 0; i < threads; ++i) {
         Fiber& fiber = m_fibers[i];
         if (fiber.ended || fiber.waits_for > 0) continue;
         progress = true;
         threadIdx.x = static_cast<unsigned>(i);
+        fiber.yields = false;
         resume(fiber);
+        all_yield = all_yield && fiber.yields;
       }
+      idle_turns = all_yield ? idle_turns + 1 : 0;
+      if (idle_turns > 10'000) throw std::logic_error("threads of a block wait for each other");
       progress = release(32) || progress;
       progress = release(threads) || progress;
     }
@@ -177,12 +190,24 @@ inline unsigned __shfl_sync(unsigned, unsigned value, int source) {
   __syncwarp();
   return result;
 }
+inline bool __all_sync(unsigned, bool value) {
+  int const first = static_cast<int>(threadIdx.x) / 32 * 32;
+  test::emulated::Block::shown(static_cast<int>(threadIdx.x)) = value;
+  __syncwarp();
+  bool all = true;
+  for (int lane = 0; lane < 32; ++lane) {
+    all = all && test::emulated::Block::shown(first + lane) != 0;
+  }
+  __syncwarp();
+  return all;
+}
 inline unsigned __shfl_up_sync(unsigned mask, unsigned value, int distance) {
   int const lane = static_cast<int>(threadIdx.x) % 32;
   return __shfl_sync(mask, value, lane >= distance ? lane - distance : lane);
 }
 
 namespace KokkosScan::impl::cuda {
+inline void pause() { test::emulated::Block::yield(); }
 /// Poisoned before each block, so that what a kernel has not written is not zero by luck.
 inline std::byte* shared_memory() {
   alignas(128) static std::byte memory[232448];
@@ -202,9 +227,11 @@ namespace emulated {
 struct Space {
   using memory_space = Kokkos::HostSpace;
   int multiprocessors = 132;
+  int shared_bytes_of_block = 232448;
 };
 
 inline int multiprocessors(Space const& space) { return space.multiprocessors; }
+inline int shared_bytes_of_block(Space const& space) { return space.shared_bytes_of_block; }
 
 inline void clear(Space const&, KokkosScan::impl::cuda::Launch const&, std::byte* memory,
                   std::size_t bytes, std::int64_t, std::int64_t) {
@@ -216,6 +243,7 @@ void enqueue(Space const&, KokkosScan::impl::cuda::Launch const& launch, Kernel 
              std::int64_t, std::int64_t, Arguments const&... arguments) {
   std::function<void()> const body = [&] { kernel(arguments...); };
   blockDim.x = static_cast<unsigned>(launch.threads);
+  gridDim.x = static_cast<unsigned>(launch.blocks);
   for (std::int64_t block = 0; block < launch.blocks; ++block) {
     blockIdx.x = static_cast<unsigned>(block);
     std::memset(KokkosScan::impl::cuda::shared_memory(), 0xA5,
@@ -224,9 +252,11 @@ void enqueue(Space const&, KokkosScan::impl::cuda::Launch const& launch, Kernel 
   }
 }
 
-/// The CUDA backend, emulated. Few multiprocessors keep blocks from sharing columns.
+/// The CUDA backend, emulated. Few multiprocessors keep blocks from sharing columns, and little
+/// shared memory keeps them from having several tiles in flight.
 struct Backend {
   int multiprocessors = 132;
+  int shared_bytes_of_block = 232448;
 
   template <class P, class Exec>
   std::size_t workspace_bytes(Exec const&, std::int64_t, std::int64_t) const {
@@ -238,7 +268,8 @@ struct Backend {
     if constexpr (cuda::Backend::supports<P>) {
       if (cuda::Backend::accepts(problem)) {
         exec.fence();
-        return cuda::Backend{}.scan(Space{multiprocessors}, problem, nullptr);
+        return cuda::Backend{}.scan(Space{multiprocessors, shared_bytes_of_block}, problem,
+                                    nullptr);
       }
     }
     throw std::logic_error("the CUDA backend does not take this problem");

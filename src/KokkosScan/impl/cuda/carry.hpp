@@ -7,100 +7,129 @@
 ///
 /// Blocks take tiles by a ticket, in the order of memory, so whoever waits, waits for blocks that
 /// have started: no tile needs another to be resident. A block publishes the total of its tile as
-/// soon as it knows it and then reads the totals of the tiles before: no chain of prefixes runs
-/// from tile to tile, as in a look-back. (Merrill and Garland, "Single-pass Parallel Prefix Scan
-/// with Decoupled Look-back", NVIDIA 2016, has chains of inclusive prefixes instead.)
+/// soon as it knows it. Each block reads the totals of all tiles, and keeps a prefix of its own
+/// from its tile to its next: no chain of prefixes runs from block to block, as in a look-back.
+/// (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016,
+/// has chains of inclusive prefixes instead.)
 ///
-/// The prefix of a tile is one expression, whoever computes it: the tiles of a line form blocks of
-/// 32, within which totals combine by the scheme of Kogge and Stone; blocks combine left to right.
-/// The prefix of every group of tiles is published as well, so that a tile reads no more totals
-/// than its group has. The starting value is part of the first tile's total.
+/// The prefix of a tile is one expression, whoever computes it: the tiles of a line form groups of
+/// 32, within which totals combine by the scheme of Kogge and Stone; groups combine left to right.
+/// The starting value is part of the first tile's total.
 
+#include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace KokkosScan::impl::cuda {
 
-/// A value in global memory that one block writes and others wait for: each 64-bit word holds 32
-/// bits of the value and, above them, whether it is there. Words are read and written whole, so no
-/// order between them is needed. Memory must be zero before.
+/// How a value is written to global memory, where others wait for it: as 64-bit words that are not
+/// zero once they are there. Each is read and written whole, so no order between them is needed.
+/// Memory must be zero before. In general a word holds 32 bits of the value below a flag.
 template <class R>
 struct Published {
   static constexpr int words = Words<R>::count;
-  static constexpr std::int64_t bytes = words * 8;
 
-  static __device__ __forceinline__ void put(std::uint64_t* at, const R& value) {
+  std::uint64_t word[words];
+
+  Published() = default;
+  __device__ __forceinline__ explicit Published(const R& value) {
     const Words<R> bits(value);
 #pragma unroll
-    for (int w = 0; w < words; ++w) {
-      const std::uint64_t word = (std::uint64_t{1} << 32) | bits.word[w];
-#if defined(__CUDACC__)
-      asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at + w), "l"(word) : "memory");
-#else
-      at[w] = word;
-#endif
-    }
+    for (int w = 0; w < words; ++w) word[w] = (std::uint64_t{1} << 32) | bits.word[w];
   }
-  /// Reads the value if it is there.
-  static __device__ __forceinline__ bool get(const std::uint64_t* at, Words<R>& bits) {
-    bool is_there = true;
+  __device__ __forceinline__ void get(R& value) const {
+    Words<R> bits;
 #pragma unroll
-    for (int w = 0; w < words; ++w) {
-#if defined(__CUDACC__)
-      std::uint64_t word;
-      asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(at + w) : "memory");
-#else
-      const std::uint64_t word = at[w];
-#endif
-      bits.word[w] = static_cast<unsigned>(word);
-      is_there = is_there && (word >> 32) != 0;
-    }
-    return is_there;
+    for (int w = 0; w < words; ++w) bits.word[w] = static_cast<unsigned>(word[w]);
+    bits.get(value);
   }
 };
 
-/// Tiles whose totals a tile reads at most: rows of 32.
-inline constexpr int rows_of_tiles = 4;
-inline constexpr int tiles_of_group = rows_of_tiles * lanes;
+/// A double is one word, in which the bits of one NaN among many mean that it is not there.
+template <>
+struct Published<double> {
+  static constexpr int words = 1;
+  static constexpr std::uint64_t absent = 0x7FF8'0123'4567'89AB;
+  static constexpr std::uint64_t usual_nan = 0x7FF8'0000'0000'0000;
 
-/// The memory through which tiles communicate: a ticket, the total of each tile, the prefix of each
-/// group of a line but the first.
+  std::uint64_t word[1];
+
+  Published() = default;
+  __device__ __forceinline__ explicit Published(double value) {
+    std::uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    word[0] = (bits == absent ? usual_nan : bits) ^ absent;
+  }
+  __device__ __forceinline__ void get(double& value) const {
+    const std::uint64_t bits = word[0] ^ absent;
+    memcpy(&value, &bits, sizeof bits);
+  }
+};
+
+__device__ __forceinline__ void store_word(std::uint64_t* at, std::uint64_t word) {
+#if defined(__CUDACC__)
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(word) : "memory");
+#else
+  *at = word;
+#endif
+}
+/// \tparam Distance of the word from `at`: a constant, for which no register is needed
+template <int Distance>
+__device__ __forceinline__ std::uint64_t load_word(const std::uint64_t* at) {
+#if defined(__CUDACC__)
+  std::uint64_t word;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1 + %2];"
+               : "=l"(word)
+               : "l"(at), "n"(8 * Distance)
+               : "memory");
+  return word;
+#else
+  return at[Distance];
+#endif
+}
+
+/// The memory through which blocks communicate: a ticket, and the total of each tile.
 template <class R>
 struct Carry {
   std::uint64_t* memory;
   std::int64_t tiles_of_line;
 
-  static __host__ __device__ constexpr std::int64_t groups(std::int64_t tiles_of_line) {
-    return (tiles_of_line + tiles_of_group - 1) / tiles_of_group;
-  }
   static constexpr std::int64_t bytes(std::int64_t lines, std::int64_t tiles_of_line) {
-    return tiles_of_line <= 1
-               ? 0
-               : 16 + lines * (tiles_of_line + groups(tiles_of_line)) * Published<R>::bytes;
+    return tiles_of_line <= 1 ? 0 : 16 + lines * tiles_of_line * Published<R>::words * 8;
   }
 
-  /// The number of the next tile that no block has taken. For one thread of a block.
-  [[nodiscard]] __device__ __forceinline__ std::int64_t take_ticket() const {
-    return static_cast<std::int64_t>(
-        atomicAdd(reinterpret_cast<unsigned long long*>(memory), 1ull));
+  /// The number of the next tile that no block has taken, if the condition holds. (With a branch
+  /// the thread would wait for the number at the end of the branch.)
+  __device__ __forceinline__ void take_ticket_if(bool condition, std::int64_t& ticket) const {
+#if defined(__CUDACC__)
+    asm volatile(
+        "{\n\t"
+        ".reg .pred p;\n\t"
+        "setp.ne.u32 p, %2, 0;\n\t"
+        "@p atom.relaxed.gpu.global.add.u64 %0, [%1], 1;\n\t"
+        "}"
+        : "+l"(ticket)
+        : "l"(memory), "r"(static_cast<unsigned>(condition))
+        : "memory");
+#else
+    if (condition) ticket = static_cast<std::int64_t>((*memory)++);
+#endif
   }
+  /// Where the total of a tile is published.
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* total(std::int64_t line,
                                                                 std::int64_t tile) const {
-    return at(line * places() + tile);
+    return memory + 2 + (line * tiles_of_line + tile) * Published<R>::words;
   }
-  [[nodiscard]] __device__ __forceinline__ std::uint64_t* prefix(std::int64_t line,
-                                                                 std::int64_t group) const {
-    return at(line * places() + tiles_of_line + group);
-  }
-
- private:
-  [[nodiscard]] __device__ __forceinline__ std::int64_t places() const {
-    return tiles_of_line + groups(tiles_of_line);
-  }
-  [[nodiscard]] __device__ __forceinline__ std::uint64_t* at(std::int64_t place) const {
-    return memory + 2 + place * Published<R>::words;
+  __device__ __forceinline__ void publish(std::int64_t line, std::int64_t tile,
+                                          const R& total_of_tile) const {
+    const Published<R> published(total_of_tile);
+    std::uint64_t* const at = total(line, tile);
+#pragma unroll
+    for (int w = 0; w < Published<R>::words; ++w) store_word(at + w, published.word[w]);
   }
 };
 
@@ -108,65 +137,108 @@ struct Carry {
 template <class Op, class R>
 struct Prefixes {
   Fold<Op, R> before;
-  Fold<Op, R> with;  ///< meaningless for the last tile of a line
+  R with;  ///< meaningless for the last tile of a line
 };
 
-/// Publishes the total of a tile and waits for those before it. For the first warp of a block.
-///
-/// \param total of the tile, in the first tile with the starting value before it; the last tile of
-/// a
-///              line has none that another would need
+/// The prefix that a warp carries from tile to tile of its block, in ascending order.
 template <class Op, class R>
-__device__ __forceinline__ Prefixes<Op, R> exchange_totals(const Op op, const Carry<R>& carry,
-                                                           std::int64_t line, std::int64_t tile,
-                                                           const R total) {
-  using Value = Published<R>;
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
-  const bool is_last = tile == carry.tiles_of_line - 1;
-  if (lane == 0 && !is_last) Value::put(carry.total(line, tile), total);
+class CarriedPrefix {
+ public:
+  __device__ __forceinline__ explicit CarriedPrefix(const Op& op) : m_groups(op) {}
 
-  const std::int64_t group = tile / tiles_of_group;
-  const int place = static_cast<int>(tile % tiles_of_group);
-  const std::uint64_t* const totals = carry.total(line, group * tiles_of_group);
-
-  // All that is needed is read at once, until it is there.
-  Words<R> words[rows_of_tiles];
-  Words<R> of_groups;
-  bool is_there;
-  do {
-    is_there = group == 0 || Value::get(carry.prefix(line, group), of_groups);
-#pragma unroll
-    for (int row = 0; row < rows_of_tiles; ++row) {
-      const int other = row * lanes + lane;
-      if (other < place) {
-        is_there = Value::get(totals + other * Value::words, words[row]) && is_there;
-      }
+  /// Waits for the totals before a tile.
+  ///
+  /// \param total of the tile, in the first tile with the starting value before it; the last tile
+  ///              of a line has none that another would need
+  __device__ __forceinline__ Prefixes<Op, R> move_to(const Op& op, const Carry<R>& carry,
+                                                     std::int64_t line, std::int64_t tile,
+                                                     const R& total) {
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    if (line != m_line) {
+      m_line = line;
+      m_group = 0;
+      m_groups = Fold<Op, R>(op);
     }
-  } while (!is_there);
-  __syncwarp();
-
-  Prefixes<Op, R> prefixes{Fold<Op, R>(op), Fold<Op, R>(op)};
-  if (group > 0) {
-    R value = total;
-    of_groups.get(value);
-    prefixes.before = Fold<Op, R>(op, value);
-  }
+    const bool has_total = tile < carry.tiles_of_line - 1;
+    Prefixes<Op, R> prefixes{Fold<Op, R>(op), total};
+    for (std::int64_t left = tile - m_group * lanes;; left -= at_once * lanes) {
+      const std::uint64_t* const at = carry.total(m_line, m_group * lanes + lane);
+      // All that is needed is asked for at once, as it takes long to be answered.
+      Published<R> totals[at_once];
+      unsigned missing = 0;
 #pragma unroll
-  for (int row = 0; row < rows_of_tiles; ++row) {
-    if (row * lanes > place) break;
-    const int own = place - row * lanes;  // the lane with the own total, beyond the row for most
-    R value = total;
-    if (lane < own) words[row].get(value);
-    const R folds = scan_lanes(op, value, lane, lane < own || (lane == own && !is_last));
-    const R before = shuffle(folds, own < lanes ? (own > 0 ? own - 1 : 0) : lanes - 1);
-    const R with = shuffle(folds, own < lanes ? own : 0);
-    if (own < lanes) prefixes.with = Fold<Op, R>(op, prefixes.before.then(op, with));
-    if (own > 0) prefixes.before = Fold<Op, R>(op, prefixes.before.then(op, before));
+      for (int row = 0; row < at_once; ++row) {
+        missing |= row * lanes + lane < left ? 1u << row : 0u;
+      }
+      // All lanes leave together: where they do not, each shuffle of a warp becomes a long detour.
+      while (!__all_sync(~0u, missing == 0)) {
+        read(at, totals, missing, std::make_integer_sequence<int, at_once>{});
+        if (missing != 0) pause();
+      }
+      // Several scans at once, as each step of one waits for the last.
+      R folds[at_once];
+#pragma unroll
+      for (int row = 0; row < at_once; ++row) {
+        const std::int64_t before = left - row * lanes;
+        R value = total;
+        if (lane < before) totals[row].get(value);
+        folds[row] = scan_lanes(op, value, lane, lane < before || (lane == before && has_total));
+      }
+      bool is_found = false;
+#pragma unroll
+      for (int row = 0; row < at_once; ++row) {
+        const std::int64_t before = left - row * lanes;
+        if (is_found) continue;
+        if (before < lanes) {
+          const int own = static_cast<int>(before);
+          prefixes.before = m_groups;
+          if (own > 0) {
+            const R of_group = shuffle(folds[row], own - 1);
+            prefixes.before = Fold<Op, R>(op, m_groups.then(op, of_group));
+          }
+          prefixes.with = m_groups.then(op, shuffle(folds[row], own));
+          is_found = true;
+        } else {
+          const R of_group = shuffle(folds[row], lanes - 1);
+          m_groups = Fold<Op, R>(op, m_groups.then(op, of_group));
+          ++m_group;
+        }
+      }
+      if (is_found) return prefixes;
+    }
   }
-  if (lane == 0 && place == tiles_of_group - 1 && !is_last) {
-    Value::put(carry.prefix(line, group + 1), prefixes.with.value());
+
+ private:
+  /// Groups whose totals registers hold at once. Usually a block moves on by one tile for each
+  /// multiprocessor, so that it meets up to 6 groups with 132.
+  static constexpr int at_once = sizeof(R) <= 8 ? 6 : (sizeof(R) <= 16 ? 2 : 1);
+
+  /// Reads the totals that are missing, one of each group.
+  template <int... Row>
+  static __device__ __forceinline__ void read(const std::uint64_t* at,
+                                              Published<R> (&totals)[at_once], unsigned& missing,
+                                              std::integer_sequence<int, Row...>) {
+    (..., read<Row>(at, totals[Row], missing, std::make_integer_sequence<int, words>{}));
+    (..., check<Row>(totals[Row], missing));
   }
-  return prefixes;
-}
+  template <int Row, int... W>
+  static __device__ __forceinline__ void read(const std::uint64_t* at, Published<R>& total,
+                                              unsigned missing, std::integer_sequence<int, W...>) {
+    if ((missing >> Row & 1) == 0) return;
+    (..., (total.word[W] = load_word<Row * lanes * words + W>(at)));
+  }
+  template <int Row>
+  static __device__ __forceinline__ void check(const Published<R>& total, unsigned& missing) {
+    bool is_there = true;
+#pragma unroll
+    for (int w = 0; w < words; ++w) is_there = is_there && total.word[w] != 0;
+    if (is_there) missing &= ~(1u << Row);
+  }
+  static constexpr int words = Published<R>::words;
+
+  Fold<Op, R> m_groups;  ///< before the group
+  std::int64_t m_line = -1;
+  std::int64_t m_group = 0;
+};
 
 }  // namespace KokkosScan::impl::cuda

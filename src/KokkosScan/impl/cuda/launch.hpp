@@ -82,6 +82,11 @@ inline void clear(const Kokkos::Cuda& exec, const Launch& launch, std::byte* mem
         launch, n, lines);
 }
 
+/// Bytes of shared memory that a block can have.
+inline int shared_bytes_of_block(const Kokkos::Cuda& exec) {
+  return static_cast<int>(exec.cuda_device_prop().sharedMemPerBlockOptin);
+}
+
 inline int multiprocessors(const Kokkos::Cuda& exec) {
   return exec.cuda_device_prop().multiProcessorCount;
 }

@@ -9,6 +9,7 @@
 #include <KokkosScan/impl/cuda/columns.hpp>
 #include <KokkosScan/impl/cuda/in_registers.hpp>
 #include <KokkosScan/impl/cuda/launch.hpp>
+#include <KokkosScan/impl/cuda/parts.hpp>
 #include <KokkosScan/impl/cuda/tiles.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/memory.hpp>
@@ -28,6 +29,7 @@ struct OperandAccess;
 template <class T>
 struct OperandAccess<Array<T>> {
   static constexpr bool constructible = std::is_default_constructible_v<std::remove_const_t<T>>;
+  static constexpr bool is_stored = true;  ///< in memory, not computed
   static bool is_contiguous(const Array<T>& in, std::int64_t n) {
     return n == 1 || in.strides.along == 1 || in.strides.along == -1;
   }
@@ -56,6 +58,7 @@ struct OperandAccess<Array<T>> {
 template <int Rank, class Function>
 struct OperandAccess<Computed<Rank, Function>> {
   static constexpr bool constructible = true;
+  static constexpr bool is_stored = false;
   static bool is_contiguous(const Computed<Rank, Function>&, std::int64_t) { return true; }
   static bool has_columns(const Computed<Rank, Function>&, const Batch&) { return true; }
   template <int E>
@@ -70,6 +73,8 @@ struct OperandAccess<Selected<A, Values, Mask>> {
   using In = Selected<A, Values, Mask>;
   static constexpr bool constructible =
       OperandAccess<Values>::constructible && OperandAccess<Mask>::constructible;
+  static constexpr bool is_stored =
+      OperandAccess<Values>::is_stored && OperandAccess<Mask>::is_stored;
   static bool is_contiguous(const In& in, std::int64_t n) {
     return OperandAccess<Values>::is_contiguous(in.values, n) &&
            OperandAccess<Mask>::is_contiguous(in.mask, n);
@@ -108,13 +113,11 @@ struct Backend {
       are_small<typename P::A, typename Types<P>::R, typename Types<P>::Value>() &&
       OperandAccess<decltype(P::input)>::constructible;
 
-  /// Whether the kernels take a problem: all but empty lines, and more columns than a grid holds.
+  /// Whether the kernels take a problem: all but empty lines, and more columns than a number holds.
   template <class P>
   static bool accepts(const P& p) {
-    if (p.n == 0) return false;
-    const std::int64_t inner = neighbours(p.batch);
-    return is_contiguous(p) ||
-           (inner <= INT32_MAX && p.batch.count / inner * divide_up(inner, lanes) <= INT32_MAX);
+    return p.n > 0 && (is_contiguous(p) ||
+                       (neighbours(p.batch) <= INT32_MAX && p.n / chunk_of_column < INT32_MAX));
   }
 
   /// Bytes that a scan of `lines` lines of n elements needs at most: strides decide later which
@@ -236,30 +239,42 @@ struct Backend {
       if (has_columns(p) && neighbours(p.batch) % E == 0 &&
           In::template has_aligned_columns<E>(p.input, p.batch) &&
           Out::template has_aligned_columns<E>(p.output, p.batch)) {
-        return scan_columns<E>(exec, p, workspace);
+        return scan_columns<E, Spacing::packed>(exec, p, workspace);
       }
     }
-    scan_columns<1>(exec, p, workspace);
+    scan_columns<In::is_stored ? E : 1, Spacing::apart>(exec, p, workspace);
   }
-  template <int E, class Exec, class P>
+  template <int E, Spacing spacing, class Exec, class P>
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
     using R = typename Types<P>::R;
     const std::int64_t lines = p.batch.count;
     const auto inner = static_cast<int>(neighbours(p.batch));
-    ColumnShape shape{inner, 1, 0, 1, ColumnStep::all};
+    ColumnShape shape{inner, 1, 0, 0, 0, 0, 1, ColumnStep::all};
     while (shape.lanes_of_row < lanes && shape.lanes_of_row * E < inner) shape.lanes_of_row *= 2;
-    shape.strips = static_cast<int>(divide_up(inner, shape.lanes_of_row * E));
     // All rows at once, or as many as a tile has whole multiples of.
     const std::int64_t chunks = divide_up(p.n, chunk_of_column);
-    const int usual = std::max(chunks_of_columns, most_threads / shape.lanes_of_row);
-    const int groups = static_cast<int>(
+    shape.chunks = static_cast<int>(chunks);
+    const int usual = std::max(row_of_chunks, most_threads / shape.lanes_of_row);
+    shape.groups = static_cast<int>(
         chunks * shape.lanes_of_row <= most_threads_of_columns && chunks <= 2 * usual ? chunks
                                                                                       : usual);
-    const std::int64_t blocks = lines / inner * shape.strips;
-    const Launch launch{p.function, "cuda/columns", blocks, groups * shape.lanes_of_row,
-                        (2 * groups + 4) * shape.lanes_of_row * E * static_cast<int>(sizeof(R))};
+    // Short columns: narrower strips rather than blocks of which a multiprocessor has only one.
+    while (shape.groups * shape.lanes_of_row > most_threads && shape.lanes_of_row > 8) {
+      shape.lanes_of_row /= 2;
+    }
+    shape.strips_of_row = static_cast<int>(divide_up(inner, shape.lanes_of_row * E));
+    shape.strips = lines / inner * shape.strips_of_row;
+    const int threads = shape.groups * shape.lanes_of_row;
+    // Blocks that find room at once: each goes on with the next strips.
+    const std::int64_t resident = std::max<std::int64_t>(
+        1, std::int64_t{multiprocessors(exec)} * std::max(1, threads_of_columns<E> / threads));
+    using Input = Columns<decltype(P::input), E, spacing>;
+    const int folds = 2 * shape.groups + 2 * (shape.groups / row_of_chunks) + 4;
+    const Launch launch{p.function, "cuda/columns", std::min(shape.strips, resident), threads,
+                        chunks_in_flight * chunk_of_column * Input::bytes_of_slot * threads +
+                            folds * shape.lanes_of_row * E * static_cast<int>(sizeof(R))};
     if (!splits_columns(exec, p.n, lines)) {
-      enqueue(exec, launch, cuda::scan_columns<E, P>, p.n, lines, p, shape,
+      enqueue(exec, launch, cuda::scan_columns<E, spacing, P>, p.n, lines, p, shape,
               static_cast<R*>(nullptr));
       return;
     }
@@ -272,26 +287,33 @@ struct Backend {
         static_cast<R*>(std::align(alignof(R), bytes - alignof(R), aligned, bytes));
 
     Launch step = launch;
-    step.blocks = blocks * shape.tiles;
+    shape.strips *= shape.tiles;
+    step.blocks = std::min(shape.strips, resident);
     step.path = "cuda/columns: fold tiles";
     shape.step = ColumnStep::fold_tiles;
-    enqueue(exec, step, cuda::scan_columns<E, P>, p.n, lines, p, shape, of_tiles);
-    constexpr int threads = 128;
-    const Launch totals_step{p.function, "cuda/columns: scan totals", divide_up(lines, threads),
-                             threads, 0};
+    enqueue(exec, step, cuda::scan_columns<E, spacing, P>, p.n, lines, p, shape, of_tiles);
+    const Launch totals_step{p.function, "cuda/columns: scan totals", lines, totals_at_once, 0};
     enqueue(exec, totals_step, scan_totals_of_columns<P>, p.n, lines, p, of_tiles, shape.tiles);
     step.path = "cuda/columns: scan tiles";
     shape.step = ColumnStep::scan_tiles;
-    enqueue(exec, step, cuda::scan_columns<E, P>, p.n, lines, p, shape, of_tiles);
+    enqueue(exec, step, cuda::scan_columns<E, spacing, P>, p.n, lines, p, shape, of_tiles);
   }
 
   template <class Exec, class P>
   static void scan_parts(const Exec& exec, const P& p, std::byte* workspace, const Cut& cut) {
     using R = typename Types<P>::R;
-    const Shape shape = shape_launch(cut, Types<P>::size);
     const std::int64_t lines = p.batch.count;
-    const Launch launch{p.function, "cuda/parts_of_lines", lines * cut.tiles_of_line, shape.threads,
-                        Types<P>::bytes_of_tile(cut.tile_length, 0)};
+    const std::int64_t tiles = lines * cut.tiles_of_line;
+    const Shape of_tile = shape_launch(cut, Types<P>::size);
+    const int bytes_of_tile = Types<P>::bytes_of_tile(cut.tile_length, 0, bulk_alignment);
+    const int bytes_of_folds = of_tile.threads * static_cast<int>(sizeof(R));
+    const int bytes = bytes_of_tile + (bytes_of_folds + 127) / 128 * 128;
+    const int stages =
+        std::clamp((shared_bytes_of_block(exec) - bytes_of_ring<R>) / bytes, 1, most_stages);
+    const RingShape shape{of_tile, tiles, stages, bytes_of_tile, bytes};
+    const Launch launch{p.function, "cuda/parts_of_lines",
+                        std::min<std::int64_t>(tiles, multiprocessors(exec)), shape.threads(),
+                        bytes_of_ring<R> + stages * bytes};
     const auto needed = static_cast<std::size_t>(Carry<R>::bytes(lines, cut.tiles_of_line));
     std::optional<Temporary<Exec>> memory;
     if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();

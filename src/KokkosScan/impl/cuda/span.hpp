@@ -41,13 +41,16 @@ struct Span {
   }
 };
 
-/// Bytes of shared memory that a span of `bytes` takes.
-__host__ __device__ constexpr int bytes_of_span(int bytes, int padding) {
-  return bytes / quad * quad + 2 * quad + (bytes / 128 + 1) * padding;
+/// Bytes of shared memory that a span of `bytes` takes, wherever it begins.
+///
+/// \param alignment of the next span, a multiple of 16
+__host__ __device__ constexpr int bytes_of_span(int bytes, int padding, int alignment = quad) {
+  return (bytes + 2 * (alignment - 1)) / alignment * alignment + (bytes / 128 + 2) * padding;
 }
 
-__device__ __forceinline__ int misalignment(const void* address) {
-  return static_cast<int>(reinterpret_cast<std::uintptr_t>(address) % quad);
+__device__ __forceinline__ int misalignment(const void* address, int alignment = quad) {
+  return static_cast<int>(reinterpret_cast<std::uintptr_t>(address) %
+                          static_cast<unsigned>(alignment));
 }
 
 /// The whole quads of a span, and the bytes before and behind them.
@@ -64,6 +67,15 @@ struct Pieces {
   }
 };
 
+/// Threads that share some work, and the own one among them.
+struct Threads {
+  int own;
+  int count;
+};
+__device__ __forceinline__ Threads threads_of_block() {
+  return {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
+}
+
 /// The elements of a span that are not in quads, by the units of their alignment: each thread has
 /// at most one before the quads and one behind them.
 template <int Unit>
@@ -71,8 +83,8 @@ struct Edges {
   int before;  ///< byte of the span, or -1
   int behind;
 
-  __device__ __forceinline__ Edges(const Pieces& pieces) {
-    const int b = static_cast<int>(threadIdx.x) * Unit;
+  __device__ __forceinline__ Edges(const Pieces& pieces, int thread) {
+    const int b = thread * Unit;
     before = b < pieces.head ? b : -1;
     behind = b < pieces.tail ? pieces.head + pieces.quads * quad + b : -1;
   }
@@ -170,7 +182,7 @@ class CopyIn {
   /// \param bytes_of_thread at least the bytes of the span, divided by the threads
   __device__ __forceinline__ CopyIn(const std::byte* from, const Span& to, int bytes,
                                     int bytes_of_thread)
-      : m_to(to), m_pieces(to.begin, bytes), m_edges(m_pieces) {
+      : m_to(to), m_pieces(to.begin, bytes), m_edges(m_pieces, threads_of_block().own) {
     // Each warp takes a run of its own.
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -244,13 +256,12 @@ __device__ __forceinline__ void wait_for_bulk_stores() {
 #endif
 }
 
-/// Begins to copy a span to global memory, where it must be aligned as it is in shared memory. The
-/// threads of the block share the work; wait_for_bulk_stores() ends it.
+/// Begins to copy a span to global memory, where it must be aligned as it is in shared memory;
+/// wait_for_bulk_stores() ends it.
 template <int Unit>
-__device__ __forceinline__ void copy_out(const Span& from, std::byte* to, int bytes) {
+__device__ __forceinline__ void copy_out(const Span& from, std::byte* to, int bytes,
+                                         const Threads& threads) {
   const Pieces pieces(from.begin, bytes);
-  const int thread = static_cast<int>(threadIdx.x);
-  const int threads = static_cast<int>(blockDim.x);
 #if __CUDA_ARCH__ >= 900
   constexpr bool has_bulk_copies = true;
 #else
@@ -260,114 +271,21 @@ __device__ __forceinline__ void copy_out(const Span& from, std::byte* to, int by
     // Each warp a run, as instructions of several lanes are executed one after the other.
     constexpr int run = 4096;
     const int end = pieces.head + pieces.quads * quad;
-    for (int b = pieces.head + thread * run; b < end; b += threads * run) {
+    for (int b = pieces.head + threads.own * run; b < end; b += threads.count * run) {
       begin_bulk_store(to + b, from.at(b), end - b < run ? end - b : run);
     }
   } else {
 #pragma unroll 4
-    for (int q = thread; q < pieces.quads; q += threads) {
+    for (int q = threads.own; q < pieces.quads; q += threads.count) {
       const int b = pieces.head + q * quad;
       __stcs(reinterpret_cast<uint4*>(to + b), *reinterpret_cast<const uint4*>(from.at(b)));
     }
   }
   if constexpr (Unit < quad) {
     using Word = typename UnitOf<Unit>::type;
-    const Edges<Unit> edges(pieces);
+    const Edges<Unit> edges(pieces, threads.own);
     for (const int b : {edges.before, edges.behind}) {
       if (b >= 0) *reinterpret_cast<Word*>(to + b) = *reinterpret_cast<const Word*>(from.at(b));
-    }
-  }
-}
-
-// ---- Copies while others are used ---------------------------------------------------------------
-
-/// Tells when the bulk copies of a stage have arrived.
-class Arrival {
- public:
-  /// \param barrier 8 bytes of shared memory
-  __device__ __forceinline__ explicit Arrival(std::uint64_t* barrier) : m_barrier(barrier) {}
-
-  /// For one thread, before all others use it.
-  __device__ __forceinline__ void initialize() const {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(m_barrier))
-                 : "memory");
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-#endif
-  }
-  /// Begins a bulk copy of whole quads. For one thread.
-  __device__ __forceinline__ void begin_bulk_load([[maybe_unused]] std::byte* to,
-                                                  [[maybe_unused]] const std::byte* from,
-                                                  [[maybe_unused]] int bytes) const {
-#if __CUDA_ARCH__ >= 900
-    if (bytes == 0) return;
-    asm volatile(
-        "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(m_barrier)),
-        "r"(bytes)
-        : "memory");
-    asm volatile(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
-        "[%1], %2, [%3], %4;" ::"r"(shared_address(to)),
-        "l"(from), "r"(bytes), "r"(shared_address(m_barrier)), "l"(evict_first())
-        : "memory");
-#endif
-  }
-  /// All bulk copies of this round have begun. For the same thread.
-  __device__ __forceinline__ void all_have_begun() const {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(m_barrier))
-                 : "memory");
-#endif
-  }
-  /// Waits for the copies of a round; rounds have alternating parities, beginning with 0.
-  __device__ __forceinline__ void wait([[maybe_unused]] int parity) const {
-#if __CUDA_ARCH__ >= 900
-    unsigned done = 0;
-    while (done == 0) {
-      asm volatile(
-          "{\n\t"
-          ".reg .pred p;\n\t"
-          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
-          "selp.u32 %0, 1, 0, p;\n\t"
-          "}"
-          : "=r"(done)
-          : "r"(shared_address(m_barrier)), "r"(parity)
-          : "memory");
-    }
-#endif
-  }
-
- private:
-  std::uint64_t* m_barrier;
-};
-
-/// Begins to copy a span that is not padded into shared memory. The threads of the block share the
-/// work: quads arrive at `arrival` or, without bulk copies, as the rest does at the end of this
-/// thread's group of asynchronous copies.
-template <int Unit>
-__device__ __forceinline__ void begin_copy_in(const std::byte* from, const Span& to, int bytes,
-                                              [[maybe_unused]] const Arrival& arrival) {
-  const Pieces pieces(to.begin, bytes);
-#if __CUDA_ARCH__ >= 900
-  if (threadIdx.x == 0) {
-    arrival.begin_bulk_load(to.at(pieces.head), from + pieces.head, pieces.quads * quad);
-  }
-#else
-  for (int q = static_cast<int>(threadIdx.x); q < pieces.quads; q += static_cast<int>(blockDim.x)) {
-    const int b = pieces.head + q * quad;
-    __pipeline_memcpy_async(to.at(b), from + b, quad);
-  }
-#endif
-  if constexpr (Unit < quad) {
-    using Word = typename UnitOf<Unit>::type;
-    const Edges<Unit> edges(pieces);
-    for (const int b : {edges.before, edges.behind}) {
-      if (b < 0) continue;
-      if constexpr (Unit >= 4) {
-        __pipeline_memcpy_async(to.at(b), from + b, Unit);
-      } else {
-        *reinterpret_cast<Word*>(to.at(b)) = *reinterpret_cast<const Word*>(from + b);
-      }
     }
   }
 }

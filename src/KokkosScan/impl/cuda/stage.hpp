@@ -5,6 +5,7 @@
 /// \file
 /// What a block holds in shared memory: the elements of a tile, then its results.
 
+#include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/span.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
@@ -58,20 +59,59 @@ struct Tile {
   [[nodiscard]] __device__ __forceinline__ int in_memory_order(int k) const {
     return backward ? length - 1 - k : k;
   }
+  /// The address of the first element of a line's part, in the order of memory.
+  template <class T>
+  [[nodiscard]] __device__ __forceinline__ T* first_in_memory(const Array<T>& array, int i) const {
+    T* const data = array.data + line(i).offset(array.strides);
+    return backward ? data - (begin + length - 1) : data + begin;
+  }
   /// The address of the tile's first element, if its lines follow each other in memory as in the
   /// tile; else null.
   template <class T>
   [[nodiscard]] __device__ __forceinline__ T* flat(const Array<T>& array) const {
     if (lines > 1 && (batch.rank > 1 || array.strides.batch[0] != length)) return nullptr;
-    T* const data = array.data + line(0).offset(array.strides);
-    return backward ? data - (begin + length - 1) : data + begin;
+    return first_in_memory(array, 0);
   }
 };
+
+/// Calls f(number of the element in the tile, its address in an array) for each element, in the
+/// order of memory. The threads of the block share the elements.
+template <class T, class F>
+__device__ __forceinline__ void for_each_element(const Tile& tile, const Array<T>& array,
+                                                 const F& f) {
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x);
+  if (tile.length >= 32) {  // a line for each warp
+    for (int line = thread / 32; line < tile.lines; line += threads / 32) {
+      T* const first = tile.first_in_memory(array, line);
+#pragma unroll 4
+      for (int i = thread % 32; i < tile.length; i += 32) f(line * tile.length + i, first + i);
+    }
+  } else {
+    for (int e = thread; e < tile.elements(); e += threads) {
+      const int line = e / tile.length;
+      f(e, tile.first_in_memory(array, line) + (e - line * tile.length));
+    }
+  }
+}
 
 /// Whether one instruction moves this many bytes.
 template <int Bytes>
 inline constexpr bool is_one_move =
     Bytes == 1 || Bytes == 2 || Bytes == 4 || Bytes == 8 || Bytes == 16;
+
+/// Stores a value that will not be needed again.
+template <class T>
+__device__ __forceinline__ void store_once(T* to, const T& value) {
+  if constexpr (is_one_move<sizeof(T)> && alignof(T) == sizeof(T)) {
+    using Word = typename UnitOf<sizeof(T)>::type;
+    Word word;
+    memcpy(&word, &value, sizeof(Word));
+    __stcs(reinterpret_cast<Word*>(to), word);
+  } else {
+    *to = value;
+  }
+}
 
 /// The unit in which values of type T are copied.
 template <class T>
@@ -112,11 +152,11 @@ struct Slots {
 /// Fills slots with value(line of the tile, k), k in scan order, by single elements.
 template <class T, class Value>
 __device__ __forceinline__ void fill_slots(const Slots<T>& slots, const Tile& tile,
-                                           const Value& value) {
+                                           const Threads& of_tile, const Value& value) {
   constexpr int at_once = 4;
   const int elements = tile.elements();
-  const int threads = static_cast<int>(blockDim.x);
-  for (int first = static_cast<int>(threadIdx.x); first < elements; first += at_once * threads) {
+  const int threads = of_tile.count;
+  for (int first = of_tile.own; first < elements; first += at_once * threads) {
     T x[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
@@ -135,22 +175,29 @@ __device__ __forceinline__ void fill_slots(const Slots<T>& slots, const Tile& ti
 /// Hands out shared memory.
 struct Region {
   std::byte* memory;
-  int padding;
   int elements;  ///< for so many each
+  int padding;
+  /// What a span in shared memory and its place in global memory have in common: they are at the
+  /// same distance from multiples of 16, or of 128, which loads in bulk are faster for.
+  int alignment = quad;
 
+  /// \param origin where the values are in global memory, or null
   template <class T>
-  [[nodiscard]] __device__ __forceinline__ Slots<T> take(int begin) {
-    const Slots<T> slots{{memory, begin, padding}};
-    memory += bytes_of_span(elements * static_cast<int>(sizeof(T)), padding);
+  [[nodiscard]] __device__ __forceinline__ Slots<T> take(const T* origin) {
+    const int begin = misalignment(origin, alignment);
+    const Slots<T> slots{{memory + begin / quad * quad, begin % quad, padding}};
+    memory += bytes_of_span(elements * static_cast<int>(sizeof(T)), padding, alignment);
     return slots;
   }
 };
 
 /// The elements of an input that belong to a tile.
 ///
-///     load(in, tile, region, n)      begins to load them; finish() of what it returns ends that
-///     begin_load(in, tile, region, arrival)   the same without registers, for a part of one line
-///     get(e), get_pack(e, x)         reads what has been loaded
+///     place(in, tile, region)        takes shared memory
+///     load(in, tile, ...)            loads through registers: finish() of what it returns ends
+///     that begin_load(in, tile, barrier, lane)   begins to load a part of one line, without
+///     registers fill(in, tile, threads)        computes the elements that are computed get(e),
+///     get_pack(e, x)         reads what has been loaded
 template <class In>
 struct Stage;
 
@@ -161,8 +208,8 @@ struct StagedValues {
   static constexpr int widest = sizeof(T);
   template <int E>
   static constexpr bool has_packs = is_one_move<sizeof(T) * E>;
-  static constexpr int bytes(int elements, int padding) {
-    return bytes_of_span(elements * static_cast<int>(sizeof(T)), padding);
+  static constexpr int bytes(int elements, int padding, int alignment) {
+    return bytes_of_span(elements * static_cast<int>(sizeof(T)), padding, alignment);
   }
   static constexpr int bytes_of_element = sizeof(T);
 
@@ -179,8 +226,7 @@ struct StagedValues {
 template <class T>
 __device__ __noinline__ void load_apart(const Array<const T>& in, const Slots<T> slots,
                                         const Tile tile) {
-  fill_slots(slots, tile,
-             [&](int line, std::int64_t k) -> T { return in.line(tile.line(line))(k); });
+  for_each_element(tile, in, [&](int e, const T* from) { slots[e] = *from; });
 }
 
 /// The load of an array through registers.
@@ -210,20 +256,23 @@ struct LoadArray {
 /// An array: its bytes, as they are.
 template <class T>
 struct Stage<Array<const T>> : StagedValues<T> {
+  static constexpr bool is_computed = false;
+
+  __device__ __forceinline__ void place(const Array<const T>& in, const Tile& tile,
+                                        Region& region) {
+    this->slots = region.template take<T>(tile.flat(in));
+  }
   /// \param elements_of_thread at least those of the tile, divided by the threads
   __device__ __forceinline__ LoadArray<T> load(const Array<const T>& in, const Tile& tile,
-                                               Region& region, int elements_of_thread) {
-    const T* const flat = tile.flat(in);
-    this->slots = region.template take<T>(flat == nullptr ? 0 : misalignment(flat));
-    return {in, tile, this->slots, flat, elements_of_thread};
+                                               int elements_of_thread) {
+    return {in, tile, this->slots, tile.flat(in), elements_of_thread};
   }
   __device__ __forceinline__ void begin_load(const Array<const T>& in, const Tile& tile,
-                                             Region& region, const Arrival& arrival) {
-    const T* const flat = tile.flat(in);
-    this->slots = region.template take<T>(misalignment(flat));
-    begin_copy_in<unit_of<T>>(reinterpret_cast<const std::byte*>(flat), this->slots.span,
-                              tile.elements() * static_cast<int>(sizeof(T)), arrival);
+                                             Barrier& barrier, int lane) {
+    begin_copy_in<unit_of<T>>(reinterpret_cast<const std::byte*>(tile.flat(in)), this->slots.span,
+                              tile.elements() * static_cast<int>(sizeof(T)), barrier, lane);
   }
+  __device__ __forceinline__ void fill(const Array<const T>&, const Tile&, const Threads&) {}
 };
 
 /// Nothing is left to do.
@@ -236,22 +285,26 @@ template <int Rank, class Function>
 struct Stage<Computed<Rank, Function>>
     : StagedValues<std::remove_cvref_t<decltype(std::declval<Computed<Rank, Function>>().line(
           Coordinates{})(0))>> {
-  __device__ __forceinline__ Loaded load(const Computed<Rank, Function>& in, const Tile& tile,
-                                         Region& region, int) {
-    using T = typename Stage::Value;
-    this->slots = region.template take<T>(0);
-    if (tile.lines == 1) {
-      const auto line = in.line(tile.line(0));
-      fill_slots(this->slots, tile, [&](int, std::int64_t k) -> T { return line(k); });
-    } else {
-      fill_slots(this->slots, tile,
-                 [&](int i, std::int64_t k) -> T { return in.line(tile.line(i))(k); });
-    }
+  using In = Computed<Rank, Function>;
+  static constexpr bool is_computed = true;
+
+  __device__ __forceinline__ void place(const In&, const Tile&, Region& region) {
+    this->slots = region.template take<typename Stage::Value>(nullptr);
+  }
+  __device__ __forceinline__ Loaded load(const In& in, const Tile& tile, int) {
+    fill(in, tile, threads_of_block());
     return {};
   }
-  __device__ __forceinline__ void begin_load(const Computed<Rank, Function>& in, const Tile& tile,
-                                             Region& region, const Arrival&) {
-    load(in, tile, region, 0);
+  __device__ __forceinline__ void begin_load(const In&, const Tile&, Barrier&, int) {}
+  __device__ __forceinline__ void fill(const In& in, const Tile& tile, const Threads& threads) {
+    using T = typename Stage::Value;
+    if (tile.lines == 1) {
+      const auto line = in.line(tile.line(0));
+      fill_slots(this->slots, tile, threads, [&](int, std::int64_t k) -> T { return line(k); });
+    } else {
+      fill_slots(this->slots, tile, threads,
+                 [&](int i, std::int64_t k) -> T { return in.line(tile.line(i))(k); });
+    }
   }
 };
 
@@ -276,8 +329,9 @@ struct Stage<Selected<A, Values, Mask>> {
   template <int E>
   static constexpr bool has_packs =
       Stage<Values>::template has_packs<E>&& Stage<Mask>::template has_packs<E>;
-  static constexpr int bytes(int elements, int padding) {
-    return Stage<Values>::bytes(elements, padding) + Stage<Mask>::bytes(elements, padding);
+  static constexpr int bytes(int elements, int padding, int alignment) {
+    return Stage<Values>::bytes(elements, padding, alignment) +
+           Stage<Mask>::bytes(elements, padding, alignment);
   }
   static constexpr int bytes_of_element =
       Stage<Values>::bytes_of_element + Stage<Mask>::bytes_of_element;
@@ -286,18 +340,26 @@ struct Stage<Selected<A, Values, Mask>> {
   Stage<Mask> mask;
   A identity;
 
-  __device__ __forceinline__ auto load(const In& in, const Tile& tile, Region& region,
-                                       int elements_of_thread) {
+  static constexpr bool is_computed = Stage<Values>::is_computed || Stage<Mask>::is_computed;
+
+  __device__ __forceinline__ void place(const In& in, const Tile& tile, Region& region) {
     identity = in.identity;
-    auto of_values = values.load(in.values, tile, region, elements_of_thread);
-    auto of_mask = mask.load(in.mask, tile, region, elements_of_thread);
+    values.place(in.values, tile, region);
+    mask.place(in.mask, tile, region);
+  }
+  __device__ __forceinline__ auto load(const In& in, const Tile& tile, int elements_of_thread) {
+    auto of_values = values.load(in.values, tile, elements_of_thread);
+    auto of_mask = mask.load(in.mask, tile, elements_of_thread);
     return BothLoads<decltype(of_values), decltype(of_mask)>{of_values, of_mask};
   }
-  __device__ __forceinline__ void begin_load(const In& in, const Tile& tile, Region& region,
-                                             const Arrival& arrival) {
-    identity = in.identity;
-    values.begin_load(in.values, tile, region, arrival);
-    mask.begin_load(in.mask, tile, region, arrival);
+  __device__ __forceinline__ void begin_load(const In& in, const Tile& tile, Barrier& barrier,
+                                             int lane) {
+    values.begin_load(in.values, tile, barrier, lane);
+    mask.begin_load(in.mask, tile, barrier, lane);
+  }
+  __device__ __forceinline__ void fill(const In& in, const Tile& tile, const Threads& threads) {
+    values.fill(in.values, tile, threads);
+    mask.fill(in.mask, tile, threads);
   }
   [[nodiscard]] __device__ __forceinline__ A get(int e) const {
     const A value = static_cast<A>(values.get(e));

@@ -3,277 +3,29 @@
 #pragma once
 
 /// \file
-/// The kernel for lines that are contiguous in memory, of any length and alignment.
+/// The kernel for lines that are contiguous in memory and of which a tile holds one or more.
 ///
-/// A tile is some whole lines, or a part of a long one. A block copies it into shared memory as it
-/// lies in global memory, each thread folds its chunk, lanes, warps and tiles combine their totals,
-/// each thread scans its chunk with all that comes before, and the block copies the results back.
-/// So an element is loaded once and stored once, in long runs of 16 bytes.
-///
-/// The combination tree counts from the element that is scanned first. Up to four neighbours make a
-/// pack, which combines in the accumulator; everything above combines in the carried type: the
-/// packs of a chunk left to right, the chunks of a warp by the scheme of Kogge and Stone, warps
-/// left to right, tiles as carry.hpp says. With P the fold of all before a chunk, which includes
-/// the starting value, p that of the packs before the own one, and x the elements so far of the
-/// pack,
-///
-///     B(k) = (P * p) * x    within a pack, P * p being rounded to the accumulator,
-///     B(k) = P * p          at the end of a pack, where p includes it,
-///     B(k) = P              at the end of a chunk, where P includes it,
-///
-/// and a part that is empty is left out. Where the carried type is the accumulator, packs do not
-/// matter: P * x_1 * x_2 ... combine left to right.
+/// A block copies its tile into shared memory as it lies in global memory, each thread folds its
+/// chunk, lanes and warps combine their totals, each thread scans its chunk with all that comes
+/// before (chunk.hpp has the combination tree), and the block copies the results back. So an
+/// element is loaded once and stored once, in long runs of 16 bytes, whatever the lines' length,
+/// alignment and direction.
 
-#include <KokkosScan/impl/cuda/carry.hpp>
+#include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/stage.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
 #include <KokkosScan/impl/problem.hpp>
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
-#include <utility>
 
 namespace KokkosScan::impl::cuda {
-
-/// What a problem's types are to the kernels.
-template <class P>
-struct Types : Combination<P> {
-  using Carrying = typename Combination<P>::Wide;
-  using In = decltype(P::input);
-  using Value = std::remove_pointer_t<decltype(P::output.data)>;
-  using Total = std::remove_pointer_t<decltype(P::totals.data)>;
-
-  /// Whether results take the place of elements in shared memory.
-  static constexpr bool in_place = reuses_slots<In, Value>;
-  static constexpr ElementSize size{
-      std::max<int>(Stage<In>::widest, sizeof(Value)),
-      Stage<In>::bytes_of_element + (in_place ? 0 : static_cast<int>(sizeof(Value)))};
-  static constexpr int pack = pack_length(size.widest);
-  static constexpr bool has_packs =
-      Stage<In>::template has_packs<pack> && is_one_move<sizeof(Value) * pack>;
-  /// Bytes of shared memory for a tile.
-  static constexpr int bytes_of_tile(int elements, int padding) {
-    return Stage<In>::bytes(elements, padding) +
-           (in_place ? 0 : bytes_of_span(elements * static_cast<int>(sizeof(Value)), padding));
-  }
-};
-
-/// How a thread reaches the elements of its chunk: packs of them or single ones, in the order of
-/// memory or against it.
-struct Access {
-  bool packs;
-  bool backward;
-};
-
-/// The fold of a pack, by halves.
-template <int First, int Count, class A, class Op, int E>
-__device__ __forceinline__ A fold_pack(const Op& op, const A (&x)[E]) {
-  if constexpr (Count == 1) {
-    return x[First];
-  } else {
-    return op(fold_pack<First, (Count + 1) / 2>(op, x),
-              fold_pack<First + (Count + 1) / 2, Count / 2>(op, x));
-  }
-}
-
-// ---- A chunk ------------------------------------------------------------------------------------
-
-/// The chunk of a thread.
-template <class P>
-class Chunk {
-  using T = Types<P>;
-  using A = typename T::A;
-  using R = typename T::R;
-  using Op = typename T::Op;
-  using Carrying = typename T::Carrying;
-  using Value = typename T::Value;
-  using Input = Stage<typename T::In>;
-  using Results = Slots<Value>;
-  static constexpr int pack = T::pack;
-
- public:
-  /// \param slot   number of the first element, in the order of memory
-  /// \param length at least 1
-  __device__ __forceinline__ Chunk(const P& problem, const Input& input, const Results& results,
-                                   int slot, int length)
-      : m_problem(problem),
-        m_op(carrying(problem.op)),
-        m_input(input),
-        m_results(results),
-        m_slot(slot),
-        m_length(length) {}
-
-  /// The fold of the chunk.
-  template <bool packs, bool backward>
-  [[nodiscard]] __device__ __forceinline__ R fold() const {
-    int i = 0;
-    Fold<Carrying, R> total(m_op);
-#pragma unroll 4
-    for (; i + pack <= m_length; i += pack) {
-      A x[pack];
-      read<packs, backward>(i, x);
-      const A pairs = fold_pack<0, pack>(m_problem.op, x);
-      total = Fold<Carrying, R>(m_op, total.then(m_op, static_cast<R>(pairs)));
-    }
-    if (!packs && i < m_length) {
-      A rest = element<backward>(i);
-      for (++i; i < m_length; ++i) rest = m_problem.op(rest, element<backward>(i));
-      total = Fold<Carrying, R>(m_op, total.then(m_op, static_cast<R>(rest)));
-    }
-    return total.value();
-  }
-
-  /// Scans the chunk and writes its results to their slots.
-  ///
-  /// \param before all that comes before the chunk
-  /// \param first  B at the begin of the chunk
-  /// \return B at the end of the chunk
-  template <bool packs, bool backward>
-  [[nodiscard]] __device__ __forceinline__ A scan(const Fold<Carrying, R>& before,
-                                                  const A& first) const {
-    return m_problem.form == Form::inclusive ? scan<packs, backward, true>(before, first)
-                                             : scan<packs, backward, false>(before, first);
-  }
-  template <bool packs, bool backward, bool inclusive>
-  [[nodiscard]] __device__ __forceinline__ A scan(const Fold<Carrying, R>& before,
-                                                  const A& first) const {
-    Fold<Carrying, R> run = before;
-    A last = first;
-    int i = 0;
-#pragma unroll 2
-    for (; i + pack <= m_length; i += pack) {
-      A x[pack];
-      read<packs, backward>(i, x);
-      scan_pack<true>(run, x, pack);
-      Value y[pack];
-#pragma unroll
-      for (int j = 0; j < pack; ++j) {
-        y[j] = static_cast<Value>(inclusive ? x[j] : (j == 0 ? last : x[j - 1]));
-      }
-      write<packs, backward>(i, y);
-      last = x[pack - 1];
-    }
-    if (!packs && i < m_length) {
-      const int valid = m_length - i;
-      A x[pack];
-#pragma unroll
-      for (int j = 0; j < pack; ++j) x[j] = element<backward>(j < valid ? i + j : i);
-      scan_pack<false>(run, x, valid);
-#pragma unroll
-      for (int j = 0; j < pack - 1; ++j) {
-        if (j >= valid) continue;
-        result<backward>(i + j) = static_cast<Value>(inclusive ? x[j] : last);
-        last = x[j];
-      }
-    }
-    return last;
-  }
-
-  /// Writes the last result of the chunk.
-  __device__ __forceinline__ void write_last(bool backward, const A& value) const {
-    m_results[backward ? m_slot - (m_length - 1) : m_slot + (m_length - 1)] =
-        static_cast<Value>(value);
-  }
-
- private:
-  template <bool backward>
-  [[nodiscard]] __device__ __forceinline__ A element(int i) const {
-    return static_cast<A>(m_input.get(backward ? m_slot - i : m_slot + i));
-  }
-  template <bool backward>
-  [[nodiscard]] __device__ __forceinline__ Value& result(int i) const {
-    return m_results.data()[backward ? m_slot - i : m_slot + i];
-  }
-  template <bool packs, bool backward>
-  __device__ __forceinline__ void read(int i, A (&x)[pack]) const {
-    if constexpr (packs) {
-      typename Input::Value raw[pack];
-      m_input.get_pack(backward ? m_slot - i - (pack - 1) : m_slot + i, raw);
-#pragma unroll
-      for (int j = 0; j < pack; ++j) x[j] = static_cast<A>(raw[backward ? pack - 1 - j : j]);
-    } else {
-#pragma unroll
-      for (int j = 0; j < pack; ++j) x[j] = element<backward>(i + j);
-    }
-  }
-  template <bool packs, bool backward>
-  __device__ __forceinline__ void write(int i, const Value (&y)[pack]) const {
-    if constexpr (packs) {
-      Value raw[pack];
-#pragma unroll
-      for (int j = 0; j < pack; ++j) raw[j] = y[backward ? pack - 1 - j : j];
-      m_results.put_pack(backward ? m_slot - i - (pack - 1) : m_slot + i, raw);
-    } else {
-#pragma unroll
-      for (int j = 0; j < pack; ++j) result<backward>(i + j) = y[j];
-    }
-  }
-
-  /// From elements to B after each of them; `run`, all before the pack, becomes all with it.
-  template <bool full>
-  __device__ __forceinline__ void scan_pack(Fold<Carrying, R>& run, A (&x)[pack], int valid) const {
-    if constexpr (std::is_same_v<A, R>) {
-#pragma unroll
-      for (int j = 0; j < pack; ++j) {
-        if (!full && j >= valid) continue;
-        x[j] = run.then(m_op, x[j]);
-        run = Fold<Carrying, R>(m_op, x[j]);
-      }
-    } else {
-      const Op& op = m_problem.op;
-      const Fold<Op, A> before =
-          run.exists() ? Fold<Op, A>(op, static_cast<A>(run.value())) : Fold<Op, A>(op);
-      if constexpr (full) {
-        run = Fold<Carrying, R>(m_op, run.then(m_op, static_cast<R>(fold_pack<0, pack>(op, x))));
-      }
-#pragma unroll
-      for (int j = 1; j < pack - 1; ++j) {
-        if (full || j < valid) x[j] = op(x[j - 1], x[j]);
-      }
-#pragma unroll
-      for (int j = 0; j < pack - 1; ++j) {
-        if (full || j < valid) x[j] = before.then(op, x[j]);
-      }
-      if constexpr (full) x[pack - 1] = static_cast<A>(run.value());
-    }
-  }
-
-  const P& m_problem;
-  const Carrying m_op;
-  const Input& m_input;
-  const Results& m_results;
-  int m_slot;
-  int m_length;
-};
-
-/// Calls f with the access of a problem as constants.
-template <class P, class F>
-__device__ __forceinline__ auto with_access(Access access, const F& f) {
-  using T = Types<P>;
-  using Yes = std::true_type;
-  using No = std::false_type;
-  if constexpr (T::has_packs) {
-    if (access.packs) return access.backward ? f(Yes{}, Yes{}) : f(Yes{}, No{});
-  }
-  return access.backward ? f(No{}, Yes{}) : f(No{}, No{});
-}
-
-// ---- A tile -------------------------------------------------------------------------------------
 
 /// Stores the results of lines that do not follow each other in memory.
 template <class Value>
 __device__ __noinline__ void store_apart(const Slots<Value> results, const Array<Value>& output,
                                          const Tile tile) {
-  const int elements = tile.elements();
-  const int threads = static_cast<int>(blockDim.x);
-#pragma unroll 4
-  for (int e = static_cast<int>(threadIdx.x); e < elements; e += threads) {
-    const int line = tile.lines == 1 ? 0 : e / tile.length;
-    output.line(tile.line(line))(tile.begin + tile.in_memory_order(e - line * tile.length)) =
-        results[e];
-  }
+  for_each_element(tile, output, [&](int e, Value* to) { store_once(to, results[e]); });
 }
 
 /// Stores the results of a tile.
@@ -284,47 +36,15 @@ __device__ __forceinline__ void store_tile(const Slots<Value>& results, const Ar
   const int elements = tile.elements();
   if (flat != nullptr && misalignment(flat) == results.span.begin) {
     copy_out<unit_of<Value>>(results.span, reinterpret_cast<std::byte*>(flat),
-                             elements * static_cast<int>(sizeof(Value)));
+                             elements * static_cast<int>(sizeof(Value)), threads_of_block());
     return;
   }
   if (flat == nullptr) return store_apart(results, output, tile);
   const int threads = static_cast<int>(blockDim.x);
 #pragma unroll 4
-  for (int e = static_cast<int>(threadIdx.x); e < elements; e += threads) flat[e] = results[e];
-}
-
-/// Stores what the ends of a line have besides the results: B(0) before an inclusive output, B(n)
-/// behind an exclusive one, and the total.
-template <class P>
-struct Ends {
-  const P& problem;
-
-  [[nodiscard]] __device__ __forceinline__ bool exist() const {
-    return problem.extra != Extra::none || problem.totals.data != nullptr;
+  for (int e = static_cast<int>(threadIdx.x); e < elements; e += threads) {
+    store_once(flat + e, results[e]);
   }
-  __device__ __forceinline__ void store_begin(const LineNumber& line,
-                                              const typename P::A& value) const {
-    if (problem.extra != Extra::first) return;
-    using Value = typename Types<P>::Value;
-    problem.output.line(line)(-1) = static_cast<Value>(value);
-  }
-  __device__ __forceinline__ void store_end(const LineNumber& line,
-                                            const typename P::A& value) const {
-    using Value = typename Types<P>::Value;
-    using Total = typename Types<P>::Total;
-    if (problem.extra == Extra::last) {
-      problem.output.line(line)(problem.n) = static_cast<Value>(value);
-    }
-    if (problem.totals.data != nullptr) {
-      problem.totals.line(line)(0) = static_cast<Total>(value);
-    }
-  }
-};
-
-/// A starting value in the carried type.
-template <class R, class Op, class A>
-__device__ __forceinline__ Fold<Op, R> fold_of_start(const Op& op, const Maybe<A>& start) {
-  return start.exists ? Fold<Op, R>(op, static_cast<R>(start.value)) : Fold<Op, R>(op);
 }
 
 /// Scans the lines of a tile whose threads have whole lines.
@@ -354,112 +74,6 @@ __device__ __forceinline__ void scan_whole_lines(const P& problem, const Shape& 
   }
 }
 
-/// The fold of the warps from `first` to before `end`.
-template <class Op, class R>
-__device__ __forceinline__ Fold<Op, R> fold_warps(const Op& op, const R* totals, int first,
-                                                  int end) {
-  Fold<Op, R> fold(op);
-  for (int w = first; w < end; ++w) fold = Fold<Op, R>(op, fold.then(op, totals[w]));
-  return fold;
-}
-
-/// The chunk of a thread among those of its line.
-struct Place {
-  int line;           ///< of the tile
-  int chunk;          ///< of the line
-  int place_in_warp;  ///< among the lanes of the same line
-  int k;              ///< the first element, in scan order within the tile
-  int length;         ///< 0 where there is nothing to do
-
-  /// \param lines  of the tile
-  /// \param length of each in the tile
-  __device__ __forceinline__ Place(const Shape& shape, int lines, int length_of_line) {
-    const int thread = static_cast<int>(threadIdx.x);
-    const int lane = thread % lanes;
-    const int threads_of_line = shape.cut.threads_of_line;
-    bool exists = true;
-    if (threads_of_line <= lanes) {
-      const int lines_of_warp = shape.quotient(lanes);
-      const int line_of_warp = shape.quotient(lane);
-      line = thread / lanes * lines_of_warp + line_of_warp;
-      chunk = place_in_warp = lane - line_of_warp * threads_of_line;
-      exists = line_of_warp < lines_of_warp;
-    } else {
-      line = shape.quotient(thread);
-      chunk = thread - line * threads_of_line;
-      place_in_warp = lane;
-    }
-    k = chunk * shape.cut.chunk;
-    const int left = exists && line < lines ? length_of_line - k : 0;
-    length = left < shape.cut.chunk ? (left > 0 ? left : 0) : shape.cut.chunk;
-  }
-};
-
-/// What the first half of the scan of a tile, which folds, leaves to the second, which scans.
-template <class P>
-struct FoldedChunk {
-  using R = typename Types<P>::R;
-  R folds;         ///< of the lanes of the line up to and with this one
-  R folds_before;  ///< without this one
-};
-
-/// Folds the chunk of this thread, and those of the lanes before it.
-template <class P>
-__device__ __forceinline__ FoldedChunk<P> fold_chunks(const P& problem, Access access,
-                                                      const Chunk<P>& chunk, const Place& place) {
-  using R = typename Types<P>::R;
-  const auto op = carrying(problem.op);
-  R total{};
-  if (place.length > 0) {
-    total = with_access<P>(access, [&](auto packs, auto backward) {
-      return chunk.template fold<packs.value, backward.value>();
-    });
-  }
-  const R folds = scan_lanes(op, total, place.place_in_warp, place.length > 0);
-  return {folds, shuffle_up(folds, 1)};
-}
-
-/// Scans the chunk of this thread, writes its results, and stores what the ends of its line need.
-///
-/// \param before_warp what comes before the warp or, where lines share one, before the line
-/// \param with_warp   what comes before the next warp
-/// \param start       the starting value, where the tile is the first of its line
-template <class P, class R, class Prefix>
-__device__ __forceinline__ void scan_chunk(const P& problem, const Shape& shape, Access access,
-                                           const Tile& tile, bool is_first_tile, bool is_last_tile,
-                                           const Chunk<P>& chunk, const Place& place,
-                                           const FoldedChunk<P>& folded, const Prefix& before_warp,
-                                           const R& with_warp, const Maybe<typename P::A>& start) {
-  using A = typename P::A;
-  if (place.length == 0) return;
-  const auto op = carrying(problem.op);
-  const bool ends_warp = shape.cut.threads_of_line > lanes && threadIdx.x % lanes == lanes - 1;
-  const bool is_begin = is_first_tile && place.chunk == 0;
-  const Prefix lanes_before =
-      place.place_in_warp > 0 ? Prefix(op, folded.folds_before) : Prefix(op);
-  const Prefix before = join(op, before_warp, lanes_before);
-  const A first =
-      is_begin && !start.exists ? problem.identity.value : static_cast<A>(before.value());
-  A last = with_access<P>(access, [&](auto packs, auto backward) {
-    return chunk.template scan<packs.value, backward.value>(before, first);
-  });
-  if (place.length == shape.cut.chunk) {
-    // What the next chunk has before it.
-    last = static_cast<A>(ends_warp ? with_warp : before_warp.then(op, folded.folds));
-    if (problem.form == Form::inclusive) chunk.write_last(access.backward, last);
-  }
-  const Ends<P> ends{problem};
-  if (ends.exist()) {
-    const LineNumber line = tile.line(place.line);
-    if (is_begin) ends.store_begin(line, first);
-    if (is_last_tile && place.k + place.length == tile.length) ends.store_end(line, last);
-  }
-}
-
-/// Bytes of the totals of a block's warps.
-template <class R>
-inline constexpr int bytes_of_totals = sizeof(R) * (most_threads / lanes);
-
 /// Scans the lines of a tile that threads share.
 template <class P>
 __device__ __forceinline__ void scan_shared_lines(const P& problem, const Shape& shape,
@@ -469,7 +83,7 @@ __device__ __forceinline__ void scan_shared_lines(const P& problem, const Shape&
   using R = typename Types<P>::R;
   using Prefix = Fold<typename Types<P>::Carrying, R>;
   const auto op = carrying(problem.op);
-  const Place place(shape, tile.lines, tile.length);
+  const Place place(shape, tile.lines, tile.length, static_cast<int>(threadIdx.x));
   const Chunk<P> chunk(problem, input, results,
                        place.line * tile.length + tile.in_memory_order(place.k), place.length);
   const auto start =
@@ -517,16 +131,11 @@ __global__ void __launch_bounds__(most_threads, 4)
   const Access access{packs_are_aligned, tile.backward};
 
   // Load.
-  Region region{shared, padding, shape.lines_of_tile * shape.cut.tile_length};
+  Region region{shared, shape.lines_of_tile * shape.cut.tile_length, padding};
   Stage<typename T::In> input;
-  input.load(problem.input, tile, region, shape.lines_of_thread * shape.cut.chunk).finish();
-  Slots<Value> results;
-  if constexpr (T::in_place) {
-    results.span = span_of(input);
-  } else {
-    const Value* const flat = tile.flat(problem.output);
-    results = region.template take<Value>(flat == nullptr ? 0 : misalignment(flat));
-  }
+  input.place(problem.input, tile, region);
+  input.load(problem.input, tile, shape.lines_of_thread * shape.cut.chunk).finish();
+  const Slots<Value> results = place_results(problem, tile, region, input);
   __syncthreads();
 
   // Scan.
@@ -542,133 +151,4 @@ __global__ void __launch_bounds__(most_threads, 4)
   store_tile(results, problem.output, tile);
   wait_for_bulk_stores();
 }
-
-// ---- Parts of lines -----------------------------------------------------------------------------
-
-/// A tile of a long line.
-struct Part {
-  std::int64_t line;
-  std::int64_t tile_of_line;
-  std::int64_t begin;  ///< the first element of the line, in scan order
-  int length;
-  bool is_first;
-  bool is_last;
-
-  /// \param number of the tile among all tiles, in the order of memory
-  __device__ __forceinline__ void find(std::int64_t n, const Cut& cut, std::int64_t number) {
-    const std::int64_t tiles = cut.tiles_of_line;
-    line = number / tiles;
-    tile_of_line = number - line * tiles;
-    begin = tile_of_line * cut.tile_length;
-    const std::int64_t left = n - begin;
-    length = static_cast<int>(left < cut.tile_length ? left : cut.tile_length);
-    is_first = tile_of_line == 0;
-    is_last = tile_of_line == tiles - 1;
-  }
-  template <class P>
-  [[nodiscard]] __device__ __forceinline__ Tile tile(const P& problem) const {
-    return {problem.batch, line, begin, 1, length, problem.output.strides.along < 0};
-  }
-};
-
-/// Scans lines of several tiles. Blocks take tiles by tickets; while one waits for the totals of
-/// others, the other blocks of its multiprocessor load and store.
-template <class P>
-__global__ void __launch_bounds__(most_threads, 4)
-    scan_parts_of_lines(const __grid_constant__ P problem, const __grid_constant__ Shape shape,
-                        bool packs_are_aligned,
-                        const __grid_constant__ Carry<typename Types<P>::R> carry) {
-  using T = Types<P>;
-  using A = typename T::A;
-  using R = typename T::R;
-  using Value = typename T::Value;
-  using Prefix = Fold<typename T::Carrying, R>;
-  std::byte* const shared = shared_memory();
-  __shared__ std::uint64_t barrier;
-  // Registers are short: what all threads know is read again from shared memory where it is used.
-  __shared__ Part part;
-  __shared__ __align__(16) std::byte memory_of_totals[bytes_of_totals<R>];
-  __shared__ __align__(16) std::byte memory_of_prefixes[2 * sizeof(R)];
-  R* const totals = reinterpret_cast<R*>(memory_of_totals);
-  R* const prefixes = reinterpret_cast<R*>(memory_of_prefixes);
-  const Arrival arrival(&barrier);
-  const auto op = carrying(problem.op);
-  const int warp = static_cast<int>(threadIdx.x) / lanes;
-  const int warps = static_cast<int>(blockDim.x) / lanes;
-  const bool ends_warp = threadIdx.x % lanes == lanes - 1;
-  const Access access{packs_are_aligned, problem.output.strides.along < 0};
-  if (threadIdx.x == 0) {
-    arrival.initialize();
-    part.find(problem.n, shape.cut, carry.take_ticket());
-  }
-  __syncthreads();
-
-  // Load.
-  Stage<typename T::In> input;
-  Slots<Value> results;
-  {
-    const Tile tile = part.tile(problem);
-    Region region{shared, 0, shape.cut.tile_length};
-    input.begin_load(problem.input, tile, region, arrival);
-    if constexpr (T::in_place) {
-      results.span = span_of(input);
-    } else {
-      results = region.template take<Value>(misalignment(tile.flat(problem.output)));
-    }
-  }
-  if (threadIdx.x == 0) arrival.all_have_begun();
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
-  arrival.wait(0);
-  __syncthreads();
-
-  // Fold.
-  const Place place(shape, 1, part.length);
-  const Chunk<P> chunk(problem, input, results,
-                       access.backward ? part.length - 1 - place.k : place.k, place.length);
-  const FoldedChunk<P> folded = fold_chunks(problem, access, chunk, place);
-  if (ends_warp) totals[warp] = folded.folds;
-  __syncthreads();
-
-  // Carry.
-  if (warp == 0) {
-    // The last tile of a line has no total, and perhaps no last warp.
-    R total = folded.folds;
-    if (!part.is_last) {
-      total = fold_warps(op, totals, 0, warps).value();
-      if (part.is_first) {
-        const auto start = problem.start.at(part.tile(problem).line(0));
-        total = fold_of_start<R>(op, start).then(op, total);
-      }
-    }
-    const auto found = exchange_totals(op, carry, part.line, part.tile_of_line, total);
-    if (threadIdx.x == 0) {
-      prefixes[0] = found.before.value();
-      prefixes[1] = found.with.value();
-    }
-  }
-  __syncthreads();
-
-  // Scan.
-  {
-    const Tile tile = part.tile(problem);
-    const Maybe<A> start = part.is_first ? problem.start.at(tile.line(0)) : Maybe<A>();
-    const Prefix before_tile =
-        part.is_first ? fold_of_start<R>(op, start) : Prefix(op, prefixes[0]);
-    const Prefix warps_before = fold_warps(op, totals, 0, place.length > 0 ? warp : 0);
-    R with_warp = prefixes[1];  // as the next tile computes it
-    if (ends_warp && place.length > 0 && (part.is_last || warp < warps - 1)) {
-      with_warp = before_tile.then(op, warps_before.then(op, folded.folds));
-    }
-    scan_chunk(problem, shape, access, tile, part.is_first, part.is_last, chunk, place, folded,
-               join(op, before_tile, warps_before), with_warp, start);
-  }
-  before_bulk_copies();
-  __syncthreads();
-
-  // Store.
-  store_tile(results, problem.output, part.tile(problem));
-  wait_for_bulk_stores();
-}
-
 }  // namespace KokkosScan::impl::cuda

@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Barriers in shared memory, at which warps of different tasks meet and copies arrive.
+
+#include <KokkosScan/impl/cuda/span.hpp>
+#include <cstddef>
+#include <cstdint>
+
+namespace KokkosScan::impl::cuda {
+
+#if defined(__CUDACC__)
+/// Called where a thread asks again and again; without a GPU, other threads run then.
+__device__ __forceinline__ void pause() {}
+#endif
+
+/// A barrier (mbarrier): a phase ends when as many arrivals as it expects and all announced bytes
+/// are there. Phases have alternating parities, beginning with 0.
+class Barrier {
+ public:
+  /// For one thread, before all others use it.
+  __device__ __forceinline__ void initialize(int arrivals) {
+#if defined(__CUDACC__)
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address()), "r"(arrivals)
+                 : "memory");
+#else
+    m_expected = m_missing = static_cast<std::uint16_t>(arrivals);
+    m_phase = 0;
+#endif
+  }
+  /// What this thread has written is visible to those that wait for the phase.
+  __device__ __forceinline__ void arrive() {
+#if defined(__CUDACC__)
+    [[maybe_unused]] std::uint64_t state;
+    asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];"
+                 : "=l"(state)
+                 : "r"(address())
+                 : "memory");
+#else
+    if (--m_missing == 0) {
+      m_missing = m_expected;
+      ++m_phase;
+    }
+#endif
+  }
+  /// Arrives when the asynchronous copies of this thread have.
+  __device__ __forceinline__ void arrive_after_copies() {
+#if defined(__CUDACC__)
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(address())
+                 : "memory");
+#else
+    arrive();
+#endif
+  }
+  /// Whether the phase of this parity has ended.
+  [[nodiscard]] __device__ __forceinline__ bool has_ended(int parity) const {
+#if defined(__CUDACC__)
+    unsigned ended;
+    asm volatile(
+        "{\n\t"
+        ".reg .pred p;\n\t"
+        "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
+        "selp.u32 %0, 1, 0, p;\n\t"
+        "}"
+        : "=r"(ended)
+        : "r"(address()), "r"(parity)
+        : "memory");
+    return ended != 0;
+#else
+    return m_phase % 2 != static_cast<unsigned>(parity);
+#endif
+  }
+  __device__ __forceinline__ void wait(int parity) const {
+#if __CUDA_ARCH__ >= 900
+    // Sleeps for a while before it says no.
+    unsigned ended;
+    do {
+      asm volatile(
+          "{\n\t"
+          ".reg .pred p;\n\t"
+          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
+          "selp.u32 %0, 1, 0, p;\n\t"
+          "}"
+          : "=r"(ended)
+          : "r"(address()), "r"(parity)
+          : "memory");
+    } while (ended == 0);
+#else
+    while (!has_ended(parity)) pause();
+#endif
+  }
+#if __CUDA_ARCH__ >= 900
+  /// Begins a bulk copy of whole quads, whose bytes the phase waits for. For one thread, before it
+  /// arrives.
+  __device__ __forceinline__ void begin_bulk_load(std::byte* to, const std::byte* from, int bytes) {
+    if (bytes == 0) return;
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(address()),
+                 "r"(bytes)
+                 : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
+        "[%1], %2, [%3], %4;" ::"r"(shared_address(to)),
+        "l"(from), "r"(bytes), "r"(address()), "l"(evict_first())
+        : "memory");
+  }
+#endif
+
+ private:
+#if defined(__CUDACC__)
+  __device__ __forceinline__ SharedAddress address() const { return shared_address(&m_state); }
+  std::uint64_t m_state;
+#else
+  std::uint16_t m_expected, m_missing;
+  std::uint32_t m_phase;
+#endif
+};
+
+/// Makes initialised barriers visible to copies. For the thread that has initialised them.
+__device__ __forceinline__ void after_initialization() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+}
+
+/// Begins to copy a span that is not padded into shared memory. The lanes of a warp share the work;
+/// each must arrive at the barrier, and arrive there after its copies.
+template <int Unit>
+__device__ __forceinline__ void begin_copy_in(const std::byte* from, const Span& to, int bytes,
+                                              [[maybe_unused]] Barrier& barrier, int lane) {
+  const Pieces pieces(to.begin, bytes);
+#if __CUDA_ARCH__ >= 900
+  if (lane == 0) {
+    barrier.begin_bulk_load(to.at(pieces.head), from + pieces.head, pieces.quads * quad);
+  }
+#else
+  for (int q = lane; q < pieces.quads; q += 32) {
+    const int b = pieces.head + q * quad;
+    __pipeline_memcpy_async(to.at(b), from + b, quad);
+  }
+#endif
+  if constexpr (Unit < quad) {
+    using Word = typename UnitOf<Unit>::type;
+    const Edges<Unit> edges(pieces, lane);
+    for (const int b : {edges.before, edges.behind}) {
+      if (b < 0) continue;
+      if constexpr (Unit >= 4) {
+        __pipeline_memcpy_async(to.at(b), from + b, Unit);
+      } else {
+        *reinterpret_cast<Word*>(to.at(b)) = *reinterpret_cast<const Word*>(from + b);
+      }
+    }
+  }
+}
+
+}  // namespace KokkosScan::impl::cuda

@@ -1,0 +1,411 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// How a thread folds and scans its chunk of a tile in shared memory, and how the chunks of a line
+/// combine.
+///
+/// The combination tree counts from the element that is scanned first. Up to four neighbours make a
+/// pack, which combines in the accumulator; everything above combines in the carried type: the
+/// packs of a chunk left to right, the chunks of a warp by the scheme of Kogge and Stone, warps
+/// left to right, tiles as carry.hpp says. With P the fold of all before a chunk, which includes
+/// the starting value, p that of the packs before the own one, and x the elements so far of the
+/// pack,
+///
+///     B(k) = (P * p) * x    within a pack, P * p being rounded to the accumulator,
+///     B(k) = P * p          at the end of a pack, where p includes it,
+///     B(k) = P              at the end of a chunk, where P includes it,
+///
+/// and a part that is empty is left out. Where the carried type is the accumulator, packs do not
+/// matter: P * x_1 * x_2 ... combine left to right.
+
+#include <KokkosScan/impl/cuda/stage.hpp>
+#include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/cuda/warp.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace KokkosScan::impl::cuda {
+
+/// What a problem's types are to the kernels.
+template <class P>
+struct Types : Combination<P> {
+  using Carrying = typename Combination<P>::Wide;
+  using In = decltype(P::input);
+  using Value = std::remove_pointer_t<decltype(P::output.data)>;
+  using Total = std::remove_pointer_t<decltype(P::totals.data)>;
+
+  /// Whether results take the place of elements in shared memory.
+  static constexpr bool in_place = reuses_slots<In, Value>;
+  static constexpr ElementSize size{
+      std::max<int>(Stage<In>::widest, sizeof(Value)),
+      Stage<In>::bytes_of_element + (in_place ? 0 : static_cast<int>(sizeof(Value)))};
+  static constexpr int pack = pack_length(size.widest);
+  static constexpr bool has_packs =
+      Stage<In>::template has_packs<pack> && is_one_move<sizeof(Value) * pack>;
+  /// Bytes of shared memory for a tile.
+  static constexpr int bytes_of_tile(int elements, int padding, int alignment = quad) {
+    return Stage<In>::bytes(elements, padding, alignment) +
+           (in_place
+                ? 0
+                : bytes_of_span(elements * static_cast<int>(sizeof(Value)), padding, alignment));
+  }
+};
+
+/// Where the results of a tile are in shared memory, whose elements have their place.
+template <class P>
+__device__ __forceinline__ auto place_results(const P& problem, const Tile& tile, Region& region,
+                                              const Stage<typename Types<P>::In>& input) {
+  using Value = typename Types<P>::Value;
+  if constexpr (Types<P>::in_place) {
+    return Slots<Value>{span_of(input)};
+  } else {
+    return region.template take<Value>(tile.flat(problem.output));
+  }
+}
+
+/// How a thread reaches the elements of its chunk: packs of them or single ones, in the order of
+/// memory or against it.
+struct Access {
+  bool packs;
+  bool backward;
+};
+
+/// The fold of a pack, by halves.
+template <int First, int Count, class A, class Op, int E>
+__device__ __forceinline__ A fold_pack(const Op& op, const A (&x)[E]) {
+  if constexpr (Count == 1) {
+    return x[First];
+  } else {
+    return op(fold_pack<First, (Count + 1) / 2>(op, x),
+              fold_pack<First + (Count + 1) / 2, Count / 2>(op, x));
+  }
+}
+
+// ---- A chunk ------------------------------------------------------------------------------------
+
+/// The chunk of a thread.
+template <class P>
+class Chunk {
+  using T = Types<P>;
+  using A = typename T::A;
+  using R = typename T::R;
+  using Op = typename T::Op;
+  using Carrying = typename T::Carrying;
+  using Value = typename T::Value;
+  using Input = Stage<typename T::In>;
+  using Results = Slots<Value>;
+  static constexpr int pack = T::pack;
+
+ public:
+  /// \param slot   number of the first element, in the order of memory
+  /// \param length at least 1
+  __device__ __forceinline__ Chunk(const P& problem, const Input& input, const Results& results,
+                                   int slot, int length)
+      : m_problem(problem),
+        m_op(carrying(problem.op)),
+        m_input(input),
+        m_results(results),
+        m_slot(slot),
+        m_length(length) {}
+
+  /// The fold of the chunk.
+  template <bool packs, bool backward>
+  [[nodiscard]] __device__ __forceinline__ R fold() const {
+    int i = 0;
+    Fold<Carrying, R> total(m_op);
+#pragma unroll 4
+    for (; i + pack <= m_length; i += pack) {
+      A x[pack];
+      read<packs, backward>(i, x);
+      const A pairs = fold_pack<0, pack>(m_problem.op, x);
+      total = Fold<Carrying, R>(m_op, total.then(m_op, static_cast<R>(pairs)));
+    }
+    if (!packs && i < m_length) {
+      A rest = element<backward>(i);
+      for (++i; i < m_length; ++i) rest = m_problem.op(rest, element<backward>(i));
+      total = Fold<Carrying, R>(m_op, total.then(m_op, static_cast<R>(rest)));
+    }
+    return total.value();
+  }
+
+  /// Scans the chunk and writes its results to their slots.
+  ///
+  /// \param before all that comes before the chunk
+  /// \param first  B at the begin of the chunk
+  /// \return B at the end of the chunk
+  template <bool packs, bool backward>
+  [[nodiscard]] __device__ __forceinline__ A scan(const Fold<Carrying, R>& before,
+                                                  const A& first) const {
+    return m_problem.form == Form::inclusive ? scan<packs, backward, true>(before, first)
+                                             : scan<packs, backward, false>(before, first);
+  }
+  template <bool packs, bool backward, bool inclusive>
+  [[nodiscard]] __device__ __forceinline__ A scan(const Fold<Carrying, R>& before,
+                                                  const A& first) const {
+    Fold<Carrying, R> run = before;
+    A last = first;
+    int i = 0;
+#pragma unroll 2
+    for (; i + pack <= m_length; i += pack) {
+      A x[pack];
+      read<packs, backward>(i, x);
+      scan_pack<true>(run, x, pack);
+      Value y[pack];
+#pragma unroll
+      for (int j = 0; j < pack; ++j) {
+        y[j] = static_cast<Value>(inclusive ? x[j] : (j == 0 ? last : x[j - 1]));
+      }
+      write<packs, backward>(i, y);
+      last = x[pack - 1];
+    }
+    if (!packs && i < m_length) {
+      const int valid = m_length - i;
+      A x[pack];
+#pragma unroll
+      for (int j = 0; j < pack; ++j) x[j] = element<backward>(j < valid ? i + j : i);
+      scan_pack<false>(run, x, valid);
+#pragma unroll
+      for (int j = 0; j < pack - 1; ++j) {
+        if (j >= valid) continue;
+        result<backward>(i + j) = static_cast<Value>(inclusive ? x[j] : last);
+        last = x[j];
+      }
+    }
+    return last;
+  }
+
+  /// Writes the last result of the chunk.
+  __device__ __forceinline__ void write_last(bool backward, const A& value) const {
+    m_results[backward ? m_slot - (m_length - 1) : m_slot + (m_length - 1)] =
+        static_cast<Value>(value);
+  }
+
+ private:
+  template <bool backward>
+  [[nodiscard]] __device__ __forceinline__ A element(int i) const {
+    return static_cast<A>(m_input.get(backward ? m_slot - i : m_slot + i));
+  }
+  template <bool backward>
+  [[nodiscard]] __device__ __forceinline__ Value& result(int i) const {
+    return m_results.data()[backward ? m_slot - i : m_slot + i];
+  }
+  template <bool packs, bool backward>
+  __device__ __forceinline__ void read(int i, A (&x)[pack]) const {
+    if constexpr (packs) {
+      typename Input::Value raw[pack];
+      m_input.get_pack(backward ? m_slot - i - (pack - 1) : m_slot + i, raw);
+#pragma unroll
+      for (int j = 0; j < pack; ++j) x[j] = static_cast<A>(raw[backward ? pack - 1 - j : j]);
+    } else {
+#pragma unroll
+      for (int j = 0; j < pack; ++j) x[j] = element<backward>(i + j);
+    }
+  }
+  template <bool packs, bool backward>
+  __device__ __forceinline__ void write(int i, const Value (&y)[pack]) const {
+    if constexpr (packs) {
+      Value raw[pack];
+#pragma unroll
+      for (int j = 0; j < pack; ++j) raw[j] = y[backward ? pack - 1 - j : j];
+      m_results.put_pack(backward ? m_slot - i - (pack - 1) : m_slot + i, raw);
+    } else {
+#pragma unroll
+      for (int j = 0; j < pack; ++j) result<backward>(i + j) = y[j];
+    }
+  }
+
+  /// From elements to B after each of them; `run`, all before the pack, becomes all with it.
+  template <bool full>
+  __device__ __forceinline__ void scan_pack(Fold<Carrying, R>& run, A (&x)[pack], int valid) const {
+    if constexpr (std::is_same_v<A, R>) {
+#pragma unroll
+      for (int j = 0; j < pack; ++j) {
+        if (!full && j >= valid) continue;
+        x[j] = run.then(m_op, x[j]);
+        run = Fold<Carrying, R>(m_op, x[j]);
+      }
+    } else {
+      const Op& op = m_problem.op;
+      const Fold<Op, A> before =
+          run.exists() ? Fold<Op, A>(op, static_cast<A>(run.value())) : Fold<Op, A>(op);
+      if constexpr (full) {
+        run = Fold<Carrying, R>(m_op, run.then(m_op, static_cast<R>(fold_pack<0, pack>(op, x))));
+      }
+#pragma unroll
+      for (int j = 1; j < pack - 1; ++j) {
+        if (full || j < valid) x[j] = op(x[j - 1], x[j]);
+      }
+#pragma unroll
+      for (int j = 0; j < pack - 1; ++j) {
+        if (full || j < valid) x[j] = before.then(op, x[j]);
+      }
+      if constexpr (full) x[pack - 1] = static_cast<A>(run.value());
+    }
+  }
+
+  const P& m_problem;
+  const Carrying m_op;
+  const Input& m_input;
+  const Results& m_results;
+  int m_slot;
+  int m_length;
+};
+
+/// Calls f with the access of a problem as constants.
+template <class P, class F>
+__device__ __forceinline__ auto with_access(Access access, const F& f) {
+  using T = Types<P>;
+  using Yes = std::true_type;
+  using No = std::false_type;
+  if constexpr (T::has_packs) {
+    if (access.packs) return access.backward ? f(Yes{}, Yes{}) : f(Yes{}, No{});
+  }
+  return access.backward ? f(No{}, Yes{}) : f(No{}, No{});
+}
+// ---- The chunks of a line -----------------------------------------------------------------------
+
+/// Stores what the ends of a line have besides the results: B(0) before an inclusive output, B(n)
+/// behind an exclusive one, and the total.
+template <class P>
+struct Ends {
+  const P& problem;
+
+  [[nodiscard]] __device__ __forceinline__ bool exist() const {
+    return problem.extra != Extra::none || problem.totals.data != nullptr;
+  }
+  __device__ __forceinline__ void store_begin(const LineNumber& line,
+                                              const typename P::A& value) const {
+    if (problem.extra != Extra::first) return;
+    using Value = typename Types<P>::Value;
+    problem.output.line(line)(-1) = static_cast<Value>(value);
+  }
+  __device__ __forceinline__ void store_end(const LineNumber& line,
+                                            const typename P::A& value) const {
+    using Value = typename Types<P>::Value;
+    using Total = typename Types<P>::Total;
+    if (problem.extra == Extra::last) {
+      problem.output.line(line)(problem.n) = static_cast<Value>(value);
+    }
+    if (problem.totals.data != nullptr) {
+      problem.totals.line(line)(0) = static_cast<Total>(value);
+    }
+  }
+};
+
+/// A starting value in the carried type.
+template <class R, class Op, class A>
+__device__ __forceinline__ Fold<Op, R> fold_of_start(const Op& op, const Maybe<A>& start) {
+  return start.exists ? Fold<Op, R>(op, static_cast<R>(start.value)) : Fold<Op, R>(op);
+}
+/// The fold of the warps from `first` to before `end`.
+template <class Op, class R>
+__device__ __forceinline__ Fold<Op, R> fold_warps(const Op& op, const R* totals, int first,
+                                                  int end) {
+  Fold<Op, R> fold(op);
+  for (int w = first; w < end; ++w) fold = Fold<Op, R>(op, fold.then(op, totals[w]));
+  return fold;
+}
+
+/// The chunk of a thread among those of its line.
+struct Place {
+  int line;           ///< of the tile
+  int chunk;          ///< of the line
+  int place_in_warp;  ///< among the lanes of the same line
+  int k;              ///< the first element, in scan order within the tile
+  int length;         ///< 0 where there is nothing to do
+
+  /// \param lines  of the tile
+  /// \param length of each in the tile
+  /// \param thread number among those of the tile
+  __device__ __forceinline__ Place(const Shape& shape, int lines, int length_of_line, int thread) {
+    const int lane = thread % lanes;
+    const int threads_of_line = shape.cut.threads_of_line;
+    bool exists = true;
+    if (threads_of_line <= lanes) {
+      const int lines_of_warp = shape.quotient(lanes);
+      const int line_of_warp = shape.quotient(lane);
+      line = thread / lanes * lines_of_warp + line_of_warp;
+      chunk = place_in_warp = lane - line_of_warp * threads_of_line;
+      exists = line_of_warp < lines_of_warp;
+    } else {
+      line = shape.quotient(thread);
+      chunk = thread - line * threads_of_line;
+      place_in_warp = lane;
+    }
+    k = chunk * shape.cut.chunk;
+    const int left = exists && line < lines ? length_of_line - k : 0;
+    length = left < shape.cut.chunk ? (left > 0 ? left : 0) : shape.cut.chunk;
+  }
+};
+
+/// What the first half of the scan of a tile, which folds, leaves to the second, which scans.
+template <class P>
+struct FoldedChunk {
+  using R = typename Types<P>::R;
+  R folds;         ///< of the lanes of the line up to and with this one
+  R folds_before;  ///< without this one
+};
+
+/// Folds the chunk of this thread, and those of the lanes before it.
+template <class P>
+__device__ __forceinline__ FoldedChunk<P> fold_chunks(const P& problem, Access access,
+                                                      const Chunk<P>& chunk, const Place& place) {
+  using R = typename Types<P>::R;
+  const auto op = carrying(problem.op);
+  R total{};
+  if (place.length > 0) {
+    total = with_access<P>(access, [&](auto packs, auto backward) {
+      return chunk.template fold<packs.value, backward.value>();
+    });
+  }
+  const R folds = scan_lanes(op, total, place.place_in_warp, place.length > 0);
+  return {folds, shuffle_up(folds, 1)};
+}
+
+/// Scans the chunk of this thread, writes its results, and stores what the ends of its line need.
+///
+/// \param before_warp what comes before the warp or, where lines share one, before the line
+/// \param with_warp   what comes before the next warp
+/// \param start       the starting value, where the tile is the first of its line
+template <class P, class R, class Prefix>
+__device__ __forceinline__ void scan_chunk(const P& problem, const Shape& shape, Access access,
+                                           const Tile& tile, bool is_first_tile, bool is_last_tile,
+                                           const Chunk<P>& chunk, const Place& place,
+                                           const FoldedChunk<P>& folded, const Prefix& before_warp,
+                                           const R& with_warp, const Maybe<typename P::A>& start) {
+  using A = typename P::A;
+  if (place.length == 0) return;
+  const auto op = carrying(problem.op);
+  const bool ends_warp = shape.cut.threads_of_line > lanes && threadIdx.x % lanes == lanes - 1;
+  const bool is_begin = is_first_tile && place.chunk == 0;
+  const Prefix lanes_before =
+      place.place_in_warp > 0 ? Prefix(op, folded.folds_before) : Prefix(op);
+  const Prefix before = join(op, before_warp, lanes_before);
+  const A first =
+      is_begin && !start.exists ? problem.identity.value : static_cast<A>(before.value());
+  A last = with_access<P>(access, [&](auto packs, auto backward) {
+    return chunk.template scan<packs.value, backward.value>(before, first);
+  });
+  if (place.length == shape.cut.chunk) {
+    // What the next chunk has before it.
+    last = static_cast<A>(ends_warp ? with_warp : before_warp.then(op, folded.folds));
+    if (problem.form == Form::inclusive) chunk.write_last(access.backward, last);
+  }
+  const Ends<P> ends{problem};
+  if (ends.exist()) {
+    const LineNumber line = tile.line(place.line);
+    if (is_begin) ends.store_begin(line, first);
+    if (is_last_tile && place.k + place.length == tile.length) ends.store_end(line, last);
+  }
+}
+
+/// Bytes of the totals of a block's warps.
+template <class R>
+inline constexpr int bytes_of_totals = sizeof(R) * (most_threads / lanes);
+
+}  // namespace KokkosScan::impl::cuda

@@ -1,0 +1,378 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The kernel for lines that are contiguous in memory and longer than a tile.
+///
+/// One block stays on each multiprocessor and has several tiles in flight, each in a stage of its
+/// shared memory. Its warps have tasks of their own. One takes tickets for tiles and begins to load
+/// them. A group of warps folds tiles as soon as they are there, and publishes their totals. One
+/// warp carries the prefix from tile to tile (carry.hpp). A second group scans the tiles whose
+/// prefix is known (chunk.hpp has the combination tree), and one warp stores them. So totals are
+/// published as early as can be, and nothing waits but for memory. (Two warps that carry in turn
+/// bring less, as the memory is slower when more loads are in flight.)
+///
+/// No tile waits for a later ticket, and a ticket is taken by a block that runs; so some tile can
+/// always go on, whether or not blocks run at the same time.
+
+#include <KokkosScan/impl/cuda/barrier.hpp>
+#include <KokkosScan/impl/cuda/carry.hpp>
+#include <KokkosScan/impl/cuda/chunk.hpp>
+#include <KokkosScan/impl/cuda/stage.hpp>
+#include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/cuda/warp.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace KokkosScan::impl::cuda {
+
+/// A tile of a long line; of length 0 where there are no more.
+struct Part {
+  std::int64_t line;
+  std::int64_t tile_of_line;
+  std::int64_t begin;  ///< the first element of the line, in scan order
+  int length;
+  bool is_first;
+  bool is_last;
+
+  /// \param number of the tile among all tiles, in the order of memory
+  static __device__ __forceinline__ Part find(std::int64_t n, const Cut& cut, std::int64_t number) {
+    const std::int64_t tiles = cut.tiles_of_line;
+    const std::int64_t line = number / tiles;
+    const std::int64_t tile = number - line * tiles;
+    const std::int64_t begin = tile * cut.tile_length;
+    const std::int64_t left = n - begin;
+    return {line,      tile,
+            begin,     static_cast<int>(left < cut.tile_length ? left : cut.tile_length),
+            tile == 0, tile == tiles - 1};
+  }
+  [[nodiscard]] __device__ __forceinline__ bool exists() const { return length > 0; }
+  template <class P>
+  [[nodiscard]] __device__ __forceinline__ Tile tile(const P& problem) const {
+    return {problem.batch, line, begin, 1, length, problem.output.strides.along < 0};
+  }
+};
+
+/// A launch for parts of lines.
+struct RingShape {
+  Shape shape;  ///< of a tile; its threads are those of a group
+  std::int64_t tiles;
+  int stages;
+  int bytes_of_tile;
+  int bytes_of_stage;
+
+  [[nodiscard]] __host__ __device__ constexpr int warps() const { return shape.threads / lanes; }
+  /// Threads of a block: two groups, and one warp each that loads, carries and stores.
+  [[nodiscard]] constexpr int threads() const { return 2 * shape.threads + 3 * lanes; }
+};
+
+inline constexpr int most_threads_of_ring = 2 * most_threads + 3 * lanes;
+
+/// What the warps of a block share besides the tiles. Each barrier is that of a stage, and has its
+/// phases with the tiles that the stage holds one after the other.
+template <class R>
+struct Ring {
+  Barrier loaded[most_stages];     ///< the part is known, its elements are there
+  Barrier computed[most_stages];   ///< those that are computed, too
+  Barrier folded[most_stages];     ///< the totals of warps are there
+  Barrier published[most_stages];  ///< the total of the part is there
+  Barrier carried[most_stages];    ///< the prefixes are there
+  Barrier scanned[most_stages];    ///< the results are there
+  Barrier stored[most_stages];     ///< the stage is free
+  Part parts[most_stages];
+  // Not of type R, which may have a constructor.
+  alignas(16) std::byte memory_of_totals[most_stages][most_threads / lanes][sizeof(R)];
+  alignas(16) std::byte memory_of_total[most_stages][sizeof(R)];
+  alignas(16) std::byte memory_of_prefixes[most_stages][2][sizeof(R)];
+
+  [[nodiscard]] __device__ __forceinline__ R* totals(int stage) {
+    return reinterpret_cast<R*>(memory_of_totals[stage]);
+  }
+  [[nodiscard]] __device__ __forceinline__ R& total(int stage) {
+    return *reinterpret_cast<R*>(memory_of_total[stage]);
+  }
+  [[nodiscard]] __device__ __forceinline__ R* prefixes(int stage) {
+    return reinterpret_cast<R*>(memory_of_prefixes[stage]);
+  }
+  /// For one thread, before all others use it.
+  __device__ __forceinline__ void initialize(int stages, int warps) {
+    for (int s = 0; s < stages; ++s) {
+      loaded[s].initialize(2 * lanes);
+      computed[s].initialize(warps);
+      folded[s].initialize(warps);
+      published[s].initialize(1);
+      carried[s].initialize(1);
+      scanned[s].initialize(warps);
+      stored[s].initialize(warps + 1);
+    }
+    after_initialization();
+  }
+};
+
+/// Bytes of a ring in front of its stages.
+template <class R>
+inline constexpr int bytes_of_ring = (static_cast<int>(sizeof(Ring<R>)) + 127) / 128 * 128;
+
+/// A place in the ring: the stage of a tile, and the parity of its phase.
+struct Turn {
+  int stage = 0;
+  int parity = 0;
+
+  __device__ __forceinline__ void advance(int stages) {
+    if (++stage == stages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+/// The shared memory of a part.
+template <class P>
+struct PartInStage {
+  Stage<typename Types<P>::In> input;
+  Slots<typename Types<P>::Value> results;
+
+  typename Types<P>::R* folds;  ///< of each chunk and those before it in its warp
+
+  __device__ __forceinline__ PartInStage(const P& problem, const RingShape& ring, const Tile& tile,
+                                         int stage)
+      : results() {
+    using R = typename Types<P>::R;
+    std::byte* const memory = shared_memory() + bytes_of_ring<R> + stage * ring.bytes_of_stage;
+    folds = reinterpret_cast<R*>(memory + ring.bytes_of_tile);
+    Region region{memory, ring.shape.cut.tile_length, 0, bulk_alignment};
+    input.place(problem.input, tile, region);
+    results = place_results(problem, tile, region, input);
+  }
+};
+
+/// The task of one warp: takes tiles and begins to load them.
+template <class P, class R>
+__device__ __forceinline__ void load_parts(const P& problem, const RingShape& shape,
+                                           const Carry<R>& carry, Ring<R>& ring) {
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  Turn turn;
+  bool is_first_round = true;
+  for (bool exists = true; exists;) {
+    const int s = turn.stage;
+    // The ticket is asked for while the stage is stored: not later, as it takes a while, and not
+    // earlier, so that tiles are loaded in the order of their tickets. (Memory is slower
+    // otherwise.)
+    if (!is_first_round) ring.scanned[s].wait(turn.parity ^ 1);
+    std::int64_t ticket = 0;
+    carry.take_ticket_if(lane == 0, ticket);
+    if (!is_first_round) ring.stored[s].wait(turn.parity ^ 1);
+    ticket = shuffle(ticket, 0);
+    exists = ticket < shape.tiles;
+    if (exists) {
+      const Part part = Part::find(problem.n, shape.shape.cut, ticket);
+      if (lane == 0) ring.parts[s] = part;
+      const Tile tile = part.tile(problem);
+      PartInStage<P> memory(problem, shape, tile, s);
+      memory.input.begin_load(problem.input, tile, ring.loaded[s], lane);
+    } else if (lane == 0) {
+      ring.parts[s].length = 0;
+    }
+    ring.loaded[s].arrive_after_copies();
+    ring.loaded[s].arrive();
+    turn.advance(shape.stages);
+    if (turn.stage == 0) is_first_round = false;
+  }
+}
+
+/// The total of a part as other parts need it, with the starting value before the first.
+template <class P, class R>
+__device__ __forceinline__ R total_of_part(const P& problem, const Part& part, const R* totals,
+                                           int warps) {
+  const auto op = carrying(problem.op);
+  const R total = fold_warps(op, totals, 0, warps).value();
+  if (!part.is_first) return total;
+  const auto start = problem.start.at(LineNumber{problem.batch, part.line});
+  return fold_of_start<R>(op, start).then(op, total);
+}
+
+/// The task of a group: folds tiles, and publishes their totals.
+///
+/// \param thread number in the group
+template <class P, class R>
+__device__ __forceinline__ void fold_parts(const P& problem, const RingShape& shape, Access access,
+                                           const Carry<R>& carry, Ring<R>& ring, int thread) {
+  const int warp = thread / lanes;
+  const int lane = thread % lanes;
+  for (Turn turn;; turn.advance(shape.stages)) {
+    const int s = turn.stage;
+    ring.loaded[s].wait(turn.parity);
+    const Part& part = ring.parts[s];
+    if (!part.exists()) return;
+    const Tile tile = part.tile(problem);
+    PartInStage<P> memory(problem, shape, tile, s);
+    if constexpr (decltype(memory.input)::is_computed) {
+      memory.input.fill(problem.input, tile, {thread, shape.shape.threads});
+      __syncwarp();
+      if (lane == 0) ring.computed[s].arrive();
+      ring.computed[s].wait(turn.parity);
+    }
+    const Place place(shape.shape, 1, part.length, thread);
+    const Chunk<P> chunk(problem, memory.input, memory.results,
+                         access.backward ? part.length - 1 - place.k : place.k, place.length);
+    const FoldedChunk<P> folded = fold_chunks(problem, access, chunk, place);
+    memory.folds[thread] = folded.folds;
+    if (lane == lanes - 1) ring.totals(s)[warp] = folded.folds;
+    __syncwarp();
+    if (lane == 0) ring.folded[s].arrive();
+    if (warp == 0) {
+      if (!part.is_last) {
+        ring.folded[s].wait(turn.parity);
+        const R total = total_of_part(problem, part, ring.totals(s), shape.warps());
+        if (lane == 0) {
+          carry.publish(part.line, part.tile_of_line, total);
+          ring.total(s) = total;
+        }
+      }
+      if (lane == 0) ring.published[s].arrive();
+      __syncwarp();
+    }
+  }
+}
+
+/// The task of one warp: finds out what comes before each tile.
+template <class P, class R>
+__device__ __forceinline__ void carry_prefixes(const P& problem, const RingShape& shape,
+                                               const Carry<R>& carry, Ring<R>& ring) {
+  const auto op = carrying(problem.op);
+  CarriedPrefix<typename Types<P>::Carrying, R> prefix(op);
+  for (Turn turn;; turn.advance(shape.stages)) {
+    const int s = turn.stage;
+    ring.loaded[s].wait(turn.parity);
+    const Part part = ring.parts[s];
+    if (!part.exists()) return;
+    // Until then most totals of others have arrived: asking earlier would keep the memory busy that
+    // they are to be written to.
+    ring.published[s].wait(turn.parity);
+    R total{};
+    if (!part.is_last) total = ring.total(s);
+    const auto found = prefix.move_to(op, carry, part.line, part.tile_of_line, total);
+    if (threadIdx.x % lanes == 0) {
+      if (found.before.exists()) ring.prefixes(s)[0] = found.before.value();
+      ring.prefixes(s)[1] = found.with;
+      ring.carried[s].arrive();
+    }
+    __syncwarp();
+  }
+}
+
+/// Whether the results of a tile can be stored in bulk: they lie as in global memory.
+template <class Value>
+__device__ __forceinline__ bool are_aligned(const Slots<Value>& results, const Value* to) {
+  return misalignment(to) == results.span.begin;
+}
+
+/// The task of one warp: stores the results.
+template <class P, class R>
+__device__ __forceinline__ void store_parts(const P& problem, const RingShape& shape,
+                                            Ring<R>& ring) {
+  using Value = typename Types<P>::Value;
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  for (Turn turn;; turn.advance(shape.stages)) {
+    const int s = turn.stage;
+    ring.loaded[s].wait(turn.parity);
+    const Part& part = ring.parts[s];
+    if (!part.exists()) return;
+    ring.scanned[s].wait(turn.parity);
+    const Tile tile = part.tile(problem);
+    const PartInStage<P> memory(problem, shape, tile, s);
+    Value* const to = tile.flat(problem.output);
+    if (are_aligned(memory.results, to)) {
+      copy_out<unit_of<Value>>(memory.results.span, reinterpret_cast<std::byte*>(to),
+                               tile.elements() * static_cast<int>(sizeof(Value)), {lane, lanes});
+      wait_for_bulk_stores();
+    }
+    __syncwarp();
+    if (lane == 0) ring.stored[s].arrive();
+  }
+}
+
+/// The task of a group: scans tiles.
+///
+/// \param thread number in the group
+template <class P, class R>
+__device__ __forceinline__ void scan_parts(const P& problem, const RingShape& shape, Access access,
+                                           Ring<R>& ring, int thread) {
+  using Prefix = Fold<typename Types<P>::Carrying, R>;
+  const auto op = carrying(problem.op);
+  const int threads = shape.shape.threads;
+  const int warp = thread / lanes;
+  const int lane = thread % lanes;
+  const bool ends_warp = lane == lanes - 1;
+  for (Turn turn;; turn.advance(shape.stages)) {
+    const int s = turn.stage;
+    ring.loaded[s].wait(turn.parity);
+    const Part& part = ring.parts[s];
+    if (!part.exists()) return;
+    const Tile tile = part.tile(problem);
+    const PartInStage<P> memory(problem, shape, tile, s);
+    const Place place(shape.shape, 1, part.length, thread);
+    const Chunk<P> chunk(problem, memory.input, memory.results,
+                         access.backward ? part.length - 1 - place.k : place.k, place.length);
+    const auto start = part.is_first ? problem.start.at(tile.line(0)) : Maybe<typename P::A>();
+    ring.folded[s].wait(turn.parity);
+    const FoldedChunk<P> folded{memory.folds[thread], memory.folds[lane > 0 ? thread - 1 : thread]};
+    const Prefix warps_before = fold_warps(op, ring.totals(s), 0, place.length > 0 ? warp : 0);
+    ring.carried[s].wait(turn.parity);
+    const Prefix before_tile =
+        part.is_first ? fold_of_start<R>(op, start) : Prefix(op, ring.prefixes(s)[0]);
+    R with_warp = folded.folds;
+    if (ends_warp && place.length > 0) {
+      with_warp = part.is_last || warp < shape.warps() - 1
+                      ? before_tile.then(op, warps_before.then(op, folded.folds))
+                      : ring.prefixes(s)[1];  // as the next tile computes it
+    }
+    scan_chunk(problem, shape.shape, access, tile, part.is_first, part.is_last, chunk, place,
+               folded, join(op, before_tile, warps_before), with_warp, start);
+    before_bulk_copies();
+    __syncwarp();
+    if (lane == 0) ring.scanned[s].arrive();
+    auto* const to = tile.flat(problem.output);
+    if (!are_aligned(memory.results, to)) {
+      ring.scanned[s].wait(turn.parity);
+#pragma unroll 4
+      for (int e = thread; e < part.length; e += threads) store_once(to + e, memory.results[e]);
+      __syncwarp();
+    }
+    if (lane == 0) ring.stored[s].arrive();
+  }
+}
+
+/// Scans lines of several tiles.
+///
+/// \param packs_are_aligned whether packs are, in all operands
+template <class P>
+__global__ void __launch_bounds__(most_threads_of_ring, 1)
+    scan_parts_of_lines(const __grid_constant__ P problem, const __grid_constant__ RingShape shape,
+                        bool packs_are_aligned,
+                        const __grid_constant__ Carry<typename Types<P>::R> carry) {
+  using R = typename Types<P>::R;
+  auto& ring = *reinterpret_cast<Ring<R>*>(shared_memory());
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = shape.shape.threads;
+  if (thread == 0) ring.initialize(shape.stages, shape.warps());
+  __syncthreads();
+
+  const Access access{packs_are_aligned, problem.output.strides.along < 0};
+  if (thread < threads) {
+    fold_parts(problem, shape, access, carry, ring, thread);
+  } else if (thread < 2 * threads) {
+    scan_parts(problem, shape, access, ring, thread - threads);
+  } else if (thread < 2 * threads + lanes) {
+    carry_prefixes(problem, shape, carry, ring);
+  } else if (thread < 2 * threads + 2 * lanes) {
+    load_parts(problem, shape, carry, ring);
+  } else {
+    store_parts<P, R>(problem, shape, ring);
+  }
+}
+
+}  // namespace KokkosScan::impl::cuda
