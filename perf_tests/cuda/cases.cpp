@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cases.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -19,7 +20,8 @@ using Extents = std::vector<std::int64_t>;
 
 /// A case of a dense array: what it does is changed by the functions below.
 Case sums(const Kind& kind, const Extents& extents, int axis) {
-  Case c{"inclusive_scan", "", "", kind, {1, 1, 1}, Place::other, kind.scan};
+  Case c{"inclusive_scan", "", "", kind, {1, 1, 1}};
+  c.run = kind.scan;
   Problem& p = c.problem;
   for (int d = 0; d < static_cast<int>(extents.size()); ++d) {
     const std::int64_t extent = extents[static_cast<std::size_t>(d)];
@@ -58,6 +60,7 @@ Case in_place(Case c) {
 using Run = std::function<void(const Exec&, const Problem&, const Memory&)>;
 Case peer(Case c, const std::string& name, Run run) {
   c.run = std::move(run);
+  c.accuracy = Accuracy::any;
   return with(c, "peer:" + name);
 }
 
@@ -74,7 +77,9 @@ std::int64_t power(std::int64_t base, int exponent) {
 }
 
 /// Lines of n that have about so many elements together.
-Extents lines_of(std::int64_t n, std::int64_t elements) { return {elements / n, n}; }
+Extents lines_of(std::int64_t n, std::int64_t elements) {
+  return {std::max<std::int64_t>(elements / n, 1), n};
+}
 
 /// Sums of floats along the last axis, beside what others do.
 void add_lengths(std::int64_t elements) {

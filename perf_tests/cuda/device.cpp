@@ -32,11 +32,12 @@ __global__ void copy_quads(const float4* from, float4* to, std::int64_t count) {
   }
 }
 
-__global__ void read_quads(const float4* from, std::int64_t count, float4* never) {
+/// Stores nothing in practice, but the compiler cannot know and has to load.
+__global__ void read_quads(float4* memory, std::int64_t count) {
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= count) return;
-  const float4 quad = from[i];
-  if (never != nullptr) *never = quad;
+  const float4 quad = memory[i];
+  if (quad.x + quad.y + quad.z + quad.w == 0x1.2345p-77f) memory[0] = quad;
 }
 
 __global__ void do_nothing() {}
@@ -192,10 +193,10 @@ const Copy& best_kernel(cudaStream_t stream, const void* from, void* to, std::si
   return copies()[best[size]];
 }
 
-void evict(cudaStream_t stream, const void* memory) {
+void evict(cudaStream_t stream, void* memory) {
   const auto count = static_cast<std::int64_t>(evicting_bytes / sizeof(float4));
-  read_quads<<<static_cast<unsigned>(count / 256), 256, 0, stream>>>(
-      static_cast<const float4*>(memory), count, nullptr);
+  read_quads<<<static_cast<unsigned>(count / 256), 256, 0, stream>>>(static_cast<float4*>(memory),
+                                                                     count);
 }
 
 void launch_empty(cudaStream_t stream) { do_nothing<<<1, 32, 0, stream>>>(); }

@@ -67,7 +67,7 @@ const Copy& best_kernel(cudaStream_t stream, const void* from, void* to, std::si
 
 /// Reads memory that the next work does not, so that the cache holds nothing of use to it.
 constexpr std::size_t evicting_bytes = std::size_t{256} << 20;
-void evict(cudaStream_t stream, const void* memory);
+void evict(cudaStream_t stream, void* memory);
 
 /// A kernel that does nothing.
 void launch_empty(cudaStream_t stream);

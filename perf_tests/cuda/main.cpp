@@ -41,7 +41,12 @@ class JsonReporter : public benchmark::JSONReporter {
     return goes_on;
   }
   void ReportRuns(const std::vector<Run>& runs) override {
-    JSONReporter::ReportRuns(runs);
+    std::vector<Run> named = runs;
+    for (Run& run : named) {  // the same in all cases
+      run.run_name.iterations.clear();
+      run.run_name.time_type.clear();
+    }
+    JSONReporter::ReportRuns(named);
     GetOutputStream().flush();
   }
 };

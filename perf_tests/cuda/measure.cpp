@@ -69,7 +69,7 @@ class Measurement {
     const double clock = sm_clock_mhz(m_stream);
     const double ms = m_timer.median("run");
     // The copies have left inputs in the output: results that were not written are wrong.
-    compare(Data::natural);
+    if (m_case.accuracy == Accuracy::promised) compare(Data::natural);
 
     const double copy_ms = std::min(m_timer.median(copy.name), m_timer.median(plain.name));
     state.SetIterationTime(ms / 1e3);
@@ -132,7 +132,7 @@ class Measurement {
   Memory m_memory{};
   std::size_t m_bytes, m_copied, m_out_bytes;
   std::int64_t m_filled;
-  const void* m_cold = nullptr;
+  void* m_cold = nullptr;
 };
 
 }  // namespace

@@ -13,6 +13,8 @@
 namespace perf {
 
 enum class Place { other, same };
+/// What this library promises, or that exact data have exact results.
+enum class Accuracy { promised, any };
 
 struct Case {
   std::string function;  ///< of the name: inclusive_scan or exclusive_scan
@@ -21,6 +23,7 @@ struct Case {
   Kind kind;
   Problem problem;
   Place place = Place::other;  ///< of the result: the input's for a scan in place
+  Accuracy accuracy = Accuracy::promised;
   /// What is measured: the kind's scan, or a peer.
   std::function<void(const Exec&, const Problem&, const Memory&)> run;
 };

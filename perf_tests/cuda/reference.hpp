@@ -98,7 +98,7 @@ struct Products {
     return 1 + (uniform(bits) - 0.5f) * 0x1p-9f;
   }
   KOKKOS_FUNCTION static double tolerance(std::int64_t k, double value) {
-    return (8 + 4 * Kokkos::sqrt(static_cast<double>(k))) * 0x1p-24 * value;
+    return (8 + static_cast<double>(k)) * 0x1p-24 * value;
   }
 };
 
