@@ -46,7 +46,7 @@ def curve(good, variant):
     }
     if not cases:
         return []
-    largest = max(math.prod(case.extents) for case in good if case.type == "float")
+    largest = max(math.prod(case.extents) for case in cases)
     return sorted(
         (case.extents[1], fraction)
         for case, fraction in cases.items()
