@@ -21,8 +21,11 @@ def load(path):
     try:
         data = json.loads(text)
     except json.JSONDecodeError:
-        complete = text[: text.rindex("    }") + len("    }")]
-        data = json.loads(complete + "]}")
+        complete = text[: text.rfind("\n    }") + len("\n    }")]
+        try:
+            data = json.loads(complete + "]}")
+        except json.JSONDecodeError:  # killed before the first case was done
+            return {}, []
     return data["context"], data["benchmarks"]
 
 
