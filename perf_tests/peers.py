@@ -71,11 +71,9 @@ if triton is not None:
             else:
                 tl.store(y + at, result, mask=inside)
             if PARTS > 1:
-                if KIND == "cumprod":
-                    last = tl.where(k[None, :] % BLOCK == BLOCK - 1, result, 0.0)
-                    carry = tl.sum(last, 1)
-                else:
-                    carry += tl.sum(value, 1)
+                # The last result. (carry += tl.sum(value, 1) breaks the compiler of Triton 3.6.)
+                last = 0 if KIND == "reversed" else BLOCK - 1
+                carry = tl.sum(tl.where(k[None, :] % BLOCK == last, result, 0.0), 1)
 
 
 def triton_scan(kind, x, mask, y):
