@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What is measured: a shape, what is stored along its lines, and the type that does it.
+
+#include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace perf {
+
+using Exec = Kokkos::DefaultExecutionSpace;
+using Range = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+using Strides = Kokkos::Array<std::int64_t, 3>;
+
+enum class Form { inclusive, exclusive, exclusive_with_total };
+enum class Direction { forward, backward };
+
+/// Lines of n elements along the middle of (outer, n, inner), as any array and axis reduces to.
+/// Only numbers, so that no shape, layout or pitch is compiled twice.
+struct Problem {
+  std::int64_t outer, n, inner;
+  Form form = Form::inclusive;
+  Direction direction = Direction::forward;
+  Strides in{}, out{};  ///< of an element
+
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t outputs() const {
+    return form == Form::exclusive_with_total ? n + 1 : n;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t lines() const { return outer * inner; }
+};
+
+/// The elements between the first and the end of the last one.
+inline std::int64_t span(const Problem& p, std::int64_t n, const Strides& strides) {
+  return 1 + (p.outer - 1) * strides[0] + (n - 1) * strides[1] + (p.inner - 1) * strides[2];
+}
+inline std::int64_t span_in(const Problem& p) { return span(p, p.n, p.in); }
+inline std::int64_t span_out(const Problem& p) { return span(p, p.outputs(), p.out); }
+
+/// Device memory: the input, a second input (mask or factors), the output, and what the reference
+/// needs.
+struct Memory {
+  const void* in;
+  const void* second;
+  void* out;
+  void* scratch;
+};
+
+/// Exact data are small integers whose sums no order of combination rounds, so that a single wrong
+/// element shows; natural data, with all their bits in use, are timed.
+enum class Data { exact, natural };
+
+/// What one source file compiles: an operator on a type.
+struct Kind {
+  std::string type;
+  std::size_t in, second, out;  ///< bytes of an element; second is 0 where there is none
+  std::function<void(const Exec&, const Memory&, std::int64_t elements, Data)> fill;
+  std::function<void(const Exec&, const Problem&, const Memory&)> scan;
+  /// The outputs that differ from the reference by more than is promised.
+  std::function<std::int64_t(const Exec&, const Problem&, const Memory&, Data)> wrong;
+};
+
+}  // namespace perf

@@ -1,0 +1,421 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: kokkos-scan contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measures scans of PyTorch, torch.compile, a hand-written Triton kernel and CuPy on a GPU.
+
+    perf_tests/peers.py --out peers.json [--seconds 150] [--log2-elements 30]
+
+Shapes, names and counters are those of perf_scan_cuda: medians of CUDA events, in turns with
+copies of the same bytes. What fails, or does not fit in the time, is recorded as an error.
+"""
+
+import argparse
+import contextlib
+import datetime
+import json
+import math
+import signal
+import statistics
+import time
+
+import torch
+
+try:
+    import triton
+    import triton.language as tl
+except ImportError:
+    triton = None
+try:
+    import cupy
+except ImportError:
+    cupy = None
+
+DEVICE = "cuda"
+
+
+# ---- Triton -------------------------------------------------------------------------------------
+
+if triton is not None:
+
+    @triton.jit
+    def copy_kernel(x, y, count, BLOCK: tl.constexpr):
+        at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(y + at, tl.load(x + at, mask=at < count), mask=at < count)
+
+    @triton.jit
+    def scan_kernel(x, mask, y, lines, n, KIND: tl.constexpr, LINES: tl.constexpr,
+                    BLOCK: tl.constexpr, PARTS: tl.constexpr):
+        """LINES lines a program, each in PARTS parts of BLOCK elements one after another."""
+        line = tl.program_id(0).to(tl.int64) * LINES + tl.arange(0, LINES)
+        carry = tl.full((LINES,), 1.0 if KIND == "cumprod" else 0.0, tl.float32)
+        for part in range(PARTS):
+            if KIND == "reversed":
+                k = (PARTS - 1 - part) * BLOCK + tl.arange(0, BLOCK)
+            else:
+                k = part * BLOCK + tl.arange(0, BLOCK)
+            at = line[:, None] * n + k[None, :]
+            inside = (line[:, None] < lines) & (k[None, :] < n)
+            value = tl.load(x + at, mask=inside, other=0.0)
+            if KIND == "masked":
+                value = tl.where(tl.load(mask + at, mask=inside, other=0) != 0, value, 0.0)
+            if KIND == "cumprod":
+                result = carry[:, None] * tl.cumprod(value, 1)
+            elif KIND == "reversed":
+                result = carry[:, None] + tl.cumsum(value, 1, reverse=True)
+            else:
+                result = carry[:, None] + tl.cumsum(value, 1)
+            if KIND == "exclusive":
+                tl.store(y + at + 1, result, mask=inside & (k[None, :] + 1 < n))
+                if part == 0:
+                    tl.store(y + at, tl.zeros_like(result), mask=inside & (k[None, :] == 0))
+            else:
+                tl.store(y + at, result, mask=inside)
+            if PARTS > 1:
+                # The last result. (carry += tl.sum(value, 1) breaks the compiler of Triton 3.6.)
+                last = 0 if KIND == "reversed" else BLOCK - 1
+                carry = tl.sum(tl.where(k[None, :] % BLOCK == last, result, 0.0), 1)
+
+
+def triton_scan(kind, x, mask, y):
+    """A function that scans the rows of x, with the fastest of a few shapes of blocks."""
+    lines, n = x.shape
+    largest = 32768
+    block = min(triton.next_power_of_2(n), largest)
+    parts = triton.cdiv(n, block)
+    rows = max(1, 4096 // block)
+    choices = (16, 32) if block > 8192 else (4, 8, 16)
+    mask = mask.view(torch.uint8) if kind == "masked" else x
+
+    def run(warps):
+        scan_kernel[(triton.cdiv(lines, rows),)](
+            x, mask, y, lines, n, KIND=kind, LINES=rows, BLOCK=block, PARTS=parts,
+            num_warps=warps)
+
+    def seconds(warps):
+        run(warps)
+        return min(milliseconds([lambda: run(warps)] * 3))
+
+    best = min(choices, key=seconds)
+    return lambda: run(best)
+
+
+# ---- Time ---------------------------------------------------------------------------------------
+
+
+def milliseconds(works):
+    """The time of each work, all enqueued before the first is read."""
+    events = []
+    for work in works:
+        begin = torch.cuda.Event(enable_timing=True)
+        end = torch.cuda.Event(enable_timing=True)
+        begin.record()
+        work()
+        end.record()
+        events.append((begin, end))
+    torch.cuda.synchronize()
+    return [begin.elapsed_time(end) for begin, end in events]
+
+
+def copies(count):
+    """Ways to copy count bytes."""
+    source = BUFFERS.flat("from", count)
+    to = BUFFERS.flat("to", count)
+    ways = [lambda: to.copy_(source)]
+    if triton is not None:
+        words = count // 4
+        source32, to32 = source.view(torch.int32), to.view(torch.int32)
+        for block, warps in ((512, 4), (1024, 4), (2048, 8)):
+            ways.append(lambda block=block, warps=warps: copy_kernel[(triton.cdiv(words, block),)](
+                source32, to32, words, BLOCK=block, num_warps=warps))
+    return ways
+
+
+@contextlib.contextmanager
+def at_most(seconds):
+    """Interrupts what takes longer, a compilation, say; a kernel that runs is not interrupted."""
+
+    def interrupt(*_):
+        raise TimeoutError(f"takes more than {seconds} s")
+
+    signal.signal(signal.SIGALRM, interrupt)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+
+
+# ---- Data ---------------------------------------------------------------------------------------
+
+
+class Buffers:
+    """Device memory that is allocated once and filled with values in use of all their bits."""
+
+    def __init__(self):
+        self.memory = {}
+
+    def flat(self, name, count):
+        if name not in self.memory or self.memory[name].numel() < count:
+            self.memory.pop(name, None)
+            words = torch.randint(-(2**62), 2**62, (count // 8 + 2,), device=DEVICE)
+            self.memory[name] = words.view(torch.uint8)
+        return self.memory[name][: count // 8 * 8]
+
+
+BUFFERS = Buffers()
+
+
+def uniform(shape, dtype, kind):
+    x = torch.empty(shape, device=DEVICE, dtype=dtype)
+    if not dtype.is_floating_point:
+        return x.random_(-128, 128)
+    if kind == "cumprod":  # near 1, so that products neither vanish nor overflow
+        return x.uniform_(1 - 2**-10, 1 + 2**-10)
+    return x.uniform_(-0.5, 0.5) if dtype == torch.float16 else x.uniform_(0, 1)
+
+
+def torch_scan(kind, axis):
+    """What one writes in PyTorch; the last argument is the output, where it can be given."""
+
+    def cumsum(x, mask, y):
+        return torch.cumsum(x, axis, dtype=y.dtype, out=y)
+
+    def cumprod(x, mask, y):
+        return torch.cumprod(x, axis, dtype=y.dtype, out=y)
+
+    def reversed_sum(x, mask, y):
+        return torch.flip(torch.cumsum(torch.flip(x, [axis]), axis, dtype=y.dtype), [axis])
+
+    def exclusive(x, mask, y):
+        sums = torch.cumsum(x, axis, dtype=y.dtype).narrow(axis, 0, x.shape[axis] - 1)
+        return torch.cat([torch.zeros_like(x.narrow(axis, 0, 1)), sums], axis)
+
+    def masked(x, mask, y):
+        return torch.cumsum(x * mask, axis, dtype=y.dtype)
+
+    return {"cumsum": cumsum, "cumprod": cumprod, "reversed": reversed_sum,
+            "exclusive": exclusive, "masked": masked}[kind]
+
+
+def compiled_scan(kind, axis):
+    """The same without an output argument, which would be one more copy."""
+    scans = {
+        "cumsum": lambda x, mask: torch.cumsum(x, axis),
+        "cumprod": lambda x, mask: torch.cumprod(x, axis),
+        "reversed": lambda x, mask: torch.flip(torch.cumsum(torch.flip(x, [axis]), axis), [axis]),
+        "exclusive": lambda x, mask: torch.cat(
+            [torch.zeros_like(x.narrow(axis, 0, 1)),
+             torch.cumsum(x, axis).narrow(axis, 0, x.shape[axis] - 1)], axis),
+        "masked": lambda x, mask: torch.cumsum(x * mask, axis),
+    }
+    torch._dynamo.reset()
+    return torch.compile(scans[kind], dynamic=False)
+
+
+def cupy_scan(kind, axis, x, mask, y):
+    cx, cy = cupy.from_dlpack(x), cupy.from_dlpack(y)
+    stream = cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)
+    if kind == "masked":
+        cm = cupy.from_dlpack(mask.view(torch.uint8)).view(cupy.bool_)
+
+    def run():
+        with stream:
+            if kind == "cumsum":
+                cupy.cumsum(cx, axis=axis, dtype=cy.dtype, out=cy)
+            elif kind == "cumprod":
+                cupy.cumprod(cx, axis=axis, dtype=cy.dtype, out=cy)
+            elif kind == "reversed":
+                cy[...] = cupy.flip(cupy.cumsum(cupy.flip(cx, axis), axis=axis), axis)
+            elif kind == "exclusive":
+                cy[:, :1] = 0
+                cy[:, 1:] = cupy.cumsum(cx[:, :-1], axis=axis)
+            else:
+                cupy.cumsum(cx * cm, axis=axis, out=cy)
+
+    return run
+
+
+# ---- A case -------------------------------------------------------------------------------------
+
+
+def expected(kind, x, mask):
+    """In double, along the last axis."""
+    x = x.double()
+    if kind == "masked":
+        x = x * mask
+    if kind == "cumprod":
+        return torch.cumprod(x, -1)
+    if kind == "reversed":
+        return torch.flip(torch.cumsum(torch.flip(x, [-1]), -1), [-1])
+    sums = torch.cumsum(x, -1)
+    return torch.cat([torch.zeros_like(x[..., :1]), sums[..., :-1]], -1) if kind == "exclusive" \
+        else sums
+
+
+def check(kind, axis, x, mask, y):
+    """Compares some lines with double precision; of very long ones the beginning."""
+    if axis == 0:
+        x, y = x.T, y.T
+        mask = mask.T if mask is not None else None
+    n = x.shape[1]
+    some = sorted({0, x.shape[0] // 3, x.shape[0] - 1})
+    span = slice(max(0, n - 2**22), n) if kind == "reversed" else slice(0, 2**22)
+    reference = expected(kind, x[some, span], mask[some, span] if mask is not None else None)
+    result = y[some, span].double()
+    if not x.dtype.is_floating_point:
+        reference = reference.long().to(y.dtype).double()
+    error = (result - reference).norm() / reference.norm().clamp_min(1e-300)
+    tolerance = 2e-2 if x.dtype == torch.float16 else 1e-3
+    if not error.item() <= tolerance:
+        raise ValueError(f"wrong results: relative error {error.item():.1e}")
+
+
+def measure(name, peer, kind, shape, axis, dtype, out_dtype):
+    x = uniform(shape, dtype, kind)
+    y = torch.empty(shape, device=DEVICE, dtype=out_dtype)
+    mask = torch.rand(shape[1], device=DEVICE).lt(0.75).expand(shape).contiguous() \
+        if kind == "masked" else None
+    if mask is not None:  # not the same in each row
+        mask ^= (torch.arange(shape[0], device=DEVICE) % 3 == 0)[:, None]
+    count = x.numel() * (x.element_size() + y.element_size() + (kind == "masked"))
+
+    results = []
+    if peer == "torch":
+        scan = torch_scan(kind, axis)
+        work = lambda: results.append(scan(x, mask, y))  # noqa: E731
+    elif peer == "torch.compile":
+        scan = compiled_scan(kind, axis)
+        work = lambda: results.append(scan(x, mask))  # noqa: E731
+    elif peer == "triton":
+        scan = triton_scan(kind, x, mask, y)
+        work = lambda: (scan(), results.append(y))  # noqa: E731
+    else:
+        scan = cupy_scan(kind, axis, x, mask, y)
+        work = lambda: (scan(), results.append(y))  # noqa: E731
+
+    def call():
+        results.clear()  # so that PyTorch uses the memory of the last result again
+        work()
+
+    call()
+    y.fill_(7)
+    call()
+    torch.cuda.synchronize()
+    check(kind, axis, x, mask, results[0])
+    once = milliseconds([call])[0]
+    rounds = int(min(max(60 / once, 3 if once < 300 else 1), 15))
+    ways = copies(count // 2)
+    for way in ways:
+        way()
+    times = [milliseconds([call, *ways]) for _ in range(rounds)]
+    clock = torch.cuda.clock_rate()
+    median = [statistics.median(column) for column in zip(*times)]
+    copy = min(median[1:])
+    return {
+        "name": name,
+        "real_time": median[0],
+        "time_unit": "ms",
+        "bytes_per_second": count / median[0] * 1e3,
+        "fraction_of_copy": copy / median[0],
+        "copy_ms": copy,
+        "sm_clock_mhz": clock,
+        "launches": rounds,
+    }
+
+
+def cases(elements):
+    """(peer, kind, shape, axis, dtype, dtype of the output), the most important first."""
+    side = math.isqrt(elements)
+    float32 = torch.float32
+    peers = ["torch", "triton", "cupy", "torch.compile"]
+    for kind in ("cumsum", "cumprod", "reversed", "exclusive", "masked"):
+        for peer in peers:
+            yield peer, kind, (side, side), 1, float32, float32
+    lengths = [n for n in (8, 32, 128, 1024, 4096, 2**20, 2**25, 2**30) if n <= elements]
+    for peer in peers[:2]:
+        for n in lengths:
+            if peer != "triton" or n <= 2**20:  # a program a line takes seconds
+                yield peer, "cumsum", (elements // n, n), 1, float32, float32
+    yield "torch", "cumsum", (side, side), 0, float32, float32
+    yield "torch.compile", "cumsum", (side, side), 0, float32, float32
+    for dtype, out in ((torch.float64, torch.float64), (torch.float16, torch.float16),
+                       (torch.int8, torch.int8), (torch.int8, torch.int64)):
+        yield "torch", "cumsum", (side, side), 1, dtype, out
+    for peer in peers[2:]:
+        for n in (1024, 128, 4096, 2**20, 32, 8):
+            if n <= elements:
+                yield peer, "cumsum", (elements // n, n), 1, float32, float32
+    yield "cupy", "cumsum", (side, side), 0, float32, float32
+
+
+TYPE_NAMES = {torch.float32: "float", torch.float64: "double", torch.float16: "half",
+              torch.int8: "int8", torch.int64: "int64"}
+VARIANTS = {"cumsum": "", "cumprod": "/prod", "reversed": "/backward", "exclusive": "",
+            "masked": "/masked"}
+
+
+def name_of(peer, kind, shape, axis, dtype, out):
+    function = "exclusive_scan" if kind == "exclusive" else "inclusive_scan"
+    types = TYPE_NAMES[dtype] + ("" if dtype == out else f"-{TYPE_NAMES[out]}")
+    return (f"{function}/Cuda/{types}/{shape[0]}x{shape[1]}/axis:{axis}{VARIANTS[kind]}"
+            f"/peer:{peer}")
+
+
+def context():
+    facts = {
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "gpu": torch.cuda.get_device_name(),
+        "cuda": torch.version.cuda,
+        "torch": torch.__version__,
+    }
+    if triton is not None:
+        facts["triton"] = triton.__version__
+    if cupy is not None:
+        facts["cupy"] = cupy.__version__
+    with contextlib.suppress(Exception):
+        import pynvml
+
+        pynvml.nvmlInit()
+        handle = pynvml.nvmlDeviceGetHandleByIndex(torch.cuda.current_device())
+        driver = pynvml.nvmlSystemGetDriverVersion()
+        facts["driver"] = driver if isinstance(driver, str) else driver.decode()
+        facts["power_limit_watts"] = str(pynvml.nvmlDeviceGetEnforcedPowerLimit(handle) // 1000)
+    return facts
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", required=True, help="the result file")
+    parser.add_argument("--seconds", type=float, default=150, help="no case begins later")
+    parser.add_argument("--log2-elements", type=int, default=30)
+    parser.add_argument("--filter", default="", help="only names that contain this")
+    arguments = parser.parse_args()
+
+    began = time.monotonic()
+    data = {"context": context(), "benchmarks": []}
+    for case in cases(2**arguments.log2_elements):
+        name = name_of(*case)
+        if arguments.filter not in name:
+            continue
+        began_case = time.monotonic()
+        left = arguments.seconds - (began_case - began)
+        try:
+            if left <= 0:
+                raise TimeoutError("no time left")
+            if (case[0], triton) == ("triton", None) or (case[0], cupy) == ("cupy", None):
+                raise ImportError(f"{case[0]} is not installed")
+            with at_most(min(40, math.ceil(left))):
+                result = measure(name, *case)
+        except Exception as error:  # whatever a peer throws is a result
+            message = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+            result = {"name": name, "error_occurred": True, "error_message": message}
+        data["benchmarks"].append(result)
+        with open(arguments.out, "w", encoding="utf-8") as file:
+            json.dump(data, file, indent=1)
+        took = time.monotonic() - began_case
+        print(f"{name}: {result.get('fraction_of_copy', result.get('error_message'))}"
+              f" ({took:.1f} s)", flush=True)
+
+
+if __name__ == "__main__":
+    main()
