@@ -10,7 +10,6 @@
 #include <KokkosScan/impl/host/backend.hpp>
 #include <KokkosScan/impl/team/backend.hpp>
 #include <Kokkos_Core.hpp>
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,14 +24,14 @@ struct BackendOf {
 #if defined(KOKKOS_ENABLE_CUDA)
 /// The CUDA kernels, and the generic backend for what they do not take.
 struct CudaOrTeam {
-  /// What either of them needs: the strides decide later which one scans.
+  /// What the kernels need; those that they do not take are empty, or too many to be split.
   template <class P, class Exec>
   std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) const {
-    const std::size_t generic = team::Backend{}.workspace_bytes<P>(exec, n, lines);
     if constexpr (cuda::Backend::supports<P>) {
-      return std::max(generic, cuda::Backend::workspace_bytes<P>(exec, n, lines));
+      return cuda::Backend::workspace_bytes<P>(exec, n, lines);
+    } else {
+      return team::Backend{}.workspace_bytes<P>(exec, n, lines);
     }
-    return generic;
   }
   template <class Exec, class P>
   void scan(const Exec& exec, const P& problem, std::byte* workspace) const {

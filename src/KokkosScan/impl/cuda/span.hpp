@@ -17,6 +17,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#error "KokkosScan needs GPUs of compute capability 8.0 or later."
+#endif
+
 namespace KokkosScan::impl::cuda {
 
 /// Bytes that one instruction moves.
@@ -173,12 +177,11 @@ __device__ __forceinline__ void put_quad_if(bool condition, SharedAddress to, co
 /// Copies a span into shared memory. All loads are issued by the constructor, as far as registers
 /// hold them; finish() puts them where they belong. The threads of the block share the work.
 ///
-/// \tparam Unit alignment of the elements
-template <int Unit>
+/// \tparam Unit    alignment of the elements
+/// \tparam at_once quads of a thread that registers hold: four each
+template <int Unit, int at_once>
 class CopyIn {
  public:
-  static constexpr int at_once = 8;  ///< quads of a thread: 32 registers
-
   /// \param bytes_of_thread at least the bytes of the span, divided by the threads
   __device__ __forceinline__ CopyIn(const std::byte* from, const Span& to, int bytes,
                                     int bytes_of_thread)

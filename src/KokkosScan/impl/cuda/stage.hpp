@@ -7,6 +7,7 @@
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/span.hpp>
+#include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstddef>
@@ -230,12 +231,16 @@ __device__ __noinline__ void load_apart(const Array<const T>& in, const Slots<T>
 }
 
 /// The load of an array through registers.
-template <class T>
+///
+/// \tparam share bytes of a thread, of those of a chunk
+template <class T, int share>
 struct LoadArray {
+  static constexpr int at_once = std::min(8, (share + quad - 1) / quad);
+
   const Array<const T>& in;
   const Tile& tile;
   Slots<T> slots;
-  CopyIn<unit_of<T>> copy;
+  CopyIn<unit_of<T>, at_once> copy;
   bool is_flat;
 
   __device__ __forceinline__ LoadArray(const Array<const T>& array, const Tile& of,
@@ -262,9 +267,11 @@ struct Stage<Array<const T>> : StagedValues<T> {
                                         Region& region) {
     this->slots = region.template take<T>(tile.flat(in));
   }
+  /// \tparam all bytes of an element in all arrays that are loaded together
   /// \param elements_of_thread at least those of the tile, divided by the threads
-  __device__ __forceinline__ LoadArray<T> load(const Array<const T>& in, const Tile& tile,
-                                               int elements_of_thread) {
+  template <int all = sizeof(T)>
+  __device__ __forceinline__ LoadArray<T, bytes_of_chunk* static_cast<int>(sizeof(T)) / all> load(
+      const Array<const T>& in, const Tile& tile, int elements_of_thread) {
     return {in, tile, this->slots, tile.flat(in), elements_of_thread};
   }
   __device__ __forceinline__ void begin_load(const Array<const T>& in, const Tile& tile,
@@ -291,6 +298,7 @@ struct Stage<Computed<Rank, Function>>
   __device__ __forceinline__ void place(const In&, const Tile&, Region& region) {
     this->slots = region.template take<typename Stage::Value>(nullptr);
   }
+  template <int all = 0>
   __device__ __forceinline__ Loaded load(const In& in, const Tile& tile, int) {
     fill(in, tile, threads_of_block());
     return {};
@@ -347,9 +355,10 @@ struct Stage<Selected<A, Values, Mask>> {
     values.place(in.values, tile, region);
     mask.place(in.mask, tile, region);
   }
+  template <int all = bytes_of_element>
   __device__ __forceinline__ auto load(const In& in, const Tile& tile, int elements_of_thread) {
-    auto of_values = values.load(in.values, tile, elements_of_thread);
-    auto of_mask = mask.load(in.mask, tile, elements_of_thread);
+    auto of_values = values.template load<all>(in.values, tile, elements_of_thread);
+    auto of_mask = mask.template load<all>(in.mask, tile, elements_of_thread);
     return BothLoads<decltype(of_values), decltype(of_mask)>{of_values, of_mask};
   }
   __device__ __forceinline__ void begin_load(const In& in, const Tile& tile, Barrier& barrier,

@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The CUDA kernels on raw pointers, without Kokkos: nvcc alone compiles this file, for any
+// architecture, and on a GPU it compares every kernel with a loop on the host.
+//
+//   nvcc -std=c++20 -O3 -arch=sm_90 -I unit_tests/cuda/annotations -I include -I src \
+//     unit_tests/cuda/kernels.cu -o kernels && ./kernels
+
+#include <KokkosScan/impl/cuda/problems.hpp>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <type_traits>
+#include <vector>
+
+namespace test {
+
+namespace impl = KokkosScan::impl;
+namespace cuda = KokkosScan::impl::cuda;
+
+void check(cudaError_t result) {
+  if (result == cudaSuccess) return;
+  std::printf("%s\n", cudaGetErrorString(result));
+  std::exit(1);
+}
+
+/// The default stream, as an execution space.
+struct Stream {
+  using memory_space = Kokkos::HostSpace;
+};
+
+int attribute(cudaDeviceAttr which) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, which, 0));
+  return value;
+}
+int multiprocessors(Stream const&) { return attribute(cudaDevAttrMultiProcessorCount); }
+int shared_bytes_of_block(Stream const&) {
+  return attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+}
+void clear(Stream const&, cuda::Launch const&, std::byte* memory, std::size_t bytes, std::int64_t,
+           std::int64_t) {
+  check(cudaMemsetAsync(memory, 0, bytes));
+}
+template <class Kernel, class... Arguments>
+void enqueue(Stream const&, cuda::Launch const& launch, Kernel kernel, std::int64_t, std::int64_t,
+             Arguments const&... arguments) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             launch.shared_bytes));
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(launch.blocks));
+  config.blockDim = dim3(static_cast<unsigned>(launch.threads));
+  config.dynamicSmemBytes = static_cast<std::size_t>(launch.shared_bytes);
+  check(cudaLaunchKernelEx(&config, kernel, arguments...));
+}
+
+/// Memory that both sides can read.
+template <class T>
+class Memory {
+ public:
+  explicit Memory(std::size_t count) {
+    check(cudaMallocManaged(&m_data, count * sizeof(T) + sizeof(T)));
+  }
+  ~Memory() { cudaFree(m_data); }
+  Memory(Memory const&) = delete;
+  Memory& operator=(Memory const&) = delete;
+  T* data() const { return m_data; }
+
+ private:
+  T* m_data;
+};
+
+/// How lines lie: one after the other, or side by side.
+enum class Layout { rows, columns };
+enum class Masked { no, yes };
+
+template <class T, class Op, Masked masked>
+auto problem_of(T const* x, bool const* mask, T* y, std::int64_t n, std::int64_t lines,
+                Layout layout, bool backward, impl::Form form) {
+  std::int64_t const along = layout == Layout::rows ? 1 : lines;
+  std::int64_t const across = layout == Layout::rows ? n : 1;
+  std::int64_t const first = backward ? (n - 1) * along : 0;
+  impl::Strides const strides{backward ? -along : along, {across}};
+  using Values = impl::Array<T const>;
+  using Mask = impl::Array<bool const>;
+  using In = std::conditional_t<masked == Masked::yes, impl::Selected<T, Values, Mask>, Values>;
+  In in;
+  if constexpr (masked == Masked::yes) {
+    in = {{x + first, strides}, {mask + first, strides}, Op::identity()};
+  } else {
+    in = {x + first, strides};
+  }
+  using P = impl::Problem<T, Op, In, T, impl::CommonStart<T>, T>;
+  return P{impl::Function::inclusive_scan, n,  {lines, 1, {lines}},  form, impl::Extra::none, Op{},
+           impl::Maybe<T>(Op::identity()), in, {y + first, strides}, {},   {nullptr, {}}};
+}
+
+/// Every result against a loop in the accumulator that Sum<double> has.
+template <class T, class Op, Masked masked = Masked::no>
+bool passes(std::int64_t n, std::int64_t lines, Layout layout, bool backward, impl::Form form) {
+  auto const count = static_cast<std::size_t>(n * lines);
+  Memory<T> x(count), y(count);
+  Memory<bool> mask(count);
+  std::mt19937 random(static_cast<unsigned>(n));
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const bits = random();
+    // Products stay near 1.
+    x.data()[i] = std::is_same_v<Op, KokkosScan::Prod<T>>
+                      ? static_cast<T>(1 + (bits % 3 - 1.0) / 65536)
+                      : static_cast<T>(bits % 1024);
+    mask.data()[i] = bits % 7 < 5;
+    y.data()[i] = static_cast<T>(-1);
+  }
+  auto const p =
+      problem_of<T, Op, masked>(x.data(), mask.data(), y.data(), n, lines, layout, backward, form);
+  using P = std::remove_const_t<decltype(p)>;
+  Memory<std::byte> workspace(cuda::Backend::workspace_bytes<P>(Stream{}, n, lines));
+  cuda::Backend{}.scan(Stream{}, p, workspace.data());
+  check(cudaDeviceSynchronize());
+
+  using Wide = std::conditional_t<std::is_floating_point_v<T>, double, T>;
+  Op const op;
+  for (std::int64_t line = 0; line < lines; ++line) {
+    Wide run = Op::identity();
+    for (std::int64_t k = 0; k < n; ++k) {
+      std::int64_t const place = backward ? n - 1 - k : k;
+      std::int64_t const i = layout == Layout::rows ? line * n + place : place * lines + line;
+      T const value = masked == Masked::yes && !mask.data()[i] ? Op::identity() : x.data()[i];
+      Wide const before = run;
+      if constexpr (std::is_same_v<Op, KokkosScan::Sum<T>>) {
+        run += static_cast<Wide>(value);
+      } else if constexpr (std::is_same_v<Op, KokkosScan::Prod<T>>) {
+        run *= static_cast<Wide>(value);
+      } else {
+        run = op(static_cast<T>(run), value);
+      }
+      Wide const expected = form == impl::Form::inclusive ? run : before;
+      if (!(std::abs(double(y.data()[i]) - double(expected)) <=
+            4e-6 * std::abs(double(expected)))) {
+        std::printf("line %lld of %lld, element %lld of %lld, %s, %s, %s: %g instead of %g\n",
+                    static_cast<long long>(line), static_cast<long long>(lines),
+                    static_cast<long long>(k), static_cast<long long>(n),
+                    layout == Layout::rows ? "rows" : "columns", backward ? "backward" : "forward",
+                    form == impl::Form::inclusive ? "inclusive" : "exclusive", double(y.data()[i]),
+                    double(expected));
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+template <class T, class Op, Masked masked = Masked::no>
+int failures(char const* name) {
+  int failed = 0;
+  for (std::int64_t const n :
+       {1, 5, 36, 100, 1000, 1025, 4096, 8191, 9217, 12'000, 32'768, 40'001, 100'000, 1'000'003}) {
+    for (int mode = 0; mode < 8; ++mode) {
+      std::int64_t const lines = n > 100'000 ? 2 : 37;
+      failed += passes<T, Op, masked>(n, lines, mode % 2 == 0 ? Layout::rows : Layout::columns,
+                                      mode / 2 % 2 == 1,
+                                      mode < 4 ? impl::Form::inclusive : impl::Form::exclusive)
+                    ? 0
+                    : 1;
+    }
+  }
+  std::printf("%s: %s\n", name, failed == 0 ? "passed" : "FAILED");
+  return failed;
+}
+
+}  // namespace test
+
+template <>
+class KokkosScan::impl::Temporary<test::Stream> {
+ public:
+  Temporary(test::Stream const&, std::size_t) { std::abort(); }  // all calls bring a workspace
+  std::byte* data() const { return nullptr; }
+};
+
+int main() {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+    std::printf("no GPU\n");
+    return 77;
+  }
+  namespace ks = KokkosScan;
+  using test::failures;
+  int const failed = failures<float, ks::Sum<float>>("sums of float") +
+                     failures<float, ks::Sum<float>, test::Masked::yes>("masked sums of float") +
+                     failures<float, ks::Prod<float>>("products of float") +
+                     failures<float, ks::Max<float>>("maxima of float") +
+                     failures<double, ks::Sum<double>>("sums of double") +
+                     failures<std::int64_t, ks::Sum<std::int64_t>>("sums of int64");
+  return failed == 0 ? 0 : 1;
+}
