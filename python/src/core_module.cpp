@@ -215,16 +215,16 @@ Place place_of(const NdArray& memory, std::uintptr_t stream) {
 ///
 /// initial: None, a number, or an array of one value a line; totals: None or such an array.
 /// is_bfloat16: x and the results are arrays of uint16 that hold bfloat16, bits 0 and 1.
-void scan_arrays(int operation, nb::handle x, nb::handle out, int axis, bool exclusive, bool reverse,
-          nb::handle mask, nb::handle initial, nb::handle totals, std::uintptr_t stream,
-          int is_bfloat16) {
+void scan_arrays(int operation, nb::handle x, nb::handle out, int axis, bool include_initial,
+                 bool exclusive, bool reverse, nb::handle mask, nb::handle initial,
+                 nb::handle totals, std::uintptr_t stream, int is_bfloat16) {
   const bool x_is_bfloat16 = (is_bfloat16 & 1) != 0;
   const bool out_is_bfloat16 = (is_bfloat16 & 2) != 0;
   const auto x_memory = memory_of<AnyArray>(x, "x");
   const Shape shape = shape_of(x_memory, axis);
   Request request;
   request.operation = static_cast<Operation>(operation);
-  request.form = exclusive ? Form::exclusive : Form::inclusive;
+  request.form = exclusive || include_initial ? Form::exclusive : Form::inclusive;
   request.direction = reverse ? Direction::backward : Direction::forward;
   request.rank = shape.rank;
   request.axis = shape.axis;
@@ -236,10 +236,7 @@ void scan_arrays(int operation, nb::handle x, nb::handle out, int axis, bool exc
   const auto out_memory = memory_of<WritableArray>(out, "out");
   check_place(out_memory, "out", request.place);
   const std::int64_t length = shape.extent[static_cast<std::size_t>(shape.axis)];
-  const bool has_extra = exclusive && out_memory.ndim() == x_memory.ndim() &&
-                         static_cast<std::int64_t>(
-                             out_memory.shape(static_cast<std::size_t>(shape.axis))) == length + 1;
-  request.output_length = length + (has_extra ? 1 : 0);
+  request.output_length = length + (include_initial ? 1 : 0);
   check_shape(out_memory, "out", shape.rank, shape.with_length(request.output_length).data());
   request.output = array_of(out_memory, "out", out_is_bfloat16);
 
@@ -384,9 +381,9 @@ NB_MODULE(_core, module) {
   for (const ks::DTypeInfo& row : ks::dtype_table) names.append(nb::str(row.name.data()));
   module.attr("dtype_names") = nb::tuple(names);
   module.def("scan", &ks::scan_arrays, nb::arg("operation"), nb::arg("x"), nb::arg("out"),
-             nb::arg("axis"), nb::arg("exclusive"), nb::arg("reverse"), nb::arg("mask").none(),
-             nb::arg("initial").none(), nb::arg("totals").none(), nb::arg("stream"),
-             nb::arg("is_bfloat16"));
+             nb::arg("axis"), nb::arg("include_initial"), nb::arg("exclusive"), nb::arg("reverse"),
+             nb::arg("mask").none(), nb::arg("initial").none(), nb::arg("totals").none(),
+             nb::arg("stream"), nb::arg("is_bfloat16"));
   module.def("gradient", &ks::gradient_of_arrays, nb::arg("operation"), nb::arg("grad"),
              nb::arg("x").none(), nb::arg("result").none(), nb::arg("out"), nb::arg("axis"),
              nb::arg("exclusive"), nb::arg("reverse"), nb::arg("mask").none(),

@@ -99,7 +99,7 @@ def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, revers
     bfloat16 = (code == _arrays.BFLOAT16) + 2 * (result_code == _arrays.BFLOAT16)
     stream = kind.stream(x)
     _core.scan(operation, kind.exported(x, stream), kind.exported(result, stream), axis,
-               exclusive or include_initial, reverse,
+               include_initial, exclusive, reverse,
                None if mask is None else kind.exported(mask, stream),
                initial if initial is None or isinstance(initial, (int, float, complex))
                else kind.exported(initial, stream),

@@ -31,8 +31,7 @@ _is_compiling = torch.compiler.is_compiling
 def _apply(operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial):
     if initial is not None and not isinstance(initial, torch.Tensor):
         initial = torch.tensor(initial)
-    return _OPERATORS[operation](x, dim, dtype=dtype, include_initial=include_initial,
-                                 exclusive=exclusive, reverse=reverse, mask=mask, initial=initial)
+    return _OPERATORS[operation](x, dim, dtype, include_initial, exclusive, reverse, mask, initial)
 
 
 def _function(operation, name, what, torch_name):
