@@ -137,11 +137,12 @@ Number number_of(nb::handle object) {
 
 /// The library's message with the names that Python's arguments have.
 std::string with_names(std::string message) {
-  constexpr std::array<std::pair<const char*, const char*>, 5> names{{{"input \"\"", "x"},
-                                                                      {"mask \"\"", "mask"},
-                                                                      {"output \"\"", "out"},
-                                                                      {"starting values \"\"", "initial"},
-                                                                      {"totals \"\"", "totals"}}};
+  constexpr std::array<std::pair<const char*, const char*>, 5> names{
+      {{"input \"\"", "x"},
+       {"mask \"\"", "mask"},
+       {"output \"\"", "out"},
+       {"starting values \"\"", "initial"},
+       {"totals \"\"", "totals"}}};
   for (const auto& [role, name] : names) {
     for (std::size_t at = message.find(role); at != std::string::npos; at = message.find(role)) {
       message.replace(at, std::char_traits<char>::length(role), name);
@@ -247,8 +248,8 @@ void scan_arrays(int operation, nb::handle x, nb::handle out, int axis, bool inc
     check_shape(mask_memory, "mask", shape.rank, shape.extent.data());
     request.mask = array_of(mask_memory, "mask", false);
     if (request.mask.dtype != DType::boolean) {
-      refuse_type("mask has elements of type " +
-                  std::string(info(request.mask.dtype).name) + ": expected bool.");
+      refuse_type("mask has elements of type " + std::string(info(request.mask.dtype).name) +
+                  ": expected bool.");
     }
   }
   AnyArray initial_memory;
@@ -260,9 +261,9 @@ void scan_arrays(int operation, nb::handle x, nb::handle out, int axis, bool inc
     check_shape(initial_memory, "initial", shape.rank - 1, shape.lines.data());
     request.starts = array_of(initial_memory, "initial", out_is_bfloat16);
     if (request.starts.dtype != request.output.dtype) {
-      refuse_type("initial has elements of type " +
-                  std::string(info(request.starts.dtype).name) + ", but the results are of type " +
-                  std::string(info(request.output.dtype).name) + ".");
+      refuse_type("initial has elements of type " + std::string(info(request.starts.dtype).name) +
+                  ", but the results are of type " + std::string(info(request.output.dtype).name) +
+                  ".");
     }
   }
   WritableArray totals_memory;
@@ -272,18 +273,18 @@ void scan_arrays(int operation, nb::handle x, nb::handle out, int axis, bool inc
     check_shape(totals_memory, "totals", shape.rank - 1, shape.lines.data());
     request.totals = array_of(totals_memory, "totals", out_is_bfloat16);
     if (request.totals.dtype != request.output.dtype) {
-      refuse_type("totals have elements of type " +
-                  std::string(info(request.totals.dtype).name) + ", but the results are of type " +
-                  std::string(info(request.output.dtype).name) + ".");
+      refuse_type("totals have elements of type " + std::string(info(request.totals.dtype).name) +
+                  ", but the results are of type " + std::string(info(request.output.dtype).name) +
+                  ".");
     }
   }
   without_gil([&] { kokkos_scan_python::scan(request); });
 }
 
 /// The gradient of a scan with respect to x, see GradientRequest.
-void gradient_of_arrays(int operation, nb::handle grad, nb::handle x, nb::handle result, nb::handle out,
-              int axis, bool exclusive, bool reverse, nb::handle mask, nb::handle initial,
-              nb::handle carried, std::uintptr_t stream) {
+void gradient_of_arrays(int operation, nb::handle grad, nb::handle x, nb::handle result,
+                        nb::handle out, int axis, bool exclusive, bool reverse, nb::handle mask,
+                        nb::handle initial, nb::handle carried, std::uintptr_t stream) {
   const auto out_memory = memory_of<WritableArray>(out, "out");
   const Shape shape = shape_of(out_memory, axis);
   GradientRequest request;

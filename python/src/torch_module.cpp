@@ -44,7 +44,8 @@ struct Options {
   OptionalTensor initial;
 };
 
-// ---- Types, shapes, memory -----------------------------------------------------------------------
+// ---- Types, shapes, memory
+// -----------------------------------------------------------------------
 
 DType dtype_of(at::ScalarType type) {
   switch (type) {
@@ -96,8 +97,8 @@ void check(Operation operation, const Tensor& x, std::int64_t dim, const Options
   TORCH_CHECK_INDEX(-least <= dim && dim < least, "kokkos_scan: axis ", dim,
                     " is out of range for x of rank ", rank, ": allowed are ", -least, " to ",
                     least - 1, ".");
-  TORCH_CHECK_VALUE(rank <= max_rank, "kokkos_scan: x has ", rank,
-                    " dimensions: allowed are 1 to ", max_rank, ".");
+  TORCH_CHECK_VALUE(rank <= max_rank, "kokkos_scan: x has ", rank, " dimensions: allowed are 1 to ",
+                    max_rank, ".");
   TORCH_CHECK_VALUE(!(options.exclusive && options.include_initial),
                     "kokkos_scan: exclusive=True and include_initial=True say different things of "
                     "the result's shape: choose one.");
@@ -118,11 +119,10 @@ void check(Operation operation, const Tensor& x, std::int64_t dim, const Options
     TORCH_CHECK_TYPE(!options.initial->is_complex() || at::isComplexType(type),
                      "kokkos_scan: the initial value is complex, but the result has type ", type,
                      ".");
-    TORCH_CHECK_VALUE(
-        options.initial->device() == x.device() ||
-            (options.initial->dim() == 0 && options.initial->device().is_cpu()),
-        "kokkos_scan: initial is on ", options.initial->device(), ", but x is on ", x.device(),
-        ".");
+    TORCH_CHECK_VALUE(options.initial->device() == x.device() ||
+                          (options.initial->dim() == 0 && options.initial->device().is_cpu()),
+                      "kokkos_scan: initial is on ", options.initial->device(), ", but x is on ",
+                      x.device(), ".");
   }
 }
 
@@ -136,14 +136,14 @@ std::vector<c10::SymInt> shape_of_lines(const Tensor& x, std::int64_t dim) {
 }
 
 /// The result, not filled: in memory as x lies, or row-major with n+1 results.
-Tensor make_result(Operation operation, const Tensor& x, std::int64_t dim,
-                   const Options& options) {
+Tensor make_result(Operation operation, const Tensor& x, std::int64_t dim, const Options& options) {
   const auto type = x.options().dtype(type_of_result(operation, x, options.dtype));
   if (!options.include_initial) {
     return at::empty_like(x, type, at::MemoryFormat::Preserve);
   }
-  TORCH_CHECK_VALUE(x.dim() > 0, "kokkos_scan: x has no axis, so the result cannot have one "
-                                 "element more along it.");
+  TORCH_CHECK_VALUE(x.dim() > 0,
+                    "kokkos_scan: x has no axis, so the result cannot have one "
+                    "element more along it.");
   auto sizes = x.sym_sizes().vec();
   sizes[static_cast<std::size_t>(dim)] += 1;
   return at::empty_symint(sizes, type);
@@ -233,7 +233,8 @@ void run(const Call& call) {
   }
 }
 
-// ---- The operators -------------------------------------------------------------------------------
+// ---- The operators
+// -------------------------------------------------------------------------------
 
 template <Operation operation>
 Tensor scan_tensor(const Tensor& x, std::int64_t dim, OptionalType dtype, bool include_initial,
@@ -286,10 +287,10 @@ Tensor scan_meta(const Tensor& x, std::int64_t dim, OptionalType dtype, bool inc
 /// The gradients of a scan with respect to x and, if wanted, to the first result of each line. See
 /// kernels/gradient.hpp.
 std::tuple<Tensor, Tensor> scan_gradient_tensor(const Tensor& grad, const OptionalTensor& x,
-                                                const OptionalTensor& result,
-                                                at::IntArrayRef sizes, std::int64_t dim,
-                                                std::int64_t operation, bool exclusive,
-                                                bool reverse, const OptionalTensor& mask,
+                                                const OptionalTensor& result, at::IntArrayRef sizes,
+                                                std::int64_t dim, std::int64_t operation,
+                                                bool exclusive, bool reverse,
+                                                const OptionalTensor& mask,
                                                 const OptionalTensor& initial, bool carried) {
   Tensor gradient = x ? at::empty_like(*x, grad.options(), at::MemoryFormat::Preserve)
                       : at::empty(sizes, grad.options());
@@ -334,7 +335,8 @@ std::tuple<Tensor, Tensor> scan_gradient_meta(const Tensor& grad, const Optional
           carried ? at::empty_symint(lines, grad.options()) : at::empty({0}, grad.options())};
 }
 
-// ---- Calls through the dispatcher ----------------------------------------------------------------
+// ---- Calls through the dispatcher
+// ----------------------------------------------------------------
 
 using ScanSignature = Tensor(const Tensor&, std::int64_t, OptionalType, bool, bool, bool,
                              const OptionalTensor&, const OptionalTensor&);
@@ -350,10 +352,9 @@ constexpr std::array<const char*, 4> names{
 
 template <Operation operation>
 const auto& handle_of() {
-  static const auto handle =
-      c10::Dispatcher::singleton()
-          .findSchemaOrThrow(names[static_cast<std::size_t>(operation)], "")
-          .typed<ScanSignature>();
+  static const auto handle = c10::Dispatcher::singleton()
+                                 .findSchemaOrThrow(names[static_cast<std::size_t>(operation)], "")
+                                 .typed<ScanSignature>();
   return handle;
 }
 
@@ -387,7 +388,8 @@ std::tuple<Tensor, Tensor> dispatch_gradient(const Tensor& grad, const OptionalT
                      reverse, mask, initial, carried);
 }
 
-// ---- Autograd ------------------------------------------------------------------------------------
+// ---- Autograd
+// ------------------------------------------------------------------------------------
 
 /// The scan as a composition of PyTorch's operators, whose gradients have gradients.
 Tensor composed(Operation operation, const Tensor& x, std::int64_t dim, const Options& options) {
@@ -443,13 +445,15 @@ class Scan : public torch::autograd::Function<Scan> {
     // Sums are linear: their gradients need nothing of x.
     const bool is_sum = operation == Operation::sum;
     context->save_for_backward({is_sum ? Tensor() : x, is_sum ? Tensor() : result,
-                                options.mask.value_or(Tensor()),
-                                initial.value_or(Tensor())});
+                                options.mask.value_or(Tensor()), initial.value_or(Tensor())});
     // One entry: each costs as much as a sixth of the scan of a short line.
-    context->saved_data["call"] = std::vector<std::int64_t>{
-        static_cast<std::int64_t>(operation),      counted(dim, x),
-        static_cast<std::int64_t>(x.scalar_type()), options.include_initial ? 1 : 0,
-        options.exclusive ? 1 : 0,                  options.reverse ? 1 : 0};
+    context->saved_data["call"] =
+        std::vector<std::int64_t>{static_cast<std::int64_t>(operation),
+                                  counted(dim, x),
+                                  static_cast<std::int64_t>(x.scalar_type()),
+                                  options.include_initial ? 1 : 0,
+                                  options.exclusive ? 1 : 0,
+                                  options.reverse ? 1 : 0};
     return result;
   }
 
@@ -502,10 +506,10 @@ class Scan : public torch::autograd::Function<Scan> {
     Pair result;
     if (wants_initial) result.second = sizes.empty() ? grad : grad.sum(dim);
     if (options.mask && !at::GradMode::is_enabled()) {
-      result.first =
-          std::get<0>(dispatch_gradient(grad, std::nullopt, std::nullopt, sizes, dim,
-                                        Operation::sum, options.exclusive || options.include_initial,
-                                        options.reverse, options.mask, std::nullopt, false));
+      result.first = std::get<0>(
+          dispatch_gradient(grad, std::nullopt, std::nullopt, sizes, dim, Operation::sum,
+                            options.exclusive || options.include_initial, options.reverse,
+                            options.mask, std::nullopt, false));
       return result;
     }
     Options other;
@@ -546,8 +550,8 @@ class Scan : public torch::autograd::Function<Scan> {
         const Tensor stays = operation == Operation::min ? x_first > start : x_first < start;
         through = at::where(at::logical_or(stays, start.isnan()), first, 0);
       }
-      of_initial = options.mask ? at::where(element(*mask_of(x, options.mask)), through, first)
-                                : through;
+      of_initial =
+          options.mask ? at::where(element(*mask_of(x, options.mask)), through, first) : through;
     }
     if (is_exclusive && !(options.exclusive && is_empty)) of_initial = of_initial + element(grad);
     return {of_x, of_initial};
@@ -589,14 +593,15 @@ Tensor scan_autograd(const Tensor& x, std::int64_t dim, OptionalType dtype, bool
 }
 
 /// Gradients of gradients do not come this way: see Scan::backward.
-std::tuple<Tensor, Tensor> scan_gradient_autograd(
-    const Tensor& grad, const OptionalTensor& x, const OptionalTensor& result,
-    c10::SymIntArrayRef sizes, std::int64_t dim, std::int64_t operation, bool exclusive,
-    bool reverse, const OptionalTensor& mask, const OptionalTensor& initial, bool carried) {
+std::tuple<Tensor, Tensor> scan_gradient_autograd(const Tensor& grad, const OptionalTensor& x,
+                                                  const OptionalTensor& result,
+                                                  c10::SymIntArrayRef sizes, std::int64_t dim,
+                                                  std::int64_t operation, bool exclusive,
+                                                  bool reverse, const OptionalTensor& mask,
+                                                  const OptionalTensor& initial, bool carried) {
   TORCH_CHECK_NOT_IMPLEMENTED(
-      !at::GradMode::is_enabled() ||
-          !(grad.requires_grad() || (x && x->requires_grad()) ||
-            (initial && initial->requires_grad())),
+      !at::GradMode::is_enabled() || !(grad.requires_grad() || (x && x->requires_grad()) ||
+                                       (initial && initial->requires_grad())),
       "kokkos_scan::scan_gradient is itself not differentiable.");
   const at::AutoDispatchBelowADInplaceOrView below;
   return dispatch_gradient(grad, x, result, sizes, dim, static_cast<Operation>(operation),
@@ -612,8 +617,9 @@ TORCH_LIBRARY(kokkos_scan, library) {
   for (const char* name : {"sum", "prod", "min", "max"}) {
     library.def((std::string("cumulative_") + name +
                  "(Tensor x, int dim, ScalarType? dtype=None, bool include_initial=False, bool "
-                "exclusive=False, bool reverse=False, Tensor? mask=None, Tensor? initial=None) -> "
-                "Tensor").c_str());
+                 "exclusive=False, bool reverse=False, Tensor? mask=None, Tensor? initial=None) -> "
+                 "Tensor")
+                    .c_str());
   }
   library.def(
       "scan_gradient(Tensor grad, Tensor? x, Tensor? result, SymInt[] sizes, int dim, int "
@@ -621,11 +627,11 @@ TORCH_LIBRARY(kokkos_scan, library) {
       "(Tensor, Tensor)");
 }
 
-#define KOKKOS_SCAN_IMPLEMENT(function, gradient)                           \
-  library.impl("cumulative_sum", ks::function<ks::Operation::sum>);         \
-  library.impl("cumulative_prod", ks::function<ks::Operation::prod>);       \
-  library.impl("cumulative_min", ks::function<ks::Operation::min>);         \
-  library.impl("cumulative_max", ks::function<ks::Operation::max>);         \
+#define KOKKOS_SCAN_IMPLEMENT(function, gradient)                     \
+  library.impl("cumulative_sum", ks::function<ks::Operation::sum>);   \
+  library.impl("cumulative_prod", ks::function<ks::Operation::prod>); \
+  library.impl("cumulative_min", ks::function<ks::Operation::min>);   \
+  library.impl("cumulative_max", ks::function<ks::Operation::max>);   \
   library.impl("scan_gradient", ks::gradient)
 
 TORCH_LIBRARY_IMPL(kokkos_scan, CPU, library) {
@@ -644,7 +650,8 @@ TORCH_LIBRARY_IMPL(kokkos_scan, Autograd, library) {
 }
 #undef KOKKOS_SCAN_IMPLEMENT
 
-// ---- The functions of the module -----------------------------------------------------------------
+// ---- The functions of the module
+// -----------------------------------------------------------------
 
 namespace {
 
@@ -679,13 +686,19 @@ PyObject* scan_plain(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
 }
 
 PyMethodDef methods[] = {
-    {"scan", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(scan_plain)),
-     METH_FASTCALL, nullptr},
+    {"scan", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(scan_plain)), METH_FASTCALL,
+     nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_torch",  "PyTorch's operators kokkos_scan::*.",
-                          -1,                    methods,   nullptr,
-                          nullptr,               nullptr,   nullptr};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "_torch",
+                          "PyTorch's operators kokkos_scan::*.",
+                          -1,
+                          methods,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
 
 }  // namespace
 

@@ -78,8 +78,7 @@ constexpr const DTypeInfo& info(DType dtype) {
 /// The type of a DLPack type code and number of bits.
 constexpr std::optional<DType> dtype_of(std::uint8_t code, std::uint8_t bits) {
   for (std::size_t i = 0; i < dtype_table.size(); ++i) {
-    if (static_cast<std::uint8_t>(dtype_table[i].kind) == code &&
-        dtype_table[i].size * 8 == bits) {
+    if (static_cast<std::uint8_t>(dtype_table[i].kind) == code && dtype_table[i].size * 8 == bits) {
       return static_cast<DType>(i);
     }
   }

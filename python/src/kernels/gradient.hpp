@@ -177,8 +177,7 @@ struct ReadAdjoint {
     return starts.data != nullptr ? at(starts, index, 0) : start;
   }
   /// Whether element j is a new minimum (maximum).
-  KOKKOS_FUNCTION bool is_new(const std::int64_t* index, std::int64_t j,
-                              std::int64_t shift) const {
+  KOKKOS_FUNCTION bool is_new(const std::int64_t* index, std::int64_t j, std::int64_t shift) const {
     if constexpr (is_ordered) {
       if (j == 0 && !has_start) return true;
       const W x = at(input, index, shift);
@@ -273,8 +272,8 @@ void gradient_of_rank(const GradientRequest& request, const MergedShape& shape,
     Array result = array;
     if (!array.exists || !is_backward) return result;
     const std::int64_t stride = array.stride[request.axis];
-    result.data = static_cast<std::byte*>(array.data) +
-                  (extent - 1) * stride * info(array.dtype).size;
+    result.data =
+        static_cast<std::byte*>(array.data) + (extent - 1) * stride * info(array.dtype).size;
     result.stride[request.axis] = -stride;
     return result;
   };
@@ -323,8 +322,8 @@ void gradient_of_rank(const GradientRequest& request, const MergedShape& shape,
   std::int64_t elements = 1;
   for (const std::int64_t extent : extents) elements *= extent;
   on_instance(request.place, elements, [&]<class Exec>(const Exec& exec) {
-    const AnyView<ElementGradient<D>, Rank, Exec> to(
-        static_cast<ElementGradient<D>*>(out.data), out_layout);
+    const AnyView<ElementGradient<D>, Rank, Exec> to(static_cast<ElementGradient<D>*>(out.data),
+                                                     out_layout);
     const auto lines = KokkosScan::along(shape.axis).backward();
     const auto in = KokkosScan::elementwise(extents, read);
     const Compose<typename Read::W> compose;

@@ -105,10 +105,12 @@ void finalize() {
   if (g_is_forked) return;
   const std::unique_lock lock(g_state->lifetime);
   g_state->is_ended = true;
-  for (auto* const instances : {&g_state->host.single, &g_state->host.parallel}) {
-    for (HostSpace* instance : *instances) delete instance;
-    instances->clear();
-  }
+  const auto end = [](std::vector<HostSpace*>& instances) {
+    for (HostSpace* instance : instances) delete instance;
+    instances.clear();
+  };
+  end(g_state->host.single);
+  end(g_state->host.parallel);
   if (g_state->is_ours && Kokkos::is_initialized() && !Kokkos::is_finalized()) Kokkos::finalize();
 }
 
@@ -214,8 +216,9 @@ CudaInstance::CudaInstance(const Place& place) : m_place(place) {
     if (!is_capturing(stream)) {
       if (spare == nullptr) spare = new Spare;
       if (g_cuda->kept.size() < CudaInstances::most) {
-        m_space = new Kokkos::Cuda(stream);
-        g_cuda->kept[{place.device, place.stream}] = m_space;
+        auto* const space = new Kokkos::Cuda(stream);
+        g_cuda->kept[{place.device, place.stream}] = space;
+        m_space = space;
         return;
       }
     }

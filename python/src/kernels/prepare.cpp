@@ -167,10 +167,13 @@ void convert(const Request& request, const Array& place) {
     if (std::abs(convert.to_stride[r]) <= std::abs(convert.to_stride[row])) row = r;
   }
   const int last = convert.rank - 1;
-  for (auto* const numbers :
-       {convert.extent, convert.from_stride, convert.mask_stride, convert.to_stride}) {
+  const auto to_the_end = [&](std::int64_t* numbers) {
     std::rotate(numbers + row, numbers + row + 1, numbers + last + 1);
-  }
+  };
+  to_the_end(convert.extent);
+  to_the_end(convert.from_stride);
+  to_the_end(convert.mask_stride);
+  to_the_end(convert.to_stride);
   convert.from_dtype = request.input.dtype;
   convert.from = request.input.data;
   convert.mask = static_cast<const bool*>(request.mask.data);

@@ -64,8 +64,7 @@ void scan(const Request& given) {
       request.start = {true, true, request.operation == Operation::min ? 1U : 0U, 0};
     }
   }
-  const bool is_order =
-      request.operation == Operation::min || request.operation == Operation::max;
+  const bool is_order = request.operation == Operation::min || request.operation == Operation::max;
   const Kernels kernels = (is_order ? orders : sums)[static_cast<std::size_t>(dtype)];
   if (kernels == nullptr) {
     throw TypeError(
@@ -73,7 +72,7 @@ void scan(const Request& given) {
   }
   if (info(request.input.dtype).kind == Kind::complex && info(dtype).kind != Kind::complex) {
     throw TypeError("kokkos_scan: complex values do not convert to " +
-                                std::string(info(dtype).name) + ".");
+                    std::string(info(dtype).name) + ".");
   }
   if (!kernels(request)) kernels(prepared(request));
 }
@@ -93,9 +92,8 @@ void gradient(const GradientRequest& request) {
     case DType::complex128:
       return gradient_of<DType::complex128>(request);
     default:
-      throw TypeError("kokkos_scan: " +
-                                  std::string(info(request.gradient_of_input.dtype).name) +
-                                  " values have no gradient.");
+      throw TypeError("kokkos_scan: " + std::string(info(request.gradient_of_input.dtype).name) +
+                      " values have no gradient.");
   }
 }
 

@@ -96,9 +96,9 @@ class ScanRun {
 /// Whether masks are read while scanning: not where that is rare, as it doubles the kernels. There
 /// they cost a pass more.
 template <class Op, class T>
-inline constexpr bool fuses_masks =
-    (std::is_same_v<Op, KokkosScan::Sum<>> ||
-     std::is_same_v<Op, KokkosScan::Prod<>>)&&(sizeof(T) >= 4 || is_16_bit_float<T>);
+inline constexpr bool fuses_masks = (std::is_same_v<Op, KokkosScan::Sum<>> ||
+                                     std::is_same_v<Op, KokkosScan::Prod<>>)&&(sizeof(T) >= 4 ||
+                                                                               is_16_bit_float<T>);
 
 /// One operation on an input whose elements have the C++ type In.
 template <DType D, class Op, class In>

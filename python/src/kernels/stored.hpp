@@ -80,7 +80,8 @@ struct Bfloat16 {
   KOKKOS_FUNCTION explicit Bfloat16(float value) {
     const auto all = Kokkos::bit_cast<std::uint32_t>(value);
     const std::uint32_t rounding = 0x7fffU + ((all >> 16) & 1U);
-    bits = static_cast<std::uint16_t>(value != value ? (all >> 16) | 0x40U : (all + rounding) >> 16);
+    bits =
+        static_cast<std::uint16_t>(value != value ? (all >> 16) | 0x40U : (all + rounding) >> 16);
   }
   KOKKOS_FUNCTION explicit operator float() const {
     return Kokkos::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
