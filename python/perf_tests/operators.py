@@ -118,11 +118,11 @@ def main():
     x = torch.rand(rows, options.cols, device=device)
     mask = torch.rand(rows, options.cols, device=device) < 0.5
     out = torch.empty_like(x)
-    print("| operator | ms | GB/s | of the copy | of the kernel call | faster than eager | than compiled "
+    print("| operator | ms | GB/s | of the copy | kernel call, ms | of its speed | eager, ms | compiled, ms "
           "| error / tolerance |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     for title, (module, composed, form) in OPERATORS.items():
-        values = x if title != "cumprod" else 1 + (x - 0.5) / 64
+        values = x
         arguments = (values, mask) if form[3] else (values,)
         programs = {"copy": lambda: out.copy_(values),
                     "kernel": kernel_call(form, values, mask, out, device),
@@ -144,11 +144,11 @@ def main():
         ms = medians(programs, device, options.repetitions)
         size = (9 if form[3] else 8) * values.numel()
         of_copy = ms["copy"] * size / (8 * values.numel()) / ms["ours"]
-        faster = f"{ms['compiled'] / ms['ours']:.2f}" if compiled else "-"
+        compiled_ms = f"{ms['compiled']:.3f}" if compiled else "-"
         error = largest_error(module, arguments, composed)
         print(f"| {title} | {ms['ours']:.3f} | {size / ms['ours'] / 1e6:.0f} | {of_copy:.3f} | "
-              f"{ms['kernel'] / ms['ours']:.3f} | {ms['eager'] / ms['ours']:.2f} | {faster} | "
-              f"{error:.2f} |", flush=True)
+              f"{ms['kernel']:.3f} | {ms['kernel'] / ms['ours']:.3f} | {ms['eager']:.3f} | "
+              f"{compiled_ms} | {error:.2f} |", flush=True)
 
 
 if __name__ == "__main__":

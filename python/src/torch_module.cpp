@@ -432,6 +432,35 @@ Tensor composed(Operation operation, const Tensor& x, std::int64_t dim, const Op
   return options.reverse ? values.flip({dim}) : values;
 }
 
+/// What a gradient needs to know of the call, in one number: PyTorch keeps such things by name, and
+/// each costs as much as a sixth of the scan of a short line.
+struct SavedCall {
+  Operation operation;
+  std::int64_t dim;
+  at::ScalarType dtype;
+  bool include_initial;
+  bool exclusive;
+  bool reverse;
+
+  [[nodiscard]] std::int64_t packed() const {
+    const auto flags = static_cast<std::int64_t>(include_initial) * 4 +
+                       static_cast<std::int64_t>(exclusive) * 2 +
+                       static_cast<std::int64_t>(reverse);
+    return ((static_cast<std::int64_t>(dtype) * 16 + dim) * 4 +
+            static_cast<std::int64_t>(operation)) *
+               8 +
+           flags;
+  }
+  static SavedCall unpacked(std::int64_t number) {
+    return {static_cast<Operation>(number / 8 % 4),
+            number / 32 % 16,
+            static_cast<at::ScalarType>(number / 512),
+            (number & 4) != 0,
+            (number & 2) != 0,
+            (number & 1) != 0};
+  }
+};
+
 class Scan : public torch::autograd::Function<Scan> {
  public:
   static Tensor forward(torch::autograd::AutogradContext* context, Operation operation,
@@ -444,30 +473,28 @@ class Scan : public torch::autograd::Function<Scan> {
     }
     // Sums are linear: their gradients need nothing of x.
     const bool is_sum = operation == Operation::sum;
-    context->save_for_backward({is_sum ? Tensor() : x, is_sum ? Tensor() : result,
-                                options.mask.value_or(Tensor()), initial.value_or(Tensor())});
-    // One entry: each costs as much as a sixth of the scan of a short line.
+    if (!is_sum || options.mask || initial) {
+      context->save_for_backward({is_sum ? Tensor() : x, is_sum ? Tensor() : result,
+                                  options.mask.value_or(Tensor()), initial.value_or(Tensor())});
+    }
     context->saved_data["call"] =
-        std::vector<std::int64_t>{static_cast<std::int64_t>(operation),
-                                  counted(dim, x),
-                                  static_cast<std::int64_t>(x.scalar_type()),
-                                  options.include_initial ? 1 : 0,
-                                  options.exclusive ? 1 : 0,
-                                  options.reverse ? 1 : 0};
+        SavedCall{operation,         counted(dim, x), x.scalar_type(), options.include_initial,
+                  options.exclusive, options.reverse}
+            .packed();
     return result;
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  const torch::autograd::variable_list& grads) {
-    const auto saved = context->get_saved_variables();
-    const auto call = context->saved_data["call"].toIntVector();
-    const auto operation = static_cast<Operation>(call[0]);
-    const std::int64_t dim = call[1];
-    const auto dtype = static_cast<at::ScalarType>(call[2]);
+    auto saved = context->get_saved_variables();
+    saved.resize(4);
+    const auto call = SavedCall::unpacked(context->saved_data["call"].toInt());
+    const Operation operation = call.operation;
+    const std::int64_t dim = call.dim;
     Options options;
-    options.include_initial = call[3] != 0;
-    options.exclusive = call[4] != 0;
-    options.reverse = call[5] != 0;
+    options.include_initial = call.include_initial;
+    options.exclusive = call.exclusive;
+    options.reverse = call.reverse;
     auto sizes = grads[0].sym_sizes().vec();
     if (options.include_initial) {
       c10::SymInt& length = sizes[static_cast<std::size_t>(dim)];
@@ -489,7 +516,7 @@ class Scan : public torch::autograd::Function<Scan> {
       std::tie(of_x, of_initial) = backward_of_order_or_product(
           grads[0], operation, saved[0], saved[1], sizes, dim, options, wants_initial);
     }
-    if (of_x.defined()) of_x = of_x.to(dtype);
+    if (of_x.defined()) of_x = of_x.to(call.dtype);
     if (of_initial.defined()) {
       if (options.initial->dim() == 0 && !sizes.empty()) of_initial = of_initial.sum();
       of_initial = of_initial.to(options.initial->device(), options.initial->scalar_type());
@@ -655,16 +682,18 @@ TORCH_LIBRARY_IMPL(kokkos_scan, Autograd, library) {
 
 namespace {
 
-/// scan(operation, x, dim, exclusive, reverse): the operator for a plain tensor without a mask,
-/// initial value or other type; NotImplemented where torch.ops must be asked, because something
+/// scan(operation, x, dim, exclusive, reverse, mask): the operator for plain tensors without an
+/// initial value or another type; NotImplemented where torch.ops must be asked, because something
 /// overrides PyTorch's functions. Half of the time of a call of torch.ops is its arguments.
 PyObject* scan_plain(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  if (count != 5) {
-    PyErr_SetString(PyExc_TypeError, "kokkos_scan._torch.scan takes 5 arguments.");
+  if (count != 6) {
+    PyErr_SetString(PyExc_TypeError, "kokkos_scan._torch.scan takes 6 arguments.");
     return nullptr;
   }
   // A tensor of another class, or a mode, may override PyTorch's functions.
+  const bool has_mask = arguments[5] != Py_None;
   if (!THPVariable_CheckExact(arguments[1]) || !PyLong_CheckExact(arguments[2]) ||
+      (has_mask && !THPVariable_CheckExact(arguments[5])) ||
       at::impl::torch_function_mode_enabled()) {
     Py_RETURN_NOTIMPLEMENTED;
   }
@@ -676,6 +705,7 @@ PyObject* scan_plain(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   options.reverse = arguments[4] == Py_True;
   HANDLE_TH_ERRORS
   const at::Tensor& x = THPVariable_Unpack(arguments[1]);
+  if (has_mask) options.mask = THPVariable_Unpack(arguments[5]);
   at::Tensor result;
   {
     const pybind11::gil_scoped_release release;

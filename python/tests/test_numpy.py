@@ -3,6 +3,7 @@
 """Arrays of NumPy: values against NumPy over random shapes, strides, axes, types and options."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -236,6 +237,10 @@ def test_unusual_memory():
     packed = np.zeros(4, np.dtype([("a", "i1"), ("b", "f8")]))
     packed["b"] = [1, 2, 3, 4]
     np.testing.assert_array_equal(ks.cumulative_sum(packed["b"]), [1, 3, 6, 10])
+    # Aligned, but between multiples of an element's size.
+    between = np.zeros(3, np.dtype([("a", "f8"), ("z", "c16")]))
+    between["z"] = [1, 2j, 3]
+    np.testing.assert_array_equal(ks.cumulative_sum(between["z"]), [1, 1 + 2j, 4 + 2j])
     unaligned = np.frombuffer(bytes(8 * 3 + 1), "f8", offset=1, count=3)
     np.testing.assert_array_equal(ks.cumulative_sum(unaligned), [0, 0, 0])
     with pytest.raises(ValueError, match="out does not lie in memory"):
@@ -247,11 +252,19 @@ def test_unusual_memory():
 
 
 def test_input_is_not_copied():
-    # A view of a terabyte, all one element: a copy would not fit.
-    x = np.broadcast_to(np.float32(1), (2**20, 2**20))[: 2**18, ::2**18]
-    huge = np.lib.stride_tricks.as_strided(np.ones(1, "float32"), (4, 2**38), (0, 0))[:, ::2**37]
-    np.testing.assert_array_equal(ks.cumulative_sum(huge, axis=1), [[1, 2]] * 4)
-    assert ks.cumulative_sum(x, axis=1)[-1].tolist() == [1, 2, 3, 4]
+    base = np.ones((1000, 2000), "float32")
+    mask = np.ones((1000, 2000), bool)
+    out = np.empty((1000, 1000))
+    tracemalloc.start()
+    for x in (base[:, ::2], base[::-1, ::-2], base[:, 1000:]):
+        ks.cumulative_sum(x, axis=0, out=out)  # converted to float64 as well
+        ks.cumulative_max(x, axis=1, mask=mask[:, :1000], out=out)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < base[:, ::2].nbytes / 10
+    # Of any strides, 0 among them: a copy of this one would not fit anywhere.
+    huge = np.broadcast_to(np.float32(1), (2**30, 2**20))
+    assert ks.cumulative_sum(huge[: 2**18, : 2**10 : 2**8], axis=1)[-1].tolist() == [1, 2, 3, 4]
 
 
 def test_long_lines_of_both_regimes():

@@ -238,6 +238,9 @@ def test_gradcheck_of_complex_numbers_and_other_strides(operation):
     function = FUNCTIONS[operation]
     x = random((3, 4), torch.complex128).requires_grad_()
     assert torch.autograd.gradcheck(lambda x: function(x, 1, reverse=True), (x,))
+    initial = random((3,), torch.complex128, seed=9).requires_grad_()
+    for form in FORMS:
+        assert torch.autograd.gradcheck(lambda x, i: function(x, 1, initial=i, **form), (x, initial))
     y = with_zeros((3, 4, 2, 3))
     for dim in range(4):
         assert torch.autograd.gradcheck(

@@ -88,7 +88,7 @@ class _NumpyLike:
 
     def empty(self, like, shape, code):
         """A new array whose axes follow each other in memory as those of another."""
-        if len(shape) != like.ndim:
+        if len(shape) != like.ndim or like.flags.c_contiguous:
             return self._module.empty(shape, self._dtype_of[code])
         return self._module.empty_like(like, dtype=self._dtype_of[code], shape=shape)
 
@@ -137,6 +137,8 @@ class _Numpy(_NumpyLike):
         super().__init__(np)
 
     def array(self, x, name):
+        if type(x) is np.ndarray and x.ndim:
+            return x
         if isinstance(x, np.ma.MaskedArray):
             raise TypeError(f"kokkos_scan: {name} is a masked array: give its data as x and "
                             "~x.mask as mask.")
