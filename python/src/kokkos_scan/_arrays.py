@@ -177,7 +177,7 @@ class _Numpy(_NumpyLike):
 class _Cupy(_NumpyLike):
     def stream(self, x):
         # CuPy's null stream is CUDA's legacy default stream, which DLPack calls 1.
-        return self._module.cuda.get_current_stream().ptr or 1
+        return self._module.cuda.get_current_stream(x.device.id).ptr or 1
 
     @staticmethod
     def exported_as(x):
@@ -187,11 +187,11 @@ class _Cupy(_NumpyLike):
         return self.exported_as(x).__dlpack__(stream=stream)
 
 
-def _from_dlpack_of(x):
-    """The function that makes an array of the kind of x, or None."""
+def _namespace_of(x):
+    """Where from_dlpack makes an array of the kind of x."""
     if hasattr(x, "__array_namespace__"):
-        return x.__array_namespace__().from_dlpack
-    return getattr(sys.modules.get(type(x).__module__.partition(".")[0]), "from_dlpack", None)
+        return x.__array_namespace__()
+    return sys.modules.get(type(x).__module__.partition(".")[0])
 
 
 class _Dlpack(_Numpy):
@@ -201,7 +201,7 @@ class _Dlpack(_Numpy):
     def __init__(self, x):
         super().__init__()
         self._type = type(x)
-        self._from_dlpack = _from_dlpack_of(x)
+        self._namespace = _namespace_of(x)
 
     def _seen(self, x, name):
         if not isinstance(x, self._type):
@@ -225,12 +225,12 @@ class _Dlpack(_Numpy):
         return super().initial(self._seen(initial, "initial"), lines, code)
 
     def finished(self, result, stream):
-        if self._from_dlpack is None:
+        if not hasattr(self._namespace, "from_dlpack"):
             return result
         try:
-            return self._from_dlpack(result)
+            return self._namespace.from_dlpack(result)
         except (BufferError, RuntimeError, TypeError):
-            return sys.modules[self._type.__module__.partition(".")[0]].numpy.asarray(result)
+            return self._namespace.asarray(result)  # see _seen()
 
 
 class _DeviceArray:
@@ -269,8 +269,8 @@ class _DlpackCuda:
     _stream = 1
 
     def __init__(self, x):
-        self._from_dlpack = _from_dlpack_of(x)
-        if self._from_dlpack is None:
+        self._namespace = _namespace_of(x)
+        if not hasattr(self._namespace, "from_dlpack"):
             raise TypeError(f"kokkos_scan: x is a {type(x).__name__} in the memory of a CUDA device, "
                             "and its library has no from_dlpack for the result.")
 
@@ -310,7 +310,8 @@ class _DlpackCuda:
         return x.array
 
     def finished(self, result, stream):
-        return self._from_dlpack(_Result(result.array, result.device, stream))
+        # Before the inputs are let go: now the library's stream waits for the scan that reads them.
+        return self._namespace.from_dlpack(_Result(result.array, result.device, stream))
 
 
 class _Torch:
