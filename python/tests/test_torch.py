@@ -286,8 +286,9 @@ def test_gradient_where_products_overflow():
     torch.testing.assert_close(x.grad[0], expected)
 
 
-def test_last_of_equal_elements_has_the_gradient():
-    x = torch.tensor([1.0, 3.0, 3.0, 2.0, 3.0])
+@pytest.mark.parametrize("values", [[1.0, 3, 3, 2, 3], [1.0, float("nan"), 5, 0]])
+def test_last_of_equal_elements_and_nan_have_the_gradient(values):
+    x = torch.tensor(values)
     for ours, theirs in ((kt.cummax, torch.cummax), (kt.cummin, torch.cummin)):
         a, b = x.clone().requires_grad_(), x.clone().requires_grad_()
         ours(a, 0).sum().backward()
