@@ -1,13 +1,14 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""docs_code.py CHECKOUT: the C++ in README.md, CONTRIBUTING.md and docs/ is compiled and run.
+"""docs_code.py CHECKOUT: the C++ and Python in README.md, CONTRIBUTING.md and docs/ is compiled and run.
 
 Before each block of C++ stands a comment that names a file of examples/ or unit_tests/,
 
     <!-- from examples/running_sum.cpp -->
 
-in which the lines of the block follow each other, perhaps with more indentation. Blocks of other
-languages may be marked in the same way, with any file.
+in which the lines of the block follow each other, perhaps with more indentation; before each block
+of Python one that names a file of python/tests/. Blocks of other languages may be marked in the
+same way, with any file.
 """
 
 import pathlib
@@ -17,6 +18,9 @@ import sys
 FENCE = re.compile(r"\s*(```+|~~~+)\s*([^\s`]*)")
 SOURCE = re.compile(r"\s*<!-- from (\S+) -->\s*$")
 CPP = {"cpp", "c++", "cxx", "cc", "hpp", "cuda", "cu"}
+PYTHON = {"python", "py", "python3", "pycon"}
+# Where the code of a language is compiled or run.
+TESTED = {**dict.fromkeys(CPP, ("examples/", "unit_tests/")), **dict.fromkeys(PYTHON, ("python/tests/",))}
 
 
 def blocks(lines):
@@ -52,10 +56,10 @@ def occurs(block, lines):
 
 def complaint(checkout, language, block, source):
     if source is None:
-        return "no comment says from which file it is" if language in CPP else None
+        return "no comment says from which file it is" if language in TESTED else None
     path = checkout / source
-    if language in CPP and pathlib.PurePath(source).parts[0] not in ("examples", "unit_tests"):
-        return f"{source} is not a file of examples/ or unit_tests/"
+    if language in TESTED and not source.startswith(TESTED[language]):
+        return f"{source} is not a file of {' or '.join(TESTED[language])}"
     if not path.is_file():
         return f"there is no {source}"
     if not any(line.strip() for line in block):

@@ -1,0 +1,405 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// kokkos_scan._core: scans of arrays that speak DLPack or the buffer protocol, as plain functions.
+// The package decides about types, shapes and streams; here they become a Request.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/request.hpp"
+
+namespace nb = nanobind;
+
+namespace kokkos_scan_python {
+namespace {
+
+using AnyArray = nb::ndarray<nb::ro>;
+using WritableArray = nb::ndarray<>;
+
+[[noreturn]] void refuse_type(const std::string& what) {
+  throw nb::type_error(("kokkos_scan: " + what).c_str());
+}
+
+std::string type_name_of(nb::handle object) {
+  return nb::cast<std::string>(nb::str(object.type().attr("__name__")));
+}
+
+/// The object's memory; it stays alive with the result.
+template <class NdArray>
+NdArray memory_of(nb::handle object, const char* name) {
+  NdArray array;
+  if (nb::try_cast<NdArray>(object, array)) return array;
+  if (std::is_same_v<NdArray, WritableArray> && nb::isinstance<AnyArray>(object)) {
+    throw nb::value_error((std::string("kokkos_scan: ") + name + " is read-only.").c_str());
+  }
+  refuse_type(std::string(name) + " is a " + type_name_of(object) +
+              ": expected an array that speaks DLPack or the buffer protocol.");
+}
+
+/// What a name means to memory that has no type for it: NumPy stores bfloat16 as something else.
+DType dtype_of_memory(const nb::dlpack::dtype& type, const char* name, bool is_bfloat16) {
+  std::optional<DType> dtype;
+  if (type.lanes == 1) dtype = dtype_of(type.code, type.bits);
+  if (is_bfloat16 && dtype == DType::uint16) dtype = DType::bfloat16;
+  if (!dtype) {
+    refuse_type(std::string(name) + " has elements of a type that cannot be scanned (DLPack code " +
+                std::to_string(type.code) + ", " + std::to_string(type.bits) + " bits).");
+  }
+  return *dtype;
+}
+
+template <class NdArray>
+Array array_of(const NdArray& memory, const char* name, bool is_bfloat16) {
+  Array array;
+  array.exists = true;
+  array.dtype = dtype_of_memory(memory.dtype(), name, is_bfloat16);
+  array.data = const_cast<void*>(static_cast<const void*>(memory.data()));
+  std::int64_t dense = 1;
+  for (int d = static_cast<int>(memory.ndim()) - 1; d >= 0; --d) {
+    const auto at = static_cast<std::size_t>(d);
+    // Without strides, the array is row-major.
+    array.stride[d] = memory.stride_ptr() != nullptr ? memory.stride(at) : dense;
+    dense *= static_cast<std::int64_t>(memory.shape(at));
+  }
+  return array;
+}
+
+std::string text_of(std::int64_t rank, const std::int64_t* extent) {
+  std::string text = "(";
+  for (std::int64_t d = 0; d < rank; ++d) text += (d == 0 ? "" : ", ") + std::to_string(extent[d]);
+  return text + (rank == 1 ? ",)" : ")");
+}
+
+template <class NdArray>
+void check_shape(const NdArray& memory, const char* name, std::int64_t rank,
+                 const std::int64_t* extent) {
+  bool same = static_cast<std::int64_t>(memory.ndim()) == rank;
+  for (std::int64_t d = 0; same && d < rank; ++d) {
+    same = static_cast<std::int64_t>(memory.shape(static_cast<std::size_t>(d))) == extent[d];
+  }
+  if (same) return;
+  std::vector<std::int64_t> found;
+  for (std::size_t d = 0; d < memory.ndim(); ++d) {
+    found.push_back(static_cast<std::int64_t>(memory.shape(d)));
+  }
+  throw nb::value_error((std::string("kokkos_scan: ") + name + " has shape " +
+                         text_of(static_cast<std::int64_t>(found.size()), found.data()) +
+                         ", but expected is " + text_of(rank, extent) + ".")
+                            .c_str());
+}
+
+constexpr int dlpack_cpu = 1;
+constexpr int dlpack_cuda = 2;
+constexpr int dlpack_cuda_host = 3;
+constexpr int dlpack_cuda_managed = 13;
+
+template <class NdArray>
+void check_place(const NdArray& memory, const char* name, const Place& place) {
+  const int type = memory.device_type();
+  const bool is_cuda = type == dlpack_cuda || type == dlpack_cuda_managed;
+  if (!is_cuda && type != dlpack_cpu && type != dlpack_cuda_host) {
+    throw nb::value_error((std::string("kokkos_scan: ") + name +
+                           " is neither in the memory of the host nor of a CUDA device.")
+                              .c_str());
+  }
+  if (is_cuda == place.is_cuda && (!is_cuda || memory.device_id() == place.device)) return;
+  throw nb::value_error(
+      (std::string("kokkos_scan: ") + name + " is on another device than x.").c_str());
+}
+
+Number number_of(nb::handle object) {
+  Number number;
+  number.exists = true;
+  if (PyLong_Check(object.ptr())) {
+    number.is_integer = true;
+    number.integer = PyLong_AsUnsignedLongLongMask(object.ptr());
+    number.value = PyLong_AsDouble(object.ptr());
+    PyErr_Clear();  // an integer that no double holds
+    return number;
+  }
+  const Py_complex value = PyComplex_AsCComplex(object.ptr());
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  number.value = {value.real, value.imag};
+  return number;
+}
+
+/// The library's message with the names that Python's arguments have.
+std::string with_names(std::string message) {
+  constexpr std::array<std::pair<const char*, const char*>, 5> names{
+      {{"input \"\"", "x"},
+       {"mask \"\"", "mask"},
+       {"output \"\"", "out"},
+       {"starting values \"\"", "initial"},
+       {"totals \"\"", "totals"}}};
+  for (const auto& [role, name] : names) {
+    for (std::size_t at = message.find(role); at != std::string::npos; at = message.find(role)) {
+      message.replace(at, std::char_traits<char>::length(role), name);
+    }
+  }
+  return message;
+}
+
+/// Calls the kernels without the GIL.
+template <class Call>
+void without_gil(const Call& call) {
+  try {
+    const nb::gil_scoped_release release;
+    call();
+  } catch (const TypeError& error) {
+    throw nb::type_error(with_names(error.what()).c_str());
+  } catch (const std::invalid_argument& error) {
+    throw nb::value_error(with_names(error.what()).c_str());
+  }
+}
+
+/// What arrays of a request share.
+struct Shape {
+  int rank = 0;
+  int axis = 0;
+  std::array<std::int64_t, max_rank> extent{};
+  std::array<std::int64_t, max_rank> lines{};
+
+  [[nodiscard]] std::array<std::int64_t, max_rank> with_length(std::int64_t length) const {
+    auto result = extent;
+    result[static_cast<std::size_t>(axis)] = length;
+    return result;
+  }
+};
+
+template <class NdArray>
+Shape shape_of(const NdArray& memory, int axis) {
+  if (memory.ndim() < 1 || memory.ndim() > static_cast<std::size_t>(max_rank)) {
+    throw nb::value_error(("kokkos_scan: x has " + std::to_string(memory.ndim()) +
+                           " dimensions: allowed are 1 to " + std::to_string(max_rank) + ".")
+                              .c_str());
+  }
+  Shape shape;
+  shape.rank = static_cast<int>(memory.ndim());
+  shape.axis = axis < 0 ? axis + shape.rank : axis;
+  if (shape.axis < 0 || shape.axis >= shape.rank) {
+    throw nb::index_error(("kokkos_scan: axis " + std::to_string(axis) +
+                           " is out of range for x of rank " + std::to_string(shape.rank) +
+                           ": allowed are " + std::to_string(-shape.rank) + " to " +
+                           std::to_string(shape.rank - 1) + ".")
+                              .c_str());
+  }
+  std::size_t next = 0;
+  for (std::size_t d = 0; d < memory.ndim(); ++d) {
+    shape.extent[d] = static_cast<std::int64_t>(memory.shape(d));
+    if (static_cast<int>(d) != shape.axis) shape.lines[next++] = shape.extent[d];
+  }
+  return shape;
+}
+
+template <class NdArray>
+Place place_of(const NdArray& memory, std::uintptr_t stream) {
+  const bool is_cuda =
+      memory.device_type() == dlpack_cuda || memory.device_type() == dlpack_cuda_managed;
+  return {is_cuda, is_cuda ? static_cast<int>(memory.device_id()) : 0,
+          // NOLINTNEXTLINE(performance-no-int-to-ptr): a stream's address
+          reinterpret_cast<void*>(stream)};
+}
+
+/// Scans x into out.
+///
+/// initial: None, a number, or an array of one value a line; totals: None or such an array.
+/// is_bfloat16: x and the results are arrays of uint16 that hold bfloat16, bits 0 and 1.
+void scan_arrays(int operation, nb::handle x, nb::handle out, int axis, bool include_initial,
+                 bool exclusive, bool reverse, nb::handle mask, nb::handle initial,
+                 nb::handle totals, std::uintptr_t stream, int is_bfloat16) {
+  const bool x_is_bfloat16 = (is_bfloat16 & 1) != 0;
+  const bool out_is_bfloat16 = (is_bfloat16 & 2) != 0;
+  const auto x_memory = memory_of<AnyArray>(x, "x");
+  const Shape shape = shape_of(x_memory, axis);
+  Request request;
+  request.operation = static_cast<Operation>(operation);
+  request.form = exclusive || include_initial ? Form::exclusive : Form::inclusive;
+  request.direction = reverse ? Direction::backward : Direction::forward;
+  request.rank = shape.rank;
+  request.axis = shape.axis;
+  std::copy(shape.extent.begin(), shape.extent.end(), request.extent);
+  request.place = place_of(x_memory, stream);
+  check_place(x_memory, "x", request.place);
+  request.input = array_of(x_memory, "x", x_is_bfloat16);
+
+  const auto out_memory = memory_of<WritableArray>(out, "out");
+  check_place(out_memory, "out", request.place);
+  const std::int64_t length = shape.extent[static_cast<std::size_t>(shape.axis)];
+  request.output_length = length + (include_initial ? 1 : 0);
+  check_shape(out_memory, "out", shape.rank, shape.with_length(request.output_length).data());
+  request.output = array_of(out_memory, "out", out_is_bfloat16);
+
+  AnyArray mask_memory;
+  if (!mask.is_none()) {
+    mask_memory = memory_of<AnyArray>(mask, "mask");
+    check_place(mask_memory, "mask", request.place);
+    check_shape(mask_memory, "mask", shape.rank, shape.extent.data());
+    request.mask = array_of(mask_memory, "mask", false);
+    if (request.mask.dtype != DType::boolean) {
+      refuse_type("mask has elements of type " + std::string(info(request.mask.dtype).name) +
+                  ": expected bool.");
+    }
+  }
+  AnyArray initial_memory;
+  if (PyNumber_Check(initial.ptr()) != 0 && !nb::hasattr(initial, "__dlpack__")) {
+    request.start = number_of(initial);
+  } else if (!initial.is_none()) {
+    initial_memory = memory_of<AnyArray>(initial, "initial");
+    check_place(initial_memory, "initial", request.place);
+    check_shape(initial_memory, "initial", shape.rank - 1, shape.lines.data());
+    request.starts = array_of(initial_memory, "initial", out_is_bfloat16);
+    if (request.starts.dtype != request.output.dtype) {
+      refuse_type("initial has elements of type " + std::string(info(request.starts.dtype).name) +
+                  ", but the results are of type " + std::string(info(request.output.dtype).name) +
+                  ".");
+    }
+  }
+  WritableArray totals_memory;
+  if (!totals.is_none()) {
+    totals_memory = memory_of<WritableArray>(totals, "totals");
+    check_place(totals_memory, "totals", request.place);
+    check_shape(totals_memory, "totals", shape.rank - 1, shape.lines.data());
+    request.totals = array_of(totals_memory, "totals", out_is_bfloat16);
+    if (request.totals.dtype != request.output.dtype) {
+      refuse_type("totals have elements of type " + std::string(info(request.totals.dtype).name) +
+                  ", but the results are of type " + std::string(info(request.output.dtype).name) +
+                  ".");
+    }
+  }
+  without_gil([&] { kokkos_scan_python::scan(request); });
+}
+
+/// The gradient of a scan with respect to x, see GradientRequest.
+void gradient_of_arrays(int operation, nb::handle grad, nb::handle x, nb::handle result,
+                        nb::handle out, int axis, bool exclusive, bool reverse, nb::handle mask,
+                        nb::handle initial, nb::handle carried, std::uintptr_t stream) {
+  const auto out_memory = memory_of<WritableArray>(out, "out");
+  const Shape shape = shape_of(out_memory, axis);
+  GradientRequest request;
+  request.operation = static_cast<Operation>(operation);
+  request.form = exclusive ? Form::exclusive : Form::inclusive;
+  request.direction = reverse ? Direction::backward : Direction::forward;
+  request.rank = shape.rank;
+  request.axis = shape.axis;
+  std::copy(shape.extent.begin(), shape.extent.end(), request.extent);
+  request.place = place_of(out_memory, stream);
+  request.gradient_of_input = array_of(out_memory, "out", false);
+
+  std::vector<AnyArray> alive;
+  const auto read = [&](nb::handle object, const char* name, std::int64_t rank,
+                        const std::int64_t* extent, DType dtype) {
+    if (object.is_none()) return Array{};
+    alive.push_back(memory_of<AnyArray>(object, name));
+    check_place(alive.back(), name, request.place);
+    check_shape(alive.back(), name, rank, extent);
+    const Array array = array_of(alive.back(), name, false);
+    if (array.dtype != dtype) {
+      refuse_type(std::string(name) + " has elements of type " +
+                  std::string(info(array.dtype).name) + ": expected " +
+                  std::string(info(dtype).name) + ".");
+    }
+    return array;
+  };
+  const DType dtype = request.gradient_of_input.dtype;
+  const auto grad_memory = memory_of<AnyArray>(grad, "grad");
+  const std::int64_t length = shape.extent[static_cast<std::size_t>(shape.axis)];
+  const bool has_extra = exclusive && static_cast<int>(grad_memory.ndim()) == shape.rank &&
+                         static_cast<std::int64_t>(
+                             grad_memory.shape(static_cast<std::size_t>(shape.axis))) == length + 1;
+  request.output_length = length + (has_extra ? 1 : 0);
+  const auto results = shape.with_length(request.output_length);
+  request.gradient_of_result = read(grad, "grad", shape.rank, results.data(), dtype);
+  request.input = read(x, "x", shape.rank, shape.extent.data(), dtype);
+  request.result = read(result, "result", shape.rank, results.data(), dtype);
+  request.mask = read(mask, "mask", shape.rank, shape.extent.data(), DType::boolean);
+  if (PyNumber_Check(initial.ptr()) != 0 && !nb::hasattr(initial, "__dlpack__")) {
+    request.start = number_of(initial);
+  } else {
+    request.starts = read(initial, "initial", shape.rank - 1, shape.lines.data(), dtype);
+  }
+  WritableArray carried_memory;
+  if (!carried.is_none()) {
+    carried_memory = memory_of<WritableArray>(carried, "carried");
+    check_shape(carried_memory, "carried", shape.rank - 1, shape.lines.data());
+    request.carried = array_of(carried_memory, "carried", false);
+  }
+  without_gil([&] { kokkos_scan_python::gradient(request); });
+}
+
+/// A new array in the memory of a CUDA device.
+nb::ndarray<nb::array_api> device_array(int device, const std::vector<std::size_t>& shape,
+                                        int dtype) {
+  const DTypeInfo& row = dtype_table.at(static_cast<std::size_t>(dtype));
+  std::size_t bytes = static_cast<std::size_t>(row.size);
+  for (const std::size_t extent : shape) bytes *= extent;
+  struct Memory {
+    int device;
+    void* data;
+    ~Memory() { deallocate(device, data); }
+  };
+  auto* const memory = new Memory{device, nullptr};
+  const nb::capsule owner(memory, [](void* m) noexcept { delete static_cast<Memory*>(m); });
+  memory->data = allocate(device, bytes);
+  return {memory->data,
+          shape.size(),
+          shape.data(),
+          owner,
+          nullptr,
+          {static_cast<std::uint8_t>(row.kind), static_cast<std::uint8_t>(8 * row.size), 1},
+          dlpack_cuda,
+          device};
+}
+
+/// The memory of a DLPack capsule as an array that can be given on, its shape and type.
+nb::tuple imported(nb::handle capsule, const std::string& name) {
+  auto memory = memory_of<AnyArray>(capsule, name.c_str());
+  const DType dtype = dtype_of_memory(memory.dtype(), name.c_str(), false);
+  nb::list shape;
+  for (std::size_t d = 0; d < memory.ndim(); ++d) shape.append(memory.shape(d));
+  return nb::make_tuple(nb::ndarray<nb::array_api, nb::ro>(memory), nb::tuple(shape),
+                        static_cast<int>(dtype));
+}
+
+}  // namespace
+}  // namespace kokkos_scan_python
+
+NB_MODULE(_core, module) {
+  namespace ks = kokkos_scan_python;
+  module.doc() = "The kernels of kokkos_scan.";
+  nb::list names;
+  for (const ks::DTypeInfo& row : ks::dtype_table) names.append(nb::str(row.name.data()));
+  module.attr("dtype_names") = nb::tuple(names);
+  module.def("scan", &ks::scan_arrays, nb::arg("operation"), nb::arg("x"), nb::arg("out"),
+             nb::arg("axis"), nb::arg("include_initial"), nb::arg("exclusive"), nb::arg("reverse"),
+             nb::arg("mask").none(), nb::arg("initial").none(), nb::arg("totals").none(),
+             nb::arg("stream"), nb::arg("is_bfloat16"));
+  module.def("gradient", &ks::gradient_of_arrays, nb::arg("operation"), nb::arg("grad"),
+             nb::arg("x").none(), nb::arg("result").none(), nb::arg("out"), nb::arg("axis"),
+             nb::arg("exclusive"), nb::arg("reverse"), nb::arg("mask").none(),
+             nb::arg("initial").none(), nb::arg("carried").none(), nb::arg("stream"));
+  module.def("device_array", &ks::device_array);
+  module.def("imported", &ks::imported);
+  module.def("wait", [](int device, std::uintptr_t waiting, std::uintptr_t stream) {
+    ks::wait(device, reinterpret_cast<void*>(waiting), reinterpret_cast<void*>(stream));
+  });
+  module.def("configuration", &ks::configuration);
+  module.def("has_cuda", &ks::has_cuda);
+  // Python runs this before its modules go; scans of other threads are waited for.
+  module.def("finalize", [] {
+    const nb::gil_scoped_release release;
+    ks::finalize();
+  });
+  nb::module_::import_("atexit").attr("register")(module.attr("finalize"));
+}

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// A scan as plain numbers: the border between Python, PyTorch and the kernels. No header of
+/// Kokkos, so that whatever calls the kernels compiles without it.
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "dtype.hpp"
+
+#if defined(_WIN32)
+#define KOKKOS_SCAN_PYTHON_API
+#else
+#define KOKKOS_SCAN_PYTHON_API __attribute__((visibility("default")))
+#endif
+
+namespace kokkos_scan_python {
+
+/// The most dimensions of an array.
+inline constexpr int max_rank = 8;
+
+enum class Operation : std::uint8_t { sum, prod, min, max };
+enum class Form : std::uint8_t { inclusive, exclusive };
+enum class Direction : std::uint8_t { forward, backward };
+
+/// Memory that is read or written; its extents follow from the request. Absent where `exists` is
+/// false.
+struct Array {
+  bool exists = false;
+  DType dtype = DType::float32;
+  void* data = nullptr;
+  /// Distances in elements, negative where the array runs backwards. Starting values and totals
+  /// have one for each dimension of the input but the axis.
+  std::int64_t stride[max_rank] = {};
+};
+
+/// A number from Python.
+struct Number {
+  bool exists = false;
+  bool is_integer = false;
+  /// The integer modulo 2^64.
+  std::uint64_t integer = 0;
+  std::complex<double> value = 0;
+};
+
+/// Where arrays live and in what order work on them is done.
+struct Place {
+  bool is_cuda = false;
+  int device = 0;
+  /// A cudaStream_t.
+  void* stream = nullptr;
+};
+
+/// What Python calls a TypeError.
+class KOKKOS_SCAN_PYTHON_API TypeError : public std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+/// One scan. What must agree between the arrays is checked by the library.
+struct Request {
+  Operation operation = Operation::sum;
+  Form form = Form::inclusive;
+  Direction direction = Direction::forward;
+  int rank = 0;  ///< 1 to 8
+  int axis = 0;  ///< counted from the front
+  std::int64_t extent[max_rank] = {};
+  Array input;
+  Array mask;    ///< of bool
+  Number start;  ///< the same for all lines
+  Array starts;  ///< one for each line, of the output's type
+  /// The output's extent along the axis; the others are the input's.
+  std::int64_t output_length = 0;
+  Array output;
+  Array totals;  ///< of the output's type
+  Place place;
+};
+
+/// Enqueues a scan; on hosts it is done when this returns. Types convert as numpy.astype does,
+/// before they are combined. May be called by several threads at once.
+///
+/// \throws TypeError if the types do not go together
+/// \throws std::invalid_argument in the words of the library; nothing was written then
+KOKKOS_SCAN_PYTHON_API void scan(const Request& request);
+
+/// The gradient of a scan with respect to its input, see gradient.hpp. All arrays have the type of
+/// the input, a floating type, and the input's shape where nothing else is said.
+struct GradientRequest {
+  Operation operation = Operation::sum;
+  Form form = Form::inclusive;
+  Direction direction = Direction::forward;  ///< of the scan, not of its gradient
+  int rank = 0;
+  int axis = 0;
+  std::int64_t extent[max_rank] = {};
+  Array input;   ///< not read for sums
+  Array mask;    ///< of bool
+  Number start;  ///< as in the scan; read for inclusive products, minima and maxima
+  Array starts;
+  Array result;  ///< what the scan wrote, of its shape; not read for sums
+  Array gradient_of_result;
+  std::int64_t output_length = 0;  ///< of result and gradient_of_result
+  Array gradient_of_input;         ///< written
+  /// Written, one for each line: the gradient with respect to the result of the first element.
+  Array carried;
+  Place place;
+};
+
+/// Enqueues the computation of a gradient; one launch.
+KOKKOS_SCAN_PYTHON_API void gradient(const GradientRequest& request);
+
+/// Ends Kokkos if it was started here, after all scans. Scans are refused from then on.
+KOKKOS_SCAN_PYTHON_API void finalize();
+
+/// Makes one stream wait for what has been enqueued on another.
+KOKKOS_SCAN_PYTHON_API void wait(int device, void* waiting_stream, void* stream);
+
+/// Memory of a CUDA device. Freeing it waits for the device.
+KOKKOS_SCAN_PYTHON_API void* allocate(int device, std::size_t bytes);
+KOKKOS_SCAN_PYTHON_API void deallocate(int device, void* data);
+
+/// The configuration of the kernels for people: Kokkos' version and spaces.
+KOKKOS_SCAN_PYTHON_API std::string configuration();
+/// Whether arrays in the memory of CUDA devices can be scanned.
+KOKKOS_SCAN_PYTHON_API bool has_cuda();
+
+}  // namespace kokkos_scan_python

@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Calls the library for a Request. Included by a source file for each type or two, so that they
+/// compile side by side.
+
+#include <KokkosScan/KokkosScan.hpp>
+#include <Kokkos_Core.hpp>
+#include <type_traits>
+
+#include "instances.hpp"
+#include "kernels.hpp"
+#include "stored.hpp"
+#include "views.hpp"
+
+namespace kokkos_scan_python {
+
+/// A number as a value of a type, in the type in which those are combined.
+template <DType D>
+auto value_of(const Number& number) {
+  using A = KokkosScan::accumulator_t<stored_t<D>>;
+  if (number.is_integer) return static_cast<A>(converted<D>(number.integer));
+  if constexpr (is_complex<A>) {
+    return A(converted<D>(Kokkos::complex<double>(number.value)));
+  } else {
+    return static_cast<A>(converted<D>(number.value.real()));
+  }
+}
+
+/// The elements of a request.
+inline std::int64_t elements_of(const Request& request) {
+  std::int64_t count = 1;
+  for (int d = 0; d < request.rank; ++d) count *= request.extent[d];
+  return count;
+}
+
+/// The arrays of a request on a space, and the calls of the library.
+///
+/// \tparam D  the type of the output
+template <class Exec, DType D, class Op>
+class ScanRun {
+  using T = stored_t<D>;
+
+ public:
+  ScanRun(const Exec& exec, const Request& request) : m_exec(exec), m_request(request) {}
+
+  template <class In>
+  void run(const In& in) const {
+    if (m_request.starts.exists) {
+      with_totals(in, lines().starting_at(lines_view<const T, Exec>(m_request.starts, m_request)));
+    } else {
+      with_number(in);
+    }
+  }
+
+  template <class In>
+  void with_number(const In& in) const {
+    if (m_request.start.exists) {
+      with_totals(in, lines().starting_at(value_of<D>(m_request.start)));
+    } else {
+      with_totals(in, lines());
+    }
+  }
+
+ private:
+  [[nodiscard]] KokkosScan::Along<> lines() const {
+    const KokkosScan::Along<> forward = KokkosScan::along(m_request.axis);
+    return m_request.direction == Direction::backward ? forward.backward() : forward;
+  }
+
+  template <class In, class Lines>
+  void with_totals(const In& in, const Lines& lines) const {
+    if (m_request.totals.exists) {
+      call(in, lines.totals(lines_view<T, Exec>(m_request.totals, m_request)));
+    } else {
+      call(in, lines);
+    }
+  }
+
+  template <class In, class Lines>
+  void call(const In& in, const Lines& lines) const {
+    const auto out = array_view<T, Exec>(m_request.output, m_request, m_request.output_length);
+    if (m_request.form == Form::inclusive) {
+      KokkosScan::inclusive_scan(m_exec, in, out, lines, Op{});
+    } else {
+      KokkosScan::exclusive_scan(m_exec, in, out, lines, Op{});
+    }
+  }
+
+  const Exec& m_exec;
+  const Request& m_request;
+};
+
+/// Whether masks are read while scanning: not where that is rare, as it doubles the kernels. There
+/// they cost a pass more.
+template <class Op, class T>
+inline constexpr bool fuses_masks = (std::is_same_v<Op, KokkosScan::Sum<>> ||
+                                     std::is_same_v<Op, KokkosScan::Prod<>>)&&(sizeof(T) >= 4 ||
+                                                                               is_16_bit_float<T>);
+
+/// One operation on an input whose elements have the C++ type In.
+template <DType D, class Op, class In>
+bool scan_input(const Request& request) {
+  constexpr bool fuses = fuses_masks<Op, stored_t<D>> && std::is_same_v<In, stored_t<D>>;
+  if (request.mask.exists && (!fuses || request.starts.exists)) return false;
+  on_instance(request.place, elements_of(request), [&]<class Exec>(const Exec& exec) {
+    const ScanRun<Exec, D, Op> scan(exec, request);
+    const std::int64_t length = request.extent[request.axis];
+    const auto in = array_view<const In, Exec>(request.input, request, length);
+    if constexpr (fuses) {
+      if (request.mask.exists) {
+        const auto mask = array_view<const bool, Exec>(request.mask, request, length);
+        return scan.with_number(KokkosScan::masked(in, mask));
+      }
+    }
+    scan.run(in);
+  });
+  return true;
+}
+
+/// Whether the elements of a type have the bytes of `D` and mean the same to a sum.
+template <DType D>
+bool is_summed_as(DType dtype) {
+  constexpr Kind kind = info(D).kind;
+  if (kind != Kind::signed_integer) return dtype == D;
+  return info(dtype).size == info(D).size &&
+         (info(dtype).kind == kind || info(dtype).kind == Kind::unsigned_integer);
+}
+
+template <DType D>
+bool scan_sums(const Request& request) {
+  using KokkosScan::Prod, KokkosScan::Sum;
+  using T = stored_t<D>;
+  const bool is_sum = request.operation == Operation::sum;
+  if (is_summed_as<D>(request.input.dtype)) {
+    return is_sum ? scan_input<D, Sum<>, T>(request) : scan_input<D, Prod<>, T>(request);
+  }
+  if constexpr (D == DType::int64) {
+    // Counts, and what NumPy and PyTorch widen by default.
+    if (is_sum && info(request.input.dtype).size == 1 && request.input.dtype != DType::int8) {
+      return scan_input<D, Sum<>, std::uint8_t>(request);
+    }
+    if (is_sum && request.input.dtype == DType::int32) {
+      return scan_input<D, Sum<>, std::int32_t>(request);
+    }
+  }
+  return false;
+}
+
+template <DType D>
+bool scan_orders(const Request& request) {
+  if (request.input.dtype != D) return false;
+  using T = stored_t<D>;
+  return request.operation == Operation::min ? scan_input<D, KokkosScan::Min<>, T>(request)
+                                             : scan_input<D, KokkosScan::Max<>, T>(request);
+}
+
+}  // namespace kokkos_scan_python

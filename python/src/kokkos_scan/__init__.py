@@ -1,0 +1,38 @@
+# SPDX-FileCopyrightText: kokkos-scan contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Cumulative sums, products, minima and maxima of arrays along any axis, each in one pass.
+
+The functions take whatever speaks DLPack or the buffer protocol (NumPy, CuPy, PyTorch and JAX arrays
+among others), of any strides and without copying it, and answer with an array of the same kind on
+the same device. They follow numpy.cumulative_sum, and fuse what one would compose around it:
+
+>>> import numpy as np, kokkos_scan
+>>> kokkos_scan.cumulative_sum(np.array([1, 2, 3]), reverse=True)
+array([6, 5, 3])
+
+kokkos_scan.torch has differentiable operators and modules for PyTorch.
+"""
+
+from ._core import configuration
+from ._functions import (
+    cummax,
+    cummin,
+    cumprod,
+    cumsum,
+    cumulative_max,
+    cumulative_min,
+    cumulative_prod,
+    cumulative_sum,
+)
+
+__all__ = [
+    "configuration",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
+    "cumulative_max",
+    "cumulative_min",
+    "cumulative_prod",
+    "cumulative_sum",
+]

@@ -1,0 +1,358 @@
+# SPDX-FileCopyrightText: kokkos-scan contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The kinds of arrays: how each is made, described and handed to the kernels without a copy.
+
+Types are numbers here, the places of their names in NAMES.
+"""
+
+import operator
+import sys
+
+import numpy as np
+
+from . import _core
+
+NAMES = _core.dtype_names
+_CODES = {name: code for code, name in enumerate(NAMES)}
+BOOL = _CODES["bool"]
+BFLOAT16 = _CODES["bfloat16"]
+COMPLEX64 = _CODES["complex64"]  # and from here on
+_UINT16 = _CODES["uint16"]
+
+
+def _promoted(name):
+    if name.startswith("uint"):
+        return "uint64"
+    return "int64" if name == "bool" or name.startswith("int") else name
+
+
+#: The type of sums and products of each type, as numpy.cumulative_sum has it.
+PROMOTED = [_CODES[_promoted(name)] for name in NAMES]
+
+
+def checked_axis(axis, ndim):
+    """The axis counted from the front."""
+    try:
+        counted = operator.index(axis)
+    except TypeError:
+        raise TypeError(f"kokkos_scan: axis is a {type(axis).__name__}: expected an int.") from None
+    if counted < 0:
+        counted += ndim
+    if not 0 <= counted < ndim:
+        raise IndexError(f"kokkos_scan: axis {axis} is out of range for x of rank {ndim}: allowed "
+                         f"are {-ndim} to {ndim - 1}.")
+    return counted
+
+
+def _refuse_dtype(dtype, name):
+    raise TypeError(f"kokkos_scan: {name} has type {dtype}: expected one of {', '.join(NAMES)}.")
+
+
+class _NumpyLike:
+    """Arrays of NumPy, and of CuPy, which has the same functions."""
+
+    is_torch = False
+
+    def __init__(self, module):
+        self._module = module
+        self._code_of = {np.dtype(name): code for name, code in _CODES.items() if code != BFLOAT16}
+        self._dtype_of = {code: dtype for dtype, code in self._code_of.items()}
+
+    def array(self, x, name):
+        """x as an array of this module, if it is one, of at least one dimension."""
+        if not isinstance(x, self._module.ndarray):
+            raise TypeError(f"kokkos_scan: {name} is a {type(x).__name__}, but x is a "
+                            f"{self._module.__name__} array.")
+        return x if x.ndim else x.reshape(1)
+
+    def code(self, x, name):
+        dtype = x.dtype
+        code = self._code_of.get(dtype)
+        if code is None:
+            code = self._unusual_code(dtype, name)
+        return code
+
+    def _unusual_code(self, dtype, name):
+        # ml_dtypes has NumPy's bfloat16. NumPy's types differ in byte order and in names of the same
+        # integer (long and long long).
+        if dtype.name == "bfloat16":
+            self._dtype_of[BFLOAT16] = dtype
+            return BFLOAT16
+        code = _CODES.get(dtype.name)
+        return _refuse_dtype(dtype, name) if code is None else code
+
+    def code_of_dtype(self, dtype):
+        dtype = np.dtype(dtype)
+        code = self._code_of.get(dtype)
+        return self._unusual_code(dtype, "the result") if code is None else code
+
+    def empty(self, like, shape, code):
+        """A new array whose axes follow each other in memory as those of another."""
+        if len(shape) != like.ndim or like.flags.c_contiguous:
+            return self._module.empty(shape, self._dtype_of[code])
+        return self._module.empty_like(like, dtype=self._dtype_of[code], shape=shape)
+
+    def writable(self, out, shape):
+        """out as an array of this shape that the kernels can write."""
+        if out.ndim == 0 and shape == (1,):
+            out = out.reshape(1)
+        if self.exported_as(out) is None:
+            raise ValueError("kokkos_scan: out does not lie in memory as the kernels need it: its "
+                             "elements must be in the machine's byte order, at multiples of their size.")
+        return out
+
+    def broadcast(self, mask, shape, name):
+        if not isinstance(mask, self._module.ndarray):
+            raise TypeError(f"kokkos_scan: {name} is a {type(mask).__name__}, but x is a "
+                            f"{self._module.__name__} array.")
+        if mask.dtype != np.bool_:
+            raise TypeError(f"kokkos_scan: {name} has type {mask.dtype}: expected bool.")
+        if mask.shape == shape:
+            return mask
+        try:
+            return self._module.broadcast_to(mask, shape)
+        except ValueError:
+            raise ValueError(f"kokkos_scan: {name} has shape {mask.shape}, which does not broadcast "
+                             f"to {shape}, the shape of x.") from None
+
+    def initial(self, initial, lines, code):
+        if not isinstance(initial, (self._module.ndarray, np.generic)):
+            raise TypeError(f"kokkos_scan: initial is a {type(initial).__name__}: expected a number "
+                            f"or a {self._module.__name__} array.")
+        if initial.dtype.kind == "c" and code < COMPLEX64:
+            raise TypeError(f"kokkos_scan: the initial value is complex, but the result has type "
+                            f"{NAMES[code]}.")
+        if initial.shape not in ((), lines):
+            raise ValueError(f"kokkos_scan: initial has shape {initial.shape}, but expected is "
+                             f"{lines}, the shape of x without the axis.")
+        values = self._module.asarray(initial).astype(self._dtype_of[code], copy=False)
+        return self._module.broadcast_to(values, lines)
+
+    def finished(self, result, stream):
+        return result
+
+
+class _Numpy(_NumpyLike):
+    def __init__(self):
+        super().__init__(np)
+
+    def array(self, x, name):
+        if type(x) is np.ndarray and x.ndim:
+            return x
+        if isinstance(x, np.ma.MaskedArray):
+            raise TypeError(f"kokkos_scan: {name} is a masked array: give its data as x and "
+                            "~x.mask as mask.")
+        if not isinstance(x, (np.ndarray, np.generic)):
+            # The buffer protocol alone.
+            try:
+                x = np.asarray(memoryview(x))
+            except TypeError:
+                raise TypeError(f"kokkos_scan: {name} is a {type(x).__name__}: expected an array that "
+                                "speaks DLPack or the buffer protocol.") from None
+        return super().array(np.asarray(x), name)
+
+    def stream(self, x):
+        return 0
+
+    @staticmethod
+    def exported_as(x):
+        """x, or as what else DLPack sees the same memory; None if it cannot."""
+        if not (x.dtype.isnative and x.flags.aligned):
+            return None
+        size = x.itemsize
+        for extent, stride in zip(x.shape, x.strides):
+            if stride % size and extent > 1:
+                return None
+        return x.view(np.uint16) if x.dtype.name == "bfloat16" else x
+
+    def exported(self, x, stream):
+        if x.dtype in self._code_of and x.flags.c_contiguous and x.flags.aligned:
+            return x
+        exported = self.exported_as(x)
+        if exported is None:
+            exported = self.exported_as(x.astype(x.dtype.newbyteorder("=")))
+        return exported
+
+
+class _Cupy(_NumpyLike):
+    def stream(self, x):
+        # CuPy's null stream is CUDA's legacy default stream, which DLPack calls 1.
+        return self._module.cuda.get_current_stream(x.device.id).ptr or 1
+
+    @staticmethod
+    def exported_as(x):
+        return x.view(np.uint16) if x.dtype.name == "bfloat16" else x
+
+    def exported(self, x, stream):
+        return self.exported_as(x).__dlpack__(stream=stream)
+
+
+def _namespace_of(x):
+    """Where from_dlpack makes an array of the kind of x."""
+    if hasattr(x, "__array_namespace__"):
+        return x.__array_namespace__()
+    return sys.modules.get(type(x).__module__.partition(".")[0])
+
+
+class _Dlpack(_Numpy):
+    """Arrays of any other library in the memory of the host: NumPy sees their memory, and results
+    are made by NumPy and given to the library's from_dlpack."""
+
+    def __init__(self, x):
+        super().__init__()
+        self._type = type(x)
+        self._namespace = _namespace_of(x)
+
+    def _seen(self, x, name):
+        if not isinstance(x, self._type):
+            return x
+        try:
+            return np.from_dlpack(x)
+        except (BufferError, RuntimeError, TypeError):
+            # NumPy's own protocols know types that its DLPack does not, such as bfloat16.
+            return np.asarray(x)
+
+    def array(self, x, name):
+        return super().array(self._seen(x, name), name)
+
+    def writable(self, out, shape):
+        return super().writable(self._seen(out, "out"), shape)
+
+    def broadcast(self, mask, shape, name):
+        return super().broadcast(self._seen(mask, name), shape, name)
+
+    def initial(self, initial, lines, code):
+        return super().initial(self._seen(initial, "initial"), lines, code)
+
+    def finished(self, result, stream):
+        if not hasattr(self._namespace, "from_dlpack"):
+            return result
+        try:
+            return self._namespace.from_dlpack(result)
+        except (BufferError, RuntimeError, TypeError):
+            return self._namespace.asarray(result)  # see _seen()
+
+
+class _DeviceArray:
+    """Memory of a CUDA device that DLPack described."""
+
+    def __init__(self, array, shape, code, device):
+        self.array = array
+        self.shape = shape
+        self.ndim = len(shape)
+        self.code = code
+        self.device = device
+
+
+class _Result:
+    """A new array in the memory of a CUDA device, for from_dlpack."""
+
+    def __init__(self, array, device, stream):
+        self._array = array
+        self._device = device
+        self._stream = stream
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if stream != -1:  # -1: the consumer does without
+            _core.wait(self._device[1], 1 if stream is None else stream, self._stream)
+        return self._array.__dlpack__(max_version=max_version)
+
+    def __dlpack_device__(self):
+        return self._device
+
+
+class _DlpackCuda:
+    """Arrays of any other library in the memory of CUDA devices, by DLPack's rules: the library
+    hands them to the stream that is named, here CUDA's legacy default stream."""
+
+    is_torch = False
+    _stream = 1
+
+    def __init__(self, x):
+        self._namespace = _namespace_of(x)
+        if not hasattr(self._namespace, "from_dlpack"):
+            raise TypeError(f"kokkos_scan: x is a {type(x).__name__} in the memory of a CUDA device, "
+                            "and its library has no from_dlpack for the result.")
+
+    def array(self, x, name):
+        if isinstance(x, _DeviceArray):
+            return x
+        if not hasattr(x, "__dlpack__"):
+            raise TypeError(f"kokkos_scan: {name} is a {type(x).__name__}: expected an array that "
+                            "speaks DLPack.")
+        capsule = x.__dlpack__(stream=self._stream)
+        array, shape, code = _core.imported(capsule, name)
+        return _DeviceArray(array, shape, code, x.__dlpack_device__())
+
+    def code(self, x, name):
+        return self.array(x, name).code
+
+    def code_of_dtype(self, dtype):
+        return _NUMPY.code_of_dtype(dtype)
+
+    def empty(self, like, shape, code):
+        array = _core.device_array(like.device[1], list(shape), code)
+        return _DeviceArray(array, shape, code, like.device)
+
+    def writable(self, out, shape):
+        return self.array(out, "out")
+
+    def broadcast(self, mask, shape, name):
+        return self.array(mask, name)
+
+    def initial(self, initial, lines, code):
+        return self.array(initial, "initial")
+
+    def stream(self, x):
+        return self._stream
+
+    def exported(self, x, stream):
+        return x.array
+
+    def finished(self, result, stream):
+        # Before the inputs are let go: now the library's stream waits for the scan that reads them.
+        return self._namespace.from_dlpack(_Result(result.array, result.device, stream))
+
+
+class _Torch:
+    is_torch = True
+
+
+_NUMPY = _Numpy()
+_CPU_DEVICES = (1, 3)  # DLPack: kDLCPU, kDLCUDAHost
+_kinds = {np.ndarray: _NUMPY}
+
+
+def _is_instance(x, module, name):
+    """Whether x is an instance of a class of a module, which is not imported for the question."""
+    loaded = sys.modules.get(module)
+    return loaded is not None and isinstance(x, getattr(loaded, name, ()))
+
+
+def _find_kind(x):
+    if isinstance(x, (np.ndarray, np.generic)):
+        return _NUMPY
+    if _is_instance(x, "torch", "Tensor"):
+        return _Torch()
+    if _is_instance(x, "cupy", "ndarray"):
+        return _Cupy(sys.modules["cupy"])
+    if not hasattr(x, "__dlpack_device__"):
+        return _NUMPY  # the buffer protocol, or refused there
+    return None
+
+
+def kind_of(x):
+    """What makes and describes arrays of the type of x."""
+    kind = _kinds.get(type(x))
+    if kind is None:
+        kind = _find_kind(x)
+        if kind is not None:
+            _kinds[type(x)] = kind
+        else:
+            # A library with several kinds of memory.
+            is_cpu = x.__dlpack_device__()[0] in _CPU_DEVICES
+            key = (type(x), is_cpu)
+            if key not in _kinds:
+                _kinds[key] = _Dlpack(x) if is_cpu else _DlpackCuda(x)
+            kind = _kinds[key]
+    return kind

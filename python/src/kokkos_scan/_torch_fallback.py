@@ -1,0 +1,201 @@
+# SPDX-FileCopyrightText: kokkos-scan contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""PyTorch's operators in Python, where the package was built without PyTorch's headers: the same
+operators as those of src/torch_module.cpp, several times as slow to call.
+"""
+
+import functools
+
+import torch
+
+from . import _core
+from ._functions import MIN, PROD, SUM
+
+_NAMES = ("sum", "prod", "min", "max")
+_library = torch.library.Library("kokkos_scan", "DEF")
+for _name in _NAMES:
+    _library.define(
+        f"cumulative_{_name}(Tensor x, int dim, ScalarType? dtype=None, "
+        "bool include_initial=False, bool exclusive=False, bool reverse=False, Tensor? mask=None, "
+        "Tensor? initial=None) -> Tensor")
+_library.define(
+    "scan_gradient(Tensor grad, Tensor? x, Tensor? result, SymInt[] sizes, int dim, int operation, "
+    "bool exclusive, bool reverse, Tensor? mask, Tensor? initial, bool carried) -> (Tensor, Tensor)")
+
+
+def scan(*_):
+    """There is no short way past torch.ops."""
+    return NotImplemented
+
+
+def _lines(sizes, dim):
+    return [*sizes[:dim], *sizes[dim + 1:]]
+
+
+def _result(operation, x, dim, dtype, include_initial, exclusive, mask, initial):
+    """The result, not filled, and the dimension counted from the front."""
+    rank = max(x.dim(), 1)
+    if not -rank <= dim < rank:
+        raise IndexError(f"kokkos_scan: axis {dim} is out of range for x of rank {x.dim()}: allowed "
+                         f"are {-rank} to {rank - 1}.")
+    if exclusive and include_initial:
+        raise ValueError("kokkos_scan: exclusive=True and include_initial=True say different things "
+                         "of the result's shape: choose one.")
+    dim %= rank
+    if dtype is None:
+        is_whole = not (x.is_floating_point() or x.is_complex())
+        dtype = torch.int64 if operation < MIN and is_whole else x.dtype
+    if x.is_complex() and not dtype.is_complex:
+        raise TypeError(f"kokkos_scan: complex values do not convert to {dtype}.")
+    if dtype.is_complex and operation >= MIN:
+        raise TypeError("kokkos_scan: complex values have no order, so minima and maxima cannot "
+                        "combine them.")
+    if mask is not None and mask.dtype != torch.bool:
+        raise TypeError(f"kokkos_scan: mask has type {mask.dtype}: expected bool.")
+    if initial is not None and initial.dim() and initial.shape != torch.Size(_lines(x.shape, dim)):
+        raise ValueError(f"kokkos_scan: initial has shape {tuple(initial.shape)}, but expected is "
+                         f"{tuple(_lines(x.shape, dim))}, the shape of x without the axis.")
+    if not include_initial:
+        return torch.empty_like(x, dtype=dtype), dim
+    sizes = list(x.shape)
+    sizes[dim] += 1
+    return x.new_empty(sizes, dtype=dtype), dim
+
+
+def _stream(x):
+    # PyTorch's default stream is CUDA's legacy default stream, which DLPack calls 1.
+    return (torch.cuda.current_stream(x.device).cuda_stream or 1) if x.is_cuda else 0
+
+
+def _exported(x, stream):
+    if x is None:
+        return None
+    return x.detach().__dlpack__(stream=stream) if stream else x.detach()
+
+
+def _line(x):
+    """A tensor without dimensions is scanned as a line of one element."""
+    return x.reshape(1) if x is not None and x.dim() == 0 else x
+
+
+def _starts(x, dim, initial, dtype):
+    if initial is None:
+        return None
+    return initial.to(x.device, dtype).expand(_lines(x.shape, dim))
+
+
+def _scan(operation, x, dim, dtype=None, include_initial=False, exclusive=False, reverse=False,
+          mask=None, initial=None):
+    result, dim = _result(operation, x, dim, dtype, include_initial, exclusive, mask, initial)
+    stream = _stream(x)
+    if mask is not None:
+        mask = mask.expand(x.shape)
+    starts = _starts(x, dim, initial, result.dtype)
+    _core.scan(operation, _exported(_line(x), stream), _exported(_line(result), stream), dim,
+               include_initial, exclusive, reverse, _exported(_line(mask), stream),
+               _exported(starts, stream), None, stream, 0)
+    return result
+
+
+def _scan_fake(operation, x, dim, dtype=None, include_initial=False, exclusive=False, reverse=False,
+               mask=None, initial=None):
+    return _result(operation, x, dim, dtype, include_initial, exclusive, mask, initial)[0]
+
+
+def _gradient_fake(grad, x, result, sizes, dim, operation, exclusive, reverse, mask, initial,
+                   carried):
+    gradient = grad.new_empty(sizes) if x is None else torch.empty_like(x, dtype=grad.dtype)
+    return gradient, grad.new_zeros(_lines(sizes, dim) if carried else [0])
+
+
+def _gradient(grad, x, result, sizes, dim, operation, exclusive, reverse, mask, initial, carried):
+    gradient, of_lines = _gradient_fake(grad, x, result, sizes, dim, operation, exclusive, reverse,
+                                        mask, initial, carried)
+    if gradient.numel():
+        stream = _stream(grad)
+        if mask is not None:
+            mask = mask.expand(sizes)
+        starts = _starts(gradient, dim, initial, grad.dtype)
+        _core.gradient(operation, _exported(_line(grad), stream), _exported(_line(x), stream),
+                       _exported(_line(result), stream), _exported(_line(gradient), stream), dim,
+                       exclusive, reverse, _exported(_line(mask), stream),
+                       _exported(starts, stream),
+                       _exported(of_lines, stream) if carried else None, stream)
+    return gradient, of_lines
+
+
+def _setup_context(operation, ctx, inputs, output):
+    x, dim, _, include_initial, exclusive, reverse, mask, initial = inputs
+    is_sum = operation == SUM
+    ctx.save_for_backward(None if is_sum else x, None if is_sum else output, mask, initial)
+    ctx.call = dim % max(x.dim(), 1), x.dtype, include_initial, exclusive, reverse
+    ctx.wants_initial = initial is not None and initial.requires_grad
+
+
+def _backward(operation, ctx, grad):
+    x, result, mask, initial = ctx.saved_tensors
+    dim, dtype, include_initial, exclusive, reverse = ctx.call
+    sizes = list(grad.shape)
+    if include_initial:
+        sizes[dim] -= 1
+    of_initial = None
+    if operation == SUM:
+        if ctx.wants_initial:
+            of_initial = grad.sum(dim)
+        if mask is not None:
+            of_x = torch.ops.kokkos_scan.scan_gradient(
+                grad, None, None, sizes, dim, operation, exclusive or include_initial, reverse, mask,
+                None, False)[0]
+        else:
+            # The adjoint of a sum is the sum the other way.
+            part = grad.narrow(dim, 0 if reverse else 1, sizes[dim]) if include_initial else grad
+            of_x = torch.ops.kokkos_scan.cumulative_sum(part, dim, None, False, exclusive, not reverse)
+    else:
+        of_x, first = torch.ops.kokkos_scan.scan_gradient(
+            grad, x.to(result.dtype), result, sizes, dim, operation, exclusive or include_initial,
+            reverse, mask, initial, ctx.wants_initial)
+        if ctx.wants_initial:
+            of_initial = _gradient_of_initial(operation, ctx, grad, first, sizes)
+    if of_initial is not None:
+        if initial.dim() == 0:
+            of_initial = of_initial.sum()
+        of_initial = of_initial.to(initial.device, initial.dtype)
+    return of_x.to(dtype), None, None, None, None, None, None, of_initial
+
+
+def _gradient_of_initial(operation, ctx, grad, first, sizes):
+    """From the gradient with respect to what the initial value and the first element give."""
+    x, result, mask, initial = ctx.saved_tensors
+    dim, _, include_initial, exclusive, reverse = ctx.call
+
+    def element(t):
+        return t if t.dim() == 0 else t.select(dim, t.shape[dim] - 1 if reverse else 0)
+
+    of_initial = first
+    is_empty = bool(sizes) and sizes[dim] == 0
+    if not is_empty:
+        x_first = element(x.to(result.dtype))
+        if operation == PROD:
+            of_initial = first * x_first.conj()
+        else:
+            start = _starts(x, dim, initial, result.dtype)
+            stays = x_first > start if operation == MIN else x_first < start
+            of_initial = torch.where(stays | start.isnan(), first, 0)
+        if mask is not None:
+            of_initial = torch.where(element(mask.expand(x.shape)), of_initial, first)
+    if include_initial or (exclusive and not is_empty):
+        of_initial = of_initial + element(grad)
+    return of_initial
+
+
+for _operation, _name in enumerate(_NAMES):
+    for _key in ("CPU", "CUDA"):
+        _library.impl(f"cumulative_{_name}", functools.partial(_scan, _operation), _key)
+    _operator = f"kokkos_scan::cumulative_{_name}"
+    torch.library.register_fake(_operator, functools.partial(_scan_fake, _operation), lib=_library)
+    torch.library.register_autograd(
+        _operator, functools.partial(_backward, _operation), lib=_library,
+        setup_context=functools.partial(_setup_context, _operation))
+for _key in ("CPU", "CUDA"):
+    _library.impl("scan_gradient", _gradient, _key)
+torch.library.register_fake("kokkos_scan::scan_gradient", _gradient_fake, lib=_library)

@@ -1,0 +1,735 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// kokkos_scan._torch: PyTorch's operators kokkos_scan::*, their gradients, and functions that call
+// them without the cost of torch.ops. kokkos_scan/_torch_fallback.py registers the same in Python.
+
+#include <ATen/ATen.h>
+#include <ATen/PythonTorchFunctionTLS.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/python_variable.h>
+#include <torch/library.h>
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "kernels/request.hpp"
+
+#if defined(KOKKOS_SCAN_PYTHON_CUDA)
+#include <c10/cuda/CUDAStream.h>
+#endif
+
+namespace kokkos_scan_python {
+namespace {
+
+using at::Tensor;
+using OptionalTensor = std::optional<Tensor>;
+using OptionalType = std::optional<at::ScalarType>;
+
+/// What the operators share but x and the axis.
+struct Options {
+  OptionalType dtype;
+  bool include_initial = false;
+  bool exclusive = false;
+  bool reverse = false;
+  OptionalTensor mask;
+  OptionalTensor initial;
+};
+
+// ---- Types, shapes, memory
+// -----------------------------------------------------------------------
+
+DType dtype_of(at::ScalarType type) {
+  switch (type) {
+    case at::kBool:
+      return DType::boolean;
+    case at::kChar:
+      return DType::int8;
+    case at::kShort:
+      return DType::int16;
+    case at::kInt:
+      return DType::int32;
+    case at::kLong:
+      return DType::int64;
+    case at::kByte:
+      return DType::uint8;
+    case at::kUInt16:
+      return DType::uint16;
+    case at::kUInt32:
+      return DType::uint32;
+    case at::kUInt64:
+      return DType::uint64;
+    case at::kHalf:
+      return DType::float16;
+    case at::kBFloat16:
+      return DType::bfloat16;
+    case at::kFloat:
+      return DType::float32;
+    case at::kDouble:
+      return DType::float64;
+    case at::kComplexFloat:
+      return DType::complex64;
+    case at::kComplexDouble:
+      return DType::complex128;
+    default:
+      TORCH_CHECK_TYPE(false, "kokkos_scan: x has type ", type, ", which cannot be scanned.");
+  }
+}
+
+/// As torch.cumsum and torch.cumprod: whole numbers become int64. Minima and maxima keep the type.
+at::ScalarType type_of_result(Operation operation, const Tensor& x, const OptionalType& dtype) {
+  if (dtype) return *dtype;
+  const bool is_order = operation == Operation::min || operation == Operation::max;
+  return !is_order && at::isIntegralType(x.scalar_type(), true) ? at::kLong : x.scalar_type();
+}
+
+void check(Operation operation, const Tensor& x, std::int64_t dim, const Options& options) {
+  const std::int64_t rank = x.dim();
+  const std::int64_t least = rank == 0 ? 1 : rank;
+  TORCH_CHECK_INDEX(-least <= dim && dim < least, "kokkos_scan: axis ", dim,
+                    " is out of range for x of rank ", rank, ": allowed are ", -least, " to ",
+                    least - 1, ".");
+  TORCH_CHECK_VALUE(rank <= max_rank, "kokkos_scan: x has ", rank, " dimensions: allowed are 1 to ",
+                    max_rank, ".");
+  TORCH_CHECK_VALUE(!(options.exclusive && options.include_initial),
+                    "kokkos_scan: exclusive=True and include_initial=True say different things of "
+                    "the result's shape: choose one.");
+  const at::ScalarType type = type_of_result(operation, x, options.dtype);
+  TORCH_CHECK_TYPE(!x.is_complex() || at::isComplexType(type),
+                   "kokkos_scan: complex values do not convert to ", type, ".");
+  const bool is_order = operation == Operation::min || operation == Operation::max;
+  TORCH_CHECK_TYPE(!is_order || !at::isComplexType(type),
+                   "kokkos_scan: complex values have no order, so minima and maxima cannot combine "
+                   "them.");
+  if (options.mask) {
+    TORCH_CHECK_TYPE(options.mask->scalar_type() == at::kBool, "kokkos_scan: mask has type ",
+                     options.mask->scalar_type(), ": expected bool.");
+    TORCH_CHECK_VALUE(options.mask->device() == x.device(), "kokkos_scan: mask is on ",
+                      options.mask->device(), ", but x is on ", x.device(), ".");
+  }
+  if (options.initial) {
+    TORCH_CHECK_TYPE(!options.initial->is_complex() || at::isComplexType(type),
+                     "kokkos_scan: the initial value is complex, but the result has type ", type,
+                     ".");
+    TORCH_CHECK_VALUE(options.initial->device() == x.device() ||
+                          (options.initial->dim() == 0 && options.initial->device().is_cpu()),
+                      "kokkos_scan: initial is on ", options.initial->device(), ", but x is on ",
+                      x.device(), ".");
+  }
+}
+
+/// The dimension counted from the front; a tensor without dimensions is scanned as a line of one.
+std::int64_t counted(std::int64_t dim, const Tensor& x) { return dim < 0 ? dim + x.dim() : dim; }
+
+std::vector<c10::SymInt> shape_of_lines(const Tensor& x, std::int64_t dim) {
+  auto sizes = x.sym_sizes().vec();
+  if (!sizes.empty()) sizes.erase(sizes.begin() + dim);
+  return sizes;
+}
+
+/// The result, not filled: in memory as x lies, or row-major with n+1 results.
+Tensor make_result(Operation operation, const Tensor& x, std::int64_t dim, const Options& options) {
+  const auto type = x.options().dtype(type_of_result(operation, x, options.dtype));
+  if (!options.include_initial) {
+    return at::empty_like(x, type, at::MemoryFormat::Preserve);
+  }
+  TORCH_CHECK_VALUE(x.dim() > 0,
+                    "kokkos_scan: x has no axis, so the result cannot have one "
+                    "element more along it.");
+  auto sizes = x.sym_sizes().vec();
+  sizes[static_cast<std::size_t>(dim)] += 1;
+  return at::empty_symint(sizes, type);
+}
+
+/// initial as one value for each line, where it is not a number; checks its shape.
+OptionalTensor starts_of(const Tensor& x, std::int64_t dim, const OptionalTensor& initial,
+                         at::ScalarType type) {
+  if (!initial) return std::nullopt;
+  const auto lines = shape_of_lines(x, dim);
+  if (initial->dim() == 0) return initial->to(x.device(), type).expand_symint(lines);
+  TORCH_CHECK_VALUE(initial->sym_sizes() == c10::SymIntArrayRef(lines),
+                    "kokkos_scan: initial has shape ", initial->sym_sizes(), ", but expected is ",
+                    c10::SymIntArrayRef(lines), ", the shape of x without the axis.");
+  return initial->to(type);
+}
+
+OptionalTensor mask_of(const Tensor& x, const OptionalTensor& mask) {
+  if (!mask || mask->sym_sizes() == x.sym_sizes()) return mask;
+  return mask->expand_symint(x.sym_sizes());
+}
+
+Array array_of(const Tensor& tensor) {
+  Array array;
+  array.exists = true;
+  array.dtype = dtype_of(tensor.scalar_type());
+  array.data = const_cast<void*>(tensor.const_data_ptr());
+  const auto strides = tensor.strides();
+  for (std::size_t d = 0; d < strides.size(); ++d) array.stride[d] = strides[d];
+  if (strides.empty()) array.stride[0] = 1;
+  return array;
+}
+Array array_of(const OptionalTensor& tensor) { return tensor ? array_of(*tensor) : Array{}; }
+
+Place place_of([[maybe_unused]] const Tensor& tensor) {
+  Place place;
+#if defined(KOKKOS_SCAN_PYTHON_CUDA)
+  if (tensor.is_cuda()) {
+    place.is_cuda = true;
+    place.device = tensor.device().index();
+    place.stream = c10::cuda::getCurrentCUDAStream(tensor.device().index()).stream();
+  }
+#endif
+  return place;
+}
+
+/// Fills rank, axis and extents of a request.
+template <class AnyRequest>
+void describe(AnyRequest& request, const Tensor& x, std::int64_t dim, std::int64_t results) {
+  request.rank = x.dim() == 0 ? 1 : static_cast<int>(x.dim());
+  request.axis = static_cast<int>(x.dim() == 0 ? 0 : dim);
+  request.extent[0] = 1;
+  for (std::int64_t d = 0; d < x.dim(); ++d) request.extent[d] = x.size(d);
+  request.output_length = x.dim() == 0 ? 1 : results;
+  request.place = place_of(x);
+}
+
+/// initial as a number, where reading it costs nothing.
+Number number_of(const OptionalTensor& initial) {
+  Number number;
+  if (!initial || initial->dim() != 0 || !initial->device().is_cpu()) return number;
+  number.exists = true;
+  const at::Scalar scalar = initial->item();
+  if (scalar.isIntegral(true)) {
+    number.is_integer = true;
+    number.integer = scalar.isBoolean() ? (scalar.toBool() ? 1U : 0U)
+                     : initial->scalar_type() == at::kUInt64
+                         ? scalar.toUInt64()
+                         : static_cast<std::uint64_t>(scalar.toLong());
+    number.value = static_cast<double>(static_cast<std::int64_t>(number.integer));
+  } else {
+    const c10::complex<double> value = scalar.toComplexDouble();
+    number.value = {value.real(), value.imag()};
+  }
+  return number;
+}
+
+/// Calls the kernels; their refusals become Python's errors.
+template <class Call>
+void run(const Call& call) {
+  try {
+    call();
+  } catch (const TypeError& error) {
+    TORCH_CHECK_TYPE(false, error.what());
+  } catch (const std::invalid_argument& error) {
+    TORCH_CHECK_VALUE(false, error.what());
+  }
+}
+
+// ---- The operators
+// -------------------------------------------------------------------------------
+
+template <Operation operation>
+Tensor scan_tensor(const Tensor& x, std::int64_t dim, OptionalType dtype, bool include_initial,
+                   bool exclusive, bool reverse, const OptionalTensor& mask,
+                   const OptionalTensor& initial) {
+  const Options options{dtype, include_initial, exclusive, reverse, mask, initial};
+  check(operation, x, dim, options);
+  const std::int64_t axis = counted(dim, x);
+  Tensor result = make_result(operation, x, axis, options);
+  Request request;
+  request.operation = operation;
+  request.form = exclusive || include_initial ? Form::exclusive : Form::inclusive;
+  request.direction = reverse ? Direction::backward : Direction::forward;
+  describe(request, x, axis, x.dim() == 0 ? 1 : result.size(axis));
+  request.input = array_of(x);
+  request.output = array_of(result);
+  // Owners of what the request points to.
+  OptionalTensor chosen;
+  OptionalTensor starts;
+  if (mask) {
+    chosen = mask_of(x, mask);
+    request.mask = array_of(chosen);
+  }
+  if (initial) {
+    request.start = number_of(initial);
+    if (!request.start.exists) {
+      starts = starts_of(x, axis, initial, result.scalar_type());
+      request.starts = array_of(starts);
+    }
+  }
+  run([&] { scan(request); });
+  return result;
+}
+
+/// The same without values, for torch.compile and torch.export.
+template <Operation operation>
+Tensor scan_meta(const Tensor& x, std::int64_t dim, OptionalType dtype, bool include_initial,
+                 bool exclusive, bool reverse, const OptionalTensor& mask,
+                 const OptionalTensor& initial) {
+  const Options options{dtype, include_initial, exclusive, reverse, mask, initial};
+  check(operation, x, dim, options);
+  const std::int64_t axis = counted(dim, x);
+  static_cast<void>(mask_of(x, mask));
+  if (initial && initial->dim() != 0) {
+    static_cast<void>(starts_of(x, axis, initial, initial->scalar_type()));
+  }
+  return make_result(operation, x, axis, options);
+}
+
+/// The gradients of a scan with respect to x and, if wanted, to the first result of each line. See
+/// kernels/gradient.hpp.
+std::tuple<Tensor, Tensor> scan_gradient_tensor(const Tensor& grad, const OptionalTensor& x,
+                                                const OptionalTensor& result, at::IntArrayRef sizes,
+                                                std::int64_t dim, std::int64_t operation,
+                                                bool exclusive, bool reverse,
+                                                const OptionalTensor& mask,
+                                                const OptionalTensor& initial, bool carried) {
+  Tensor gradient = x ? at::empty_like(*x, grad.options(), at::MemoryFormat::Preserve)
+                      : at::empty(sizes, grad.options());
+  Tensor of_lines;
+  {
+    std::vector<std::int64_t> lines(sizes.begin(), sizes.end());
+    if (!lines.empty()) lines.erase(lines.begin() + dim);
+    of_lines = carried ? at::zeros(lines, grad.options()) : at::empty({0}, grad.options());
+  }
+  if (gradient.numel() == 0) return {gradient, of_lines};
+  GradientRequest request;
+  request.operation = static_cast<Operation>(operation);
+  request.form = exclusive ? Form::exclusive : Form::inclusive;
+  request.direction = reverse ? Direction::backward : Direction::forward;
+  describe(request, gradient, dim, grad.dim() == 0 ? 1 : grad.size(dim));
+  request.input = array_of(x);
+  request.result = array_of(result);
+  request.gradient_of_result = array_of(grad);
+  request.gradient_of_input = array_of(gradient);
+  if (carried) request.carried = array_of(of_lines);
+  const OptionalTensor chosen = mask_of(gradient, mask);
+  request.mask = array_of(chosen);
+  request.start = number_of(initial);
+  OptionalTensor starts;
+  if (!request.start.exists) {
+    starts = starts_of(gradient, dim, initial, grad.scalar_type());
+    request.starts = array_of(starts);
+  }
+  run([&] { kokkos_scan_python::gradient(request); });
+  return {gradient, of_lines};
+}
+
+std::tuple<Tensor, Tensor> scan_gradient_meta(const Tensor& grad, const OptionalTensor& x,
+                                              const OptionalTensor&, c10::SymIntArrayRef sizes,
+                                              std::int64_t dim, std::int64_t, bool, bool,
+                                              const OptionalTensor&, const OptionalTensor&,
+                                              bool carried) {
+  std::vector<c10::SymInt> lines(sizes.begin(), sizes.end());
+  if (!lines.empty()) lines.erase(lines.begin() + dim);
+  return {x ? at::empty_like(*x, grad.options(), at::MemoryFormat::Preserve)
+            : at::empty_symint(sizes, grad.options()),
+          carried ? at::empty_symint(lines, grad.options()) : at::empty({0}, grad.options())};
+}
+
+// ---- Calls through the dispatcher
+// ----------------------------------------------------------------
+
+using ScanSignature = Tensor(const Tensor&, std::int64_t, OptionalType, bool, bool, bool,
+                             const OptionalTensor&, const OptionalTensor&);
+using GradientSignature = std::tuple<Tensor, Tensor>(const Tensor&, const OptionalTensor&,
+                                                     const OptionalTensor&, c10::SymIntArrayRef,
+                                                     std::int64_t, std::int64_t, bool, bool,
+                                                     const OptionalTensor&, const OptionalTensor&,
+                                                     bool);
+
+constexpr std::array<const char*, 4> names{
+    "kokkos_scan::cumulative_sum", "kokkos_scan::cumulative_prod", "kokkos_scan::cumulative_min",
+    "kokkos_scan::cumulative_max"};
+
+template <Operation operation>
+const auto& handle_of() {
+  static const auto handle = c10::Dispatcher::singleton()
+                                 .findSchemaOrThrow(names[static_cast<std::size_t>(operation)], "")
+                                 .typed<ScanSignature>();
+  return handle;
+}
+
+Tensor dispatch(Operation operation, const Tensor& x, std::int64_t dim, const Options& options) {
+  const auto call = [&](const auto& handle) {
+    return handle.call(x, dim, options.dtype, options.include_initial, options.exclusive,
+                       options.reverse, options.mask, options.initial);
+  };
+  switch (operation) {
+    case Operation::sum:
+      return call(handle_of<Operation::sum>());
+    case Operation::prod:
+      return call(handle_of<Operation::prod>());
+    case Operation::min:
+      return call(handle_of<Operation::min>());
+    default:
+      return call(handle_of<Operation::max>());
+  }
+}
+
+std::tuple<Tensor, Tensor> dispatch_gradient(const Tensor& grad, const OptionalTensor& x,
+                                             const OptionalTensor& result,
+                                             c10::SymIntArrayRef sizes, std::int64_t dim,
+                                             Operation operation, bool exclusive, bool reverse,
+                                             const OptionalTensor& mask,
+                                             const OptionalTensor& initial, bool carried) {
+  static const auto handle = c10::Dispatcher::singleton()
+                                 .findSchemaOrThrow("kokkos_scan::scan_gradient", "")
+                                 .typed<GradientSignature>();
+  return handle.call(grad, x, result, sizes, dim, static_cast<std::int64_t>(operation), exclusive,
+                     reverse, mask, initial, carried);
+}
+
+// ---- Autograd
+// ------------------------------------------------------------------------------------
+
+/// The scan as a composition of PyTorch's operators, whose gradients have gradients.
+Tensor composed(Operation operation, const Tensor& x, std::int64_t dim, const Options& options) {
+  Tensor values = x;
+  if (options.reverse) values = values.flip({dim});
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double identity = operation == Operation::sum    ? 0.0
+                          : operation == Operation::prod ? 1.0
+                          : operation == Operation::min  ? infinity
+                                                         : -infinity;
+  if (options.mask) {
+    Tensor mask = *mask_of(x, options.mask);
+    if (options.reverse) mask = mask.flip({dim});
+    values = at::where(mask, values, at::scalar_tensor(identity, values.options()));
+  }
+  const bool has_first = options.initial || options.exclusive || options.include_initial;
+  if (has_first) {
+    const auto lines = shape_of_lines(x, dim);
+    const OptionalTensor starts = starts_of(x, dim, options.initial, x.scalar_type());
+    const Tensor first = starts ? *starts : at::full_symint(lines, identity, x.options());
+    values = at::cat({first.unsqueeze(dim), values}, dim);
+  }
+  switch (operation) {
+    case Operation::sum:
+      values = values.cumsum(dim);
+      break;
+    case Operation::prod:
+      values = values.cumprod(dim);
+      break;
+    case Operation::min:
+      values = std::get<0>(values.cummin(dim));
+      break;
+    default:
+      values = std::get<0>(values.cummax(dim));
+      break;
+  }
+  if (has_first && !options.include_initial) {
+    values = values.narrow_symint(dim, options.exclusive ? 0 : 1, x.sym_size(dim));
+  }
+  return options.reverse ? values.flip({dim}) : values;
+}
+
+/// What a gradient needs to know of the call, in one number: PyTorch keeps such things by name, and
+/// each costs as much as a sixth of the scan of a short line.
+struct SavedCall {
+  Operation operation;
+  std::int64_t dim;
+  at::ScalarType dtype;
+  bool include_initial;
+  bool exclusive;
+  bool reverse;
+
+  [[nodiscard]] std::int64_t packed() const {
+    const auto flags = static_cast<std::int64_t>(include_initial) * 4 +
+                       static_cast<std::int64_t>(exclusive) * 2 +
+                       static_cast<std::int64_t>(reverse);
+    return ((static_cast<std::int64_t>(dtype) * 16 + dim) * 4 +
+            static_cast<std::int64_t>(operation)) *
+               8 +
+           flags;
+  }
+  static SavedCall unpacked(std::int64_t number) {
+    return {static_cast<Operation>(number / 8 % 4),
+            number / 32 % 16,
+            static_cast<at::ScalarType>(number / 512),
+            (number & 4) != 0,
+            (number & 2) != 0,
+            (number & 1) != 0};
+  }
+};
+
+class Scan : public torch::autograd::Function<Scan> {
+ public:
+  static Tensor forward(torch::autograd::AutogradContext* context, Operation operation,
+                        const Tensor& x, std::int64_t dim, const Options& options,
+                        const OptionalTensor& initial) {
+    Tensor result;
+    {
+      const at::AutoDispatchBelowADInplaceOrView below;
+      result = dispatch(operation, x, dim, options);
+    }
+    // Sums are linear: their gradients need nothing of x.
+    const bool is_sum = operation == Operation::sum;
+    if (!is_sum || options.mask || initial) {
+      context->save_for_backward({is_sum ? Tensor() : x, is_sum ? Tensor() : result,
+                                  options.mask.value_or(Tensor()), initial.value_or(Tensor())});
+    }
+    context->saved_data["call"] =
+        SavedCall{operation,         counted(dim, x), x.scalar_type(), options.include_initial,
+                  options.exclusive, options.reverse}
+            .packed();
+    return result;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 const torch::autograd::variable_list& grads) {
+    auto saved = context->get_saved_variables();
+    saved.resize(4);
+    const auto call = SavedCall::unpacked(context->saved_data["call"].toInt());
+    const Operation operation = call.operation;
+    const std::int64_t dim = call.dim;
+    Options options;
+    options.include_initial = call.include_initial;
+    options.exclusive = call.exclusive;
+    options.reverse = call.reverse;
+    auto sizes = grads[0].sym_sizes().vec();
+    if (options.include_initial) {
+      c10::SymInt& length = sizes[static_cast<std::size_t>(dim)];
+      length = length - 1;
+    }
+    if (saved[2].defined()) options.mask = saved[2];
+    if (saved[3].defined()) options.initial = saved[3];
+    // The second tensor among the arguments, if it was given.
+    const bool wants_initial = options.initial && context->needs_input_grad(1);
+
+    Tensor of_x;
+    Tensor of_initial;
+    if (operation == Operation::sum) {
+      std::tie(of_x, of_initial) = backward_of_sum(grads[0], sizes, dim, options, wants_initial);
+    } else if (at::GradMode::is_enabled()) {
+      std::tie(of_x, of_initial) =
+          backward_of_composition(grads[0], operation, saved[0], dim, options, wants_initial);
+    } else {
+      std::tie(of_x, of_initial) = backward_of_order_or_product(
+          grads[0], operation, saved[0], saved[1], sizes, dim, options, wants_initial);
+    }
+    if (of_x.defined()) of_x = of_x.to(call.dtype);
+    if (of_initial.defined()) {
+      if (options.initial->dim() == 0 && !sizes.empty()) of_initial = of_initial.sum();
+      of_initial = of_initial.to(options.initial->device(), options.initial->scalar_type());
+    }
+    return {Tensor(), of_x, Tensor(), Tensor(), of_initial};
+  }
+
+ private:
+  using Pair = std::pair<Tensor, Tensor>;
+
+  /// The adjoint of a sum is the sum the other way.
+  static Pair backward_of_sum(const Tensor& grad, const std::vector<c10::SymInt>& sizes,
+                              std::int64_t dim, const Options& options, bool wants_initial) {
+    Pair result;
+    if (wants_initial) result.second = sizes.empty() ? grad : grad.sum(dim);
+    if (options.mask && !at::GradMode::is_enabled()) {
+      result.first = std::get<0>(
+          dispatch_gradient(grad, std::nullopt, std::nullopt, sizes, dim, Operation::sum,
+                            options.exclusive || options.include_initial, options.reverse,
+                            options.mask, std::nullopt, false));
+      return result;
+    }
+    Options other;
+    other.reverse = !options.reverse;
+    other.exclusive = options.exclusive;
+    Tensor from = grad;
+    if (options.include_initial) {
+      // The initial value's own result does not depend on x.
+      from = grad.narrow_symint(dim, options.reverse ? 0 : 1, sizes[static_cast<std::size_t>(dim)]);
+    }
+    result.first = dispatch(Operation::sum, from, dim, other);
+    if (options.mask) result.first = at::where(*options.mask, result.first, 0);
+    return result;
+  }
+
+  static Pair backward_of_order_or_product(const Tensor& grad, Operation operation,
+                                           const Tensor& saved_x, const Tensor& y,
+                                           const std::vector<c10::SymInt>& sizes, std::int64_t dim,
+                                           const Options& options, bool wants_initial) {
+    const Tensor x = saved_x.to(y.scalar_type());
+    const bool is_exclusive = options.exclusive || options.include_initial;
+    auto [of_x, first] =
+        dispatch_gradient(grad, x, y, sizes, dim, operation, is_exclusive, options.reverse,
+                          options.mask, options.initial, wants_initial);
+    if (!wants_initial) return {of_x, Tensor()};
+    const bool is_empty = !sizes.empty() && sizes[static_cast<std::size_t>(dim)] == 0;
+    Tensor of_initial = first;
+    const auto element = [&](const Tensor& t) {
+      return t.dim() == 0 ? t : t.select_symint(dim, options.reverse ? t.sym_size(dim) - 1 : 0);
+    };
+    if (!is_empty) {
+      const Tensor x_first = element(x);
+      Tensor through;
+      if (operation == Operation::prod) {
+        through = first * x_first.conj();
+      } else {
+        const Tensor start = *starts_of(x, dim, options.initial, y.scalar_type());
+        const Tensor stays = operation == Operation::min ? x_first > start : x_first < start;
+        through = at::where(at::logical_or(stays, start.isnan()), first, 0);
+      }
+      of_initial =
+          options.mask ? at::where(element(*mask_of(x, options.mask)), through, first) : through;
+    }
+    if (is_exclusive && !(options.exclusive && is_empty)) of_initial = of_initial + element(grad);
+    return {of_x, of_initial};
+  }
+
+  static Pair backward_of_composition(const Tensor& grad, Operation operation, const Tensor& x,
+                                      std::int64_t dim, const Options& options,
+                                      bool wants_initial) {
+    torch::autograd::variable_list inputs{x};
+    if (wants_initial) inputs.push_back(*options.initial);
+    const Tensor y = composed(operation, x.to(grad.scalar_type()), dim, options);
+    const auto result = torch::autograd::grad({y}, inputs, {grad}, /*retain_graph=*/true,
+                                              /*create_graph=*/true, /*allow_unused=*/true);
+    return {result[0], wants_initial ? result[1] : Tensor()};
+  }
+};
+
+template <Operation operation>
+Tensor scan_autograd(const Tensor& x, std::int64_t dim, OptionalType dtype, bool include_initial,
+                     bool exclusive, bool reverse, const OptionalTensor& mask,
+                     const OptionalTensor& initial) {
+  const auto is_needed = [](const Tensor& tensor) {
+    return (at::GradMode::is_enabled() && tensor.requires_grad()) ||
+           tensor._fw_grad(/*level=*/0).defined();
+  };
+  const Options options{dtype, include_initial, exclusive, reverse, mask, initial};
+  if (!is_needed(x) && !(initial && is_needed(*initial))) {
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return dispatch(operation, x, dim, options);
+  }
+  const at::ScalarType type = type_of_result(operation, x, dtype);
+  if (!at::isFloatingType(type) && !at::isComplexType(type)) {
+    // Whole numbers have no gradient.
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return dispatch(operation, x, dim, options);
+  }
+  // PyTorch looks for tensors among the arguments, not inside of them.
+  return Scan::apply(operation, x, dim, options, initial);
+}
+
+/// Gradients of gradients do not come this way: see Scan::backward.
+std::tuple<Tensor, Tensor> scan_gradient_autograd(const Tensor& grad, const OptionalTensor& x,
+                                                  const OptionalTensor& result,
+                                                  c10::SymIntArrayRef sizes, std::int64_t dim,
+                                                  std::int64_t operation, bool exclusive,
+                                                  bool reverse, const OptionalTensor& mask,
+                                                  const OptionalTensor& initial, bool carried) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      !at::GradMode::is_enabled() || !(grad.requires_grad() || (x && x->requires_grad()) ||
+                                       (initial && initial->requires_grad())),
+      "kokkos_scan::scan_gradient is itself not differentiable.");
+  const at::AutoDispatchBelowADInplaceOrView below;
+  return dispatch_gradient(grad, x, result, sizes, dim, static_cast<Operation>(operation),
+                           exclusive, reverse, mask, initial, carried);
+}
+
+}  // namespace
+}  // namespace kokkos_scan_python
+
+namespace ks = kokkos_scan_python;
+
+TORCH_LIBRARY(kokkos_scan, library) {
+  for (const char* name : {"sum", "prod", "min", "max"}) {
+    library.def((std::string("cumulative_") + name +
+                 "(Tensor x, int dim, ScalarType? dtype=None, bool include_initial=False, bool "
+                 "exclusive=False, bool reverse=False, Tensor? mask=None, Tensor? initial=None) -> "
+                 "Tensor")
+                    .c_str());
+  }
+  library.def(
+      "scan_gradient(Tensor grad, Tensor? x, Tensor? result, SymInt[] sizes, int dim, int "
+      "operation, bool exclusive, bool reverse, Tensor? mask, Tensor? initial, bool carried) -> "
+      "(Tensor, Tensor)");
+}
+
+#define KOKKOS_SCAN_IMPLEMENT(function, gradient)                     \
+  library.impl("cumulative_sum", ks::function<ks::Operation::sum>);   \
+  library.impl("cumulative_prod", ks::function<ks::Operation::prod>); \
+  library.impl("cumulative_min", ks::function<ks::Operation::min>);   \
+  library.impl("cumulative_max", ks::function<ks::Operation::max>);   \
+  library.impl("scan_gradient", ks::gradient)
+
+TORCH_LIBRARY_IMPL(kokkos_scan, CPU, library) {
+  KOKKOS_SCAN_IMPLEMENT(scan_tensor, scan_gradient_tensor);
+}
+#if defined(KOKKOS_SCAN_PYTHON_CUDA)
+TORCH_LIBRARY_IMPL(kokkos_scan, CUDA, library) {
+  KOKKOS_SCAN_IMPLEMENT(scan_tensor, scan_gradient_tensor);
+}
+#endif
+TORCH_LIBRARY_IMPL(kokkos_scan, Meta, library) {
+  KOKKOS_SCAN_IMPLEMENT(scan_meta, scan_gradient_meta);
+}
+TORCH_LIBRARY_IMPL(kokkos_scan, Autograd, library) {
+  KOKKOS_SCAN_IMPLEMENT(scan_autograd, scan_gradient_autograd);
+}
+#undef KOKKOS_SCAN_IMPLEMENT
+
+// ---- The functions of the module
+// -----------------------------------------------------------------
+
+namespace {
+
+/// scan(operation, x, dim, exclusive, reverse, mask): the operator for plain tensors without an
+/// initial value or another type; NotImplemented where torch.ops must be asked, because something
+/// overrides PyTorch's functions. Half of the time of a call of torch.ops is its arguments.
+PyObject* scan_plain(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 6) {
+    PyErr_SetString(PyExc_TypeError, "kokkos_scan._torch.scan takes 6 arguments.");
+    return nullptr;
+  }
+  // A tensor of another class, or a mode, may override PyTorch's functions.
+  const bool has_mask = arguments[5] != Py_None;
+  if (!THPVariable_CheckExact(arguments[1]) || !PyLong_CheckExact(arguments[2]) ||
+      (has_mask && !THPVariable_CheckExact(arguments[5])) ||
+      at::impl::torch_function_mode_enabled()) {
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  const long operation = PyLong_AsLong(arguments[0]);
+  const long long dim = PyLong_AsLongLong(arguments[2]);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  ks::Options options;
+  options.exclusive = arguments[3] == Py_True;
+  options.reverse = arguments[4] == Py_True;
+  HANDLE_TH_ERRORS
+  const at::Tensor& x = THPVariable_Unpack(arguments[1]);
+  if (has_mask) options.mask = THPVariable_Unpack(arguments[5]);
+  at::Tensor result;
+  {
+    const pybind11::gil_scoped_release release;
+    result = ks::dispatch(static_cast<ks::Operation>(operation), x, dim, options);
+  }
+  return THPVariable_Wrap(std::move(result));
+  END_HANDLE_TH_ERRORS
+}
+
+PyMethodDef methods[] = {
+    {"scan", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(scan_plain)), METH_FASTCALL,
+     nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "_torch",
+                          "PyTorch's operators kokkos_scan::*.",
+                          -1,
+                          methods,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit__torch() { return PyModule_Create(&definition); }

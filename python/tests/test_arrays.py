@@ -1,0 +1,85 @@
+# SPDX-FileCopyrightText: kokkos-scan contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Arrays of other kinds: what goes in comes out."""
+
+import array
+import sys
+
+import numpy as np
+import pytest
+
+import kokkos_scan as ks
+
+
+@pytest.mark.parametrize("x", [array.array("d", [1, 2, 3]), memoryview(np.array([1.0, 2.0, 3.0])),
+                               memoryview(np.array([[1.0, 2.0, 3.0]]).T)[:, 0]
+                               if sys.version_info >= (3, 99) else memoryview(np.arange(1.0, 4.0))])
+def test_buffer_protocol(x):
+    found = ks.cumulative_sum(x)
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_array_equal(found, [1, 3, 6])
+
+
+def test_bytes_are_unsigned_integers():
+    found = ks.cumulative_sum(b"\xff\x01")
+    assert found.dtype == np.uint64 and found.tolist() == [255, 256]
+
+
+class OnlyDlpack:
+    """A library's array that speaks DLPack and nothing else."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __dlpack__(self, **options):
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+    def __array_namespace__(self, api_version=None):
+        class Namespace:
+            @staticmethod
+            def from_dlpack(x):
+                return OnlyDlpack(np.from_dlpack(x))
+
+        return Namespace
+
+
+def test_any_dlpack_array():
+    base = np.arange(24, dtype="int32").reshape(4, 6)
+    x = OnlyDlpack(base[::-1, ::2])
+    found, totals = ks.cumulative_sum(x, axis=0, mask=OnlyDlpack(base[::-1, ::2] % 3 > 0),
+                                      initial=OnlyDlpack(np.array([1, 2, 3])), return_totals=True)
+    assert isinstance(found, OnlyDlpack) and isinstance(totals, OnlyDlpack)
+    x = base[::-1, ::2]
+    expected = np.cumsum(np.where(x % 3 > 0, x, 0), 0) + [1, 2, 3]
+    np.testing.assert_array_equal(found.values, expected)
+    np.testing.assert_array_equal(totals.values, expected[-1])
+
+
+def test_array_api_strict():
+    xp = pytest.importorskip("array_api_strict")
+    x = xp.asarray([[1, 2], [3, 4]])
+    found = ks.cumulative_sum(x, axis=1, include_initial=True)
+    assert type(found) is type(x)
+    np.testing.assert_array_equal(np.from_dlpack(found), [[0, 1, 3], [0, 3, 7]])
+
+
+def test_jax():
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+    x = jnp.arange(12.0, dtype="float32").reshape(3, 4)
+    found = ks.cumulative_sum(x, axis=1, reverse=True)
+    assert isinstance(found, jax.Array) and found.devices() == x.devices()
+    np.testing.assert_array_equal(found, jnp.cumsum(x[:, ::-1], 1)[:, ::-1])
+    half = ks.cumulative_prod(x.astype(jnp.bfloat16), axis=0)
+    assert half.dtype == jnp.bfloat16
+    with pytest.raises((TypeError, ValueError)):
+        ks.cumulative_sum(x, axis=1, out=jnp.zeros((3, 4)))  # immutable
+
+
+@pytest.mark.parametrize("x", [[1, 2], 3, "text", None, (1.0,), object()])
+def test_what_is_no_array(x):
+    with pytest.raises(TypeError, match="expected an array that speaks DLPack or the buffer"):
+        ks.cumulative_sum(x)

@@ -1,0 +1,497 @@
+# SPDX-FileCopyrightText: kokkos-scan contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tensors: values against torch on the same device, gradients, operators, compilation."""
+
+import itertools
+import os
+import subprocess
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kokkos_scan as ks
+import kokkos_scan.torch as kt
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)]
+FUNCTIONS = {"sum": kt.cumsum, "prod": kt.cumprod, "min": kt.cummin, "max": kt.cummax}
+TORCH = {"sum": torch.cumsum, "prod": torch.cumprod, "min": lambda x, d: torch.cummin(x, d)[0],
+         "max": lambda x, d: torch.cummax(x, d)[0]}
+FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+WHOLE = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
+COMPLEX = [torch.complex64, torch.complex128]
+IS_FALLBACK = not hasattr(kt._torch, "__spec__") or "fallback" in kt._torch.__name__
+
+
+def identity(operation, dtype):
+    if operation in ("sum", "prod"):
+        return 0 if operation == "sum" else 1
+    if dtype.is_floating_point:
+        return float("inf" if operation == "min" else "-inf")
+    info = torch.iinfo(dtype)
+    return info.max if operation == "min" else info.min
+
+
+def composed(operation, x, dim, exclusive=False, include_initial=False, reverse=False, mask=None,
+             initial=None):
+    """What one would write with torch alone."""
+    if operation in ("sum", "prod") and not (x.is_floating_point() or x.is_complex()):
+        x = x.to(torch.int64)
+    if mask is not None:
+        x = torch.where(mask, x, torch.tensor(identity(operation, x.dtype), dtype=x.dtype, device=x.device))
+    if reverse:
+        x = x.flip(dim)
+    n = x.shape[dim]
+    if exclusive or include_initial or initial is not None:
+        first = identity(operation, x.dtype) if initial is None else initial
+        shape = [extent for d, extent in enumerate(x.shape) if d != dim % x.dim()]
+        first = torch.as_tensor(first).to(x.device, x.dtype).expand(shape).unsqueeze(dim)
+        x = torch.cat([first, x], dim)
+        y = TORCH[operation](x, dim)
+        if not include_initial:
+            y = y.narrow(dim, 0 if exclusive else 1, n)
+    else:
+        y = TORCH[operation](x, dim)
+    return y.flip(dim) if reverse else y
+
+
+def random(shape, dtype, device="cpu", seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    if dtype.is_floating_point or dtype.is_complex:
+        # Multiples of 1/4 within reach of float16's exact sums.
+        wide = torch.complex128 if dtype.is_complex else torch.float64
+        x = torch.randint(-4, 5, shape, generator=generator).to(wide) / 4
+        if dtype.is_complex:
+            x = x + 1j * torch.randint(-4, 5, shape, generator=generator) / 4
+        return x.to(device, dtype)
+    high = 2 if dtype == torch.bool else 100
+    return torch.randint(0, high, shape, generator=generator).to(device, dtype)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@given(st.data())
+def test_values(device, data):
+    operation = data.draw(st.sampled_from(sorted(FUNCTIONS)))
+    dtypes = [*FLOATS, *WHOLE] + (COMPLEX if operation in ("sum", "prod") else [])
+    if operation in ("min", "max"):
+        dtypes.remove(torch.bool)
+    dtype = data.draw(st.sampled_from(dtypes))
+    rank = data.draw(st.integers(1, 4))
+    shape = [data.draw(st.sampled_from([0, 1, 2, 3, 8])) for _ in range(rank)]
+    dim = data.draw(st.integers(-rank, rank - 1))
+    shape[dim] = data.draw(st.sampled_from([0, 1, 5, 33, 130] if operation != "prod" else [0, 1, 5]))
+    seed = data.draw(st.integers(0, 2**31))
+    # Any strides that PyTorch has: permuted, stepped, expanded.
+    x = random([2 * s + 1 for s in shape], dtype, device, seed)
+    x = x[tuple(slice(1, None, 2) for _ in shape)]
+    order = data.draw(st.permutations(range(rank)))
+    back = [order.index(d) for d in range(rank)]
+    x = x.permute(order).contiguous().permute(back)
+    expand = data.draw(st.integers(-1, rank - 1))
+    if expand >= 0 and x.shape[expand]:
+        x = x.narrow(expand, 0, 1).expand(x.shape)
+    options = {"reverse": data.draw(st.booleans())}
+    form = data.draw(st.sampled_from(["inclusive", "exclusive", "include_initial"]))
+    if form != "inclusive":
+        options[form] = True
+    if data.draw(st.booleans()):
+        options["mask"] = torch.rand(x.shape, generator=torch.Generator().manual_seed(seed)).to(device) < 0.6
+    start = data.draw(st.sampled_from(["none", "number", "lines"]))
+    if start == "number":
+        options["initial"] = 3
+    elif start == "lines":
+        lines = [s for d, s in enumerate(shape) if d != dim % rank]
+        options["initial"] = random(lines, dtype, device, seed + 1)
+    found = FUNCTIONS[operation](x, dim, **options)
+    if x.shape[dim] == 0 and not (form != "inclusive" or start != "none"):
+        assert found.shape == x.shape
+        return
+    wide = x
+    if dtype in (torch.float16, torch.bfloat16):
+        wide = x.float()  # as accumulated here
+        if "initial" in options and start == "lines":
+            options["initial"] = options["initial"].float()
+    expected = composed(operation, wide, dim, **options)
+    if dtype in (torch.float16, torch.bfloat16):
+        expected = expected.to(dtype)
+    assert found.dtype == expected.dtype and found.shape == expected.shape
+    assert found.device == x.device
+    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("dtype", [*WHOLE, *FLOATS, *COMPLEX])
+def test_promotion_is_torchs(dtype):
+    x = random((3, 4), dtype)
+    assert kt.cumsum(x, 0).dtype == torch.cumsum(x, 0).dtype
+    for result in (torch.float64, torch.complex64):
+        torch.testing.assert_close(kt.cumsum(x, 0, dtype=result), torch.cumsum(x, 0, dtype=result)) \
+            if result.is_complex or not dtype.is_complex else None
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_five_operators(device):
+    x = torch.rand((1024, 32768), generator=torch.Generator().manual_seed(0)).to(device)
+    mask = (torch.rand(x.shape, generator=torch.Generator().manual_seed(1)) < 0.5).to(device)
+    close = dict(rtol=1e-5, atol=1e-5)
+    # torch itself adds up in float32: the reference is its float64.
+    wide = x.double()
+    total = torch.cumsum(wide, 1)
+    for module, arguments, expected in (
+            (kt.CumSum(1), (x,), total),
+            (kt.CumProd(1), (x,), torch.cumprod(x, 1)),
+            (kt.ReverseCumSum(1), (x,), torch.cumsum(wide.flip(1), 1).flip(1)),
+            (kt.ExclusiveCumSum(1), (x,), total - wide),
+            (kt.MaskedCumSum(1), (x, mask), torch.cumsum(wide * mask, 1))):
+        found = module(*arguments)
+        assert found.dtype == torch.float32
+        torch.testing.assert_close(found, expected.float(), **close)
+        del found
+    whole = (x * 100).int()
+    assert torch.equal(kt.CumSum(1)(whole), torch.cumsum(whole, 1))
+    assert torch.equal(kt.MaskedCumSum(1)(whole, mask), torch.cumsum(whole * mask, 1))
+
+
+def test_modules():
+    x = random((3, 4, 5), torch.float64)
+    for dim in range(-3, 3):
+        assert torch.equal(kt.CumSum(dim)(x), kt.cumsum(x, dim))
+        assert torch.equal(kt.CumProd(dim=dim)(x), kt.cumprod(x, dim))
+        assert torch.equal(kt.ReverseCumSum(dim)(x), kt.cumsum(x, dim, reverse=True))
+        assert torch.equal(kt.ExclusiveCumSum(dim)(x), kt.cumsum(x, dim, exclusive=True))
+        assert torch.equal(kt.MaskedCumSum(dim)(x, x > 0), kt.cumsum(x, dim, mask=x > 0))
+    assert repr(kt.CumSum(1)) == "CumSum(dim=1)"
+
+
+def test_shapes_without_elements_and_dimensions():
+    for shape in ((0,), (0, 3), (3, 0), (2, 0, 4)):
+        x = torch.empty(shape, requires_grad=True)
+        for dim in range(len(shape)):
+            for function in FUNCTIONS.values():
+                y = function(x, dim)
+                assert y.shape == torch.cumsum(x, dim).shape
+                y.sum().backward()
+            assert torch.equal(kt.cumprod(x, dim, include_initial=True),
+                               composed("prod", x, dim, include_initial=True))
+    x = torch.tensor(3.0, requires_grad=True)
+    assert torch.equal(kt.cumsum(x, 0), torch.cumsum(x, 0)) and torch.equal(kt.cumsum(x, -1), x)
+    (5 * kt.cumprod(x, 0, initial=2)).backward()
+    assert x.grad == 10
+    assert kt.cumsum(torch.tensor(3), 0, exclusive=True) == 0
+
+
+def test_lazy_conjugates_and_subclasses():
+    x = random((3, 4), torch.complex64)
+    assert torch.equal(kt.cumsum(x.conj(), 0), torch.cumsum(x.conj(), 0))
+    assert torch.equal(kt.cumsum(x.imag, 1), torch.cumsum(x.imag, 1))
+    parameter = torch.nn.Parameter(torch.ones(3))
+    assert kt.cumsum(parameter, 0).requires_grad
+    meta = torch.empty((3, 4), device="meta")
+    assert kt.cumsum(meta, 1, include_initial=True).shape == (3, 5)
+
+
+# ---- Gradients -----------------------------------------------------------------------------------
+
+
+def with_zeros(shape, seed=0):
+    """Random numbers with lines of no, one, two and only zeros."""
+    x = torch.randn(shape, dtype=torch.double, generator=torch.Generator().manual_seed(seed))
+    flat = x.view(-1)
+    flat[::3] = 0
+    x[..., 0] += 1
+    x.select(1, 0)[0] = 0
+    return x.requires_grad_()
+
+
+FORMS = [{}, {"exclusive": True}, {"include_initial": True}]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("operation", sorted(FUNCTIONS))
+@pytest.mark.parametrize("form, reverse, masked",
+                         list(itertools.product(FORMS, [False, True], [False, True])))
+def test_gradcheck(device, operation, form, reverse, masked):
+    shape = (2, 3, 4)
+    mask = torch.rand(shape, generator=torch.Generator().manual_seed(1)).to(device) < 0.6
+    options = dict(form, reverse=reverse, mask=mask if masked else None)
+    function = FUNCTIONS[operation]
+    is_order = operation in ("min", "max")
+    x = with_zeros(shape) if not is_order else torch.randn(
+        shape, dtype=torch.double, generator=torch.Generator().manual_seed(2)).requires_grad_()
+    x = x.detach().to(device).requires_grad_()
+    for dim in (0, 1, -1):
+        lines = [s for d, s in enumerate(shape) if d != dim % 3]
+        initial = torch.randn(lines, dtype=torch.double, device=device, requires_grad=True)
+        assert torch.autograd.gradcheck(
+            lambda x, i: function(x, dim, initial=i, **options), (x, initial))
+        if not is_order or (not form and not masked):  # results of infinity have no differences
+            assert torch.autograd.gradcheck(lambda x: function(x, dim, **options), (x,))
+    number = torch.tensor(0.7, dtype=torch.double, device=device, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x, i: function(x, 1, initial=i, **options), (x, number))
+
+
+@pytest.mark.parametrize("operation", ["sum", "prod"])
+def test_gradcheck_of_complex_numbers_and_other_strides(operation):
+    function = FUNCTIONS[operation]
+    x = random((3, 4), torch.complex128).requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: function(x, 1, reverse=True), (x,))
+    initial = random((3,), torch.complex128, seed=9).requires_grad_()
+    for form in FORMS:
+        assert torch.autograd.gradcheck(lambda x, i: function(x, 1, initial=i, **form), (x, initial))
+    y = with_zeros((3, 4, 2, 3))
+    for dim in range(4):
+        assert torch.autograd.gradcheck(
+            lambda y: function(y.permute(2, 0, 3, 1)[:, ::2], dim, exclusive=True), (y,))
+
+
+@pytest.mark.skipif(IS_FALLBACK, reason="Python's operators are differentiated once")
+@pytest.mark.parametrize("operation, form, reverse", [
+    *itertools.product(["sum", "prod"], FORMS, [False, True]), ("max", {}, True)])
+def test_gradgradcheck(operation, form, reverse):
+    x = torch.randn((2, 4), dtype=torch.double, generator=torch.Generator().manual_seed(3))
+    if operation == "prod":
+        x[0, 1] = 0
+    x.requires_grad_()
+    initial = torch.randn(2, dtype=torch.double, requires_grad=True)
+    mask = torch.tensor([[True, True, False, True]] * 2)
+    for m in (None, mask):
+        assert torch.autograd.gradgradcheck(
+            lambda x, i: FUNCTIONS[operation](x, 1, reverse=reverse, mask=m, initial=i, **form),
+            (x, initial))
+
+
+def test_gradients_of_products_agree_with_torch_in_every_type():
+    for dtype in (*FLOATS, *COMPLEX):
+        x = random((5, 12), dtype, seed=4)
+        ours, theirs = x.clone().requires_grad_(), x.to(
+            torch.complex128 if dtype.is_complex else torch.float64).requires_grad_()
+        weight = random((5, 12), dtype, seed=5)
+        kt.cumprod(ours, 1).backward(weight)
+        torch.cumprod(theirs, 1).backward(weight.to(theirs.dtype))
+        assert ours.grad.dtype == dtype
+        torch.testing.assert_close(ours.grad, theirs.grad.to(dtype))
+
+
+def test_gradient_where_products_overflow():
+    # The results end in infinities, which the loss does not use: 0 * infinity is no gradient.
+    x = torch.full((1, 3000), 1.5, dtype=torch.double, requires_grad=True)
+    y = kt.cumprod(x, 1)
+    assert torch.isinf(y[0, -1])
+    y[0, 5].backward()
+    expected = torch.zeros(3000, dtype=torch.double)
+    expected[:6] = 1.5**5
+    torch.testing.assert_close(x.grad[0], expected)
+
+
+@pytest.mark.parametrize("values", [[1.0, 3, 3, 2, 3], [1.0, float("nan"), 5, 0]])
+def test_last_of_equal_elements_and_nan_have_the_gradient(values):
+    x = torch.tensor(values)
+    for ours, theirs in ((kt.cummax, torch.cummax), (kt.cummin, torch.cummin)):
+        a, b = x.clone().requires_grad_(), x.clone().requires_grad_()
+        ours(a, 0).sum().backward()
+        theirs(b, 0)[0].sum().backward()
+        assert torch.equal(a.grad, b.grad)
+
+
+def test_types_convert_in_gradients():
+    x = torch.rand(4, dtype=torch.float16, requires_grad=True)
+    kt.cumprod(x, 0, dtype=torch.float64).sum().backward()
+    assert x.grad.dtype == torch.float16
+    whole = torch.ones(3, dtype=torch.int32)
+    assert not kt.cumsum(whole, 0).requires_grad
+    with torch.no_grad():
+        assert not kt.cumsum(x, 0).requires_grad
+
+
+# ---- As PyTorch sees the operators ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod", "cumulative_max"])
+@pytest.mark.parametrize("options", [
+    {}, {"dtype": torch.float64, "include_initial": True}, {"exclusive": True, "masked": True},
+    {"reverse": True, "initial": True}])
+def test_opcheck(device, name, options):
+    options = dict(options)
+    x = torch.rand((3, 4), device=device, requires_grad=True)
+    if options.pop("masked", False):
+        options["mask"] = x.detach() > 0.5
+    if options.get("initial"):
+        options["initial"] = torch.rand(3, device=device)
+    operator = getattr(torch.ops.kokkos_scan, name).default
+    torch.library.opcheck(operator, (x, 1), options)
+    torch.library.opcheck(operator, (torch.rand((2, 3, 4), device=device).permute(2, 0, 1), -2))
+
+
+def test_opcheck_of_the_gradient():
+    x = torch.rand(3, 4)
+    torch.library.opcheck(
+        torch.ops.kokkos_scan.scan_gradient.default,
+        (torch.rand(3, 4), x, torch.cumprod(x, 1), [3, 4], 1, 1, False, False, x > 0.5, torch.rand(3), True))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_compile(device, dynamic):
+    def model(x, mask):
+        y = kt.cumsum(x * 2, 1, reverse=True) + kt.CumProd(0)(x)
+        return y.sin() + kt.MaskedCumSum(1)(x, mask) + kt.cumsum(x, 1, exclusive=True, initial=2)
+
+    torch._dynamo.reset()
+    # The graph is traced whole, gradients included; code is left to PyTorch's own tests.
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True, dynamic=dynamic)
+    for n in (4, 7):
+        x = torch.rand((3, n), device=device, requires_grad=True)
+        again = x.detach().clone().requires_grad_()
+        mask = x.detach() > 0.5
+        found, expected = compiled(x, mask), model(again, mask)
+        torch.testing.assert_close(found, expected)
+        found.sum().backward()
+        expected.sum().backward()
+        torch.testing.assert_close(x.grad, again.grad)
+
+
+def test_array_functions_take_tensors():
+    x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    found, totals = ks.cumulative_sum(x, axis=1, exclusive=True, return_totals=True)
+    assert torch.equal(found, torch.tensor([[0.0, 0, 1], [0, 3, 7]]))
+    assert torch.equal(totals, x.detach().sum(1))
+    totals.sum().backward()
+    assert torch.equal(x.grad, torch.ones(2, 3))
+    for options in ({}, {"reverse": True}, {"include_initial": True}, {"initial": 5}):
+        _, totals = ks.cumulative_prod(x.detach() + 1, axis=0, return_totals=True, **options)
+        assert torch.equal(totals, (x.detach() + 1).prod(0) * options.get("initial", 1))
+    _, totals = ks.cumulative_sum(torch.empty(0, 3), axis=0, initial=2, return_totals=True)
+    assert torch.equal(totals, torch.full((3,), 2.0))
+    out = torch.empty(2, 3)
+    assert ks.cumulative_sum(x.detach(), axis=0, out=out) is out
+    assert torch.equal(out, x.detach().cumsum(0))
+    assert torch.equal(ks.cumsum(torch.tensor(2), 0), torch.tensor([2]))
+    assert torch.equal(ks.cumulative_max(torch.tensor([1, 3, 2])), torch.tensor([1, 3, 3]))
+
+
+def test_errors_are_pythons():
+    x = torch.rand(2, 3)
+    for kind, call, sentence in [
+            (IndexError, lambda: kt.cumsum(x, 2),
+             "axis 2 is out of range for x of rank 2: allowed are -2 to 1."),
+            (ValueError, lambda: ks.cumulative_sum(x), "x has 2 dimensions: axis must be given."),
+            (ValueError, lambda: kt.cumsum(x, 0, exclusive=True, include_initial=True), "choose one"),
+            (ValueError, lambda: kt.cumsum(x, 0, initial=torch.ones(2)), "initial has shape"),
+            (TypeError, lambda: kt.cumsum(x, 0, mask=x), "mask has type"),
+            (TypeError, lambda: kt.cumsum(x * 1j, 0, dtype=torch.float32), "do not convert"),
+            (TypeError, lambda: kt.cummax(x * 1j, 0), "complex values have no order"),
+            (ValueError, lambda: kt.cumsum(torch.ones((1,) * 9), 0), "x has 9 dimensions"),
+            (TypeError, lambda: ks.cumulative_sum(x, axis=0, out=torch.empty(2, 3).int(),
+                                                  dtype=torch.float32), "out has type"),
+            (ValueError, lambda: ks.cumulative_sum(x, axis=0, out=torch.empty(3)), "out has shape")]:
+        with pytest.raises(kind, match=sentence.replace(".", "[.]")):
+            call()
+
+
+@pytest.mark.skipif(IS_FALLBACK, reason="PyTorch drops tangents of operators in Python")
+def test_forward_mode_is_refused():
+    # Not wrong without a word.
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(torch.ones(3), torch.ones(3))
+        with pytest.raises((NotImplementedError, RuntimeError)):
+            kt.cumsum(dual, 0)
+
+
+@pytest.mark.skipif(IS_FALLBACK, reason="this is the run without the C++ operators")
+def test_operators_in_python_where_cpp_is_missing():
+    # The whole of this file once more, with the module of the C++ operators taken away.
+    program = ("import sys; sys.modules['kokkos_scan._torch'] = None\n"
+               "import pytest\n"
+               f"sys.exit(pytest.main([{__file__!r}, '-q', '-x', '-p', 'no:cacheprovider']))")
+    environment = {**os.environ, "KOKKOS_SCAN_EXAMPLES": "40"}
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                             timeout=600, env=environment)
+    assert process.returncode == 0, process.stdout[-3000:] + process.stderr[-1000:]
+
+
+# ---- CUDA ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.cuda
+def test_side_streams():
+    x = torch.rand(512, 4096, device="cuda")
+    expected = torch.cumsum(x.double(), 1).float()
+    streams = [torch.cuda.Stream() for _ in range(3)]
+    torch.cuda.synchronize()
+    results = []
+    for stream in streams:
+        with torch.cuda.stream(stream):
+            torch.cuda._sleep(10_000_000)  # what follows must wait for it
+            y = x.clone()
+            results.append(kt.cumsum(y, 1))
+            y.fill_(float("nan"))  # after the scan has read it
+    torch.cuda.synchronize()
+    for result in results:
+        torch.testing.assert_close(result, expected)
+
+
+@pytest.mark.cuda
+def test_calls_are_asynchronous():
+    x = torch.rand(1024, 4096, device="cuda")
+    kt.cumsum(x, 1)
+    torch.cuda.synchronize()
+    torch.cuda._sleep(2_000_000_000)
+    kt.cumsum(x, 1)
+    assert not torch.cuda.current_stream().query()
+    torch.cuda.synchronize()
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("shape, dim", [((64, 1000), 1), ((1000, 64), 0), ((2, 2**22), 1)])
+def test_graph_capture(shape, dim):
+    x = torch.rand(shape, device="cuda")
+    kt.cumsum(x, dim)  # on the default stream; the capture is on another one, new to the package
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = kt.cumsum(x, dim)
+        z = kt.cumprod(y * 0 + 1, dim)
+    for seed in range(3):
+        x.copy_(random(shape, torch.float32, "cuda", seed))
+        graph.replay()
+        torch.testing.assert_close(y, torch.cumsum(x, dim))
+        assert (z == 1).all()
+
+
+@pytest.mark.cuda
+def test_cupy():
+    cupy = pytest.importorskip("cupy")
+    x = cupy.arange(12, dtype="float32").reshape(3, 4)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        found, totals = ks.cumulative_sum(x[::-1, ::-1], axis=1, mask=x > 2, return_totals=True)
+    stream.synchronize()
+    expected = cupy.cumsum(cupy.where(x > 2, x[::-1, ::-1], 0), 1)
+    assert isinstance(found, cupy.ndarray)
+    cupy.testing.assert_array_equal(found, expected)
+    cupy.testing.assert_array_equal(totals, expected[:, -1])
+
+
+@pytest.mark.cuda
+def test_jax_on_cuda():
+    jax = pytest.importorskip("jax")
+    if jax.default_backend() != "gpu":
+        pytest.skip("JAX sees no GPU")
+    x = jax.numpy.arange(12.0).reshape(3, 4)
+    found = ks.cumulative_sum(x, axis=1)
+    assert found.devices() == x.devices()
+    assert jax.numpy.array_equal(found, jax.numpy.cumsum(x, 1))
+
+
+@pytest.mark.cuda
+def test_host_and_device_do_not_mix():
+    with pytest.raises(ValueError, match="mask is on cpu"):
+        kt.cumsum(torch.ones(3, device="cuda"), 0, mask=torch.ones(3, dtype=torch.bool))
+    # A number of the host is a number.
+    x = torch.ones(3, device="cuda")
+    assert kt.cumsum(x, 0, initial=torch.tensor(2.0)).tolist() == [3, 4, 5]
+    assert kt.cumsum(x, 0, initial=torch.tensor(2.0, device="cuda")).tolist() == [3, 4, 5]
