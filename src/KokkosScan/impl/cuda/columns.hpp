@@ -107,7 +107,8 @@ struct Columns<Array<const T>, E, spacing> {
   std::int64_t across;  ///< between the columns
 
   /// \param distance of the columns
-  __device__ __forceinline__ Columns(const Array<const T>& in, const LineNumber& line, int distance)
+  __device__ __forceinline__ Columns(const Array<const T>& in, const LineNumber& line, int distance,
+                                     int /* columns */)
       : data(in.line(line).data),
         along(in.strides.along),
         across(distance_of(in.strides, line.batch, distance)) {}
@@ -152,22 +153,31 @@ struct Columns<Array<const T>, E, spacing> {
     }
   }
 };
-template <int Rank, class Function>
-struct Columns<Computed<Rank, Function>, 1, Spacing::apart> {
+template <int Rank, class Function, int E>
+struct Columns<Computed<Rank, Function>, E, Spacing::apart> {
   static constexpr int bytes_of_slot = 0;
   static constexpr bool reads_slots = false;
 
-  ComputedLine<Rank, Function> line;
+  ComputedLine<Rank, Function> lines[E];
 
-  __device__ __forceinline__ Columns(const Computed<Rank, Function>& in, const LineNumber& number,
-                                     int)
-      : line(in.line(number)) {}
+  __device__ __forceinline__ Columns(const Computed<Rank, Function>& in, const LineNumber& line,
+                                     int distance, int columns)
+      : Columns(in, line, distance, columns, std::make_integer_sequence<int, E>{}) {}
   __device__ __forceinline__ void begin_load(std::int64_t, int, const ColumnSlots&, int) const {}
   template <class A>
-  __device__ __forceinline__ void load(std::int64_t k, int, const ColumnSlots&, int,
-                                       A (&x)[1]) const {
-    x[0] = static_cast<A>(line(k));
+  __device__ __forceinline__ void load(std::int64_t k, int, const ColumnSlots&, int columns,
+                                       A (&x)[E]) const {
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      if (e < columns) x[e] = static_cast<A>(lines[e](k));
+    }
   }
+
+ private:
+  template <int... I>
+  __device__ __forceinline__ Columns(const Computed<Rank, Function>& in, const LineNumber& line,
+                                     int distance, int columns, std::integer_sequence<int, I...>)
+      : lines{in.line(LineNumber{line.batch, line.number + (I < columns ? I * distance : 0)})...} {}
 };
 template <class A, class Values, class Mask, int E, Spacing spacing>
 struct Columns<Selected<A, Values, Mask>, E, spacing> {
@@ -181,8 +191,10 @@ struct Columns<Selected<A, Values, Mask>, E, spacing> {
   const A& identity;
 
   __device__ __forceinline__ Columns(const Selected<A, Values, Mask>& in, const LineNumber& line,
-                                     int distance)
-      : values(in.values, line, distance), mask(in.mask, line, distance), identity(in.identity) {}
+                                     int distance, int columns)
+      : values(in.values, line, distance, columns),
+        mask(in.mask, line, distance, columns),
+        identity(in.identity) {}
   __device__ __forceinline__ void begin_load(std::int64_t k, int v, const ColumnSlots& slots,
                                              int columns) const {
     values.begin_load(k, v, slots, columns);
@@ -378,7 +390,8 @@ __global__ void __launch_bounds__(most_threads_of_columns,
   int slot = 0;
   const auto begin_load = [&](const ColumnStrip& strip, int first) {
     if constexpr (Input::bytes_of_slot > 0) {
-      const Input input(problem.input, LineNumber{problem.batch, strip.line}, distance);
+      const Input input(problem.input, LineNumber{problem.batch, strip.line}, distance,
+                        strip.columns);
       const std::int64_t k = std::int64_t{first + group} * V;
       const bool exists = strip.columns > 0 && first + group < strip.end;
       if (exists && k + V <= problem.n) {
@@ -407,7 +420,7 @@ __global__ void __launch_bounds__(most_threads_of_columns,
     };
     // Whether column e takes part: built-in operators do no harm where there is none.
     const auto is_there = [&](int e) { return is_eager<typename T::Op> || e < strip.columns; };
-    const Input input(problem.input, line, distance);
+    const Input input(problem.input, line, distance, strip.columns);
     Value* const output = problem.output.line(line).data;
     const bool is_first_tile = strip.begin == 0;
     const std::int64_t tile_before = strip.begin / chunks_of_tile - 1;

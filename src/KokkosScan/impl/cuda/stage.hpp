@@ -150,25 +150,25 @@ struct Slots {
   }
 };
 
-/// Fills slots with value(line of the tile, k), k in scan order, by single elements.
-template <class T, class Value>
-__device__ __forceinline__ void fill_slots(const Slots<T>& slots, const Tile& tile,
-                                           const Threads& of_tile, const Value& value) {
-  constexpr int at_once = 4;
-  const int elements = tile.elements();
-  const int threads = of_tile.count;
-  for (int first = of_tile.own; first < elements; first += at_once * threads) {
+/// Computes a line's part, k in scan order, into the slots from number `begin` on.
+///
+/// \param of_line threads that share it
+template <class T, class Line>
+__device__ __forceinline__ void fill_line(const Slots<T>& slots, int begin, const Tile& tile,
+                                          const Threads& of_line, const Line& line) {
+  // So many at once, as each may wait for memory.
+  constexpr int at_once = sizeof(T) <= 8 ? 8 : 2;
+  for (int first = of_line.own; first < tile.length; first += at_once * of_line.count) {
     T x[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
-      const int e = first + i * threads;
-      if (e >= elements) continue;
-      const int line = tile.lines == 1 ? 0 : e / tile.length;
-      x[i] = value(line, tile.begin + tile.in_memory_order(e - line * tile.length));
+      const int e = first + i * of_line.count;
+      if (e < tile.length) x[i] = line(tile.begin + tile.in_memory_order(e));
     }
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
-      if (first + i * threads < elements) slots[first + i * threads] = x[i];
+      const int e = first + i * of_line.count;
+      if (e < tile.length) slots[begin + e] = x[i];
     }
   }
 }
@@ -213,6 +213,7 @@ struct StagedValues {
     return bytes_of_span(elements * static_cast<int>(sizeof(T)), padding, alignment);
   }
   static constexpr int bytes_of_element = sizeof(T);
+  static constexpr int inputs = 1;
 
   Slots<T> slots;
 
@@ -305,13 +306,13 @@ struct Stage<Computed<Rank, Function>>
   }
   __device__ __forceinline__ void begin_load(const In&, const Tile&, Barrier&, int) {}
   __device__ __forceinline__ void fill(const In& in, const Tile& tile, const Threads& threads) {
-    using T = typename Stage::Value;
-    if (tile.lines == 1) {
-      const auto line = in.line(tile.line(0));
-      fill_slots(this->slots, tile, threads, [&](int, std::int64_t k) -> T { return line(k); });
-    } else {
-      fill_slots(this->slots, tile, threads,
-                 [&](int i, std::int64_t k) -> T { return in.line(tile.line(i))(k); });
+    if (tile.lines == 1) return fill_line(this->slots, 0, tile, threads, in.line(tile.line(0)));
+    // Where a line begins takes some divisions: as many lanes as can share it.
+    int lanes_of_line = 32;
+    while (lanes_of_line >= 2 * tile.length) lanes_of_line /= 2;
+    const Threads of_line{threads.own % lanes_of_line, lanes_of_line};
+    for (int i = threads.own / lanes_of_line; i < tile.lines; i += threads.count / lanes_of_line) {
+      fill_line(this->slots, i * tile.length, tile, of_line, in.line(tile.line(i)));
     }
   }
 };
@@ -348,6 +349,7 @@ struct Stage<Selected<A, Values, Mask>> {
   Stage<Mask> mask;
   A identity;
 
+  static constexpr int inputs = Stage<Values>::inputs + Stage<Mask>::inputs;
   static constexpr bool is_computed = Stage<Values>::is_computed || Stage<Mask>::is_computed;
 
   __device__ __forceinline__ void place(const In& in, const Tile& tile, Region& region) {
