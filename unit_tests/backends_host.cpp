@@ -6,10 +6,14 @@
 // way lines are shared and the way results go to memory.
 // Regression classes: A (orderings between threads), D aliasing, E strides, H alignment, L.
 
+#include <Kokkos_Core.hpp>
+
+// Its functions run on hosts only.
+#if !defined(KOKKOS_ENABLE_CUDA)
+
 #include <gtest/gtest.h>
 
 #include <KokkosScan/KokkosScan.hpp>
-#include <Kokkos_Core.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -362,3 +366,5 @@ TEST(backends_host, starting_values_totals_and_masks) {
 
 }  // namespace backends_host
 }  // namespace test
+
+#endif

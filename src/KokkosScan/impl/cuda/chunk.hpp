@@ -56,6 +56,28 @@ struct Types : Combination<P> {
   }
 };
 
+/// Where the results of a tile are in shared memory: as its elements or, for n+1 results, with room
+/// for one more in each line, so that they lie as in global memory.
+///
+/// \tparam wide whether there is room for n+1
+template <class Value, bool wide = false>
+struct Results {
+  static constexpr bool are_wide = wide;
+
+  Slots<Value> slots;
+  int pitch;  ///< from line to line
+  int first;  ///< place of a line's first result, in the order of memory
+
+  /// The number of the slot of result e of a line, in the order of memory.
+  [[nodiscard]] __device__ __forceinline__ int slot(int line, int e) const {
+    return line * pitch + first + e;
+  }
+  /// The slot of a line's extra result, or null.
+  [[nodiscard]] __device__ __forceinline__ Value* extra(int line) const {
+    return are_wide ? &slots[line * pitch + (first == 1 ? 0 : pitch - 1)] : nullptr;
+  }
+};
+
 /// Where the results of a tile are in shared memory, whose elements have their place.
 template <class P>
 __device__ __forceinline__ auto place_results(const P& problem, const Tile& tile, Region& region,
@@ -89,7 +111,9 @@ __device__ __forceinline__ A fold_pack(const Op& op, const A (&x)[E]) {
 // ---- A chunk ------------------------------------------------------------------------------------
 
 /// The chunk of a thread.
-template <class P>
+///
+/// \tparam wide whether its results are
+template <class P, bool wide = false>
 class Chunk {
   using T = Types<P>;
   using A = typename T::A;
@@ -98,19 +122,21 @@ class Chunk {
   using Carrying = typename T::Carrying;
   using Value = typename T::Value;
   using Input = Stage<typename T::In>;
-  using Results = Slots<Value>;
   static constexpr int pack = T::pack;
 
  public:
-  /// \param slot   number of the first element, in the order of memory
+  /// \param line   of the tile
+  /// \param e      number of the first element in the line, in the order of memory
   /// \param length at least 1
-  __device__ __forceinline__ Chunk(const P& problem, const Input& input, const Results& results,
-                                   int slot, int length)
+  __device__ __forceinline__ Chunk(const P& problem, const Input& input,
+                                   const Results<Value, wide>& results, const Tile& tile, int line,
+                                   int e, int length)
       : m_problem(problem),
         m_op(carrying(problem.op)),
         m_input(input),
         m_results(results),
-        m_slot(slot),
+        m_slot(line * tile.length + e),
+        m_result_slot(results.slot(line, e)),
         m_length(length) {}
 
   /// The fold of the chunk.
@@ -179,9 +205,12 @@ class Chunk {
     return last;
   }
 
+  [[nodiscard]] __device__ __forceinline__ const Results<Value, wide>& results() const {
+    return m_results;
+  }
   /// Writes the last result of the chunk.
   __device__ __forceinline__ void write_last(bool backward, const A& value) const {
-    m_results[backward ? m_slot - (m_length - 1) : m_slot + (m_length - 1)] =
+    m_results.slots[backward ? m_result_slot - (m_length - 1) : m_result_slot + (m_length - 1)] =
         static_cast<Value>(value);
   }
 
@@ -192,7 +221,7 @@ class Chunk {
   }
   template <bool backward>
   [[nodiscard]] __device__ __forceinline__ Value& result(int i) const {
-    return m_results.data()[backward ? m_slot - i : m_slot + i];
+    return m_results.slots.data()[backward ? m_result_slot - i : m_result_slot + i];
   }
   template <bool packs, bool backward>
   __device__ __forceinline__ void read(int i, A (&x)[pack]) const {
@@ -209,14 +238,17 @@ class Chunk {
   template <bool packs, bool backward>
   __device__ __forceinline__ void write(int i, const Value (&y)[pack]) const {
     if constexpr (packs) {
-      Value raw[pack];
+      if constexpr (!wide) {
+        Value raw[pack];
 #pragma unroll
-      for (int j = 0; j < pack; ++j) raw[j] = y[backward ? pack - 1 - j : j];
-      m_results.put_pack(backward ? m_slot - i - (pack - 1) : m_slot + i, raw);
-    } else {
-#pragma unroll
-      for (int j = 0; j < pack; ++j) result<backward>(i + j) = y[j];
+        for (int j = 0; j < pack; ++j) raw[j] = y[backward ? pack - 1 - j : j];
+        m_results.slots.put_pack(backward ? m_result_slot - i - (pack - 1) : m_result_slot + i,
+                                 raw);
+        return;
+      }
     }
+#pragma unroll
+    for (int j = 0; j < pack; ++j) result<backward>(i + j) = y[j];
   }
 
   /// From elements to B after each of them; `run`, all before the pack, becomes all with it.
@@ -251,8 +283,9 @@ class Chunk {
   const P& m_problem;
   const Carrying m_op;
   const Input& m_input;
-  const Results& m_results;
+  const Results<Value, wide>& m_results;
   int m_slot;
+  int m_result_slot;
   int m_length;
 };
 
@@ -273,23 +306,25 @@ __device__ __forceinline__ auto with_access(Access access, const F& f) {
 /// behind an exclusive one, and the total.
 template <class P>
 struct Ends {
+  using Value = typename Types<P>::Value;
+
   const P& problem;
 
   [[nodiscard]] __device__ __forceinline__ bool exist() const {
     return problem.extra != Extra::none || problem.totals.data != nullptr;
   }
-  __device__ __forceinline__ void store_begin(const LineNumber& line,
-                                              const typename P::A& value) const {
+  /// \param extra the slot of the line's extra result, or null where it goes to global memory
+  __device__ __forceinline__ void store_begin(const LineNumber& line, const typename P::A& value,
+                                              Value* extra = nullptr) const {
     if (problem.extra != Extra::first) return;
-    using Value = typename Types<P>::Value;
-    problem.output.line(line)(-1) = static_cast<Value>(value);
+    *(extra != nullptr ? extra : &problem.output.line(line)(-1)) = static_cast<Value>(value);
   }
-  __device__ __forceinline__ void store_end(const LineNumber& line,
-                                            const typename P::A& value) const {
-    using Value = typename Types<P>::Value;
+  __device__ __forceinline__ void store_end(const LineNumber& line, const typename P::A& value,
+                                            Value* extra = nullptr) const {
     using Total = typename Types<P>::Total;
     if (problem.extra == Extra::last) {
-      problem.output.line(line)(problem.n) = static_cast<Value>(value);
+      *(extra != nullptr ? extra : &problem.output.line(line)(problem.n)) =
+          static_cast<Value>(value);
     }
     if (problem.totals.data != nullptr) {
       problem.totals.line(line)(0) = static_cast<Total>(value);
@@ -352,9 +387,10 @@ struct FoldedChunk {
 };
 
 /// Folds the chunk of this thread, and those of the lanes before it.
-template <class P>
+template <class P, bool wide>
 __device__ __forceinline__ FoldedChunk<P> fold_chunks(const P& problem, Access access,
-                                                      const Chunk<P>& chunk, const Place& place) {
+                                                      const Chunk<P, wide>& chunk,
+                                                      const Place& place) {
   using R = typename Types<P>::R;
   const auto op = carrying(problem.op);
   R total{};
@@ -372,10 +408,10 @@ __device__ __forceinline__ FoldedChunk<P> fold_chunks(const P& problem, Access a
 /// \param before_warp what comes before the warp or, where lines share one, before the line
 /// \param with_warp   what comes before the next warp
 /// \param start       the starting value, where the tile is the first of its line
-template <class P, class R, class Prefix>
+template <class P, bool wide, class R, class Prefix>
 __device__ __forceinline__ void scan_chunk(const P& problem, const Shape& shape, Access access,
                                            const Tile& tile, bool is_first_tile, bool is_last_tile,
-                                           const Chunk<P>& chunk, const Place& place,
+                                           const Chunk<P, wide>& chunk, const Place& place,
                                            const FoldedChunk<P>& folded, const Prefix& before_warp,
                                            const R& with_warp, const Maybe<typename P::A>& start) {
   using A = typename P::A;
@@ -399,8 +435,9 @@ __device__ __forceinline__ void scan_chunk(const P& problem, const Shape& shape,
   const Ends<P> ends{problem};
   if (ends.exist()) {
     const LineNumber line = tile.line(place.line);
-    if (is_begin) ends.store_begin(line, first);
-    if (is_last_tile && place.k + place.length == tile.length) ends.store_end(line, last);
+    auto* const extra = chunk.results().extra(place.line);
+    if (is_begin) ends.store_begin(line, first, extra);
+    if (is_last_tile && place.k + place.length == tile.length) ends.store_end(line, last, extra);
   }
 }
 

@@ -133,7 +133,7 @@ struct Turn {
 template <class P>
 struct PartInStage {
   Stage<typename Types<P>::In> input;
-  Slots<typename Types<P>::Value> results;
+  Results<typename Types<P>::Value> results;
 
   typename Types<P>::R* folds;  ///< of each chunk and those before it in its warp
 
@@ -145,7 +145,7 @@ struct PartInStage {
     folds = reinterpret_cast<R*>(memory + ring.bytes_of_tile);
     Region region{memory, ring.shape.cut.tile_length, 0, bulk_alignment};
     input.place(problem.input, tile, region);
-    results = place_results(problem, tile, region, input);
+    results = {place_results(problem, tile, region, input), 0, 0};
   }
 };
 
@@ -216,8 +216,8 @@ __device__ __forceinline__ void fold_parts(const P& problem, const RingShape& sh
       ring.computed[s].wait(turn.parity);
     }
     const Place place(shape.shape, 1, part.length, thread);
-    const Chunk<P> chunk(problem, memory.input, memory.results,
-                         access.backward ? part.length - 1 - place.k : place.k, place.length);
+    const Chunk<P> chunk(problem, memory.input, memory.results, tile, 0,
+                         tile.in_memory_order(place.k), place.length);
     const FoldedChunk<P> folded = fold_chunks(problem, access, chunk, place);
     memory.folds[thread] = folded.folds;
     if (lane == lanes - 1) ring.totals(s)[warp] = folded.folds;
@@ -285,8 +285,8 @@ __device__ __forceinline__ void store_parts(const P& problem, const RingShape& s
     const Tile tile = part.tile(problem);
     const PartInStage<P> memory(problem, shape, tile, s);
     Value* const to = tile.flat(problem.output);
-    if (are_aligned(memory.results, to)) {
-      copy_out<unit_of<Value>>(memory.results.span, reinterpret_cast<std::byte*>(to),
+    if (are_aligned(memory.results.slots, to)) {
+      copy_out<unit_of<Value>>(memory.results.slots.span, reinterpret_cast<std::byte*>(to),
                                tile.elements() * static_cast<int>(sizeof(Value)), {lane, lanes});
       wait_for_bulk_stores();
     }
@@ -315,8 +315,8 @@ __device__ __forceinline__ void scan_parts(const P& problem, const RingShape& sh
     const Tile tile = part.tile(problem);
     const PartInStage<P> memory(problem, shape, tile, s);
     const Place place(shape.shape, 1, part.length, thread);
-    const Chunk<P> chunk(problem, memory.input, memory.results,
-                         access.backward ? part.length - 1 - place.k : place.k, place.length);
+    const Chunk<P> chunk(problem, memory.input, memory.results, tile, 0,
+                         tile.in_memory_order(place.k), place.length);
     const auto start = part.is_first ? problem.start.at(tile.line(0)) : Maybe<typename P::A>();
     ring.folded[s].wait(turn.parity);
     const FoldedChunk<P> folded{memory.folds[thread], memory.folds[lane > 0 ? thread - 1 : thread]};
@@ -336,10 +336,11 @@ __device__ __forceinline__ void scan_parts(const P& problem, const RingShape& sh
     __syncwarp();
     if (lane == 0) ring.scanned[s].arrive();
     auto* const to = tile.flat(problem.output);
-    if (!are_aligned(memory.results, to)) {
+    if (!are_aligned(memory.results.slots, to)) {
       ring.scanned[s].wait(turn.parity);
 #pragma unroll 4
-      for (int e = thread; e < part.length; e += threads) store_once(to + e, memory.results[e]);
+      for (int e = thread; e < part.length; e += threads)
+        store_once(to + e, memory.results.slots[e]);
       __syncwarp();
     }
     if (lane == 0) ring.stored[s].arrive();

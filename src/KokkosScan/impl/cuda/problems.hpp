@@ -202,23 +202,34 @@ struct Backend {
            static_cast<std::int64_t>(alignof(R));
   }
 
+  /// \param of_input_only whether those of the output do not matter
   template <class P>
-  static bool has_aligned_packs(const P& p) {
+  static bool has_aligned_packs(const P& p, bool of_input_only = false) {
     constexpr int E = Types<P>::pack;
     return Types<P>::has_packs && p.n % E == 0 &&
            OperandAccess<decltype(P::input)>::template has_aligned_packs<E>(p.input, p.batch) &&
-           OperandAccess<decltype(P::output)>::template has_aligned_packs<E>(p.output, p.batch);
+           (of_input_only ||
+            OperandAccess<decltype(P::output)>::template has_aligned_packs<E>(p.output, p.batch));
   }
 
   template <class Exec, class P>
   static void scan_whole_lines(const Exec& exec, const P& p, const Cut& cut) {
+    using Value = typename Types<P>::Value;
     const Shape shape = shape_launch(cut, Types<P>::size);
-    const bool has_packs = has_aligned_packs(p);
+    const bool are_wide =
+        p.extra != Extra::none && (shape.lines_of_tile == 1 || p.batch.rank == 0 ||
+                                   (p.batch.rank == 1 && p.output.strides.batch[0] == p.n + 1));
+    const bool has_packs = has_aligned_packs(p, are_wide);
     const int padding = has_packs && pads_slots(cut) ? quad : 0;
+    const int elements = shape.lines_of_tile * cut.tile_length;
+    int bytes = Types<P>::bytes_of_tile(elements, padding);
+    if (are_wide) {
+      bytes += bytes_of_span((elements + shape.lines_of_tile) * static_cast<int>(sizeof(Value)), 0);
+    }
     const Launch launch{p.function, "cuda/lines", divide_up(p.batch.count, shape.lines_of_tile),
-                        shape.threads,
-                        Types<P>::bytes_of_tile(shape.lines_of_tile * cut.tile_length, padding)};
-    enqueue(exec, launch, scan_lines<P>, p.n, p.batch.count, p, shape, has_packs, padding);
+                        shape.threads, bytes};
+    enqueue(exec, launch, are_wide ? scan_lines<true, P> : scan_lines<false, P>, p.n, p.batch.count,
+            p, shape, has_packs, padding);
   }
 
   template <class Exec, class P>

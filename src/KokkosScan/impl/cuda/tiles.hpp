@@ -29,30 +29,30 @@ __device__ __noinline__ void store_apart(const Slots<Value> results, const Array
 }
 
 /// Stores the results of a tile.
-template <class Value>
-__device__ __forceinline__ void store_tile(const Slots<Value>& results, const Array<Value>& output,
-                                           const Tile& tile) {
-  Value* const flat = tile.flat(output);
-  const int elements = tile.elements();
-  if (flat != nullptr && misalignment(flat) == results.span.begin) {
-    copy_out<unit_of<Value>>(results.span, reinterpret_cast<std::byte*>(flat),
+template <class Value, bool wide>
+__device__ __forceinline__ void store_tile(const Results<Value, wide>& results,
+                                           const Array<Value>& output, const Tile& tile) {
+  Value* const flat = wide ? tile.first_in_memory(output, 0) - results.first : tile.flat(output);
+  const int elements = wide ? tile.lines * results.pitch : tile.elements();
+  if (flat != nullptr && misalignment(flat) == results.slots.span.begin) {
+    copy_out<unit_of<Value>>(results.slots.span, reinterpret_cast<std::byte*>(flat),
                              elements * static_cast<int>(sizeof(Value)), threads_of_block());
     return;
   }
-  if (flat == nullptr) return store_apart(results, output, tile);
+  if (flat == nullptr) return store_apart(results.slots, output, tile);
   const int threads = static_cast<int>(blockDim.x);
 #pragma unroll 4
   for (int e = static_cast<int>(threadIdx.x); e < elements; e += threads) {
-    store_once(flat + e, results[e]);
+    store_once(flat + e, results.slots[e]);
   }
 }
 
 /// Scans the lines of a tile whose threads have whole lines.
-template <class P>
-__device__ __forceinline__ void scan_whole_lines(const P& problem, const Shape& shape,
-                                                 Access access, const Tile& tile,
-                                                 const Stage<typename Types<P>::In>& input,
-                                                 const Slots<typename Types<P>::Value>& results) {
+template <class P, bool wide>
+__device__ __forceinline__ void scan_whole_lines(
+    const P& problem, const Shape& shape, Access access, const Tile& tile,
+    const Stage<typename Types<P>::In>& input,
+    const Results<typename Types<P>::Value, wide>& results) {
   using A = typename Types<P>::A;
   using R = typename Types<P>::R;
   const auto op = carrying(problem.op);
@@ -62,30 +62,30 @@ __device__ __forceinline__ void scan_whole_lines(const P& problem, const Shape& 
     if (line >= tile.lines) break;
     const Maybe<A> start = problem.start.at(tile.line(line));
     const A first = start.exists ? start.value : problem.identity.value;
-    const Chunk<P> chunk(problem, input, results, line * tile.length + tile.in_memory_order(0),
-                         tile.length);
+    const Chunk<P, wide> chunk(problem, input, results, tile, line, tile.in_memory_order(0),
+                               tile.length);
     const A last = with_access<P>(access, [&](auto packs, auto backward) {
       return chunk.template scan<packs.value, backward.value>(fold_of_start<R>(op, start), first);
     });
     if (ends.exist()) {
-      ends.store_begin(tile.line(line), first);
-      ends.store_end(tile.line(line), last);
+      ends.store_begin(tile.line(line), first, results.extra(line));
+      ends.store_end(tile.line(line), last, results.extra(line));
     }
   }
 }
 
 /// Scans the lines of a tile that threads share.
-template <class P>
-__device__ __forceinline__ void scan_shared_lines(const P& problem, const Shape& shape,
-                                                  Access access, const Tile& tile,
-                                                  const Stage<typename Types<P>::In>& input,
-                                                  const Slots<typename Types<P>::Value>& results) {
+template <class P, bool wide>
+__device__ __forceinline__ void scan_shared_lines(
+    const P& problem, const Shape& shape, Access access, const Tile& tile,
+    const Stage<typename Types<P>::In>& input,
+    const Results<typename Types<P>::Value, wide>& results) {
   using R = typename Types<P>::R;
   using Prefix = Fold<typename Types<P>::Carrying, R>;
   const auto op = carrying(problem.op);
   const Place place(shape, tile.lines, tile.length, static_cast<int>(threadIdx.x));
-  const Chunk<P> chunk(problem, input, results,
-                       place.line * tile.length + tile.in_memory_order(place.k), place.length);
+  const Chunk<P, wide> chunk(problem, input, results, tile, place.line,
+                             tile.in_memory_order(place.k), place.length);
   const auto start =
       place.length > 0 ? problem.start.at(tile.line(place.line)) : Maybe<typename P::A>();
   const FoldedChunk<P> folded = fold_chunks(problem, access, chunk, place);
@@ -120,8 +120,9 @@ inline constexpr int blocks_of_lines = Stage<typename Types<P>::In>::inputs == 1
 
 /// Scans lines of which a tile holds one or more.
 ///
-/// \param packs_are_aligned whether packs are, in all operands
-template <class P>
+/// \tparam wide whether lines have n+1 results, which follow each other in memory
+/// \param packs_are_aligned whether packs are, in all operands but wide results
+template <bool wide, class P>
 __global__ void __launch_bounds__(most_threads, blocks_of_lines<P>)
     scan_lines(const __grid_constant__ P problem, const __grid_constant__ Shape shape,
                bool packs_are_aligned, int padding) {
@@ -140,7 +141,17 @@ __global__ void __launch_bounds__(most_threads, blocks_of_lines<P>)
   Stage<typename T::In> input;
   input.place(problem.input, tile, region);
   input.load(problem.input, tile, shape.lines_of_thread * shape.cut.chunk).finish();
-  const Slots<Value> results = place_results(problem, tile, region, input);
+  Results<Value, wide> results{{}, tile.length, 0};
+  if constexpr (wide) {
+    results.pitch = tile.length + 1;
+    results.first = (problem.extra == Extra::first) == tile.backward ? 0 : 1;
+    region.padding = 0;
+    region.elements += shape.lines_of_tile;
+    results.slots =
+        region.template take<Value>(tile.first_in_memory(problem.output, 0) - results.first);
+  } else {
+    results.slots = place_results(problem, tile, region, input);
+  }
   __syncthreads();
 
   // Scan.
