@@ -88,6 +88,7 @@ struct Arrays {
   void set(std::vector<double> const& values) const {
     check(cudaMemcpy(x.data(), values.data(), count * sizeof(double), cudaMemcpyHostToDevice));
     check(cudaMemset(y.data(), 0xFF, count * sizeof(double)));
+    check(cudaDeviceSynchronize());  // the streams do not wait for the default stream
   }
   std::vector<double> results() const {
     std::vector<double> values(count);

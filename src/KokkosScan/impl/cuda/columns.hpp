@@ -153,31 +153,22 @@ struct Columns<Array<const T>, E, spacing> {
     }
   }
 };
-template <int Rank, class Function, int E>
-struct Columns<Computed<Rank, Function>, E, Spacing::apart> {
+template <int Rank, class Function>
+struct Columns<Computed<Rank, Function>, 1, Spacing::apart> {
   static constexpr int bytes_of_slot = 0;
   static constexpr bool reads_slots = false;
 
-  ComputedLine<Rank, Function> lines[E];
+  ComputedLine<Rank, Function> line;
 
-  __device__ __forceinline__ Columns(const Computed<Rank, Function>& in, const LineNumber& line,
-                                     int distance, int columns)
-      : Columns(in, line, distance, columns, std::make_integer_sequence<int, E>{}) {}
+  __device__ __forceinline__ Columns(const Computed<Rank, Function>& in, const LineNumber& number,
+                                     int, int)
+      : line(in.line(number)) {}
   __device__ __forceinline__ void begin_load(std::int64_t, int, const ColumnSlots&, int) const {}
   template <class A>
-  __device__ __forceinline__ void load(std::int64_t k, int, const ColumnSlots&, int columns,
-                                       A (&x)[E]) const {
-#pragma unroll
-    for (int e = 0; e < E; ++e) {
-      if (e < columns) x[e] = static_cast<A>(lines[e](k));
-    }
+  __device__ __forceinline__ void load(std::int64_t k, int, const ColumnSlots&, int,
+                                       A (&x)[1]) const {
+    x[0] = static_cast<A>(line(k));
   }
-
- private:
-  template <int... I>
-  __device__ __forceinline__ Columns(const Computed<Rank, Function>& in, const LineNumber& line,
-                                     int distance, int columns, std::integer_sequence<int, I...>)
-      : lines{in.line(LineNumber{line.batch, line.number + (I < columns ? I * distance : 0)})...} {}
 };
 template <class A, class Values, class Mask, int E, Spacing spacing>
 struct Columns<Selected<A, Values, Mask>, E, spacing> {
@@ -447,11 +438,15 @@ __global__ void __launch_bounds__(most_threads_of_columns,
       }
       __pipeline_wait_prior(1);
       A x[V][E];
+      if (Input::reads_slots || length == V) {
+        // Without conditions, which would make each load wait for the last. What slots hold behind
+        // the end of a column is of no use.
+        const int columns = Input::reads_slots || E == 1 ? E : strip.columns;
 #pragma unroll
-      for (int v = 0; v < V; ++v) {
-        if constexpr (Input::reads_slots) {
-          input.load(k + v, v, slots_of(slot), E, x[v]);  // of no use behind the end of a column
-        } else {
+        for (int v = 0; v < V; ++v) input.load(k + v, v, slots_of(slot), columns, x[v]);
+      } else {
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
 #pragma unroll
           for (int e = 0; e < E; ++e) x[v][e] = A{};
           if (v < length) input.load(k + v, v, slots_of(slot), strip.columns, x[v]);

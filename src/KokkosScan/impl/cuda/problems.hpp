@@ -262,8 +262,8 @@ struct Backend {
         return scan_columns<E, Spacing::packed>(exec, p, workspace);
       }
     }
-    // Two of a computed input, whose lines take registers.
-    scan_columns<In::is_stored ? E : std::min(E, 2), Spacing::apart>(exec, p, workspace);
+    // A computed input's lines take registers: one at a time.
+    scan_columns<In::is_stored ? E : 1, Spacing::apart>(exec, p, workspace);
   }
   template <int E, Spacing spacing, class Exec, class P>
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
@@ -281,8 +281,8 @@ struct Backend {
                                                                                       : usual);
     // Narrower strips rather than blocks of which a multiprocessor has only one, or too few blocks.
     const auto strips = [&] { return lines / inner * divide_up(inner, shape.lanes_of_row * E); };
-    while (shape.lanes_of_row > 8 && (shape.groups * shape.lanes_of_row > most_threads ||
-                                      strips() < 2 * multiprocessors(exec))) {
+    while (shape.lanes_of_row > 8 &&
+           (shape.groups * shape.lanes_of_row > most_threads || strips() < multiprocessors(exec))) {
       shape.lanes_of_row /= 2;
     }
     shape.strips_of_row = static_cast<int>(divide_up(inner, shape.lanes_of_row * E));

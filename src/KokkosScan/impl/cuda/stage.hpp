@@ -156,20 +156,21 @@ struct Slots {
 template <class T, class Line>
 __device__ __forceinline__ void fill_line(const Slots<T>& slots, int begin, const Tile& tile,
                                           const Threads& of_line, const Line& line) {
-  // So many at once, as each may wait for memory.
+  // So many at once, as each may wait for memory; without conditions, which would make each wait
+  // for the last.
   constexpr int at_once = sizeof(T) <= 8 ? 8 : 2;
-  for (int first = of_line.own; first < tile.length; first += at_once * of_line.count) {
+  int e = of_line.own;
+  for (; e + (at_once - 1) * of_line.count < tile.length; e += at_once * of_line.count) {
     T x[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
-      const int e = first + i * of_line.count;
-      if (e < tile.length) x[i] = line(tile.begin + tile.in_memory_order(e));
+      x[i] = line(tile.begin + tile.in_memory_order(e + i * of_line.count));
     }
 #pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-      const int e = first + i * of_line.count;
-      if (e < tile.length) slots[begin + e] = x[i];
-    }
+    for (int i = 0; i < at_once; ++i) slots[begin + e + i * of_line.count] = x[i];
+  }
+  for (; e < tile.length; e += of_line.count) {
+    slots[begin + e] = line(tile.begin + tile.in_memory_order(e));
   }
 }
 
@@ -311,8 +312,29 @@ struct Stage<Computed<Rank, Function>>
     int lanes_of_line = 32;
     while (lanes_of_line >= 2 * tile.length) lanes_of_line /= 2;
     const Threads of_line{threads.own % lanes_of_line, lanes_of_line};
-    for (int i = threads.own / lanes_of_line; i < tile.lines; i += threads.count / lanes_of_line) {
-      fill_line(this->slots, i * tile.length, tile, of_line, in.line(tile.line(i)));
+    const int lines_at_once = threads.count / lanes_of_line;
+    const int first = threads.own / lanes_of_line;
+    // Several lines in turns, as each value may wait for memory.
+    constexpr int turns = Rank <= 3 && sizeof(typename Stage::Value) <= 8 ? 4 : 1;
+    int i = first;
+    for (; i + (turns - 1) * lines_at_once < tile.lines; i += turns * lines_at_once) {
+      fill_lines(in, tile, of_line, i, lines_at_once, std::make_integer_sequence<int, turns>{});
+    }
+    for (; i < tile.lines; i += lines_at_once) {
+      fill_lines(in, tile, of_line, i, 0, std::integer_sequence<int, 0>{});
+    }
+  }
+
+ private:
+  /// Computes the lines i, i + step, i + 2 * step ... of a tile.
+  template <int... J>
+  __device__ __forceinline__ void fill_lines(const In& in, const Tile& tile, const Threads& of_line,
+                                             int i, int step, std::integer_sequence<int, J...>) {
+    const ComputedLine<Rank, Function> line[] = {in.line(tile.line(i + J * step))...};
+    for (int e = of_line.own; e < tile.length; e += of_line.count) {
+      const std::int64_t k = tile.begin + tile.in_memory_order(e);
+      const typename Stage::Value x[] = {line[J](k)...};
+      (..., static_cast<void>(this->slots[(i + J * step) * tile.length + e] = x[J]));
     }
   }
 };
