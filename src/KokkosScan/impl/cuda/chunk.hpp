@@ -136,7 +136,7 @@ class Chunk {
         m_input(input),
         m_results(results),
         m_slot(line * tile.length + e),
-        m_result_slot(results.slot(line, e)),
+        m_result_slot(wide ? results.slot(line, e) : m_slot),
         m_length(length) {}
 
   /// The fold of the chunk.
@@ -237,18 +237,15 @@ class Chunk {
   }
   template <bool packs, bool backward>
   __device__ __forceinline__ void write(int i, const Value (&y)[pack]) const {
-    if constexpr (packs) {
-      if constexpr (!wide) {
-        Value raw[pack];
+    if constexpr (packs && !wide) {
+      Value raw[pack];
 #pragma unroll
-        for (int j = 0; j < pack; ++j) raw[j] = y[backward ? pack - 1 - j : j];
-        m_results.slots.put_pack(backward ? m_result_slot - i - (pack - 1) : m_result_slot + i,
-                                 raw);
-        return;
-      }
+      for (int j = 0; j < pack; ++j) raw[j] = y[backward ? pack - 1 - j : j];
+      m_results.slots.put_pack(backward ? m_result_slot - i - (pack - 1) : m_result_slot + i, raw);
+    } else {
+#pragma unroll
+      for (int j = 0; j < pack; ++j) result<backward>(i + j) = y[j];
     }
-#pragma unroll
-    for (int j = 0; j < pack; ++j) result<backward>(i + j) = y[j];
   }
 
   /// From elements to B after each of them; `run`, all before the pack, becomes all with it.
