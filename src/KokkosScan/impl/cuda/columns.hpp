@@ -438,12 +438,11 @@ __global__ void __launch_bounds__(most_threads_of_columns,
       }
       __pipeline_wait_prior(1);
       A x[V][E];
-      if (Input::reads_slots || length == V) {
+      if (Input::reads_slots || (E == 1 && length == V)) {
         // Without conditions, which would make each load wait for the last. What slots hold behind
         // the end of a column is of no use.
-        const int columns = Input::reads_slots || E == 1 ? E : strip.columns;
 #pragma unroll
-        for (int v = 0; v < V; ++v) input.load(k + v, v, slots_of(slot), columns, x[v]);
+        for (int v = 0; v < V; ++v) input.load(k + v, v, slots_of(slot), E, x[v]);
       } else {
 #pragma unroll
         for (int v = 0; v < V; ++v) {
