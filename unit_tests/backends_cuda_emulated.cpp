@@ -159,6 +159,91 @@ TEST(backends, emulated_cuda_columns_do_not_depend_on_neighbours) {
   }
 }
 
+using Cube = Kokkos::View<std::uint32_t***, Kokkos::LayoutRight, Exec>;
+using Middle = Kokkos::View<std::uint32_t***, Kokkos::LayoutStride, Exec>;
+
+// Sums along the middle axis wrap around, so they are exact.
+void expect_sums_along_middle(Middle const& x, Middle const& y, Direction direction, bool exclusive,
+                              int multiprocessors) {
+  auto const lines = direction == Direction::forward ? ks::along(1) : ks::along(1).backward();
+  auto const function =
+      exclusive ? ks::impl::Function::exclusive_scan : ks::impl::Function::inclusive_scan;
+  ks::impl::scan(function, Exec(), x, y, lines, ks::Sum{}, emulated::Backend{multiprocessors});
+  auto const n = static_cast<int>(x.extent(1));
+  for (int i = 0; i < static_cast<int>(x.extent(0)); ++i) {
+    for (int j = 0; j < static_cast<int>(x.extent(2)); ++j) {
+      std::uint32_t sum = 0;
+      for (int step = 0; step < n; ++step) {
+        int const k = direction == Direction::forward ? step : n - 1 - step;
+        std::uint32_t const before = sum;
+        sum += x(i, k, j);
+        ASSERT_EQ(y(i, k, j), exclusive ? before : sum) << i << ' ' << k << ' ' << j;
+      }
+    }
+  }
+}
+
+// Columns of all kernels: few and many, aligned and not, in steps and at once; rows with gaps.
+TEST(backends, emulated_cuda_scans_columns_of_every_shape) {
+  int turn = 0;
+  for (int const inner : {2, 4, 7, 31, 33, 49, 128, 131, 300}) {
+    for (int const n : {2, 7, 8, 9, 20, 65, 72, 129, 600, 4100}) {
+      for (int const outer : {1, 3}) {
+        if (outer * n * inner > 600'000) continue;
+        for (int const gap : {0, 1}) {
+          SCOPED_TRACE(::testing::Message()
+                       << outer << " x " << n << " x " << inner << ", gap " << gap);
+          Cube const x("x", static_cast<std::size_t>(outer), static_cast<std::size_t>(n),
+                       static_cast<std::size_t>(inner + gap));
+          Cube const y("y", x.extent(0), x.extent(1), x.extent(2));
+          Kokkos::deep_copy(y, 0xDEADBEEF);
+          auto const values = random_values<std::uint32_t>(static_cast<std::int64_t>(x.size()));
+          std::copy(values.begin(), values.end(), x.data());
+          auto const columns = Kokkos::make_pair(0, inner);
+          Middle const from = Kokkos::subview(x, Kokkos::ALL, Kokkos::ALL, columns);
+          Middle const to = Kokkos::subview(y, Kokkos::ALL, Kokkos::ALL, columns);
+          ++turn;
+          expect_sums_along_middle(from, to,
+                                   turn % 2 == 0 ? Direction::forward : Direction::backward,
+                                   turn / 2 % 2 == 0, turn / 4 % 2 == 0 ? 0 : 132);
+          for (int i = 0; gap > 0 && i < outer; ++i) {
+            ASSERT_EQ(y(i, n - 1, inner), 0xDEADBEEF) << "a gap was written to";
+          }
+          if (::testing::Test::HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// A column has the same bits whatever kernel scans it.
+TEST(backends, emulated_cuda_columns_have_the_same_bits_in_every_kernel) {
+  for (int const n : {60, 300, 4200}) {
+    auto const values = random_values<float>(n);
+    std::vector<float> expected;
+    for (int const inner : {4, 7, 40, 128, 129}) {
+      for (int const multiprocessors : {0, 132}) {
+        Kokkos::View<float**, Kokkos::LayoutRight, Exec> const x("x", n, inner);
+        Kokkos::View<float**, Kokkos::LayoutRight, Exec> const y("y", n, inner);
+        for (int k = 0; k < n; ++k) {
+          for (int j = 0; j < inner; ++j) x(k, j) = values[static_cast<std::size_t>(k)];
+        }
+        ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), x, y, ks::along(0), ks::Sum{},
+                       emulated::Backend{multiprocessors});
+        if (expected.empty()) {
+          for (int k = 0; k < n; ++k) expected.push_back(y(k, 0));
+        }
+        for (int k = 0; k < n; ++k) {
+          for (int j = 0; j < inner; ++j) {
+            ASSERT_EQ(y(k, j), expected[static_cast<std::size_t>(k)])
+                << "n " << n << ", inner " << inner << ", element " << k << ", column " << j;
+          }
+        }
+      }
+    }
+  }
+}
+
 // The choice among kernels must not show where strides do not: columns that blocks share, or not.
 TEST(backends, emulated_cuda_columns_have_the_same_bits_when_shared) {
   Job<double> job{random_values<double>(5 * 9000), 5, 9000};

@@ -54,42 +54,10 @@ class Barrier {
     arrive();
 #endif
   }
-  /// Whether the phase of this parity has ended.
-  [[nodiscard]] __device__ __forceinline__ bool has_ended(int parity) const {
-#if defined(__CUDACC__)
-    unsigned ended;
-    asm volatile(
-        "{\n\t"
-        ".reg .pred p;\n\t"
-        "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
-        "selp.u32 %0, 1, 0, p;\n\t"
-        "}"
-        : "=r"(ended)
-        : "r"(address()), "r"(parity)
-        : "memory");
-    return ended != 0;
-#else
-    return m_phase % 2 != static_cast<unsigned>(parity);
-#endif
-  }
+  /// Waits until the phase of this parity has ended; of a barrier that has had none, that before
+  /// the first, of parity 1, has.
   __device__ __forceinline__ void wait(int parity) const {
-#if __CUDA_ARCH__ >= 900
-    // Sleeps for a while before it says no.
-    unsigned ended;
-    do {
-      asm volatile(
-          "{\n\t"
-          ".reg .pred p;\n\t"
-          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
-          "selp.u32 %0, 1, 0, p;\n\t"
-          "}"
-          : "=r"(ended)
-          : "r"(address()), "r"(parity)
-          : "memory");
-    } while (ended == 0);
-#else
     while (!has_ended(parity)) pause();
-#endif
   }
 #if __CUDA_ARCH__ >= 900
   /// Begins a bulk copy of whole quads, whose bytes the phase waits for. For one thread, before it
@@ -108,6 +76,31 @@ class Barrier {
 #endif
 
  private:
+  /// May sleep for a while before it says no.
+  [[nodiscard]] __device__ __forceinline__ bool has_ended(int parity) const {
+#if defined(__CUDACC__)
+#if __CUDA_ARCH__ >= 900
+#define KOKKOS_SCAN_MBARRIER_WAIT "mbarrier.try_wait"
+#else
+#define KOKKOS_SCAN_MBARRIER_WAIT "mbarrier.test_wait"
+#endif
+    unsigned ended;
+    asm volatile(
+        "{\n\t"
+        ".reg .pred p;\n\t" KOKKOS_SCAN_MBARRIER_WAIT
+        ".parity.shared::cta.b64 p, [%1], %2;\n\t"
+        "selp.u32 %0, 1, 0, p;\n\t"
+        "}"
+        : "=r"(ended)
+        : "r"(address()), "r"(parity)
+        : "memory");
+#undef KOKKOS_SCAN_MBARRIER_WAIT
+    return ended != 0;
+#else
+    return m_phase % 2 != static_cast<unsigned>(parity);
+#endif
+  }
+
 #if defined(__CUDACC__)
   __device__ __forceinline__ SharedAddress address() const { return shared_address(&m_state); }
   std::uint64_t m_state;

@@ -79,8 +79,8 @@ struct Results {
 };
 
 /// Where the results of a tile are in shared memory, whose elements have their place.
-template <class P>
-__device__ __forceinline__ auto place_results(const P& problem, const Tile& tile, Region& region,
+template <class P, class AnyTile>
+__device__ __forceinline__ auto place_results(const P& problem, const AnyTile& tile, Region& region,
                                               const Stage<typename Types<P>::In>& input) {
   using Value = typename Types<P>::Value;
   if constexpr (Types<P>::in_place) {
@@ -311,12 +311,14 @@ struct Ends {
     return problem.extra != Extra::none || problem.totals.data != nullptr;
   }
   /// \param extra the slot of the line's extra result, or null where it goes to global memory
-  __device__ __forceinline__ void store_begin(const LineNumber& line, const typename P::A& value,
+  template <class Line>
+  __device__ __forceinline__ void store_begin(const Line& line, const typename P::A& value,
                                               Value* extra = nullptr) const {
     if (problem.extra != Extra::first) return;
     *(extra != nullptr ? extra : &problem.output.line(line)(-1)) = static_cast<Value>(value);
   }
-  __device__ __forceinline__ void store_end(const LineNumber& line, const typename P::A& value,
+  template <class Line>
+  __device__ __forceinline__ void store_end(const Line& line, const typename P::A& value,
                                             Value* extra = nullptr) const {
     using Total = typename Types<P>::Total;
     if (problem.extra == Extra::last) {
@@ -404,13 +406,12 @@ __device__ __forceinline__ FoldedChunk<P> fold_chunks(const P& problem, Access a
 ///
 /// \param before_warp what comes before the warp or, where lines share one, before the line
 /// \param with_warp   what comes before the next warp
-/// \param start       the starting value, where the tile is the first of its line
 template <class P, bool wide, class R, class Prefix>
 __device__ __forceinline__ void scan_chunk(const P& problem, const Shape& shape, Access access,
                                            const Tile& tile, bool is_first_tile, bool is_last_tile,
                                            const Chunk<P, wide>& chunk, const Place& place,
                                            const FoldedChunk<P>& folded, const Prefix& before_warp,
-                                           const R& with_warp, const Maybe<typename P::A>& start) {
+                                           const R& with_warp) {
   using A = typename P::A;
   if (place.length == 0) return;
   const auto op = carrying(problem.op);
@@ -420,7 +421,7 @@ __device__ __forceinline__ void scan_chunk(const P& problem, const Shape& shape,
       place.place_in_warp > 0 ? Prefix(op, folded.folds_before) : Prefix(op);
   const Prefix before = join(op, before_warp, lanes_before);
   const A first =
-      is_begin && !start.exists ? problem.identity.value : static_cast<A>(before.value());
+      is_begin && !problem.start.exists() ? problem.identity.value : static_cast<A>(before.value());
   A last = with_access<P>(access, [&](auto packs, auto backward) {
     return chunk.template scan<packs.value, backward.value>(before, first);
   });

@@ -327,9 +327,9 @@ __global__ void __launch_bounds__(most_threads_in_registers)
     }
   }
 
-  // Carry: the fold of the starting value and the warps before.
-  const Maybe<A> start = problem.start.at(number);
-  Maybe<R> before = widened<R>(start);
+  // Carry: the fold of the starting value and the warps before. A total may be stored in place of
+  // the starting value, behind the barrier.
+  Maybe<R> before = widened<R>(problem.start.at(number));
   if (lane == (2 * V - 1) % lanes) totals[warp] = halves[groups - 1];
   __syncthreads();
   for (int w = 0; w < warp; ++w) before = Maybe<R>(combine(op, before, totals[w]));

@@ -155,16 +155,15 @@ __device__ __forceinline__ void load_parts(const P& problem, const RingShape& sh
                                            const Carry<R>& carry, Ring<R>& ring) {
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   Turn turn;
-  bool is_first_round = true;
-  for (bool exists = true; exists;) {
+  for (bool exists = true; exists; turn.advance(shape.stages)) {
     const int s = turn.stage;
     // The ticket is asked for while the stage is stored: not later, as it takes a while, and not
     // earlier, so that tiles are loaded in the order of their tickets. (Memory is slower
-    // otherwise.)
-    if (!is_first_round) ring.scanned[s].wait(turn.parity ^ 1);
+    // otherwise.) Of a stage that no tile has had, a phase before the first has ended.
+    ring.scanned[s].wait(turn.parity ^ 1);
     std::int64_t ticket = 0;
     carry.take_ticket_if(lane == 0, ticket);
-    if (!is_first_round) ring.stored[s].wait(turn.parity ^ 1);
+    ring.stored[s].wait(turn.parity ^ 1);
     ticket = shuffle(ticket, 0);
     exists = ticket < shape.tiles;
     if (exists) {
@@ -178,20 +177,7 @@ __device__ __forceinline__ void load_parts(const P& problem, const RingShape& sh
     }
     ring.loaded[s].arrive_after_copies();
     ring.loaded[s].arrive();
-    turn.advance(shape.stages);
-    if (turn.stage == 0) is_first_round = false;
   }
-}
-
-/// The total of a part as other parts need it, with the starting value before the first.
-template <class P, class R>
-__device__ __forceinline__ R total_of_part(const P& problem, const Part& part, const R* totals,
-                                           int warps) {
-  const auto op = carrying(problem.op);
-  const R total = fold_warps(op, totals, 0, warps).value();
-  if (!part.is_first) return total;
-  const auto start = problem.start.at(LineNumber{problem.batch, part.line});
-  return fold_of_start<R>(op, start).then(op, total);
 }
 
 /// The task of a group: folds tiles, and publishes their totals.
@@ -200,6 +186,7 @@ __device__ __forceinline__ R total_of_part(const P& problem, const Part& part, c
 template <class P, class R>
 __device__ __forceinline__ void fold_parts(const P& problem, const RingShape& shape, Access access,
                                            const Carry<R>& carry, Ring<R>& ring, int thread) {
+  const auto op = carrying(problem.op);
   const int warp = thread / lanes;
   const int lane = thread % lanes;
   for (Turn turn;; turn.advance(shape.stages)) {
@@ -226,7 +213,13 @@ __device__ __forceinline__ void fold_parts(const P& problem, const RingShape& sh
     if (warp == 0) {
       if (!part.is_last) {
         ring.folded[s].wait(turn.parity);
-        const R total = total_of_part(problem, part, ring.totals(s), shape.warps());
+        R total = fold_warps(op, ring.totals(s), 0, shape.warps()).value();
+        if (part.is_first && problem.start.exists()) {
+          // Read here, as a total may be stored in its place when the last part has what it needs.
+          const R start = static_cast<R>(problem.start.at(tile.line(0)).value);
+          if (lane == 0) ring.prefixes(s)[0] = start;
+          total = op(start, total);
+        }
         if (lane == 0) {
           carry.publish(part.line, part.tile_of_line, total);
           ring.total(s) = total;
@@ -264,12 +257,6 @@ __device__ __forceinline__ void carry_prefixes(const P& problem, const RingShape
   }
 }
 
-/// Whether the results of a tile can be stored in bulk: they lie as in global memory.
-template <class Value>
-__device__ __forceinline__ bool are_aligned(const Slots<Value>& results, const Value* to) {
-  return misalignment(to) == results.span.begin;
-}
-
 /// The task of one warp: stores the results.
 template <class P, class R>
 __device__ __forceinline__ void store_parts(const P& problem, const RingShape& shape,
@@ -286,8 +273,7 @@ __device__ __forceinline__ void store_parts(const P& problem, const RingShape& s
     const PartInStage<P> memory(problem, shape, tile, s);
     Value* const to = tile.flat(problem.output);
     if (are_aligned(memory.results.slots, to)) {
-      copy_out<unit_of<Value>>(memory.results.slots.span, reinterpret_cast<std::byte*>(to),
-                               tile.elements() * static_cast<int>(sizeof(Value)), {lane, lanes});
+      begin_store(memory.results.slots, to, part.length, Threads{lane, lanes});
       wait_for_bulk_stores();
     }
     __syncwarp();
@@ -317,13 +303,12 @@ __device__ __forceinline__ void scan_parts(const P& problem, const RingShape& sh
     const Place place(shape.shape, 1, part.length, thread);
     const Chunk<P> chunk(problem, memory.input, memory.results, tile, 0,
                          tile.in_memory_order(place.k), place.length);
-    const auto start = part.is_first ? problem.start.at(tile.line(0)) : Maybe<typename P::A>();
+    const bool is_begin = part.is_first && !problem.start.exists();
     ring.folded[s].wait(turn.parity);
     const FoldedChunk<P> folded{memory.folds[thread], memory.folds[lane > 0 ? thread - 1 : thread]};
     const Prefix warps_before = fold_warps(op, ring.totals(s), 0, place.length > 0 ? warp : 0);
     ring.carried[s].wait(turn.parity);
-    const Prefix before_tile =
-        part.is_first ? fold_of_start<R>(op, start) : Prefix(op, ring.prefixes(s)[0]);
+    const Prefix before_tile = is_begin ? Prefix(op) : Prefix(op, ring.prefixes(s)[0]);
     R with_warp = folded.folds;
     if (ends_warp && place.length > 0) {
       with_warp = part.is_last || warp < shape.warps() - 1
@@ -331,16 +316,14 @@ __device__ __forceinline__ void scan_parts(const P& problem, const RingShape& sh
                       : ring.prefixes(s)[1];  // as the next tile computes it
     }
     scan_chunk(problem, shape.shape, access, tile, part.is_first, part.is_last, chunk, place,
-               folded, join(op, before_tile, warps_before), with_warp, start);
+               folded, join(op, before_tile, warps_before), with_warp);
     before_bulk_copies();
     __syncwarp();
     if (lane == 0) ring.scanned[s].arrive();
     auto* const to = tile.flat(problem.output);
     if (!are_aligned(memory.results.slots, to)) {
       ring.scanned[s].wait(turn.parity);
-#pragma unroll 4
-      for (int e = thread; e < part.length; e += threads)
-        store_once(to + e, memory.results.slots[e]);
+      store_elements(memory.results.slots, to, part.length, Threads{thread, threads});
       __syncwarp();
     }
     if (lane == 0) ring.stored[s].arrive();

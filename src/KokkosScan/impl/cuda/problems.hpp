@@ -6,6 +6,7 @@
 /// Which problems the CUDA kernels take, and which kernel takes which: written for any execution
 /// space with enqueue(), clear() and multiprocessors(), as launch.hpp has them for Kokkos::Cuda.
 
+#include <KokkosScan/impl/cuda/column_tiles.hpp>
 #include <KokkosScan/impl/cuda/columns.hpp>
 #include <KokkosScan/impl/cuda/in_registers.hpp>
 #include <KokkosScan/impl/cuda/launch.hpp>
@@ -15,6 +16,7 @@
 #include <KokkosScan/impl/memory.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -46,6 +48,14 @@ struct OperandAccess<Array<T>> {
     for (int d = 0; d < batch.rank - 1; ++d) aligned = aligned && in.strides.batch[d] % E == 0;
     return aligned;
   }
+  /// Whether the elements of tiles follow each other in memory, in the order of the output.
+  template <class P>
+  static bool has_flat_columns(const P& p, const Array<T>& in, const ColumnTiling& tiling) {
+    const int rank = p.batch.rank;
+    const std::int64_t row = p.output.strides.along < 0 ? -tiling.inner : tiling.inner;
+    return tiling.columns == tiling.inner && in.strides.along == row &&
+           (tiling.slabs == 1 || (rank == 2 && in.strides.batch[0] == p.n * tiling.inner));
+  }
   template <int E>
   static bool has_aligned_packs(const Array<T>& in, const Batch& batch) {
     // The lowest address of the first pack; lines must keep its alignment.
@@ -61,6 +71,10 @@ struct OperandAccess<Computed<Rank, Function>> {
   static constexpr bool is_stored = false;
   static bool is_contiguous(const Computed<Rank, Function>&, std::int64_t) { return true; }
   static bool has_columns(const Computed<Rank, Function>&, const Batch&) { return true; }
+  template <class P>
+  static bool has_flat_columns(const P&, const Computed<Rank, Function>&, const ColumnTiling&) {
+    return true;
+  }
   template <int E>
   static constexpr bool moves_columns = false;
   template <int E>
@@ -82,6 +96,11 @@ struct OperandAccess<Selected<A, Values, Mask>> {
   static bool has_columns(const In& in, const Batch& batch) {
     return OperandAccess<Values>::has_columns(in.values, batch) &&
            OperandAccess<Mask>::has_columns(in.mask, batch);
+  }
+  template <class P>
+  static bool has_flat_columns(const P& p, const In& in, const ColumnTiling& tiling) {
+    return OperandAccess<Values>::has_flat_columns(p, in.values, tiling) &&
+           OperandAccess<Mask>::has_flat_columns(p, in.mask, tiling);
   }
   template <int E>
   static constexpr bool moves_columns = OperandAccess<Values>::template moves_columns<E>&&
@@ -131,8 +150,8 @@ struct Backend {
     if (!stays_in_registers<P>(n, cut)) {
       bytes = Carry<R>::bytes(lines, cut.tiles_of_line);
     }
-    if (splits_columns(exec, n, lines)) {
-      bytes = std::max(bytes, bytes_of_column_totals<R>(n, lines));
+    if (may_split_columns(exec, n, lines)) {
+      bytes = std::max(bytes, bytes_of_section_totals<R>(n, lines));
     }
     return static_cast<std::size_t>(bytes);
   }
@@ -173,11 +192,18 @@ struct Backend {
     return p.batch.rank > 0 && OperandAccess<decltype(P::output)>::has_columns(p.output, p.batch) &&
            OperandAccess<decltype(P::input)>::has_columns(p.input, p.batch);
   }
-  /// Whether several blocks share a column: where strips of 128 columns are too few to keep all
-  /// multiprocessors busy.
+  /// Whether several blocks may share a column, and whether they do: where columns alone would not
+  /// keep all multiprocessors busy.
   template <class Exec>
-  static bool splits_columns(const Exec& exec, std::int64_t n, std::int64_t lines) {
-    return n > tile_of_column && lines < std::int64_t{128} * multiprocessors(exec);
+  static bool may_split_columns(const Exec& exec, std::int64_t n, std::int64_t lines) {
+    return n > section_of_column && lines < std::int64_t{128} * multiprocessors(exec);
+  }
+  template <class Exec>
+  static bool splits_columns(const Exec& exec, std::int64_t n, const Batch& batch) {
+    const std::int64_t inner = neighbours(batch);
+    const std::int64_t strips = batch.count / inner * divide_up(inner, 32);
+    return may_split_columns(exec, n, batch.count) &&
+           strips < std::int64_t{4} * multiprocessors(exec);
   }
 
   /// Whether lines are kept in registers: those that are too long for a tile, and fit; of sums and
@@ -197,8 +223,8 @@ struct Backend {
   }
   /// Bytes of the totals of tiles, for columns that several blocks share.
   template <class R>
-  static std::int64_t bytes_of_column_totals(std::int64_t n, std::int64_t lines) {
-    return (divide_up(n, tile_of_column) - 1) * lines * static_cast<std::int64_t>(sizeof(R)) +
+  static std::int64_t bytes_of_section_totals(std::int64_t n, std::int64_t lines) {
+    return divide_up(n, section_of_column) * lines * static_cast<std::int64_t>(sizeof(R)) +
            static_cast<std::int64_t>(alignof(R));
   }
 
@@ -250,76 +276,123 @@ struct Backend {
     enqueue(exec, launch, scan_in_registers<packs, P>, p.n, p.batch.count, p);
   }
 
+  /// Scans columns, in one launch or, where blocks share them, in three.
   template <class Exec, class P>
-  static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
-    constexpr int E = Types<P>::pack;
-    using In = OperandAccess<decltype(P::input)>;
-    using Out = OperandAccess<decltype(P::output)>;
-    if constexpr (E > 1 && In::template moves_columns<E> && Out::template moves_columns<E>) {
-      if (has_columns(p) && neighbours(p.batch) % E == 0 &&
-          In::template has_aligned_columns<E>(p.input, p.batch) &&
-          Out::template has_aligned_columns<E>(p.output, p.batch)) {
-        return scan_columns<E, Spacing::packed>(exec, p, workspace);
-      }
-    }
-    // A computed input's lines take registers: one at a time.
-    scan_columns<In::is_stored ? E : 1, Spacing::apart>(exec, p, workspace);
-  }
-  template <int E, Spacing spacing, class Exec, class P>
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
     using R = typename Types<P>::R;
     const std::int64_t lines = p.batch.count;
-    const auto inner = static_cast<int>(neighbours(p.batch));
-    ColumnShape shape{inner, 1, 0, 0, 0, 0, 1, ColumnStep::all};
-    while (shape.lanes_of_row < lanes && shape.lanes_of_row * E < inner) shape.lanes_of_row *= 2;
-    // All rows at once, or as many as a tile has whole multiples of.
-    const std::int64_t chunks = divide_up(p.n, chunk_of_column);
-    shape.chunks = static_cast<int>(chunks);
-    const int usual = std::max(row_of_chunks, most_threads / shape.lanes_of_row);
-    shape.groups = static_cast<int>(
-        chunks * shape.lanes_of_row <= most_threads_of_columns && chunks <= 2 * usual ? chunks
-                                                                                      : usual);
-    // Narrower strips rather than blocks of which a multiprocessor has only one, or too few blocks.
-    const auto strips = [&] { return lines / inner * divide_up(inner, shape.lanes_of_row * E); };
-    while (shape.lanes_of_row > 8 &&
-           (shape.groups * shape.lanes_of_row > most_threads || strips() < multiprocessors(exec))) {
-      shape.lanes_of_row /= 2;
+    const auto sections = static_cast<int>(divide_up(p.n, section_of_column));
+    if (!splits_columns(exec, p.n, p.batch)) {
+      return scan_columns(exec, p, ColumnStep::all, "cuda/columns", static_cast<R*>(nullptr));
     }
-    shape.strips_of_row = static_cast<int>(divide_up(inner, shape.lanes_of_row * E));
-    shape.strips = lines / inner * shape.strips_of_row;
-    const int threads = shape.groups * shape.lanes_of_row;
-    // Blocks that find room at once: each goes on with the next strips.
-    const std::int64_t resident = std::max<std::int64_t>(
-        1, std::int64_t{multiprocessors(exec)} * std::max(1, threads_of_columns<E> / threads));
-    using Input = Columns<decltype(P::input), E, spacing>;
-    const int folds = 2 * shape.groups + 2 * (shape.groups / row_of_chunks) + 4;
-    const Launch launch{p.function, "cuda/columns", std::min(shape.strips, resident), threads,
-                        chunks_in_flight * chunk_of_column * Input::bytes_of_slot * threads +
-                            folds * shape.lanes_of_row * E * static_cast<int>(sizeof(R))};
-    if (!splits_columns(exec, p.n, lines)) {
-      enqueue(exec, launch, cuda::scan_columns<E, spacing, P>, p.n, lines, p, shape,
-              static_cast<R*>(nullptr));
-      return;
-    }
-    shape.tiles = static_cast<int>(divide_up(p.n, tile_of_column));
     std::optional<Temporary<Exec>> memory;
-    auto bytes = static_cast<std::size_t>(bytes_of_column_totals<R>(p.n, lines));
+    auto bytes = static_cast<std::size_t>(bytes_of_section_totals<R>(p.n, lines));
     if (workspace == nullptr) workspace = memory.emplace(exec, bytes).data();
     void* aligned = workspace;
-    auto* const of_tiles =
+    auto* const totals =
         static_cast<R*>(std::align(alignof(R), bytes - alignof(R), aligned, bytes));
 
-    Launch step = launch;
-    shape.strips *= shape.tiles;
-    step.blocks = std::min(shape.strips, resident);
-    step.path = "cuda/columns: fold tiles";
-    shape.step = ColumnStep::fold_tiles;
-    enqueue(exec, step, cuda::scan_columns<E, spacing, P>, p.n, lines, p, shape, of_tiles);
-    const Launch totals_step{p.function, "cuda/columns: scan totals", lines, totals_at_once, 0};
-    enqueue(exec, totals_step, scan_totals_of_columns<P>, p.n, lines, p, of_tiles, shape.tiles);
-    step.path = "cuda/columns: scan tiles";
-    shape.step = ColumnStep::scan_tiles;
-    enqueue(exec, step, cuda::scan_columns<E, spacing, P>, p.n, lines, p, shape, of_tiles);
+    scan_columns(exec, p, ColumnStep::fold_sections, "cuda/columns: fold sections", totals);
+    const Launch of_totals{p.function, "cuda/columns: scan totals", lines, threads_of_totals, 0};
+    enqueue(exec, of_totals, scan_totals_of_sections<P>, p.n, lines, p, totals, sections);
+    scan_columns(exec, p, ColumnStep::scan_sections, "cuda/columns: scan sections", totals);
+  }
+  template <class Exec, class P>
+  static void scan_columns(const Exec& exec, const P& p, ColumnStep step, const char* path,
+                           typename Types<P>::R* totals) {
+    constexpr int E = Types<P>::pack;
+    const std::int64_t inner = neighbours(p.batch);
+    using In = OperandAccess<decltype(P::input)>;
+    using Out = OperandAccess<decltype(P::output)>;
+    if constexpr (E > 1 && In::template moves_columns<E> && Out::template moves_columns<E>) {
+      if (takes_strips(p.n, inner, step) && has_columns(p) && inner % E == 0 &&
+          In::template has_aligned_columns<E>(p.input, p.batch) &&
+          Out::template has_aligned_columns<E>(p.output, p.batch)) {
+        return scan_strips_of_columns(exec, p, step, path, totals);
+      }
+    }
+    scan_tiles_of_columns(exec, p, step, path, totals);
+  }
+
+  template <class Exec, class P>
+  static void scan_strips_of_columns(const Exec& exec, const P& p, ColumnStep step,
+                                     const char* path, typename Types<P>::R* totals) {
+    using R = typename Types<P>::R;
+    constexpr int E = Types<P>::pack;
+    const auto inner = static_cast<int>(neighbours(p.batch));
+    const int lanes_of_row =
+        std::min<int>(lanes, static_cast<int>(std::bit_ceil(static_cast<unsigned>(inner / E))));
+    const int strips_of_row = static_cast<int>(divide_up(inner, lanes_of_row * E));
+    const std::int64_t chunks = divide_up(p.n, chunk_of_column);
+    const std::int64_t sections = divide_up(chunks, chunks_of_section);
+    const ColumnShape shape{
+        inner,
+        lanes_of_row,
+        threads_of_strip / lanes_of_row,
+        strips_of_row,
+        p.batch.count / inner * strips_of_row * (step == ColumnStep::all ? 1 : sections),
+        static_cast<int>(chunks),
+        static_cast<int>(sections),
+        step};
+    // Blocks that find room at once: each goes on with the next strips.
+    const std::int64_t resident =
+        std::max(1, multiprocessors(exec)) * std::int64_t{strips_of_multiprocessor};
+    const int folds =
+        2 * shape.groups + 2 * (shape.groups / row_of_chunks) + 2 * ColumnCarry<R>::folds;
+    const Launch launch{p.function, path, std::min(shape.strips, resident), threads_of_strip,
+                        chunks_in_flight * chunk_of_column *
+                                Columns<decltype(P::input), E>::bytes_of_slot * threads_of_strip +
+                            folds * lanes_of_row * E * static_cast<int>(sizeof(R))};
+    enqueue(exec, launch, cuda::scan_columns<E, P>, p.n, p.batch.count, p, shape, totals);
+  }
+
+  template <class Exec, class P>
+  static void scan_tiles_of_columns(const Exec& exec, const P& p, ColumnStep step, const char* path,
+                                    typename Types<P>::R* totals) {
+    const std::int64_t inner = neighbours(p.batch);
+    const auto scan = [&](auto access, const ColumnTiling& tiling) {
+      if (tiling.is_carried()) {
+        scan_tiles_of_columns<access.value, true>(exec, p, tiling, step, path, totals);
+      } else {
+        scan_tiles_of_columns<access.value, false>(exec, p, tiling, step, path, totals);
+      }
+    };
+    const auto tile = [&](ColumnAccess access) {
+      return tile_columns(p.n, inner, p.batch.count / inner, Types<P>::size.all,
+                          sizeof(typename P::A), access);
+    };
+    if (has_columns(p)) {
+      using Rows = std::integral_constant<ColumnAccess, ColumnAccess::rows>;
+      if (inner >= narrowest_rows) return scan(Rows{}, tile(ColumnAccess::rows));
+      using Flat = std::integral_constant<ColumnAccess, ColumnAccess::flat>;
+      const ColumnTiling tiling = tile(ColumnAccess::flat);
+      if (OperandAccess<decltype(P::input)>::has_flat_columns(p, p.input, tiling) &&
+          OperandAccess<decltype(P::output)>::has_flat_columns(p, p.output, tiling)) {
+        return scan(Flat{}, tiling);
+      }
+    }
+    using Apart = std::integral_constant<ColumnAccess, ColumnAccess::apart>;
+    scan(Apart{}, tile(ColumnAccess::apart));
+  }
+  template <ColumnAccess access, bool carried, class Exec, class P>
+  static void scan_tiles_of_columns(const Exec& exec, const P& p, const ColumnTiling& tiling,
+                                    ColumnStep step, const char* path,
+                                    typename Types<P>::R* totals) {
+    // Where rows are so short that the same column of several chunks would be in the same bank, or
+    // threads go down columns.
+    const bool is_padded = Types<P>::has_packs && (access == ColumnAccess::apart ||
+                                                   tiling.columns * Types<P>::size.widest < 128);
+    const int padding = is_padded ? quad : 0;
+    const std::int64_t slabs = p.batch.count / tiling.inner;
+    std::int64_t blocks = tiling.strips * divide_up(slabs, tiling.slabs);
+    if (step != ColumnStep::all) blocks *= tiling.sections;
+    const auto threads =
+        divide_up(tiling.items(), chunks_of_thread(access, sizeof(typename P::A)) * lanes) * lanes;
+    int bytes = bytes_before_tile<carried, P>(tiling);
+    if (access != ColumnAccess::rows) bytes += Types<P>::bytes_of_tile(tiling.elements(), padding);
+    const Launch launch{p.function, path, blocks, static_cast<int>(threads), bytes};
+    enqueue(exec, launch, scan_column_tiles<access, carried, P>, p.n, p.batch.count, p, tiling,
+            step, padding, slabs, totals);
   }
 
   template <class Exec, class P>

@@ -45,6 +45,9 @@ struct LineNumber {
 /// Whole lines, or a part of one line. In a tile elements are numbered in the order of memory,
 /// lines one after the other.
 struct Tile {
+  static constexpr bool may_be_flat = true;
+  static constexpr bool may_be_apart = true;
+
   const Batch& batch;
   std::int64_t first_line;
   std::int64_t begin;  ///< the first element of a line that belongs to the tile, in scan order
@@ -150,6 +153,26 @@ struct Slots {
   }
 };
 
+/// Whether results can be stored in bulk: they lie as in global memory.
+template <class T>
+__device__ __forceinline__ bool are_aligned(const Slots<T>& results, const T* to) {
+  return misalignment(to) == results.span.begin;
+}
+/// Begins to store results that are aligned; wait_for_bulk_stores() ends it.
+template <class T>
+__device__ __forceinline__ void begin_store(const Slots<T>& results, T* to, int elements,
+                                            const Threads& threads) {
+  copy_out<unit_of<T>>(results.span, reinterpret_cast<std::byte*>(to),
+                       elements * static_cast<int>(sizeof(T)), threads);
+}
+/// Stores results one by one.
+template <class T>
+__device__ __forceinline__ void store_elements(const Slots<T>& results, T* to, int elements,
+                                               const Threads& threads) {
+#pragma unroll 4
+  for (int e = threads.own; e < elements; e += threads.count) store_once(to + e, results[e]);
+}
+
 /// Computes a line's part, k in scan order, into the slots from number `begin` on.
 ///
 /// \param of_line threads that share it
@@ -195,11 +218,13 @@ struct Region {
 
 /// The elements of an input that belong to a tile.
 ///
-///     place(in, tile, region)        takes shared memory
-///     load(in, tile, ...)            loads through registers: finish() of what it returns ends
-///     that begin_load(in, tile, barrier, lane)   begins to load a part of one line, without
-///     registers fill(in, tile, threads)        computes the elements that are computed get(e),
-///     get_pack(e, x)         reads what has been loaded
+/// - `place(in, tile, region)` takes shared memory.
+/// - `load(in, tile, ...)` loads through registers; finish() of what it returns ends that.
+/// - `begin_load(in, tile, barrier, lane)` begins to load a part of one line, without registers.
+/// - `fill(in, tile, threads)` computes the elements that are computed.
+/// - `get(e)`, `get_padded(e)`, `get_pack(e, x)` read what has been loaded; the first one only
+/// where
+///   slots are not padded.
 template <class In>
 struct Stage;
 
@@ -219,6 +244,7 @@ struct StagedValues {
   Slots<T> slots;
 
   [[nodiscard]] __device__ __forceinline__ T get(int e) const { return slots.data()[e]; }
+  [[nodiscard]] __device__ __forceinline__ T get_padded(int e) const { return slots[e]; }
   template <int E>
   __device__ __forceinline__ void get_pack(int e, T (&x)[E]) const {
     slots.get_pack(e, x);
@@ -231,21 +257,59 @@ __device__ __noinline__ void load_apart(const Array<const T>& in, const Slots<T>
                                         const Tile tile) {
   for_each_element(tile, in, [&](int e, const T* from) { slots[e] = *from; });
 }
+template <class T, class AnyTile>
+__device__ __forceinline__ void load_apart(const Array<const T>& in, const Slots<T>& slots,
+                                           const AnyTile& tile) {
+  for_each_element(tile, in, [&](int e, const T* from) { slots[e] = *from; });
+}
+
+/// Stores the results of lines that do not follow each other in memory.
+template <class T>
+__device__ __noinline__ void store_apart(const Slots<T> results, const Array<T>& output,
+                                         const Tile tile) {
+  for_each_element(tile, output, [&](int e, T* to) { store_once(to, results[e]); });
+}
+template <class T, class AnyTile>
+__device__ __forceinline__ void store_apart(const Slots<T>& results, const Array<T>& output,
+                                            const AnyTile& tile) {
+  for_each_element(tile, output, [&](int e, T* to) { store_once(to, results[e]); });
+}
+/// Begins to store results that follow each other from `flat` on or, if that is null, lie as the
+/// tile's lines do in global memory. All threads of the block take part.
+template <class T, class AnyTile>
+__device__ __forceinline__ void begin_store(const Slots<T>& results, const Array<T>& output,
+                                            const AnyTile& tile, T* flat, int elements) {
+  if constexpr (!AnyTile::may_be_flat) return store_apart(results, output, tile);
+  if (AnyTile::may_be_apart && flat == nullptr) {
+    if constexpr (AnyTile::may_be_apart) store_apart(results, output, tile);
+  } else if (are_aligned(results, flat)) {
+    begin_store(results, flat, elements, threads_of_block());
+  } else {
+    store_elements(results, flat, elements, threads_of_block());
+  }
+}
+
+/// Quads of an array of T that a thread's registers hold while a tile is loaded.
+///
+/// \tparam all bytes of an element in all arrays that are loaded together
+template <class AnyTile, class T, int all>
+inline constexpr int quads_at_once = AnyTile::template quads_of_thread<T>;
+template <class T, int all>
+inline constexpr int quads_at_once<Tile, T, all> =
+    std::min<int>(8, (bytes_of_chunk * static_cast<int>(sizeof(T)) / all + quad - 1) / quad);
 
 /// The load of an array through registers.
 ///
-/// \tparam share bytes of a thread, of those of a chunk
-template <class T, int share>
+/// \tparam at_once quads that a thread's registers hold
+template <class T, int at_once, class AnyTile>
 struct LoadArray {
-  static constexpr int at_once = std::min(8, (share + quad - 1) / quad);
-
   const Array<const T>& in;
-  const Tile& tile;
+  const AnyTile& tile;
   Slots<T> slots;
   CopyIn<unit_of<T>, at_once> copy;
   bool is_flat;
 
-  __device__ __forceinline__ LoadArray(const Array<const T>& array, const Tile& of,
+  __device__ __forceinline__ LoadArray(const Array<const T>& array, const AnyTile& of,
                                        const Slots<T>& to, const T* flat, int elements_of_thread)
       : in(array),
         tile(of),
@@ -255,8 +319,10 @@ struct LoadArray {
              elements_of_thread * static_cast<int>(sizeof(T))),
         is_flat(flat != nullptr) {}
   __device__ __forceinline__ void finish() {
-    copy.finish();
-    if (!is_flat) load_apart(in, slots, tile);
+    if constexpr (AnyTile::may_be_flat) copy.finish();
+    if constexpr (AnyTile::may_be_apart) {
+      if (!is_flat) load_apart(in, slots, tile);
+    }
   }
 };
 
@@ -265,15 +331,16 @@ template <class T>
 struct Stage<Array<const T>> : StagedValues<T> {
   static constexpr bool is_computed = false;
 
-  __device__ __forceinline__ void place(const Array<const T>& in, const Tile& tile,
+  template <class AnyTile>
+  __device__ __forceinline__ void place(const Array<const T>& in, const AnyTile& tile,
                                         Region& region) {
     this->slots = region.template take<T>(tile.flat(in));
   }
   /// \tparam all bytes of an element in all arrays that are loaded together
   /// \param elements_of_thread at least those of the tile, divided by the threads
-  template <int all = sizeof(T)>
-  __device__ __forceinline__ LoadArray<T, bytes_of_chunk* static_cast<int>(sizeof(T)) / all> load(
-      const Array<const T>& in, const Tile& tile, int elements_of_thread) {
+  template <int all = sizeof(T), class AnyTile>
+  __device__ __forceinline__ LoadArray<T, quads_at_once<AnyTile, T, all>, AnyTile> load(
+      const Array<const T>& in, const AnyTile& tile, int elements_of_thread) {
     return {in, tile, this->slots, tile.flat(in), elements_of_thread};
   }
   __device__ __forceinline__ void begin_load(const Array<const T>& in, const Tile& tile,
@@ -297,15 +364,20 @@ struct Stage<Computed<Rank, Function>>
   using In = Computed<Rank, Function>;
   static constexpr bool is_computed = true;
 
-  __device__ __forceinline__ void place(const In&, const Tile&, Region& region) {
+  template <class AnyTile>
+  __device__ __forceinline__ void place(const In&, const AnyTile&, Region& region) {
     this->slots = region.template take<typename Stage::Value>(nullptr);
   }
-  template <int all = 0>
-  __device__ __forceinline__ Loaded load(const In& in, const Tile& tile, int) {
+  template <int all = 0, class AnyTile>
+  __device__ __forceinline__ Loaded load(const In& in, const AnyTile& tile, int) {
     fill(in, tile, threads_of_block());
     return {};
   }
   __device__ __forceinline__ void begin_load(const In&, const Tile&, Barrier&, int) {}
+  template <class AnyTile>
+  __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
+    fill_columns(this->slots, in, tile, threads);
+  }
   __device__ __forceinline__ void fill(const In& in, const Tile& tile, const Threads& threads) {
     if (tile.lines == 1) return fill_line(this->slots, 0, tile, threads, in.line(tile.line(0)));
     // Where a line begins takes some divisions: as many lanes as can share it.
@@ -374,13 +446,14 @@ struct Stage<Selected<A, Values, Mask>> {
   static constexpr int inputs = Stage<Values>::inputs + Stage<Mask>::inputs;
   static constexpr bool is_computed = Stage<Values>::is_computed || Stage<Mask>::is_computed;
 
-  __device__ __forceinline__ void place(const In& in, const Tile& tile, Region& region) {
+  template <class AnyTile>
+  __device__ __forceinline__ void place(const In& in, const AnyTile& tile, Region& region) {
     identity = in.identity;
     values.place(in.values, tile, region);
     mask.place(in.mask, tile, region);
   }
-  template <int all = bytes_of_element>
-  __device__ __forceinline__ auto load(const In& in, const Tile& tile, int elements_of_thread) {
+  template <int all = bytes_of_element, class AnyTile>
+  __device__ __forceinline__ auto load(const In& in, const AnyTile& tile, int elements_of_thread) {
     auto of_values = values.template load<all>(in.values, tile, elements_of_thread);
     auto of_mask = mask.template load<all>(in.mask, tile, elements_of_thread);
     return BothLoads<decltype(of_values), decltype(of_mask)>{of_values, of_mask};
@@ -390,13 +463,18 @@ struct Stage<Selected<A, Values, Mask>> {
     values.begin_load(in.values, tile, barrier, lane);
     mask.begin_load(in.mask, tile, barrier, lane);
   }
-  __device__ __forceinline__ void fill(const In& in, const Tile& tile, const Threads& threads) {
+  template <class AnyTile>
+  __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
     values.fill(in.values, tile, threads);
     mask.fill(in.mask, tile, threads);
   }
   [[nodiscard]] __device__ __forceinline__ A get(int e) const {
     const A value = static_cast<A>(values.get(e));
     return static_cast<bool>(mask.get(e)) ? value : identity;
+  }
+  [[nodiscard]] __device__ __forceinline__ A get_padded(int e) const {
+    const A value = static_cast<A>(values.get_padded(e));
+    return static_cast<bool>(mask.get_padded(e)) ? value : identity;
   }
   template <int E>
   __device__ __forceinline__ void get_pack(int e, A (&x)[E]) const {

@@ -21,32 +21,6 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Stores the results of lines that do not follow each other in memory.
-template <class Value>
-__device__ __noinline__ void store_apart(const Slots<Value> results, const Array<Value>& output,
-                                         const Tile tile) {
-  for_each_element(tile, output, [&](int e, Value* to) { store_once(to, results[e]); });
-}
-
-/// Stores the results of a tile.
-template <class Value, bool wide>
-__device__ __forceinline__ void store_tile(const Results<Value, wide>& results,
-                                           const Array<Value>& output, const Tile& tile) {
-  Value* const flat = wide ? tile.first_in_memory(output, 0) - results.first : tile.flat(output);
-  const int elements = wide ? tile.lines * results.pitch : tile.elements();
-  if (flat != nullptr && misalignment(flat) == results.slots.span.begin) {
-    copy_out<unit_of<Value>>(results.slots.span, reinterpret_cast<std::byte*>(flat),
-                             elements * static_cast<int>(sizeof(Value)), threads_of_block());
-    return;
-  }
-  if (flat == nullptr) return store_apart(results.slots, output, tile);
-  const int threads = static_cast<int>(blockDim.x);
-#pragma unroll 4
-  for (int e = static_cast<int>(threadIdx.x); e < elements; e += threads) {
-    store_once(flat + e, results.slots[e]);
-  }
-}
-
 /// Scans the lines of a tile whose threads have whole lines.
 template <class P, bool wide>
 __device__ __forceinline__ void scan_whole_lines(
@@ -109,8 +83,8 @@ __device__ __forceinline__ void scan_shared_lines(
     // A total may be stored where other lanes have read their starting value.
     __syncwarp();
   }
-  scan_chunk(problem, shape, access, tile, true, true, chunk, place, folded, before_warp, with_warp,
-             start);
+  scan_chunk(problem, shape, access, tile, true, true, chunk, place, folded, before_warp,
+             with_warp);
 }
 
 /// Blocks of most threads for which a multiprocessor must have registers: several inputs are loaded
@@ -164,7 +138,11 @@ __global__ void __launch_bounds__(most_threads, blocks_of_lines<P>)
   __syncthreads();
 
   // Store.
-  store_tile(results, problem.output, tile);
+  Value* const flat =
+      wide ? tile.first_in_memory(problem.output, 0) - results.first : tile.flat(problem.output);
+  begin_store(results.slots, problem.output, tile, flat,
+              wide ? tile.lines * results.pitch : tile.elements());
   wait_for_bulk_stores();
 }
+
 }  // namespace KokkosScan::impl::cuda

@@ -1,0 +1,553 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The kernel for columns that go through shared memory: those that are short, few, not aligned,
+/// computed or not neighbours at all.
+///
+/// A block copies a tile of rows and columns into shared memory, each thread folds chunks of its
+/// columns there, totals meet in shared memory, each thread scans its chunks with all that comes
+/// before (column_tree.hpp has the combination tree), and the block copies the results back. Where
+/// rows follow each other in memory without gaps the tile is one run of bytes, whatever the extent
+/// and alignment of a row; else threads load elements in the order of memory. A column that is
+/// longer than the tile is scanned tile after tile by the same block or, where there are too few
+/// columns for all blocks, section by section by different ones, in three steps: fold the sections,
+/// scan their totals, scan the sections with what comes before them.
+
+#include <KokkosScan/impl/cuda/chunk.hpp>
+#include <KokkosScan/impl/cuda/column_tree.hpp>
+#include <KokkosScan/impl/cuda/span.hpp>
+#include <KokkosScan/impl/cuda/stage.hpp>
+#include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace KokkosScan::impl::cuda {
+
+/// The offset of all columns that are neighbours, in a batch of more dimensions than two: rare.
+inline __device__ __noinline__ std::int64_t offset_of_neighbours(const Batch& batch,
+                                                                 const Strides& strides,
+                                                                 std::int64_t outer) {
+  std::int64_t sum = 0;
+  for (int d = batch.rank - 2; d >= 0; --d) {
+    const Division at(outer, batch.extent[d]);
+    sum += at.remainder * strides.batch[d];
+    outer = at.quotient;
+  }
+  return sum;
+}
+
+/// A column: the how-manieth of its neighbours, and these of all.
+struct ColumnPlace {
+  const Batch& batch;
+  std::int64_t outer;
+  int column;
+
+  [[nodiscard]] __device__ __forceinline__ std::int64_t offset(const Strides& strides) const {
+    if (batch.rank <= 1) return column * strides.batch[0];
+    if (batch.rank == 2) return outer * strides.batch[0] + column * strides.batch[1];
+    return offset_of_neighbours(batch, strides, outer) + column * strides.batch[batch.rank - 1];
+  }
+};
+
+/// A chunk of a column of a tile.
+struct ColumnChunk {
+  int slab;
+  int chunk;  ///< of the tile's part of the column, in scan order
+  int column;
+};
+
+/// Rows of columns that are neighbours. A slab is all that neighbours have: a tile holds several
+/// whole ones, or a part of one. Elements are numbered as in memory: slabs, in these rows, in these
+/// columns.
+///
+/// \tparam is_flat whether in all operands elements follow each other in memory as in the tile
+/// \tparam chunks  of a thread
+template <bool is_flat, int chunks = 1>
+struct ColumnTile {
+  static constexpr bool may_be_flat = is_flat;
+  static constexpr bool may_be_apart = !is_flat;
+  static constexpr int elements_of_thread = chunks * chunk_of_column;
+  /// Quads of an array of T that a thread loads at once.
+  template <class T>
+  static constexpr int quads_of_thread = std::min<int>(8,
+                                                       (elements_of_thread * sizeof(T) + quad - 1) /
+                                                           quad);
+
+  const Batch& batch;
+  const ColumnTiling& tiling;
+  std::int64_t outer;  ///< the first slab
+  std::int64_t begin;  ///< the first row, in scan order
+  int first_column;
+  int slabs;
+  int rows;
+  int columns;
+  bool backward;
+
+  [[nodiscard]] __device__ __forceinline__ int elements() const {
+    return slabs * rows * tiling.columns;
+  }
+  [[nodiscard]] __device__ __forceinline__ ColumnPlace place(int slab, int column) const {
+    return {batch, outer + slab, first_column + column};
+  }
+  /// The number of row k in scan order, or back.
+  [[nodiscard]] __device__ __forceinline__ int in_memory_order(int k) const {
+    return backward ? rows - 1 - k : k;
+  }
+  /// The number of the element in row k, in scan order, of a column.
+  [[nodiscard]] __device__ __forceinline__ int element(int slab, int k, int column) const {
+    return (slab * rows + in_memory_order(k)) * tiling.columns + column;
+  }
+  /// How far apart the numbers of neighbours in scan order are.
+  [[nodiscard]] __device__ __forceinline__ int step() const {
+    return backward ? -tiling.columns : tiling.columns;
+  }
+  [[nodiscard]] __device__ __forceinline__ ColumnChunk chunk(int item) const {
+    const int row = tiling.by_columns.quotient(item);
+    const int slab = tiling.by_groups.quotient(row);
+    return {slab, row - slab * tiling.groups, item - row * tiling.columns};
+  }
+  /// Elements of a chunk, 0 where it is not there.
+  [[nodiscard]] __device__ __forceinline__ int length(const ColumnChunk& c) const {
+    const int left = rows - c.chunk * chunk_of_column;
+    const bool exists = c.slab < slabs && c.column < columns && left > 0;
+    return exists ? (left < chunk_of_column ? left : chunk_of_column) : 0;
+  }
+  /// The address of the tile's first element, if its elements follow each other in memory; else
+  /// null.
+  template <class T>
+  [[nodiscard]] __device__ __forceinline__ T* flat(const Array<T>& array) const {
+    if constexpr (!is_flat) return nullptr;
+    const Strides& strides = array.strides;
+    return array.data + place(0, 0).offset(strides) + (begin + in_memory_order(0)) * strides.along;
+  }
+};
+
+/// Calls f(number of the element in the tile, its address in an array) for each element, in the
+/// order of memory. The threads of the block share the elements.
+template <class T, class F, int chunks>
+__device__ __forceinline__ void for_each_element(const ColumnTile<false, chunks>& tile,
+                                                 const Array<T>& array, const F& f) {
+  const Threads threads = threads_of_block();
+  const Strides& strides = array.strides;
+  const std::int64_t along = tile.backward ? -strides.along : strides.along;
+  const std::int64_t across = tile.batch.rank == 0 ? 0 : strides.batch[tile.batch.rank - 1];
+  // Neighbouring threads take neighbours in memory: of a row, or of a column.
+  const bool by_rows = (across < 0 ? -across : across) <= (along < 0 ? -along : along);
+  const int inner = by_rows ? tile.columns : tile.rows;
+  const int outer = by_rows ? tile.rows : tile.columns;
+  const std::int64_t inner_stride = by_rows ? across : along;
+  const std::int64_t outer_stride = by_rows ? along : across;
+  const int inner_step = by_rows ? 1 : tile.tiling.columns;
+  const int outer_step = by_rows ? tile.tiling.columns : 1;
+  const int at_once = threads.count >= inner ? threads.count / inner : 1;
+  const int first = threads.count >= inner ? threads.own / inner : 0;
+  if (first >= at_once) return;
+  for (int slab = 0; slab < tile.slabs; ++slab) {
+    T* const data = array.data + tile.place(slab, 0).offset(strides) +
+                    (tile.begin + tile.in_memory_order(0)) * strides.along;
+    for (int i = threads.own - first * inner; i < inner; i += threads.count) {
+      T* at = data + i * inner_stride + first * outer_stride;
+      int e = tile.element(slab, tile.in_memory_order(0), 0) + i * inner_step + first * outer_step;
+#pragma unroll 4
+      for (int o = first; o < outer; o += at_once) {
+        f(e, at);
+        at += at_once * outer_stride;
+        e += at_once * outer_step;
+      }
+    }
+  }
+}
+
+/// Computes the elements of a tile.
+template <class T, class In, bool is_flat, int chunks>
+__device__ __forceinline__ void fill_columns(const Slots<T>& slots, const In& in,
+                                             const ColumnTile<is_flat, chunks>& tile,
+                                             const Threads& threads) {
+  constexpr int V = chunk_of_column;
+  for (int item = threads.own; item < tile.tiling.items(); item += threads.count) {
+    const ColumnChunk c = tile.chunk(item);
+    const int length = tile.length(c);
+    if (length == 0) continue;
+    const auto line = in.line(tile.place(c.slab, c.column));
+    const std::int64_t k = tile.begin + c.chunk * V;
+    const int e = tile.element(c.slab, c.chunk * V, c.column);
+    if (length == V) {
+      // Without conditions, which would make each value wait for the last.
+      T x[V];
+#pragma unroll
+      for (int v = 0; v < V; ++v) x[v] = line(k + v);
+#pragma unroll
+      for (int v = 0; v < V; ++v) slots[e + v * tile.step()] = x[v];
+    } else {
+      for (int v = 0; v < length; ++v) slots[e + v * tile.step()] = line(k + v);
+    }
+  }
+}
+
+/// What a block has to do: tiles of the same columns, one after the other.
+struct ColumnTask {
+  std::int64_t outer;  ///< the first slab
+  int first_column;
+  int slabs;
+  int columns;
+  int begin;  ///< the first chunk
+  int end;    ///< past the last chunk
+
+  static __device__ __forceinline__ ColumnTask find(const ColumnTiling& tiling, ColumnStep step,
+                                                    std::int64_t slabs_of_all, unsigned number) {
+    // In the order of memory: strips of the same rows follow each other.
+    const auto strips = static_cast<unsigned>(tiling.strips);
+    const unsigned row = strips == 1 ? number : number / strips;
+    const int strip = static_cast<int>(number - row * strips);
+    const int first_column = strip * tiling.columns;
+    unsigned outer = row;
+    int begin = 0;
+    int end = tiling.chunks;
+    if (step != ColumnStep::all) {
+      const auto sections = static_cast<unsigned>(tiling.sections);
+      outer = row / sections;
+      begin = static_cast<int>(row - outer * sections) * chunks_of_section;
+      end = end - begin > chunks_of_section ? begin + chunks_of_section : end;
+    }
+    const std::int64_t first = std::int64_t{outer} * tiling.slabs;
+    const std::int64_t slabs = slabs_of_all - first;
+    const int columns = tiling.inner - first_column;
+    return {first,
+            first_column,
+            static_cast<int>(slabs < tiling.slabs ? slabs : tiling.slabs),
+            columns < tiling.columns ? columns : tiling.columns,
+            begin,
+            end};
+  }
+};
+
+/// Threads of a block that scans the totals of sections.
+inline constexpr int threads_of_totals = 256;
+
+/// The second step for columns that several blocks share: totals of sections become what comes
+/// before each section. A block has one column.
+///
+/// \param totals that of section s of line l is number (s + 1) * lines + l, what comes before it
+///               number s * lines + l
+template <class P>
+__global__ void __launch_bounds__(threads_of_totals)
+    scan_totals_of_sections(const __grid_constant__ P problem, typename Types<P>::R* totals,
+                            int sections) {
+  using R = typename Types<P>::R;
+  using Prefix = Fold<typename Types<P>::Carrying, R>;
+  __shared__ __align__(16) std::byte memory[threads_of_totals * sizeof(R)];
+  R* const of_groups = reinterpret_cast<R*>(memory);
+  const std::int64_t lines = problem.batch.count;
+  const std::int64_t line = blockIdx.x;
+  const int thread = static_cast<int>(threadIdx.x);
+  const auto op = carrying(problem.op);
+  const bool has_start = problem.start.exists();
+  Prefix prefix = fold_of_start<R>(op, problem.start.at(LineNumber{problem.batch, line}));
+
+  constexpr int group = group_of_sections;
+  for (int first = 0; first < sections; first += threads_of_totals * group) {
+    // Each thread has a group of sections.
+    const int own = first + thread * group;
+    R* const at = totals + std::int64_t{own} * lines + line;
+    if (own + group < sections) {
+      Prefix fold(op, at[lines]);
+#pragma unroll 8
+      for (int i = 2; i <= group; ++i) fold = Prefix(op, fold.then(op, at[i * lines]));
+      of_groups[thread] = fold.value();
+    }
+    __syncthreads();
+    if (thread == 0) {
+      for (int g = 0; g < threads_of_totals && first + g * group < sections; ++g) {
+        const bool is_followed = first + (g + 1) * group < sections;
+        const R of_group = is_followed ? of_groups[g] : R{};
+        if (prefix.exists()) of_groups[g] = prefix.value();
+        if (is_followed) prefix = Prefix(op, prefix.then(op, of_group));
+      }
+    }
+    __syncthreads();
+    if (own < sections) {
+      const bool has_groups = has_start || own > 0;
+      const Prefix groups = has_groups ? Prefix(op, of_groups[thread]) : Prefix(op);
+      if (has_groups) at[0] = groups.value();
+      Prefix fold(op);
+#pragma unroll 8
+      for (int i = 1; i < group && own + i < sections; ++i) {
+        fold = Prefix(op, fold.then(op, at[i * lines]));
+        at[i * lines] = groups.then(op, fold.value());
+      }
+    }
+    __syncthreads();
+  }
+}
+
+/// Whether each line has a starting value of its own.
+template <class P>
+inline constexpr bool has_starts_of_lines =
+    !std::is_same_v<decltype(P::start), CommonStart<typename P::A>>;
+
+/// Bytes of shared memory before the elements of a tile.
+template <bool carried, class P>
+__host__ __device__ constexpr int bytes_before_tile(const ColumnTiling& tiling) {
+  using R = typename Types<P>::R;
+  int folds = tiling.totals() + tiling.slabs * tiling.full_rows * tiling.columns;
+  if (carried) {
+    folds += 2 * ColumnCarry<R>::folds * tiling.columns;
+  } else if (has_starts_of_lines<P>) {
+    folds += tiling.slabs * tiling.columns;
+  }
+  return (folds * static_cast<int>(sizeof(R)) + quad - 1) / quad * quad;
+}
+
+/// Scans columns.
+///
+/// \tparam carried whether columns have several tiles
+/// \param  totals_of_sections or what comes before the section after them; null for
+///                            ColumnStep::all
+template <ColumnAccess access, bool carried, class P>
+__global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_columns(access))
+    scan_column_tiles(const __grid_constant__ P problem,
+                      const __grid_constant__ ColumnTiling tiling, ColumnStep step, int padding,
+                      std::int64_t slabs, typename Types<P>::R* totals_of_sections) {
+  using T = Types<P>;
+  using A = typename T::A;
+  using R = typename T::R;
+  using Value = typename T::Value;
+  using Prefix = Fold<typename T::Carrying, R>;
+  constexpr int V = chunk_of_column;
+  constexpr int Q = chunks_of_thread(access, sizeof(A));
+  constexpr bool staged = access != ColumnAccess::rows;
+  using TileOfColumns = ColumnTile<access == ColumnAccess::flat, Q>;
+  const auto op = carrying(problem.op);
+  const Ends<P> ends{problem};
+  const Threads threads = threads_of_block();
+  const int width = tiling.columns;
+  const bool has_start = problem.start.exists();
+
+  // In shared memory: totals of chunks and of rows of chunks, in turns what comes before the tile
+  // (or only the starting values), elements and results.
+  R* const totals = reinterpret_cast<R*>(shared_memory());
+  R* const totals_of_rows = totals + tiling.totals();
+  R* const carries = totals_of_rows + tiling.slabs * tiling.full_rows * width;
+  std::byte* const memory = shared_memory() + bytes_before_tile<carried, P>(tiling);
+
+  const ColumnTask task = ColumnTask::find(tiling, step, slabs, blockIdx.x);
+  const int section = task.begin / chunks_of_section;
+
+  int turn = 0;
+  for (int first = task.begin; first < task.end; first += tiling.groups, turn ^= 1) {
+    const std::int64_t begin = std::int64_t{first} * V;
+    const int chunks_left = task.end - first;
+    const int most_rows = (chunks_left < tiling.groups ? chunks_left : tiling.groups) * V;
+    const std::int64_t rows_left = problem.n - begin;
+    const TileOfColumns tile{problem.batch,
+                             tiling,
+                             task.outer,
+                             begin,
+                             task.first_column,
+                             task.slabs,
+                             static_cast<int>(rows_left < most_rows ? rows_left : most_rows),
+                             task.columns,
+                             problem.output.strides.along < 0};
+
+    // Load.
+    Stage<typename T::In> input;
+    Slots<Value> results{};
+    if constexpr (staged) {
+      Region region{memory, tiling.elements(), padding};
+      input.place(problem.input, tile, region);
+      results = place_results(problem, tile, region, input);
+      input.load(problem.input, tile, TileOfColumns::elements_of_thread).finish();
+      __syncthreads();
+    }
+    ColumnChunk chunk_of[Q];
+    int length_of[Q];
+    A x[Q][V][1];
+#pragma unroll
+    for (int q = 0; q < Q; ++q) {
+      chunk_of[q] = tile.chunk(threads.own + q * threads.count);
+      length_of[q] = tile.length(chunk_of[q]);
+      const ColumnChunk& c = chunk_of[q];
+      const int length = length_of[q];
+      // Without conditions where they are not needed: each would make a load wait for the last.
+      if constexpr (staged) {
+        int e = tile.element(c.slab, c.chunk * V, c.column);
+        const int e_step = tile.step();
+#pragma unroll
+        for (int v = 0; v < V; ++v, e += e_step) {
+          x[q][v][0] = v < length ? static_cast<A>(input.get_padded(e)) : A{};
+        }
+      } else {
+        const auto line = problem.input.line(tile.place(c.slab, length > 0 ? c.column : 0));
+        const std::int64_t k = begin + c.chunk * V;
+        if (length == V) {
+#pragma unroll
+          for (int v = 0; v < V; ++v) x[q][v][0] = static_cast<A>(line(k + v));
+        } else {
+#pragma unroll
+          for (int v = 0; v < V; ++v) x[q][v][0] = v < length ? static_cast<A>(line(k + v)) : A{};
+        }
+      }
+    }
+    const ColumnCarry<R> carry{carries + turn * ColumnCarry<R>::folds * width, width};
+    const ColumnCarry<R> next_carry{carries + (turn ^ 1) * ColumnCarry<R>::folds * width, width};
+    if (carried ? first == task.begin : has_starts_of_lines<P>) {
+      // Read before others may store totals in place of starting values.
+      for (int i = threads.own; i < tile.slabs * width; i += threads.count) {
+        const int slab = carried ? 0 : tiling.by_columns.quotient(i);
+        const ColumnPlace place = tile.place(slab, i - slab * width);
+        if (place.column >= tiling.inner) continue;
+        if (step == ColumnStep::all && has_start) {
+          carries[i] = static_cast<R>(problem.start.at(place).value);
+        } else if (step == ColumnStep::scan_sections && (has_start || section > 0)) {
+          const std::int64_t line = place.outer * tiling.inner + place.column;
+          carries[i] = totals_of_sections[section * problem.batch.count + line];
+        }
+      }
+    }
+
+    // Fold. Chunks that are not full are the last of their columns: nothing needs their totals.
+    R total[Q] = {};
+#pragma unroll
+    for (int q = 0; q < Q; ++q) {
+      if (length_of[q] < V) continue;
+      total[q] = fold_chunk_of_column<R>(problem.op, op, x[q], 0);
+      if (tiling.chunks > 1) totals[threads.own + q * threads.count] = total[q];
+    }
+    if (tiling.chunks > 1 || has_starts_of_lines<P>) __syncthreads();
+
+    // Carry: from chunk to chunk of a row, from row to row.
+    if (tiling.full_rows > 0) {
+      for (int i = threads.own; i < tiling.slabs * tiling.full_rows * width; i += threads.count) {
+        const int row = tiling.by_columns.quotient(i);
+        const int slab = row / tiling.full_rows;
+        const ColumnChunk last{slab, (row - slab * tiling.full_rows + 1) * row_of_chunks - 1,
+                               i - row * width};
+        if (tile.length(last) < V) continue;
+        const R* const of_row =
+            totals + (slab * tiling.groups + last.chunk + 1 - row_of_chunks) * width + last.column;
+        R fold = of_row[0];
+#pragma unroll
+        for (int c = 1; c < row_of_chunks; ++c) fold = op(fold, of_row[c * width]);
+        totals_of_rows[i] = fold;
+      }
+      __syncthreads();
+    }
+
+    // Whether anything comes before the section's group or, in steps, the section.
+    const bool has_groups = step == ColumnStep::all ? has_start || first >= chunks_of_group
+                            : step == ColumnStep::scan_sections ? has_start || section > 0
+                                                                : false;
+#pragma unroll
+    for (int q = 0; q < Q; ++q) {
+      const ColumnChunk& c = chunk_of[q];
+      const int length = length_of[q];
+      if (length == 0) continue;
+      const int chunk = first + c.chunk;
+      const int row = c.chunk / row_of_chunks;
+      const bool is_full = length == V;
+      const bool hands_on = carried && c.chunk == tiling.groups - 1 && chunk + 1 < task.end;
+      const bool has_total = carried && step == ColumnStep::fold_sections &&
+                             chunk + 1 == task.end && task.end < tiling.chunks;
+      if (carried && step == ColumnStep::fold_sections && !hands_on && !has_total) continue;
+
+      // What comes before.
+      Prefix before(op);
+      const R* const own = totals + threads.own + q * threads.count;
+      for (const R* other = own - c.chunk % row_of_chunks * width; other < own; other += width) {
+        before = Prefix(op, before.then(op, *other));
+      }
+      R with{};  // ... the next chunk
+      if (is_full) with = before.then(op, total[q]);
+      if constexpr (carried) {
+        // In steps, of the other sections only one fold is there.
+        const int relative = step == ColumnStep::all ? first : first - task.begin;
+        auto prefix = carry.get(op, c.column, relative, has_groups);
+        const R* const rows = totals_of_rows + c.column;
+        for (int r = 0; r < row; ++r) {
+          prefix.rows = Prefix(op, prefix.rows.then(op, rows[r * width]));
+        }
+        before = prefix.join_all(op, before);
+        if (hands_on) next_carry.put(op, c.column, chunk + 1, prefix, with);
+        if (has_total) {
+          const std::int64_t line = task.outer * tiling.inner + task.first_column + c.column;
+          totals_of_sections[(section + 1) * problem.batch.count + line] =
+              prefix.rows.then(op, with);
+        }
+        if (step == ColumnStep::fold_sections) continue;
+        if (is_full) with = prefix.join_all(op, Prefix(op, with)).value();
+      } else {
+        if (row > 0) {
+          const R* const rows = totals_of_rows + c.slab * tiling.full_rows * width + c.column;
+          R fold = rows[0];
+          for (int r = 1; r < row; ++r) fold = op(fold, rows[r * width]);
+          before = join(op, Prefix(op, fold), before);
+          if (is_full) with = op(fold, with);
+        }
+        if (has_start) {
+          const R start = has_starts_of_lines<P>
+                              ? carries[c.slab * width + c.column]
+                              : static_cast<R>(problem.start.at(tile.place(0, 0)).value);
+          before = join(op, Prefix(op, start), before);
+          if (is_full) with = op(start, with);
+        }
+      }
+
+      // Scan: x becomes B after each element.
+      const A at_begin =
+          chunk == 0 && !has_start ? problem.identity.value : static_cast<A>(before.value());
+      Prefix run = before;
+#pragma unroll
+      for (int p = 0; p < V; p += pack_of_column) {
+        if (p == 0 || length > p) scan_pack_of_column(problem.op, op, run, x[q], p, 0, length - p);
+      }
+      if (is_full) x[q][V - 1][0] = static_cast<A>(with);
+      if (ends.exist()) {
+        const ColumnPlace place = tile.place(c.slab, c.column);
+        if (chunk == 0) ends.store_begin(place, at_begin);
+        if (chunk + 1 == tiling.chunks) {
+          A last = x[q][0][0];
+#pragma unroll
+          for (int v = 1; v < V; ++v) last = v < length ? x[q][v][0] : last;
+          ends.store_end(place, last);
+        }
+      }
+      if (problem.form == Form::exclusive) {
+#pragma unroll
+        for (int v = V - 1; v > 0; --v) x[q][v][0] = x[q][v - 1][0];
+        x[q][0][0] = at_begin;
+      }
+      // Store.
+      if constexpr (staged) {
+        int e = tile.element(c.slab, c.chunk * V, c.column);
+        const int e_step = tile.step();
+#pragma unroll
+        for (int v = 0; v < V; ++v, e += e_step) {
+          if (v < length) results[e] = static_cast<Value>(x[q][v][0]);
+        }
+      } else {
+        const auto line = problem.output.line(tile.place(c.slab, c.column));
+        const std::int64_t k = begin + c.chunk * V;
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          if (v < length) store_once(&line(k + v), static_cast<Value>(x[q][v][0]));
+        }
+      }
+    }
+    if constexpr (staged) {
+      if (!carried || step != ColumnStep::fold_sections) {
+        before_bulk_copies();
+        __syncthreads();
+        begin_store(results, problem.output, tile, tile.flat(problem.output), tile.elements());
+        wait_for_bulk_stores();
+      }
+    }
+    if (carried) __syncthreads();
+  }
+}
+
+}  // namespace KokkosScan::impl::cuda
