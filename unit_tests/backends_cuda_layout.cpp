@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <KokkosScan/impl/cuda/tuning.hpp>
+#include <algorithm>
 #include <cstdint>
 
 namespace test {
@@ -95,6 +96,49 @@ TEST(backends, cuda_cuts_of_the_headline) {
   EXPECT_FALSE(cuda::fits_registers(32767, of_float, 4));
   EXPECT_FALSE(cuda::fits_registers(32772, of_float, 4));
   EXPECT_FALSE(cuda::fits_registers(16384, {8, 8}, 8));
+}
+
+// Columns of all extents, in tiles that fit, whose borders are those of sections.
+TEST(backends, cuda_tiles_of_columns_cover_them) {
+  using cuda::ColumnAccess;
+  for (auto const access : {ColumnAccess::rows, ColumnAccess::flat, ColumnAccess::apart}) {
+    for (auto const& size : all_sizes) {
+      int const accumulator = std::min(size.widest, 16);
+      int const chunks_of_thread = cuda::chunks_of_thread(access, accumulator);
+      for (std::int64_t n = 2; n < 20'000; n += n < 300 ? 1 : n / 7) {
+        for (int const inner : {1, 2, 3, 4, 7, 8, 25, 31, 32, 33, 64, 65, 128, 343, 625, 100'000}) {
+          bool const is_narrow = inner < cuda::narrowest_rows;
+          if (access != ColumnAccess::apart && is_narrow != (access == ColumnAccess::flat))
+            continue;
+          SCOPED_TRACE(::testing::Message() << n << " x " << inner << ", " << size.all
+                                            << " bytes, access " << static_cast<int>(access));
+          auto const t = cuda::tile_columns(n, inner, 1000, size.all, accumulator, access);
+          ASSERT_GE(t.columns, 1);
+          ASSERT_GE(std::int64_t{t.strips} * t.columns, inner);
+          ASSERT_LT(std::int64_t{t.strips - 1} * t.columns, inner);
+          ASSERT_GE(t.groups, 1);
+          ASSERT_LE(t.items(), cuda::most_threads_of_columns(access) * chunks_of_thread);
+          ASSERT_EQ(t.rows, std::min<std::int64_t>(n, t.groups * cuda::chunk_of_column));
+          if (t.is_carried()) {
+            ASSERT_EQ(t.groups % cuda::row_of_chunks, 0);
+            ASSERT_EQ(cuda::chunks_of_section % t.groups, 0);
+            ASSERT_EQ(t.slabs, 1);
+          } else {
+            ASSERT_LE(n, cuda::section_of_column);
+            ASSERT_TRUE(t.slabs == 1 || t.strips == 1);
+          }
+          if (access != ColumnAccess::rows) {
+            // Beside a second block or, for the largest values, alone on a multiprocessor.
+            ASSERT_LE(t.elements() * size.all, std::max(64 * 1024, 64 * size.all));
+          }
+          for (int const item : {0, 1, t.columns - 1, t.columns, t.items() - 1}) {
+            ASSERT_EQ(t.by_columns.quotient(item), item / t.columns);
+            ASSERT_EQ(t.by_groups.quotient(item), item / t.groups);
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
