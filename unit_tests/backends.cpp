@@ -202,7 +202,8 @@ TEST(backends, only_ascending_intervals_are_combined) {
 void totals_replace_starting_values() {
   for_each_backend([&](TeamBackend const& backend) {
     for (std::int64_t const n : {1L, 300L, long(tile_length) + 200L}) {
-      starts_and_totals_in_one_view(n, 1, backend);
+      starts_and_totals_in_one_view<Affine, ComposeAffine>(n, 1, backend);
+      starts_and_totals_in_one_view<std::uint64_t, ks::Sum<>>(n, 1, backend);
     }
   });
 }

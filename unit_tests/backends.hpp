@@ -64,31 +64,31 @@ std::vector<T> random_values(std::int64_t size) {
 
 /// Five masked lines of n, whose totals replace starting values that some thread may not have read
 /// yet.
-template <class Backend>
+template <class T, class Op, class Backend>
 void starts_and_totals_in_one_view(std::int64_t n, int axis, Backend const& backend) {
   std::int64_t const lines = 5;
-  auto const values = random_values<Affine>(lines * n);
-  auto const starts = random_values<Affine>(lines);
+  auto const values = random_values<T>(lines * n);
+  auto const starts = random_values<T>(lines);
   Random random(41);
   std::vector<std::uint8_t> keep(values.size());
   for (auto& k : keep) k = random.below(3) != 0;
   auto const x = to_device("x", values);
   auto const m = to_device("m", keep);
-  auto const y = uninitialized<Affine>("y", values.size());
+  auto const y = uninitialized<T>("y", values.size());
   auto const s = to_device("s", starts);
   auto const shaped = [&](auto const& flat) {
     return axis == 1 ? rows(flat, lines, n) : rows(flat, n, lines);
   };
   ks::impl::scan(ks::impl::Function::exclusive_scan, Exec(), ks::masked(shaped(x), shaped(m)),
-                 shaped(y), ks::along(axis).starting_at(s).totals(s), ComposeAffine{}, backend);
+                 shaped(y), ks::along(axis).starting_at(s).totals(s), Op{}, backend);
   auto const out = to_host(y);
   auto const totals = to_host(s);
   for (std::int64_t l = 0; l < lines; ++l) {
-    Affine prefix = starts[static_cast<std::size_t>(l)];
+    T prefix = starts[static_cast<std::size_t>(l)];
     for (std::int64_t k = 0; k < n; ++k) {
       auto const i = static_cast<std::size_t>(axis == 1 ? l * n + k : k * lines + l);
       ASSERT_TRUE(oracle::same_bits(out[i], prefix)) << "line " << l << ", element " << k;
-      if (keep[i] != 0) prefix = ComposeAffine{}(prefix, values[i]);
+      if (keep[i] != 0) prefix = Op{}(prefix, values[i]);
     }
     ASSERT_TRUE(oracle::same_bits(totals[static_cast<std::size_t>(l)], prefix)) << "line " << l;
   }

@@ -340,7 +340,10 @@ TEST(backends, emulated_cuda_combines_only_neighbours) {
 // Masks, starting values, and totals that replace them.
 TEST(backends, emulated_cuda_starts_totals_and_masks) {
   for (std::int64_t const n : {1L, 30L, 300L, 5000L, 30'000L}) {
-    for (int const axis : {1, 0}) starts_and_totals_in_one_view(n, axis, emulated::Backend{});
+    for (int const axis : {1, 0}) {
+      starts_and_totals_in_one_view<Affine, ComposeAffine>(n, axis, emulated::Backend{});
+      starts_and_totals_in_one_view<std::uint64_t, ks::Sum<>>(n, axis, emulated::Backend{});
+    }
   }
 }
 

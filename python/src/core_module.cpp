@@ -298,13 +298,11 @@ void gradient_of_arrays(int operation, nb::handle grad, nb::handle x, nb::handle
   request.gradient_of_input = array_of(out_memory, "out", false);
 
   std::vector<AnyArray> alive;
-  const auto read = [&](nb::handle object, const char* name, std::int64_t rank,
-                        const std::int64_t* extent, DType dtype) {
-    if (object.is_none()) return Array{};
-    alive.push_back(memory_of<AnyArray>(object, name));
-    check_place(alive.back(), name, request.place);
-    check_shape(alive.back(), name, rank, extent);
-    const Array array = array_of(alive.back(), name, false);
+  const auto read_memory = [&](const AnyArray& memory, const char* name, std::int64_t rank,
+                               const std::int64_t* extent, DType dtype) {
+    check_place(memory, name, request.place);
+    check_shape(memory, name, rank, extent);
+    const Array array = array_of(memory, name, false);
     if (array.dtype != dtype) {
       refuse_type(std::string(name) + " has elements of type " +
                   std::string(info(array.dtype).name) + ": expected " +
@@ -312,7 +310,14 @@ void gradient_of_arrays(int operation, nb::handle grad, nb::handle x, nb::handle
     }
     return array;
   };
+  const auto read = [&](nb::handle object, const char* name, std::int64_t rank,
+                        const std::int64_t* extent, DType dtype) {
+    if (object.is_none()) return Array{};
+    alive.push_back(memory_of<AnyArray>(object, name));
+    return read_memory(alive.back(), name, rank, extent, dtype);
+  };
   const DType dtype = request.gradient_of_input.dtype;
+  // Once: a capsule can be taken from only once.
   const auto grad_memory = memory_of<AnyArray>(grad, "grad");
   const std::int64_t length = shape.extent[static_cast<std::size_t>(shape.axis)];
   const bool has_extra = exclusive && static_cast<int>(grad_memory.ndim()) == shape.rank &&
@@ -320,7 +325,7 @@ void gradient_of_arrays(int operation, nb::handle grad, nb::handle x, nb::handle
                              grad_memory.shape(static_cast<std::size_t>(shape.axis))) == length + 1;
   request.output_length = length + (has_extra ? 1 : 0);
   const auto results = shape.with_length(request.output_length);
-  request.gradient_of_result = read(grad, "grad", shape.rank, results.data(), dtype);
+  request.gradient_of_result = read_memory(grad_memory, "grad", shape.rank, results.data(), dtype);
   request.input = read(x, "x", shape.rank, shape.extent.data(), dtype);
   request.result = read(result, "result", shape.rank, results.data(), dtype);
   request.mask = read(mask, "mask", shape.rank, shape.extent.data(), DType::boolean);
@@ -368,8 +373,9 @@ nb::tuple imported(nb::handle capsule, const std::string& name) {
   const DType dtype = dtype_of_memory(memory.dtype(), name.c_str(), false);
   nb::list shape;
   for (std::size_t d = 0; d < memory.ndim(); ++d) shape.append(memory.shape(d));
-  return nb::make_tuple(nb::ndarray<nb::array_api, nb::ro>(memory), nb::tuple(shape),
-                        static_cast<int>(dtype));
+  // By reference: the array owns what the capsule did, and is never copied.
+  return nb::make_tuple<nb::rv_policy::reference>(nb::ndarray<nb::array_api, nb::ro>(memory),
+                                                  nb::tuple(shape), static_cast<int>(dtype));
 }
 
 }  // namespace

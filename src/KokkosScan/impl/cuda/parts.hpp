@@ -249,7 +249,7 @@ __device__ __forceinline__ void carry_prefixes(const P& problem, const RingShape
     if (!part.is_last) total = ring.total(s);
     const auto found = prefix.move_to(op, carry, part.line, part.tile_of_line, total);
     if (threadIdx.x % lanes == 0) {
-      if (found.before.exists()) ring.prefixes(s)[0] = found.before.value();
+      if (!part.is_first) ring.prefixes(s)[0] = found.before.value();
       ring.prefixes(s)[1] = found.with;
       ring.carried[s].arrive();
     }
