@@ -9,7 +9,7 @@
 //   for (int k = 0; k < steps; ++k) x(i, k) = state = a(i, k) * state + b(i, k);
 //
 // Prints:
-//   line 0: 3 7 15 31
+//   line 0: 3 8 19 42
 //   line 1: 4.5 8 11.5 15
 
 #include <KokkosScan/KokkosScan.hpp>
@@ -49,8 +49,8 @@ int main() {
   const auto a_host = Kokkos::create_mirror_view(a);
   const auto b_host = Kokkos::create_mirror_view(b);
   for (int k = 0; k < steps; ++k) {
-    a_host(0, k) = 2, b_host(0, k) = 1;    // x -> 2 x + 1
-    a_host(1, k) = 1, b_host(1, k) = 3.5;  // x -> x + 3.5
+    a_host(0, k) = 2, b_host(0, k) = k + 1;  // x -> 2 x + k + 1
+    a_host(1, k) = 1, b_host(1, k) = 3.5;    // x -> x + 3.5
   }
   Kokkos::deep_copy(a, a_host);
   Kokkos::deep_copy(b, b_host);

@@ -1,14 +1,15 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""docs_code.py CHECKOUT: the C++ and Python in README.md, CONTRIBUTING.md and docs/ is compiled and run.
+"""docs_code.py CHECKOUT: the code in README.md, CONTRIBUTING.md and docs/ is compiled and run.
 
 Before each block of C++ stands a comment that names a file of examples/ or unit_tests/,
 
     <!-- from examples/running_sum.cpp -->
 
-in which the lines of the block follow each other, perhaps with more indentation; before each block
+in which the lines of the block follow each other, perhaps with more indentation; likewise before
+CMake, and before a table with C++ in it, each cell of which is a line of the file; before each block
 of Python one that names a file of python/tests/. Blocks of other languages may be marked in the
-same way, with any file.
+same way, with any file. install.cmake runs the commands by which README.md installs.
 """
 
 import pathlib
@@ -17,10 +18,11 @@ import sys
 
 FENCE = re.compile(r"\s*(```+|~~~+)\s*([^\s`]*)")
 SOURCE = re.compile(r"\s*<!-- from (\S+) -->\s*$")
+CELL = re.compile(r"\|\s*`(ks::[^`|]*)`\s*(?=\|)")
 CPP = {"cpp", "c++", "cxx", "cc", "hpp", "cuda", "cu"}
 PYTHON = {"python", "py", "python3", "pycon"}
 # Where the code of a language is compiled or run.
-TESTED = {**dict.fromkeys(CPP, ("examples/", "unit_tests/")), **dict.fromkeys(PYTHON, ("python/tests/",))}
+TESTED = {**dict.fromkeys(CPP | {"cmake"}, ("examples/", "unit_tests/")), **dict.fromkeys(PYTHON, ("python/tests/",))}
 
 
 def blocks(lines):
@@ -54,6 +56,21 @@ def occurs(block, lines):
     return False
 
 
+def tables(lines):
+    """Yields (line number, cells with C++, name of the source or None) of each table that has some."""
+    number = 0
+    while number < len(lines):
+        end = number
+        while end < len(lines) and lines[end].startswith("|"):
+            end += 1
+        cells = [cell for line in lines[number:end] for cell in CELL.findall(line)]
+        if cells:
+            before = [line for line in lines[:number] if line.strip()]
+            source = SOURCE.match(before[-1]) if before else None
+            yield number + 1, cells, source and source[1]
+        number = end + 1
+
+
 def complaint(checkout, language, block, source):
     if source is None:
         return "no comment says from which file it is" if language in TESTED else None
@@ -85,6 +102,13 @@ def main():
             if why:
                 print(f"{name}:{number}: {why}")
                 failures += 1
+        for number, cells, source in tables(document.read_text(encoding="utf-8").splitlines()):
+            count += source is not None
+            for cell in cells:
+                why = complaint(checkout, "cpp", [cell], source)
+                if why:
+                    print(f"{name}:{number}: {cell}: {why}")
+                    failures += 1
         print(f"{name}: {count} blocks are from files")
     sys.exit(failures != 0)
 

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-# cmake -D CHECKOUT=FOLDER -D WORK=FOLDER -D KOKKOS=FOLDER -D TOOLCHAIN=OPTIONS -P install.cmake
+# cmake -D CHECKOUT=FOLDER -D WORK=FOLDER -D KOKKOS=FOLDER -P install.cmake
 # Installs the checkout, moves what was installed, and uses it as others would. KOKKOS is where its
-# KokkosConfig.cmake lies; TOOLCHAIN are options of cmake.
+# KokkosConfig.cmake lies. Generator and compiler are those of the environment, CMAKE_GENERATOR and CXX.
 
 cmake_minimum_required(VERSION 3.23)
 
@@ -34,8 +34,7 @@ endfunction()
 # use(PROJECT OPTION...): configures, builds and tests a project that uses kokkos-scan.
 function(use project)
   # Optimising takes longer than running.
-  run("Configure ${project}" ${CMAKE_COMMAND} -S ${project} -B ${project}/build ${TOOLCHAIN}
-      -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0
+  run("Configure ${project}" ${CMAKE_COMMAND} -S ${project} -B ${project}/build -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0
       -DCMAKE_EXPORT_COMPILE_COMMANDS=ON ${ARGN})
   run("Build ${project}" ${CMAKE_COMMAND} --build ${project}/build --parallel 2)
   run("Test ${project}" ${CMAKE_CTEST_COMMAND} --test-dir ${project}/build --output-on-failure
@@ -48,7 +47,7 @@ set(prefix ${WORK}/prefix)
 # ---- Install, with DESTDIR and without ---------------------------------------------------------
 
 run("Configure"
-    ${CMAKE_COMMAND} -S ${CHECKOUT} -B ${WORK}/library ${TOOLCHAIN} -DCMAKE_INSTALL_PREFIX=${prefix}
+    ${CMAKE_COMMAND} -S ${CHECKOUT} -B ${WORK}/library -DCMAKE_INSTALL_PREFIX=${prefix}
     -DCMAKE_PREFIX_PATH=${KOKKOS} -DKokkosScan_ENABLE_TESTS=OFF -DKokkosScan_ENABLE_PERF_TESTS=OFF
     -DKokkosScan_ENABLE_TOOLS=OFF -DKokkosScan_ENABLE_EXAMPLES=OFF)
 run("Build" ${CMAKE_COMMAND} --build ${WORK}/library)
@@ -107,6 +106,30 @@ foreach(project IN LISTS projects)
     endif()
   endforeach()
 endforeach()
+
+# ---- Install and use it with the commands of README.md ------------------------------------------
+
+find_program(bash bash)
+if(bash)
+  file(STRINGS ${CHECKOUT}/README.md commands REGEX "^[$] cmake ")
+  list(LENGTH commands count)
+  if(NOT count EQUAL 2)
+    message(FATAL_ERROR "README.md installs with other than two commands: ${commands}")
+  endif()
+  # No other files are needed.
+  file(COPY ${CHECKOUT}/CMakeLists.txt ${CHECKOUT}/cmake ${CHECKOUT}/include ${CHECKOUT}/src
+       DESTINATION ${WORK}/readme)
+  set(ENV{CMAKE_PREFIX_PATH} ${KOKKOS})
+  foreach(command IN LISTS commands)
+    string(REPLACE "$ cmake " "'${CMAKE_COMMAND}' " command "${command}")
+    string(REPLACE PREFIX ../readme-prefix command "${command}")
+    run("${command}" ${CMAKE_COMMAND} -E chdir ${WORK}/readme ${bash} -c "${command}")
+  endforeach()
+  file(RENAME ${WORK}/readme-prefix ${WORK}/readme-moved)
+  file(COPY ${CMAKE_CURRENT_LIST_DIR}/my_code DESTINATION ${WORK})
+  configure_file(${CHECKOUT}/examples/running_sum.cpp ${WORK}/my_code/main.cpp COPYONLY)
+  use(${WORK}/my_code -DCMAKE_PREFIX_PATH=${WORK}/readme-moved)
+endif()
 
 # ---- Use it without installing -----------------------------------------------------------------
 

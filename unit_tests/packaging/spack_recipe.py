@@ -64,5 +64,12 @@ same("cmake", needed["cmake"], f"{oldest}:")
 copied = [args[0] for args in calls("cache_extra_test_sources")]
 same("examples", [(checkout / name / "CMakeLists.txt").is_file() for name in copied], [True])
 
+# What README.md tells to type.
+readme = (checkout / "README.md").read_text(encoding="utf-8")
+added = re.search(r"^\$ spack repo add kokkos-scan/(\S+)$", readme, re.M)[1]
+same("the repository in README.md", checkout / added, repo)
+name = re.search(r"^\$ spack install (\S+)$", readme, re.M)[1]
+same("the package in README.md", (repo / "packages" / name.replace("-", "_")).is_dir(), True)
+
 print(f"the recipe gives {len(options)} options; {failures} differences")
 sys.exit(failures != 0)

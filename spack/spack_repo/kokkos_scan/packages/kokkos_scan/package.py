@@ -10,11 +10,11 @@ from spack.package import *
 
 
 class KokkosScan(CMakePackage, CudaPackage, ROCmPackage):
-    """kokkos-scan scans every line of a Kokkos View along any axis: running sums and products,
-    minima and maxima, and any other associative operator, masked, reversed or exclusive."""
+    """Scans every line of a Kokkos View along any axis: running sums and products, minima and
+    maxima, and any other associative operator, masked, reversed or exclusive."""
 
-    # It builds the checkout that it lies in: the branch main, or with "spack develop" all that lies
-    # there.
+    # It builds the checkout that it lies in: the branch main, or with "spack develop" all that
+    # lies there.
     git = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 5))
 
     test_requires_compiler = True
@@ -39,8 +39,9 @@ class KokkosScan(CMakePackage, CudaPackage, ROCmPackage):
     depends_on("python@3.9:", type="build", when="+tests")
     depends_on("py-numpy", type="build", when="+tests+tools")
 
+    # Without its wrapper of nvcc, Kokkos refuses CUDA with GCC, though only when it is built.
     for arch in CudaPackage.cuda_arch_values:
-        depends_on(f"kokkos+cuda cuda_arch={arch}", when=f"+cuda cuda_arch={arch}")
+        depends_on(f"kokkos+cuda+wrapper cuda_arch={arch}", when=f"+cuda cuda_arch={arch}")
     for target in ROCmPackage.amdgpu_targets:
         depends_on(f"kokkos+rocm amdgpu_target={target}", when=f"+rocm amdgpu_target={target}")
 
