@@ -25,7 +25,7 @@ void load_strided(const T* from, std::int64_t stride, int count, A* x) {
     if (stride == -1) {
       constexpr int lanes = Pack<A>::lanes;
       for (; i + lanes <= count; i += lanes) {
-        store_register(x + i, reverse<A>(load_register(from - i - (lanes - 1))));
+        store_register(x + i, reverse(load_register(from - i - (lanes - 1))));
       }
     }
   }

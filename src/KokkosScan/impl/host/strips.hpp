@@ -32,8 +32,9 @@ class Strips {
   using R = typename Combination<P>::R;
   using Row = Writer<A, Value, segment, pack_length * segment>;
 
-  Strips(const P& problem, Destination destination)
+  Strips(const P& problem, Destination destination, Registers registers)
       : m_problem(problem),
+        m_registers(registers),
         m_rows{Row(destination), Row(destination), Row(destination), Row(destination)} {}
 
   static constexpr int most_width = Width;
@@ -134,9 +135,9 @@ class Strips {
           for (int i = 0; i < count; ++i) b[0][i] = before[w + i];
           A* const later[] = {rows > 1 ? b[1] : before + w, rows > 2 ? b[2] : before + w,
                               rows > 3 ? b[3] : before + w, before + w};
-          combine_rows<Pass::scan>(p.op, x, count, folds + w, carry + w, later);
+          combine_rows<Pass::scan>(m_registers, p.op, x, count, folds + w, carry + w, later);
         } else {
-          combine_rows<Pass::scan>(p.op, x, count, folds + w, carry + w, b);
+          combine_rows<Pass::scan>(m_registers, p.op, x, count, folds + w, carry + w, b);
         }
         if (is_dense) {
           m_rows[0].add(rows * width);
@@ -199,7 +200,8 @@ class Strips {
         A loaded[pack_length][segment];
         const A* x[pack_length];
         load_rows(c, stored, k, rows, w, count, loaded, x);
-        combine_rows<Pass::fold>(p.op, x, count, folds + w, static_cast<const A*>(nullptr), {});
+        combine_rows<Pass::fold>(m_registers, p.op, x, count, folds + w,
+                                 static_cast<const A*>(nullptr), {});
       }
       if ((k + pack_length) % chunk_length == 0 || k + pack_length >= end) {
         for (int w = 0; w < width; ++w) {
@@ -242,6 +244,7 @@ class Strips {
   }
 
   const P& m_problem;
+  Registers m_registers;
   Row m_rows[pack_length];
 };
 
