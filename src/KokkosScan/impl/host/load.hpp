@@ -158,4 +158,22 @@ void load_across(const Selected<A, Values, Mask>& in, const Coordinates& c, std:
          in.identity, count, x);
 }
 
+/// Loads elements k ... k + rows - 1 of `count` lines, row after row.
+template <int Most, class A, class In>
+void load_rows(const In& in, const Coordinates& c, std::int64_t k, int rows, int count, A* x) {
+  for (int i = 0; i < rows; ++i) load_across<Most>(in, c, k + i, count, x + i * count);
+}
+/// Rows that follow each other without a gap are one.
+template <int Most, class A, class Values, class Mask>
+void load_rows(const Selected<A, Values, Mask>& in, const Coordinates& c, std::int64_t k, int rows,
+               int count, A* x) {
+  const ArrayLine<const bool> selected = as_stored<bool>(in.mask, c);
+  const ArrayLine<const A> values = as_stored<A>(in.values, c);
+  if (selected.data != nullptr && values.data != nullptr && selected.stride == count &&
+      values.stride == count) {
+    return select(&selected(k), &values(k), in.identity, rows * count, x);
+  }
+  for (int i = 0; i < rows; ++i) load_across<Most>(in, c, k + i, count, x + i * count);
+}
+
 }  // namespace KokkosScan::impl::host

@@ -74,8 +74,9 @@ struct SplitLines {
           scanner.fold(c, width, k, k + tile_length, totals + tiles++ * width, last);
         }
       }
-      R before_part[Width];
-      A before[Width];
+      // `width` of them get values below; GCC does not see that it is at least 1.
+      R before_part[Width]{};
+      A before[Width]{};
       chain->wait_for(index);
       if (begin == 0) {
         scanner.start(c, width, before_part, before);

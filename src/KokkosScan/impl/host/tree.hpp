@@ -307,75 +307,128 @@ void combine_lines(std::integer_sequence<int, N...>, Registers registers, const 
   functions[length](registers, op, x, stride, n, lines, start, before, b, extent);
 }
 
+/// Packs of rows of neighbouring lines: element i of pack p of line w is x[i][p * step + w].
+template <class A>
+struct Rows {
+  A* row[pack_length];
+  std::int64_t step;
+};
+
 /// combine_rows() for line w.
 template <Pass pass, class Op, class A>
-[[gnu::always_inline]] inline void combine_line_of_rows(const Op& op,
-                                                        const A* const (&x)[pack_length], int w,
-                                                        A* folds, const A* carry,
-                                                        A* const (&b)[pack_length]) {
-  const A pair = op(x[0][w], x[1][w]);
-  const A f[] = {op(folds[w], x[0][w]), op(folds[w], pair), op(folds[w], op(pair, x[2][w])),
-                 op(folds[w], op(pair, op(x[2][w], x[3][w])))};
-  folds[w] = f[3];
-  if constexpr (pass != Pass::fold) {
-    for (int i = 0; i < pack_length; ++i) b[i][w] = op(carry[w], f[i]);
+[[gnu::always_inline]] inline void combine_line_of_rows(const Op& op, const Rows<const A>& x, int w,
+                                                        int packs, A* folds, const A* carry,
+                                                        const Rows<A>& b) {
+  for (std::int64_t p = 0; p < packs; ++p) {
+    const A x0 = x.row[0][p * x.step + w], x1 = x.row[1][p * x.step + w];
+    const A x2 = x.row[2][p * x.step + w], x3 = x.row[3][p * x.step + w];
+    const A pair = op(x0, x1);
+    const A f[] = {op(folds[w], x0), op(folds[w], pair), op(folds[w], op(pair, x2)),
+                   op(folds[w], op(pair, op(x2, x3)))};
+    folds[w] = f[3];
+    if constexpr (pass != Pass::fold) {
+      for (int i = 0; i < pack_length; ++i) b.row[i][p * b.step + w] = op(carry[w], f[i]);
+    }
   }
 }
 
 /// combine_rows() from line w on, as long as registers are full; returns the line after those.
+///
+/// Rows are passed by value: stores of results, which could alias all that is not a copy, leave
+/// those in registers.
 template <Pass pass, int places, class Op, class A>
-[[gnu::always_inline]] inline int combine_registers_of_rows(const Op& op,
-                                                            const A* const (&x)[pack_length], int w,
-                                                            int count, A* folds, const A* carry,
-                                                            A* const (&b)[pack_length]) {
+[[gnu::always_inline]] inline int combine_registers_of_rows(const Op& op, Rows<const A> x, int w,
+                                                            int count, int packs, A* folds,
+                                                            const A* carry, Rows<A> b) {
   using V = Register<A, places>;
   constexpr int lanes = sizeof(V) / sizeof(A);
-  // Copies, which stores of results cannot alias, stay in registers.
-  const A* const from[] = {x[0], x[1], x[2], x[3]};
-  A* const to[] = {b[0], b[1], b[2], b[3]};
   for (; w + lanes <= count; w += lanes) {
-    const V x0 = load_register<places>(from[0] + w), x1 = load_register<places>(from[1] + w);
-    const V x2 = load_register<places>(from[2] + w), x3 = load_register<places>(from[3] + w);
-    const V before = load_register<places>(folds + w);
-    if constexpr (minds_nan<Op>) {
-      // Vectors lose a NaN that follows a number; the carry is followed by the earlier packs, too.
-      if (any_nan(x0, x1, x2, x3, before)) {
-        for (int lane = w; lane < w + lanes; ++lane) {
-          combine_line_of_rows<pass>(op, x, lane, folds, carry, b);
+    V before = load_register<places>(folds + w);
+    V c = before;
+    if constexpr (pass != Pass::fold) c = load_register<places>(carry + w);
+    for (std::int64_t p = 0; p < packs; ++p) {
+      const std::int64_t from = p * x.step + w, to = p * b.step + w;
+      const V x0 = load_register<places>(x.row[0] + from);
+      const V x1 = load_register<places>(x.row[1] + from);
+      const V x2 = load_register<places>(x.row[2] + from);
+      const V x3 = load_register<places>(x.row[3] + from);
+      if constexpr (minds_nan<Op>) {
+        // Vectors lose a NaN that follows a number; the carry is followed by the earlier packs,
+        // too.
+        if (any_nan(x0, x1, x2, x3, before)) {
+          const Rows<const A> pack{
+              {x.row[0] + from - w, x.row[1] + from - w, x.row[2] + from - w, x.row[3] + from - w},
+              0};
+          Rows<A> results{};
+          if constexpr (pass != Pass::fold) {
+            results = {{b.row[0] + to - w, b.row[1] + to - w, b.row[2] + to - w, b.row[3] + to - w},
+                       0};
+          }
+          store_register(folds + w, before);
+          for (int lane = w; lane < w + lanes; ++lane) {
+            combine_line_of_rows<pass>(op, pack, lane, 1, folds, carry, results);
+          }
+          before = load_register<places>(folds + w);
+          continue;
         }
-        continue;
       }
+      const V pair = combine_registers(op, x0, x1);
+      const V f3 =
+          combine_registers(op, before, combine_registers(op, pair, combine_registers(op, x2, x3)));
+      if constexpr (pass != Pass::fold) {
+        const V f0 = combine_registers(op, before, x0), f1 = combine_registers(op, before, pair);
+        const V f2 = combine_registers(op, before, combine_registers(op, pair, x2));
+        store_register(b.row[0] + to, combine_registers(op, c, f0));
+        store_register(b.row[1] + to, combine_registers(op, c, f1));
+        store_register(b.row[2] + to, combine_registers(op, c, f2));
+        store_register(b.row[3] + to, combine_registers(op, c, f3));
+      }
+      before = f3;
     }
-    const V pair = combine_registers(op, x0, x1);
-    const V f3 =
-        combine_registers(op, before, combine_registers(op, pair, combine_registers(op, x2, x3)));
-    store_register(folds + w, f3);
-    if constexpr (pass != Pass::fold) {
-      const V f0 = combine_registers(op, before, x0), f1 = combine_registers(op, before, pair);
-      const V f2 = combine_registers(op, before, combine_registers(op, pair, x2));
-      const V c = load_register<places>(carry + w);
-      store_register(to[0] + w, combine_registers(op, c, f0));
-      store_register(to[1] + w, combine_registers(op, c, f1));
-      store_register(to[2] + w, combine_registers(op, c, f2));
-      store_register(to[3] + w, combine_registers(op, c, f3));
-    }
+    store_register(folds + w, before);
   }
   return w;
 }
 
-/// Combines four elements of each of `count` neighbouring lines: row i has element i of each.
+/// Combines packs of each of `count` neighbouring lines, of one chunk.
 ///
 /// \param folds the lines' earlier packs of the chunk; on return, they include these
 /// \param carry P * q of each line
 /// \param b     where the rows of prefixes go
 template <Pass pass, class Op, class A>
-void combine_rows(Registers registers, const Op& op, const A* const (&x)[pack_length], int count,
-                  A* folds, const A* carry, A* const (&b)[pack_length]) {
+void combine_rows(Registers registers, const Op& op, const Rows<const A>& x, int count, int packs,
+                  A* folds, const A* carry, const Rows<A>& b) {
+  // Copies, which stores of results cannot alias, stay in registers.
   call_with(
-      registers, [ =, &op, &x, &b ](auto places) __attribute__((always_inline)) {
-        int w = combine_registers_of_rows<pass, places>(op, x, 0, count, folds, carry, b);
-        w = combine_registers_of_rows<pass, 1>(op, x, w, count, folds, carry, b);
-        for (; w < count; ++w) combine_line_of_rows<pass>(op, x, w, folds, carry, b);
+      registers, [ =, &op ](auto places) __attribute__((always_inline)) {
+        const auto combine_packs_of_rows = [ =, &op ](int known) __attribute__((always_inline)) {
+          int w = combine_registers_of_rows<pass, places>(op, x, 0, count, known, folds, carry, b);
+          w = combine_registers_of_rows<pass, 1>(op, x, w, count, known, folds, carry, b);
+          for (; w < count; ++w) combine_line_of_rows<pass>(op, x, w, known, folds, carry, b);
+        };
+        // Wide strips have one pack at a time, and then no loop inside the one over lines.
+        packs == 1 ? combine_packs_of_rows(1) : combine_packs_of_rows(packs);
+      });
+}
+
+/// Ends a chunk of each of `count` neighbouring lines, before another chunk of the tile, or before
+/// another tile.
+template <class Op, class A, class R>
+void end_chunk_of_rows(Registers registers, const Op& op, int count, bool ends_tile, A* folds,
+                       R* chunks, R* tiles, A* carry) {
+  call_with(
+      registers, [ =, &op ](auto) __attribute__((always_inline)) {
+        const auto wide = carrying(op);
+        for (int w = 0; w < count; ++w) {
+          R chunk = wide(chunks[w], static_cast<R>(folds[w]));
+          if (ends_tile) {
+            tiles[w] = wide(tiles[w], chunk);
+            chunk = neutral(wide);
+          }
+          folds[w] = neutral(op);
+          chunks[w] = chunk;
+          carry[w] = static_cast<A>(wide(tiles[w], chunk));
+        }
       });
 }
 
