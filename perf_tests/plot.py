@@ -5,7 +5,7 @@
 
     perf_tests/plot.py RESULT.json... --out docs/cuda_lengths.svg
 
-Reads what perf_scan_cuda and peers.py have written; of several figures of a case it takes the lowest.
+Reads what perf_scan_cuda and peers.py have written, or perf_scan and host_peers.py; of several figures of a case it takes the lowest.
 """
 
 import argparse
@@ -30,6 +30,10 @@ PEERS = [
     ("peer:torch", "PyTorch", "#ff7f0e", "o"),
     ("peer:cupy", "CuPy", "#e377c2", "P"),
     ("peer:kokkos_vector", "Kokkos, a warp a line", "#7f7f7f", "o"),
+    ("peer:numpy", "NumPy", "#d62728", "s"),
+    ("peer:std", "std::inclusive_scan a line", "#2ca02c", "o"),
+    ("peer:team", "kokkos-scan, generic backend", "#9467bd", "D"),
+    ("peer:kokkos_per_line", "Kokkos, a launch a line", "#b0b0b0", "s"),
     ("peer:kokkos_team", "Kokkos, a team a line", "#b0b0b0", "s"),
 ]
 
@@ -42,13 +46,13 @@ def curve(good, variant):
         if case.function == "inclusive_scan"
         and case.type == "float"
         and case.variant == variant
-        and case.axis == len(case.extents) - 1 == 1
+        and case.axis == len(case.extents) - 1 <= 1
     }
     if not cases:
         return []
     largest = max(math.prod(case.extents) for case in cases)
     return sorted(
-        (case.extents[1], fraction)
+        (case.extents[-1], fraction)
         for case, fraction in cases.items()
         if math.prod(case.extents) > largest / 4
     )
@@ -67,7 +71,8 @@ def main():
     arguments = parser.parse_args()
 
     good, _ = report.measured(arguments.results)
-    gpus = {report.load(path)[0].get("gpu") for path in arguments.results} - {None}
+    contexts = [report.load(path)[0] for path in arguments.results]
+    devices = {context.get("gpu", context.get("cpu")) for context in contexts} - {None}
     ours = curve(good, "")
     if not ours:
         parser.error("the files have no sums of floats along the last axis")
@@ -102,7 +107,7 @@ def main():
                 case.variant == "")
     axes.set_title(
         f"Running sums along lines of any length: 2^{round(math.log2(total))} floats"
-        + (f", {' and '.join(sorted(gpus))}" if gpus else ""),
+        + (f", {' and '.join(sorted(devices))}" if devices else ""),
         loc="left", fontweight="bold",
     )
     axes.grid(alpha=0.25)

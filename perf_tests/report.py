@@ -59,7 +59,7 @@ def measured(paths):
 
 
 def describe(context):
-    names = ("gpu", "driver", "cuda", "kokkos", "torch", "triton", "cupy", "revision", "date")
+    names = ("gpu", "cpu", "host_threads", "driver", "cuda", "kokkos", "numpy", "torch", "triton", "cupy", "revision", "date")
     return ", ".join(f"{name} {context[name]}" for name in names if name in context)
 
 
@@ -87,15 +87,18 @@ def main():
         rows.append((benchmarks[0]["fraction_of_copy"], case, benchmarks))
     if arguments.worst:
         rows = sorted(rows)[: arguments.worst]
-    print("\n| case | of the copy | ms | copy, ms | SM MHz |\n|---|---|---|---|---|")
+    # Those of hosts have no clock.
+    on_gpu = any("sm_clock_mhz" in b for _, _, benchmarks in rows for b in benchmarks)
+    print("\n| case | of the copy | ms |" + (" copy, ms | SM MHz |" if on_gpu else ""))
+    print("|---|---|---|" + ("---|---|" if on_gpu else ""))
     for _, case, benchmarks in rows:
         fractions = ", ".join(f"{b['fraction_of_copy']:.3f}" for b in benchmarks)
         b = benchmarks[0]
-        capped = " (power cap)" if b.get("power_capped") else ""
-        print(
-            f"| {title_of(case)} | {fractions} | {b['real_time']:.4g} | {b['copy_ms']:.4g} "
-            f"| {b['sm_clock_mhz']:.0f}{capped} |"
-        )
+        row = f"| {title_of(case)} | {fractions} | {b['real_time']:.4g} |"
+        if "sm_clock_mhz" in b:
+            capped = " (power cap)" if b.get("power_capped") else ""
+            row += f" {b['copy_ms']:.4g} | {b['sm_clock_mhz']:.0f}{capped} |"
+        print(row)
     for name, message in bad:
         if re.search(arguments.filter, name):
             print(f"\nnot measured: {name}: {message}")

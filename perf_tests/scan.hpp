@@ -230,6 +230,11 @@ void register_space(const std::string& type, std::size_t bytes) {
   for (std::size_t n = 1024; n < count; n *= 4) lengths.push_back(n);
   lengths.push_back(50257);
   for (const std::size_t n : lengths) add_plain<Exec, T>(type, shape({count / n, n}, 1));
+  if constexpr (std::is_same_v<T, float>) {  // for the plot
+    for (const std::size_t n : {2, 8, 64, 1024, 4096, 262144}) {
+      add_peers<Exec, T>(type, shape({count / n, n}, 1));
+    }
+  }
   add_plain<Exec, T>(type, shape({count}, 0));
   add_peers<Exec, T>(type, shape({count}, 0));
   add_peers<Exec, T>(type, shape({count / 16, 16}, 1));

@@ -37,17 +37,27 @@ constexpr bool is_host = std::is_same_v<Automatic, HostBackend>;
 #define SKIP_WITHOUT_HOST() \
   if (!is_host) GTEST_SKIP() << "the default execution space has another backend"
 
+/// The registers that this processor has.
+std::vector<host::Registers> all_registers() {
+  std::vector<host::Registers> all{host::Registers::of_16_bytes};
+  if (host::widest_registers() != all[0]) all.push_back(host::widest_registers());
+  return all;
+}
+
 /// Calls f(backend) for all that can be forced.
 template <class F>
 void for_each_backend(F const& f) {
   for (auto const shape : {host::Shape::lines, host::Shape::strips}) {
     for (auto const sharing : {host::Sharing::whole_lines, host::Sharing::split_lines}) {
       for (auto const destination : {host::Destination::caches, host::Destination::memory}) {
-        SCOPED_TRACE(::testing::Message() << "shape " << static_cast<int>(shape) << ", sharing "
-                                          << static_cast<int>(sharing) << ", destination "
-                                          << static_cast<int>(destination));
-        f(HostBackend{{shape, sharing, destination}});
-        if (::testing::Test::HasFailure()) return;
+        for (auto const registers : all_registers()) {
+          SCOPED_TRACE(::testing::Message() << "shape " << static_cast<int>(shape) << ", sharing "
+                                            << static_cast<int>(sharing) << ", destination "
+                                            << static_cast<int>(destination) << ", registers "
+                                            << static_cast<int>(registers));
+          f(HostBackend{{shape, sharing, destination, registers}});
+          if (::testing::Test::HasFailure()) return;
+        }
       }
     }
   }

@@ -34,12 +34,14 @@ template <class P, class Scanner>
 struct WholeLines {
   P problem;
   Destination destination;
+  Registers registers;
   std::int64_t strips;
   std::int64_t strips_of_row;
   std::int64_t units;
 
   void operator()(std::int64_t unit) const {
-    Scanner(problem, destination).scan(begin_of(unit), begin_of(unit + 1), strips_of_row);
+    Scanner(problem, destination, registers)
+        .scan(begin_of(unit), begin_of(unit + 1), strips_of_row);
   }
 
  private:
@@ -53,6 +55,7 @@ struct Backend {
   Shape shape = Shape::automatic;
   Sharing sharing = Sharing::automatic;
   Destination destination = Destination::automatic;
+  Registers registers = widest_registers();
 
   /// Whether a type of problem is taken: a built-in operator on a type of 4 or 8 bytes.
   template <class P>
@@ -107,17 +110,18 @@ struct Backend {
         const int tiles = static_cast<int>(std::max<std::int64_t>(
             1, part_bytes / (tile_length * static_cast<std::int64_t>(sizeof(A)) * lines)));
         Chain<A, typename Scanner::R, width> chain;
-        Kokkos::parallel_for(
-            label + path + " split]", Policy(exec, 0, threads),
-            SplitLines<P, Scanner, width>{p, results_go, strips, strips_of_row, tiles, &chain});
+        Kokkos::parallel_for(label + path + " split]", Policy(exec, 0, threads),
+                             SplitLines<P, Scanner, width>{p, results_go, registers, strips,
+                                                           strips_of_row, tiles, &chain});
       }
       return;
     }
     const std::int64_t units = std::clamp<std::int64_t>(
         strips / std::max<std::int64_t>(1, unit_elements / elements_of_strip),
         std::min(threads, strips), strips);
-    Kokkos::parallel_for(label + path + "]", Policy(exec, 0, units),
-                         WholeLines<P, Scanner>{p, results_go, strips, strips_of_row, units});
+    Kokkos::parallel_for(
+        label + path + "]", Policy(exec, 0, units),
+        WholeLines<P, Scanner>{p, results_go, registers, strips, strips_of_row, units});
   }
 
   /// Whether whole strips keep all threads busy for most of the time.

@@ -30,7 +30,8 @@ class Lines {
   using R = typename Combination<P>::R;
   static constexpr int most_width = 1;
 
-  Lines(const P& problem, Destination destination) : m_problem(problem), m_results(destination) {}
+  Lines(const P& problem, Destination destination, Registers registers)
+      : m_problem(problem), m_registers(registers), m_results(destination) {}
 
   /// Strip number `index`: where its first line stands, and its width.
   [[nodiscard]] std::pair<Coordinates, int> strip(std::int64_t index, std::int64_t) const {
@@ -101,8 +102,8 @@ class Lines {
     while (k < end) {
       const int count = static_cast<int>(std::min<std::int64_t>(end - k, block_length));
       A loaded[block_length];
-      combine_chunks<Way{Pass::scan}>(p.op, load(line, stored, k, count, loaded), count, carry,
-                                      m_results.next() + waiting, result);
+      combine_chunks<Way{Pass::scan}>(m_registers, p.op, load(line, stored, k, count, loaded),
+                                      count, carry, m_results.next() + waiting, result);
       if (waiting == 1) m_results.next()[count] = result;
       m_results.add(count);
       k += count;
@@ -127,8 +128,9 @@ class Lines {
     for (std::int64_t k = begin; k < end; k += block_length) {
       const int count = static_cast<int>(std::min<std::int64_t>(end - k, block_length));
       A loaded[block_length];
-      *last = combine_chunks<Way{Pass::fold}>(m_problem.op, load(line, stored, k, count, loaded),
-                                              count, carry, static_cast<A*>(nullptr), unused);
+      *last = combine_chunks<Way{Pass::fold}>(m_registers, m_problem.op,
+                                              load(line, stored, k, count, loaded), count, carry,
+                                              static_cast<A*>(nullptr), unused);
     }
     *chunks = carry.chunks;
   }
@@ -153,7 +155,8 @@ class Lines {
       A loaded[block_length];
       const A* x = stored + k * way.step;
       if constexpr (way.step == 1) x = load(line, stored, k, count, loaded);
-      combine_chunks<way>(m_problem.op, x, count, carry, reinterpret_cast<A*>(&results(k)), result);
+      combine_chunks<way>(m_registers, m_problem.op, x, count, carry,
+                          reinterpret_cast<A*>(&results(k)), result);
       k += count;
       end_tile(k, carry);
     }
@@ -201,18 +204,18 @@ class Lines {
       A* b = m_results.next();
       R tiles;
       A before;
-      if (n <= chunk_length && has_common_start && p.totals.data == nullptr) {
+      if (has_common_start && p.totals.data == nullptr) {
         start(line_at(i), 1, &tiles, &before);
-        combine_short_lines(std::make_integer_sequence<int, chunk_length>{}, n, p.op, x, stride,
-                            lines, static_cast<A>(tiles), stores_first ? &before : nullptr, b,
-                            extent);
+        combine_lines(std::make_integer_sequence<int, chunk_length + 1>{}, m_registers, p.op, x,
+                      stride, n, lines, tiles, stores_first ? &before : nullptr, b, extent);
       } else {
         for (int l = 0; l < lines; ++l, x += stride, b += extent) {
           const Coordinates c = line_at(i + l);
           start(c, 1, &tiles, &before);
           if (stores_first) *b = before;
           Carry<R> carry{tiles, neutral(carrying(p.op))};
-          combine_chunks<Way{Pass::scan}>(p.op, x, n, carry, b + (stores_first ? 1 : 0), before);
+          combine_chunks<Way{Pass::scan}>(m_registers, p.op, x, n, carry,
+                                          b + (stores_first ? 1 : 0), before);
           if (p.totals.data != nullptr) p.totals.line(c)(0) = static_cast<Total>(before);
         }
       }
@@ -231,6 +234,7 @@ class Lines {
   }
 
   const P& m_problem;
+  Registers m_registers;
   Writer<A, Value, block_length, block_length + 1> m_results;
 };
 

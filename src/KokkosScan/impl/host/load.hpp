@@ -25,7 +25,7 @@ void load_strided(const T* from, std::int64_t stride, int count, A* x) {
     if (stride == -1) {
       constexpr int lanes = Pack<A>::lanes;
       for (; i + lanes <= count; i += lanes) {
-        store_register(x + i, reverse<A>(load_register(from - i - (lanes - 1))));
+        store_register(x + i, reverse(load_register(from - i - (lanes - 1))));
       }
     }
   }
@@ -156,6 +156,24 @@ void load_across(const Selected<A, Values, Mask>& in, const Coordinates& c, std:
   if (values.data == nullptr) load_across<Most>(in.values, c, k, count, x);
   select(selected.data == nullptr ? loaded : &selected(k), values.data == nullptr ? x : &values(k),
          in.identity, count, x);
+}
+
+/// Loads elements k ... k + rows - 1 of `count` lines, row after row.
+template <int Most, class A, class In>
+void load_rows(const In& in, const Coordinates& c, std::int64_t k, int rows, int count, A* x) {
+  for (int i = 0; i < rows; ++i) load_across<Most>(in, c, k + i, count, x + i * count);
+}
+/// Rows that follow each other without a gap are one.
+template <int Most, class A, class Values, class Mask>
+void load_rows(const Selected<A, Values, Mask>& in, const Coordinates& c, std::int64_t k, int rows,
+               int count, A* x) {
+  const ArrayLine<const bool> selected = as_stored<bool>(in.mask, c);
+  const ArrayLine<const A> values = as_stored<A>(in.values, c);
+  if (selected.data != nullptr && values.data != nullptr && selected.stride == count &&
+      values.stride == count) {
+    return select(&selected(k), &values(k), in.identity, rows * count, x);
+  }
+  for (int i = 0; i < rows; ++i) load_across<Most>(in, c, k + i, count, x + i * count);
 }
 
 }  // namespace KokkosScan::impl::host

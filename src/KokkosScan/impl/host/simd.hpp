@@ -3,8 +3,10 @@
 #pragma once
 
 /// \file
-/// Four neighbours at a time, in vector registers of 16 bytes: SSE2, AVX and NEON alike, from the
-/// vector extensions of GCC and Clang. All that depends on a processor is in this file.
+/// Vector registers, from the vector extensions of GCC and Clang: 16 bytes for four neighbours at a
+/// time (SSE2, NEON), and 32 for four from each of two places (AVX2). What the lanes of a place
+/// compute does not depend on how many places there are, so results have the same bits. All that
+/// depends on a processor is in this file.
 
 #include <KokkosScan/operators.hpp>
 #include <Kokkos_Core.hpp>
@@ -18,8 +20,14 @@
 
 namespace KokkosScan::impl::host {
 
-/// The vector of 16 bytes for an arithmetic type. Each is written out, since nvcc refuses the
-/// attribute on a type that depends on a template parameter.
+// Registers of 32 bytes: kernels that use them are compiled for AVX2 whatever the flags say, and
+// are called where the processor has it. nvcc refuses their types.
+#if defined(__x86_64__) && !defined(__CUDACC__)
+#define KOKKOSSCAN_IMPL_AVX2
+#endif
+
+/// The vector of 16 bytes a place for an arithmetic type. Those for one place are written out,
+/// since nvcc refuses the attribute on a type that depends on a template parameter.
 template <bool is_floating, bool is_signed, std::size_t size>
 struct Native;
 template <>
@@ -54,11 +62,34 @@ template <>
 struct Native<false, false, 8> {
   typedef std::uint64_t type __attribute__((vector_size(16)));
 };
+template <class T, int places>
+struct NativeOf {
+  typedef T type __attribute__((vector_size(16 * places)));
+};
 template <class T>
-using native_t = typename Native<std::is_floating_point_v<T>, std::is_signed_v<T>, sizeof(T)>::type;
-/// The same with unsigned lanes, whose arithmetic wraps.
+struct NativeOf<T, 1> : Native<std::is_floating_point_v<T>, std::is_signed_v<T>, sizeof(T)> {};
+template <class T, int places = 1>
+using native_t = typename NativeOf<T, places>::type;
+
+/// A register of arithmetic values.
+template <class T, int places = 1>
+struct Register {
+  native_t<T, places> lanes;
+
+  Register() = default;
+  [[gnu::always_inline]] Register(const native_t<T, places>& v) : lanes(v) {}
+  // Not trivial: so functions take and return registers in memory, unless they are inlined, where
+  // the ABI for vectors would depend on the instructions that the caller is compiled for.
+  [[gnu::always_inline]] Register(const Register& other) : lanes(other.lanes) {}
+  [[gnu::always_inline]] Register& operator=(const Register& other) {
+    lanes = other.lanes;
+    return *this;
+  }
+};
+
+/// The unsigned type whose arithmetic wraps.
 template <class T>
-using native_wrapping_t = typename Native<false, false, sizeof(T)>::type;
+using wrapping_lane_t = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
 /// Whether values of type T fill vectors.
 template <class T>
@@ -68,80 +99,158 @@ inline constexpr bool is_vectorized = (std::is_floating_point_v<T> ||
 /// The elements of a pack, the base of the combination tree.
 inline constexpr int pack_length = 4;
 
-/// Four neighbours.
-template <class T>
+/// Four neighbours from each of some places.
+template <class T, int places = 1>
 struct Pack {
   static constexpr int parts = pack_length * sizeof(T) / 16;
-  static constexpr int lanes = pack_length / parts;
-  native_t<T> part[parts];
+  static constexpr int lanes = pack_length / parts;  ///< of a place in each part
+  Register<T, places> part[parts];
 };
 
-// ---- Move ---------------------------------------------------------------------------------------
+// ---- Lanes --------------------------------------------------------------------------------------
 
-/// A register from any address.
-template <class T>
-[[gnu::always_inline]] inline native_t<T> load_register(const T* from) {
-  native_t<T> v;
-  __builtin_memcpy(&v, from, sizeof v);
-  return v;
+/// Where lane `index` of a shuffle is at a place: below `lanes` in the first register, else in the
+/// second.
+constexpr int lane_at(int place, int places, int lanes, int index) {
+  const int lane = index < lanes ? index : index - lanes + places * lanes;
+  return lane + place * lanes;
 }
 
-/// A register to any address.
-template <class T>
-[[gnu::always_inline]] inline void store_register(T* to, const native_t<T>& v) {
-  __builtin_memcpy(to, &v, sizeof v);
-}
-
-// A pack moves register by register: as a whole GCC takes one of two registers through the stack.
-
-/// Four values from any address.
-template <class T>
-[[gnu::always_inline]] inline Pack<T> load(const T* from) {
-  Pack<T> p;
-  for (int i = 0; i < Pack<T>::parts; ++i) p.part[i] = load_register(from + i * Pack<T>::lanes);
-  return p;
-}
-
-/// Four values to any address.
-template <class T>
-[[gnu::always_inline]] inline void store(T* to, const Pack<T>& p) {
-  for (int i = 0; i < Pack<T>::parts; ++i) store_register(to + i * Pack<T>::lanes, p.part[i]);
-}
-
-/// The first `count` of four values, 1 to 3, and `fill` behind them. Nothing else is read.
-template <class T>
-[[gnu::always_inline]] inline Pack<T> load_some(const T* from, int count, const Pack<T>& fill) {
-  Pack<T> p = fill;
-  if constexpr (Pack<T>::parts == 1) {
-    const T none = fill.part[0][0];
-    if (count == 1) {
-      p.part[0] = native_t<T>{from[0], none, none, none};
-    } else if (count == 2) {
-      p.part[0] = native_t<T>{from[0], from[1], none, none};
-    } else {
-      p.part[0] = native_t<T>{from[0], from[1], from[2], none};
-    }
+/// __builtin_shufflevector() at each place alike.
+template <int... Index, class T, int places>
+[[gnu::always_inline]] inline Register<T, places> shuffle(const Register<T, places>& a,
+                                                          const Register<T, places>& b) {
+  constexpr int lanes = sizeof...(Index);
+  if constexpr (places == 1) {
+    return __builtin_shufflevector(a.lanes, b.lanes, Index...);
   } else {
-    p.part[0] = native_t<T>{from[0], count > 1 ? from[1] : fill.part[0][0]};
-    if (count > 2) p.part[1] = native_t<T>{from[2], fill.part[0][0]};
+    return __builtin_shufflevector(a.lanes, b.lanes, lane_at(0, 2, lanes, Index)...,
+                                   lane_at(1, 2, lanes, Index)...);
+  }
+}
+
+/// Calls f(place) for each place, which is known at compile time.
+template <int places, class F>
+[[gnu::always_inline]] inline void for_each_place(const F& f) {
+  f(std::integral_constant<int, 0>{});
+  if constexpr (places == 2) f(std::integral_constant<int, 1>{});
+}
+
+/// The register of a place.
+template <int place, class T, int places>
+[[gnu::always_inline]] inline Register<T> at_place(const Register<T, places>& r) {
+  if constexpr (places == 1) {
+    return r;
+  } else if constexpr (sizeof(T) == 4) {
+    constexpr int i = 4 * place;
+    return __builtin_shufflevector(r.lanes, r.lanes, i, i + 1, i + 2, i + 3);
+  } else {
+    return __builtin_shufflevector(r.lanes, r.lanes, 2 * place, 2 * place + 1);
+  }
+}
+
+/// Registers of two places beside each other.
+template <class T>
+[[gnu::always_inline]] inline Register<T, 2> join(const Register<T>& a, const Register<T>& b) {
+  if constexpr (sizeof(T) == 4) {
+    return __builtin_shufflevector(a.lanes, b.lanes, 0, 1, 2, 3, 4, 5, 6, 7);
+  } else {
+    return __builtin_shufflevector(a.lanes, b.lanes, 0, 1, 2, 3);
+  }
+}
+
+template <class T>
+[[gnu::always_inline]] inline Register<T> broadcast_register(const T& value) {
+  if constexpr (sizeof(T) == 4) {
+    return native_t<T>{value, value, value, value};
+  } else {
+    return native_t<T>{value, value};
+  }
+}
+
+/// A value for each place, in all of its lanes.
+template <class T, int places = 1>
+[[gnu::always_inline]] inline Pack<T, places> broadcast(const T (&values)[places]) {
+  Pack<T, places> p;
+  for (auto& part : p.part) {
+    if constexpr (places == 1) {
+      part = broadcast_register(values[0]);
+    } else {
+      part = join(broadcast_register(values[0]), broadcast_register(values[1]));
+    }
   }
   return p;
 }
 
-/// A register to an address that is a multiple of 16, past the caches where the processor can.
-template <class T>
-[[gnu::always_inline]] inline void stream_register(T* to, const native_t<T>& v) {
-#if defined(__SSE2__)
-  _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)v);
-#else
-  store_register(to, v);
-#endif
+/// One value in all places.
+template <int places = 1, class T>
+[[gnu::always_inline]] inline Pack<T, places> broadcast(const T& value) {
+  if constexpr (places == 1) {
+    return broadcast<T, 1>({value});
+  } else {
+    return broadcast<T, 2>({value, value});
+  }
 }
 
-/// Four values to an address that is a multiple of 16, likewise.
+/// The last value of each place in all of its lanes.
+template <class T, int places>
+[[gnu::always_inline]] inline Pack<T, places> broadcast_last(const Pack<T, places>& p) {
+  if constexpr (Pack<T>::parts == 1) {
+    return {{shuffle<3, 3, 3, 3>(p.part[0], p.part[0])}};
+  } else {
+    const auto last = shuffle<1, 1>(p.part[1], p.part[1]);
+    return {{last, last}};
+  }
+}
+
+/// The last value of a place.
+template <int place = 0, class T, int places>
+[[gnu::always_inline]] inline T last(const Pack<T, places>& p) {
+  return p.part[Pack<T>::parts - 1].lanes[(place + 1) * Pack<T>::lanes - 1];
+}
+
+/// The values of each place in the opposite order.
+template <class T, int places>
+[[gnu::always_inline]] inline Register<T, places> reverse(const Register<T, places>& r) {
+  if constexpr (sizeof(T) == 4) {
+    return shuffle<3, 2, 1, 0>(r, r);
+  } else {
+    return shuffle<1, 0>(r, r);
+  }
+}
+template <class T, int places>
+[[gnu::always_inline]] inline Pack<T, places> reverse(const Pack<T, places>& p) {
+  Pack<T, places> reversed;
+  for (int i = 0; i < Pack<T>::parts; ++i) {
+    reversed.part[i] = reverse(p.part[Pack<T>::parts - 1 - i]);
+  }
+  return reversed;
+}
+
+// ---- Move ---------------------------------------------------------------------------------------
+
+/// A register from any address.
+template <int places = 1, class T>
+[[gnu::always_inline]] inline Register<T, places> load_register(const T* from) {
+  Register<T, places> r;
+  __builtin_memcpy(&r.lanes, from, sizeof r.lanes);
+  return r;
+}
+
+/// A register to any address.
+template <class T, int places>
+[[gnu::always_inline]] inline void store_register(T* to, const Register<T, places>& r) {
+  __builtin_memcpy(to, &r.lanes, sizeof r.lanes);
+}
+
+/// A register to an address that is a multiple of 16, past the caches where the processor can.
 template <class T>
-[[gnu::always_inline]] inline void stream(T* to, const Pack<T>& p) {
-  for (int i = 0; i < Pack<T>::parts; ++i) stream_register(to + i * Pack<T>::lanes, p.part[i]);
+[[gnu::always_inline]] inline void stream_register(T* to, const Register<T>& r) {
+#if defined(__SSE2__)
+  _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)r.lanes);
+#else
+  store_register(to, r);
+#endif
 }
 
 /// What stream_register() has stored is visible to other threads as ordinary stores are.
@@ -158,149 +267,166 @@ inline constexpr bool can_stream = true;
 inline constexpr bool can_stream = false;
 #endif
 
-template <class T>
-[[gnu::always_inline]] inline Pack<T> broadcast(const T& value) {
-  Pack<T> p;
-  for (int i = 0; i < Pack<T>::parts; ++i) {
-    if constexpr (Pack<T>::lanes == 4) {
-      p.part[i] = native_t<T>{value, value, value, value};
+// A pack moves register by register: as a whole GCC takes one of two registers through the stack.
+
+/// Four values from any address, and from each other place `distance` on.
+template <int places = 1, class T>
+[[gnu::always_inline]] inline Pack<T, places> load(const T* from, std::int64_t distance = 0) {
+  Pack<T, places> p;
+  for (int i = 0; i < Pack<T>::parts; ++i, from += Pack<T>::lanes) {
+    if constexpr (places == 1) {
+      p.part[i] = load_register(from);
     } else {
-      p.part[i] = native_t<T>{value, value};
+      p.part[i] = join(load_register(from), load_register(from + distance));
     }
   }
   return p;
 }
 
-/// The last value in all places.
+/// The four values of a place to any address; past the caches, if `streams` says so, to one that is
+/// a multiple of 16.
+template <bool streams, int place = 0, class T, int places>
+[[gnu::always_inline]] inline void store(T* to, const Pack<T, places>& p) {
+  for (int i = 0; i < Pack<T>::parts; ++i, to += Pack<T>::lanes) {
+    const Register<T> r = at_place<place>(p.part[i]);
+    if constexpr (streams) {
+      stream_register(to, r);
+    } else {
+      store_register(to, r);
+    }
+  }
+}
+
+/// The first `count` of the four values of a place, 1 to 3, to any address.
+template <int place, class T, int places>
+[[gnu::always_inline]] inline void store_some(T* to, const Pack<T, places>& p, int count) {
+  const Register<T> low = at_place<place>(p.part[0]);
+  to[0] = low.lanes[0];
+  if (count > 1) to[1] = low.lanes[1];
+  if (count > 2) to[2] = at_place<place>(p.part[Pack<T>::parts - 1]).lanes[2 % Pack<T>::lanes];
+}
+
+/// A part of a pack of the first `count` of four values, 1 to 3, and `fill` behind them.
 template <class T>
-[[gnu::always_inline]] inline Pack<T> broadcast_last(const Pack<T>& p) {
+[[gnu::always_inline]] inline Register<T> load_some_of_part(int part, const T* from, int count,
+                                                            T fill) {
   if constexpr (Pack<T>::parts == 1) {
-    return {{__builtin_shufflevector(p.part[0], p.part[0], 3, 3, 3, 3)}};
+    if (count == 1) return native_t<T>{from[0], fill, fill, fill};
+    if (count == 2) return native_t<T>{from[0], from[1], fill, fill};
+    return native_t<T>{from[0], from[1], from[2], fill};
   } else {
-    const auto last = __builtin_shufflevector(p.part[1], p.part[1], 1, 1);
-    return {{last, last}};
+    if (part == 1) return native_t<T>{count > 2 ? from[2] : fill, fill};
+    return native_t<T>{from[0], count > 1 ? from[1] : fill};
   }
 }
 
-template <class T>
-[[gnu::always_inline]] inline T last(const Pack<T>& p) {
-  return p.part[Pack<T>::parts - 1][Pack<T>::lanes - 1];
-}
-
-/// The values of a register in the opposite order.
-template <class T>
-[[gnu::always_inline]] inline native_t<T> reverse(const native_t<T>& v) {
-  if constexpr (sizeof(T) == 4) {
-    return __builtin_shufflevector(v, v, 3, 2, 1, 0);
-  } else {
-    return __builtin_shufflevector(v, v, 1, 0);
-  }
-}
-
-/// The values in the opposite order.
-template <class T>
-[[gnu::always_inline]] inline Pack<T> reverse(const Pack<T>& p) {
-  Pack<T> reversed;
+/// The first `count` of four values of each place, 1 to 3, and `fill` behind them. Nothing else is
+/// read.
+template <int places, class T>
+[[gnu::always_inline]] inline Pack<T, places> load_some(const T* from, std::int64_t distance,
+                                                        int count, T fill) {
+  Pack<T, places> p;
   for (int i = 0; i < Pack<T>::parts; ++i) {
-    reversed.part[i] = reverse<T>(p.part[Pack<T>::parts - 1 - i]);
+    const Register<T> first = load_some_of_part(i, from, count, fill);
+    if constexpr (places == 1) {
+      p.part[i] = first;
+    } else {
+      p.part[i] = join(first, load_some_of_part(i, from + distance, count, fill));
+    }
   }
-  return reversed;
-}
-
-/// The lower half of the lanes, each twice.
-template <class T>
-[[gnu::always_inline]] inline native_t<T> double_low(native_t<T> v) {
-  if constexpr (sizeof(T) == 1) {
-    return __builtin_shufflevector(v, v, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-  } else if constexpr (sizeof(T) == 2) {
-    return __builtin_shufflevector(v, v, 0, 8, 1, 9, 2, 10, 3, 11);
-  } else {
-    return __builtin_shufflevector(v, v, 0, 4, 1, 5);
-  }
-}
-
-/// The upper half of the lanes, each twice.
-template <class T>
-[[gnu::always_inline]] inline native_t<T> double_high(native_t<T> v) {
-  if constexpr (sizeof(T) == 1) {
-    return __builtin_shufflevector(v, v, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
-                                   31);
-  } else if constexpr (sizeof(T) == 2) {
-    return __builtin_shufflevector(v, v, 4, 12, 5, 13, 6, 14, 7, 15);
-  } else {
-    return __builtin_shufflevector(v, v, 2, 6, 3, 7);
-  }
+  return p;
 }
 
 /// Each of 16 neighbours where its bool is true, else `other`.
 template <class T>
 [[gnu::always_inline]] inline void select_of_16(const bool* selected, const T* from, const T& other,
                                                 T* x) {
-  using Bits = native_wrapping_t<T>;
-  const Bits none = (Bits)broadcast(other).part[0];
-  const auto choose = [&](native_t<std::int32_t> mask, int place) {
-    const Bits bits = (Bits)mask;
-    const Bits value = (Bits)load_register(from + place);
-    store_register(x + place, (native_t<T>)((value & bits) | (none & ~bits)));
+  using Bits = native_t<wrapping_lane_t<T>>;
+  const Bits none = (Bits)broadcast_register(other).lanes;
+  const auto choose = [&](const Register<std::int32_t>& mask, int place) {
+    const Bits bits = (Bits)mask.lanes;
+    const Bits value = (Bits)load_register(from + place).lanes;
+    store_register(x + place, Register<T>((native_t<T>)((value & bits) | (none & ~bits))));
   };
-  // Doubled until they are as wide as a value, bytes of 0 or -1 are masks.
-  const auto choose_4 = [&](native_t<std::int32_t> mask, int place) {
+  // Each lane twice, until bytes of 0 or -1 are masks as wide as a value.
+  const auto choose_4 = [&](const Register<std::int32_t>& mask, int place) {
     if constexpr (sizeof(T) == 4) {
       choose(mask, place);
     } else {
-      choose(double_low<std::int32_t>(mask), place);
-      choose(double_high<std::int32_t>(mask), place + 2);
+      choose(shuffle<0, 0, 1, 1>(mask, mask), place);
+      choose(shuffle<2, 2, 3, 3>(mask, mask), place + 2);
     }
   };
-  const auto choose_8 = [&](native_t<std::int16_t> mask, int place) {
-    choose_4((native_t<std::int32_t>)double_low<std::int16_t>(mask), place);
-    choose_4((native_t<std::int32_t>)double_high<std::int16_t>(mask), place + 4);
+  const auto choose_8 = [&](const native_t<std::int8_t>& bytes, int place) {
+    const auto pairs = (native_t<std::int16_t>)bytes;
+    const auto low = __builtin_shufflevector(pairs, pairs, 0, 8, 1, 9, 2, 10, 3, 11);
+    const auto high = __builtin_shufflevector(pairs, pairs, 4, 12, 5, 13, 6, 14, 7, 15);
+    choose_4((native_t<std::int32_t>)low, place);
+    choose_4((native_t<std::int32_t>)high, place + 4);
   };
   native_t<std::int8_t> bytes;
   __builtin_memcpy(&bytes, selected, 16);
   bytes = bytes != 0;
-  choose_8((native_t<std::int16_t>)double_low<std::int8_t>(bytes), 0);
-  choose_8((native_t<std::int16_t>)double_high<std::int8_t>(bytes), 8);
+  choose_8(
+      __builtin_shufflevector(bytes, bytes, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
+      0);
+  choose_8(__builtin_shufflevector(bytes, bytes, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14,
+                                   30, 15, 31),
+           8);
 }
 
 // ---- Combine ------------------------------------------------------------------------------------
 
-template <class T>
-[[gnu::always_inline]] inline native_t<T> combine(const Sum<T>&, native_t<T> a, native_t<T> b) {
+template <class T, int places>
+[[gnu::always_inline]] inline Register<T, places> combine_registers(const Sum<T>&,
+                                                                    const Register<T, places>& a,
+                                                                    const Register<T, places>& b) {
   if constexpr (std::integral<T>) {
-    using Wrapping = native_wrapping_t<T>;
-    return (native_t<T>)((Wrapping)a + (Wrapping)b);
+    using Wrapping = native_t<wrapping_lane_t<T>, places>;
+    return (native_t<T, places>)((Wrapping)a.lanes + (Wrapping)b.lanes);
   } else {
-    return a + b;
+    return a.lanes + b.lanes;
   }
 }
-template <class T>
-[[gnu::always_inline]] inline native_t<T> combine(const Prod<T>&, native_t<T> a, native_t<T> b) {
+template <class T, int places>
+[[gnu::always_inline]] inline Register<T, places> combine_registers(const Prod<T>&,
+                                                                    const Register<T, places>& a,
+                                                                    const Register<T, places>& b) {
   if constexpr (std::integral<T>) {
-    using Wrapping = native_wrapping_t<T>;
-    return (native_t<T>)((Wrapping)a * (Wrapping)b);
+    using Wrapping = native_t<wrapping_lane_t<T>, places>;
+    return (native_t<T, places>)((Wrapping)a.lanes * (Wrapping)b.lanes);
   } else {
-    return a * b;
+    return a.lanes * b.lanes;
   }
 }
-/// b < a ? b : a, the operator where b is no NaN: has_nan() tells. GCC does not see that it
-/// is one instruction.
-template <class T>
-[[gnu::always_inline]] inline native_t<T> combine(const Min<T>&, native_t<T> a, native_t<T> b) {
+/// b < a ? b : a, the operator where b is no NaN: has_nan() tells. Without AVX, GCC does not see
+/// that it is one instruction.
+template <class T, int places>
+[[gnu::always_inline]] inline Register<T, places> combine_registers(const Min<T>&,
+                                                                    const Register<T, places>& a,
+                                                                    const Register<T, places>& b) {
 #if defined(__SSE2__)
-  if constexpr (std::same_as<T, float>) return (native_t<T>)_mm_min_ps((__m128)b, (__m128)a);
-  if constexpr (std::same_as<T, double>) return (native_t<T>)_mm_min_pd((__m128d)b, (__m128d)a);
+  if constexpr (places == 1 && std::same_as<T, float>) {
+    return (native_t<T>)_mm_min_ps((__m128)b.lanes, (__m128)a.lanes);
+  } else if constexpr (places == 1 && std::same_as<T, double>) {
+    return (native_t<T>)_mm_min_pd((__m128d)b.lanes, (__m128d)a.lanes);
+  }
 #endif
-  return b < a ? b : a;
+  return b.lanes < a.lanes ? b.lanes : a.lanes;
 }
 /// b > a ? b : a, likewise.
-template <class T>
-[[gnu::always_inline]] inline native_t<T> combine(const Max<T>&, native_t<T> a, native_t<T> b) {
+template <class T, int places>
+[[gnu::always_inline]] inline Register<T, places> combine_registers(const Max<T>&,
+                                                                    const Register<T, places>& a,
+                                                                    const Register<T, places>& b) {
 #if defined(__SSE2__)
-  if constexpr (std::same_as<T, float>) return (native_t<T>)_mm_max_ps((__m128)b, (__m128)a);
-  if constexpr (std::same_as<T, double>) return (native_t<T>)_mm_max_pd((__m128d)b, (__m128d)a);
+  if constexpr (places == 1 && std::same_as<T, float>) {
+    return (native_t<T>)_mm_max_ps((__m128)b.lanes, (__m128)a.lanes);
+  } else if constexpr (places == 1 && std::same_as<T, double>) {
+    return (native_t<T>)_mm_max_pd((__m128d)b.lanes, (__m128d)a.lanes);
+  }
 #endif
-  return b > a ? b : a;
+  return b.lanes > a.lanes ? b.lanes : a.lanes;
 }
 
 /// An operator, and also where there are NaNs.
@@ -308,33 +434,48 @@ template <class Op>
 struct Exact {
   const Op& op;
 };
-template <class T>
-[[gnu::always_inline]] inline native_t<T> combine(const Exact<Min<T>>&, native_t<T> a,
-                                                  native_t<T> b) {
+template <class T, int places>
+[[gnu::always_inline]] inline Register<T, places> combine_registers(const Exact<Min<T>>&,
+                                                                    const Register<T, places>& ra,
+                                                                    const Register<T, places>& rb) {
+  const auto &a = ra.lanes, &b = rb.lanes;
   return ((b < a) | ((b != b) & (a == a))) ? b : a;
 }
-template <class T>
-[[gnu::always_inline]] inline native_t<T> combine(const Exact<Max<T>>&, native_t<T> a,
-                                                  native_t<T> b) {
+template <class T, int places>
+[[gnu::always_inline]] inline Register<T, places> combine_registers(const Exact<Max<T>>&,
+                                                                    const Register<T, places>& ra,
+                                                                    const Register<T, places>& rb) {
+  const auto &a = ra.lanes, &b = rb.lanes;
   return ((b > a) | ((b != b) & (a == a))) ? b : a;
 }
 
 /// Whether a comparison is true in some lane.
 template <class Comparison>
 [[gnu::always_inline]] inline bool any(const Comparison& lanes) {
-  native_t<std::int64_t> words;
-  __builtin_memcpy(&words, &lanes, sizeof words);
-  return (words[0] | words[1]) != 0;
+  std::int64_t words[sizeof lanes / 8];
+  __builtin_memcpy(words, &lanes, sizeof words);
+  std::int64_t all = 0;
+  for (const std::int64_t word : words) all |= word;
+  return all != 0;
+}
+
+/// Whether there is a NaN in some register.
+template <class T, int places, class... Registers>
+[[gnu::always_inline]] inline bool any_nan(const Register<T, places>& first,
+                                           const Registers&... others) {
+  auto nan = first.lanes != first.lanes;
+  ((nan |= others.lanes != others.lanes), ...);
+  return any(nan);
 }
 
 /// Whether there is a NaN among `count` neighbours.
 template <class T>
 [[gnu::always_inline]] inline bool has_nan(const T* x, int count) {
-  constexpr int lanes = Pack<T>::lanes;
+  constexpr int lanes = 16 / sizeof(T);
   auto nan = native_t<T>{} != native_t<T>{};
   int i = 0;
   for (; i + lanes <= count; i += lanes) {
-    const native_t<T> v = load_register(x + i);
+    const native_t<T> v = load_register(x + i).lanes;
     nan |= v != v;
   }
   bool found = any(nan);
@@ -342,12 +483,13 @@ template <class T>
   return found;
 }
 
-/// The fold of what comes before each place of a pack and the pack's value there.
-template <class Op, class T>
-[[gnu::always_inline]] inline Pack<T> combine(const Op& op, const Pack<T>& a, const Pack<T>& b) {
-  Pack<T> result;
+/// The fold of what comes before each lane of a pack and the pack's value there.
+template <class Op, class T, int places>
+[[gnu::always_inline]] inline Pack<T, places> combine(const Op& op, const Pack<T, places>& a,
+                                                      const Pack<T, places>& b) {
+  Pack<T, places> result;
   for (int i = 0; i < Pack<T>::parts; ++i) {
-    result.part[i] = combine(op, a.part[i], b.part[i]);
+    result.part[i] = combine_registers(op, a.part[i], b.part[i]);
   }
   return result;
 }
@@ -355,46 +497,93 @@ template <class Op, class T>
 /// The prefixes of a pack: x0, x0 * x1, (x0 * x1) * x2, (x0 * x1) * (x2 * x3).
 ///
 /// \param neutral a value that, combined from the left, leaves every other as it is
-template <class Op, class T>
-[[gnu::always_inline]] inline Pack<T> prefixes(const Op& op, const Pack<T>& x,
-                                               const Pack<T>& neutral) {
+template <class Op, class T, int places>
+[[gnu::always_inline]] inline Pack<T, places> prefixes(const Op& op, const Pack<T, places>& x,
+                                                       const Pack<T, places>& neutral) {
   const auto fill = neutral.part[0];
   if constexpr (Pack<T>::parts == 1) {
-    // GCC needs two shuffles for the first of these, written as one it makes four.
-    const auto even = __builtin_shufflevector(fill, x.part[0], 0, 1, 4, 6);
-    const auto pairs = combine(op, __builtin_shufflevector(even, even, 0, 2, 1, 3), x.part[0]);
-    return {{combine(op, __builtin_shufflevector(fill, pairs, 0, 1, 5, 5), pairs)}};
+    auto before = fill;  // fill, x0, fill, x2
+    if constexpr (places == 1) {
+      // GCC needs two shuffles for this, written as one it makes four.
+      const auto even = shuffle<0, 1, 4, 6>(fill, x.part[0]);
+      before = shuffle<0, 2, 1, 3>(even, even);
+    } else {
+      // With AVX2 the second is a blend, of which there can be more at once.
+      const auto even = shuffle<0, 0, 2, 2>(x.part[0], x.part[0]);
+      before = shuffle<4, 1, 6, 3>(even, fill);
+    }
+    const auto pairs = combine_registers(op, before, x.part[0]);
+    return {{combine_registers(op, shuffle<0, 1, 5, 5>(fill, pairs), pairs)}};
   } else {
-    const auto low = combine(op, __builtin_shufflevector(fill, x.part[0], 0, 2), x.part[0]);
-    const auto high = combine(op, __builtin_shufflevector(fill, x.part[1], 0, 2), x.part[1]);
-    return {{low, combine(op, __builtin_shufflevector(low, low, 1, 1), high)}};
+    const auto low = combine_registers(op, shuffle<0, 2>(fill, x.part[0]), x.part[0]);
+    const auto high = combine_registers(op, shuffle<0, 2>(fill, x.part[1]), x.part[1]);
+    return {{low, combine_registers(op, shuffle<1, 1>(low, low), high)}};
   }
 }
 
 /// Each two neighbours of two registers, combined.
-template <class Op, class T>
-[[gnu::always_inline]] inline native_t<T> combine_pairs(const Op& op, const native_t<T>& a,
-                                                        const native_t<T>& b) {
+template <class Op, class T, int places>
+[[gnu::always_inline]] inline Register<T, places> combine_pairs(const Op& op,
+                                                                const Register<T, places>& a,
+                                                                const Register<T, places>& b) {
   if constexpr (sizeof(T) == 4) {
-    return combine(op, __builtin_shufflevector(a, b, 0, 2, 4, 6),
-                   __builtin_shufflevector(a, b, 1, 3, 5, 7));
+    return combine_registers(op, shuffle<0, 2, 4, 6>(a, b), shuffle<1, 3, 5, 7>(a, b));
   } else {
-    return combine(op, __builtin_shufflevector(a, b, 0, 2), __builtin_shufflevector(a, b, 1, 3));
+    return combine_registers(op, shuffle<0, 2>(a, b), shuffle<1, 3>(a, b));
   }
 }
 
 /// The totals of four packs that follow each other, (x0 * x1) * (x2 * x3) of each.
-template <class Op, class T>
-[[gnu::always_inline]] inline Pack<T> totals_of_packs(const Op& op, const T* x) {
-  constexpr int lanes = Pack<T>::lanes;
-  Pack<T> totals;
-  for (int part = 0; part < Pack<T>::parts; ++part, x += 4 * lanes) {
-    const auto pairs = [&](int i) {
-      return combine_pairs<Op, T>(op, load_register(x + i), load_register(x + i + lanes));
-    };
-    totals.part[part] = combine_pairs<Op, T>(op, pairs(0), pairs(2 * lanes));
+///
+/// \param packs those packs
+template <class Op, class T, int places>
+[[gnu::always_inline]] inline Pack<T, places> totals_of_packs(const Op& op,
+                                                              const Pack<T, places> (&packs)[4]) {
+  if constexpr (Pack<T>::parts == 1) {
+    return {{combine_pairs(op, combine_pairs(op, packs[0].part[0], packs[1].part[0]),
+                           combine_pairs(op, packs[2].part[0], packs[3].part[0]))}};
+  } else {
+    Pack<T, places> totals;
+    for (int i = 0; i < 2; ++i) {
+      const auto& left = packs[2 * i].part;
+      const auto& right = packs[2 * i + 1].part;
+      totals.part[i] = combine_pairs(op, combine_pairs(op, left[0], left[1]),
+                                     combine_pairs(op, right[0], right[1]));
+    }
+    return totals;
   }
-  return totals;
+}
+
+// ---- Choose -------------------------------------------------------------------------------------
+
+/// The registers that kernels use. Results have the same bits with all of them.
+enum class Registers { of_16_bytes, of_32_bytes };
+
+/// The widest registers of this processor.
+inline Registers widest_registers() {
+#if defined(KOKKOSSCAN_IMPL_AVX2)
+  if (__builtin_cpu_supports("avx2")) return Registers::of_32_bytes;
+#endif
+  return Registers::of_16_bytes;
+}
+
+#if defined(KOKKOSSCAN_IMPL_AVX2)
+/// f(2), compiled for AVX2.
+template <class F>
+[[gnu::target("avx2")]] auto call_with_avx2(const F& f) {
+  return f(std::integral_constant<int, 2>{});
+}
+#endif
+
+/// Calls f(places): 1 for registers of 16 bytes, 2 for those of 32, which the processor must have.
+///
+/// f and all that it calls with registers are always inlined, so they are compiled for both.
+template <class F>
+[[gnu::always_inline]] inline auto call_with(Registers registers, const F& f) {
+#if defined(KOKKOSSCAN_IMPL_AVX2)
+  if (registers == Registers::of_32_bytes) return call_with_avx2(f);
+#endif
+  return f(std::integral_constant<int, 1>{});
 }
 
 }  // namespace KokkosScan::impl::host

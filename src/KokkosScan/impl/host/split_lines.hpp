@@ -47,6 +47,7 @@ struct SplitLines {
 
   P problem;
   Destination destination;
+  Registers registers;
   std::int64_t strips;         ///< of the batch
   std::int64_t strips_of_row;  ///< strips that are neighbours
   int tiles_of_part;
@@ -57,7 +58,7 @@ struct SplitLines {
     const auto wide = carrying(p.op);
     const std::int64_t part_length = std::int64_t{tiles_of_part} * tile_length;
     const std::int64_t parts = (p.n + part_length - 1) / part_length;
-    Strips scanner(p, destination);
+    Strips scanner(p, destination, registers);
     for (;;) {
       const std::int64_t index = chain->next_part.fetch_add(1, std::memory_order_relaxed);
       if (index >= strips * parts) return;
@@ -73,8 +74,9 @@ struct SplitLines {
           scanner.fold(c, width, k, k + tile_length, totals + tiles++ * width, last);
         }
       }
-      R before_part[Width];
-      A before[Width];
+      // `width` of them get values below; GCC does not see that it is at least 1.
+      R before_part[Width]{};
+      A before[Width]{};
       chain->wait_for(index);
       if (begin == 0) {
         scanner.start(c, width, before_part, before);

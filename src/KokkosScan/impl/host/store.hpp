@@ -150,7 +150,7 @@ class Writer {
       }
       for (; i + of_line <= m_held; i += of_line) {
         for (int j = 0; j < of_line; j += lanes) {
-          const native_t<A> v = reverse<A>(load_register(m_results + i + j));
+          const Register<A> v = reverse(load_register(m_results + i + j));
           Value* low = m_to - i - j - (lanes - 1);
           if (m_streams) {
             stream_register(low, v);

@@ -30,10 +30,11 @@ class Strips {
  public:
   using A = typename P::A;
   using R = typename Combination<P>::R;
-  using Row = Writer<A, Value, segment, pack_length * segment>;
+  using Row = Writer<A, Value, segment, (pack_length + 1) * segment>;
 
-  Strips(const P& problem, Destination destination)
+  Strips(const P& problem, Destination destination, Registers registers)
       : m_problem(problem),
+        m_registers(registers),
         m_rows{Row(destination), Row(destination), Row(destination), Row(destination)} {}
 
   static constexpr int most_width = Width;
@@ -98,7 +99,7 @@ class Strips {
     }
     const ArrayLine<const A> stored = as_stored<A>(p.input, c);
     const auto results = p.output.line(c);
-    // Where rows follow each other without a gap, four of them are stored as one.
+    // Where rows follow each other without a gap, several are stored as one.
     const bool is_dense = width <= segment && std::abs(results.stride) == width;
     const bool descends = results.stride < 0;
     // Where segments are whole cache lines, or none of them are streamed, they need no writer.
@@ -107,61 +108,46 @@ class Strips {
     };
     const bool is_aligned =
         !m_rows[0].streams() || (begins_line(&results(begin)) && begins_line(&results(begin + 1)));
-    for (std::int64_t k = begin; k < end; k += pack_length) {
-      const int rows = static_cast<int>(std::min<std::int64_t>(end - k, pack_length));
-      for (int w = 0; w < width; w += segment) {
-        const int count = std::min(width - w, segment);
-        A loaded[pack_length][segment];
-        const A* x[pack_length];
-        load_rows(c, stored, k, rows, w, count, loaded, x);
-        A* b[pack_length];
-        A staged[pack_length][segment];
-        if (is_dense) {
-          m_rows[0].seek(&results(descends ? k + rows - 1 : k), 1);
+    int rows = 0;
+    for (std::int64_t k = begin; k < end; k += rows) {
+      rows = static_cast<int>(std::min<std::int64_t>(end - k, pack_length));
+      if (is_dense && !(descends && is_exclusive)) {
+        rows = scan_dense(c, stored, width, k, end, folds, carry, before);
+      } else {
+        for (int w = 0; w < width; w += segment) {
+          const int count = std::min(width - w, segment);
+          A loaded[pack_length][segment];
+          const Rows<const A> x = pack_of_rows(c, stored, k, rows, w, count, loaded);
+          Rows<A> b{};
+          A staged[pack_length][segment];
           for (int i = 0; i < pack_length; ++i) {
-            b[i] = m_rows[0].next() + (descends && i < rows ? rows - 1 - i : i) * width;
-          }
-        } else if (is_aligned) {
-          for (int i = 0; i < pack_length; ++i) b[i] = staged[i];
-        } else {
-          for (int i = 0; i < pack_length; ++i) {
+            b.row[i] = staged[i];
+            if (is_aligned) continue;
             if (i < rows) m_rows[i].seek(&results(k + i) + w, 1);
-            b[i] = m_rows[i].next();
+            b.row[i] = m_rows[i].next();
           }
-        }
-        if (is_exclusive) {
-          // B(k) is stored now; B(k+4) waits until the element in its place has been loaded.
-          for (int i = 0; i < count; ++i) b[0][i] = before[w + i];
-          A* const later[] = {rows > 1 ? b[1] : before + w, rows > 2 ? b[2] : before + w,
-                              rows > 3 ? b[3] : before + w, before + w};
-          combine_rows<Pass::scan>(p.op, x, count, folds + w, carry + w, later);
-        } else {
-          combine_rows<Pass::scan>(p.op, x, count, folds + w, carry + w, b);
-        }
-        if (is_dense) {
-          m_rows[0].add(rows * width);
-        } else if (is_aligned) {
+          if (is_exclusive) {
+            // B(k) is stored now; B(k+4) waits until the element in its place has been loaded.
+            for (int i = 0; i < count; ++i) b.row[0][i] = before[w + i];
+            const Rows<A> later{{rows > 1 ? b.row[1] : before + w, rows > 2 ? b.row[2] : before + w,
+                                 rows > 3 ? b.row[3] : before + w, before + w},
+                                0};
+            combine_rows<Pass::scan>(m_registers, p.op, x, count, 1, folds + w, carry + w, later);
+          } else {
+            combine_rows<Pass::scan>(m_registers, p.op, x, count, 1, folds + w, carry + w, b);
+          }
           for (int i = 0; i < rows; ++i) {
-            m_rows[i].store_now(staged[i], count, &results(k + i) + w);
+            if (is_aligned) {
+              m_rows[i].store_now(staged[i], count, &results(k + i) + w);
+            } else {
+              m_rows[i].add(count);
+            }
           }
-        } else {
-          for (int i = 0; i < rows; ++i) m_rows[i].add(count);
         }
       }
-      if ((k + pack_length) % chunk_length == 0 && k + pack_length < end) {
-        const bool ends_tile = (k + pack_length) % tile_length == 0;
-        for (int w = 0; w < width; ++w) {
-          chunks[w] = wide(chunks[w], static_cast<R>(folds[w]));
-          folds[w] = neutral(p.op);
-          if (!ends_tile) carry[w] = static_cast<A>(wide(tiles[w], chunks[w]));
-        }
-        if (ends_tile) {
-          for (int w = 0; w < width; ++w) {
-            tiles[w] = wide(tiles[w], chunks[w]);
-            chunks[w] = none;
-            carry[w] = static_cast<A>(wide(tiles[w], none));
-          }
-        }
+      if ((k + rows) % chunk_length == 0 && k + rows < end) {
+        end_chunk_of_rows(m_registers, p.op, width, (k + rows) % tile_length == 0, folds, chunks,
+                          tiles, carry);
       }
     }
     if (end < p.n) return;
@@ -197,9 +183,9 @@ class Strips {
       for (int w = 0; w < width; w += segment) {
         const int count = std::min(width - w, segment);
         A loaded[pack_length][segment];
-        const A* x[pack_length];
-        load_rows(c, stored, k, rows, w, count, loaded, x);
-        combine_rows<Pass::fold>(p.op, x, count, folds + w, static_cast<const A*>(nullptr), {});
+        const Rows<const A> x = pack_of_rows(c, stored, k, rows, w, count, loaded);
+        combine_rows<Pass::fold>(m_registers, p.op, x, count, 1, folds + w,
+                                 static_cast<const A*>(nullptr), Rows<A>{});
       }
       if ((k + pack_length) % chunk_length == 0 || k + pack_length >= end) {
         for (int w = 0; w < width; ++w) {
@@ -215,24 +201,66 @@ class Strips {
   /// The dimension of the batch in which lines are neighbours.
   static int inner(const Coordinates& c) { return std::max(c.rank - 1, 0); }
 
+  /// Scans elements from k on of a strip whose rows of results follow each other without a gap, as
+  /// many as are left of the chunk and as the writer takes; returns how many.
+  int scan_dense(const Coordinates& c, const ArrayLine<const A>& stored, int width, std::int64_t k,
+                 std::int64_t end, A* folds, const A* carry, A* before) {
+    const P& p = m_problem;
+    const auto results = p.output.line(c);
+    const int of_chunk = chunk_length - static_cast<int>(k % chunk_length);
+    const int of_writer = segment / width * pack_length;
+    int rows = static_cast<int>(std::min<std::int64_t>(end - k, std::min(of_chunk, of_writer)));
+    if (rows > pack_length) rows -= rows % pack_length;
+
+    A loaded[pack_length * segment];
+    Rows<const A> x{};
+    if (rows < pack_length) {
+      x = pack_of_rows(c, stored, k, rows, 0, width,
+                       reinterpret_cast<A(&)[pack_length][segment]>(loaded));
+    } else if (stored.data != nullptr) {
+      x = {{&stored(k), &stored(k + 1), &stored(k + 2), &stored(k + 3)}, 4 * stored.stride};
+    } else {
+      load_rows<segment>(p.input, c, k, rows, width, loaded);
+      x = {{loaded, loaded + width, loaded + 2 * width, loaded + 3 * width}, 4 * width};
+    }
+    const bool descends = results.stride < 0;
+    m_rows[0].seek(&results(descends ? k + rows - 1 : k), 1);
+    A* const first = m_rows[0].next();
+    // In the exclusive form B(k) comes first, and the last row is what is before the next.
+    const bool is_exclusive = p.form == Form::exclusive;
+    A* const to = first + (descends ? (rows - 1) * width : is_exclusive ? width : 0);
+    A unused[pack_length * segment];
+    Rows<A> b{{}, descends ? -4 * width : 4 * width};
+    for (int i = 0; i < pack_length; ++i) {
+      b.row[i] = i < rows ? to + (descends ? -i : i) * width : unused;
+    }
+    if (is_exclusive) std::copy(before, before + width, first);
+    combine_rows<Pass::scan>(m_registers, p.op, x, width, std::max(1, rows / pack_length), folds,
+                             carry, b);
+    if (is_exclusive) std::copy(first + rows * width, first + (rows + 1) * width, before);
+    m_rows[0].add(rows * width);
+    return rows;
+  }
+
   /// Points to, or loads, elements k ... k + rows - 1 of lines w ... w + count - 1; the other rows
   /// of four are neutral.
-  void load_rows(const Coordinates& c, const ArrayLine<const A>& stored, std::int64_t k, int rows,
-                 int w, int count, A (&loaded)[pack_length][segment],
-                 const A* (&x)[pack_length]) const {
+  Rows<const A> pack_of_rows(const Coordinates& c, const ArrayLine<const A>& stored, std::int64_t k,
+                             int rows, int w, int count, A (&loaded)[pack_length][segment]) const {
     const P& p = m_problem;
+    Rows<const A> x{};
     for (int i = 0; i < pack_length; ++i) {
-      x[i] = loaded[i];
+      x.row[i] = loaded[i];
       if (i >= rows) {
         for (int j = 0; j < count; ++j) loaded[i][j] = neutral(p.op);
       } else if (stored.data != nullptr) {
-        x[i] = &stored(k + i) + w;
+        x.row[i] = &stored(k + i) + w;
       } else {
         Coordinates line = c;
         line.index[inner(c)] += w;
         load_across<segment>(p.input, line, k + i, count, loaded[i]);
       }
     }
+    return x;
   }
 
   /// Stores a row of results, element k of the output.
@@ -242,6 +270,7 @@ class Strips {
   }
 
   const P& m_problem;
+  Registers m_registers;
   Row m_rows[pack_length];
 };
 

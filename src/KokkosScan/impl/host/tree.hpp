@@ -22,6 +22,7 @@
 #include <KokkosScan/impl/host/simd.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -70,113 +71,6 @@ struct Way {
   int step = 1;
 };
 
-/// combine_chunk(), by `op`, which may be exact about NaNs.
-template <Way way, class Op, class A>
-[[gnu::always_inline]] inline A combine_packs(const Op& op, const Pack<A>& none, const A* x,
-                                              int count, const A& carry, A* b, A& result) {
-  const Pack<A> before = broadcast(carry);
-  Pack<A> folds = none;
-  Pack<A> results = none;
-  const auto put = [](A* to, const Pack<A>& pack) {
-    if constexpr (way.pass == Pass::stream) {
-      stream(to, pack);
-    } else {
-      store(to, pack);
-    }
-  };
-  const auto combine_pack = [&](const Pack<A>& in_order, int place) {
-    const Pack<A> in_pack = prefixes(op, in_order, none);
-    if (place == 0) {
-      folds = in_pack;
-    } else {
-      folds = combine(op, broadcast_last(folds), in_pack);
-    }
-    if constexpr (way.pass == Pass::fold) return;
-    results = combine(op, before, folds);
-    if constexpr (way.step < 0) {
-      put(b - place - (pack_length - 1), reverse(results));
-    } else {
-      put(b + place, results);
-    }
-  };
-  const auto load_pack = [&](int place) {
-    if constexpr (way.step < 0) return reverse(load(x - place - (pack_length - 1)));
-    return load(x + place);
-  };
-  if (count == chunk_length) {
-    combine_pack(load_pack(0), 0);
-    combine_pack(load_pack(4), 4);
-    combine_pack(load_pack(8), 8);
-    combine_pack(load_pack(12), 12);
-  } else if constexpr (way.step > 0) {
-    int i = 0;
-    for (; i + pack_length <= count; i += pack_length) combine_pack(load_pack(i), i);
-    if (i < count) combine_pack(load_some(x + i, count - i, none), i);
-  }
-  if constexpr (way.pass != Pass::fold) result = last(results);
-  return last(folds);
-}
-
-/// Combines up to a chunk of a line.
-///
-/// \param x      the elements
-/// \param count  how many; fewer than a chunk only at the end of the line, where `way.step` is 1
-/// \param carry  P * q
-/// \param b      where B(k+1) and on go; up to three places behind them are overwritten
-/// \param result receives the last of them
-/// \return the chunk's total
-template <Way way, class Op, class A>
-[[gnu::always_inline]] inline A combine_chunk(const Op& op, const A* x, int count, const A& carry,
-                                              A* b, A& result) {
-  const Pack<A> none = broadcast(neutral(op));
-  if constexpr (way.pass == Pass::fold && !minds_nan<Op>) {
-    // Without prefixes half of the work is left.
-    if (count == chunk_length) {
-      A totals[pack_length];
-      store(totals, totals_of_packs(op, x));
-      return op(op(op(totals[0], totals[1]), totals[2]), totals[3]);
-    }
-  }
-  if constexpr (minds_nan<Op>) {
-    if (has_nan(way.step > 0 ? x : x - (count - 1), count)) {
-      return combine_packs<way>(Exact<Op>{op}, none, x, count, carry, b, result);
-    }
-  }
-  return combine_packs<way>(op, none, x, count, carry, b, result);
-}
-
-/// Scans several lines of n elements, up to a chunk each. A function of its own for each n, so that
-/// a line costs no loop.
-///
-/// \param carry  the starting value or what stands for none, the same for all
-/// \param before B(0), stored before the other results, or null
-template <int n, class Op, class A>
-void combine_short_lines(const Op& op, const A* x, std::int64_t stride, int lines, const A& carry,
-                         const A* before, A* b, int extent) {
-  for (int l = 0; l < lines; ++l, x += stride, b += extent) {
-    A* results = b;
-    if (before != nullptr) *results++ = *before;
-    if constexpr (n < pack_length) {
-      A fold = x[0];
-      results[0] = op(carry, fold);
-      for (int i = 1; i < n; ++i) results[i] = op(carry, fold = op(fold, x[i]));
-    } else {
-      A unused;
-      combine_chunk<Way{Pass::scan}>(op, x, n, carry, results, unused);
-    }
-  }
-}
-
-/// combine_short_lines() for an n that is known when it runs.
-template <class Op, class A, int... N>
-void combine_short_lines(std::integer_sequence<int, N...>, int n, const Op& op, const A* x,
-                         std::int64_t stride, int lines, const A& carry, const A* before, A* b,
-                         int extent) {
-  using Function = void (*)(const Op&, const A*, std::int64_t, int, const A&, const A*, A*, int);
-  constexpr Function functions[] = {&combine_short_lines<N + 1, Op, A>...};
-  functions[n - 1](op, x, stride, lines, carry, before, b, extent);
-}
-
 /// The last chunk that was combined: what a tile's chunks before it combine to, and its total.
 template <class A, class R>
 struct LastChunk {
@@ -184,72 +78,358 @@ struct LastChunk {
   A total;
 };
 
-/// Combines elements of one tile, whole chunks except at the end of the line.
+/// Chunks side by side, one at each place of registers: pack i has, for the elements of pack i of
+/// each chunk, the folds from the chunk's begin.
+template <class A, int places>
+using Folds = Pack<A, places>[chunk_length / pack_length];
+
+/// Folds up to a chunk at each place.
 ///
-/// \param carry  what comes before; on return, chunks includes the elements
-/// \param result receives B at their end
-template <Way way, class Op, class A, class R>
-[[gnu::always_inline]] inline LastChunk<A, R> combine_chunks(const Op& op, const A* x, int count,
-                                                             Carry<R>& carry, A* b, A& result) {
-  const auto wide = carrying(op);
-  LastChunk<A, R> end{};
-  R chunks = carry.chunks;
-  A last_result{};
-  for (int k = 0; k < count; k += chunk_length) {
-    const int length = count - k < chunk_length ? count - k : chunk_length;
-    const A before = static_cast<A>(wide(carry.tiles, chunks));
-    A* to = way.pass == Pass::fold ? nullptr : b + k * way.step;
-    end = {chunks, combine_chunk<way>(op, x + k * way.step, length, before, to, last_result)};
-    chunks = wide(chunks, static_cast<R>(end.total));
+/// \param op       the operator, or its Exact form
+/// \param none     a value that leaves every other as it is
+/// \param x        the first element at the first place; the next is `distance` on
+/// \param count    how many elements; fewer than a chunk only where `step` is 1
+template <int step, class Op, class A, int places>
+[[gnu::always_inline]] inline void fold_packs(const Op& op, const A& none, const A* x,
+                                              std::int64_t distance, int count,
+                                              Folds<A, places>& folds) {
+  for (int i = 0; i < chunk_length / pack_length; ++i, x += step * pack_length) {
+    const int left = count - i * pack_length;
+    if (left <= 0) {
+      folds[i] = folds[i - 1];
+      continue;
+    }
+    Pack<A, places> pack;
+    if constexpr (step < 0) {
+      pack = reverse(load<places>(x - (pack_length - 1), distance));
+    } else {
+      pack = left < pack_length ? load_some<places>(x, distance, left, none)
+                                : load<places>(x, distance);
+    }
+    folds[i] = prefixes(op, pack, broadcast<places>(none));
+    if (i > 0) folds[i] = combine(op, broadcast_last(folds[i - 1]), folds[i]);
   }
-  carry.chunks = chunks;
-  result = last_result;
+}
+
+/// Stores results of a place, `count` of them.
+template <Way way, int place, class A, int places>
+[[gnu::always_inline]] inline void store_packs(const Folds<A, places>& results, int count, A* b) {
+  constexpr bool streams = way.pass == Pass::stream;
+  for (int i = 0; i < chunk_length / pack_length; ++i) {
+    const int left = count - i * pack_length;
+    if (left <= 0) return;
+    if constexpr (way.step < 0) {
+      store<streams, place>(b - i * pack_length - (pack_length - 1), reverse(results[i]));
+    } else if (left >= pack_length) {
+      store<streams, place>(b + i * pack_length, results[i]);
+    } else {
+      store_some<place>(b + i * pack_length, results[i], left);
+    }
+  }
+}
+
+/// The total of a chunk at each place, without its other prefixes: half of the work.
+template <class Op, class A, int places>
+[[gnu::always_inline]] inline void total_chunks(const Op& op, const A* x, A (&totals)[places]) {
+  Folds<A, places> packs;
+  for (int i = 0; i < chunk_length / pack_length; ++i) {
+    packs[i] = load<places>(x + i * pack_length, chunk_length);
+  }
+  const Pack<A, places> of_packs = totals_of_packs(op, packs);
+  for_each_place<places>([&](auto place) __attribute__((always_inline)) {
+    A t[pack_length];
+    store<false, place>(t, of_packs);
+    totals[place] = op(op(op(t[0], t[1]), t[2]), t[3]);
+  });
+}
+
+/// combine_neighbours(), by `exact`, which is `op` or its Exact form.
+template <Way way, int places, class Exactly, class Op, class A, class R>
+[[gnu::always_inline]] inline LastChunk<A, R> combine_packs(const Exactly& exact, const Op& op,
+                                                            const A* x, int count, Carry<R>& carry,
+                                                            A* b, A& result) {
+  const auto wide = carrying(op);
+  Folds<A, places> folds;
+  A before[places], totals[places];
+  if (way.pass == Pass::fold && std::is_same_v<Exactly, Op> && count == chunk_length) {
+    total_chunks(op, x, totals);
+  } else {
+    fold_packs<way.step>(exact, neutral(op), x, way.step * chunk_length, count, folds);
+    for_each_place<places>([&](auto place) __attribute__((always_inline)) {
+      totals[place] = last<place>(folds[3]);
+    });
+  }
+  LastChunk<A, R> end{};
+  for (int place = 0; place < places; ++place) {
+    before[place] = static_cast<A>(wide(carry.tiles, carry.chunks));
+    end = {carry.chunks, totals[place]};
+    carry.chunks = wide(carry.chunks, static_cast<R>(totals[place]));
+  }
+  if constexpr (way.pass != Pass::fold) {
+    for (auto& pack : folds) pack = combine(exact, broadcast<A>(before), pack);
+    for_each_place<places>([&](auto place) __attribute__((always_inline)) {
+      store_packs<way, place>(folds, count, b + place * way.step * chunk_length);
+    });
+    result = last<places - 1>(folds[3]);
+  }
   return end;
 }
 
-/// Combines four elements of each of `count` neighbouring lines: row i has element i of each.
+/// Combines whole chunks of a line, as many as registers have places, or up to one chunk.
+///
+/// \param x      the elements
+/// \param count  how many of a chunk; not all only at the end of the line, where `way.step` is 1
+/// \param carry  what comes before; on return, chunks includes the elements
+/// \param b      where B(k+1) and on go
+/// \param result receives the last of them
+template <Way way, int places, class Op, class A, class R>
+[[gnu::always_inline]] inline LastChunk<A, R> combine_neighbours(const Op& op, const A* x,
+                                                                 int count, Carry<R>& carry, A* b,
+                                                                 A& result) {
+  if constexpr (minds_nan<Op>) {
+    const int all = places == 1 ? count : places * chunk_length;
+    if (has_nan(way.step > 0 ? x : x - (all - 1), all)) {
+      return combine_packs<way, places>(Exact<Op>{op}, op, x, count, carry, b, result);
+    }
+  }
+  return combine_packs<way, places>(op, op, x, count, carry, b, result);
+}
+
+/// Combines elements of one tile, whole chunks except at the end of the line.
+///
+/// \param carry  what comes before; on return, chunks includes the elements
+/// \param b      where B(k+1) and on go
+/// \param result receives B at their end
+template <Way way, class Op, class A, class R>
+LastChunk<A, R> combine_chunks(Registers registers, const Op& op, const A* x, int count,
+                               Carry<R>& carry, A* b, A& result) {
+  return call_with(
+      registers, [&](auto places) __attribute__((always_inline)) {
+        constexpr int at_once = places * chunk_length;
+        // Copies, which stores of results cannot alias, stay in registers.
+        Carry<R> before = carry;
+        A last_result{};
+        LastChunk<A, R> end{};
+        const auto to = [&](int k) { return way.pass == Pass::fold ? nullptr : b + k * way.step; };
+        int k = 0;
+        for (; k + at_once <= count; k += at_once) {
+          end = combine_neighbours<way, places>(op, x + k * way.step, chunk_length, before, to(k),
+                                                last_result);
+        }
+        for (; k + chunk_length <= count; k += chunk_length) {
+          end = combine_neighbours<way, 1>(op, x + k * way.step, chunk_length, before, to(k),
+                                           last_result);
+        }
+        if (k < count) {
+          end = combine_neighbours<way, 1>(op, x + k * way.step, count - k, before, to(k),
+                                           last_result);
+        }
+        carry = before;
+        result = last_result;
+        return end;
+      });
+}
+
+/// Scans a line of n elements at each place, by `exact`, which is `op` or its Exact form.
+template <int places, class Exactly, class Op, class A, class R>
+[[gnu::always_inline]] inline void combine_lines_at_places(const Exactly& exact, const Op& op,
+                                                           const A* x, std::int64_t stride, int n,
+                                                           const R& start, A* b, int extent) {
+  const auto wide = carrying(op);
+  A before[places];
+  R chunks[places];
+  for (int place = 0; place < places; ++place) chunks[place] = neutral(wide);
+  for (int k = 0; k < n; k += chunk_length) {
+    const int count = std::min(n - k, chunk_length);
+    Folds<A, places> folds;
+    fold_packs<1>(exact, neutral(op), x + k, stride, count, folds);
+    for_each_place<places>([&](auto place) __attribute__((always_inline)) {
+      before[place] = static_cast<A>(wide(start, chunks[place]));
+      chunks[place] = wide(chunks[place], static_cast<R>(last<place>(folds[3])));
+    });
+    for (auto& pack : folds) pack = combine(exact, broadcast<A>(before), pack);
+    for_each_place<places>([&](auto place) __attribute__((always_inline)) {
+      store_packs<Way{Pass::scan}, place>(folds, count, b + place * extent + k);
+    });
+  }
+}
+
+/// combine_lines_at_places(), which says itself whether there are NaNs.
+template <int places, class Op, class A, class R>
+[[gnu::always_inline]] inline void combine_lines_at_places(const Op& op, const A* x,
+                                                           std::int64_t stride, int n,
+                                                           const R& start, A* b, int extent) {
+  if constexpr (minds_nan<Op>) {
+    bool found = false;
+    for (int place = 0; place < places; ++place) found |= has_nan(x + place * stride, n);
+    if (found) {
+      return combine_lines_at_places<places>(Exact<Op>{op}, op, x, stride, n, start, b, extent);
+    }
+  }
+  combine_lines_at_places<places>(op, op, x, stride, n, start, b, extent);
+}
+
+/// Scans several lines of at most a tile each.
+///
+/// \tparam length that of a line where it is at most a chunk, so that lines need no loop; else 0
+/// \param stride from line to line of the elements
+/// \param start  the starting value or what stands for none, the same for all
+/// \param before B(0), stored before the other results, or null; then the last result of a line
+///               is stored at the begin of the next, and its B(0) over it
+/// \param extent from line to line of the results
+template <int length, class Op, class A, class R>
+void combine_lines(Registers registers, const Op& op, const A* x, std::int64_t stride, int n,
+                   int lines, const R& start, const A* before, A* b, int extent) {
+  A* const results = before == nullptr ? b : b + 1;
+  call_with(
+      registers, [ =, &op, &start ](auto places) __attribute__((always_inline)) {
+        const int count = length > 0 ? length : n;
+        const A* from = x;
+        A* to = results;
+        int l = 0;
+        for (; l + places <= lines; l += places, from += places * stride, to += places * extent) {
+          combine_lines_at_places<places>(op, from, stride, count, start, to, extent);
+        }
+        if (l < lines) combine_lines_at_places<1>(op, from, stride, count, start, to, extent);
+      });
+  for (int l = 0; before != nullptr && l < lines; ++l) b[l * extent] = *before;
+}
+
+/// combine_lines() for a length that is known when it runs.
+template <class Op, class A, class R, int... N>
+void combine_lines(std::integer_sequence<int, N...>, Registers registers, const Op& op, const A* x,
+                   std::int64_t stride, int n, int lines, const R& start, const A* before, A* b,
+                   int extent) {
+  using Function =
+      void (*)(Registers, const Op&, const A*, std::int64_t, int, int, const R&, const A*, A*, int);
+  constexpr Function functions[] = {&combine_lines<N, Op, A, R>...};
+  const int length = n <= chunk_length ? n : 0;
+  functions[length](registers, op, x, stride, n, lines, start, before, b, extent);
+}
+
+/// Packs of rows of neighbouring lines: element i of pack p of line w is x[i][p * step + w].
+template <class A>
+struct Rows {
+  A* row[pack_length];
+  std::int64_t step;
+};
+
+/// combine_rows() for line w.
+template <Pass pass, class Op, class A>
+[[gnu::always_inline]] inline void combine_line_of_rows(const Op& op, const Rows<const A>& x, int w,
+                                                        int packs, A* folds, const A* carry,
+                                                        const Rows<A>& b) {
+  for (std::int64_t p = 0; p < packs; ++p) {
+    const A x0 = x.row[0][p * x.step + w], x1 = x.row[1][p * x.step + w];
+    const A x2 = x.row[2][p * x.step + w], x3 = x.row[3][p * x.step + w];
+    const A pair = op(x0, x1);
+    const A f[] = {op(folds[w], x0), op(folds[w], pair), op(folds[w], op(pair, x2)),
+                   op(folds[w], op(pair, op(x2, x3)))};
+    folds[w] = f[3];
+    if constexpr (pass != Pass::fold) {
+      for (int i = 0; i < pack_length; ++i) b.row[i][p * b.step + w] = op(carry[w], f[i]);
+    }
+  }
+}
+
+/// combine_rows() from line w on, as long as registers are full; returns the line after those.
+///
+/// Rows are passed by value: stores of results, which could alias all that is not a copy, leave
+/// those in registers.
+template <Pass pass, int places, class Op, class A>
+[[gnu::always_inline]] inline int combine_registers_of_rows(const Op& op, Rows<const A> x, int w,
+                                                            int count, int packs, A* folds,
+                                                            const A* carry, Rows<A> b) {
+  using V = Register<A, places>;
+  constexpr int lanes = sizeof(V) / sizeof(A);
+  for (; w + lanes <= count; w += lanes) {
+    V before = load_register<places>(folds + w);
+    V c = before;
+    if constexpr (pass != Pass::fold) c = load_register<places>(carry + w);
+    for (std::int64_t p = 0; p < packs; ++p) {
+      const std::int64_t from = p * x.step + w, to = p * b.step + w;
+      const V x0 = load_register<places>(x.row[0] + from);
+      const V x1 = load_register<places>(x.row[1] + from);
+      const V x2 = load_register<places>(x.row[2] + from);
+      const V x3 = load_register<places>(x.row[3] + from);
+      if constexpr (minds_nan<Op>) {
+        // Vectors lose a NaN that follows a number; the carry is followed by the earlier packs,
+        // too.
+        if (any_nan(x0, x1, x2, x3, before)) {
+          const Rows<const A> pack{
+              {x.row[0] + from - w, x.row[1] + from - w, x.row[2] + from - w, x.row[3] + from - w},
+              0};
+          Rows<A> results{};
+          if constexpr (pass != Pass::fold) {
+            results = {{b.row[0] + to - w, b.row[1] + to - w, b.row[2] + to - w, b.row[3] + to - w},
+                       0};
+          }
+          store_register(folds + w, before);
+          for (int lane = w; lane < w + lanes; ++lane) {
+            combine_line_of_rows<pass>(op, pack, lane, 1, folds, carry, results);
+          }
+          before = load_register<places>(folds + w);
+          continue;
+        }
+      }
+      const V pair = combine_registers(op, x0, x1);
+      const V f3 =
+          combine_registers(op, before, combine_registers(op, pair, combine_registers(op, x2, x3)));
+      if constexpr (pass != Pass::fold) {
+        const V f0 = combine_registers(op, before, x0), f1 = combine_registers(op, before, pair);
+        const V f2 = combine_registers(op, before, combine_registers(op, pair, x2));
+        store_register(b.row[0] + to, combine_registers(op, c, f0));
+        store_register(b.row[1] + to, combine_registers(op, c, f1));
+        store_register(b.row[2] + to, combine_registers(op, c, f2));
+        store_register(b.row[3] + to, combine_registers(op, c, f3));
+      }
+      before = f3;
+    }
+    store_register(folds + w, before);
+  }
+  return w;
+}
+
+/// Combines packs of each of `count` neighbouring lines, of one chunk.
 ///
 /// \param folds the lines' earlier packs of the chunk; on return, they include these
 /// \param carry P * q of each line
 /// \param b     where the rows of prefixes go
 template <Pass pass, class Op, class A>
-void combine_rows(const Op& op, const A* const (&x)[pack_length], int count, A* folds,
-                  const A* carry, A* const (&b)[pack_length]) {
-  using V = native_t<A>;
-  constexpr int lanes = 16 / sizeof(A);
-  const auto combine_one = [&](int w) {
-    const A pair = op(x[0][w], x[1][w]);
-    const A f[] = {op(folds[w], x[0][w]), op(folds[w], pair), op(folds[w], op(pair, x[2][w])),
-                   op(folds[w], op(pair, op(x[2][w], x[3][w])))};
-    folds[w] = f[3];
-    if constexpr (pass != Pass::fold) {
-      for (int i = 0; i < pack_length; ++i) b[i][w] = op(carry[w], f[i]);
-    }
-  };
-  int w = 0;
-  for (; w + lanes <= count; w += lanes) {
-    const V x0 = load_register(x[0] + w), x1 = load_register(x[1] + w);
-    const V x2 = load_register(x[2] + w), x3 = load_register(x[3] + w);
-    const V before = load_register(folds + w);
-    if constexpr (minds_nan<Op>) {
-      // Vectors lose a NaN that follows a number; the carry is followed by the earlier packs, too.
-      if (any((x0 != x0) | (x1 != x1) | (x2 != x2) | (x3 != x3) | (before != before))) {
-        for (int lane = 0; lane < lanes; ++lane) combine_one(w + lane);
-        continue;
-      }
-    }
-    const V pair = combine(op, x0, x1);
-    const V f3 = combine(op, before, combine(op, pair, combine(op, x2, x3)));
-    store_register(folds + w, f3);
-    if constexpr (pass != Pass::fold) {
-      const V c = load_register(carry + w);
-      store_register(b[0] + w, combine(op, c, combine(op, before, x0)));
-      store_register(b[1] + w, combine(op, c, combine(op, before, pair)));
-      store_register(b[2] + w, combine(op, c, combine(op, before, combine(op, pair, x2))));
-      store_register(b[3] + w, combine(op, c, f3));
-    }
-  }
-  for (; w < count; ++w) combine_one(w);
+void combine_rows(Registers registers, const Op& op, const Rows<const A>& x, int count, int packs,
+                  A* folds, const A* carry, const Rows<A>& b) {
+  // Copies, which stores of results cannot alias, stay in registers.
+  call_with(
+      registers, [ =, &op ](auto places) __attribute__((always_inline)) {
+        const auto combine_packs_of_rows = [ =, &op ](int known) __attribute__((always_inline)) {
+          int w = combine_registers_of_rows<pass, places>(op, x, 0, count, known, folds, carry, b);
+          w = combine_registers_of_rows<pass, 1>(op, x, w, count, known, folds, carry, b);
+          for (; w < count; ++w) combine_line_of_rows<pass>(op, x, w, known, folds, carry, b);
+        };
+        // Wide strips have one pack at a time, and then no loop inside the one over lines.
+        packs == 1 ? combine_packs_of_rows(1) : combine_packs_of_rows(packs);
+      });
+}
+
+/// Ends a chunk of each of `count` neighbouring lines, before another chunk of the tile, or before
+/// another tile.
+template <class Op, class A, class R>
+void end_chunk_of_rows(Registers registers, const Op& op, int count, bool ends_tile, A* folds,
+                       R* chunks, R* tiles, A* carry) {
+  call_with(
+      registers, [ =, &op ](auto) __attribute__((always_inline)) {
+        const auto wide = carrying(op);
+        for (int w = 0; w < count; ++w) {
+          R chunk = wide(chunks[w], static_cast<R>(folds[w]));
+          if (ends_tile) {
+            tiles[w] = wide(tiles[w], chunk);
+            chunk = neutral(wide);
+          }
+          folds[w] = neutral(op);
+          chunks[w] = chunk;
+          carry[w] = static_cast<A>(wide(tiles[w], chunk));
+        }
+      });
 }
 
 }  // namespace KokkosScan::impl::host

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: kokkos-scan contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measures scans of NumPy and PyTorch on a CPU.
+
+    perf_tests/host_peers.py --out peers.json [--seconds 60] [--mib 256] [--threads N]
+
+Shapes, names and counters are those of perf_scan: medians, in turns with copies of the same bytes by
+NumPy and PyTorch. NumPy has one thread.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import time
+
+import numpy as np
+import torch
+
+
+def cumsum_backward(x, axis):
+    return torch.flip(torch.cumsum(torch.flip(x, [axis]), axis), [axis])
+
+
+def scans(x, y, mask, axis):
+    """{(variant, peer): a function that scans x}, the results in y where the peer can."""
+    tx, ty = torch.from_numpy(x), torch.from_numpy(y)
+    made = {
+        ("", "numpy"): lambda: np.cumsum(x, axis=axis, out=y, dtype=y.dtype),
+        ("", "torch"): lambda: torch.cumsum(tx, axis, out=ty, dtype=ty.dtype),
+    }
+    if mask is not None:
+        tm = torch.from_numpy(mask)
+        made |= {
+            ("/prod", "numpy"): lambda: np.cumprod(x, axis=axis, out=y),
+            ("/prod", "torch"): lambda: torch.cumprod(tx, axis, out=ty),
+            ("/max", "numpy"): lambda: np.maximum.accumulate(x, axis=axis, out=y),
+            ("/max", "torch"): lambda: torch.cummax(tx, axis),
+            ("/backward", "torch"): lambda: cumsum_backward(tx, axis),
+            ("/masked", "torch"): lambda: torch.cumsum(tx * tm, axis, out=ty),
+        }
+    return made
+
+
+def seconds(work):
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def measure(work, copies, size):
+    """The fields of a benchmark: size bytes are moved by the work, copies have the rates of theirs."""
+    work()
+    once = seconds(work)
+    repeat = max(1, int(2e-4 / once))  # short ones several times
+    rounds = min(max(int(0.3 / (once * repeat)), 1), 15)
+    times, rates = [], [[] for _ in copies]
+    for _ in range(rounds):
+        times.append(seconds(lambda: [work() for _ in range(repeat)]) / repeat)
+        for (copy, copied), way in zip(copies, rates):
+            way.append(copied * repeat / seconds(lambda: [copy() for _ in range(repeat)]))
+    rate = size / statistics.median(times)
+    return {
+        "real_time": statistics.median(times) * 1e3,
+        "time_unit": "ms",
+        "bytes_per_second": rate,
+        "fraction_of_copy": rate / max(statistics.median(way) for way in rates),
+        "rounds": rounds,
+    }
+
+
+def shapes(count):
+    """(extents, axis, whether with variants), the most important first."""
+    yield (count // 32768, 32768), 1, True
+    yield (count // 32768, 32768), 0, True
+    for n in (16, 8, 64, 1024, 4096, 2, 262144, 16777216, count):
+        yield ((count,), 0, False) if n == count else ((count // n, n), 1, False)
+    yield (count // 8, 8), 0, False
+    yield (512, 4096), 1, False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", required=True, help="the result file")
+    parser.add_argument("--seconds", type=float, default=60, help="no case begins later")
+    parser.add_argument("--mib", type=int, default=256, help="the size of the inputs")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    arguments = parser.parse_args()
+
+    torch.set_num_threads(arguments.threads)
+    context = {"numpy": np.__version__, "torch": torch.__version__,
+               "host_threads": str(arguments.threads)}
+    benchmarks = []
+    began = time.monotonic()
+    random = np.random.default_rng(1)
+    for extents, axis, with_variants in shapes(arguments.mib * 2**18):
+        x = random.random(extents, dtype=np.float32)
+        y = np.zeros_like(x)
+        mask = random.random(extents, dtype=np.float32) < 0.5 if with_variants else None
+        tx, ty = torch.from_numpy(x), torch.from_numpy(y)
+        copies = [(lambda: np.copyto(y, x), 2 * x.nbytes), (lambda: ty.copy_(tx), 2 * x.nbytes)]
+        for (variant, peer), work in scans(x, y, mask, axis).items():
+            if time.monotonic() - began > arguments.seconds:
+                break
+            size = 2 * x.nbytes + (mask.nbytes if variant == "/masked" else 0)
+            name = (f"inclusive_scan/OpenMP/float/{'x'.join(map(str, extents))}/axis:{axis}{variant}"
+                    f"/peer:{peer}")
+            benchmarks.append({"name": name, **measure(work, copies, size)})
+            print(f"{name}: {benchmarks[-1]['fraction_of_copy']:.3f}", flush=True)
+    with open(arguments.out, "w", encoding="utf-8") as file:
+        json.dump({"context": context, "benchmarks": benchmarks}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
