@@ -226,65 +226,6 @@ struct ColumnTask {
   }
 };
 
-/// Threads of a block that scans the totals of sections.
-inline constexpr int threads_of_totals = 256;
-
-/// The second step for columns that several blocks share: totals of sections become what comes
-/// before each section. A block has one column.
-///
-/// \param totals that of section s of line l is number (s + 1) * lines + l, what comes before it
-///               number s * lines + l
-template <class P>
-__global__ void __launch_bounds__(threads_of_totals)
-    scan_totals_of_sections(const __grid_constant__ P problem, typename Types<P>::R* totals,
-                            int sections) {
-  using R = typename Types<P>::R;
-  using Prefix = Fold<typename Types<P>::Carrying, R>;
-  __shared__ __align__(16) std::byte memory[threads_of_totals * sizeof(R)];
-  R* const of_groups = reinterpret_cast<R*>(memory);
-  const std::int64_t lines = problem.batch.count;
-  const std::int64_t line = blockIdx.x;
-  const int thread = static_cast<int>(threadIdx.x);
-  const auto op = carrying(problem.op);
-  const bool has_start = problem.start.exists();
-  Prefix prefix = fold_of_start<R>(op, problem.start.at(LineNumber{problem.batch, line}));
-
-  constexpr int group = group_of_sections;
-  for (int first = 0; first < sections; first += threads_of_totals * group) {
-    // Each thread has a group of sections.
-    const int own = first + thread * group;
-    R* const at = totals + std::int64_t{own} * lines + line;
-    if (own + group < sections) {
-      Prefix fold(op, at[lines]);
-#pragma unroll 8
-      for (int i = 2; i <= group; ++i) fold = Prefix(op, fold.then(op, at[i * lines]));
-      of_groups[thread] = fold.value();
-    }
-    __syncthreads();
-    if (thread == 0) {
-      for (int g = 0; g < threads_of_totals && first + g * group < sections; ++g) {
-        const bool is_followed = first + (g + 1) * group < sections;
-        const R of_group = is_followed ? of_groups[g] : R{};
-        if (prefix.exists()) of_groups[g] = prefix.value();
-        if (is_followed) prefix = Prefix(op, prefix.then(op, of_group));
-      }
-    }
-    __syncthreads();
-    if (own < sections) {
-      const bool has_groups = has_start || own > 0;
-      const Prefix groups = has_groups ? Prefix(op, of_groups[thread]) : Prefix(op);
-      if (has_groups) at[0] = groups.value();
-      Prefix fold(op);
-#pragma unroll 8
-      for (int i = 1; i < group && own + i < sections; ++i) {
-        fold = Prefix(op, fold.then(op, at[i * lines]));
-        at[i * lines] = groups.then(op, fold.value());
-      }
-    }
-    __syncthreads();
-  }
-}
-
 /// Whether each line has a starting value of its own.
 template <class P>
 inline constexpr bool has_starts_of_lines =
@@ -438,10 +379,10 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
       __syncthreads();
     }
 
-    // Whether anything comes before the section's group or, in steps, the section.
-    const bool has_groups = step == ColumnStep::all ? has_start || first >= chunks_of_group
-                            : step == ColumnStep::scan_sections ? has_start || section > 0
-                                                                : false;
+    // Whether anything comes before the section.
+    const bool has_sections = step == ColumnStep::all ? has_start || first >= chunks_of_section
+                              : step == ColumnStep::scan_sections ? has_start || section > 0
+                                                                  : false;
 #pragma unroll
     for (int q = 0; q < Q; ++q) {
       const ColumnChunk& c = chunk_of[q];
@@ -466,7 +407,7 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
       if constexpr (carried) {
         // In steps, of the other sections only one fold is there.
         const int relative = step == ColumnStep::all ? first : first - task.begin;
-        auto prefix = carry.get(op, c.column, relative, has_groups);
+        auto prefix = carry.get(op, c.column, relative, has_sections);
         const R* const rows = totals_of_rows + c.column;
         for (int r = 0; r < row; ++r) {
           prefix.rows = Prefix(op, prefix.rows.then(op, rows[r * width]));

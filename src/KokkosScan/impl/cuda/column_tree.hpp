@@ -8,18 +8,17 @@
 ///
 /// The combination tree counts from the element that is scanned first. Four elements make a pack,
 /// which combines in the accumulator, two packs a chunk, eight chunks a row of chunks, 64 of those
-/// a section, 32 sections a group; each combine left to right, chunks and all above in the carried
-/// type. With G the fold of the starting value and all earlier groups, S that of the earlier
-/// sections of the group, Q of the earlier rows of chunks of the section, q of the earlier chunks
-/// of the row, p of the packs before the own one in the chunk, and x the elements so far of the
-/// pack,
+/// a section; each combine left to right, chunks and all above in the carried type. With P the fold
+/// of the starting value and all earlier sections, Q that of the earlier rows of chunks of the
+/// section, q of the earlier chunks of the row, p of the packs before the own one in the chunk, and
+/// x the elements so far of the pack,
 ///
-///     B(k) = ((G * (S * (Q * q))) * p) * x    within a pack, what is in front being rounded to the
-///                                             accumulator,
-///     B(k) = (G * (S * (Q * q))) * p          at the end of a pack, where p includes it,
-///     B(k) = G * (S * (Q * q))                at the end of a chunk, where q includes it,
+///     B(k) = ((P * (Q * q)) * p) * x    within a pack, what is in front being rounded to the
+///                                       accumulator,
+///     B(k) = (P * (Q * q)) * p          at the end of a pack, where p includes it,
+///     B(k) = P * (Q * q)                at the end of a chunk, where q includes it,
 ///
-/// and a part that is empty is left out. How columns are cut into tiles does not matter.
+/// and a part that is empty is left out. How columns are cut into tiles or strips does not matter.
 
 #include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
@@ -68,39 +67,35 @@ __device__ __forceinline__ R fold_chunk_of_column(const Op& op, const Carrying& 
                      static_cast<R>(fold_pack<0, 4>(op, b)));
 }
 
-/// What comes before a chunk of a column but the chunks of its own row: G, S and Q.
+/// What comes before a chunk of a column but the chunks of its own row: P and Q.
 template <class Op, class R>
 struct ColumnPrefix {
-  Fold<Op, R> groups, sections, rows;
+  Fold<Op, R> sections, rows;
 
   [[nodiscard]] __device__ __forceinline__ Fold<Op, R> join_all(
       const Op& op, const Fold<Op, R>& chunks_before) const {
-    return join(op, groups, join(op, sections, join(op, rows, chunks_before)));
+    return join(op, sections, join(op, rows, chunks_before));
   }
 };
 
 /// A prefix of each column in shared memory, as a tile hands it to the next.
 template <class R>
 struct ColumnCarry {
-  static constexpr int folds = 3;  ///< of a column
+  static constexpr int folds = 2;  ///< of a column
 
   R* memory;
   int stride;  ///< between the folds of a column
 
-  /// The prefix of a column before chunk `first` of the column.
+  /// The prefix of a column before chunk `first` of the column or of the section.
   ///
-  /// \param has_groups whether the first fold is there
+  /// \param has_sections whether the first fold is there
   template <class Op>
   [[nodiscard]] __device__ __forceinline__ ColumnPrefix<Op, R> get(const Op& op, int column,
                                                                    int first,
-                                                                   bool has_groups) const {
-    ColumnPrefix<Op, R> prefix{Fold<Op, R>(op), Fold<Op, R>(op), Fold<Op, R>(op)};
-    const R* const at = memory + column;
-    if (has_groups) prefix.groups = Fold<Op, R>(op, at[0]);
-    if (first % chunks_of_group >= chunks_of_section) {
-      prefix.sections = Fold<Op, R>(op, at[stride]);
-    }
-    if (first % chunks_of_section != 0) prefix.rows = Fold<Op, R>(op, at[2 * stride]);
+                                                                   bool has_sections) const {
+    ColumnPrefix<Op, R> prefix{Fold<Op, R>(op), Fold<Op, R>(op)};
+    if (has_sections) prefix.sections = Fold<Op, R>(op, memory[column]);
+    if (first % chunks_of_section != 0) prefix.rows = Fold<Op, R>(op, memory[stride + column]);
     return prefix;
   }
   /// What comes before chunk `next`, which begins a row: the prefix before the row that ends there
@@ -109,13 +104,50 @@ struct ColumnCarry {
   __device__ __forceinline__ void put(const Op& op, int column, int next,
                                       const ColumnPrefix<Op, R>& prefix, const R& chunks) const {
     const R of_section = prefix.rows.then(op, chunks);
-    const R of_group = prefix.sections.then(op, of_section);
-    const bool ends_group = next % chunks_of_group == 0;
-    R* const at = memory + column;
-    at[0] = ends_group ? prefix.groups.then(op, of_group) : prefix.groups.value();
-    at[stride] = next % chunks_of_section == 0 ? of_group : prefix.sections.value();
-    at[2 * stride] = of_section;
+    memory[column] = next % chunks_of_section == 0 ? prefix.sections.then(op, of_section)
+                                                   : prefix.sections.value();
+    memory[stride + column] = of_section;
   }
 };
+
+/// Totals of sections that a block has at once, one a thread.
+inline constexpr int totals_at_once = 256;
+
+/// The second step for columns that several blocks share: totals of sections become what comes
+/// before each section. A block has one column.
+///
+/// \param totals that of section s of line l is number (s + 1) * lines + l, what comes before it
+///               number s * lines + l
+template <class P>
+__global__ void __launch_bounds__(totals_at_once)
+    scan_totals_of_sections(const __grid_constant__ P problem, typename Types<P>::R* totals,
+                            int sections) {
+  using R = typename Types<P>::R;
+  __shared__ __align__(16) std::byte memory[totals_at_once * sizeof(R)];
+  R* const folds = reinterpret_cast<R*>(memory);
+  const std::int64_t line = blockIdx.x;
+  const int thread = static_cast<int>(threadIdx.x);
+  const auto op = carrying(problem.op);
+  auto prefix = fold_of_start<R>(op, problem.start.at(LineNumber{problem.batch, line}));
+  if (thread == 0 && problem.start.exists()) totals[line] = prefix.value();
+  // One thread combines, since sections combine left to right; all together load and store.
+  for (int first = 1; first < sections; first += totals_at_once) {
+    const int left = sections - first;
+    const int count = left < totals_at_once ? left : totals_at_once;
+    R* const total = totals + (std::int64_t{first} + thread) * problem.batch.count + line;
+    if (thread < count) folds[thread] = *total;
+    __syncthreads();
+    if (thread == 0) {
+#pragma unroll 8
+      for (int i = 0; i < count; ++i) {
+        prefix = Fold<typename Types<P>::Carrying, R>(op, prefix.then(op, folds[i]));
+        folds[i] = prefix.value();  // before the next section
+      }
+    }
+    __syncthreads();
+    if (thread < count) *total = folds[thread];
+    __syncthreads();
+  }
+}
 
 }  // namespace KokkosScan::impl::cuda

@@ -26,6 +26,12 @@
 
 namespace KokkosScan::impl::cuda {
 
+/// The distance in memory of lines that are `distance` lines apart in the last dimension.
+__device__ __forceinline__ std::int64_t distance_of(const Strides& strides, const Batch& batch,
+                                                    int distance) {
+  return batch.rank == 0 ? 0 : strides.batch[batch.rank - 1] * distance;
+}
+
 /// Where a thread keeps the chunks that are on their way, in shared memory that no other thread
 /// uses.
 struct ColumnSlots {
@@ -42,70 +48,110 @@ struct ColumnSlots {
   }
 };
 
-/// Where a thread reads E columns that are neighbours, which one instruction moves.
+/// Which columns a thread has.
+enum class Spacing {
+  packed,  ///< E neighbours, which one instruction moves
+  apart    ///< E columns, each as far from the next as the strip has lanes
+};
+
+/// Where a thread reads E columns.
 ///
-///     begin_load(k, v, slots)   begins to load element k, the chunk's v-th
-///     load(k, v, slots, x)      its values, which have arrived
-template <class In, int E>
+///     begin_load(k, v, slots, columns)   begins to load element k, the chunk's v-th
+///     load(k, v, slots, columns, x)      its values, which have arrived
+///
+/// for the first `columns` of them.
+template <class In, int E, Spacing spacing>
 struct Columns;
 
-template <class T, int E>
-struct Columns<Array<const T>, E> {
+template <class T, int E, Spacing spacing>
+struct Columns<Array<const T>, E, spacing> {
+  static constexpr bool is_packed = spacing == Spacing::packed;
   static constexpr int bytes = sizeof(T) * E;
+  static constexpr int bytes_of_copy = is_packed ? bytes : sizeof(T);
   /// Whether elements go through slots.
-  static constexpr bool is_async = bytes == 4 || bytes == 8 || bytes == 16;
+  static constexpr bool is_async = bytes_of_copy == 4 || bytes_of_copy == 8 || bytes_of_copy == 16;
   static constexpr int bytes_of_slot = is_async ? bytes : 0;
+  /// Whether nothing is read but what has arrived in slots.
+  static constexpr bool reads_slots = is_async;
 
   const T* data;
   std::int64_t along;
+  std::int64_t across;  ///< between the columns
 
-  __device__ __forceinline__ Columns(const Array<const T>& in, const LineNumber& line)
-      : data(in.line(line).data), along(in.strides.along) {}
-  __device__ __forceinline__ void begin_load(std::int64_t k, int v,
-                                             const ColumnSlots& slots) const {
-    if constexpr (is_async) {
+  /// \param distance of the columns
+  __device__ __forceinline__ Columns(const Array<const T>& in, const LineNumber& line, int distance,
+                                     int /* columns */)
+      : data(in.line(line).data),
+        along(in.strides.along),
+        across(distance_of(in.strides, line.batch, distance)) {}
+  __device__ __forceinline__ void begin_load(std::int64_t k, int v, const ColumnSlots& slots,
+                                             [[maybe_unused]] int columns) const {
+    if constexpr (is_async && is_packed) {
       __pipeline_memcpy_async(slots.at(v, bytes), data + k * along, bytes);
+    } else if constexpr (is_async) {
+#pragma unroll
+      for (int e = 0; e < E; ++e) {
+        if (e >= columns) continue;
+        __pipeline_memcpy_async(slots.at(v * E + e, sizeof(T)), data + k * along + e * across,
+                                sizeof(T));
+      }
     }
   }
-  /// \param exists whether the element does; else there are no values
   template <class A>
-  __device__ __forceinline__ void load([[maybe_unused]] std::int64_t k, int v,
-                                       const ColumnSlots& slots, bool exists, A (&x)[E]) const {
-    using Word = typename UnitOf<bytes>::type;
-    Word word{};
-    if constexpr (is_async) {
-      word = *reinterpret_cast<const Word*>(slots.at(v, bytes));
-    } else {
-      if (exists) word = __ldcs(reinterpret_cast<const Word*>(data + k * along));
-    }
-    T raw[E];
-    memcpy(static_cast<void*>(raw), &word, sizeof(Word));
+  __device__ __forceinline__ void load([[maybe_unused]] std::int64_t k, [[maybe_unused]] int v,
+                                       [[maybe_unused]] const ColumnSlots& slots,
+                                       [[maybe_unused]] int columns, A (&x)[E]) const {
+    if constexpr (is_packed) {
+      using Word = typename UnitOf<bytes>::type;
+      Word word;
+      if constexpr (is_async) {
+        word = *reinterpret_cast<const Word*>(slots.at(v, bytes));
+      } else {
+        word = __ldcs(reinterpret_cast<const Word*>(data + k * along));
+      }
+      T raw[E];
+      memcpy(static_cast<void*>(raw), &word, sizeof(Word));
 #pragma unroll
-    for (int e = 0; e < E; ++e) x[e] = static_cast<A>(raw[e]);
+      for (int e = 0; e < E; ++e) x[e] = static_cast<A>(raw[e]);
+    } else {
+#pragma unroll
+      for (int e = 0; e < E; ++e) {
+        if constexpr (is_async) {
+          x[e] = static_cast<A>(*reinterpret_cast<const T*>(slots.at(v * E + e, sizeof(T))));
+        } else {
+          if (e < columns) x[e] = static_cast<A>(data[k * along + e * across]);
+        }
+      }
+    }
   }
 };
-template <class A, class Values, class Mask, int E>
-struct Columns<Selected<A, Values, Mask>, E> {
-  static constexpr int bytes_of_values = Columns<Values, E>::bytes_of_slot;
-  static constexpr int bytes_of_slot = bytes_of_values + Columns<Mask, E>::bytes_of_slot;
+template <class A, class Values, class Mask, int E, Spacing spacing>
+struct Columns<Selected<A, Values, Mask>, E, spacing> {
+  static constexpr int bytes_of_values = Columns<Values, E, spacing>::bytes_of_slot;
+  static constexpr int bytes_of_slot = bytes_of_values + Columns<Mask, E, spacing>::bytes_of_slot;
+  static constexpr bool reads_slots =
+      Columns<Values, E, spacing>::reads_slots && Columns<Mask, E, spacing>::reads_slots;
 
-  Columns<Values, E> values;
-  Columns<Mask, E> mask;
+  Columns<Values, E, spacing> values;
+  Columns<Mask, E, spacing> mask;
   const A& identity;
 
-  __device__ __forceinline__ Columns(const Selected<A, Values, Mask>& in, const LineNumber& line)
-      : values(in.values, line), mask(in.mask, line), identity(in.identity) {}
-  __device__ __forceinline__ void begin_load(std::int64_t k, int v,
-                                             const ColumnSlots& slots) const {
-    values.begin_load(k, v, slots);
-    mask.begin_load(k, v, slots.behind(bytes_of_values));
+  __device__ __forceinline__ Columns(const Selected<A, Values, Mask>& in, const LineNumber& line,
+                                     int distance, int columns)
+      : values(in.values, line, distance, columns),
+        mask(in.mask, line, distance, columns),
+        identity(in.identity) {}
+  __device__ __forceinline__ void begin_load(std::int64_t k, int v, const ColumnSlots& slots,
+                                             int columns) const {
+    values.begin_load(k, v, slots, columns);
+    mask.begin_load(k, v, slots.behind(bytes_of_values), columns);
   }
   template <class Accumulator>
-  __device__ __forceinline__ void load(std::int64_t k, int v, const ColumnSlots& slots, bool exists,
+  __device__ __forceinline__ void load(std::int64_t k, int v, const ColumnSlots& slots, int columns,
                                        Accumulator (&x)[E]) const {
-    bool selected[E];
-    values.load(k, v, slots, exists, x);
-    mask.load(k, v, slots.behind(bytes_of_values), exists, selected);
+    bool selected[E] = {};
+    values.load(k, v, slots, columns, x);
+    mask.load(k, v, slots.behind(bytes_of_values), columns, selected);
 #pragma unroll
     for (int e = 0; e < E; ++e) x[e] = selected[e] ? x[e] : identity;
   }
@@ -115,20 +161,30 @@ struct Columns<Selected<A, Values, Mask>, E> {
 /// a second block of 256 threads on a multiprocessor.
 inline constexpr int chunks_in_flight = 2;
 
-/// Stores E neighbours that will not be needed again, with one instruction.
-template <int E, class Value>
-__device__ __forceinline__ void store_columns(Value* to, const Value (&y)[E]) {
-  using Word = typename UnitOf<sizeof(Value) * E>::type;
-  Word word;
-  memcpy(&word, y, sizeof(Word));
-  __stcs(reinterpret_cast<Word*>(to), word);
+/// Stores the first `columns` of E values that will not be needed again.
+///
+/// \param across between them, if they are apart
+template <Spacing spacing, int E, class Value>
+__device__ __forceinline__ void store_columns(Value* to, [[maybe_unused]] std::int64_t across,
+                                              [[maybe_unused]] int columns, const Value (&y)[E]) {
+  if constexpr (spacing == Spacing::packed) {
+    using Word = typename UnitOf<sizeof(Value) * E>::type;
+    Word word;
+    memcpy(&word, y, sizeof(Word));
+    __stcs(reinterpret_cast<Word*>(to), word);
+  } else {
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      if (e < columns) store_once(to + e * across, y[e]);
+    }
+  }
 }
 
 /// How a launch shares columns; results do not depend on it.
 struct ColumnShape {
-  int inner;            ///< columns that are neighbours
-  int lanes_of_row;     ///< a power of two up to 32
-  int groups;           ///< that take chunks below each other: whole rows of chunks, a power of two
+  int inner;         ///< columns that are neighbours
+  int lanes_of_row;  ///< a power of two up to 32
+  int groups;  ///< that take chunks below each other: if in several rounds, whole rows of chunks
   int strips_of_row;    ///< of neighbouring columns
   std::int64_t strips;  ///< of all, or sections of strips where blocks share them
   int chunks;           ///< of a column
@@ -136,37 +192,41 @@ struct ColumnShape {
   ColumnStep step;
 };
 
-/// What a thread has of a strip: columns from `line` on, from chunk `begin` to before `end`.
-struct StripPart {
-  std::int64_t line;  ///< -1 where there is none
+/// The part of a strip that a thread works on: E columns, from chunk `begin` to before `end`.
+struct ColumnStrip {
+  std::int64_t line;  ///< number of the first column; of another one where this is not there
   int begin;
   int end;
+  int columns;  ///< that are there
 
-  /// \param column of the strip
-  static __device__ __forceinline__ StripPart find(const ColumnShape& shape, std::int64_t number,
-                                                   int width, int column) {
+  template <int E, Spacing spacing>
+  static __device__ __forceinline__ ColumnStrip find(const ColumnShape& shape, int lane,
+                                                     std::int64_t number) {
     // In the order of memory: strips of the same rows follow each other.
     const std::int64_t row = number / shape.strips_of_row;
-    column += static_cast<int>(number - row * shape.strips_of_row) * width;
-    std::int64_t outer = row;
-    int begin = 0;
-    int end = shape.chunks;
-    if (shape.step != ColumnStep::all) {
-      outer = row / shape.sections;
-      begin = static_cast<int>(row - outer * shape.sections) * chunks_of_section;
-      end = end - begin > chunks_of_section ? begin + chunks_of_section : end;
-    }
-    return {column < shape.inner ? outer * shape.inner + column : -1, begin, end};
+    const int strip = static_cast<int>(number - row * shape.strips_of_row);
+    const bool is_whole = shape.step == ColumnStep::all;
+    const std::int64_t outer = is_whole ? row : row / shape.sections;
+    const int begin =
+        is_whole ? 0 : static_cast<int>(row - outer * shape.sections) * chunks_of_section;
+    constexpr bool is_packed = spacing == Spacing::packed;
+    const int column = strip * shape.lanes_of_row * E + (is_packed ? lane * E : lane);
+    const int left = shape.inner - column;
+    const int here = is_packed ? left : (left + shape.lanes_of_row - 1) / shape.lanes_of_row;
+    const int columns = left <= 0 ? 0 : (here < E ? here : E);
+    const bool is_last = is_whole || shape.chunks - begin < chunks_of_section;
+    return {outer * shape.inner + (columns > 0 ? column : 0), begin,
+            is_last ? shape.chunks : begin + chunks_of_section, columns};
   }
 };
 
 /// Scans columns.
 ///
 /// \tparam E columns of a thread
-/// \param  totals_of_sections or what comes before the section after them; null for
-///                            ColumnStep::all
-template <int E, class P>
-__global__ void __launch_bounds__(threads_of_strip, strips_of_multiprocessor)
+/// \param totals_of_sections or what comes before the section after them; null for ColumnStep::all
+template <int E, Spacing spacing, class P>
+__global__ void __launch_bounds__(most_threads_of_strip,
+                                  threads_of_strips<E> / most_threads_of_strip)
     scan_columns(const __grid_constant__ P problem, const __grid_constant__ ColumnShape shape,
                  typename Types<P>::R* totals_of_sections) {
   using T = Types<P>;
@@ -175,7 +235,7 @@ __global__ void __launch_bounds__(threads_of_strip, strips_of_multiprocessor)
   using Value = typename T::Value;
   using Carrying = typename T::Carrying;
   using Prefix = Fold<Carrying, R>;
-  using Input = Columns<typename T::In, E>;
+  using Input = Columns<typename T::In, E, spacing>;
   constexpr int V = chunk_of_column;
   const auto op = carrying(problem.op);
   const Ends<P> ends{problem};
@@ -184,107 +244,119 @@ __global__ void __launch_bounds__(threads_of_strip, strips_of_multiprocessor)
   const int lane = threads.own % shape.lanes_of_row;
   const int group = threads.own / shape.lanes_of_row;
   const int groups = shape.groups;
-  const int row = group / row_of_chunks;
-  const int rows_of_chunks = groups / row_of_chunks;
+  const int row_begin = group / row_of_chunks * row_of_chunks;
   const bool ends_row = group % row_of_chunks == row_of_chunks - 1;
 
   // In shared memory: slots; in turns, the totals of chunks and of rows of chunks, and what comes
-  // before the block's rows.
+  // before the block's rows, P and Q.
   const int width = shape.lanes_of_row * E;
-  const int stride = shape.lanes_of_row;  // between the columns of a thread: without bank conflicts
+  const int stride = shape.lanes_of_row;  // between the columns of a thread
+  const int distance = spacing == Spacing::packed ? 1 : shape.lanes_of_row;
   std::byte* const slots = shared_memory();
   constexpr int bytes_of_slots = V * Input::bytes_of_slot;
   R* const all_totals =
       reinterpret_cast<R*>(slots + chunks_in_flight * bytes_of_slots * threads.count) + lane;
   R* const all_rows = all_totals + 2 * groups * width;
-  R* const carries = all_rows + 2 * rows_of_chunks * width;
-  const auto slots_of = [&](int turn) {
-    return ColumnSlots{slots + turn * bytes_of_slots * threads.count, threads};
+  R* const carries = all_rows + 2 * (groups / row_of_chunks) * width;
+  const auto slots_of = [&](int slot) {
+    return ColumnSlots{slots + slot * bytes_of_slots * threads.count, threads};
   };
 
-  const auto find = [&](std::int64_t number) {
-    return StripPart::find(shape, number, width, lane * E);
-  };
   // Begins to load the chunk of this thread in the round that begins with chunk `first`.
-  const auto begin_load = [&](const StripPart& part, int first, int turn) {
+  const auto begin_load = [&](const ColumnStrip& strip, int first, int turn) {
     if constexpr (Input::bytes_of_slot > 0) {
-      if (part.line < 0 || first + group >= part.end) return;
-      const Input input(problem.input, LineNumber{problem.batch, part.line});
+      const Input input(problem.input, LineNumber{problem.batch, strip.line}, distance,
+                        strip.columns);
       const std::int64_t k = std::int64_t{first + group} * V;
-      if (k + V <= problem.n) {
+      const bool exists = strip.columns > 0 && first + group < strip.end;
+      if (exists && k + V <= problem.n) {
 #pragma unroll
-        for (int v = 0; v < V; ++v) input.begin_load(k + v, v, slots_of(turn));
-      } else {
+        for (int v = 0; v < V; ++v) {
+          input.begin_load(k + v, v, slots_of(turn), strip.columns);
+        }
+      } else if (exists) {
         for (int v = 0; v < V && k + v < problem.n; ++v) {
-          input.begin_load(k + v, v, slots_of(turn));
+          input.begin_load(k + v, v, slots_of(turn), strip.columns);
         }
       }
     }
   };
 
   int turn = 0;
-  StripPart next = find(blockIdx.x);
-  begin_load(next, next.begin, turn);
+  std::int64_t number = blockIdx.x;
+  ColumnStrip strip = ColumnStrip::find<E, spacing>(shape, lane, number);
+  begin_load(strip, strip.begin, turn);
   __pipeline_commit();
-  for (std::int64_t number = blockIdx.x; number < shape.strips; number += gridDim.x) {
-    const StripPart part = next;
-    const bool has_columns = part.line >= 0;
-    const LineNumber line{problem.batch, has_columns ? part.line : 0};
-    const auto line_of = [&](int e) { return LineNumber{problem.batch, line.number + e}; };
-    const Input input(problem.input, line);
+  for (; number < shape.strips; number += gridDim.x) {
+    const LineNumber line{problem.batch, strip.line};
+    const auto line_of = [&](int e) {
+      return LineNumber{problem.batch, strip.line + e * distance};
+    };
+    // Whether column e takes part: built-in operators do no harm where there is none.
+    const auto is_there = [&](int e) { return is_eager<typename T::Op> || e < strip.columns; };
+    const Input input(problem.input, line, distance, strip.columns);
     Value* const output = problem.output.line(line).data;
-    const bool has_start = problem.start.exists();
-    const int section = part.begin / chunks_of_section;
+    const std::int64_t section = strip.begin / chunks_of_section;
+    const bool is_whole = shape.step == ColumnStep::all;
+    const bool has_carry = shape.step != ColumnStep::fold_sections &&
+                           (problem.start.exists() || (!is_whole && section > 0));
+    ColumnStrip next = strip;
 
-    for (int first = part.begin; first < part.end; first += groups, turn ^= 1) {
+    for (int first = strip.begin; first < strip.end; first += groups, turn ^= 1) {
       const int chunk = first + group;
       const std::int64_t k = std::int64_t{chunk} * V;
       const std::int64_t left = problem.n - k;
-      const bool exists = has_columns && chunk < part.end;
-      const int length = exists ? (left < V ? static_cast<int>(left) : V) : 0;
+      const int length =
+          strip.columns == 0 || chunk >= strip.end ? 0 : (left < V ? static_cast<int>(left) : V);
 
       // Load: the next chunk is asked for before this one is waited for.
-      if (first + groups < part.end) {
-        begin_load(part, first + groups, turn ^ 1);
+      if (first + groups < strip.end) {
+        begin_load(strip, first + groups, turn ^ 1);
       } else if (number + gridDim.x < shape.strips) {
-        next = find(number + gridDim.x);
+        next = ColumnStrip::find<E, spacing>(shape, lane, number + gridDim.x);
         begin_load(next, next.begin, turn ^ 1);
       }
       __pipeline_commit();
       __pipeline_wait_prior(1);
       A x[V][E];
+      if (Input::reads_slots || (E == 1 && length == V)) {
+        // Without conditions, which would make each load wait for the last. What slots hold behind
+        // the end of a column is of no use.
 #pragma unroll
-      for (int v = 0; v < V; ++v) input.load(k + v, v, slots_of(turn), v < length, x[v]);
+        for (int v = 0; v < V; ++v) input.load(k + v, v, slots_of(turn), E, x[v]);
+      } else {
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+#pragma unroll
+          for (int e = 0; e < E; ++e) x[v][e] = A{};
+          if (v < length) input.load(k + v, v, slots_of(turn), strip.columns, x[v]);
+        }
+      }
 
       // Fold. Chunks that are not full are the last of their columns: nothing needs their totals.
       const bool is_full = length == V;
-      const bool has_total = is_eager<typename T::Op> || is_full;
       R* const totals = all_totals + turn * groups * width;
-      R* const rows = all_rows + turn * rows_of_chunks * width;
+      R* const rows = all_rows + turn * (groups / row_of_chunks) * width;
       R* const own_totals = totals + group * width;
-      R* const memory_of_carry = carries + turn * ColumnCarry<R>::folds * width;
-      R* const memory_of_next = carries + (turn ^ 1) * ColumnCarry<R>::folds * width;
-      const ColumnCarry<R> carry{memory_of_carry, width};
-      const ColumnCarry<R> next_carry{memory_of_next, width};
-      if (has_total) {
+      R* const carry = carries + (turn ^ 1) * 2 * width;
+      if (is_eager<typename T::Op> || is_full) {
 #pragma unroll
         for (int e = 0; e < E; ++e) {
-          own_totals[e * stride] = fold_chunk_of_column<R>(problem.op, op, x, e);
+          if (!is_there(e)) continue;
+          const A a[4] = {x[0][e], x[1][e], x[2][e], x[3][e]};
+          const A b[4] = {x[4][e], x[5][e], x[6][e], x[7][e]};
+          own_totals[e * stride] = op(static_cast<R>(fold_pack<0, 4>(problem.op, a)),
+                                      static_cast<R>(fold_pack<0, 4>(problem.op, b)));
         }
       }
       // What comes before the strip: read before others may store totals in its place.
-      if (first == part.begin && group == 0 && has_columns) {
-        if (shape.step == ColumnStep::all && has_start) {
+      if (first == strip.begin && has_carry && group == 0) {
 #pragma unroll
-          for (int e = 0; e < E; ++e) {
-            memory_of_carry[e * stride] = static_cast<R>(problem.start.at(line_of(e)).value);
-          }
-        } else if (shape.step == ColumnStep::scan_sections && (has_start || section > 0)) {
-#pragma unroll
-          for (int e = 0; e < E; ++e) {
-            memory_of_carry[e * stride] =
-                totals_of_sections[section * problem.batch.count + line_of(e).number];
-          }
+        for (int e = 0; e < E; ++e) {
+          if (e >= strip.columns) continue;
+          carry[e * stride] =
+              is_whole ? static_cast<R>(problem.start.at(line_of(e)).value)
+                       : totals_of_sections[section * problem.batch.count + line_of(e).number];
         }
       }
       __syncthreads();
@@ -294,10 +366,10 @@ __global__ void __launch_bounds__(threads_of_strip, strips_of_multiprocessor)
 #pragma unroll
       for (int e = 0; e < E; ++e) chunks_before[e] = Prefix(op);
       if (length > 0) {
-        const R* other = totals + row * row_of_chunks * width;
-        for (; other < own_totals; other += width) {
+        for (const R* other = totals + row_begin * width; other < own_totals; other += width) {
 #pragma unroll
           for (int e = 0; e < E; ++e) {
+            if (!is_there(e)) continue;
             chunks_before[e] = Prefix(op, chunks_before[e].then(op, other[e * stride]));
           }
         }
@@ -306,44 +378,51 @@ __global__ void __launch_bounds__(threads_of_strip, strips_of_multiprocessor)
         if (ends_row && is_full) {
 #pragma unroll
           for (int e = 0; e < E; ++e) {
-            rows[row * width + e * stride] = chunks_before[e].then(op, own_totals[e * stride]);
+            if (!is_there(e)) continue;
+            rows[group / row_of_chunks * width + e * stride] =
+                chunks_before[e].then(op, own_totals[e * stride]);
           }
         }
         __syncthreads();
       }
       if (length == 0) continue;
-      const bool hands_on = group == groups - 1 && chunk + 1 < part.end;
-      const bool folds_only = shape.step == ColumnStep::fold_sections;
-      const bool ends_section = chunk + 1 == part.end && part.end < shape.chunks;
-      if (folds_only && !hands_on && !ends_section) continue;
-      // In steps, of the other sections only one fold is there.
-      const int relative = shape.step == ColumnStep::all ? first : first - part.begin;
-      const bool has_groups = shape.step == ColumnStep::all
-                                  ? has_start || first >= chunks_of_group
-                                  : !folds_only && (has_start || section > 0);
+      const bool begins_section = first % chunks_of_section == 0;
+      const bool ends_section = (chunk + 1) % chunks_of_section == 0;
+      const bool has_sections_before = has_carry || first - strip.begin >= chunks_of_section;
+      const bool hands_on = group == groups - 1 && chunk + 1 < strip.end;
+      const bool ends_shared_section = shape.step == ColumnStep::fold_sections &&
+                                       chunk + 1 == strip.end && strip.end < shape.chunks;
+      const bool is_none = k == 0 && !problem.start.exists();
+      R* const next_carry = carries + turn * 2 * width;
       A at_begin[E];
 #pragma unroll
       for (int e = 0; e < E; ++e) {
-        auto prefix = carry.get(op, e * stride, relative, has_groups);
-        for (int r = 0; r < row; ++r) {
-          prefix.rows = Prefix(op, prefix.rows.then(op, rows[r * width + e * stride]));
+        if (!is_there(e)) continue;
+        const Prefix sections_before =
+            has_sections_before ? Prefix(op, carry[e * stride]) : Prefix(op);
+        Prefix rows_before(op);
+        if (!begins_section) rows_before = Prefix(op, carry[width + e * stride]);
+        for (int r = 0; r < group / row_of_chunks; ++r) {
+          rows_before = Prefix(op, rows_before.then(op, rows[r * width + e * stride]));
         }
-        const Prefix before = prefix.join_all(op, chunks_before[e]);
+        const Prefix before = join(op, sections_before, join(op, rows_before, chunks_before[e]));
         R with{};
-        if (has_total) {
-          const R chunks = chunks_before[e].then(op, own_totals[e * stride]);
-          with = prefix.groups.then(op, prefix.sections.then(op, prefix.rows.then(op, chunks)));
-          if (hands_on) next_carry.put(op, e * stride, chunk + 1, prefix, chunks);
-          if (folds_only && ends_section) {
+        if (is_eager<typename T::Op> || is_full) {
+          const R of_section =
+              rows_before.then(op, chunks_before[e].then(op, own_totals[e * stride]));
+          with = sections_before.then(op, of_section);
+          if (hands_on) {
+            next_carry[e * stride] = ends_section ? with : sections_before.value();
+            next_carry[width + e * stride] = of_section;
+          }
+          if (ends_shared_section && e < strip.columns) {
             totals_of_sections[(section + 1) * problem.batch.count + line_of(e).number] =
-                prefix.rows.then(op, chunks);
+                of_section;
           }
         }
-        if (folds_only) continue;
 
         // Scan: x becomes B after each element.
-        at_begin[e] =
-            k == 0 && !has_start ? problem.identity.value : static_cast<A>(before.value());
+        at_begin[e] = is_none ? problem.identity.value : static_cast<A>(before.value());
         Prefix run = before;
 #pragma unroll
         for (int p = 0; p < V; p += pack_of_column) {
@@ -351,10 +430,11 @@ __global__ void __launch_bounds__(threads_of_strip, strips_of_multiprocessor)
         }
         if (is_full) x[V - 1][e] = static_cast<A>(with);
       }
-      if (folds_only) continue;
+      if (shape.step == ColumnStep::fold_sections) continue;
       if (ends.exist()) {
 #pragma unroll
         for (int e = 0; e < E; ++e) {
+          if (e >= strip.columns) continue;
           if (k == 0) ends.store_begin(line_of(e), at_begin[e]);
           A last = x[0][e];
 #pragma unroll
@@ -372,15 +452,18 @@ __global__ void __launch_bounds__(threads_of_strip, strips_of_multiprocessor)
       }
 
       // Store.
-      Value* to = output + k * problem.output.strides.along;
+      const std::int64_t along = problem.output.strides.along;
+      const std::int64_t across = distance_of(problem.output.strides, problem.batch, distance);
+      Value* to = output + k * along;
 #pragma unroll
-      for (int v = 0; v < V; ++v, to += problem.output.strides.along) {
+      for (int v = 0; v < V; ++v, to += along) {
         Value y[E];
 #pragma unroll
         for (int e = 0; e < E; ++e) y[e] = static_cast<Value>(x[v][e]);
-        if (v < length) store_columns(to, y);
+        if (v < length) store_columns<spacing>(to, across, strip.columns, y);
       }
     }
+    strip = next;
   }
 }
 

@@ -293,7 +293,7 @@ struct Backend {
         static_cast<R*>(std::align(alignof(R), bytes - alignof(R), aligned, bytes));
 
     scan_columns(exec, p, ColumnStep::fold_sections, "cuda/columns: fold sections", totals);
-    const Launch of_totals{p.function, "cuda/columns: scan totals", lines, threads_of_totals, 0};
+    const Launch of_totals{p.function, "cuda/columns: scan totals", lines, totals_at_once, 0};
     enqueue(exec, of_totals, scan_totals_of_sections<P>, p.n, lines, p, totals, sections);
     scan_columns(exec, p, ColumnStep::scan_sections, "cuda/columns: scan sections", totals);
   }
@@ -304,46 +304,59 @@ struct Backend {
     const std::int64_t inner = neighbours(p.batch);
     using In = OperandAccess<decltype(P::input)>;
     using Out = OperandAccess<decltype(P::output)>;
-    if constexpr (E > 1 && In::template moves_columns<E> && Out::template moves_columns<E>) {
-      if (takes_strips(p.n, inner, step) && has_columns(p) && inner % E == 0 &&
-          In::template has_aligned_columns<E>(p.input, p.batch) &&
-          Out::template has_aligned_columns<E>(p.output, p.batch)) {
-        return scan_strips_of_columns(exec, p, step, path, totals);
+    if constexpr (In::is_stored) {
+      if (has_columns(p)) {
+        if constexpr (E > 1 && In::template moves_columns<E> && Out::template moves_columns<E>) {
+          if (inner % E == 0 && In::template has_aligned_columns<E>(p.input, p.batch) &&
+              Out::template has_aligned_columns<E>(p.output, p.batch) &&
+              takes_strips(p.n, inner, true, step)) {
+            return scan_strips_of_columns<E, Spacing::packed>(exec, p, step, path, totals);
+          }
+        }
+        if (takes_strips(p.n, inner, false, step)) {
+          return scan_strips_of_columns<E, Spacing::apart>(exec, p, step, path, totals);
+        }
       }
     }
     scan_tiles_of_columns(exec, p, step, path, totals);
   }
 
-  template <class Exec, class P>
+  template <int E, Spacing spacing, class Exec, class P>
   static void scan_strips_of_columns(const Exec& exec, const P& p, ColumnStep step,
                                      const char* path, typename Types<P>::R* totals) {
     using R = typename Types<P>::R;
-    constexpr int E = Types<P>::pack;
+    const std::int64_t lines = p.batch.count;
     const auto inner = static_cast<int>(neighbours(p.batch));
-    const int lanes_of_row =
-        std::min<int>(lanes, static_cast<int>(std::bit_ceil(static_cast<unsigned>(inner / E))));
-    const int strips_of_row = static_cast<int>(divide_up(inner, lanes_of_row * E));
+    ColumnShape shape{inner, 1, 0, 0, 0, 0, 1, step};
+    while (shape.lanes_of_row < lanes && shape.lanes_of_row * E < inner) shape.lanes_of_row *= 2;
+    // All rows at once, or as many as a section has whole multiples of.
     const std::int64_t chunks = divide_up(p.n, chunk_of_column);
-    const std::int64_t sections = divide_up(chunks, chunks_of_section);
-    const ColumnShape shape{
-        inner,
-        lanes_of_row,
-        threads_of_strip / lanes_of_row,
-        strips_of_row,
-        p.batch.count / inner * strips_of_row * (step == ColumnStep::all ? 1 : sections),
-        static_cast<int>(chunks),
-        static_cast<int>(sections),
-        step};
+    shape.chunks = static_cast<int>(chunks);
+    shape.sections = static_cast<int>(divide_up(chunks, chunks_of_section));
+    const int usual = std::max(row_of_chunks, most_threads / shape.lanes_of_row);
+    const bool is_one_round =
+        chunks * shape.lanes_of_row <= most_threads_of_strip && chunks <= 2 * usual;
+    shape.groups = static_cast<int>(is_one_round ? chunks : usual);
+    // Narrower strips rather than blocks of which a multiprocessor has only one, or too few blocks.
+    const auto strips = [&] { return lines / inner * divide_up(inner, shape.lanes_of_row * E); };
+    while (shape.lanes_of_row > 8 &&
+           (shape.groups * shape.lanes_of_row > most_threads || strips() < multiprocessors(exec))) {
+      shape.lanes_of_row /= 2;
+    }
+    shape.strips_of_row = static_cast<int>(divide_up(inner, shape.lanes_of_row * E));
+    shape.strips = lines / inner * shape.strips_of_row;
+    if (step != ColumnStep::all) shape.strips *= shape.sections;
+    const int threads = shape.groups * shape.lanes_of_row;
     // Blocks that find room at once: each goes on with the next strips.
-    const std::int64_t resident =
-        std::max(1, multiprocessors(exec)) * std::int64_t{strips_of_multiprocessor};
+    const std::int64_t resident = std::max(1, multiprocessors(exec)) *
+                                  std::int64_t{std::max(1, threads_of_strips<E> / threads)};
     const int folds =
         2 * shape.groups + 2 * (shape.groups / row_of_chunks) + 2 * ColumnCarry<R>::folds;
-    const Launch launch{p.function, path, std::min(shape.strips, resident), threads_of_strip,
+    const Launch launch{p.function, path, std::min(shape.strips, resident), threads,
                         chunks_in_flight * chunk_of_column *
-                                Columns<decltype(P::input), E>::bytes_of_slot * threads_of_strip +
-                            folds * lanes_of_row * E * static_cast<int>(sizeof(R))};
-    enqueue(exec, launch, cuda::scan_columns<E, P>, p.n, p.batch.count, p, shape, totals);
+                                Columns<decltype(P::input), E, spacing>::bytes_of_slot * threads +
+                            folds * shape.lanes_of_row * E * static_cast<int>(sizeof(R))};
+    enqueue(exec, launch, cuda::scan_columns<E, spacing, P>, p.n, lines, p, shape, totals);
   }
 
   template <class Exec, class P>

@@ -81,10 +81,10 @@ constexpr int round_chunk(std::int64_t elements, int pack, int bytes) {
   return static_cast<int>(std::min(units, most)) * pack;
 }
 
-/// Threads of a block that walks down strips of columns, and blocks of a multiprocessor: those that
+/// Most threads of a block that walks down strips, and threads of a multiprocessor: those that
 /// leave a thread registers for four columns.
-inline constexpr int threads_of_strip = 256;
-inline constexpr int strips_of_multiprocessor = 2;
+inline constexpr int most_threads_of_strip = 512;
+inline constexpr int threads_of_strips = 512;
 
 /// Division by a number from 1 to 2^15, of numbers below 2^15: exact, as the error of the inverse
 /// stays below 2^15 / 2^31.
@@ -104,11 +104,9 @@ inline constexpr int pack_of_column = 4;
 inline constexpr int chunk_of_column = 8;
 inline constexpr int row_of_chunks = 8;
 
-/// Elements of a section of a column, its chunks, and sections and chunks of a group.
+/// Elements of a section of a column, and its chunks.
 inline constexpr int section_of_column = 4096;
 inline constexpr int chunks_of_section = section_of_column / chunk_of_column;
-inline constexpr int group_of_sections = 32;
-inline constexpr int chunks_of_group = group_of_sections * chunks_of_section;
 
 /// How a block that takes tiles of columns reaches their elements.
 enum class ColumnAccess {
@@ -216,10 +214,12 @@ enum class ColumnStep {
   scan_sections   ///< blocks scan a section each
 };
 
-/// Whether blocks walk down strips of aligned columns, rather than take tiles of them: where a
-/// strip keeps most threads of a block busy.
-constexpr bool takes_strips(std::int64_t n, std::int64_t inner, ColumnStep step) {
-  return step == ColumnStep::all ? n >= 48 && inner >= 128 : inner >= 16;
+/// Whether blocks walk down strips, rather than take tiles of columns: where a strip keeps the
+/// threads of a block busy. Rows that are not aligned are faster in tiles while columns have one,
+/// and where blocks share columns.
+constexpr bool takes_strips(std::int64_t n, std::int64_t inner, bool is_aligned, ColumnStep step) {
+  if (!is_aligned) return step == ColumnStep::all && n > 400 && inner >= narrowest_rows;
+  return n >= 16 && inner >= 16 && n * inner >= 1024;
 }
 
 /// Whether lines of n elements are kept in registers: those that are too long for a tile, whose
