@@ -58,6 +58,22 @@ def test_any_dlpack_array():
     np.testing.assert_array_equal(totals.values, expected[-1])
 
 
+def test_capsules_are_taken_once():
+    # As arrays of CUDA devices come: each capsule holds its memory once.
+    from kokkos_scan import _core
+
+    grad, x = np.array([[1.0, 2, 3], [4, 5, 6]]), np.array([[1.0, 3, 2], [0, 1, 1]])
+    out = np.full_like(x, np.nan)
+    result = np.maximum.accumulate(x, 1)
+    maximum = 3
+    _core.gradient(maximum, grad.__dlpack__(), x.__dlpack__(), result.__dlpack__(), out, 1, False,
+                   False, None, None, None, 0)
+    np.testing.assert_array_equal(out, [[1, 5, 0], [4, 11, 0]])
+    given_on, shape, code = _core.imported(x.__dlpack__(), "x")
+    assert shape == (2, 3) and _core.dtype_names[code] == "float64"
+    np.testing.assert_array_equal(np.from_dlpack(given_on), x)
+
+
 def test_array_api_strict():
     xp = pytest.importorskip("array_api_strict")
     x = xp.asarray([[1, 2], [3, 4]])

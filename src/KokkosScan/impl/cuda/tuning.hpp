@@ -81,10 +81,11 @@ constexpr int round_chunk(std::int64_t elements, int pack, int bytes) {
   return static_cast<int>(std::min(units, most)) * pack;
 }
 
-/// Most threads of a block that walks down strips, and threads of a multiprocessor: those that
-/// leave a thread registers for four columns.
+/// Most threads of a block that walks down strips, and threads of a multiprocessor, by the columns
+/// of a thread: those that leave it registers for so many.
 inline constexpr int most_threads_of_strip = 512;
-inline constexpr int threads_of_strips = 512;
+template <int E>
+inline constexpr int threads_of_strips = E > 1 ? 512 : 1024;
 
 /// Division by a number from 1 to 2^15, of numbers below 2^15: exact, as the error of the inverse
 /// stays below 2^15 / 2^31.
