@@ -116,16 +116,31 @@ constexpr int lane_at(int place, int places, int lanes, int index) {
   return lane + place * lanes;
 }
 
-/// __builtin_shufflevector() at each place alike.
+/// __builtin_shufflevector(). (Lane by lane, as nvcc loses the expansion of a pack among the
+/// arguments of a built-in function.)
+template <int... Lane, class T, int places>
+[[gnu::always_inline]] inline Register<T, places> shuffle_all(const Register<T, places>& a,
+                                                              const Register<T, places>& b) {
+  constexpr int at[] = {Lane...};
+  if constexpr (sizeof...(Lane) == 2) {
+    return __builtin_shufflevector(a.lanes, b.lanes, at[0], at[1]);
+  } else if constexpr (sizeof...(Lane) == 4) {
+    return __builtin_shufflevector(a.lanes, b.lanes, at[0], at[1], at[2], at[3]);
+  } else {
+    static_assert(sizeof...(Lane) == 8);
+    return __builtin_shufflevector(a.lanes, b.lanes, at[0], at[1], at[2], at[3], at[4], at[5],
+                                   at[6], at[7]);
+  }
+}
+/// The same at each place alike.
 template <int... Index, class T, int places>
 [[gnu::always_inline]] inline Register<T, places> shuffle(const Register<T, places>& a,
                                                           const Register<T, places>& b) {
   constexpr int lanes = sizeof...(Index);
   if constexpr (places == 1) {
-    return __builtin_shufflevector(a.lanes, b.lanes, Index...);
+    return shuffle_all<Index...>(a, b);
   } else {
-    return __builtin_shufflevector(a.lanes, b.lanes, lane_at(0, 2, lanes, Index)...,
-                                   lane_at(1, 2, lanes, Index)...);
+    return shuffle_all<lane_at(0, 2, lanes, Index)..., lane_at(1, 2, lanes, Index)...>(a, b);
   }
 }
 
