@@ -34,7 +34,7 @@ Case = collections.namedtuple("Case", "function space type extents axis variant"
 
 def parse(name):
     """function/space/type/RxC.../axis:A[/variant]"""
-    name = re.sub(r"(/iterations:\d+)?(/manual_time)?$", "", name)
+    name = re.sub(r"(/(iterations|min_time):[\d.]+)?(/manual_time)?$", "", name)
     function, space, kind, extents, axis, *variant = name.split("/")
     return Case(
         function,
