@@ -192,6 +192,12 @@ struct ColumnShape {
   ColumnStep step;
 };
 
+/// What a launch does: blocks do not share columns that are apart.
+template <Spacing spacing>
+__device__ __forceinline__ ColumnStep step_of(const ColumnShape& shape) {
+  return spacing == Spacing::apart ? ColumnStep::all : shape.step;
+}
+
 /// The part of a strip that a thread works on: E columns, from chunk `begin` to before `end`.
 struct ColumnStrip {
   std::int64_t line;  ///< number of the first column; of another one where this is not there
@@ -205,7 +211,7 @@ struct ColumnStrip {
     // In the order of memory: strips of the same rows follow each other.
     const std::int64_t row = number / shape.strips_of_row;
     const int strip = static_cast<int>(number - row * shape.strips_of_row);
-    const bool is_whole = shape.step == ColumnStep::all;
+    const bool is_whole = step_of<spacing>(shape) == ColumnStep::all;
     const std::int64_t outer = is_whole ? row : row / shape.sections;
     const int begin =
         is_whole ? 0 : static_cast<int>(row - outer * shape.sections) * chunks_of_section;
@@ -240,6 +246,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   const auto op = carrying(problem.op);
   const Ends<P> ends{problem};
 
+  const ColumnStep step = step_of<spacing>(shape);
   const Threads threads = threads_of_block();
   const int lane = threads.own % shape.lanes_of_row;
   const int group = threads.own / shape.lanes_of_row;
@@ -263,7 +270,8 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   };
 
   // Begins to load the chunk of this thread in the round that begins with chunk `first`.
-  const auto begin_load = [&](const ColumnStrip& strip, int first, int turn) {
+  int slot = 0;
+  const auto begin_load = [&](const ColumnStrip& strip, int first) {
     if constexpr (Input::bytes_of_slot > 0) {
       const Input input(problem.input, LineNumber{problem.batch, strip.line}, distance,
                         strip.columns);
@@ -272,21 +280,22 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       if (exists && k + V <= problem.n) {
 #pragma unroll
         for (int v = 0; v < V; ++v) {
-          input.begin_load(k + v, v, slots_of(turn), strip.columns);
+          input.begin_load(k + v, v, slots_of(slot), strip.columns);
         }
       } else if (exists) {
         for (int v = 0; v < V && k + v < problem.n; ++v) {
-          input.begin_load(k + v, v, slots_of(turn), strip.columns);
+          input.begin_load(k + v, v, slots_of(slot), strip.columns);
         }
       }
     }
+    __pipeline_commit();
+    slot ^= 1;
   };
 
   int turn = 0;
   std::int64_t number = blockIdx.x;
   ColumnStrip strip = ColumnStrip::find<E, spacing>(shape, lane, number);
-  begin_load(strip, strip.begin, turn);
-  __pipeline_commit();
+  begin_load(strip, strip.begin);
   for (; number < shape.strips; number += gridDim.x) {
     const LineNumber line{problem.batch, strip.line};
     const auto line_of = [&](int e) {
@@ -296,10 +305,11 @@ __global__ void __launch_bounds__(most_threads_of_strip,
     const auto is_there = [&](int e) { return is_eager<typename T::Op> || e < strip.columns; };
     const Input input(problem.input, line, distance, strip.columns);
     Value* const output = problem.output.line(line).data;
-    const std::int64_t section = strip.begin / chunks_of_section;
-    const bool is_whole = shape.step == ColumnStep::all;
-    const bool has_carry = shape.step != ColumnStep::fold_sections &&
-                           (problem.start.exists() || (!is_whole && section > 0));
+    // In steps, what comes before a section is known from the second on.
+    const bool has_carry =
+        step == ColumnStep::all
+            ? problem.start.exists()
+            : step == ColumnStep::scan_sections && (problem.start.exists() || strip.begin > 0);
     ColumnStrip next = strip;
 
     for (int first = strip.begin; first < strip.end; first += groups, turn ^= 1) {
@@ -311,25 +321,27 @@ __global__ void __launch_bounds__(most_threads_of_strip,
 
       // Load: the next chunk is asked for before this one is waited for.
       if (first + groups < strip.end) {
-        begin_load(strip, first + groups, turn ^ 1);
+        begin_load(strip, first + groups);
       } else if (number + gridDim.x < shape.strips) {
         next = ColumnStrip::find<E, spacing>(shape, lane, number + gridDim.x);
-        begin_load(next, next.begin, turn ^ 1);
+        begin_load(next, next.begin);
+      } else {
+        __pipeline_commit();
+        slot ^= 1;
       }
-      __pipeline_commit();
       __pipeline_wait_prior(1);
       A x[V][E];
       if (Input::reads_slots || (E == 1 && length == V)) {
         // Without conditions, which would make each load wait for the last. What slots hold behind
         // the end of a column is of no use.
 #pragma unroll
-        for (int v = 0; v < V; ++v) input.load(k + v, v, slots_of(turn), E, x[v]);
+        for (int v = 0; v < V; ++v) input.load(k + v, v, slots_of(slot), E, x[v]);
       } else {
 #pragma unroll
         for (int v = 0; v < V; ++v) {
 #pragma unroll
           for (int e = 0; e < E; ++e) x[v][e] = A{};
-          if (v < length) input.load(k + v, v, slots_of(turn), strip.columns, x[v]);
+          if (v < length) input.load(k + v, v, slots_of(slot), strip.columns, x[v]);
         }
       }
 
@@ -355,8 +367,10 @@ __global__ void __launch_bounds__(most_threads_of_strip,
         for (int e = 0; e < E; ++e) {
           if (e >= strip.columns) continue;
           carry[e * stride] =
-              is_whole ? static_cast<R>(problem.start.at(line_of(e)).value)
-                       : totals_of_sections[section * problem.batch.count + line_of(e).number];
+              step == ColumnStep::all
+                  ? static_cast<R>(problem.start.at(line_of(e)).value)
+                  : totals_of_sections[strip.begin / chunks_of_section * problem.batch.count +
+                                       line_of(e).number];
         }
       }
       __syncthreads();
@@ -390,8 +404,8 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       const bool ends_section = (chunk + 1) % chunks_of_section == 0;
       const bool has_sections_before = has_carry || first - strip.begin >= chunks_of_section;
       const bool hands_on = group == groups - 1 && chunk + 1 < strip.end;
-      const bool ends_shared_section = shape.step == ColumnStep::fold_sections &&
-                                       chunk + 1 == strip.end && strip.end < shape.chunks;
+      const bool ends_shared_section =
+          step == ColumnStep::fold_sections && chunk + 1 == strip.end && strip.end < shape.chunks;
       const bool is_none = k == 0 && !problem.start.exists();
       R* const next_carry = carries + turn * 2 * width;
       A at_begin[E];
@@ -416,8 +430,8 @@ __global__ void __launch_bounds__(most_threads_of_strip,
             next_carry[width + e * stride] = of_section;
           }
           if (ends_shared_section && e < strip.columns) {
-            totals_of_sections[(section + 1) * problem.batch.count + line_of(e).number] =
-                of_section;
+            totals_of_sections[(strip.begin / chunks_of_section + 1) * problem.batch.count +
+                               line_of(e).number] = of_section;
           }
         }
 
@@ -430,7 +444,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
         }
         if (is_full) x[V - 1][e] = static_cast<A>(with);
       }
-      if (shape.step == ColumnStep::fold_sections) continue;
+      if (step == ColumnStep::fold_sections) continue;
       if (ends.exist()) {
 #pragma unroll
         for (int e = 0; e < E; ++e) {
