@@ -62,7 +62,7 @@ def test_capsules_are_taken_once():
     # As arrays of CUDA devices come: each capsule holds its memory once.
     from kokkos_scan import _core
 
-    grad, x = np.array([[1.0, 2, 3], [4, 5, 6]]), np.array([[1.0, 3, 2], [0, 1, 1]])
+    grad, x = np.array([[1.0, 2, 3], [4, 5, 6]]), np.array([[1.0, 3, 2], [0, 1, 0.5]])
     out = np.full_like(x, np.nan)
     result = np.maximum.accumulate(x, 1)
     maximum = 3
