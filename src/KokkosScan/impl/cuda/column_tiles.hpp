@@ -3,17 +3,17 @@
 #pragma once
 
 /// \file
-/// The kernel for columns that go through shared memory: those that are short, few, not aligned,
+/// The kernel for columns that are not scanned in strips: those that are short, few, not aligned,
 /// computed or not neighbours at all.
 ///
-/// A block copies a tile of rows and columns into shared memory, each thread folds chunks of its
-/// columns there, totals meet in shared memory, each thread scans its chunks with all that comes
-/// before (column_tree.hpp has the combination tree), and the block copies the results back. Where
-/// rows follow each other in memory without gaps the tile is one run of bytes, whatever the extent
-/// and alignment of a row; else threads load elements in the order of memory. A column that is
-/// longer than the tile is scanned tile after tile by the same block or, where there are too few
-/// columns for all blocks, section by section by different ones, in three steps: fold the sections,
-/// scan their totals, scan the sections with what comes before them.
+/// A block takes a tile of rows and columns, each thread folds chunks of its columns, totals meet
+/// in shared memory, and each thread scans its chunks with all that comes before (column_tree.hpp
+/// has the combination tree). Rows of many columns are read and written where they are. Narrow ones
+/// go through shared memory: as one run of bytes, where rows follow each other without gaps,
+/// whatever their extent and alignment; else threads move elements in the order of memory. A column
+/// that is longer than the tile is scanned tile after tile by the same block or, where there are
+/// too few columns for all blocks, section by section by different ones, in three steps: fold the
+/// sections, scan their totals, scan the sections with what comes before them.
 
 #include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/column_tree.hpp>

@@ -355,10 +355,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
 #pragma unroll
         for (int e = 0; e < E; ++e) {
           if (!is_there(e)) continue;
-          const A a[4] = {x[0][e], x[1][e], x[2][e], x[3][e]};
-          const A b[4] = {x[4][e], x[5][e], x[6][e], x[7][e]};
-          own_totals[e * stride] = op(static_cast<R>(fold_pack<0, 4>(problem.op, a)),
-                                      static_cast<R>(fold_pack<0, 4>(problem.op, b)));
+          own_totals[e * stride] = fold_chunk_of_column<R>(problem.op, op, x, e);
         }
       }
       // What comes before the strip: read before others may store totals in its place.

@@ -222,9 +222,8 @@ struct Region {
 /// - `load(in, tile, ...)` loads through registers; finish() of what it returns ends that.
 /// - `begin_load(in, tile, barrier, lane)` begins to load a part of one line, without registers.
 /// - `fill(in, tile, threads)` computes the elements that are computed.
-/// - `get(e)`, `get_padded(e)`, `get_pack(e, x)` read what has been loaded; the first one only
-/// where
-///   slots are not padded.
+/// - `get_padded(e)`, `get_pack(e, x)` read what has been loaded, and so does `get(e)` where slots
+///   are not padded.
 template <class In>
 struct Stage;
 
