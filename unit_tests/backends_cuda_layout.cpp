@@ -92,6 +92,8 @@ TEST(backends, cuda_cuts_of_the_headline) {
   EXPECT_EQ(cuda::shape_launch(cuda::cut_line(1024, of_float), of_float).threads, lanes);
   EXPECT_EQ(cuda::cut_line(9216, of_float).tiles_of_line, 1);
   EXPECT_GT(cuda::cut_line(9217, of_float).tiles_of_line, 1);
+  EXPECT_TRUE(cuda::fits_registers(2048, of_float, 4));
+  EXPECT_FALSE(cuda::fits_registers(2044, of_float, 4));
   EXPECT_TRUE(cuda::fits_registers(32768, of_float, 4));
   EXPECT_FALSE(cuda::fits_registers(32767, of_float, 4));
   EXPECT_FALSE(cuda::fits_registers(32772, of_float, 4));

@@ -43,11 +43,11 @@ struct alignas(16) uint4 {
   unsigned x, y, z, w;
 };
 template <class T>
-T __ldcs(T const* from) {
+T __ldcg(T const* from) {
   return *from;
 }
 template <class T>
-void __stcs(T* to, T const& value) {
+void __stcg(T* to, T const& value) {
   *to = value;
 }
 inline void __pipeline_memcpy_async(void* to, void const* from, std::size_t bytes) {

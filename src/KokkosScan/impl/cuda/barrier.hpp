@@ -68,9 +68,9 @@ class Barrier {
                  "r"(bytes)
                  : "memory");
     asm volatile(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
-        "[%1], %2, [%3], %4;" ::"r"(shared_address(to)),
-        "l"(from), "r"(bytes), "r"(address()), "l"(evict_first())
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+        "[%1], %2, [%3];" ::"r"(shared_address(to)),
+        "l"(from), "r"(bytes), "r"(address())
         : "memory");
   }
 #endif

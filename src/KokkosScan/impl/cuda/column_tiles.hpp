@@ -475,7 +475,7 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
         const std::int64_t k = begin + c.chunk * V;
 #pragma unroll
         for (int v = 0; v < V; ++v) {
-          if (v < length) store_once(&line(k + v), static_cast<Value>(x[q][v][0]));
+          if (v < length) line(k + v) = static_cast<Value>(x[q][v][0]);
         }
       }
     }

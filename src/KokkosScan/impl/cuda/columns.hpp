@@ -107,7 +107,7 @@ struct Columns<Array<const T>, E, spacing> {
       if constexpr (is_async) {
         word = *reinterpret_cast<const Word*>(slots.at(v, bytes));
       } else {
-        word = __ldcs(reinterpret_cast<const Word*>(data + k * along));
+        word = *reinterpret_cast<const Word*>(data + k * along);
       }
       T raw[E];
       memcpy(static_cast<void*>(raw), &word, sizeof(Word));
@@ -161,7 +161,7 @@ struct Columns<Selected<A, Values, Mask>, E, spacing> {
 /// a second block of 256 threads on a multiprocessor.
 inline constexpr int chunks_in_flight = 2;
 
-/// Stores the first `columns` of E values that will not be needed again.
+/// Stores the first `columns` of E values.
 ///
 /// \param across between them, if they are apart
 template <Spacing spacing, int E, class Value>
@@ -171,11 +171,11 @@ __device__ __forceinline__ void store_columns(Value* to, [[maybe_unused]] std::i
     using Word = typename UnitOf<sizeof(Value) * E>::type;
     Word word;
     memcpy(&word, y, sizeof(Word));
-    __stcs(reinterpret_cast<Word*>(to), word);
+    *reinterpret_cast<Word*>(to) = word;
   } else {
 #pragma unroll
     for (int e = 0; e < E; ++e) {
-      if (e < columns) store_once(to + e * across, y[e]);
+      if (e < columns) to[e * across] = y[e];
     }
   }
 }

@@ -3,9 +3,9 @@
 #pragma once
 
 /// \file
-/// The kernel for lines that fit into the registers of a block, but not into a tile: each element
-/// is loaded once, scanned in registers, and its result stored once. All loads are issued before
-/// the first value is used.
+/// The kernel for lines that fill a warp and fit into the registers of a block: each element is
+/// loaded once, scanned in registers, and its result stored once. All loads are issued before the
+/// first value is used.
 ///
 /// The combination tree counts from the element that is scanned first. E neighbours make a pack,
 /// which one lane combines; 16 packs make a half row, whose lanes combine by the scheme of Kogge
@@ -46,21 +46,22 @@ __device__ __forceinline__ T combine_if(bool condition, const Op& op, const T& a
   }
 }
 
-/// Loads a pack whose data will not be needed again soon.
+/// Loads a pack with one instruction.
 template <int E, class T>
-__device__ __forceinline__ void load_streaming(const T* from, T (&to)[E]) {
+__device__ __forceinline__ void load_at_once(const T* from, T (&to)[E]) {
   using W = typename UnitOf<sizeof(T) * E>::type;
-  const W word = __ldcs(reinterpret_cast<const W*>(from));
+  const W word = __ldcg(reinterpret_cast<const W*>(from));
   memcpy(static_cast<void*>(to), &word, sizeof(W));
 }
 
-/// Stores a pack whose data will not be needed again soon.
+/// Stores a pack with one instruction. (As an assignment, which the compiler may move, results of
+/// other packs would wait in registers and spill.)
 template <int E, class T>
-__device__ __forceinline__ void store_streaming(T* to, const T (&from)[E]) {
+__device__ __forceinline__ void store_at_once(T* to, const T (&from)[E]) {
   using W = typename UnitOf<sizeof(T) * E>::type;
   W word;
   memcpy(&word, from, sizeof(W));
-  __stcs(reinterpret_cast<W*>(to), word);
+  __stcg(reinterpret_cast<W*>(to), word);
 }
 
 /// Packs of a half row, whose lanes combine in the accumulator; everything above combines in the
@@ -142,6 +143,13 @@ __device__ __forceinline__ void packs_to_stripes(A* row, A (&x)[E], int lane) {
 
 // ---- Load ---------------------------------------------------------------------------------------
 
+/// How threads move the packs of a line.
+enum class PackAccess {
+  whole,            ///< with one instruction each
+  striped_results,  ///< elements so, results as below
+  striped           ///< a row at a time, one by one, through shared memory
+};
+
 /// Loads V packs of a line, `step` elements apart, the first from element k on; the packs are
 /// aligned in memory and n is a multiple of their length. Elements from n on are left alone.
 template <int V, int E, class A, class T>
@@ -154,7 +162,7 @@ __device__ __forceinline__ void load_packs(const ArrayLine<T>& line, int k, int 
   Raw raw[V][E];
 #pragma unroll
   for (int v = 0; v < V; ++v) {
-    if (k + v * step < n) load_streaming(pack, raw[v]);
+    if (k + v * step < n) load_at_once(pack, raw[v]);
     pack += stride;
   }
 #pragma unroll
@@ -213,7 +221,7 @@ __device__ __forceinline__ void store_pack(Value* pack, bool backward, const Val
   Value raw[E];
 #pragma unroll
   for (int i = 0; i < E; ++i) raw[i] = backward ? y[E - 1 - i] : y[i];
-  store_streaming(pack, raw);
+  store_at_once(pack, raw);
 }
 
 /// From a scanned pack to B after each of its elements.
@@ -260,8 +268,8 @@ inline constexpr int rows_of_warp =
 
 /// Scans lines of which a block holds one.
 ///
-/// \tparam packs whether packs are aligned in all operands
-template <bool packs, class P>
+/// \tparam access other than striped where packs are aligned: in all operands, or in the input
+template <PackAccess access, class P>
 __global__ void __launch_bounds__(most_threads_in_registers)
     scan_in_registers(const __grid_constant__ P problem) {
   using A = typename Types<P>::A;
@@ -273,6 +281,7 @@ __global__ void __launch_bounds__(most_threads_in_registers)
   const auto op = carrying(problem.op);
   using Op = typename Types<P>::Carrying;
   constexpr bool eager = is_eager<Op>;
+  constexpr bool packs = access != PackAccess::striped;
   std::byte* const shared = shared_memory();
 
   const int warp = static_cast<int>(threadIdx.x) / lanes;
@@ -378,7 +387,7 @@ __global__ void __launch_bounds__(most_threads_in_registers)
     for (int i = 0; i < E; ++i) {
       y[i] = static_cast<Value>(inclusive ? folds[i] : (i == 0 ? at_begin : folds[i - 1]));
     }
-    if constexpr (packs) {
+    if constexpr (access == PackAccess::whole) {
       if (k < n) store_pack(pack, backward, y);
       pack += step;
     } else {

@@ -146,9 +146,8 @@ struct Backend {
     using R = typename Types<P>::R;
     if (n == 0) return 0;
     std::int64_t bytes = 0;
-    const Cut cut = cut_line(n, Types<P>::size);
-    if (!stays_in_registers<P>(n, cut)) {
-      bytes = Carry<R>::bytes(lines, cut.tiles_of_line);
+    if (!stays_in_registers<P>(n)) {
+      bytes = Carry<R>::bytes(lines, cut_line(n, Types<P>::size).tiles_of_line);
     }
     if (may_split_columns(exec, n, lines)) {
       bytes = std::max(bytes, bytes_of_section_totals<R>(n, lines));
@@ -159,11 +158,10 @@ struct Backend {
   template <class Exec, class P>
   void scan(const Exec& exec, const P& p, std::byte* workspace) const {
     if (!is_contiguous(p)) return scan_columns(exec, p, workspace);
-    const Cut cut = cut_line(p.n, Types<P>::size);
     if constexpr (may_stay_in_registers<P>) {
-      if (stays_in_registers<P>(p.n, cut)) return scan_lines_in_registers(exec, p);
+      if (stays_in_registers<P>(p.n)) return scan_lines_in_registers(exec, p);
     }
-    scan(exec, p, workspace, cut);
+    scan(exec, p, workspace, cut_line(p.n, Types<P>::size));
   }
 
   /// The same with lines cut in another way, for tests and measurements.
@@ -206,8 +204,8 @@ struct Backend {
            strips < std::int64_t{4} * multiprocessors(exec);
   }
 
-  /// Whether lines are kept in registers: those that are too long for a tile, and fit; of sums and
-  /// products of 4 bytes, which are in memory. (32768 floats: 0.985 instead of 0.92; but 0.69
+  /// Whether lines are kept in registers, if they fit: those of sums and products of 4 bytes that
+  /// are in memory. (32768 floats: 0.985 instead of 0.92; but 0.69
   /// instead of 0.93 for maxima, 0.55 instead of 0.93 for 16 bits, 0.84 instead of 0.93 for
   /// doubles.)
   template <class P>
@@ -217,9 +215,8 @@ struct Backend {
       (std::is_same_v<typename Types<P>::Op, Sum<typename P::A>> ||
        std::is_same_v<typename Types<P>::Op, Prod<typename P::A>>);
   template <class P>
-  static bool stays_in_registers(std::int64_t n, const Cut& cut) {
-    return may_stay_in_registers<P> && cut.tiles_of_line > 1 &&
-           fits_registers(n, Types<P>::size, sizeof(typename P::A));
+  static bool stays_in_registers(std::int64_t n) {
+    return may_stay_in_registers<P> && fits_registers(n, Types<P>::size, sizeof(typename P::A));
   }
   /// Bytes of the totals of tiles, for columns that several blocks share.
   template <class R>
@@ -261,19 +258,21 @@ struct Backend {
   template <class Exec, class P>
   static void scan_lines_in_registers(const Exec& exec, const P& p) {
     if constexpr (Types<P>::has_packs) {
-      if (has_aligned_packs(p)) return scan_lines_in_registers<true>(exec, p);
+      if (has_aligned_packs(p)) return scan_lines_in_registers<PackAccess::whole>(exec, p);
+      if (has_aligned_packs(p, true))
+        return scan_lines_in_registers<PackAccess::striped_results>(exec, p);
     }
-    scan_lines_in_registers<false>(exec, p);
+    scan_lines_in_registers<PackAccess::striped>(exec, p);
   }
-  template <bool packs, class Exec, class P>
+  template <PackAccess access, class Exec, class P>
   static void scan_lines_in_registers(const Exec& exec, const P& p) {
     const std::int64_t warps =
         divide_up(p.n, std::int64_t{lanes} * Types<P>::pack * rows_of_warp<P>);
     int shared = bytes_of_warp_totals<typename Types<P>::R>;
-    if (!packs) shared += static_cast<int>(warps) * bytes_of_row<P>;
+    if (access != PackAccess::whole) shared += static_cast<int>(warps) * bytes_of_row<P>;
     const Launch launch{p.function, "cuda/in_registers", p.batch.count,
                         static_cast<int>(warps) * lanes, shared};
-    enqueue(exec, launch, scan_in_registers<packs, P>, p.n, p.batch.count, p);
+    enqueue(exec, launch, scan_in_registers<access, P>, p.n, p.batch.count, p);
   }
 
   /// Scans columns, in one launch or, where blocks share them, in three.

@@ -124,20 +124,13 @@ using SharedAddress = unsigned;
 __device__ __forceinline__ SharedAddress shared_address(const void* at) {
   return static_cast<unsigned>(__cvta_generic_to_shared(at));
 }
-
-/// The cache policy for data that will not be needed again.
-__device__ __forceinline__ std::uint64_t evict_first() {
-  std::uint64_t policy;
-  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  return policy;
-}
 #else
 // Without a GPU, as the unit tests run the kernels.
 using SharedAddress = std::byte*;
 inline SharedAddress shared_address(std::byte* at) { return at; }
 #endif
 
-/// Loads a quad that will not be needed again, if the condition holds, else zero. (Without a value
+/// Loads a quad if the condition holds, else zero. (Without a value
 /// of its own, or as a branch, the quad would be live from the begin of the kernel and spill.)
 __device__ __forceinline__ uint4 load_quad_if(bool condition, const uint4* from) {
 #if defined(__CUDACC__)
@@ -147,10 +140,10 @@ __device__ __forceinline__ uint4 load_quad_if(bool condition, const uint4* from)
       ".reg .pred p;\n\t"
       "setp.ne.u32 p, %5, 0;\n\t"
       "mov.u32 %0, 0; mov.u32 %1, 0; mov.u32 %2, 0; mov.u32 %3, 0;\n\t"
-      "@p ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %6;\n\t"
+      "@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n\t"
       "}"
       : "=&r"(x.x), "=&r"(x.y), "=&r"(x.z), "=&r"(x.w)
-      : "l"(from), "r"(static_cast<unsigned>(condition)), "l"(evict_first()));
+      : "l"(from), "r"(static_cast<unsigned>(condition)));
   return x;
 #else
   return condition ? *from : uint4{0, 0, 0, 0};
@@ -178,7 +171,8 @@ __device__ __forceinline__ void put_quad_if(bool condition, SharedAddress to, co
 /// hold them; finish() puts them where they belong. The threads of the block share the work.
 ///
 /// \tparam Unit    alignment of the elements
-/// \tparam at_once quads of a thread that registers hold: four each
+/// \tparam at_once quads of a thread that registers hold, four each; 0: they need none, and go to
+///                 shared memory by themselves
 template <int Unit, int at_once>
 class CopyIn {
  public:
@@ -194,6 +188,13 @@ class CopyIn {
     const int end = m_first - lane + run;
     m_left = (end < m_pieces.quads ? end : m_pieces.quads) - m_first;
     m_from = reinterpret_cast<const uint4*>(from + m_pieces.head) + m_first;
+    if constexpr (at_once == 0) {
+      std::byte* const first_quad = m_to.at(m_pieces.head + m_first * quad);
+#pragma unroll 4
+      for (int i = 0; i * 32 < m_left; ++i) {
+        __pipeline_memcpy_async(first_quad + i * step(), m_from + i * 32, quad);
+      }
+    }
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
       m_quads[i] = load_quad_if(i * 32 < m_left, m_from + i * 32);
@@ -206,13 +207,16 @@ class CopyIn {
   __device__ __forceinline__ void finish() {
     // Keeps the compiler from waiting for some of the loads before it has issued all.
     __syncwarp();
-    // 32 quads are a multiple of 128 bytes, and padding grows alike.
-    const int step = 32 * quad + 32 * quad / 128 * m_to.padding;
-    const SharedAddress to = shared_address(m_to.at(m_pieces.head + m_first * quad));
+    if constexpr (at_once == 0) {
+      __pipeline_commit();
+      __pipeline_wait_prior(0);
+    } else {
+      const SharedAddress to = shared_address(m_to.at(m_pieces.head + m_first * quad));
 #pragma unroll
-    for (int i = 0; i < at_once; ++i) put_quad_if(i * 32 < m_left, to + i * step, m_quads[i]);
-    for (int i = at_once; i * 32 < m_left; ++i) {
-      put_quad_if(true, to + i * step, load_quad_if(true, m_from + i * 32));
+      for (int i = 0; i < at_once; ++i) put_quad_if(i * 32 < m_left, to + i * step(), m_quads[i]);
+      for (int i = at_once; i * 32 < m_left; ++i) {
+        put_quad_if(true, to + i * step(), load_quad_if(true, m_from + i * 32));
+      }
     }
     if constexpr (Unit < quad) {
       if (m_edges.before >= 0) *reinterpret_cast<Word*>(m_to.at(m_edges.before)) = m_before;
@@ -223,12 +227,18 @@ class CopyIn {
  private:
   using Word = typename UnitOf<Unit>::type;
 
+  /// Bytes from a quad of this thread to its next in shared memory: 32 quads are a multiple of 128
+  /// bytes, and padding grows alike.
+  [[nodiscard]] __device__ __forceinline__ int step() const {
+    return 32 * quad + 32 * quad / 128 * m_to.padding;
+  }
+
   const uint4* m_from;
   Span m_to;
   Pieces m_pieces;
   Edges<Unit> m_edges;
   Word m_before, m_behind;
-  uint4 m_quads[at_once];
+  uint4 m_quads[at_once > 0 ? at_once : 1];
   int m_first, m_left;
 };
 
@@ -245,10 +255,9 @@ __device__ __forceinline__ void begin_bulk_store([[maybe_unused]] std::byte* to,
                                                  [[maybe_unused]] const std::byte* from,
                                                  [[maybe_unused]] int bytes) {
 #if __CUDA_ARCH__ >= 900
-  asm volatile(
-      "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], %2, %3;" ::"l"(to),
-      "r"(shared_address(from)), "r"(bytes), "l"(evict_first())
-      : "memory");
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
+               "r"(shared_address(from)), "r"(bytes)
+               : "memory");
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 #endif
 }
@@ -281,7 +290,7 @@ __device__ __forceinline__ void copy_out(const Span& from, std::byte* to, int by
 #pragma unroll 4
     for (int q = threads.own; q < pieces.quads; q += threads.count) {
       const int b = pieces.head + q * quad;
-      __stcs(reinterpret_cast<uint4*>(to + b), *reinterpret_cast<const uint4*>(from.at(b)));
+      *reinterpret_cast<uint4*>(to + b) = *reinterpret_cast<const uint4*>(from.at(b));
     }
   }
   if constexpr (Unit < quad) {

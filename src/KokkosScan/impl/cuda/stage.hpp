@@ -104,19 +104,6 @@ template <int Bytes>
 inline constexpr bool is_one_move =
     Bytes == 1 || Bytes == 2 || Bytes == 4 || Bytes == 8 || Bytes == 16;
 
-/// Stores a value that will not be needed again.
-template <class T>
-__device__ __forceinline__ void store_once(T* to, const T& value) {
-  if constexpr (is_one_move<sizeof(T)> && alignof(T) == sizeof(T)) {
-    using Word = typename UnitOf<sizeof(T)>::type;
-    Word word;
-    memcpy(&word, &value, sizeof(Word));
-    __stcs(reinterpret_cast<Word*>(to), word);
-  } else {
-    *to = value;
-  }
-}
-
 /// The unit in which values of type T are copied.
 template <class T>
 inline constexpr int unit_of = std::min<int>(alignof(T), quad);
@@ -170,7 +157,7 @@ template <class T>
 __device__ __forceinline__ void store_elements(const Slots<T>& results, T* to, int elements,
                                                const Threads& threads) {
 #pragma unroll 4
-  for (int e = threads.own; e < elements; e += threads.count) store_once(to + e, results[e]);
+  for (int e = threads.own; e < elements; e += threads.count) to[e] = results[e];
 }
 
 /// Computes a line's part, k in scan order, into the slots from number `begin` on.
@@ -266,12 +253,12 @@ __device__ __forceinline__ void load_apart(const Array<const T>& in, const Slots
 template <class T>
 __device__ __noinline__ void store_apart(const Slots<T> results, const Array<T>& output,
                                          const Tile tile) {
-  for_each_element(tile, output, [&](int e, T* to) { store_once(to, results[e]); });
+  for_each_element(tile, output, [&](int e, T* to) { *to = results[e]; });
 }
 template <class T, class AnyTile>
 __device__ __forceinline__ void store_apart(const Slots<T>& results, const Array<T>& output,
                                             const AnyTile& tile) {
-  for_each_element(tile, output, [&](int e, T* to) { store_once(to, results[e]); });
+  for_each_element(tile, output, [&](int e, T* to) { *to = results[e]; });
 }
 /// Begins to store results that follow each other from `flat` on or, if that is null, lie as the
 /// tile's lines do in global memory. All threads of the block take part.
@@ -295,7 +282,7 @@ template <class AnyTile, class T, int all>
 inline constexpr int quads_at_once = AnyTile::template quads_of_thread<T>;
 template <class T, int all>
 inline constexpr int quads_at_once<Tile, T, all> =
-    std::min<int>(8, (bytes_of_chunk * static_cast<int>(sizeof(T)) / all + quad - 1) / quad);
+    all > static_cast<int>(sizeof(T)) ? 0 : std::min<int>(8, (bytes_of_chunk + quad - 1) / quad);
 
 /// The load of an array through registers.
 ///

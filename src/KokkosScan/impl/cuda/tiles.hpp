@@ -87,17 +87,12 @@ __device__ __forceinline__ void scan_shared_lines(
              with_warp);
 }
 
-/// Blocks of most threads for which a multiprocessor must have registers: several inputs are loaded
-/// through more of them.
-template <class P>
-inline constexpr int blocks_of_lines = Stage<typename Types<P>::In>::inputs == 1 ? 4 : 2;
-
 /// Scans lines of which a tile holds one or more.
 ///
 /// \tparam wide whether lines have n+1 results, which follow each other in memory
 /// \param packs_are_aligned whether packs are, in all operands but wide results
 template <bool wide, class P>
-__global__ void __launch_bounds__(most_threads, blocks_of_lines<P>)
+__global__ void __launch_bounds__(most_threads, blocks_of_lines)
     scan_lines(const __grid_constant__ P problem, const __grid_constant__ Shape shape,
                bool packs_are_aligned, int padding) {
   using T = Types<P>;

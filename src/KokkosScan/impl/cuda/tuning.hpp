@@ -41,6 +41,11 @@ inline constexpr int bytes_of_short_line = 136;
 inline constexpr int most_threads = 256;
 inline constexpr int most_threads_of_part = 224;
 
+/// Blocks of most threads for which a multiprocessor must have registers where tiles hold whole
+/// lines. With two for masked lines, which have two operands: 0.70 instead of 0.84 of lines of
+/// 1024.
+inline constexpr int blocks_of_lines = 4;
+
 /// Lines of a block that are not whole packs, if each takes more than half a warp and at most two.
 /// One line a block: 0.91 instead of 0.97 with 1025 floats, 0.90 instead of 0.94 with 2049.
 inline constexpr int unaligned_lines_of_block = 4;
@@ -57,6 +62,10 @@ inline constexpr int bulk_alignment = 128;
 /// threads of such a block. Twice the registers with half the threads: 0.77 instead of 0.98.
 inline constexpr int element_registers = 64;
 inline constexpr int most_threads_in_registers = 512;
+
+/// Shortest lines that a block keeps in registers: those that fill a warp. In tiles, lines of 2048
+/// have 0.95 instead of 0.98, lines of 8192 have 0.90.
+inline constexpr int shortest_in_registers = 2048;
 
 /// 32-bit registers that an accumulator takes.
 constexpr int registers_of(int bytes) { return std::max(1, (bytes + 3) / 4); }
@@ -223,14 +232,14 @@ constexpr bool takes_strips(std::int64_t n, std::int64_t inner, bool is_aligned,
   return n >= 16 && inner >= 16 && n * inner >= 1024;
 }
 
-/// Whether lines of n elements are kept in registers: those that are too long for a tile, whose
-/// length is that of whole packs, and that a block can hold, of values that take one register.
+/// Whether lines of n elements are kept in registers: long ones whose length is that of whole
+/// packs, and that a block can hold, of values that take one register.
 ///
 /// \param bytes of the accumulator
 constexpr bool fits_registers(std::int64_t n, ElementSize size, int bytes) {
   const int pack = pack_length(size.widest);
   const int rows = std::max(1, element_registers / (pack * registers_of(bytes)));
-  return registers_of(bytes) == 1 && n % pack == 0 &&
+  return registers_of(bytes) == 1 && n % pack == 0 && n >= shortest_in_registers &&
          n <= std::int64_t{most_threads_in_registers} * pack * rows;
 }
 
