@@ -4,6 +4,7 @@
 
 import itertools
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -402,12 +403,18 @@ def test_forward_mode_is_refused():
 
 
 @pytest.mark.skipif(IS_FALLBACK, reason="this is the run without the C++ operators")
-def test_operators_in_python_where_cpp_is_missing():
-    # The whole of this file once more, with the module of the C++ operators taken away.
-    program = ("import sys; sys.modules['kokkos_scan._torch'] = None\n"
-               "import pytest\n"
+def test_operators_in_python_where_cpp_is_missing(tmp_path):
+    # The whole of this file once more, with a package that has no module of the C++ operators.
+    package = tmp_path / "kokkos_scan"
+    package.mkdir()
+    for file in pathlib.Path(ks.__file__).parent.iterdir():
+        if not file.name.startswith("_torch."):
+            (package / file.name).symlink_to(file)
+    program = ("import kokkos_scan.torch as kt, pytest, sys\n"
+               "assert 'fallback' in kt._torch.__name__\n"
                f"sys.exit(pytest.main([{__file__!r}, '-q', '-x', '-p', 'no:cacheprovider']))")
-    environment = {**os.environ, "KOKKOS_SCAN_EXAMPLES": "40"}
+    environment = {**os.environ, "KOKKOS_SCAN_EXAMPLES": "40", "PYTHONPATH": os.pathsep.join(
+        [str(tmp_path), os.environ.get("PYTHONPATH", "")])}
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                              timeout=600, env=environment)
     assert process.returncode == 0, process.stdout[-3000:] + process.stderr[-1000:]

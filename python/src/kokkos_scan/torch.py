@@ -15,7 +15,7 @@ import torch
 from . import _functions
 
 try:
-    from . import _torch
+    import kokkos_scan._torch as _torch
 except ModuleNotFoundError:  # built where PyTorch's headers were not
     from . import _torch_fallback as _torch
 
