@@ -21,7 +21,14 @@
 #include <cstdio>
 
 namespace ks = KokkosScan;
+using Exec = Kokkos::DefaultExecutionSpace;
 using Batch = Kokkos::View<float**, Kokkos::LayoutRight>;
+
+void scan(const Exec& exec, const Batch& x, const Batch& y, const Batch& z) {
+  ks::inclusive_scan(exec, x, y);  // along the last axis
+  ks::inclusive_scan(exec, x, z, ks::along(-1).backward());
+  ks::inclusive_scan(exec, x, x, 0);  // along axis 0, onto itself
+}
 
 void print(const char* what, const Batch& y) {
   const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, y);
@@ -34,8 +41,8 @@ void print(const char* what, const Batch& y) {
 
 int main() {
   const Kokkos::ScopeGuard kokkos;
-  const Kokkos::DefaultExecutionSpace exec;
-  const Batch x("x", 2, 5), y("y", 2, 5);
+  const Exec exec;
+  const Batch x("x", 2, 5), y("y", 2, 5), z("z", 2, 5);
   const auto x_host = Kokkos::create_mirror_view(x);
   for (int i = 0; i < 5; ++i) {
     x_host(0, i) = static_cast<float>(i + 1);
@@ -43,10 +50,8 @@ int main() {
   }
   Kokkos::deep_copy(x, x_host);
 
-  ks::inclusive_scan(exec, x, y);  // along the last axis
+  scan(exec, x, y, z);
   print("forward", y);
-  ks::inclusive_scan(exec, x, y, ks::along(-1).backward());
-  print("backward", y);
-  ks::inclusive_scan(exec, x, x, 0);  // along axis 0, onto itself
+  print("backward", z);
   print("column sums in place", x);
 }
