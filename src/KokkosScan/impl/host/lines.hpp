@@ -28,6 +28,7 @@ class Lines {
  public:
   using A = typename P::A;
   using R = typename Combination<P>::R;
+  using Results = Writer<A, Value, block_length, block_length + 1>;
   static constexpr int most_width = 1;
 
   Lines(const P& problem, Destination destination, Registers registers)
@@ -71,27 +72,32 @@ class Lines {
     const P& p = m_problem;
     const auto line = p.input.line(c);
     const auto results = p.output.line(c);
+    A result = *before;
+    const R none = neutral(carrying(p.op));
+    Carry<R> carry{*tiles, none};
+    if constexpr (Results::is_plain) {
+      if (m_results.streams() && results.stride == 1) {
+        stream_part(line, results, begin, end, carry, result);
+        store_total(c, end, result);
+        return;
+      }
+    }
     if (p.extra == Extra::first && begin == 0) {
       m_results.seek(&results(-1), results.stride);
       *m_results.next() = *before;
       m_results.add(1);
     }
-
-    A result = *before;
-    const R none = neutral(carrying(p.op));
-    Carry<R> carry{*tiles, none};
     std::int64_t k = begin;
     if (p.form == Form::inclusive && m_results.may_bypass(&results(begin), results.stride)) {
       const std::int64_t whole = begin + (end - begin) / chunk_length * chunk_length;
-      const bool streams = m_results.streams();
       if (results.stride == 1) {
         k = whole;
-        streams ? scan_chunks<Way{Pass::stream, 1}>(line, results, begin, k, carry, result)
-                : scan_chunks<Way{Pass::scan, 1}>(line, results, begin, k, carry, result);
+        scan_chunks<Way{Pass::scan, 1}>(line, &results(begin), begin, k, carry, result);
       } else if (as_stored<A>(line, -1) != nullptr) {
         k = whole;
-        streams ? scan_chunks<Way{Pass::stream, -1}>(line, results, begin, k, carry, result)
-                : scan_chunks<Way{Pass::scan, -1}>(line, results, begin, k, carry, result);
+        Value* const to = &results(begin);
+        m_results.streams() ? scan_chunks<Way{Pass::stream, -1}>(line, to, begin, k, carry, result)
+                            : scan_chunks<Way{Pass::scan, -1}>(line, to, begin, k, carry, result);
       }
     }
     // Exclusive results are the inclusive ones, each a place later: one waits for its place.
@@ -109,9 +115,8 @@ class Lines {
       k += count;
       end_tile(k, carry);
     }
-    if (end < p.n) return;
-    if (p.extra == Extra::last) m_results.add(1);
-    if (p.totals.data != nullptr) p.totals.line(c)(0) = static_cast<Total>(result);
+    if (end == p.n && p.extra == Extra::last) m_results.add(1);
+    store_total(c, end, result);
   }
 
   /// Folds elements begin ... end - 1 of a tile.
@@ -145,21 +150,92 @@ class Lines {
     if (k % tile_length == 0) carry = {wide(carry.tiles, carry.chunks), neutral(wide)};
   }
 
-  /// Scans whole chunks and stores each result where it belongs.
+  /// Stores the total of the line at `c` if it ends at `end`.
+  void store_total(const Coordinates& c, std::int64_t end, const A& total) const {
+    const P& p = m_problem;
+    if (end == p.n && p.totals.data != nullptr) p.totals.line(c)(0) = static_cast<Total>(total);
+  }
+
+  /// Scans whole chunks and stores each result where it belongs, or `way.shift` places before the
+  /// last of them.
+  ///
+  /// \param to        where the result of element k goes
+  /// \param last_pack as combine_chunks() has it
   template <Way way>
-  void scan_chunks(const InputLine& line, const ArrayLine<Value>& results, std::int64_t begin,
-                   std::int64_t end, Carry<R>& carry, A& result) const {
+  void scan_chunks(const InputLine& line, Value* to, std::int64_t k, std::int64_t end,
+                   Carry<R>& carry, A& result, A* last_pack = nullptr) const {
     const A* stored = as_stored<A>(line, way.step);
-    for (std::int64_t k = begin; k < end;) {
-      const int count = static_cast<int>(std::min<std::int64_t>(end - k, block_length));
+    while (k < end) {
+      const int count = static_cast<int>(std::min(end - k, block_length - k % block_length));
       A loaded[block_length];
       const A* x = stored + k * way.step;
       if constexpr (way.step == 1) x = load(line, stored, k, count, loaded);
-      combine_chunks<way>(m_registers, m_problem.op, x, count, carry,
-                          reinterpret_cast<A*>(&results(k)), result);
+      combine_chunks<way>(m_registers, m_problem.op, x, count, carry, reinterpret_cast<A*>(to),
+                          result, last_pack);
       k += count;
+      to += count * way.step;
       end_tile(k, carry);
     }
+  }
+  /// The same for a shift that is known when it runs.
+  template <int... Shift>
+  void stream_chunks(std::integer_sequence<int, Shift...>, int shift, const InputLine& line,
+                     Value* to, std::int64_t begin, std::int64_t end, Carry<R>& carry, A& result,
+                     A* last_pack) const {
+    ((shift == Shift
+          ? scan_chunks<Way{Pass::stream, 1, Shift}>(line, to, begin, end, carry, result, last_pack)
+          : void()),
+     ...);
+  }
+
+  /// Scans elements begin ... end - 1 of a line whose results follow each other upwards, and stores
+  /// them past the caches, 16 bytes as soon as they are there. The fewer at the ends go the same
+  /// way: the processor joins them with what follows or precedes them.
+  void stream_part(const InputLine& line, const ArrayLine<Value>& results, std::int64_t begin,
+                   std::int64_t end, Carry<R>& carry, A& result) const {
+    const P& p = m_problem;
+    const A* stored = as_stored<A>(line, 1);
+    const bool is_exclusive = p.form == Form::exclusive;
+    const bool stores_first = p.extra == Extra::first && begin == 0;
+    A some[2 * chunk_length + pack_length];
+    int count = 0;
+    if (is_exclusive || stores_first) some[count++] = result;
+    auto* to = reinterpret_cast<A*>(stores_first ? &results(-1) : &results(begin));
+
+    std::int64_t k = begin;
+    const auto scan_some = [&](std::int64_t up_to) {
+      const int of_line = static_cast<int>(std::min(up_to, end) - k);
+      A loaded[block_length];
+      if (of_line > 0) {
+        combine_chunks<Way{Pass::scan}>(m_registers, p.op, load(line, stored, k, of_line, loaded),
+                                        of_line, carry, some + count, result);
+      }
+      count += of_line;
+      k += of_line;
+      end_tile(k, carry);
+    };
+    scan_some(k + chunk_length);
+    // In the exclusive form the last result is not that of an element here, and none is stored
+    // before the element in its place has been loaded: so one at least is held back.
+    const int held = is_exclusive ? 1 : 0;
+    const std::int64_t whole = k + (end - k - held) / chunk_length * chunk_length;
+    if (k < whole) {
+      constexpr int lanes = Pack<A>::lanes;
+      const int done = stream_aligned(some, count - held, to);
+      const int shift = count - done;
+      A last_pack[pack_length] = {};
+      std::copy(some + done, some + count, last_pack + (pack_length - shift));
+      stream_chunks(std::make_integer_sequence<int, lanes + 1>{}, shift, line,
+                    reinterpret_cast<Value*>(to + count), k, whole, carry, result, last_pack);
+      to += done + (whole - k);
+      k = whole;
+      count = shift;
+      std::copy(last_pack + (pack_length - shift), last_pack + pack_length, some);
+    }
+    scan_some(end);
+    if (is_exclusive && !(end == p.n && p.extra == Extra::last)) --count;
+    const int done = stream_aligned(some, count, to);
+    for (int i = done; i < count; ++i) stream_value(to + i, some[i]);
   }
 
   /// Whether the results of neighbouring lines follow each other, in scan order, in memory.
@@ -235,7 +311,7 @@ class Lines {
 
   const P& m_problem;
   Registers m_registers;
-  Writer<A, Value, block_length, block_length + 1> m_results;
+  Results m_results;
 };
 
 }  // namespace KokkosScan::impl::host

@@ -96,6 +96,9 @@ template <class T>
 inline constexpr bool is_vectorized = (std::is_floating_point_v<T> ||
                                        std::is_integral_v<T>)&&(sizeof(T) == 4 || sizeof(T) == 8);
 
+/// Bytes of a cache line.
+inline constexpr int cache_line = 64;
+
 /// The elements of a pack, the base of the combination tree.
 inline constexpr int pack_length = 4;
 
@@ -242,6 +245,48 @@ template <class T, int places>
   return reversed;
 }
 
+/// The four values of each place that end `shift` values before the second pack does: the last of
+/// the first pack and the first of the second.
+template <int shift, class T, int places>
+[[gnu::always_inline]] inline Pack<T, places> shift_in(const Pack<T, places>& a,
+                                                       const Pack<T, places>& b) {
+  if constexpr (shift == 0) {
+    return b;
+  } else if constexpr (shift == Pack<T>::lanes && Pack<T>::parts == 1) {
+    return a;
+  } else if constexpr (Pack<T>::parts == 1) {
+    return {{shuffle<4 - shift, 5 - shift, 6 - shift, 7 - shift>(a.part[0], b.part[0])}};
+  } else if constexpr (shift == 1) {
+    return {{shuffle<1, 2>(a.part[1], b.part[0]), shuffle<1, 2>(b.part[0], b.part[1])}};
+  } else {
+    static_assert(shift == 2);
+    return {{a.part[1], b.part[0]}};
+  }
+}
+
+/// The pack at the last place.
+template <class T, int places>
+[[gnu::always_inline]] inline Pack<T> at_last_place(const Pack<T, places>& p) {
+  Pack<T> last;
+  for (int i = 0; i < Pack<T>::parts; ++i) last.part[i] = at_place<places - 1>(p.part[i]);
+  return last;
+}
+
+/// The pack before the first of each place: `before`, and then those at the other places.
+template <class T, int places>
+[[gnu::always_inline]] inline Pack<T, places> before_places(const Pack<T>& before,
+                                                            const Pack<T, places>& p) {
+  Pack<T, places> all;
+  for (int i = 0; i < Pack<T>::parts; ++i) {
+    if constexpr (places == 1) {
+      all.part[i] = before.part[i];
+    } else {
+      all.part[i] = join(before.part[i], at_place<0>(p.part[i]));
+    }
+  }
+  return all;
+}
+
 // ---- Move ---------------------------------------------------------------------------------------
 
 /// A register from any address.
@@ -268,6 +313,31 @@ template <class T>
 #endif
 }
 
+/// The same for a register of two places, by halves.
+template <class T>
+[[gnu::always_inline]] inline void stream_register(T* to, const Register<T, 2>& r) {
+  stream_register(to, at_place<0>(r));
+  stream_register(to + 16 / sizeof(T), at_place<1>(r));
+}
+
+/// A value, likewise.
+template <class T>
+[[gnu::always_inline]] inline void stream_value(T* to, const T& value) {
+#if defined(__x86_64__)
+  if constexpr (sizeof(T) == 4) {
+    int bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    _mm_stream_si32(reinterpret_cast<int*>(to), bits);
+  } else {
+    long long bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    _mm_stream_si64(reinterpret_cast<long long*>(to), bits);
+  }
+#else
+  *to = value;
+#endif
+}
+
 /// What stream_register() has stored is visible to other threads as ordinary stores are.
 [[gnu::always_inline]] inline void end_streaming() {
 #if defined(__SSE2__)
@@ -281,6 +351,14 @@ inline constexpr bool can_stream = true;
 #else
 inline constexpr bool can_stream = false;
 #endif
+
+/// Asks for `count` neighbours, which are loaded soon and need not exist.
+template <class T>
+[[gnu::always_inline]] inline void prefetch(const T* from, int count) {
+  for (int i = 0; i < count; i += cache_line / static_cast<int>(sizeof(T))) {
+    __builtin_prefetch(from + i);
+  }
+}
 
 // A pack moves register by register: as a whole GCC takes one of two registers through the stack.
 

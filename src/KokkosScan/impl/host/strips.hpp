@@ -26,11 +26,12 @@ class Strips {
   using Value = std::remove_pointer_t<decltype(P::output.data)>;
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
   static constexpr int segment = segment_bytes / sizeof(typename P::A);
+  static constexpr int dense = dense_bytes / sizeof(typename P::A);
 
  public:
   using A = typename P::A;
   using R = typename Combination<P>::R;
-  using Row = Writer<A, Value, segment, (pack_length + 1) * segment>;
+  using Row = Writer<A, Value, segment, std::max(segment, (pack_length + 1) * dense)>;
 
   Strips(const P& problem, Destination destination, Registers registers)
       : m_problem(problem),
@@ -55,8 +56,10 @@ class Strips {
   void scan(std::int64_t begin, std::int64_t end, std::int64_t strips_of_row) {
     R tiles[Width];
     A before[Width];
+    // Through memory in one direction, which the hardware can foresee.
+    const bool descends = m_problem.output.strides.along < 0;
     for (std::int64_t i = begin; i < end; ++i) {
-      const auto [c, width] = strip(i, strips_of_row);
+      const auto [c, width] = strip(descends ? begin + (end - 1 - i) : i, strips_of_row);
       start(c, width, tiles, before);
       scan_part(c, width, 0, m_problem.n, tiles, before);
     }
@@ -86,7 +89,6 @@ class Strips {
     const P& p = m_problem;
     const auto wide = carrying(p.op);
     const R none = neutral(wide);
-    const bool is_exclusive = p.form == Form::exclusive;
     if (begin == 0 && p.extra == Extra::first) store_row(c, width, -1, before);
 
     R chunks[Width];
@@ -100,8 +102,7 @@ class Strips {
     const ArrayLine<const A> stored = as_stored<A>(p.input, c);
     const auto results = p.output.line(c);
     // Where rows follow each other without a gap, several are stored as one.
-    const bool is_dense = width <= segment && std::abs(results.stride) == width;
-    const bool descends = results.stride < 0;
+    const bool is_dense = width <= dense && std::abs(results.stride) == width;
     // Where segments are whole cache lines, or none of them are streamed, they need no writer.
     const auto begins_line = [](const Value* to) {
       return reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
@@ -111,43 +112,30 @@ class Strips {
     int rows = 0;
     for (std::int64_t k = begin; k < end; k += rows) {
       rows = static_cast<int>(std::min<std::int64_t>(end - k, pack_length));
-      if (is_dense && !(descends && is_exclusive)) {
+      if (is_dense) {
         rows = scan_dense(c, stored, width, k, end, folds, carry, before);
+        if ((k + rows) % chunk_length == 0 && k + rows < end) {
+          end_chunk_of_rows(m_registers, p.op, width, (k + rows) % tile_length == 0, folds, chunks,
+                            tiles, carry);
+        }
       } else {
+        const bool ends_chunk = (k + rows) % chunk_length == 0 && k + rows < end;
+        const bool ends_tile = (k + rows) % tile_length == 0;
         for (int w = 0; w < width; w += segment) {
           const int count = std::min(width - w, segment);
           A loaded[pack_length][segment];
           const Rows<const A> x = pack_of_rows(c, stored, k, rows, w, count, loaded);
-          Rows<A> b{};
-          A staged[pack_length][segment];
-          for (int i = 0; i < pack_length; ++i) {
-            b.row[i] = staged[i];
-            if (is_aligned) continue;
-            if (i < rows) m_rows[i].seek(&results(k + i) + w, 1);
-            b.row[i] = m_rows[i].next();
-          }
-          if (is_exclusive) {
-            // B(k) is stored now; B(k+4) waits until the element in its place has been loaded.
-            for (int i = 0; i < count; ++i) b.row[0][i] = before[w + i];
-            const Rows<A> later{{rows > 1 ? b.row[1] : before + w, rows > 2 ? b.row[2] : before + w,
-                                 rows > 3 ? b.row[3] : before + w, before + w},
-                                0};
-            combine_rows<Pass::scan>(m_registers, p.op, x, count, 1, folds + w, carry + w, later);
+          if (is_aligned && Row::is_plain && rows == pack_length) {
+            scan_direct(x, count, folds + w, carry + w, before + w, results, k, w);
           } else {
-            combine_rows<Pass::scan>(m_registers, p.op, x, count, 1, folds + w, carry + w, b);
+            scan_staged(x, count, rows, folds + w, carry + w, before + w, results, k, w,
+                        is_aligned);
           }
-          for (int i = 0; i < rows; ++i) {
-            if (is_aligned) {
-              m_rows[i].store_now(staged[i], count, &results(k + i) + w);
-            } else {
-              m_rows[i].add(count);
-            }
+          if (ends_chunk) {
+            end_chunk_of_rows(m_registers, p.op, count, ends_tile, folds + w, chunks + w, tiles + w,
+                              carry + w);
           }
         }
-      }
-      if ((k + rows) % chunk_length == 0 && k + rows < end) {
-        end_chunk_of_rows(m_registers, p.op, width, (k + rows) % tile_length == 0, folds, chunks,
-                          tiles, carry);
       }
     }
     if (end < p.n) return;
@@ -201,6 +189,56 @@ class Strips {
   /// The dimension of the batch in which lines are neighbours.
   static int inner(const Coordinates& c) { return std::max(c.rank - 1, 0); }
 
+  /// Scans a pack of each of `count` lines from line w of the strip on, and stores each register of
+  /// results where it belongs.
+  void scan_direct(const Rows<const A>& x, int count, A* folds, const A* carry, A* before,
+                   const ArrayLine<Value>& results, std::int64_t k, int w) {
+    const bool is_exclusive = m_problem.form == Form::exclusive;
+    Rows<A> b{};
+    A first[segment];
+    for (int i = 0; i < pack_length; ++i) {
+      // B(k) is stored when the element in its place has been loaded, B(k+4) waits for that, too.
+      const int row = is_exclusive ? i + 1 : i;
+      b.row[i] = row < pack_length ? reinterpret_cast<A*>(&results(k + row) + w) : before;
+    }
+    if (is_exclusive) std::copy(before, before + count, first);
+    if (m_rows[0].streams()) {
+      combine_rows<Pass::stream>(m_registers, m_problem.op, x, count, 1, folds, carry, b,
+                                 is_exclusive ? pack_length - 1 : pack_length);
+    } else {
+      combine_rows<Pass::scan>(m_registers, m_problem.op, x, count, 1, folds, carry, b);
+    }
+    if (is_exclusive) m_rows[0].store_now(first, count, &results(k) + w);
+  }
+
+  /// The same for up to four rows, of any alignment and type of results.
+  void scan_staged(const Rows<const A>& x, int count, int rows, A* folds, const A* carry, A* before,
+                   const ArrayLine<Value>& results, std::int64_t k, int w, bool is_aligned) {
+    Rows<A> b{};
+    A staged[pack_length][segment];
+    for (int i = 0; i < pack_length; ++i) {
+      b.row[i] = staged[i];
+      if (is_aligned) continue;
+      if (i < rows) m_rows[i].seek(&results(k + i) + w, 1);
+      b.row[i] = m_rows[i].next();
+    }
+    if (m_problem.form == Form::exclusive) {
+      // B(k) is stored now; B(k+4) waits until the element in its place has been loaded.
+      std::copy(before, before + count, b.row[0]);
+      b = {{rows > 1 ? b.row[1] : before, rows > 2 ? b.row[2] : before,
+            rows > 3 ? b.row[3] : before, before},
+           0};
+    }
+    combine_rows<Pass::scan>(m_registers, m_problem.op, x, count, 1, folds, carry, b);
+    for (int i = 0; i < rows; ++i) {
+      if (is_aligned) {
+        m_rows[i].store_now(staged[i], count, &results(k + i) + w);
+      } else {
+        m_rows[i].add(count);
+      }
+    }
+  }
+
   /// Scans elements from k on of a strip whose rows of results follow each other without a gap, as
   /// many as are left of the chunk and as the writer takes; returns how many.
   int scan_dense(const Coordinates& c, const ArrayLine<const A>& stored, int width, std::int64_t k,
@@ -208,7 +246,7 @@ class Strips {
     const P& p = m_problem;
     const auto results = p.output.line(c);
     const int of_chunk = chunk_length - static_cast<int>(k % chunk_length);
-    const int of_writer = segment / width * pack_length;
+    const int of_writer = dense / width * pack_length;
     int rows = static_cast<int>(std::min<std::int64_t>(end - k, std::min(of_chunk, of_writer)));
     if (rows > pack_length) rows -= rows % pack_length;
 
@@ -224,21 +262,28 @@ class Strips {
       x = {{loaded, loaded + width, loaded + 2 * width, loaded + 3 * width}, 4 * width};
     }
     const bool descends = results.stride < 0;
-    m_rows[0].seek(&results(descends ? k + rows - 1 : k), 1);
-    A* const first = m_rows[0].next();
+    const int count = rows * width;
+    const int step = descends ? -width : width;
+    if (!descends) m_rows[0].seek(&results(k), 1);
+    A* const first = descends
+                         ? m_rows[0].next_below(&results(k + rows - 1), count) + (count - width)
+                         : m_rows[0].next();
     // In the exclusive form B(k) comes first, and the last row is what is before the next.
     const bool is_exclusive = p.form == Form::exclusive;
-    A* const to = first + (descends ? (rows - 1) * width : is_exclusive ? width : 0);
+    A* const to = is_exclusive ? first + step : first;
     A unused[pack_length * segment];
-    Rows<A> b{{}, descends ? -4 * width : 4 * width};
+    Rows<A> b{{}, pack_length * step};
     for (int i = 0; i < pack_length; ++i) {
-      b.row[i] = i < rows ? to + (descends ? -i : i) * width : unused;
+      b.row[i] = i < rows ? to + i * step : unused;
     }
     if (is_exclusive) std::copy(before, before + width, first);
     combine_rows<Pass::scan>(m_registers, p.op, x, width, std::max(1, rows / pack_length), folds,
                              carry, b);
-    if (is_exclusive) std::copy(first + rows * width, first + (rows + 1) * width, before);
-    m_rows[0].add(rows * width);
+    if (is_exclusive) {
+      const A* const next = first + rows * step;
+      std::copy(next, next + width, before);
+    }
+    descends ? m_rows[0].add_below(count) : m_rows[0].add(count);
     return rows;
   }
 

@@ -65,10 +65,12 @@ struct Carry {
 /// caches, or only wants the total.
 enum class Pass { scan, stream, fold };
 
-/// How a pass goes through memory: upwards (step 1) or downwards (step -1).
+/// How a pass goes through memory: upwards (step 1) or downwards (step -1); and by how many values
+/// results wait for their place, so that they are stored at multiples of 16 bytes.
 struct Way {
   Pass pass;
   int step = 1;
+  int shift = 0;
 };
 
 /// The last chunk that was combined: what a tile's chunks before it combine to, and its total.
@@ -147,7 +149,7 @@ template <class Op, class A, int places>
 template <Way way, int places, class Exactly, class Op, class A, class R>
 [[gnu::always_inline]] inline LastChunk<A, R> combine_packs(const Exactly& exact, const Op& op,
                                                             const A* x, int count, Carry<R>& carry,
-                                                            A* b, A& result) {
+                                                            A* b, A& result, Pack<A>& waiting) {
   const auto wide = carrying(op);
   Folds<A, places> folds;
   A before[places], totals[places];
@@ -167,10 +169,17 @@ template <Way way, int places, class Exactly, class Op, class A, class R>
   }
   if constexpr (way.pass != Pass::fold) {
     for (auto& pack : folds) pack = combine(exact, broadcast<A>(before), pack);
-    for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-      store_packs<way, place>(folds, count, b + place * way.step * chunk_length);
-    });
     result = last<places - 1>(folds[3]);
+    if constexpr (way.shift > 0) {
+      const Pack<A, places> earlier = before_places(waiting, folds[3]);
+      waiting = at_last_place(folds[3]);
+      for (int i = chunk_length / pack_length - 1; i >= 0; --i) {
+        folds[i] = shift_in<way.shift>(i > 0 ? folds[i - 1] : earlier, folds[i]);
+      }
+    }
+    for_each_place<places>([&](auto place) __attribute__((always_inline)) {
+      store_packs<way, place>(folds, count, b + place * way.step * chunk_length - way.shift);
+    });
   }
   return end;
 }
@@ -179,30 +188,35 @@ template <Way way, int places, class Exactly, class Op, class A, class R>
 ///
 /// \param x      the elements
 /// \param count  how many of a chunk; not all only at the end of the line, where `way.step` is 1
+///               and the pass does not stream
 /// \param carry  what comes before; on return, chunks includes the elements
 /// \param b      where B(k+1) and on go
 /// \param result receives the last of them
+/// \param waiting the pack before, of which the last `way.shift` results are stored now; on return,
+///               the last pack
 template <Way way, int places, class Op, class A, class R>
 [[gnu::always_inline]] inline LastChunk<A, R> combine_neighbours(const Op& op, const A* x,
                                                                  int count, Carry<R>& carry, A* b,
-                                                                 A& result) {
+                                                                 A& result, Pack<A>& waiting) {
   if constexpr (minds_nan<Op>) {
     const int all = places == 1 ? count : places * chunk_length;
     if (has_nan(way.step > 0 ? x : x - (all - 1), all)) {
-      return combine_packs<way, places>(Exact<Op>{op}, op, x, count, carry, b, result);
+      return combine_packs<way, places>(Exact<Op>{op}, op, x, count, carry, b, result, waiting);
     }
   }
-  return combine_packs<way, places>(op, op, x, count, carry, b, result);
+  return combine_packs<way, places>(op, op, x, count, carry, b, result, waiting);
 }
 
-/// Combines elements of one tile, whole chunks except at the end of the line.
+/// Combines elements of one tile, whole chunks except at the end of the line, and whole chunks only
+/// where results are streamed.
 ///
 /// \param carry  what comes before; on return, chunks includes the elements
 /// \param b      where B(k+1) and on go
 /// \param result receives B at their end
+/// \param last_pack where `way.shift` is not 0: the four results before; on return, the last four
 template <Way way, class Op, class A, class R>
 LastChunk<A, R> combine_chunks(Registers registers, const Op& op, const A* x, int count,
-                               Carry<R>& carry, A* b, A& result) {
+                               Carry<R>& carry, A* b, A& result, A* last_pack = nullptr) {
   return call_with(
       registers, [&](auto places) __attribute__((always_inline)) {
         constexpr int at_once = places * chunk_length;
@@ -210,20 +224,25 @@ LastChunk<A, R> combine_chunks(Registers registers, const Op& op, const A* x, in
         Carry<R> before = carry;
         A last_result{};
         LastChunk<A, R> end{};
+        Pack<A> waiting;
+        if constexpr (way.shift > 0) waiting = load(last_pack);
         const auto to = [&](int k) { return way.pass == Pass::fold ? nullptr : b + k * way.step; };
         int k = 0;
         for (; k + at_once <= count; k += at_once) {
           end = combine_neighbours<way, places>(op, x + k * way.step, chunk_length, before, to(k),
-                                                last_result);
+                                                last_result, waiting);
         }
         for (; k + chunk_length <= count; k += chunk_length) {
           end = combine_neighbours<way, 1>(op, x + k * way.step, chunk_length, before, to(k),
-                                           last_result);
+                                           last_result, waiting);
         }
-        if (k < count) {
-          end = combine_neighbours<way, 1>(op, x + k * way.step, count - k, before, to(k),
-                                           last_result);
+        if constexpr (way.pass != Pass::stream) {
+          if (k < count) {
+            end = combine_neighbours<way, 1>(op, x + k * way.step, count - k, before, to(k),
+                                             last_result, waiting);
+          }
         }
+        if constexpr (way.shift > 0) store<false>(last_pack, waiting);
         carry = before;
         result = last_result;
         return end;
@@ -332,6 +351,25 @@ template <Pass pass, class Op, class A>
   }
 }
 
+/// The pack of a register of lines: results go to b0 ... b3, if there are any, and the fold that
+/// includes the pack is returned.
+template <Pass pass, class Op, class V>
+[[gnu::always_inline]] inline V combine_pack_of_rows(const Op& op, const V& before, const V& carry,
+                                                     const V& x0, const V& x1, const V& x2,
+                                                     const V& x3, V& b0, V& b1, V& b2, V& b3) {
+  const V pair = combine_registers(op, x0, x1);
+  const V fold =
+      combine_registers(op, before, combine_registers(op, pair, combine_registers(op, x2, x3)));
+  if constexpr (pass != Pass::fold) {
+    b0 = combine_registers(op, carry, combine_registers(op, before, x0));
+    b1 = combine_registers(op, carry, combine_registers(op, before, pair));
+    b2 = combine_registers(op, carry,
+                           combine_registers(op, before, combine_registers(op, pair, x2)));
+    b3 = combine_registers(op, carry, fold);
+  }
+  return fold;
+}
+
 /// combine_rows() from line w on, as long as registers are full; returns the line after those.
 ///
 /// Rows are passed by value: stores of results, which could alias all that is not a copy, leave
@@ -372,20 +410,56 @@ template <Pass pass, int places, class Op, class A>
           continue;
         }
       }
-      const V pair = combine_registers(op, x0, x1);
-      const V f3 =
-          combine_registers(op, before, combine_registers(op, pair, combine_registers(op, x2, x3)));
+      V b0, b1, b2, b3;
+      before = combine_pack_of_rows<pass>(op, before, c, x0, x1, x2, x3, b0, b1, b2, b3);
       if constexpr (pass != Pass::fold) {
-        const V f0 = combine_registers(op, before, x0), f1 = combine_registers(op, before, pair);
-        const V f2 = combine_registers(op, before, combine_registers(op, pair, x2));
-        store_register(b.row[0] + to, combine_registers(op, c, f0));
-        store_register(b.row[1] + to, combine_registers(op, c, f1));
-        store_register(b.row[2] + to, combine_registers(op, c, f2));
-        store_register(b.row[3] + to, combine_registers(op, c, f3));
+        store_register(b.row[0] + to, b0);
+        store_register(b.row[1] + to, b1);
+        store_register(b.row[2] + to, b2);
+        store_register(b.row[3] + to, b3);
       }
-      before = f3;
     }
     store_register(folds + w, before);
+  }
+  return w;
+}
+
+/// combine_rows() of one pack, from line w on, for whole cache lines of results, each of which is
+/// stored past the caches at once; returns the line after those.
+///
+/// \param streamed how many of the rows of results are stored so
+template <int places, class Op, class A>
+[[gnu::always_inline]] inline int stream_registers_of_rows(const Op& op, Rows<const A> x, int w,
+                                                           int count, A* folds, const A* carry,
+                                                           Rows<A> b, int streamed) {
+  using V = Register<A, places>;
+  constexpr int lanes = sizeof(V) / sizeof(A);
+  constexpr int of_line = cache_line / sizeof(A);
+  for (; w + of_line <= count; w += of_line) {
+    if constexpr (minds_nan<Op>) {
+      if (has_nan(x.row[0] + w, of_line) || has_nan(x.row[1] + w, of_line) ||
+          has_nan(x.row[2] + w, of_line) || has_nan(x.row[3] + w, of_line) ||
+          has_nan(folds + w, of_line)) {
+        combine_registers_of_rows<Pass::scan, places>(op, x, w, w + of_line, 1, folds, carry, b);
+        continue;
+      }
+    }
+    V results[pack_length][of_line / lanes];
+    for (int i = 0; i < of_line / lanes; ++i) {
+      const int at = w + i * lanes;
+      const V fold = combine_pack_of_rows<Pass::scan>(
+          op, load_register<places>(folds + at), load_register<places>(carry + at),
+          load_register<places>(x.row[0] + at), load_register<places>(x.row[1] + at),
+          load_register<places>(x.row[2] + at), load_register<places>(x.row[3] + at), results[0][i],
+          results[1][i], results[2][i], results[3][i]);
+      store_register(folds + at, fold);
+    }
+    for (int row = 0; row < pack_length; ++row) {
+      for (int i = 0; i < of_line / lanes; ++i) {
+        A* const to = b.row[row] + w + i * lanes;
+        row < streamed ? stream_register(to, results[row][i]) : store_register(to, results[row][i]);
+      }
+    }
   }
   return w;
 }
@@ -395,19 +469,27 @@ template <Pass pass, int places, class Op, class A>
 /// \param folds the lines' earlier packs of the chunk; on return, they include these
 /// \param carry P * q of each line
 /// \param b     where the rows of prefixes go
+/// \param streamed how many of these rows Pass::stream stores past the caches; there is one pack
+///              then, and their addresses are begins of cache lines
 template <Pass pass, class Op, class A>
 void combine_rows(Registers registers, const Op& op, const Rows<const A>& x, int count, int packs,
-                  A* folds, const A* carry, const Rows<A>& b) {
+                  A* folds, const A* carry, const Rows<A>& b, int streamed = 0) {
   // Copies, which stores of results cannot alias, stay in registers.
   call_with(
       registers, [ =, &op ](auto places) __attribute__((always_inline)) {
         const auto combine_packs_of_rows = [ =, &op ](int known) __attribute__((always_inline)) {
-          int w = combine_registers_of_rows<pass, places>(op, x, 0, count, known, folds, carry, b);
-          w = combine_registers_of_rows<pass, 1>(op, x, w, count, known, folds, carry, b);
-          for (; w < count; ++w) combine_line_of_rows<pass>(op, x, w, known, folds, carry, b);
+          int w = 0;
+          if constexpr (pass == Pass::stream) {
+            w = stream_registers_of_rows<places>(op, x, w, count, folds, carry, b, streamed);
+          }
+          constexpr Pass rest = pass == Pass::fold ? Pass::fold : Pass::scan;
+          w = combine_registers_of_rows<rest, places>(op, x, w, count, known, folds, carry, b);
+          w = combine_registers_of_rows<rest, 1>(op, x, w, count, known, folds, carry, b);
+          for (; w < count; ++w) combine_line_of_rows<rest>(op, x, w, known, folds, carry, b);
         };
         // Wide strips have one pack at a time, and then no loop inside the one over lines.
-        packs == 1 ? combine_packs_of_rows(1) : combine_packs_of_rows(packs);
+        if (pass == Pass::stream || packs == 1) return combine_packs_of_rows(1);
+        combine_packs_of_rows(packs);
       });
 }
 

@@ -18,10 +18,15 @@ inline constexpr int block_length = 256;
 /// row is long enough for the hardware to prefetch it: 4 KB reach 0.7 of a copy, 16 KB 0.92.
 inline constexpr int strip_bytes = 16384;
 
-/// Bytes of each of four rows that are combined between two stores to memory. A row at a time must
-/// load and store all accumulators once a row (0.6); 64 bytes of four rows are stores that jump
-/// every 64 bytes (0.8); 256 bytes reach 0.92, 512 less again.
-inline constexpr int segment_bytes = 256;
+/// Bytes of each of four rows that are combined at once. A row at a time must load and store all
+/// accumulators once a row (0.6 of a copy); 256 bytes cost calls (1.2 times the time in the
+/// caches); with 1024, masked rows are loaded in longer bursts, in which nothing is stored (1.6
+/// times).
+inline constexpr int segment_bytes = 512;
+
+/// Bytes of a row up to which neighbouring lines whose rows follow each other are stored together.
+/// Longer rows would be stored in longer bursts, in which nothing is loaded.
+inline constexpr int dense_bytes = 256;
 
 /// The most neighbouring lines of a strip where threads share lines, and the unit of the width
 /// where they do not: several cache lines, so that threads do not share one.
