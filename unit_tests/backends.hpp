@@ -65,8 +65,8 @@ std::vector<T> random_values(std::int64_t size) {
 /// Five masked lines of n, whose totals replace starting values that some thread may not have read
 /// yet.
 template <class T, class Op, class Backend>
-void starts_and_totals_in_one_view(std::int64_t n, int axis, Backend const& backend) {
-  std::int64_t const lines = 5;
+void starts_and_totals_in_one_view(std::int64_t n, int axis, Backend const& backend,
+                                   std::int64_t lines = 5) {
   auto const values = random_values<T>(lines * n);
   auto const starts = random_values<T>(lines);
   Random random(41);

@@ -28,32 +28,6 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// The offset of all columns that are neighbours, in a batch of more dimensions than two: rare.
-inline __device__ __noinline__ std::int64_t offset_of_neighbours(const Batch& batch,
-                                                                 const Strides& strides,
-                                                                 std::int64_t outer) {
-  std::int64_t sum = 0;
-  for (int d = batch.rank - 2; d >= 0; --d) {
-    const Division at(outer, batch.extent[d]);
-    sum += at.remainder * strides.batch[d];
-    outer = at.quotient;
-  }
-  return sum;
-}
-
-/// A column: the how-manieth of its neighbours, and these of all.
-struct ColumnPlace {
-  const Batch& batch;
-  std::int64_t outer;
-  int column;
-
-  [[nodiscard]] __device__ __forceinline__ std::int64_t offset(const Strides& strides) const {
-    if (batch.rank <= 1) return column * strides.batch[0];
-    if (batch.rank == 2) return outer * strides.batch[0] + column * strides.batch[1];
-    return offset_of_neighbours(batch, strides, outer) + column * strides.batch[batch.rank - 1];
-  }
-};
-
 /// A chunk of a column of a tile.
 struct ColumnChunk {
   int slab;

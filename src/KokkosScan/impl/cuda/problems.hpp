@@ -6,6 +6,7 @@
 /// Which problems the CUDA kernels take, and which kernel takes which: written for any execution
 /// space with enqueue(), clear() and multiprocessors(), as launch.hpp has them for Kokkos::Cuda.
 
+#include <KokkosScan/impl/cuda/column_threads.hpp>
 #include <KokkosScan/impl/cuda/column_tiles.hpp>
 #include <KokkosScan/impl/cuda/columns.hpp>
 #include <KokkosScan/impl/cuda/in_registers.hpp>
@@ -303,6 +304,14 @@ struct Backend {
     const std::int64_t inner = neighbours(p.batch);
     using In = OperandAccess<decltype(P::input)>;
     using Out = OperandAccess<decltype(P::output)>;
+    if constexpr (Types<P>::size.widest <= bytes_of_threads) {
+      if (step == ColumnStep::all && has_columns(p) &&
+          takes_threads(p.n, inner, p.batch.count, multiprocessors(exec))) {
+        const Launch launch{p.function, path, divide_up(p.batch.count, threads_of_columns),
+                            threads_of_columns, 0};
+        return enqueue(exec, launch, scan_columns_by_threads<P>, p.n, p.batch.count, p);
+      }
+    }
     if constexpr (In::is_stored) {
       if (has_columns(p)) {
         if constexpr (E > 1 && In::template moves_columns<E> && Out::template moves_columns<E>) {

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The kernel for columns so many that each thread has one: it walks down its column, chunk by
+/// chunk, and waits for nobody. Neighbouring threads have neighbouring columns, whatever their
+/// alignment. column_tree.hpp has the combination tree.
+
+#include <KokkosScan/impl/cuda/chunk.hpp>
+#include <KokkosScan/impl/cuda/column_tree.hpp>
+#include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <cstdint>
+
+namespace KokkosScan::impl::cuda {
+
+static_assert(longest_of_threads <= section_of_column);
+
+/// Scans columns of which each thread has one.
+template <class P>
+__global__ void __launch_bounds__(threads_of_columns, blocks_of_column_threads)
+    scan_columns_by_threads(const __grid_constant__ P problem) {
+  using T = Types<P>;
+  using A = typename T::A;
+  using R = typename T::R;
+  using Value = typename T::Value;
+  using Prefix = Fold<typename T::Carrying, R>;
+  constexpr int V = chunk_of_column;
+  const auto op = carrying(problem.op);
+  const Ends<P> ends{problem};
+
+  const std::int64_t number = std::int64_t{blockIdx.x} * threads_of_columns + threadIdx.x;
+  if (number >= problem.batch.count) return;
+  const Batch& batch = problem.batch;
+  const std::int64_t inner = batch.rank == 0 ? 1 : batch.extent[batch.rank - 1];
+  const Division at(number, inner);
+  const ColumnPlace place{batch, at.quotient, static_cast<int>(at.remainder)};
+  const auto input = problem.input.line(place);
+  const auto output = problem.output.line(place);
+  const bool has_start = problem.start.exists();
+  const int n = static_cast<int>(problem.n);
+
+  // The chunk from element k on. Without conditions where they are not needed, which would make
+  // each load wait for the last.
+  const auto load = [&](std::int64_t k, A(&x)[V][1]) {
+    if (k + V <= n) {
+#pragma unroll
+      for (int v = 0; v < V; ++v) x[v][0] = static_cast<A>(input(k + v));
+    } else {
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        x[v][0] = k + v < n ? static_cast<A>(input(k + v)) : A{};
+      }
+    }
+  };
+
+  // Columns have one section, so that only the starting value comes before it.
+  ColumnPrefix<typename T::Carrying, R> prefix{fold_of_start<R>(op, problem.start.at(place)),
+                                               Prefix(op)};
+  Prefix chunks(op);  // before the own one in its row
+  A next[V][1];
+  load(0, next);
+  for (int k = 0; k < n; k += V) {
+    A x[V][1];
+#pragma unroll
+    for (int v = 0; v < V; ++v) x[v][0] = next[v][0];
+    if (k + V < n) load(k + V, next);
+    const int left = n - k;
+    const int length = left < V ? left : V;
+    const bool is_full = length == V;
+
+    // Scan: x becomes B after each element.
+    Prefix run = prefix.join_all(op, chunks);
+    const A at_begin = k == 0 && !has_start ? problem.identity.value : static_cast<A>(run.value());
+    if (is_full) {
+      chunks = Prefix(op, chunks.then(op, fold_chunk_of_column<R>(problem.op, op, x, 0)));
+    }
+#pragma unroll
+    for (int p = 0; p < V; p += pack_of_column) {
+      if (p == 0 || length > p) scan_pack_of_column(problem.op, op, run, x, p, 0, length - p);
+    }
+    if (is_full) x[V - 1][0] = static_cast<A>(prefix.join_all(op, chunks).value());
+    if ((k / V + 1) % row_of_chunks == 0) {
+      prefix.rows = Prefix(op, prefix.rows.then(op, chunks.value()));
+      chunks = Prefix(op);
+    }
+
+    if (ends.exist()) {
+      if (k == 0) ends.store_begin(place, at_begin);
+      if (left <= V) {
+        A last = x[0][0];
+#pragma unroll
+        for (int v = 1; v < V; ++v) last = v < length ? x[v][0] : last;
+        ends.store_end(place, last);
+      }
+    }
+    if (problem.form == Form::exclusive) {
+#pragma unroll
+      for (int v = V - 1; v > 0; --v) x[v][0] = x[v - 1][0];
+      x[0][0] = at_begin;
+    }
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      if (v < length) output(k + v) = static_cast<Value>(x[v][0]);
+    }
+  }
+}
+
+}  // namespace KokkosScan::impl::cuda
