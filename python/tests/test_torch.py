@@ -494,6 +494,14 @@ def test_jax_on_cuda():
     assert jax.numpy.array_equal(found, jax.numpy.cumsum(x, 1))
 
 
+def test_devices_do_not_mix():
+    x = torch.ones(3)
+    with pytest.raises(ValueError, match="mask is on meta, but x is on cpu"):
+        kt.cumsum(x, 0, mask=torch.ones(3, dtype=torch.bool, device="meta"))
+    with pytest.raises(ValueError, match="initial is on meta, but x is on cpu"):
+        kt.cumsum(x[None], 0, initial=torch.ones(3, device="meta"))
+
+
 @pytest.mark.cuda
 def test_host_and_device_do_not_mix():
     with pytest.raises(ValueError, match="mask is on cpu"):

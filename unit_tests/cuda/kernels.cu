@@ -181,6 +181,14 @@ int failures(char const* name) {
                     : 1;
     }
   }
+  // Columns so many that each thread may have one.
+  for (std::int64_t const n : {4, 9, 65, 100}) {
+    for (bool const backward : {false, true}) {
+      failed += passes<T, Op, masked>(n, 90'001, Layout::columns, backward, impl::Form::exclusive)
+                    ? 0
+                    : 1;
+    }
+  }
   std::printf("%s: %s\n", name, failed == 0 ? "passed" : "FAILED");
   return failed;
 }

@@ -52,6 +52,11 @@ def _result(operation, x, dim, dtype, include_initial, exclusive, mask, initial)
                         "combine them.")
     if mask is not None and mask.dtype != torch.bool:
         raise TypeError(f"kokkos_scan: mask has type {mask.dtype}: expected bool.")
+    if mask is not None and mask.device != x.device:
+        raise ValueError(f"kokkos_scan: mask is on {mask.device}, but x is on {x.device}.")
+    if initial is not None and initial.device != x.device and (
+            initial.dim() or initial.device.type != "cpu"):
+        raise ValueError(f"kokkos_scan: initial is on {initial.device}, but x is on {x.device}.")
     if initial is not None and initial.dim() and initial.shape != torch.Size(_lines(x.shape, dim)):
         raise ValueError(f"kokkos_scan: initial has shape {tuple(initial.shape)}, but expected is "
                          f"{tuple(_lines(x.shape, dim))}, the shape of x without the axis.")
