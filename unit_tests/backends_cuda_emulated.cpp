@@ -218,7 +218,7 @@ TEST(backends, emulated_cuda_scans_columns_of_every_shape) {
 
 // A column has the same bits whatever kernel scans it.
 TEST(backends, emulated_cuda_columns_have_the_same_bits_in_every_kernel) {
-  for (int const n : {60, 100, 300, 4200}) {
+  for (int const n : {60, 128, 300, 4200}) {
     auto const values = random_values<float>(n);
     std::vector<float> expected;
     for (int const inner : {4, 7, 40, 128, 129}) {
@@ -247,7 +247,7 @@ TEST(backends, emulated_cuda_columns_have_the_same_bits_in_every_kernel) {
 // Threads that have a column each, in every form and direction; without multiprocessors, any number
 // of columns is enough for them.
 TEST(backends, emulated_cuda_threads_scan_columns) {
-  for (std::int64_t const n : {4, 7, 8, 9, 63, 64, 65, 100}) {
+  for (std::int64_t const n : {4, 7, 8, 9, 63, 64, 65, 100, 128}) {
     for (int i = 0; i < 6; ++i) {
       std::int64_t const lines = 33 + 8 * i;
       Job<float> job{random_values<float>(lines * n), lines, n};
