@@ -225,7 +225,6 @@ struct StagedValues {
     return bytes_of_span(elements * static_cast<int>(sizeof(T)), padding, alignment);
   }
   static constexpr int bytes_of_element = sizeof(T);
-  static constexpr int inputs = 1;
 
   Slots<T> slots;
 
@@ -429,7 +428,6 @@ struct Stage<Selected<A, Values, Mask>> {
   Stage<Mask> mask;
   A identity;
 
-  static constexpr int inputs = Stage<Values>::inputs + Stage<Mask>::inputs;
   static constexpr bool is_computed = Stage<Values>::is_computed || Stage<Mask>::is_computed;
 
   template <class AnyTile>
