@@ -33,14 +33,12 @@ def stall(name):
     return f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio"
 
 
-def profile(program, case, groups):
+def profile(program, case):
     """The kernel's name and {metric: value}."""
     metrics = [*METRICS.values(), REGISTERS, INSTRUCTIONS, *map(stall, STALLS)]
     command = ["ncu", "--csv", "--metrics", ",".join(metrics), "--kernel-name-base", "demangled",
                "-k", "regex:KokkosScan::impl::cuda::scan", "-c", "1", program,
                f"--benchmark_filter=^{re.escape(case)}/iterations"]
-    if groups:
-        command.insert(-1, f"--groups={groups}")
     printed = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                              check=False).stdout.splitlines()
     begins = [i for i, line in enumerate(printed) if line.startswith('"ID"')]
@@ -60,13 +58,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("program")
     parser.add_argument("cases", nargs="+")
-    parser.add_argument("--groups", default="", help="those of the cases, which saves time")
     options = parser.parse_args()
-    print(f"| case | kernel | {', %, '.join(METRICS)}, % | registers | instructions | longest stalls, cycles an instruction |"
-          .replace(", %, ", " % | ").replace(", %", " %"))
-    print("|---" * (len(METRICS) + 5) + "|")
+    columns = ["case", "kernel", *(f"{name}, %" for name in METRICS), "registers", "instructions",
+               "longest stalls, cycles an instruction"]
+    print("|", " | ".join(columns), "|")
+    print("|---" * len(columns) + "|")
     for case in options.cases:
-        kernel, values = profile(options.program, case, options.groups)
+        kernel, values = profile(options.program, case)
         stalls = sorted(((values.get(stall(name), 0.0), name) for name in STALLS), reverse=True)[:3]
         print("|", " | ".join([
             case,

@@ -62,7 +62,7 @@ std::vector<T> random_values(std::int64_t size) {
   return values;
 }
 
-/// Five masked lines of n, whose totals replace starting values that some thread may not have read
+/// Masked lines of n, whose totals replace starting values that some thread may not have read
 /// yet.
 template <class T, class Op, class Backend>
 void starts_and_totals_in_one_view(std::int64_t n, int axis, Backend const& backend,

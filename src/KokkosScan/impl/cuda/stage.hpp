@@ -274,7 +274,8 @@ __device__ __forceinline__ void begin_store(const Slots<T>& results, const Array
   }
 }
 
-/// Quads of an array of T that a thread's registers hold while a tile is loaded.
+/// Quads of an array of T that a thread's registers hold while a tile is loaded: none where several
+/// arrays of lines are loaded together.
 ///
 /// \tparam all bytes of an element in all arrays that are loaded together
 template <class AnyTile, class T, int all>
