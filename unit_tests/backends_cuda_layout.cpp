@@ -100,6 +100,36 @@ TEST(backends, cuda_cuts_of_the_headline) {
   EXPECT_FALSE(cuda::fits_registers(16384, {8, 8}, 8));
 }
 
+// Columns that blocks share, in tiles that fit, whose borders are those of rows of chunks, and of
+// which a section has a whole number.
+TEST(backends, cuda_tiles_of_shared_columns_cover_them) {
+  for (auto const& size : all_sizes) {
+    for (int const bytes_of_fold : {1, 4, 8, 64}) {
+      for (int const widest : {32, 128}) {
+        for (int const inner : {1, 2, 3, 7, 16, 31, 32, 33, 64, 65, 125, 128, 129, 16'000}) {
+          SCOPED_TRACE(::testing::Message() << inner << " columns, " << size.all << " bytes, folds "
+                                            << bytes_of_fold << ", widest " << widest);
+          auto const t = cuda::tile_shared_columns(100'000, inner, size.all, bytes_of_fold, widest);
+          ASSERT_GE(t.columns, 1);
+          ASSERT_LE(t.columns, widest);
+          ASSERT_GE(std::int64_t{t.strips} * t.columns, inner);
+          ASSERT_LT(std::int64_t{t.strips - 1} * t.columns, inner);
+          ASSERT_EQ(t.slabs, 1);
+          ASSERT_EQ(t.rows, t.groups * cuda::chunk_of_column);
+          ASSERT_EQ(t.rows % cuda::elements_of_row, 0);
+          ASSERT_EQ(cuda::section_of_column % t.rows, 0);
+          ASSERT_LE(t.elements() * size.all + t.items() * bytes_of_fold,
+                    std::max(cuda::bytes_of_column_part, cuda::elements_of_row * size.all +
+                                                             cuda::row_of_chunks * bytes_of_fold));
+          for (int const item : {0, 1, t.columns - 1, t.columns, t.items() - 1}) {
+            ASSERT_EQ(t.by_columns.quotient(item), item / t.columns);
+          }
+        }
+      }
+    }
+  }
+}
+
 // Columns of all extents, in tiles that fit, whose borders are those of sections.
 TEST(backends, cuda_tiles_of_columns_cover_them) {
   using cuda::ColumnAccess;

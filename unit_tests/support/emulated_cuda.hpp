@@ -210,7 +210,7 @@ namespace KokkosScan::impl::cuda {
 inline void pause() { test::emulated::Block::yield(); }
 /// Poisoned before each block, so that what a kernel has not written is not zero by luck.
 inline std::byte* shared_memory() {
-  alignas(128) static std::byte memory[232448];
+  alignas(128) static std::byte memory[232448 + 64];
   return memory;
 }
 }  // namespace KokkosScan::impl::cuda

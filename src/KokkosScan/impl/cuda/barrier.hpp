@@ -117,25 +117,34 @@ __device__ __forceinline__ void after_initialization() {
 #endif
 }
 
-/// Begins to copy a span that is not padded into shared memory. The lanes of a warp share the work;
-/// each must arrive at the barrier, and arrive there after its copies.
+/// Begins to copy a span into shared memory. Threads share the work, at least those of a warp; each
+/// must arrive at the barrier, and arrive there after its copies.
 template <int Unit>
 __device__ __forceinline__ void begin_copy_in(const std::byte* from, const Span& to, int bytes,
-                                              [[maybe_unused]] Barrier& barrier, int lane) {
+                                              [[maybe_unused]] Barrier& barrier,
+                                              const Threads& threads) {
   const Pieces pieces(to.begin, bytes);
 #if __CUDA_ARCH__ >= 900
-  if (lane == 0) {
-    barrier.begin_bulk_load(to.at(pieces.head), from + pieces.head, pieces.quads * quad);
-  }
-#else
-  for (int q = lane; q < pieces.quads; q += 32) {
-    const int b = pieces.head + q * quad;
-    __pipeline_memcpy_async(to.at(b), from + b, quad);
-  }
+  if (to.padding == 0) {
+    if (threads.own == 0) {
+      barrier.begin_bulk_load(to.at(pieces.head), from + pieces.head, pieces.quads * quad);
+    }
+  } else
 #endif
+  {
+    const int first = pieces.head + threads.own * quad;
+    std::byte* slot = to.at(first);
+    const std::byte* at = from + first;
+#pragma unroll 4
+    for (int q = threads.own; q < pieces.quads; q += threads.count) {
+      __pipeline_memcpy_async(slot, at, quad);
+      slot += to.step(threads.count * quad);
+      at += threads.count * quad;
+    }
+  }
   if constexpr (Unit < quad) {
     using Word = typename UnitOf<Unit>::type;
-    const Edges<Unit> edges(pieces, lane);
+    const Edges<Unit> edges(pieces, threads.own);
     for (const int b : {edges.before, edges.behind}) {
       if (b < 0) continue;
       if constexpr (Unit >= 4) {

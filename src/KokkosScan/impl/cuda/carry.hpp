@@ -92,7 +92,26 @@ __device__ __forceinline__ std::uint64_t load_word(const std::uint64_t* at) {
 #endif
 }
 
-/// The memory through which blocks communicate: a ticket, and the total of each tile.
+/// Takes the next ticket from a counter, if the condition holds. (With a branch the thread would
+/// wait for the number at the end of the branch.)
+__device__ __forceinline__ void take_ticket_if(bool condition, std::uint64_t* counter,
+                                               std::int64_t& ticket) {
+#if defined(__CUDACC__)
+  asm volatile(
+      "{\n\t"
+      ".reg .pred p;\n\t"
+      "setp.ne.u32 p, %2, 0;\n\t"
+      "@p atom.relaxed.gpu.global.add.u64 %0, [%1], 1;\n\t"
+      "}"
+      : "+l"(ticket)
+      : "l"(counter), "r"(static_cast<unsigned>(condition))
+      : "memory");
+#else
+  if (condition) ticket = static_cast<std::int64_t>((*counter)++);
+#endif
+}
+
+/// The memory through which blocks communicate: tickets, and the total of each tile.
 template <class R>
 struct Carry {
   std::uint64_t* memory;
@@ -102,23 +121,8 @@ struct Carry {
     return tiles_of_line <= 1 ? 0 : 16 + lines * tiles_of_line * Published<R>::words * 8;
   }
 
-  /// The number of the next tile that no block has taken, if the condition holds. (With a branch
-  /// the thread would wait for the number at the end of the branch.)
-  __device__ __forceinline__ void take_ticket_if(bool condition, std::int64_t& ticket) const {
-#if defined(__CUDACC__)
-    asm volatile(
-        "{\n\t"
-        ".reg .pred p;\n\t"
-        "setp.ne.u32 p, %2, 0;\n\t"
-        "@p atom.relaxed.gpu.global.add.u64 %0, [%1], 1;\n\t"
-        "}"
-        : "+l"(ticket)
-        : "l"(memory), "r"(static_cast<unsigned>(condition))
-        : "memory");
-#else
-    if (condition) ticket = static_cast<std::int64_t>((*memory)++);
-#endif
-  }
+  /// Where the tiles that blocks have taken are counted.
+  [[nodiscard]] __device__ __forceinline__ std::uint64_t* tickets() const { return memory; }
   /// Where the total of a tile is published.
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* total(std::int64_t line,
                                                                 std::int64_t tile) const {

@@ -11,9 +11,7 @@
 /// has the combination tree). Rows of many columns are read and written where they are. Narrow ones
 /// go through shared memory: as one run of bytes, where rows follow each other without gaps,
 /// whatever their extent and alignment; else threads move elements in the order of memory. A column
-/// that is longer than the tile is scanned tile after tile by the same block or, where there are
-/// too few columns for all blocks, section by section by different ones, in three steps: fold the
-/// sections, scan their totals, scan the sections with what comes before them.
+/// that is longer than the tile is scanned tile after tile by the same block.
 
 #include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/column_tree.hpp>
@@ -102,11 +100,11 @@ struct ColumnTile {
 };
 
 /// Calls f(number of the element in the tile, its address in an array) for each element, in the
-/// order of memory. The threads of the block share the elements.
+/// order of memory. The threads share the elements.
 template <class T, class F, int chunks>
 __device__ __forceinline__ void for_each_element(const ColumnTile<false, chunks>& tile,
-                                                 const Array<T>& array, const F& f) {
-  const Threads threads = threads_of_block();
+                                                 const Array<T>& array, const Threads& threads,
+                                                 const F& f) {
   const Strides& strides = array.strides;
   const std::int64_t along = tile.backward ? -strides.along : strides.along;
   const std::int64_t across = tile.batch.rank == 0 ? 0 : strides.batch[tile.batch.rank - 1];
@@ -133,6 +131,42 @@ __device__ __forceinline__ void for_each_element(const ColumnTile<false, chunks>
         at += at_once * outer_stride;
         e += at_once * outer_step;
       }
+    }
+  }
+}
+
+/// Calls f(address in shared memory, address in an array) for each pack of E columns in each row of
+/// a tile of one slab. The threads share the packs.
+template <int E, class T, class F, int chunks>
+__device__ __forceinline__ void for_each_pack(const ColumnTile<false, chunks>& tile,
+                                              const Array<T>& array,
+                                              const Slots<std::remove_const_t<T>>& slots,
+                                              const Threads& threads, const F& f) {
+  const Strides& strides = array.strides;
+  const std::int64_t along = tile.backward ? -strides.along : strides.along;
+  const int packs = tile.columns / E;
+  const int at_once = threads.count / packs;
+  const int first = threads.own / packs;
+  if (first >= at_once) return;
+  const int column = (threads.own - first * packs) * E;
+  T* at = array.data + tile.place(0, column).offset(strides) +
+          (tile.begin + tile.in_memory_order(0)) * strides.along + first * along;
+  const int size = static_cast<int>(sizeof(T));
+  const int step = at_once * tile.tiling.columns * size;
+  int b = (first * tile.tiling.columns + column) * size;
+  if (slots.span.padding == 0 || step % 128 == 0) {
+    std::byte* slot = slots.span.at(b);
+#pragma unroll 4
+    for (int row = first; row < tile.rows; row += at_once) {
+      f(slot, at);
+      at += at_once * along;
+      slot += slots.span.step(step);
+    }
+  } else {
+    for (int row = first; row < tile.rows; row += at_once) {
+      f(slots.span.at(b), at);
+      at += at_once * along;
+      b += step;
     }
   }
 }
@@ -169,34 +203,19 @@ struct ColumnTask {
   int first_column;
   int slabs;
   int columns;
-  int begin;  ///< the first chunk
-  int end;    ///< past the last chunk
 
-  static __device__ __forceinline__ ColumnTask find(const ColumnTiling& tiling, ColumnStep step,
+  static __device__ __forceinline__ ColumnTask find(const ColumnTiling& tiling,
                                                     std::int64_t slabs_of_all, unsigned number) {
     // In the order of memory: strips of the same rows follow each other.
     const auto strips = static_cast<unsigned>(tiling.strips);
-    const unsigned row = strips == 1 ? number : number / strips;
-    const int strip = static_cast<int>(number - row * strips);
+    const unsigned outer = strips == 1 ? number : number / strips;
+    const int strip = static_cast<int>(number - outer * strips);
     const int first_column = strip * tiling.columns;
-    unsigned outer = row;
-    int begin = 0;
-    int end = tiling.chunks;
-    if (step != ColumnStep::all) {
-      const auto sections = static_cast<unsigned>(tiling.sections);
-      outer = row / sections;
-      begin = static_cast<int>(row - outer * sections) * chunks_of_section;
-      end = end - begin > chunks_of_section ? begin + chunks_of_section : end;
-    }
     const std::int64_t first = std::int64_t{outer} * tiling.slabs;
     const std::int64_t slabs = slabs_of_all - first;
     const int columns = tiling.inner - first_column;
-    return {first,
-            first_column,
-            static_cast<int>(slabs < tiling.slabs ? slabs : tiling.slabs),
-            columns < tiling.columns ? columns : tiling.columns,
-            begin,
-            end};
+    return {first, first_column, static_cast<int>(slabs < tiling.slabs ? slabs : tiling.slabs),
+            columns < tiling.columns ? columns : tiling.columns};
   }
 };
 
@@ -221,13 +240,11 @@ __host__ __device__ constexpr int bytes_before_tile(const ColumnTiling& tiling) 
 /// Scans columns.
 ///
 /// \tparam carried whether columns have several tiles
-/// \param  totals_of_sections or what comes before the section after them; null for
-///                            ColumnStep::all
 template <ColumnAccess access, bool carried, class P>
 __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_columns(access))
     scan_column_tiles(const __grid_constant__ P problem,
-                      const __grid_constant__ ColumnTiling tiling, ColumnStep step, int padding,
-                      std::int64_t slabs, typename Types<P>::R* totals_of_sections) {
+                      const __grid_constant__ ColumnTiling tiling, int padding,
+                      std::int64_t slabs) {
   using T = Types<P>;
   using A = typename T::A;
   using R = typename T::R;
@@ -238,7 +255,6 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
   constexpr bool staged = access != ColumnAccess::rows;
   using TileOfColumns = ColumnTile<access == ColumnAccess::flat, Q>;
   const auto op = carrying(problem.op);
-  const Ends<P> ends{problem};
   const Threads threads = threads_of_block();
   const int width = tiling.columns;
   const bool has_start = problem.start.exists();
@@ -250,13 +266,12 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
   R* const carries = totals_of_rows + tiling.slabs * tiling.full_rows * width;
   std::byte* const memory = shared_memory() + bytes_before_tile<carried, P>(tiling);
 
-  const ColumnTask task = ColumnTask::find(tiling, step, slabs, blockIdx.x);
-  const int section = task.begin / chunks_of_section;
+  const ColumnTask task = ColumnTask::find(tiling, slabs, blockIdx.x);
 
   int turn = 0;
-  for (int first = task.begin; first < task.end; first += tiling.groups, turn ^= 1) {
+  for (int first = 0; first < tiling.chunks; first += tiling.groups, turn ^= 1) {
     const std::int64_t begin = std::int64_t{first} * V;
-    const int chunks_left = task.end - first;
+    const int chunks_left = tiling.chunks - first;
     const int most_rows = (chunks_left < tiling.groups ? chunks_left : tiling.groups) * V;
     const std::int64_t rows_left = problem.n - begin;
     const TileOfColumns tile{problem.batch,
@@ -298,29 +313,18 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
         }
       } else {
         const auto line = problem.input.line(tile.place(c.slab, length > 0 ? c.column : 0));
-        const std::int64_t k = begin + c.chunk * V;
-        if (length == V) {
-#pragma unroll
-          for (int v = 0; v < V; ++v) x[q][v][0] = static_cast<A>(line(k + v));
-        } else {
-#pragma unroll
-          for (int v = 0; v < V; ++v) x[q][v][0] = v < length ? static_cast<A>(line(k + v)) : A{};
-        }
+        load_chunk_of_column(line, begin + c.chunk * V, length, x[q]);
       }
     }
     const ColumnCarry<R> carry{carries + turn * ColumnCarry<R>::folds * width, width};
     const ColumnCarry<R> next_carry{carries + (turn ^ 1) * ColumnCarry<R>::folds * width, width};
-    if (carried ? first == task.begin : has_starts_of_lines<P>) {
+    if (has_start && (carried ? first == 0 : has_starts_of_lines<P>)) {
       // Read before others may store totals in place of starting values.
       for (int i = threads.own; i < tile.slabs * width; i += threads.count) {
         const int slab = carried ? 0 : tiling.by_columns.quotient(i);
         const ColumnPlace place = tile.place(slab, i - slab * width);
-        if (place.column >= tiling.inner) continue;
-        if (step == ColumnStep::all && has_start) {
+        if (place.column < tiling.inner) {
           carries[i] = static_cast<R>(problem.start.at(place).value);
-        } else if (step == ColumnStep::scan_sections && (has_start || section > 0)) {
-          const std::int64_t line = place.outer * tiling.inner + place.column;
-          carries[i] = totals_of_sections[section * problem.batch.count + line];
         }
       }
     }
@@ -354,9 +358,7 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
     }
 
     // Whether anything comes before the section.
-    const bool has_sections = step == ColumnStep::all ? has_start || first >= chunks_of_section
-                              : step == ColumnStep::scan_sections ? has_start || section > 0
-                                                                  : false;
+    const bool has_sections = has_start || first >= chunks_of_section;
 #pragma unroll
     for (int q = 0; q < Q; ++q) {
       const ColumnChunk& c = chunk_of[q];
@@ -365,10 +367,7 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
       const int chunk = first + c.chunk;
       const int row = c.chunk / row_of_chunks;
       const bool is_full = length == V;
-      const bool hands_on = carried && c.chunk == tiling.groups - 1 && chunk + 1 < task.end;
-      const bool has_total = carried && step == ColumnStep::fold_sections &&
-                             chunk + 1 == task.end && task.end < tiling.chunks;
-      if (carried && step == ColumnStep::fold_sections && !hands_on && !has_total) continue;
+      const bool hands_on = carried && c.chunk == tiling.groups - 1 && chunk + 1 < tiling.chunks;
 
       // What comes before.
       Prefix before(op);
@@ -379,21 +378,13 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
       R with{};  // ... the next chunk
       if (is_full) with = before.then(op, total[q]);
       if constexpr (carried) {
-        // In steps, of the other sections only one fold is there.
-        const int relative = step == ColumnStep::all ? first : first - task.begin;
-        auto prefix = carry.get(op, c.column, relative, has_sections);
+        auto prefix = carry.get(op, c.column, first, has_sections);
         const R* const rows = totals_of_rows + c.column;
         for (int r = 0; r < row; ++r) {
           prefix.rows = Prefix(op, prefix.rows.then(op, rows[r * width]));
         }
         before = prefix.join_all(op, before);
         if (hands_on) next_carry.put(op, c.column, chunk + 1, prefix, with);
-        if (has_total) {
-          const std::int64_t line = task.outer * tiling.inner + task.first_column + c.column;
-          totals_of_sections[(section + 1) * problem.batch.count + line] =
-              prefix.rows.then(op, with);
-        }
-        if (step == ColumnStep::fold_sections) continue;
         if (is_full) with = prefix.join_all(op, Prefix(op, with)).value();
       } else {
         if (row > 0) {
@@ -421,21 +412,8 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
         if (p == 0 || length > p) scan_pack_of_column(problem.op, op, run, x[q], p, 0, length - p);
       }
       if (is_full) x[q][V - 1][0] = static_cast<A>(with);
-      if (ends.exist()) {
-        const ColumnPlace place = tile.place(c.slab, c.column);
-        if (chunk == 0) ends.store_begin(place, at_begin);
-        if (chunk + 1 == tiling.chunks) {
-          A last = x[q][0][0];
-#pragma unroll
-          for (int v = 1; v < V; ++v) last = v < length ? x[q][v][0] : last;
-          ends.store_end(place, last);
-        }
-      }
-      if (problem.form == Form::exclusive) {
-#pragma unroll
-        for (int v = V - 1; v > 0; --v) x[q][v][0] = x[q][v - 1][0];
-        x[q][0][0] = at_begin;
-      }
+      finish_chunk_of_column(problem, tile.place(c.slab, c.column), chunk == 0,
+                             chunk + 1 == tiling.chunks, length, at_begin, x[q], 0);
       // Store.
       if constexpr (staged) {
         int e = tile.element(c.slab, c.chunk * V, c.column);
@@ -446,20 +424,14 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
         }
       } else {
         const auto line = problem.output.line(tile.place(c.slab, c.column));
-        const std::int64_t k = begin + c.chunk * V;
-#pragma unroll
-        for (int v = 0; v < V; ++v) {
-          if (v < length) line(k + v) = static_cast<Value>(x[q][v][0]);
-        }
+        store_chunk_of_column(line, begin + c.chunk * V, length, x[q]);
       }
     }
     if constexpr (staged) {
-      if (!carried || step != ColumnStep::fold_sections) {
-        before_bulk_copies();
-        __syncthreads();
-        begin_store(results, problem.output, tile, tile.flat(problem.output), tile.elements());
-        wait_for_bulk_stores();
-      }
+      before_bulk_copies();
+      __syncthreads();
+      begin_store(results, problem.output, tile, tile.flat(problem.output), tile.elements());
+      wait_for_bulk_stores();
     }
     if (carried) __syncthreads();
   }

@@ -93,6 +93,54 @@ __device__ __forceinline__ R fold_chunk_of_column(const Op& op, const Carrying& 
                      static_cast<R>(fold_pack<0, 4>(op, b)));
 }
 
+/// Loads elements k, k + 1, ... of a column: those of a chunk, of which `left` are there at most.
+template <class Line, class A, int V>
+__device__ __forceinline__ void load_chunk_of_column(const Line& line, std::int64_t k, int left,
+                                                     A (&x)[V][1]) {
+  // Without conditions where they are not needed: each would make a load wait for the last.
+  if (left >= V) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) x[v][0] = static_cast<A>(line(k + v));
+  } else {
+#pragma unroll
+    for (int v = 0; v < V; ++v) x[v][0] = v < left ? static_cast<A>(line(k + v)) : A{};
+  }
+}
+/// Stores `length` of them.
+template <class Value, class A, int V>
+__device__ __forceinline__ void store_chunk_of_column(const ArrayLine<Value>& line, std::int64_t k,
+                                                      int length, const A (&x)[V][1]) {
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    if (v < length) line(k + v) = static_cast<Value>(x[v][0]);
+  }
+}
+
+/// From B after each element x[v][e] of a chunk to its results; stores what the ends of the column
+/// have besides.
+///
+/// \param at_begin B before the chunk
+template <class P, class A, int V, int E>
+__device__ __forceinline__ void finish_chunk_of_column(const P& problem, const ColumnPlace& place,
+                                                       bool is_first, bool is_last, int length,
+                                                       const A& at_begin, A (&x)[V][E], int e) {
+  const Ends<P> ends{problem};
+  if (ends.exist()) {
+    if (is_first) ends.store_begin(place, at_begin);
+    if (is_last) {
+      A last = x[0][e];
+#pragma unroll
+      for (int v = 1; v < V; ++v) last = v < length ? x[v][e] : last;
+      ends.store_end(place, last);
+    }
+  }
+  if (problem.form == Form::exclusive) {
+#pragma unroll
+    for (int v = V - 1; v > 0; --v) x[v][e] = x[v - 1][e];
+    x[0][e] = at_begin;
+  }
+}
+
 /// What comes before a chunk of a column but the chunks of its own row: P and Q.
 template <class Op, class R>
 struct ColumnPrefix {
@@ -112,7 +160,7 @@ struct ColumnCarry {
   R* memory;
   int stride;  ///< between the folds of a column
 
-  /// The prefix of a column before chunk `first` of the column or of the section.
+  /// The prefix of a column before chunk `first`.
   ///
   /// \param has_sections whether the first fold is there
   template <class Op>
@@ -135,45 +183,5 @@ struct ColumnCarry {
     memory[stride + column] = of_section;
   }
 };
-
-/// Totals of sections that a block has at once, one a thread.
-inline constexpr int totals_at_once = 256;
-
-/// The second step for columns that several blocks share: totals of sections become what comes
-/// before each section. A block has one column.
-///
-/// \param totals that of section s of line l is number (s + 1) * lines + l, what comes before it
-///               number s * lines + l
-template <class P>
-__global__ void __launch_bounds__(totals_at_once)
-    scan_totals_of_sections(const __grid_constant__ P problem, typename Types<P>::R* totals,
-                            int sections) {
-  using R = typename Types<P>::R;
-  __shared__ __align__(16) std::byte memory[totals_at_once * sizeof(R)];
-  R* const folds = reinterpret_cast<R*>(memory);
-  const std::int64_t line = blockIdx.x;
-  const int thread = static_cast<int>(threadIdx.x);
-  const auto op = carrying(problem.op);
-  auto prefix = fold_of_start<R>(op, problem.start.at(LineNumber{problem.batch, line}));
-  if (thread == 0 && problem.start.exists()) totals[line] = prefix.value();
-  // One thread combines, since sections combine left to right; all together load and store.
-  for (int first = 1; first < sections; first += totals_at_once) {
-    const int left = sections - first;
-    const int count = left < totals_at_once ? left : totals_at_once;
-    R* const total = totals + (std::int64_t{first} + thread) * problem.batch.count + line;
-    if (thread < count) folds[thread] = *total;
-    __syncthreads();
-    if (thread == 0) {
-#pragma unroll 8
-      for (int i = 0; i < count; ++i) {
-        prefix = Fold<typename Types<P>::Carrying, R>(op, prefix.then(op, folds[i]));
-        folds[i] = prefix.value();  // before the next section
-      }
-    }
-    __syncthreads();
-    if (thread < count) *total = folds[thread];
-    __syncthreads();
-  }
-}
 
 }  // namespace KokkosScan::impl::cuda

@@ -186,55 +186,37 @@ struct ColumnShape {
   int lanes_of_row;  ///< a power of two up to 32
   int groups;  ///< that take chunks below each other: if in several rounds, whole rows of chunks
   int strips_of_row;    ///< of neighbouring columns
-  std::int64_t strips;  ///< of all, or sections of strips where blocks share them
+  std::int64_t strips;  ///< of all
   int chunks;           ///< of a column
-  int sections;         ///< of a column
-  ColumnStep step;
 };
 
-/// What a launch does: blocks do not share columns that are apart.
-template <Spacing spacing>
-__device__ __forceinline__ ColumnStep step_of(const ColumnShape& shape) {
-  return spacing == Spacing::apart ? ColumnStep::all : shape.step;
-}
-
-/// The part of a strip that a thread works on: E columns, from chunk `begin` to before `end`.
+/// The part of a strip that a thread works on: E columns.
 struct ColumnStrip {
   std::int64_t line;  ///< number of the first column; of another one where this is not there
-  int begin;
-  int end;
-  int columns;  ///< that are there
+  int columns;        ///< that are there
 
   template <int E, Spacing spacing>
   static __device__ __forceinline__ ColumnStrip find(const ColumnShape& shape, int lane,
                                                      std::int64_t number) {
     // In the order of memory: strips of the same rows follow each other.
-    const std::int64_t row = number / shape.strips_of_row;
-    const int strip = static_cast<int>(number - row * shape.strips_of_row);
-    const bool is_whole = step_of<spacing>(shape) == ColumnStep::all;
-    const std::int64_t outer = is_whole ? row : row / shape.sections;
-    const int begin =
-        is_whole ? 0 : static_cast<int>(row - outer * shape.sections) * chunks_of_section;
+    const std::int64_t outer = number / shape.strips_of_row;
+    const int strip = static_cast<int>(number - outer * shape.strips_of_row);
     constexpr bool is_packed = spacing == Spacing::packed;
     const int column = strip * shape.lanes_of_row * E + (is_packed ? lane * E : lane);
     const int left = shape.inner - column;
     const int here = is_packed ? left : (left + shape.lanes_of_row - 1) / shape.lanes_of_row;
     const int columns = left <= 0 ? 0 : (here < E ? here : E);
-    const bool is_last = is_whole || shape.chunks - begin < chunks_of_section;
-    return {outer * shape.inner + (columns > 0 ? column : 0), begin,
-            is_last ? shape.chunks : begin + chunks_of_section, columns};
+    return {outer * shape.inner + (columns > 0 ? column : 0), columns};
   }
 };
 
 /// Scans columns.
 ///
 /// \tparam E columns of a thread
-/// \param totals_of_sections or what comes before the section after them; null for ColumnStep::all
 template <int E, Spacing spacing, class P>
 __global__ void __launch_bounds__(most_threads_of_strip,
                                   threads_of_strips<E> / most_threads_of_strip)
-    scan_columns(const __grid_constant__ P problem, const __grid_constant__ ColumnShape shape,
-                 typename Types<P>::R* totals_of_sections) {
+    scan_columns(const __grid_constant__ P problem, const __grid_constant__ ColumnShape shape) {
   using T = Types<P>;
   using A = typename T::A;
   using R = typename T::R;
@@ -246,7 +228,6 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   const auto op = carrying(problem.op);
   const Ends<P> ends{problem};
 
-  const ColumnStep step = step_of<spacing>(shape);
   const Threads threads = threads_of_block();
   const int lane = threads.own % shape.lanes_of_row;
   const int group = threads.own / shape.lanes_of_row;
@@ -276,7 +257,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       const Input input(problem.input, LineNumber{problem.batch, strip.line}, distance,
                         strip.columns);
       const std::int64_t k = std::int64_t{first + group} * V;
-      const bool exists = strip.columns > 0 && first + group < strip.end;
+      const bool exists = strip.columns > 0 && first + group < shape.chunks;
       if (exists && k + V <= problem.n) {
 #pragma unroll
         for (int v = 0; v < V; ++v) {
@@ -295,7 +276,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   int turn = 0;
   std::int64_t number = blockIdx.x;
   ColumnStrip strip = ColumnStrip::find<E, spacing>(shape, lane, number);
-  begin_load(strip, strip.begin);
+  begin_load(strip, 0);
   for (; number < shape.strips; number += gridDim.x) {
     const LineNumber line{problem.batch, strip.line};
     const auto line_of = [&](int e) {
@@ -305,26 +286,22 @@ __global__ void __launch_bounds__(most_threads_of_strip,
     const auto is_there = [&](int e) { return is_eager<typename T::Op> || e < strip.columns; };
     const Input input(problem.input, line, distance, strip.columns);
     Value* const output = problem.output.line(line).data;
-    // In steps, what comes before a section is known from the second on.
-    const bool has_carry =
-        step == ColumnStep::all
-            ? problem.start.exists()
-            : step == ColumnStep::scan_sections && (problem.start.exists() || strip.begin > 0);
+    const bool has_start = problem.start.exists();
     ColumnStrip next = strip;
 
-    for (int first = strip.begin; first < strip.end; first += groups, turn ^= 1) {
+    for (int first = 0; first < shape.chunks; first += groups, turn ^= 1) {
       const int chunk = first + group;
       const std::int64_t k = std::int64_t{chunk} * V;
       const std::int64_t left = problem.n - k;
       const int length =
-          strip.columns == 0 || chunk >= strip.end ? 0 : (left < V ? static_cast<int>(left) : V);
+          strip.columns == 0 || chunk >= shape.chunks ? 0 : (left < V ? static_cast<int>(left) : V);
 
       // Load: the next chunk is asked for before this one is waited for.
-      if (first + groups < strip.end) {
+      if (first + groups < shape.chunks) {
         begin_load(strip, first + groups);
       } else if (number + gridDim.x < shape.strips) {
         next = ColumnStrip::find<E, spacing>(shape, lane, number + gridDim.x);
-        begin_load(next, next.begin);
+        begin_load(next, 0);
       } else {
         __pipeline_commit();
         slot ^= 1;
@@ -359,15 +336,11 @@ __global__ void __launch_bounds__(most_threads_of_strip,
         }
       }
       // What comes before the strip: read before others may store totals in its place.
-      if (first == strip.begin && has_carry && group == 0) {
+      if (first == 0 && has_start && group == 0) {
 #pragma unroll
         for (int e = 0; e < E; ++e) {
           if (e >= strip.columns) continue;
-          carry[e * stride] =
-              step == ColumnStep::all
-                  ? static_cast<R>(problem.start.at(line_of(e)).value)
-                  : totals_of_sections[strip.begin / chunks_of_section * problem.batch.count +
-                                       line_of(e).number];
+          carry[e * stride] = static_cast<R>(problem.start.at(line_of(e)).value);
         }
       }
       __syncthreads();
@@ -399,11 +372,9 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       if (length == 0) continue;
       const bool begins_section = first % chunks_of_section == 0;
       const bool ends_section = (chunk + 1) % chunks_of_section == 0;
-      const bool has_sections_before = has_carry || first - strip.begin >= chunks_of_section;
-      const bool hands_on = group == groups - 1 && chunk + 1 < strip.end;
-      const bool ends_shared_section =
-          step == ColumnStep::fold_sections && chunk + 1 == strip.end && strip.end < shape.chunks;
-      const bool is_none = k == 0 && !problem.start.exists();
+      const bool has_sections_before = has_start || first >= chunks_of_section;
+      const bool hands_on = group == groups - 1 && chunk + 1 < shape.chunks;
+      const bool is_none = k == 0 && !has_start;
       R* const next_carry = carries + turn * 2 * width;
       A at_begin[E];
 #pragma unroll
@@ -426,10 +397,6 @@ __global__ void __launch_bounds__(most_threads_of_strip,
             next_carry[e * stride] = ends_section ? with : sections_before.value();
             next_carry[width + e * stride] = of_section;
           }
-          if (ends_shared_section && e < strip.columns) {
-            totals_of_sections[(strip.begin / chunks_of_section + 1) * problem.batch.count +
-                               line_of(e).number] = of_section;
-          }
         }
 
         // Scan: x becomes B after each element.
@@ -441,7 +408,6 @@ __global__ void __launch_bounds__(most_threads_of_strip,
         }
         if (is_full) x[V - 1][e] = static_cast<A>(with);
       }
-      if (step == ColumnStep::fold_sections) continue;
       if (ends.exist()) {
 #pragma unroll
         for (int e = 0; e < E; ++e) {

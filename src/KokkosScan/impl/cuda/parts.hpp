@@ -162,7 +162,7 @@ __device__ __forceinline__ void load_parts(const P& problem, const RingShape& sh
     // otherwise.) Of a stage that no tile has had, a phase before the first has ended.
     ring.scanned[s].wait(turn.parity ^ 1);
     std::int64_t ticket = 0;
-    carry.take_ticket_if(lane == 0, ticket);
+    take_ticket_if(lane == 0, carry.tickets(), ticket);
     ring.stored[s].wait(turn.parity ^ 1);
     ticket = shuffle(ticket, 0);
     exists = ticket < shape.tiles;
@@ -171,7 +171,7 @@ __device__ __forceinline__ void load_parts(const P& problem, const RingShape& sh
       if (lane == 0) ring.parts[s] = part;
       const Tile tile = part.tile(problem);
       PartInStage<P> memory(problem, shape, tile, s);
-      memory.input.begin_load(problem.input, tile, ring.loaded[s], lane);
+      memory.input.begin_load(problem.input, tile, ring.loaded[s], Threads{lane, lanes});
     } else if (lane == 0) {
       ring.parts[s].length = 0;
     }

@@ -6,6 +6,7 @@
 /// Which problems the CUDA kernels take, and which kernel takes which: written for any execution
 /// space with enqueue(), clear() and multiprocessors(), as launch.hpp has them for Kokkos::Cuda.
 
+#include <KokkosScan/impl/cuda/column_parts.hpp>
 #include <KokkosScan/impl/cuda/column_threads.hpp>
 #include <KokkosScan/impl/cuda/column_tiles.hpp>
 #include <KokkosScan/impl/cuda/columns.hpp>
@@ -151,7 +152,7 @@ struct Backend {
       bytes = Carry<R>::bytes(lines, cut_line(n, Types<P>::size).tiles_of_line);
     }
     if (may_split_columns(exec, n, lines)) {
-      bytes = std::max(bytes, bytes_of_section_totals<R>(n, lines));
+      bytes = std::max(bytes, PublishedColumns<R>::bytes(n, lines, lines));
     }
     return static_cast<std::size_t>(bytes);
   }
@@ -219,13 +220,6 @@ struct Backend {
   static bool stays_in_registers(std::int64_t n) {
     return may_stay_in_registers<P> && fits_registers(n, Types<P>::size, sizeof(typename P::A));
   }
-  /// Bytes of the totals of tiles, for columns that several blocks share.
-  template <class R>
-  static std::int64_t bytes_of_section_totals(std::int64_t n, std::int64_t lines) {
-    return divide_up(n, section_of_column) * lines * static_cast<std::int64_t>(sizeof(R)) +
-           static_cast<std::int64_t>(alignof(R));
-  }
-
   /// \param of_input_only whether those of the output do not matter
   template <class P>
   static bool has_aligned_packs(const P& p, bool of_input_only = false) {
@@ -276,71 +270,141 @@ struct Backend {
     enqueue(exec, launch, scan_in_registers<access, P>, p.n, p.batch.count, p);
   }
 
-  /// Scans columns, in one launch or, where blocks share them, in three.
+  /// Scans columns that blocks share.
   template <class Exec, class P>
-  static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
+  static void scan_shared_columns(const Exec& exec, const P& p, std::byte* workspace) {
     using R = typename Types<P>::R;
-    const std::int64_t lines = p.batch.count;
-    const auto sections = static_cast<int>(divide_up(p.n, section_of_column));
-    if (!splits_columns(exec, p.n, p.batch)) {
-      return scan_columns(exec, p, ColumnStep::all, "cuda/columns", static_cast<R*>(nullptr));
+    // Packs are as fast in strips; other rows are best left whole, as one run of bytes.
+    constexpr int values = CarriedColumns<typename Types<P>::Carrying, R>::values_at_once;
+    const int widest = has_columns(p) && has_packs_of_columns(p) ? 32 : 128;
+    const ColumnTiling tiling = tile_shared_columns(p.n, neighbours(p.batch), Types<P>::size.all,
+                                                    sizeof(R), std::min(widest, values));
+    if (has_columns(p)) {
+      if (has_packs_of_columns(p)) {
+        if constexpr (moves_packs_of_columns<P>) {
+          return scan_shared_columns<ColumnAccess::rows>(exec, p, workspace, tiling);
+        }
+      }
+      if (OperandAccess<decltype(P::input)>::has_flat_columns(p, p.input, tiling) &&
+          OperandAccess<decltype(P::output)>::has_flat_columns(p, p.output, tiling)) {
+        return scan_shared_columns<ColumnAccess::flat>(exec, p, workspace, tiling);
+      }
     }
+    scan_shared_columns<ColumnAccess::apart>(exec, p, workspace, tiling);
+  }
+  /// Whether one instruction moves packs of neighbouring columns, and whether all are aligned.
+  template <class P>
+  static constexpr bool moves_packs_of_columns = [] {
+    constexpr int E = Types<P>::pack;
+    using In = OperandAccess<decltype(P::input)>;
+    if constexpr (E > 1 && In::is_stored) {
+      return In::template moves_columns<E> &&
+             OperandAccess<decltype(P::output)>::template moves_columns<E>;
+    } else {
+      return false;
+    }
+  }();
+  template <class P>
+  static bool has_packs_of_columns([[maybe_unused]] const P& p) {
+    if constexpr (moves_packs_of_columns<P>) {
+      constexpr int E = Types<P>::pack;
+      return neighbours(p.batch) % E == 0 &&
+             OperandAccess<decltype(P::input)>::template has_aligned_columns<E>(p.input, p.batch) &&
+             OperandAccess<decltype(P::output)>::template has_aligned_columns<E>(p.output, p.batch);
+    } else {
+      return false;
+    }
+  }
+  template <ColumnAccess access, class Exec, class P>
+  static void scan_shared_columns(const Exec& exec, const P& p, std::byte* workspace,
+                                  const ColumnTiling& tiling) {
+    using R = typename Types<P>::R;
+    const std::int64_t strips = p.batch.count / tiling.inner * tiling.strips;
+    const std::int64_t tiles = divide_up(p.n, tiling.rows);
+    const int padding = pads_shared_columns(p, access, tiling) ? quad : 0;
+    const int bytes_of_tile = Types<P>::bytes_of_tile(tiling.elements(), padding);
+    const int bytes =
+        static_cast<int>(divide_up(bytes_of_tile + bytes_of_column_folds<R>(tiling), 128)) * 128;
+    const int bytes_of_ring =
+        bytes_of_column_ring<typename ColumnRingTypes<access, P>::Carried>(tiling.columns);
+    const int stages =
+        std::clamp((shared_bytes_of_block(exec) - bytes_of_ring) / bytes, 1, most_stages);
+    const auto columns_of_carrier = static_cast<int>(divide_up(tiling.columns, row_carriers));
+    const ColumnRingShape shape{tiling,
+                                strips,
+                                tiles,
+                                stages,
+                                padding,
+                                bytes_of_tile,
+                                bytes,
+                                Divisor(tiling.columns / ColumnRingTypes<access, P>::columns),
+                                columns_of_carrier,
+                                Divisor(columns_of_carrier)};
+    const Launch launch{p.function, "cuda/parts_of_columns",
+                        std::min<std::int64_t>(strips * tiles, std::max(1, multiprocessors(exec))),
+                        threads_of_column_ring(access), bytes_of_ring + stages * bytes};
+    const auto needed =
+        static_cast<std::size_t>(PublishedColumns<R>::bytes(p.n, p.batch.count, strips));
     std::optional<Temporary<Exec>> memory;
-    auto bytes = static_cast<std::size_t>(bytes_of_section_totals<R>(p.n, lines));
-    if (workspace == nullptr) workspace = memory.emplace(exec, bytes).data();
-    void* aligned = workspace;
-    auto* const totals =
-        static_cast<R*>(std::align(alignof(R), bytes - alignof(R), aligned, bytes));
-
-    scan_columns(exec, p, ColumnStep::fold_sections, "cuda/columns: fold sections", totals);
-    const Launch of_totals{p.function, "cuda/columns: scan totals", lines, totals_at_once, 0};
-    enqueue(exec, of_totals, scan_totals_of_sections<P>, p.n, lines, p, totals, sections);
-    scan_columns(exec, p, ColumnStep::scan_sections, "cuda/columns: scan sections", totals);
+    if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
+    clear(exec, launch, workspace, needed, p.n, p.batch.count);
+    const PublishedColumns<R> published{reinterpret_cast<std::uint64_t*>(workspace), p.batch.count,
+                                        strips, divide_up(p.n, section_of_column)};
+    enqueue(exec, launch, scan_parts_of_columns<access, P>, p.n, p.batch.count, p, shape,
+            published);
+  }
+  /// Whether slots are padded: where rows are so short that the same column of several chunks would
+  /// be in the same bank, and padding is as much in each chunk; or threads go down columns.
+  template <class P>
+  static bool pads_shared_columns(const P& p, ColumnAccess access, const ColumnTiling& tiling) {
+    const int bytes = tiling.columns * Types<P>::size.widest;
+    const bool is_narrow = bytes < 128 && std::has_single_bit(static_cast<unsigned>(bytes));
+    return Types<P>::has_packs && (is_narrow || (access == ColumnAccess::apart && !has_columns(p)));
+  }
+  /// Whether slots are padded: where rows are so short that the same column of several chunks would
+  /// be in the same bank, or threads go down columns.
+  template <class P>
+  static bool pads_columns(ColumnAccess access, const ColumnTiling& tiling) {
+    return Types<P>::has_packs &&
+           (access == ColumnAccess::apart || tiling.columns * Types<P>::size.widest < 128);
   }
   template <class Exec, class P>
-  static void scan_columns(const Exec& exec, const P& p, ColumnStep step, const char* path,
-                           typename Types<P>::R* totals) {
+  static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
     constexpr int E = Types<P>::pack;
     const std::int64_t inner = neighbours(p.batch);
-    using In = OperandAccess<decltype(P::input)>;
-    using Out = OperandAccess<decltype(P::output)>;
+    if (splits_columns(exec, p.n, p.batch)) return scan_shared_columns(exec, p, workspace);
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
-      if (step == ColumnStep::all && has_columns(p) &&
-          takes_threads(p.n, inner, p.batch.count, multiprocessors(exec))) {
-        const Launch launch{p.function, path, divide_up(p.batch.count, threads_of_columns),
-                            threads_of_columns, 0};
+      if (has_columns(p) && takes_threads(p.n, inner, p.batch.count, multiprocessors(exec))) {
+        const Launch launch{p.function, "cuda/columns_by_threads",
+                            divide_up(p.batch.count, threads_of_columns), threads_of_columns, 0};
         return enqueue(exec, launch, scan_columns_by_threads<P>, p.n, p.batch.count, p);
       }
     }
-    if constexpr (In::is_stored) {
+    if constexpr (OperandAccess<decltype(P::input)>::is_stored) {
       if (has_columns(p)) {
-        if constexpr (E > 1 && In::template moves_columns<E> && Out::template moves_columns<E>) {
-          if (inner % E == 0 && In::template has_aligned_columns<E>(p.input, p.batch) &&
-              Out::template has_aligned_columns<E>(p.output, p.batch) &&
-              takes_strips(p.n, inner, true, step)) {
-            return scan_strips_of_columns<E, Spacing::packed>(exec, p, step, path, totals);
+        if constexpr (moves_packs_of_columns<P>) {
+          if (has_packs_of_columns(p) && takes_strips(p.n, inner, true)) {
+            return scan_strips_of_columns<E, Spacing::packed>(exec, p);
           }
         }
-        if (takes_strips(p.n, inner, false, step)) {
-          return scan_strips_of_columns<E, Spacing::apart>(exec, p, step, path, totals);
+        if (takes_strips(p.n, inner, false)) {
+          return scan_strips_of_columns<E, Spacing::apart>(exec, p);
         }
       }
     }
-    scan_tiles_of_columns(exec, p, step, path, totals);
+    scan_tiles_of_columns(exec, p);
   }
 
   template <int E, Spacing spacing, class Exec, class P>
-  static void scan_strips_of_columns(const Exec& exec, const P& p, ColumnStep step,
-                                     const char* path, typename Types<P>::R* totals) {
+  static void scan_strips_of_columns(const Exec& exec, const P& p) {
     using R = typename Types<P>::R;
     const std::int64_t lines = p.batch.count;
     const auto inner = static_cast<int>(neighbours(p.batch));
-    ColumnShape shape{inner, 1, 0, 0, 0, 0, 1, step};
+    ColumnShape shape{inner, 1, 0, 0, 0, 0};
     while (shape.lanes_of_row < lanes && shape.lanes_of_row * E < inner) shape.lanes_of_row *= 2;
     // All rows at once, or as many as a section has whole multiples of.
     const std::int64_t chunks = divide_up(p.n, chunk_of_column);
     shape.chunks = static_cast<int>(chunks);
-    shape.sections = static_cast<int>(divide_up(chunks, chunks_of_section));
     const int usual = std::max(row_of_chunks, most_threads / shape.lanes_of_row);
     const bool is_one_round =
         chunks * shape.lanes_of_row <= most_threads_of_strip && chunks <= 2 * usual;
@@ -353,29 +417,27 @@ struct Backend {
     }
     shape.strips_of_row = static_cast<int>(divide_up(inner, shape.lanes_of_row * E));
     shape.strips = lines / inner * shape.strips_of_row;
-    if (step != ColumnStep::all) shape.strips *= shape.sections;
     const int threads = shape.groups * shape.lanes_of_row;
     // Blocks that find room at once: each goes on with the next strips.
     const std::int64_t resident = std::max(1, multiprocessors(exec)) *
                                   std::int64_t{std::max(1, threads_of_strips<E> / threads)};
     const int folds =
         2 * shape.groups + 2 * (shape.groups / row_of_chunks) + 2 * ColumnCarry<R>::folds;
-    const Launch launch{p.function, path, std::min(shape.strips, resident), threads,
+    const Launch launch{p.function, "cuda/columns", std::min(shape.strips, resident), threads,
                         chunks_in_flight * chunk_of_column *
                                 Columns<decltype(P::input), E, spacing>::bytes_of_slot * threads +
                             folds * shape.lanes_of_row * E * static_cast<int>(sizeof(R))};
-    enqueue(exec, launch, cuda::scan_columns<E, spacing, P>, p.n, lines, p, shape, totals);
+    enqueue(exec, launch, cuda::scan_columns<E, spacing, P>, p.n, lines, p, shape);
   }
 
   template <class Exec, class P>
-  static void scan_tiles_of_columns(const Exec& exec, const P& p, ColumnStep step, const char* path,
-                                    typename Types<P>::R* totals) {
+  static void scan_tiles_of_columns(const Exec& exec, const P& p) {
     const std::int64_t inner = neighbours(p.batch);
     const auto scan = [&](auto access, const ColumnTiling& tiling) {
       if (tiling.is_carried()) {
-        scan_tiles_of_columns<access.value, true>(exec, p, tiling, step, path, totals);
+        scan_tiles_of_columns<access.value, true>(exec, p, tiling);
       } else {
-        scan_tiles_of_columns<access.value, false>(exec, p, tiling, step, path, totals);
+        scan_tiles_of_columns<access.value, false>(exec, p, tiling);
       }
     };
     const auto tile = [&](ColumnAccess access) {
@@ -396,24 +458,17 @@ struct Backend {
     scan(Apart{}, tile(ColumnAccess::apart));
   }
   template <ColumnAccess access, bool carried, class Exec, class P>
-  static void scan_tiles_of_columns(const Exec& exec, const P& p, const ColumnTiling& tiling,
-                                    ColumnStep step, const char* path,
-                                    typename Types<P>::R* totals) {
-    // Where rows are so short that the same column of several chunks would be in the same bank, or
-    // threads go down columns.
-    const bool is_padded = Types<P>::has_packs && (access == ColumnAccess::apart ||
-                                                   tiling.columns * Types<P>::size.widest < 128);
-    const int padding = is_padded ? quad : 0;
+  static void scan_tiles_of_columns(const Exec& exec, const P& p, const ColumnTiling& tiling) {
+    const int padding = pads_columns<P>(access, tiling) ? quad : 0;
     const std::int64_t slabs = p.batch.count / tiling.inner;
-    std::int64_t blocks = tiling.strips * divide_up(slabs, tiling.slabs);
-    if (step != ColumnStep::all) blocks *= tiling.sections;
+    const std::int64_t blocks = tiling.strips * divide_up(slabs, tiling.slabs);
     const auto threads =
         divide_up(tiling.items(), chunks_of_thread(access, sizeof(typename P::A)) * lanes) * lanes;
     int bytes = bytes_before_tile<carried, P>(tiling);
     if (access != ColumnAccess::rows) bytes += Types<P>::bytes_of_tile(tiling.elements(), padding);
-    const Launch launch{p.function, path, blocks, static_cast<int>(threads), bytes};
+    const Launch launch{p.function, "cuda/column_tiles", blocks, static_cast<int>(threads), bytes};
     enqueue(exec, launch, scan_column_tiles<access, carried, P>, p.n, p.batch.count, p, tiling,
-            step, padding, slabs, totals);
+            padding, slabs);
   }
 
   template <class Exec, class P>

@@ -39,6 +39,10 @@ struct Span {
   [[nodiscard]] __device__ __forceinline__ std::byte* at_place(int place) const {
     return memory + place + (place >> 7) * padding;
   }
+  /// How far apart bytes are that are `bytes`, a multiple of 128, apart without padding.
+  [[nodiscard]] __device__ __forceinline__ int step(int bytes) const {
+    return bytes + bytes / 128 * padding;
+  }
   /// The address of byte `b` of the span.
   [[nodiscard]] __device__ __forceinline__ std::byte* at(int b) const {
     return at_place(begin + b);
@@ -229,9 +233,7 @@ class CopyIn {
 
   /// Bytes from a quad of this thread to its next in shared memory: 32 quads are a multiple of 128
   /// bytes, and padding grows alike.
-  [[nodiscard]] __device__ __forceinline__ int step() const {
-    return 32 * quad + 32 * quad / 128 * m_to.padding;
-  }
+  [[nodiscard]] __device__ __forceinline__ int step() const { return m_to.step(32 * quad); }
 
   const uint4* m_from;
   Span m_to;
@@ -287,10 +289,14 @@ __device__ __forceinline__ void copy_out(const Span& from, std::byte* to, int by
       begin_bulk_store(to + b, from.at(b), end - b < run ? end - b : run);
     }
   } else {
+    const int first = pieces.head + threads.own * quad;
+    const std::byte* slot = from.at(first);
+    std::byte* at = to + first;
 #pragma unroll 4
     for (int q = threads.own; q < pieces.quads; q += threads.count) {
-      const int b = pieces.head + q * quad;
-      *reinterpret_cast<uint4*>(to + b) = *reinterpret_cast<const uint4*>(from.at(b));
+      *reinterpret_cast<uint4*>(at) = *reinterpret_cast<const uint4*>(slot);
+      slot += from.step(threads.count * quad);
+      at += threads.count * quad;
     }
   }
   if constexpr (Unit < quad) {

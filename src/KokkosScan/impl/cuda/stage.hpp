@@ -104,6 +104,29 @@ template <int Bytes>
 inline constexpr bool is_one_move =
     Bytes == 1 || Bytes == 2 || Bytes == 4 || Bytes == 8 || Bytes == 16;
 
+/// Reads or writes E neighbours, by one instruction if E > 1.
+template <class T, int E>
+__device__ __forceinline__ void move_pack(T (&x)[E], const std::byte* from) {
+  if constexpr (E == 1) {
+    x[0] = *reinterpret_cast<const T*>(from);
+  } else {
+    using Word = typename UnitOf<sizeof(T) * E>::type;
+    const Word word = *reinterpret_cast<const Word*>(from);
+    memcpy(static_cast<void*>(x), &word, sizeof(Word));
+  }
+}
+template <class T, int E>
+__device__ __forceinline__ void move_pack(std::byte* to, const T (&x)[E]) {
+  if constexpr (E == 1) {
+    *reinterpret_cast<T*>(to) = x[0];
+  } else {
+    using Word = typename UnitOf<sizeof(T) * E>::type;
+    Word word;
+    memcpy(&word, x, sizeof(Word));
+    *reinterpret_cast<Word*>(to) = word;
+  }
+}
+
 /// The unit in which values of type T are copied.
 template <class T>
 inline constexpr int unit_of = std::min<int>(alignof(T), quad);
@@ -115,6 +138,13 @@ struct Slots {
 
   [[nodiscard]] __device__ __forceinline__ T& operator[](int e) const {
     return *reinterpret_cast<T*>(span.at(e * static_cast<int>(sizeof(T))));
+  }
+  /// The address of element e + distance, where there is as much padding between the two as between
+  /// element 0 and number `distance` of an aligned span: what is added to the address of e is then
+  /// the same for all e.
+  [[nodiscard]] __device__ __forceinline__ std::byte* behind(int e, int distance) const {
+    const int bytes = distance * static_cast<int>(sizeof(T));
+    return span.at(e * static_cast<int>(sizeof(T))) + (bytes + (bytes >> 7) * span.padding);
   }
   /// The values, where they are not padded.
   [[nodiscard]] __device__ __forceinline__ T* data() const {
@@ -207,10 +237,13 @@ struct Region {
 ///
 /// - `place(in, tile, region)` takes shared memory.
 /// - `load(in, tile, ...)` loads through registers; finish() of what it returns ends that.
-/// - `begin_load(in, tile, barrier, lane)` begins to load a part of one line, without registers.
-/// - `fill(in, tile, threads)` computes the elements that are computed.
-/// - `get_padded(e)`, `get_pack(e, x)` read what has been loaded, and so does `get(e)` where slots
-///   are not padded.
+/// - `begin_load(in, tile, barrier, threads)` begins to load a part of one line, or of columns,
+/// without
+///   registers.
+/// - `fill(in, tile, threads)` computes the elements that are computed, and loads those that
+///   begin_load() cannot.
+/// - `get_padded(e)`, `get_behind(e, distance)`, `get_pack(e, x)` read what has been loaded, and so
+///   does `get(e)` where slots are not padded.
 template <class In>
 struct Stage;
 
@@ -230,6 +263,15 @@ struct StagedValues {
 
   [[nodiscard]] __device__ __forceinline__ T get(int e) const { return slots.data()[e]; }
   [[nodiscard]] __device__ __forceinline__ T get_padded(int e) const { return slots[e]; }
+  template <class A, int E>
+  __device__ __forceinline__ void get_behind(int e, int distance, A (&x)[E]) const {
+    T raw[E];
+    move_pack(raw, slots.behind(e, distance));
+#pragma unroll
+    for (int i = 0; i < E; ++i) x[i] = static_cast<A>(raw[i]);
+  }
+  /// Whether element 0 begins at a multiple of 16 bytes.
+  [[nodiscard]] __device__ __forceinline__ bool is_aligned() const { return slots.span.begin == 0; }
   template <int E>
   __device__ __forceinline__ void get_pack(int e, T (&x)[E]) const {
     slots.get_pack(e, x);
@@ -245,7 +287,7 @@ __device__ __noinline__ void load_apart(const Array<const T>& in, const Slots<T>
 template <class T, class AnyTile>
 __device__ __forceinline__ void load_apart(const Array<const T>& in, const Slots<T>& slots,
                                            const AnyTile& tile) {
-  for_each_element(tile, in, [&](int e, const T* from) { slots[e] = *from; });
+  for_each_element(tile, in, threads_of_block(), [&](int e, const T* from) { slots[e] = *from; });
 }
 
 /// Stores the results of lines that do not follow each other in memory.
@@ -256,8 +298,9 @@ __device__ __noinline__ void store_apart(const Slots<T> results, const Array<T>&
 }
 template <class T, class AnyTile>
 __device__ __forceinline__ void store_apart(const Slots<T>& results, const Array<T>& output,
-                                            const AnyTile& tile) {
-  for_each_element(tile, output, [&](int e, T* to) { *to = results[e]; });
+                                            const AnyTile& tile,
+                                            const Threads& threads = threads_of_block()) {
+  for_each_element(tile, output, threads, [&](int e, T* to) { *to = results[e]; });
 }
 /// Begins to store results that follow each other from `flat` on or, if that is null, lie as the
 /// tile's lines do in global memory. All threads of the block take part.
@@ -316,6 +359,9 @@ struct LoadArray {
 template <class T>
 struct Stage<Array<const T>> : StagedValues<T> {
   static constexpr bool is_computed = false;
+  /// Whether elements that do not follow each other can be copied without registers.
+  static constexpr bool is_copied_apart =
+      (sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16) && alignof(T) == sizeof(T);
 
   template <class AnyTile>
   __device__ __forceinline__ void place(const Array<const T>& in, const AnyTile& tile,
@@ -329,12 +375,34 @@ struct Stage<Array<const T>> : StagedValues<T> {
       const Array<const T>& in, const AnyTile& tile, int elements_of_thread) {
     return {in, tile, this->slots, tile.flat(in), elements_of_thread};
   }
-  __device__ __forceinline__ void begin_load(const Array<const T>& in, const Tile& tile,
-                                             Barrier& barrier, int lane) {
-    begin_copy_in<unit_of<T>>(reinterpret_cast<const std::byte*>(tile.flat(in)), this->slots.span,
-                              tile.elements() * static_cast<int>(sizeof(T)), barrier, lane);
+  template <class AnyTile>
+  __device__ __forceinline__ void begin_load(const Array<const T>& in, const AnyTile& tile,
+                                             Barrier& barrier, const Threads& threads) {
+    if constexpr (AnyTile::may_be_flat) {
+      begin_copy_in<unit_of<T>>(reinterpret_cast<const std::byte*>(tile.flat(in)), this->slots.span,
+                                tile.elements() * static_cast<int>(sizeof(T)), barrier, threads);
+    } else if constexpr (is_copied_apart) {
+      for_each_element(tile, in, threads, [&](int e, const T* from) {
+        __pipeline_memcpy_async(&this->slots[e], from, sizeof(T));
+      });
+    }
+  }
+  /// Begins to load columns whose rows are made of aligned packs.
+  template <int E, class AnyTile>
+  __device__ __forceinline__ void begin_load_packs(const Array<const T>& in, const AnyTile& tile,
+                                                   const Threads& threads) {
+    for_each_pack<E>(tile, in, this->slots, threads, [](std::byte* slot, const T* from) {
+      __pipeline_memcpy_async(slot, from, sizeof(T) * E);
+    });
   }
   __device__ __forceinline__ void fill(const Array<const T>&, const Tile&, const Threads&) {}
+  template <class AnyTile>
+  __device__ __forceinline__ void fill(const Array<const T>& in, const AnyTile& tile,
+                                       const Threads& threads) {
+    if constexpr (!AnyTile::may_be_flat && !is_copied_apart) {
+      fill_columns(this->slots, in, tile, threads);
+    }
+  }
 };
 
 /// Nothing is left to do.
@@ -349,6 +417,7 @@ struct Stage<Computed<Rank, Function>>
           Coordinates{})(0))>> {
   using In = Computed<Rank, Function>;
   static constexpr bool is_computed = true;
+  static constexpr bool is_copied_apart = false;
 
   template <class AnyTile>
   __device__ __forceinline__ void place(const In&, const AnyTile&, Region& region) {
@@ -359,7 +428,8 @@ struct Stage<Computed<Rank, Function>>
     fill(in, tile, threads_of_block());
     return {};
   }
-  __device__ __forceinline__ void begin_load(const In&, const Tile&, Barrier&, int) {}
+  template <class AnyTile>
+  __device__ __forceinline__ void begin_load(const In&, const AnyTile&, Barrier&, const Threads&) {}
   template <class AnyTile>
   __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
     fill_columns(this->slots, in, tile, threads);
@@ -430,6 +500,8 @@ struct Stage<Selected<A, Values, Mask>> {
   A identity;
 
   static constexpr bool is_computed = Stage<Values>::is_computed || Stage<Mask>::is_computed;
+  static constexpr bool is_copied_apart =
+      Stage<Values>::is_copied_apart && Stage<Mask>::is_copied_apart;
 
   template <class AnyTile>
   __device__ __forceinline__ void place(const In& in, const AnyTile& tile, Region& region) {
@@ -443,10 +515,17 @@ struct Stage<Selected<A, Values, Mask>> {
     auto of_mask = mask.template load<all>(in.mask, tile, elements_of_thread);
     return BothLoads<decltype(of_values), decltype(of_mask)>{of_values, of_mask};
   }
-  __device__ __forceinline__ void begin_load(const In& in, const Tile& tile, Barrier& barrier,
-                                             int lane) {
-    values.begin_load(in.values, tile, barrier, lane);
-    mask.begin_load(in.mask, tile, barrier, lane);
+  template <class AnyTile>
+  __device__ __forceinline__ void begin_load(const In& in, const AnyTile& tile, Barrier& barrier,
+                                             const Threads& threads) {
+    values.begin_load(in.values, tile, barrier, threads);
+    mask.begin_load(in.mask, tile, barrier, threads);
+  }
+  template <int E, class AnyTile>
+  __device__ __forceinline__ void begin_load_packs(const In& in, const AnyTile& tile,
+                                                   const Threads& threads) {
+    values.template begin_load_packs<E>(in.values, tile, threads);
+    mask.template begin_load_packs<E>(in.mask, tile, threads);
   }
   template <class AnyTile>
   __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
@@ -460,6 +539,17 @@ struct Stage<Selected<A, Values, Mask>> {
   [[nodiscard]] __device__ __forceinline__ A get_padded(int e) const {
     const A value = static_cast<A>(values.get_padded(e));
     return static_cast<bool>(mask.get_padded(e)) ? value : identity;
+  }
+  template <class Accumulator, int E>
+  __device__ __forceinline__ void get_behind(int e, int distance, Accumulator (&x)[E]) const {
+    typename Stage<Mask>::Value selected[E];
+    values.get_behind(e, distance, x);
+    mask.get_behind(e, distance, selected);
+#pragma unroll
+    for (int i = 0; i < E; ++i) x[i] = static_cast<bool>(selected[i]) ? x[i] : identity;
+  }
+  [[nodiscard]] __device__ __forceinline__ bool is_aligned() const {
+    return values.is_aligned() && mask.is_aligned();
   }
   template <int E>
   __device__ __forceinline__ void get_pack(int e, A (&x)[E]) const {

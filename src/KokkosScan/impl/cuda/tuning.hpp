@@ -114,9 +114,12 @@ inline constexpr int pack_of_column = 4;
 inline constexpr int chunk_of_column = 8;
 inline constexpr int row_of_chunks = 8;
 
-/// Elements of a section of a column, and its chunks.
+inline constexpr int elements_of_row = chunk_of_column * row_of_chunks;
+
+/// Elements of a section of a column, its chunks and its rows of chunks.
 inline constexpr int section_of_column = 4096;
 inline constexpr int chunks_of_section = section_of_column / chunk_of_column;
+inline constexpr int rows_of_section = section_of_column / elements_of_row;
 
 /// How a block that takes tiles of columns reaches their elements.
 enum class ColumnAccess {
@@ -156,7 +159,6 @@ struct ColumnTiling {
   int groups;     ///< chunks of a column in a tile: all, or whole rows of chunks
   int rows;       ///< of a tile
   int chunks;     ///< of a column
-  int sections;   ///< of a column
   int full_rows;  ///< of chunks, of a slab: those that others follow in the tile
   Divisor by_columns;
   Divisor by_groups;
@@ -211,18 +213,54 @@ constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, std::int
           static_cast<int>(groups),
           static_cast<int>(std::min(n, groups * chunk_of_column)),
           static_cast<int>(chunks),
-          static_cast<int>(divide_up(chunks, chunks_of_section)),
           groups > row_of_chunks ? static_cast<int>(groups / row_of_chunks) : 0,
           Divisor(static_cast<int>(columns)),
           Divisor(static_cast<int>(groups))};
 }
 
-/// What a launch for columns does.
-enum class ColumnStep {
-  all,            ///< blocks scan whole columns
-  fold_sections,  ///< blocks fold a section each
-  scan_sections   ///< blocks scan a section each
-};
+/// Threads of the groups that fold and that scan in blocks that share columns.
+inline constexpr int threads_that_fold = 128;
+inline constexpr int threads_that_scan = 256;
+/// Warps of such a block that load, and that carry rows: with one carrier 0.43 instead of 0.59 of
+/// 2^23 x 32.
+constexpr int column_loaders(ColumnAccess access) { return access == ColumnAccess::apart ? 7 : 3; }
+inline constexpr int row_carriers = 4;
+/// Neighbouring columns that a thread of such a block takes at once: as many as two registers hold.
+/// Those of four spill, 0.48 instead of 0.57 of 2^24 x 64; one each takes more instructions.
+///
+/// \param bytes of the accumulator
+constexpr int columns_of_thread(int bytes) { return std::max(1, 2 / registers_of(bytes)); }
+
+/// Bytes of a tile of columns that blocks share and of the totals of its chunks.
+inline constexpr int bytes_of_column_part = 40960;
+
+/// The tiles of columns that blocks share: strips of all columns, or of up to 32; a power of two of
+/// rows of chunks, so that a section is so many whole tiles.
+///
+/// \param bytes         of an element in all operands
+/// \param bytes_of_fold of a chunk
+/// \param widest        rows that are not divided: wide ones have more prefixes to carry
+constexpr ColumnTiling tile_shared_columns(std::int64_t n, std::int64_t inner, int bytes,
+                                           int bytes_of_fold, int widest) {
+  const std::int64_t fit =
+      std::max(1, bytes_of_column_part / (elements_of_row * bytes + row_of_chunks * bytes_of_fold));
+  const std::int64_t columns =
+      inner <= std::min<std::int64_t>(fit, widest) ? inner : std::min<std::int64_t>(fit, 32);
+  const auto rows_of_chunks =
+      static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fit / columns)));
+  const std::int64_t rows =
+      elements_of_row * std::min<std::int64_t>(rows_of_chunks, rows_of_section);
+  return {static_cast<int>(inner),
+          static_cast<int>(columns),
+          static_cast<int>(divide_up(inner, columns)),
+          1,
+          static_cast<int>(rows / chunk_of_column),
+          static_cast<int>(rows),
+          static_cast<int>(divide_up(n, chunk_of_column)),
+          0,
+          Divisor(static_cast<int>(columns)),
+          Divisor(static_cast<int>(rows / chunk_of_column))};
+}
 
 /// Threads of a block that have a column each, and blocks of a multiprocessor for which it must
 /// have registers.
@@ -248,10 +286,9 @@ constexpr bool takes_threads(std::int64_t n, std::int64_t inner, std::int64_t co
 }
 
 /// Whether blocks walk down strips, rather than take tiles of columns: where a strip keeps the
-/// threads of a block busy. Rows that are not aligned are faster in tiles while columns have one,
-/// and where blocks share columns.
-constexpr bool takes_strips(std::int64_t n, std::int64_t inner, bool is_aligned, ColumnStep step) {
-  if (!is_aligned) return step == ColumnStep::all && n > 400 && inner >= narrowest_rows;
+/// threads of a block busy. Rows that are not aligned are faster in tiles while columns have one.
+constexpr bool takes_strips(std::int64_t n, std::int64_t inner, bool is_aligned) {
+  if (!is_aligned) return n > 400 && inner >= narrowest_rows;
   return n >= 16 && inner >= 16 && n * inner >= 1024;
 }
 

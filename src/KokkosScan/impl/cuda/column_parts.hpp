@@ -1,0 +1,647 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The kernel for long columns so few that blocks must share them.
+///
+/// One block stays on each multiprocessor and has several tiles of a strip of columns in flight,
+/// each in a stage of its shared memory; where a strip is done it turns to another. As in parts.hpp
+/// its warps have tasks of their own. Some take tickets for tiles and begin to load them. A group
+/// of warps folds tiles and publishes the totals of rows of chunks. Some warps, each with columns
+/// of its own, carry what comes before each tile in its section, and publish the totals of
+/// sections; one carries what comes before the section (column_carry.hpp). A second group scans the
+/// tiles whose prefixes are known (column_tree.hpp has the combination tree), and stores them.
+
+#include <KokkosScan/impl/cuda/barrier.hpp>
+#include <KokkosScan/impl/cuda/chunk.hpp>
+#include <KokkosScan/impl/cuda/column_carry.hpp>
+#include <KokkosScan/impl/cuda/column_tiles.hpp>
+#include <KokkosScan/impl/cuda/column_tree.hpp>
+#include <KokkosScan/impl/cuda/parts.hpp>
+#include <KokkosScan/impl/cuda/stage.hpp>
+#include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace KokkosScan::impl::cuda {
+
+/// A launch for parts of columns.
+struct ColumnRingShape {
+  ColumnTiling tiling;
+  std::int64_t strips;
+  std::int64_t tiles_of_strip;
+  int stages;
+  int padding;  ///< of slots
+  int bytes_of_tile;
+  int bytes_of_stage;
+  Divisor by_packs;        ///< of columns that a thread has
+  int columns_of_carrier;  ///< of a warp that carries rows
+  Divisor by_columns_of_carrier;
+};
+
+/// A tile of a strip; of no rows where there are no more.
+struct ColumnPart {
+  std::int64_t outer;
+  std::int64_t begin;  ///< the first row, in scan order
+  int first_column;
+  int columns;
+  int rows;
+
+  static __device__ __forceinline__ ColumnPart find(const ColumnRingShape& shape, std::int64_t n,
+                                                    std::int64_t strip, std::int64_t tile) {
+    const ColumnTiling& tiling = shape.tiling;
+    const std::int64_t outer = strip / tiling.strips;
+    const int first_column = static_cast<int>(strip - outer * tiling.strips) * tiling.columns;
+    const int columns = tiling.inner - first_column;
+    const std::int64_t begin = tile * tiling.rows;
+    const std::int64_t left = n - begin;
+    return {outer, begin, first_column, columns < tiling.columns ? columns : tiling.columns,
+            static_cast<int>(left < tiling.rows ? left : tiling.rows)};
+  }
+  [[nodiscard]] __device__ __forceinline__ bool exists() const { return rows > 0; }
+  template <class TileOfColumns, class P>
+  [[nodiscard]] __device__ __forceinline__ TileOfColumns tile(const P& problem,
+                                                              const ColumnTiling& tiling) const {
+    return {problem.batch, tiling,       outer,
+            begin,         first_column, 1,
+            rows,          columns,      problem.output.strides.along < 0};
+  }
+  /// The first column's number among all.
+  [[nodiscard]] __device__ __forceinline__ std::int64_t column(const ColumnTiling& tiling) const {
+    return outer * tiling.inner + first_column;
+  }
+  /// The tile's first row of chunks, and how many of them are whole.
+  [[nodiscard]] __device__ __forceinline__ std::int64_t first_row() const {
+    return begin / elements_of_row;
+  }
+  [[nodiscard]] __device__ __forceinline__ int whole_rows() const { return rows / elements_of_row; }
+};
+
+constexpr int threads_of_column_ring(ColumnAccess access) {
+  return threads_that_fold + threads_that_scan +
+         (1 + row_carriers + column_loaders(access)) * lanes;
+}
+
+/// What the warps of a block share besides the tiles, as in Ring.
+struct alignas(quad) ColumnRing {
+  Barrier taken[most_stages];          ///< the part is known
+  Barrier loaded[most_stages];         ///< its elements are there
+  Barrier computed[most_stages];       ///< those that are computed, too
+  Barrier chunks_folded[most_stages];  ///< the totals of chunks are there
+  Barrier folded[most_stages];         ///< those of rows, too
+  Barrier carried[most_stages];        ///< the prefixes are there
+  Barrier scanned[most_stages];        ///< the results are there
+  Barrier stored[most_stages];         ///< the stage is free
+  ColumnPart parts[most_stages];
+
+  /// For one thread, before all others use it.
+  __device__ __forceinline__ void initialize(int stages, int loaders) {
+    constexpr int folding = threads_that_fold / lanes;
+    constexpr int scanning = threads_that_scan / lanes;
+    for (int s = 0; s < stages; ++s) {
+      taken[s].initialize(1);
+      loaded[s].initialize(2 * lanes * loaders);
+      computed[s].initialize(folding);
+      chunks_folded[s].initialize(folding);
+      folded[s].initialize(folding);
+      carried[s].initialize(1 + row_carriers);
+      scanned[s].initialize(scanning);
+      stored[s].initialize(scanning);
+    }
+    after_initialization();
+  }
+};
+
+/// Bytes of what is in front of the stages.
+template <class Carried>
+__host__ __device__ constexpr int bytes_of_column_ring(int width) {
+  return (static_cast<int>(sizeof(ColumnRing)) + (1 + row_carriers) * Carried::bytes(width) + 127) /
+         128 * 128;
+}
+
+/// Bytes of what belongs to a tile between folding and scanning: the folds of chunks in their rows,
+/// and the prefixes.
+template <class R>
+__host__ __device__ constexpr int bytes_of_column_folds(const ColumnTiling& tiling) {
+  const int rows = tiling.rows / elements_of_row;
+  const int folds = tiling.items() + (1 + rows) * tiling.columns;
+  return (folds * static_cast<int>(sizeof(R)) + quad - 1) / quad * quad;
+}
+
+/// The kernel's view of a problem.
+template <ColumnAccess access, class P>
+struct ColumnRingTypes : Types<P> {
+  using R = typename Types<P>::R;
+  using Tile = ColumnTile<access == ColumnAccess::flat>;
+  using Carried = CarriedColumns<typename Types<P>::Carrying, R>;
+  /// Warps that load.
+  static constexpr int loaders = column_loaders(access);
+  /// Neighbouring columns that a thread has.
+  static constexpr int columns =
+      access == ColumnAccess::rows
+          ? std::min(Types<P>::pack, columns_of_thread(sizeof(typename Types<P>::A)))
+          : 1;
+  /// Whether a group loads elements, as copies cannot.
+  static constexpr bool is_filled = access == ColumnAccess::apart
+                                        ? !Stage<typename Types<P>::In>::is_copied_apart
+                                        : Stage<typename Types<P>::In>::is_computed;
+};
+
+/// The shared memory of a part.
+template <ColumnAccess access, class P>
+struct ColumnPartInStage {
+  using T = ColumnRingTypes<access, P>;
+  using R = typename T::R;
+
+  Stage<typename T::In> input;
+  Slots<typename T::Value> results;
+  R* chunks;    ///< the folds of chunks and those before them in their rows
+  R* sections;  ///< the prefixes of columns: earlier sections,
+  R* rows;      ///< and, for each row of the tile, earlier rows of its section
+
+  __device__ __forceinline__ ColumnPartInStage(const P& problem, const ColumnRingShape& shape,
+                                               const typename T::Tile& tile, const Turn& turn)
+      : results() {
+    std::byte* const memory = shared_memory() +
+                              bytes_of_column_ring<typename T::Carried>(shape.tiling.columns) +
+                              turn.stage * shape.bytes_of_stage;
+    Region region{memory, shape.tiling.elements(), shape.padding};
+    input.place(problem.input, tile, region);
+    results = place_results(problem, tile, region, input);
+    chunks = reinterpret_cast<R*>(memory + shape.bytes_of_tile);
+    sections = chunks + shape.tiling.items();
+    rows = sections + shape.tiling.columns;
+  }
+};
+
+/// Chunks side by side that a thread takes.
+struct ColumnChunks {
+  int chunk;   ///< of the tile's part of the columns, in scan order
+  int column;  ///< the first
+
+  /// \tparam E columns
+  template <int E>
+  static __device__ __forceinline__ ColumnChunks find(const ColumnRingShape& shape, int item) {
+    const int chunk = shape.by_packs.quotient(item);
+    return {chunk, (item - chunk * (shape.tiling.columns / E)) * E};
+  }
+  [[nodiscard]] __device__ __forceinline__ int length(const ColumnPart& part) const {
+    const int left = part.rows - chunk * chunk_of_column;
+    const bool exist = column < part.columns && left > 0;
+    return exist ? (left < chunk_of_column ? left : chunk_of_column) : 0;
+  }
+};
+
+/// Whether the chunks of a tile are all there and all whole, and alike in shared memory.
+template <class Memory>
+__device__ __forceinline__ bool is_regular(const ColumnRingShape& shape, const ColumnPart& part,
+                                           const Memory& memory) {
+  const int width = shape.tiling.columns;
+  return part.rows == shape.tiling.rows && part.columns == width &&
+         (shape.padding == 0 || ((width & (width - 1)) == 0 && memory.input.is_aligned() &&
+                                 memory.results.span.begin == 0));
+}
+
+/// Calls f(v, e, distance) for each row v of chunks of a regular tile: it is `distance` elements
+/// behind element e, which is in the chunks' first row in the order of memory.
+template <class Tile, class F>
+__device__ __forceinline__ void for_rows_of_chunks(const Tile& tile, const ColumnChunks& c,
+                                                   const F& f) {
+  constexpr int V = chunk_of_column;
+  const int e = tile.element(0, c.chunk * V + (tile.backward ? V - 1 : 0), c.column);
+#pragma unroll
+  for (int v = 0; v < V; ++v) f(v, e, (tile.backward ? V - 1 - v : v) * tile.tiling.columns);
+}
+
+/// Reads chunks from shared memory.
+///
+/// \tparam regular whether the tile is
+template <bool regular, class Tile, class Input, class A, int V, int E>
+__device__ __forceinline__ void get_chunks(const Tile& tile, const Input& input,
+                                           const ColumnChunks& c, int length, A (&x)[V][E]) {
+  if constexpr (regular) {
+    for_rows_of_chunks(tile, c,
+                       [&](int v, int e, int distance) { input.get_behind(e, distance, x[v]); });
+  } else {
+    int e = tile.element(0, c.chunk * V, c.column);
+#pragma unroll
+    for (int v = 0; v < V; ++v, e += tile.step()) {
+#pragma unroll
+      for (int i = 0; i < E; ++i) {
+        x[v][i] = v < length ? static_cast<A>(input.get_padded(e + i)) : A{};
+      }
+    }
+  }
+}
+template <bool regular, class Tile, class Value, class A, int V, int E>
+__device__ __forceinline__ void put_chunks(const Tile& tile, const Slots<Value>& results,
+                                           const ColumnChunks& c, int length, const A (&x)[V][E]) {
+  if constexpr (regular) {
+    for_rows_of_chunks(tile, c, [&](int v, int e, int distance) {
+      Value y[E];
+#pragma unroll
+      for (int i = 0; i < E; ++i) y[i] = static_cast<Value>(x[v][i]);
+      move_pack(results.behind(e, distance), y);
+    });
+  } else {
+    int e = tile.element(0, c.chunk * V, c.column);
+#pragma unroll
+    for (int v = 0; v < V; ++v, e += tile.step()) {
+#pragma unroll
+      for (int i = 0; i < E; ++i) {
+        if (v < length) results[e + i] = static_cast<Value>(x[v][i]);
+      }
+    }
+  }
+}
+
+/// The task of some warps: take tiles and begin to load them.
+///
+/// \param thread number among those of the task
+template <ColumnAccess access, class P, class R>
+__device__ __forceinline__ void load_column_parts(const P& problem, const ColumnRingShape& shape,
+                                                  const PublishedColumns<R>& published,
+                                                  ColumnRing& ring, int thread) {
+  const int lane = thread % lanes;
+  const auto take = [&](std::uint64_t* counter) {
+    std::int64_t number = 0;
+    take_ticket_if(lane == 0, counter, number);
+    return shuffle(number, 0);
+  };
+  // Blocks turn to strips in order: to those that nobody has begun, then to help others. One that
+  // has found so many strips done that all are leaves.
+  std::int64_t turn_of_strip = blockIdx.x;
+  std::int64_t strip = turn_of_strip % shape.strips;
+  const std::int64_t most_misses = 1 + 2 * shape.strips / gridDim.x;
+  std::int64_t misses = 0;
+  Turn turn;
+  for (bool exists = true; exists; turn.advance(shape.stages)) {
+    const int s = turn.stage;
+    if (thread < lanes) {  // the first of the warps
+      ring.scanned[s].wait(turn.parity ^ 1);
+      std::int64_t ticket = 0;
+      take_ticket_if(lane == 0, published.tickets(strip), ticket);
+      ring.stored[s].wait(turn.parity ^ 1);
+      ticket = shuffle(ticket, 0);
+      while (exists && ticket >= shape.tiles_of_strip) {
+        ++misses;
+        if (misses > most_misses && turn_of_strip >= shape.strips) {
+          exists = false;
+        } else {
+          turn_of_strip = gridDim.x + take(published.turns());
+          strip = turn_of_strip % shape.strips;
+          ticket = take(published.tickets(strip));
+        }
+      }
+      if (lane == 0) {
+        if (exists) {
+          ring.parts[s] = ColumnPart::find(shape, problem.n, strip, ticket);
+        } else {
+          ring.parts[s].rows = 0;
+        }
+        ring.taken[s].arrive();
+      }
+      misses = 0;
+    }
+    ring.taken[s].wait(turn.parity);
+    const ColumnPart part = ring.parts[s];
+    exists = part.exists();
+    if (exists) {
+      using T = ColumnRingTypes<access, P>;
+      const auto tile = part.tile<typename T::Tile>(problem, shape.tiling);
+      ColumnPartInStage<access, P> memory(problem, shape, tile, turn);
+      const Threads threads{thread, T::loaders * lanes};
+      if constexpr (access == ColumnAccess::rows) {
+        memory.input.template begin_load_packs<T::pack>(problem.input, tile, threads);
+      } else {
+        memory.input.begin_load(problem.input, tile, ring.loaded[s], threads);
+      }
+    }
+    ring.loaded[s].arrive_after_copies();
+    ring.loaded[s].arrive();
+  }
+}
+
+/// The task of a group: folds tiles, and publishes the totals of rows of chunks.
+///
+/// \param thread number in the group
+template <ColumnAccess access, class P, class R>
+__device__ __forceinline__ void fold_column_parts(const P& problem, const ColumnRingShape& shape,
+                                                  const PublishedColumns<R>& published,
+                                                  ColumnRing& ring, int thread) {
+  using T = ColumnRingTypes<access, P>;
+  using A = typename T::A;
+  constexpr int V = chunk_of_column;
+  constexpr int E = T::columns;
+  constexpr int threads = threads_that_fold;
+  const auto op = carrying(problem.op);
+  const int lane = thread % lanes;
+  const ColumnTiling& tiling = shape.tiling;
+  const int width = tiling.columns;
+  for (Turn turn;; turn.advance(shape.stages)) {
+    const int s = turn.stage;
+    ring.loaded[s].wait(turn.parity);
+    const ColumnPart part = ring.parts[s];
+    if (!part.exists()) return;
+    const auto tile = part.tile<typename T::Tile>(problem, tiling);
+    ColumnPartInStage<access, P> memory(problem, shape, tile, turn);
+    if constexpr (T::is_filled) {
+      memory.input.fill(problem.input, tile, {thread, threads});
+      __syncwarp();
+      if (lane == 0) ring.computed[s].arrive();
+      ring.computed[s].wait(turn.parity);
+    }
+    const auto fold = [&](auto regular) {
+      for (int item = thread; item < tiling.items() / E; item += threads) {
+        const auto c = ColumnChunks::find<E>(shape, item);
+        // Chunks that are not full are the last of their columns: nothing needs their totals.
+        if (!decltype(regular)::value && c.length(part) < V) continue;
+        A x[V][E];
+        get_chunks<decltype(regular)::value>(tile, memory.input, c, V, x);
+        R* const folds = memory.chunks + c.chunk * width + c.column;
+#pragma unroll
+        for (int e = 0; e < E; ++e) folds[e] = fold_chunk_of_column<R>(problem.op, op, x, e);
+      }
+    };
+    if (is_regular(shape, part, memory)) {
+      fold(std::true_type{});
+    } else {
+      fold(std::false_type{});
+    }
+    __syncwarp();
+    if (lane == 0) ring.chunks_folded[s].arrive();
+    ring.chunks_folded[s].wait(turn.parity);
+
+    // A row of chunks for each thread.
+    const int rows = (part.rows + elements_of_row - 1) / elements_of_row;
+    for (int i = thread; i < rows * width; i += threads) {
+      const int row = tiling.by_columns.quotient(i);
+      const int column = i - row * width;
+      if (column >= part.columns) continue;
+      const int left = part.rows / V - row * row_of_chunks;  // whole chunks from here on
+      R* const chunk = memory.chunks + row * row_of_chunks * width + column;
+      R total[row_of_chunks];
+#pragma unroll
+      for (int c = 0; c < row_of_chunks; ++c) {
+        if (is_eager<typename T::Op> || c < left) total[c] = chunk[c * width];
+      }
+#pragma unroll
+      for (int c = 1; c < row_of_chunks; ++c) {
+        if (is_eager<typename T::Op> || c < left) total[c] = op(total[c - 1], total[c]);
+        if (c < left) chunk[c * width] = total[c];
+      }
+      if (left >= row_of_chunks && part.begin + (row + 1) * elements_of_row < problem.n) {
+        published.publish(published.entry_of_row(part.first_row() + row),
+                          part.column(tiling) + column, total[row_of_chunks - 1]);
+      }
+    }
+    __syncwarp();
+    if (lane == 0) ring.folded[s].arrive();
+  }
+}
+
+/// The task of some warps: find out what comes before each row of chunks in its section, and
+/// publish the totals of sections. Each has columns of its own.
+///
+/// \param carrier number of the warp
+template <ColumnAccess access, class P, class R>
+__device__ __forceinline__ void carry_rows(const P& problem, const ColumnRingShape& shape,
+                                           const PublishedColumns<R>& published, ColumnRing& ring,
+                                           std::byte* memory_of_carry, int carrier) {
+  using T = ColumnRingTypes<access, P>;
+  using Prefix = Fold<typename T::Carrying, R>;
+  const auto op = carrying(problem.op);
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  const ColumnTiling& tiling = shape.tiling;
+  const int width = tiling.columns;
+  const typename T::Carried before(memory_of_carry);
+  std::int64_t strip = -1;  // its first column
+  std::int64_t next_row = 0;
+  for (Turn turn;; turn.advance(shape.stages)) {
+    const int s = turn.stage;
+    ring.loaded[s].wait(turn.parity);
+    const ColumnPart part = ring.parts[s];
+    if (!part.exists()) return;
+    const ColumnPartInStage<access, P> memory(problem, shape,
+                                              part.tile<typename T::Tile>(problem, tiling), turn);
+    // Until then most totals of others have arrived.
+    ring.folded[s].wait(turn.parity);
+    const std::int64_t row = part.first_row();
+    const std::int64_t section_begin = row / rows_of_section * rows_of_section;
+    if (strip != part.column(tiling) || next_row < section_begin) next_row = section_begin;
+    strip = part.column(tiling);
+    const int first = carrier * shape.columns_of_carrier;
+    const int left = part.columns - first;
+    const int columns = left < shape.columns_of_carrier ? left : shape.columns_of_carrier;
+    if (columns > 0) {
+      before.add(op, published, shape.by_columns_of_carrier, shape.columns_of_carrier, columns,
+                 strip + first, published.entry_of_row(next_row), static_cast<int>(row - next_row),
+                 next_row > section_begin);
+    }
+    const int whole_rows = part.whole_rows();
+    next_row = row + whole_rows;
+    const bool ends_section = next_row % rows_of_section == 0 && part.begin + part.rows < problem.n;
+    for (int c = lane; c < columns; c += lanes) {
+      Prefix prefix = row > section_begin ? Prefix(op, before[c]) : Prefix(op);
+      const R* const totals = memory.chunks + (row_of_chunks - 1) * width + first + c;
+      R* const rows = memory.rows + first + c;
+#pragma unroll 8
+      for (int r = 0; r < whole_rows; ++r) {
+        if (prefix.exists()) rows[r * width] = prefix.value();
+        prefix = Prefix(op, prefix.then(op, totals[r * row_of_chunks * width]));
+      }
+      if (part.rows > whole_rows * elements_of_row && prefix.exists()) {
+        rows[whole_rows * width] = prefix.value();
+      }
+      if (prefix.exists()) before[c] = prefix.value();
+      if (ends_section) {
+        published.publish(next_row / rows_of_section, strip + first + c, prefix.value());
+      }
+    }
+    __syncwarp();
+    if (lane == 0) ring.carried[s].arrive();
+  }
+}
+
+/// The task of one warp: finds out what comes before the section of each tile.
+template <ColumnAccess access, class P, class R>
+__device__ __forceinline__ void carry_sections(const P& problem, const ColumnRingShape& shape,
+                                               const PublishedColumns<R>& published,
+                                               ColumnRing& ring, std::byte* memory_of_carry) {
+  using T = ColumnRingTypes<access, P>;
+  const auto op = carrying(problem.op);
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  const ColumnTiling& tiling = shape.tiling;
+  const std::int64_t first_entry = problem.start.exists() ? 0 : 1;
+  const typename T::Carried before(memory_of_carry);
+  std::int64_t strip = -1;  // its first column
+  std::int64_t next_entry = 0;
+  for (Turn turn;; turn.advance(shape.stages)) {
+    const int s = turn.stage;
+    ring.loaded[s].wait(turn.parity);
+    const ColumnPart part = ring.parts[s];
+    if (!part.exists()) return;
+    const auto tile = part.tile<typename T::Tile>(problem, tiling);
+    const ColumnPartInStage<access, P> memory(problem, shape, tile, turn);
+    if (strip != part.column(tiling)) next_entry = first_entry;
+    strip = part.column(tiling);
+    if (part.begin == 0 && problem.start.exists()) {
+      for (int c = lane; c < part.columns; c += lanes) {
+        published.publish(0, strip + c, static_cast<R>(problem.start.at(tile.place(0, c)).value));
+      }
+    }
+    ring.folded[s].wait(turn.parity);
+    // Entry e is what section e - 1 has added.
+    const std::int64_t end = part.first_row() / rows_of_section + 1;
+    before.add(op, published, tiling.by_columns, tiling.columns, part.columns, strip, next_entry,
+               static_cast<int>(end - next_entry), next_entry > first_entry);
+    next_entry = end;
+    if (end > first_entry) {
+      for (int c = lane; c < part.columns; c += lanes) memory.sections[c] = before[c];
+    }
+    __syncwarp();
+    if (lane == 0) ring.carried[s].arrive();
+  }
+}
+
+/// The task of a group: scans tiles, and stores them.
+///
+/// \param thread number in the group
+template <ColumnAccess access, class P, class R>
+__device__ __forceinline__ void scan_column_parts(const P& problem, const ColumnRingShape& shape,
+                                                  ColumnRing& ring, int thread) {
+  using T = ColumnRingTypes<access, P>;
+  using A = typename T::A;
+  using Value = typename T::Value;
+  using Prefix = Fold<typename T::Carrying, R>;
+  constexpr int V = chunk_of_column;
+  constexpr int E = T::columns;
+  constexpr int threads = threads_that_scan;
+  const auto op = carrying(problem.op);
+  const int lane = thread % lanes;
+  const ColumnTiling& tiling = shape.tiling;
+  const int width = tiling.columns;
+  const bool has_start = problem.start.exists();
+  for (Turn turn;; turn.advance(shape.stages)) {
+    const int s = turn.stage;
+    ring.loaded[s].wait(turn.parity);
+    const ColumnPart part = ring.parts[s];
+    if (!part.exists()) return;
+    const auto tile = part.tile<typename T::Tile>(problem, tiling);
+    const ColumnPartInStage<access, P> memory(problem, shape, tile, turn);
+    const std::int64_t first_row = part.first_row();
+    const bool has_sections = has_start || first_row >= rows_of_section;
+    const bool begins_section = first_row % rows_of_section == 0;
+    ring.folded[s].wait(turn.parity);
+    ring.carried[s].wait(turn.parity);
+    // The chunks in which columns begin and end, if they are in this tile.
+    const int first_chunk = part.begin == 0 ? 0 : -1;
+    const int last_chunk = part.begin + part.rows == problem.n ? (part.rows - 1) / V : -1;
+    const auto scan = [&](auto regular) {
+      for (int item = thread; item < tiling.items() / E; item += threads) {
+        const auto c = ColumnChunks::find<E>(shape, item);
+        const int length = decltype(regular)::value ? V : c.length(part);
+        if (length == 0) continue;
+        A x[V][E];
+        get_chunks<decltype(regular)::value>(tile, memory.input, c, length, x);
+        const int row = c.chunk / row_of_chunks;
+        const bool is_full = length == V;
+        const bool is_first = c.chunk == first_chunk;
+        const R* const sections = memory.sections + c.column;
+        const R* const rows = memory.rows + row * width + c.column;
+        const R* const chunks = memory.chunks + c.chunk * width + c.column;
+#pragma unroll
+        for (int e = 0; e < E; ++e) {
+          // Carry.
+          ColumnPrefix<typename T::Carrying, R> prefix{Prefix(op), Prefix(op)};
+          if (has_sections) prefix.sections = Prefix(op, sections[e]);
+          if (row > 0 || !begins_section) prefix.rows = Prefix(op, rows[e]);
+          Prefix run = prefix.join_all(
+              op, c.chunk % row_of_chunks > 0 ? Prefix(op, chunks[e - width]) : Prefix(op));
+          A with{};
+          if (is_full) with = static_cast<A>(prefix.join_all(op, Prefix(op, chunks[e])).value());
+
+          // Scan: x becomes B after each element.
+          const A at_begin =
+              is_first && !has_start ? problem.identity.value : static_cast<A>(run.value());
+#pragma unroll
+          for (int p = 0; p < V; p += pack_of_column) {
+            if (p == 0 || length > p) {
+              scan_pack_of_column(problem.op, op, run, x, p, e, length - p);
+            }
+          }
+          if (is_full) x[V - 1][e] = with;
+          finish_chunk_of_column(problem, tile.place(0, c.column + e), is_first,
+                                 c.chunk == last_chunk, length, at_begin, x, e);
+        }
+        put_chunks<decltype(regular)::value>(tile, memory.results, c, length, x);
+      }
+    };
+    if (is_regular(shape, part, memory)) {
+      scan(std::true_type{});
+    } else {
+      scan(std::false_type{});
+    }
+    before_bulk_copies();
+    __syncwarp();
+    if (lane == 0) ring.scanned[s].arrive();
+    ring.scanned[s].wait(turn.parity);
+    if constexpr (access == ColumnAccess::flat) {
+      Value* const to = tile.flat(problem.output);
+      if (are_aligned(memory.results, to)) {
+        begin_store(memory.results, to, tile.elements(), Threads{thread, threads});
+        wait_for_bulk_stores();
+      } else {
+        store_elements(memory.results, to, tile.elements(), Threads{thread, threads});
+      }
+    } else if constexpr (access == ColumnAccess::rows) {
+      for_each_pack<T::pack>(tile, problem.output, memory.results, Threads{thread, threads},
+                             [](const std::byte* slot, Value* to) {
+                               using Pack = typename UnitOf<sizeof(Value) * T::pack>::type;
+                               *reinterpret_cast<Pack*>(to) = *reinterpret_cast<const Pack*>(slot);
+                             });
+    } else {
+      store_apart(memory.results, problem.output, tile, Threads{thread, threads});
+    }
+    __syncwarp();
+    if (lane == 0) ring.stored[s].arrive();
+  }
+}
+
+/// Scans columns that blocks share.
+template <ColumnAccess access, class P>
+__global__ void __launch_bounds__(threads_of_column_ring(access), 1) scan_parts_of_columns(
+    const __grid_constant__ P problem, const __grid_constant__ ColumnRingShape shape,
+    const __grid_constant__ PublishedColumns<typename Types<P>::R> published) {
+  auto& ring = *reinterpret_cast<ColumnRing*>(shared_memory());
+  const int thread = static_cast<int>(threadIdx.x);
+  using T = ColumnRingTypes<access, P>;
+  using Carried = typename T::Carried;
+  if (thread == 0) ring.initialize(shape.stages, T::loaders);
+  __syncthreads();
+
+  constexpr int threads = threads_that_fold + threads_that_scan;
+  if (thread < threads_that_fold) {
+    fold_column_parts<access>(problem, shape, published, ring, thread);
+  } else if (thread < threads) {
+    using R = typename Types<P>::R;
+    scan_column_parts<access, P, R>(problem, shape, ring, thread - threads_that_fold);
+  } else {
+    const int warp = (thread - threads) / lanes;
+    std::byte* const memory_of_carry =
+        shared_memory() + sizeof(ColumnRing) + warp * Carried::bytes(shape.tiling.columns);
+    if (warp < row_carriers) {
+      carry_rows<access>(problem, shape, published, ring, memory_of_carry, warp);
+    } else if (warp == row_carriers) {
+      carry_sections<access>(problem, shape, published, ring, memory_of_carry);
+    } else {
+      load_column_parts<access>(problem, shape, published, ring,
+                                thread - threads - (1 + row_carriers) * lanes);
+    }
+  }
+}
+
+}  // namespace KokkosScan::impl::cuda
