@@ -195,12 +195,12 @@ struct ColumnChunks {
   }
 };
 
-/// Whether the chunks of a tile are all there and all whole, and alike in shared memory.
+/// Whether the chunks of a tile are all whole, and alike in shared memory.
 template <class Memory>
 __device__ __forceinline__ bool is_regular(const ColumnRingShape& shape, const ColumnPart& part,
                                            const Memory& memory) {
   const int width = shape.tiling.columns;
-  return part.rows == shape.tiling.rows && part.columns == width &&
+  return part.rows == shape.tiling.rows &&
          (shape.padding == 0 || ((width & (width - 1)) == 0 && memory.input.is_aligned() &&
                                  memory.results.span.begin == 0));
 }
@@ -358,7 +358,9 @@ __device__ __forceinline__ void fold_column_parts(const P& problem, const Column
       for (int item = thread; item < tiling.items() / E; item += threads) {
         const auto c = ColumnChunks::find<E>(shape, item);
         // Chunks that are not full are the last of their columns: nothing needs their totals.
-        if (!decltype(regular)::value && c.length(part) < V) continue;
+        const bool is_full =
+            decltype(regular)::value ? c.column < part.columns : c.length(part) == V;
+        if (!is_full) continue;
         A x[V][E];
         get_chunks<decltype(regular)::value>(tile, memory.input, c, V, x);
         R* const folds = memory.chunks + c.chunk * width + c.column;
@@ -543,12 +545,13 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
     const auto scan = [&](auto regular) {
       for (int item = thread; item < tiling.items() / E; item += threads) {
         const auto c = ColumnChunks::find<E>(shape, item);
-        const int length = decltype(regular)::value ? V : c.length(part);
+        const int length =
+            decltype(regular)::value ? (c.column < part.columns ? V : 0) : c.length(part);
         if (length == 0) continue;
         A x[V][E];
         get_chunks<decltype(regular)::value>(tile, memory.input, c, length, x);
         const int row = c.chunk / row_of_chunks;
-        const bool is_full = length == V;
+        const bool is_full = decltype(regular)::value || length == V;
         const bool is_first = c.chunk == first_chunk;
         const R* const sections = memory.sections + c.column;
         const R* const rows = memory.rows + row * width + c.column;

@@ -151,7 +151,7 @@ struct Backend {
     if (!stays_in_registers<P>(n)) {
       bytes = Carry<R>::bytes(lines, cut_line(n, Types<P>::size).tiles_of_line);
     }
-    if (may_split_columns(exec, n, lines)) {
+    if (may_share_columns(exec, n, lines)) {
       bytes = std::max(bytes, PublishedColumns<R>::bytes(n, lines, lines));
     }
     return static_cast<std::size_t>(bytes);
@@ -192,18 +192,18 @@ struct Backend {
     return p.batch.rank > 0 && OperandAccess<decltype(P::output)>::has_columns(p.output, p.batch) &&
            OperandAccess<decltype(P::input)>::has_columns(p.input, p.batch);
   }
-  /// Whether several blocks may share a column, and whether they do: where columns alone would not
-  /// keep all multiprocessors busy.
+  /// Whether blocks may share columns, and whether they do: where columns alone would not keep all
+  /// multiprocessors busy, or have narrow rows, whose tiles have 0.47 instead of 0.71.
   template <class Exec>
-  static bool may_split_columns(const Exec& exec, std::int64_t n, std::int64_t lines) {
+  static bool may_share_columns(const Exec& exec, std::int64_t n, std::int64_t lines) {
     return n > section_of_column && lines < std::int64_t{128} * multiprocessors(exec);
   }
   template <class Exec>
-  static bool splits_columns(const Exec& exec, std::int64_t n, const Batch& batch) {
+  static bool shares_columns(const Exec& exec, std::int64_t n, const Batch& batch) {
     const std::int64_t inner = neighbours(batch);
     const std::int64_t strips = batch.count / inner * divide_up(inner, 32);
-    return may_split_columns(exec, n, batch.count) &&
-           strips < std::int64_t{4} * multiprocessors(exec);
+    return may_share_columns(exec, n, batch.count) &&
+           (inner < narrowest_rows || strips < std::int64_t{4} * multiprocessors(exec));
   }
 
   /// Whether lines are kept in registers, if they fit: those of sums and products of 4 bytes that
@@ -274,11 +274,12 @@ struct Backend {
   template <class Exec, class P>
   static void scan_shared_columns(const Exec& exec, const P& p, std::byte* workspace) {
     using R = typename Types<P>::R;
-    // Packs are as fast in strips; other rows are best left whole, as one run of bytes.
-    constexpr int values = CarriedColumns<typename Types<P>::Carrying, R>::values_at_once;
-    const int widest = has_columns(p) && has_packs_of_columns(p) ? 32 : 128;
-    const ColumnTiling tiling = tile_shared_columns(p.n, neighbours(p.batch), Types<P>::size.all,
-                                                    sizeof(R), std::min(widest, values));
+    const std::int64_t inner = neighbours(p.batch);
+    const int widest = std::min(
+        widest_strip(inner, p.batch.count / inner, has_columns(p) && has_packs_of_columns(p)),
+        CarriedColumns<typename Types<P>::Carrying, R>::values_at_once);
+    const ColumnTiling tiling =
+        tile_shared_columns(p.n, inner, Types<P>::size.all, sizeof(R), widest);
     if (has_columns(p)) {
       if (has_packs_of_columns(p)) {
         if constexpr (moves_packs_of_columns<P>) {
@@ -372,7 +373,7 @@ struct Backend {
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
     constexpr int E = Types<P>::pack;
     const std::int64_t inner = neighbours(p.batch);
-    if (splits_columns(exec, p.n, p.batch)) return scan_shared_columns(exec, p, workspace);
+    if (shares_columns(exec, p.n, p.batch)) return scan_shared_columns(exec, p, workspace);
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
       if (has_columns(p) && takes_threads(p.n, inner, p.batch.count, multiprocessors(exec))) {
         const Launch launch{p.function, "cuda/columns_by_threads",

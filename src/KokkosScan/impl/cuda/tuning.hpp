@@ -234,18 +234,32 @@ constexpr int columns_of_thread(int bytes) { return std::max(1, 2 / registers_of
 /// Bytes of a tile of columns that blocks share and of the totals of its chunks.
 inline constexpr int bytes_of_column_part = 40960;
 
-/// The tiles of columns that blocks share: strips of all columns, or of up to 32; a power of two of
-/// rows of chunks, so that a section is so many whole tiles.
+/// Widest strips of columns that blocks share. Packs are as fast in narrow ones; other rows are
+/// faster undivided, or in long runs, unless strips are then so few that blocks have many prefixes
+/// to read between two of their tiles.
+///
+/// \param outer how many times `inner` neighbours there are
+constexpr int widest_strip(std::int64_t inner, std::int64_t outer, bool has_packs) {
+  if (has_packs) return 32;
+  if (outer * divide_up(inner, 128) >= 16) return 128;
+  return inner <= 64 ? 64 : 32;
+}
+
+/// The tiles of columns that blocks share: strips; a power of two of rows of chunks, so that a
+/// section is so many whole tiles.
 ///
 /// \param bytes         of an element in all operands
 /// \param bytes_of_fold of a chunk
-/// \param widest        rows that are not divided: wide ones have more prefixes to carry
+/// \param widest        columns of a strip
 constexpr ColumnTiling tile_shared_columns(std::int64_t n, std::int64_t inner, int bytes,
                                            int bytes_of_fold, int widest) {
   const std::int64_t fit =
       std::max(1, bytes_of_column_part / (elements_of_row * bytes + row_of_chunks * bytes_of_fold));
+  std::int64_t most = std::min<std::int64_t>(fit, widest);
+  if (most > 4) most -= most % 4;  // whole packs
+  // Strips of equal width, but those of packs.
   const std::int64_t columns =
-      inner <= std::min<std::int64_t>(fit, widest) ? inner : std::min<std::int64_t>(fit, 32);
+      inner > most && most <= 32 ? most : divide_up(inner, divide_up(inner, most));
   const auto rows_of_chunks =
       static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fit / columns)));
   const std::int64_t rows =
