@@ -16,10 +16,7 @@ namespace KokkosScan::impl::host {
 /// Stores `count` values that lie `stride` apart, as A.
 template <class A, class T>
 void load_strided(const T* from, std::int64_t stride, int count, A* x) {
-  if (stride == 1) {
-    for (int i = 0; i < count; ++i) x[i] = static_cast<A>(from[i]);
-    return;
-  }
+  if (stride == 1) return convert(from, count, x);
   int i = 0;
   if constexpr (std::is_same_v<A, T> && is_vectorized<A>) {
     if (stride == -1) {
@@ -40,9 +37,15 @@ void select(const bool* selected, const A* values, A identity, int count, A* x) 
     for (; i + 16 <= count; i += 16) select_of_16(selected + i, values + i, identity, x + i);
   }
   for (; i < count; ++i) {
-    // A table instead of a branch, which random masks would mispredict.
-    const A choice[] = {identity, values[i]};
-    x[i] = choice[selected[i]];
+    if constexpr (std::is_integral_v<A>) {
+      // All bits or none, which compilers vectorise.
+      const auto bits = static_cast<A>(0 - selected[i]);
+      x[i] = static_cast<A>(identity ^ ((identity ^ values[i]) & bits));
+    } else {
+      // A table instead of a branch, which random masks would mispredict.
+      const A choice[] = {identity, values[i]};
+      x[i] = choice[selected[i]];
+    }
   }
 }
 

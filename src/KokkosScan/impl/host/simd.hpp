@@ -679,4 +679,17 @@ template <class F>
   return f(std::integral_constant<int, 1>{});
 }
 
+/// Converts `count` neighbours, in vectors that the compiler makes.
+template <class To, class From>
+void convert(const From* from, int count, To* to) {
+  call_with(
+      widest_registers(), [=](auto) __attribute__((always_inline)) {
+        // Copies, which stores of bytes cannot alias.
+        const From* const x = from;
+        To* const y = to;
+        const int n = count;
+        for (int i = 0; i < n; ++i) y[i] = static_cast<To>(x[i]);
+      });
+}
+
 }  // namespace KokkosScan::impl::host

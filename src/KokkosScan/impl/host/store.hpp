@@ -202,7 +202,7 @@ class Writer {
         }
       }
     }
-    for (; i < count; ++i) to[i] = static_cast<Value>(from[i]);
+    convert(from + i, count - i, to + i);
     return count;
   }
 
