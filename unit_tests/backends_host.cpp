@@ -381,6 +381,56 @@ TEST(backends_host, starting_values_totals_and_masks) {
   }
 }
 
+/// A mask selects elements within kernels where both lie in memory: the bits are those of an array
+/// with identities in place of the others. Some of the values are NaN, selected or not.
+template <class T, class Op>
+void masks_replace_elements(std::int64_t rows, std::int64_t columns, int axis) {
+  SKIP_WITHOUT_HOST();
+  using Plane = Kokkos::View<T**, Kokkos::LayoutRight, Device>;
+  auto const u = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+  Kokkos::View<bool**, Kokkos::LayoutRight, Device> const mask("mask", u(rows), u(columns));
+  Plane const x("x", u(rows), u(columns)), selected("selected", u(rows), u(columns));
+  Random random(23);
+  for (std::int64_t i = 0; i < rows * columns; ++i) {
+    x.data()[i] = random_value<T>(random);
+    if (is_float<T> && random.below(97) == 0) x.data()[i] = std::numeric_limits<T>::quiet_NaN();
+    mask.data()[i] = random.below(3) != 0;
+    selected.data()[i] = mask.data()[i] ? x.data()[i] : Op::identity();
+  }
+  for_each_backend([&](HostBackend const& backend) {
+    for (auto const function :
+         {ks::impl::Function::inclusive_scan, ks::impl::Function::exclusive_scan}) {
+      for (auto const direction : directions) {
+        auto const scan = [&](auto const& input, Plane const& out) {
+          auto const along = ks::along(axis);
+          ks::impl::scan(function, Exec(), input, out,
+                         direction == Direction::backward ? along.backward() : along, Op{},
+                         backend);
+          Kokkos::fence();
+        };
+        Plane const expected("expected", u(rows), u(columns)), out("out", u(rows), u(columns));
+        scan(selected, expected);
+        scan(ks::masked(x, mask), out);
+        ASSERT_EQ(first_difference(out.data(), expected.data(), out.size()), -1)
+            << rows << " rows of " << columns << " along axis " << axis;
+        Kokkos::deep_copy(out, x);
+        scan(ks::masked(out, mask), out);
+        ASSERT_EQ(first_difference(out.data(), expected.data(), out.size()), -1)
+            << rows << " rows of " << columns << " along axis " << axis << " in place";
+      }
+    }
+  });
+}
+
+TEST(backends_host, masks_replace_elements) {
+  for (int const axis : {0, 1}) {
+    masks_replace_elements<float, ks::Sum<float>>(37, 300, axis);
+    masks_replace_elements<float, ks::Min<float>>(300, 272, axis);
+    masks_replace_elements<double, ks::Max<double>>(40, 2100, axis);
+    masks_replace_elements<std::int64_t, ks::Prod<std::int64_t>>(2100, 70, axis);
+  }
+}
+
 // ---- integers of 1 and 2 bytes ------------------------------------------------------------------
 
 /// B(0) ... B(n) of (rows, columns) values of which few fit into T, with a mask, from starting

@@ -7,6 +7,7 @@
 /// of each of several neighbouring lines.
 
 #include <KokkosScan/impl/host/simd.hpp>
+#include <KokkosScan/impl/host/tree.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <cstdint>
 #include <type_traits>
@@ -82,6 +83,19 @@ void load_along(const SelectedLine<A, Values, Mask>& line, std::int64_t k, int c
          line.identity, count, x);
 }
 
+/// The first element as kernels take it, `step` apart from the next; null where elements have to be
+/// loaded.
+template <class A, class Line>
+const A* elements_of(const Line& line, std::int64_t step) {
+  return as_stored<A>(line, step);
+}
+template <class A>
+SelectedElements<A> elements_of(
+    const SelectedLine<A, ArrayLine<const A>, ArrayLine<const bool>>& line, std::int64_t step) {
+  const bool* selected = as_stored<bool>(line.mask, step);
+  return {selected == nullptr ? nullptr : as_stored<A>(line.values, step), selected, line.identity};
+}
+
 /// The elements from a line to the next; the batch has one dimension.
 template <class T>
 std::int64_t stride_of_lines(const Array<T>& in) {
@@ -148,6 +162,12 @@ template <class A, class In>
 ArrayLine<const A> as_stored(const In&, const Coordinates&) {
   return {nullptr, 0};
 }
+
+/// Whether values and masks of a masked input may lie in memory so.
+template <class A, class In>
+inline constexpr bool is_stored_selection = false;
+template <class A>
+inline constexpr bool is_stored_selection<A, Selected<A, Array<const A>, Array<const bool>>> = true;
 
 template <int Most, class A, class Values, class Mask>
 void load_across(const Selected<A, Values, Mask>& in, const Coordinates& c, std::int64_t k,
