@@ -319,7 +319,9 @@ TEST(backends_host, strides_threads_and_sharing_do_not_change_the_bits) {
   nothing_else_matters<float>(208, 45);
   nothing_else_matters<float>(70, 1030);
   nothing_else_matters<double>(2, 35'001);
+  nothing_else_matters<float>(8, 1045);
   nothing_else_matters<double>(67, 9);
+  nothing_else_matters<double>(4, 70);
   nothing_else_matters<double>(136, 70);
 }
 
@@ -427,6 +429,7 @@ TEST(backends_host, masks_replace_elements) {
     masks_replace_elements<float, ks::Sum<float>>(37, 300, axis);
     masks_replace_elements<float, ks::Min<float>>(300, 272, axis);
     masks_replace_elements<double, ks::Max<double>>(40, 2100, axis);
+    masks_replace_elements<float, ks::Max<float>>(500, 8, axis);
     masks_replace_elements<std::int64_t, ks::Prod<std::int64_t>>(2100, 70, axis);
   }
 }

@@ -245,7 +245,8 @@ class Strips {
   }
 
   /// Scans elements from k on of a strip whose rows of results follow each other without a gap, as
-  /// many as are left of the chunk and as the writer takes; returns how many.
+  /// many as are left of the chunk and as the writer takes; returns how many. Inclusive results
+  /// that stay in the caches, or are short rows, need no writer.
   int scan_dense(const Coordinates& c, const ArrayLine<const A>& stored, int width, std::int64_t k,
                  std::int64_t end, A* folds, const A* carry, A* before) {
     const P& p = m_problem;
@@ -265,6 +266,20 @@ class Strips {
     } else {
       load_rows<segment>(p.input, c, k, rows, width, loaded);
       x = {{loaded, loaded + width, loaded + 2 * width, loaded + 3 * width}, 4 * width};
+    }
+    if constexpr (Row::is_plain) {
+      const bool streams = m_rows[0].streams();
+      auto* const to = reinterpret_cast<A*>(&results(k));
+      const bool can_be_streamed =
+          width * sizeof(A) == short_row_bytes && reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
+      if (p.form == Form::inclusive && rows >= pack_length && (!streams || can_be_streamed)) {
+        const std::int64_t step = results.stride;
+        const Rows<A> b{{to, to + step, to + 2 * step, to + 3 * step}, 4 * step};
+        const int packs = rows / pack_length;
+        streams ? stream_short_rows(m_registers, p.op, x, packs, folds, carry, b)
+                : combine_rows<Pass::scan>(m_registers, p.op, x, width, packs, folds, carry, b);
+        return rows;
+      }
     }
     const bool descends = results.stride < 0;
     const int count = rows * width;

@@ -80,10 +80,10 @@ struct LastChunk {
   A total;
 };
 
-/// Chunks side by side, one at each place of registers: pack i has, for the elements of pack i of
-/// each chunk, the folds from the chunk's begin.
+/// Chunks side by side, one at each place of registers: their packs of elements, then the folds
+/// from the chunk's begin to each of them, then the results.
 template <class A, int places>
-using Folds = Pack<A, places>[chunk_length / pack_length];
+using Chunks = Pack<A, places>[chunk_length / pack_length];
 
 /// Elements of a line that lie in memory as accumulators, where a mask selects them; `other`
 /// elsewhere. Elements that no mask selects are pointers.
@@ -108,7 +108,7 @@ struct SelectedElements {
 /// \param packs receives them; missing packs are as the last
 template <int step, class A, int places>
 [[gnu::always_inline]] inline void load_packs(const A* x, std::int64_t distance, const A& none,
-                                              int count, Folds<A, places>& packs) {
+                                              int count, Chunks<A, places>& packs) {
   for (int i = 0; i < chunk_length / pack_length; ++i, x += step * pack_length) {
     const int left = count - i * pack_length;
     if (left <= 0) {
@@ -125,7 +125,7 @@ template <int step, class A, int places>
 }
 template <int step, class A, int places>
 [[gnu::always_inline]] inline void load_packs(const SelectedElements<A>& x, std::int64_t distance,
-                                              const A& none, int count, Folds<A, places>& packs) {
+                                              const A& none, int count, Chunks<A, places>& packs) {
   if (count < chunk_length) {
     A loaded[places][chunk_length];
     for (int place = 0; place < places; ++place) {
@@ -154,7 +154,7 @@ template <int step, class A, int places>
 
 /// Whether there may be a NaN among the elements of a chunk at each place.
 template <class A, int places>
-[[gnu::always_inline]] inline bool may_have_nan(const Folds<A, places>& packs) {
+[[gnu::always_inline]] inline bool may_have_nan(const Chunks<A, places>& packs) {
   if constexpr (Pack<A>::parts == 1) {
     return any(where_nan(packs[0].part[0], packs[1].part[0], packs[2].part[0], packs[3].part[0]));
   } else {
@@ -170,7 +170,7 @@ template <class A, int places>
 /// \param packs the elements; on return, the folds from the begin of the chunk
 template <class Op, class A, int places>
 [[gnu::always_inline]] inline void fold_packs(const Op& op, const A& none, int count,
-                                              Folds<A, places>& packs) {
+                                              Chunks<A, places>& packs) {
   for (int i = 0; i < chunk_length / pack_length; ++i) {
     if (count <= i * pack_length) {
       packs[i] = packs[i - 1];
@@ -183,7 +183,7 @@ template <class Op, class A, int places>
 
 /// Stores results of a place, `count` of them.
 template <Way way, int place, class A, int places>
-[[gnu::always_inline]] inline void store_packs(const Folds<A, places>& results, int count, A* b) {
+[[gnu::always_inline]] inline void store_packs(const Chunks<A, places>& results, int count, A* b) {
   constexpr bool streams = way.pass == Pass::stream;
   for (int i = 0; i < chunk_length / pack_length; ++i) {
     const int left = count - i * pack_length;
@@ -200,7 +200,7 @@ template <Way way, int place, class A, int places>
 
 /// The total of a chunk at each place, without its other prefixes: half of the work.
 template <class Op, class A, int places>
-[[gnu::always_inline]] inline void total_chunks(const Op& op, const Folds<A, places>& packs,
+[[gnu::always_inline]] inline void total_chunks(const Op& op, const Chunks<A, places>& packs,
                                                 A (&totals)[places]) {
   const Pack<A, places> of_packs = totals_of_packs(op, packs);
   for_each_place<places>([&](auto place) __attribute__((always_inline)) {
@@ -215,7 +215,7 @@ template <class Op, class A, int places>
 /// \param folds the elements; on return, what is stored
 template <Way way, int places, class Exactly, class Op, class A, class R>
 [[gnu::always_inline]] inline LastChunk<A, R> combine_packs(const Exactly& exact, const Op& op,
-                                                            Folds<A, places>& folds, int count,
+                                                            Chunks<A, places>& folds, int count,
                                                             Carry<R>& carry, A* b, A& result,
                                                             Pack<A>& waiting) {
   const auto wide = carrying(op);
@@ -265,7 +265,7 @@ template <Way way, int places, class Op, class X, class A, class R>
 [[gnu::always_inline]] inline LastChunk<A, R> combine_neighbours(const Op& op, const X& x,
                                                                  int count, Carry<R>& carry, A* b,
                                                                  A& result, Pack<A>& waiting) {
-  Folds<A, places> packs;
+  Chunks<A, places> packs;
   load_packs<way.step>(x, way.step * chunk_length, neutral(op), count, packs);
   if constexpr (minds_nan<Op>) {
     if (may_have_nan(packs)) {
@@ -328,7 +328,7 @@ template <int places, class Op, class A, class R>
   for (int place = 0; place < places; ++place) chunks[place] = neutral(wide);
   for (int k = 0; k < n; k += chunk_length) {
     const int count = std::min(n - k, chunk_length);
-    Folds<A, places> folds;
+    Chunks<A, places> folds;
     load_packs<1>(x + k, stride, neutral(op), count, folds);
     const auto combine_by = [&](const auto& exact) __attribute__((always_inline)) {
       A before[places];
@@ -388,6 +388,9 @@ void combine_lines(std::integer_sequence<int, N...>, Registers registers, const 
   const int length = n <= chunk_length ? n : 0;
   functions[length](registers, op, x, stride, n, lines, start, before, b, extent);
 }
+
+/// Bytes of a short row, those of the widest register.
+inline constexpr int short_row_bytes = 32;
 
 /// Packs of rows of neighbouring lines: element i of pack p of line w is x[i][p * step + w].
 template <class T>
@@ -467,6 +470,16 @@ template <Pass pass, class Op, class V>
   return fold;
 }
 
+/// Stores a register, past the caches where the pass streams.
+template <Pass pass, class A, int places>
+[[gnu::always_inline]] inline void store_in(A* to, const Register<A, places>& r) {
+  if constexpr (pass == Pass::stream) {
+    stream_register(to, r);
+  } else {
+    store_register(to, r);
+  }
+}
+
 /// combine_rows() from line w on, as long as registers are full; returns the line after those.
 ///
 /// Rows are passed by value: stores of results, which could alias all that is not a copy, leave
@@ -499,10 +512,10 @@ template <Pass pass, int places, class Op, class X, class A>
       V b0, b1, b2, b3;
       before = combine_pack_of_rows<pass>(op, before, c, x0, x1, x2, x3, b0, b1, b2, b3);
       if constexpr (pass != Pass::fold) {
-        store_register(b.at(0, p, w), b0);
-        store_register(b.at(1, p, w), b1);
-        store_register(b.at(2, p, w), b2);
-        store_register(b.at(3, p, w), b3);
+        store_in<pass>(b.at(0, p, w), b0);
+        store_in<pass>(b.at(1, p, w), b1);
+        store_in<pass>(b.at(2, p, w), b2);
+        store_in<pass>(b.at(3, p, w), b3);
       }
     }
     store_register(folds + w, before);
@@ -579,6 +592,19 @@ void combine_rows(Registers registers, const Op& op, const X& x, int count, int 
         // Wide strips have one pack at a time, and then no loop inside the one over lines.
         if (pass == Pass::stream || packs == 1) return combine_packs_of_rows(1);
         combine_packs_of_rows(packs);
+      });
+}
+
+/// combine_rows() of lines whose rows are of short_row_bytes and follow each other. Registers of
+/// results, which begin at multiples of 16, are stored past the caches as they come: they fill
+/// cache lines in order.
+template <class Op, class X, class A>
+void stream_short_rows(Registers registers, const Op& op, const X& x, int packs, A* folds,
+                       const A* carry, const Rows<A>& b) {
+  call_with(
+      registers, [ =, &op ](auto places) __attribute__((always_inline)) {
+        combine_registers_of_rows<Pass::stream, places>(op, x, 0, short_row_bytes / sizeof(A),
+                                                        packs, folds, carry, b);
       });
 }
 
