@@ -403,20 +403,24 @@ void masks_replace_elements(std::int64_t rows, std::int64_t columns, int axis) {
     for (auto const function :
          {ks::impl::Function::inclusive_scan, ks::impl::Function::exclusive_scan}) {
       for (auto const direction : directions) {
-        auto const scan = [&](auto const& input, Plane const& out) {
+        auto const scan = [&](auto const& input, Plane const& out, auto const& by) {
           auto const along = ks::along(axis);
           ks::impl::scan(function, Exec(), input, out,
-                         direction == Direction::backward ? along.backward() : along, Op{},
-                         backend);
+                         direction == Direction::backward ? along.backward() : along, Op{}, by);
           Kokkos::fence();
         };
         Plane const expected("expected", u(rows), u(columns)), out("out", u(rows), u(columns));
-        scan(selected, expected);
-        scan(ks::masked(x, mask), out);
+        scan(selected, expected, backend);
+        if (std::is_integral_v<T> || host::minds_nan<Op>) {  // associative to the bit
+          scan(selected, out, TeamBackend{});
+          ASSERT_EQ(first_difference(out.data(), expected.data(), out.size()), -1)
+              << rows << " rows of " << columns << " along axis " << axis << " without a mask";
+        }
+        scan(ks::masked(x, mask), out, backend);
         ASSERT_EQ(first_difference(out.data(), expected.data(), out.size()), -1)
             << rows << " rows of " << columns << " along axis " << axis;
         Kokkos::deep_copy(out, x);
-        scan(ks::masked(out, mask), out);
+        scan(ks::masked(out, mask), out, backend);
         ASSERT_EQ(first_difference(out.data(), expected.data(), out.size()), -1)
             << rows << " rows of " << columns << " along axis " << axis << " in place";
       }

@@ -18,16 +18,8 @@ namespace KokkosScan::impl::host {
 template <class A, class T>
 void load_strided(const T* from, std::int64_t stride, int count, A* x) {
   if (stride == 1) return convert(from, count, x);
-  int i = 0;
-  if constexpr (std::is_same_v<A, T> && is_vectorized<A>) {
-    if (stride == -1) {
-      constexpr int lanes = Pack<A>::lanes;
-      for (; i + lanes <= count; i += lanes) {
-        store_register(x + i, reverse(load_register(from - i - (lanes - 1))));
-      }
-    }
-  }
-  for (; i < count; ++i) x[i] = static_cast<A>(from[i * stride]);
+  if (stride == -1) return convert<-1>(from, count, x);
+  for (int i = 0; i < count; ++i) x[i] = static_cast<A>(from[i * stride]);
 }
 
 /// Values where they are selected, `identity` elsewhere.

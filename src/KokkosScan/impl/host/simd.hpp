@@ -753,8 +753,9 @@ template <class F>
   return f(std::integral_constant<int, 1>{});
 }
 
-/// Converts `count` neighbours, in vectors that the compiler makes.
-template <class To, class From>
+/// Converts `count` neighbours, upwards (step 1) or downwards (step -1) from the first, in vectors
+/// that the compiler makes.
+template <int step = 1, class To, class From>
 void convert(const From* from, int count, To* to) {
   call_with(
       widest_registers(), [=](auto) __attribute__((always_inline)) {
@@ -762,7 +763,7 @@ void convert(const From* from, int count, To* to) {
         const From* const x = from;
         To* const y = to;
         const int n = count;
-        for (int i = 0; i < n; ++i) y[i] = static_cast<To>(x[i]);
+        for (int i = 0; i < n; ++i) y[i] = static_cast<To>(x[step * i]);
       });
 }
 
