@@ -81,7 +81,7 @@ def same_bytes(case, other):
     if len(case.extents) != len(other.extents):
         return False
     different = [ratio for ratio in ratios if ratio != 1]
-    return len(different) <= 1 and all(abs(ratio / scale - 1) < 1e-4 for ratio in different)
+    return len(different) <= 1 and all(abs(ratio / scale - 1) < 1e-3 for ratio in different)
 
 
 def print_types(good):
