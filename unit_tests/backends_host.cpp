@@ -325,6 +325,28 @@ TEST(backends_host, strides_threads_and_sharing_do_not_change_the_bits) {
   nothing_else_matters<double>(136, 70);
 }
 
+/// Rows of 32 bytes, which are streamed without a buffer where they are aligned to 16.
+TEST(backends_host, short_rows_of_any_alignment) {
+  SKIP_WITHOUT_HOST();
+  std::int64_t const n = 500, lines = 8;
+  auto const x = to_device("x", random_values<std::int32_t>(lines * n));
+  auto const expected = uninitialized<std::int32_t>("expected", x.size());
+  auto const scan = [&](auto const& out, auto const& backend) {
+    ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), rows(x, n, lines), out, 0, ks::Sum{},
+                   backend);
+    Kokkos::fence();
+  };
+  scan(rows(expected, n, lines), TeamBackend{});
+  for_each_backend([&](HostBackend const& backend) {
+    for (std::int64_t offset = 0; offset <= 4; ++offset) {
+      auto const y = uninitialized<std::int32_t>("y", x.size() + 4);
+      scan(plane(y, offset, n, lines, lines, 1), backend);
+      ASSERT_EQ(first_difference(y.data() + offset, expected.data(), expected.size()), -1)
+          << "offset " << offset;
+    }
+  });
+}
+
 // ---- masks, computed inputs, starting values, totals --------------------------------------------
 
 /// The value at (i, j), which a mask may leave out.
