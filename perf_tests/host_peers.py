@@ -75,6 +75,8 @@ def shapes(count):
     yield (count // 32768, 32768), 1, True
     yield (count // 32768, 32768), 0, True
     for n in (16, 8, 64, 1024, 4096, 2, 262144, 16777216, count):
+        if n > count:
+            continue
         yield ((count,), 0, False) if n == count else ((count // n, n), 1, False)
     yield (count // 8, 8), 0, False
     yield (512, 4096), 1, False

@@ -15,6 +15,7 @@
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "scan.hpp"
 
@@ -76,9 +77,16 @@ int main(int argc, char** argv) {
     std::cerr << "perf_scan: --mib takes a number of MiB above 0\n";
     return 2;
   }
-  benchmark::Initialize(&argc, argv);
-  Kokkos::ScopeGuard kokkos(argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  // Before the arguments, which take precedence. The names of benchmarks that say it themselves
+  // would end in it.
+  std::string min_time = "--benchmark_min_time=0.2s";
+  std::vector<char*> arguments(argv, argv + argc);
+  arguments.insert(arguments.begin() + 1, min_time.data());
+  arguments.push_back(nullptr);
+  int count = argc + 1;
+  benchmark::Initialize(&count, arguments.data());
+  Kokkos::ScopeGuard kokkos(count, arguments.data());
+  if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
   add_context();
   perf::register_float(mib << 20);
   perf::register_double(mib << 20);

@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reads result files of Google Benchmark and peers.py, and prints them as Markdown tables.
 
-    perf_tests/report.py RESULT.json... [--filter=EXPRESSION] [--worst=N]
+    perf_tests/report.py RESULT.json... [--filter=EXPRESSION] [--worst=N | --types]
 
 Several files with the same case (runs on several machines, say) show the lower fraction first.
+With --types each case of float is a row, with the fractions of the other types and how many times as fast as
+each peer it is, by bytes a second.
 """
 
 import argparse
@@ -69,16 +71,62 @@ def title_of(case):
     return name + (f", {case.variant.replace('/', ', ')}" if case.variant else "")
 
 
+SIZES = {"float": 4, "double": 8, "int32": 4, "int64": 8}
+
+
+def same_bytes(case, other):
+    """Whether an array of floats and one of another type have as many bytes, by one extent or none."""
+    scale = SIZES[other.type] / SIZES[case.type]
+    ratios = [a / b for a, b in zip(case.extents, other.extents)]
+    if len(case.extents) != len(other.extents):
+        return False
+    different = [ratio for ratio in ratios if ratio != 1]
+    return len(different) <= 1 and all(abs(ratio / scale - 1) < 1e-3 for ratio in different)
+
+
+def print_types(good):
+    """A row for each case of float that is no peer's."""
+    lowest = {case: min(b["fraction_of_copy"] for b in good[case]) for case in good}
+    speed = {case: max(b["bytes_per_second"] for b in good[case]) for case in good}
+    types = [kind for kind in SIZES if any(case.type == kind for case in good)]
+    print("\n| case | " + " | ".join(types) + " | times as fast as |")
+    print("|---" * (len(types) + 2) + "|")
+    for case in good:
+        if case.type != "float" or "peer:" in case.variant:
+            continue
+        cells, peers = [], []
+        for kind in types:
+            alike = [
+                other
+                for other in good
+                if other._replace(type="float", extents=case.extents) == case
+                and other.type == kind
+                and same_bytes(case, other)
+            ]
+            cells.append(f"{lowest[alike[0]]:.2f}" if alike else "")
+        variant = case.variant + "/" if case.variant else ""
+        for other in good:
+            peer = other.variant.removeprefix(variant).removeprefix("peer:")
+            if other == case._replace(variant=f"{variant}peer:{peer}"):
+                peers.append(f"{peer} {speed[case] / speed[other]:.1f}")
+        title = title_of(case).replace(" float", "", 1)
+        print(f"| {title} | {' | '.join(cells)} | {', '.join(peers)} |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", nargs="+")
     parser.add_argument("--worst", type=int, help="only so many cases, the slowest first")
     parser.add_argument("--filter", default="", help="only names that this expression matches")
+    parser.add_argument("--types", action="store_true", help="a column for each type of hosts")
     arguments = parser.parse_args()
 
     for line in sorted({describe(load(path)[0]) for path in arguments.results}):
         print(line)
     good, bad = measured(arguments.results)
+    if arguments.types:
+        print_types({case: b for case, b in good.items() if re.search(arguments.filter, b[0]["name"])})
+        return
     rows = []
     for case, benchmarks in good.items():
         if not re.search(arguments.filter, benchmarks[0]["name"]):

@@ -102,7 +102,6 @@ void add(const std::string& function, const std::string& type, const Shape& s,
         measure(state, arrays.exec, arrays.in, copied, arrays.bytes, [&] { scan(arrays); });
       })
       ->UseManualTime()
-      ->MinTime(0.2)
       ->Unit(benchmark::kMillisecond);
 }
 
@@ -122,7 +121,6 @@ void add_masked(const std::string& type, const Shape& s) {
                 [&] { ks::inclusive_scan(a.exec, ks::masked(a.in, mask), a.out, 1); });
       })
       ->UseManualTime()
-      ->MinTime(0.2)
       ->Unit(benchmark::kMillisecond);
 }
 
@@ -241,6 +239,7 @@ void register_space(const std::string& type, std::size_t bytes) {
   // Long columns side by side; levels of a model; four dimensions of a model's output.
   add_plain<Exec, T>(type, shape({count / 8, 8}, 0));
   add_peers<Exec, T>(type, shape({count / 8, 8}, 0));
+  add_plain<Exec, T>(type, shape({1048576, 8}, 0));
   add_plain<Exec, T>(type, shape({72, count / 72}, 0));
   add_plain<Exec, T>(type, shape({count / 64 / 50, 64, 50}, 1));
   for (int axis = 0; axis < 4; ++axis) {

@@ -130,6 +130,10 @@ TEST(backends_host, products_of_int64) { equals_oracle_and_team<std::int64_t>(ks
 TEST(backends_host, products_of_uint32) { equals_oracle_and_team<std::uint32_t>(ks::Prod{}); }
 TEST(backends_host, minima_of_int32) { equals_oracle_and_team<std::int32_t>(ks::Min{}); }
 TEST(backends_host, maxima_of_uint64) { equals_oracle_and_team<std::uint64_t>(ks::Max{}); }
+TEST(backends_host, sums_of_int8) { equals_oracle_and_team<std::int8_t>(ks::Sum{}); }
+TEST(backends_host, products_of_uint16) { equals_oracle_and_team<std::uint16_t>(ks::Prod{}); }
+TEST(backends_host, minima_of_uint8) { equals_oracle_and_team<std::uint8_t>(ks::Min{}); }
+TEST(backends_host, maxima_of_int16) { equals_oracle_and_team<std::int16_t>(ks::Max{}); }
 TEST(backends_host, minima_of_float) { equals_oracle_and_team<float>(ks::Min{}); }
 TEST(backends_host, maxima_of_double) { equals_oracle_and_team<double>(ks::Max{}); }
 
@@ -315,8 +319,32 @@ TEST(backends_host, strides_threads_and_sharing_do_not_change_the_bits) {
   nothing_else_matters<float>(208, 45);
   nothing_else_matters<float>(70, 1030);
   nothing_else_matters<double>(2, 35'001);
+  nothing_else_matters<float>(8, 1045);
   nothing_else_matters<double>(67, 9);
+  nothing_else_matters<double>(4, 70);
   nothing_else_matters<double>(136, 70);
+}
+
+/// Rows of 32 bytes, which are streamed without a buffer where they are aligned to 16.
+TEST(backends_host, short_rows_of_any_alignment) {
+  SKIP_WITHOUT_HOST();
+  std::int64_t const n = 500, lines = 8;
+  auto const x = to_device("x", random_values<std::int32_t>(lines * n));
+  auto const expected = uninitialized<std::int32_t>("expected", x.size());
+  auto const scan = [&](auto const& out, auto const& backend) {
+    ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), rows(x, n, lines), out, 0, ks::Sum{},
+                   backend);
+    Kokkos::fence();
+  };
+  scan(rows(expected, n, lines), TeamBackend{});
+  for_each_backend([&](HostBackend const& backend) {
+    for (std::int64_t offset = 0; offset <= 4; ++offset) {
+      auto const y = uninitialized<std::int32_t>("y", x.size() + 4);
+      scan(plane(y, offset, n, lines, lines, 1), backend);
+      ASSERT_EQ(first_difference(y.data() + offset, expected.data(), expected.size()), -1)
+          << "offset " << offset;
+    }
+  });
 }
 
 // ---- masks, computed inputs, starting values, totals --------------------------------------------
@@ -374,6 +402,143 @@ TEST(backends_host, starting_values_totals_and_masks) {
     starts_totals_and_masks<std::int64_t>(5, 5000, axis);
     starts_totals_and_masks<double>(20'000, 3, axis);
     starts_totals_and_masks<float>(65, 1300, axis);  // exact: sums stay below 2^24
+  }
+}
+
+/// A mask selects elements within kernels where both lie in memory: the bits are those of an array
+/// with identities in place of the others. Some of the values are NaN, selected or not.
+template <class T, class Op>
+void masks_replace_elements(std::int64_t rows, std::int64_t columns, int axis) {
+  SKIP_WITHOUT_HOST();
+  using Plane = Kokkos::View<T**, Kokkos::LayoutRight, Device>;
+  auto const u = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+  Kokkos::View<bool**, Kokkos::LayoutRight, Device> const mask("mask", u(rows), u(columns));
+  Plane const x("x", u(rows), u(columns)), selected("selected", u(rows), u(columns));
+  Random random(23);
+  for (std::int64_t i = 0; i < rows * columns; ++i) {
+    x.data()[i] = random_value<T>(random);
+    if (is_float<T> && random.below(97) == 0) x.data()[i] = std::numeric_limits<T>::quiet_NaN();
+    mask.data()[i] = random.below(3) != 0;
+    selected.data()[i] = mask.data()[i] ? x.data()[i] : Op::identity();
+  }
+  for_each_backend([&](HostBackend const& backend) {
+    for (auto const function :
+         {ks::impl::Function::inclusive_scan, ks::impl::Function::exclusive_scan}) {
+      for (auto const direction : directions) {
+        auto const scan = [&](auto const& input, Plane const& out, auto const& by) {
+          auto const along = ks::along(axis);
+          ks::impl::scan(function, Exec(), input, out,
+                         direction == Direction::backward ? along.backward() : along, Op{}, by);
+          Kokkos::fence();
+        };
+        Plane const expected("expected", u(rows), u(columns)), out("out", u(rows), u(columns));
+        scan(selected, expected, backend);
+        if (std::is_integral_v<T> || host::minds_nan<Op>) {  // associative to the bit
+          scan(selected, out, TeamBackend{});
+          ASSERT_EQ(first_difference(out.data(), expected.data(), out.size()), -1)
+              << rows << " rows of " << columns << " along axis " << axis << " without a mask";
+        }
+        scan(ks::masked(x, mask), out, backend);
+        ASSERT_EQ(first_difference(out.data(), expected.data(), out.size()), -1)
+            << rows << " rows of " << columns << " along axis " << axis;
+        Kokkos::deep_copy(out, x);
+        scan(ks::masked(out, mask), out, backend);
+        ASSERT_EQ(first_difference(out.data(), expected.data(), out.size()), -1)
+            << rows << " rows of " << columns << " along axis " << axis << " in place";
+      }
+    }
+  });
+}
+
+TEST(backends_host, masks_replace_elements) {
+  for (int const axis : {0, 1}) {
+    masks_replace_elements<float, ks::Sum<float>>(37, 300, axis);
+    masks_replace_elements<float, ks::Min<float>>(300, 272, axis);
+    masks_replace_elements<double, ks::Max<double>>(40, 2100, axis);
+    masks_replace_elements<float, ks::Max<float>>(500, 8, axis);
+    masks_replace_elements<std::int64_t, ks::Prod<std::int64_t>>(2100, 70, axis);
+  }
+}
+
+// ---- integers of 1 and 2 bytes ------------------------------------------------------------------
+
+/// B(0) ... B(n) of (rows, columns) values of which few fit into T, with a mask, from starting
+/// values that do not fit, either.
+template <class T, class Op>
+void values_are_converted_first(std::int64_t rows, std::int64_t columns, int axis) {
+  SKIP_WITHOUT_HOST();
+  std::int64_t const n = axis == 0 ? rows : columns;
+  std::int64_t const lines = axis == 0 ? columns : rows;
+  auto const u = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+  Kokkos::View<bool**, Kokkos::LayoutRight, Device> const mask("mask", u(rows), u(columns));
+  Random random(19);
+  for (std::int64_t i = 0; i < rows * columns; ++i) mask.data()[i] = random.below(7) != 0;
+  Kokkos::View<T**, Kokkos::LayoutRight, Device> const out("out", u(rows + (axis == 0 ? 1 : 0)),
+                                                           u(columns + (axis == 1 ? 1 : 0)));
+  Kokkos::View<T*, Device> const ends("ends", u(lines));
+  Kokkos::View<std::int32_t*, Device> const starts("starts", u(lines));
+  for (std::int64_t l = 0; l < lines; ++l) starts(u(l)) = static_cast<std::int32_t>(7919 * l - 99);
+  ValueAt const value{columns};
+  auto const expect_prefixes = [&](bool is_masked, auto const& start_of) {
+    for (std::int64_t l = 0; l < lines; ++l) {
+      auto prefix = static_cast<T>(start_of(l));
+      for (std::int64_t k = 0; k <= n; ++k) {
+        auto const [i, j] = axis == 0 ? std::pair(k, l) : std::pair(l, k);
+        ASSERT_EQ(out(u(i), u(j)), prefix) << "line " << l << " of " << lines << ", element " << k;
+        if (k == n || (is_masked && !mask(u(i), u(j)))) continue;
+        prefix = Op{}(prefix, static_cast<T>(value(i, j)));
+      }
+      ASSERT_EQ(ends(u(l)), prefix) << "total of line " << l;
+    }
+  };
+  for_each_backend([&](HostBackend const& backend) {
+    auto const scan = [&](auto const& x, auto const& along) {
+      ks::impl::scan(ks::impl::Function::exclusive_scan, Exec(), x, out, along.totals(ends), Op{},
+                     backend);
+      Kokkos::fence();
+    };
+    auto const values = ks::elementwise(mask, value);
+    scan(values, ks::along(axis).starting_at(starts));
+    expect_prefixes(false, [&](std::int64_t l) { return starts(u(l)); });
+    scan(ks::masked(values, mask), ks::along(axis).starting_at(70'001));
+    expect_prefixes(true, [](std::int64_t) { return 70'001; });
+    scan(values, ks::along(axis));
+    expect_prefixes(false, [](std::int64_t) { return Op::identity(); });
+  });
+}
+
+TEST(backends_host, values_become_narrow_before_they_combine) {
+  for (int const axis : {0, 1}) {
+    values_are_converted_first<std::int8_t, ks::Sum<std::int8_t>>(300, 70, axis);
+    values_are_converted_first<std::uint8_t, ks::Max<std::uint8_t>>(7, 5, axis);
+    values_are_converted_first<std::int8_t, ks::Min<std::int8_t>>(65, 5000, axis);
+    values_are_converted_first<std::uint16_t, ks::Prod<std::uint16_t>>(2000, 3, axis);
+  }
+}
+
+/// Results and totals in a wider type than they combine in.
+TEST(backends_host, narrow_sums_wrap_before_they_are_stored) {
+  SKIP_WITHOUT_HOST();
+  std::size_t const n = 100;
+  Kokkos::View<std::int8_t*, Device> const x("x", n);
+  Kokkos::View<std::int32_t*, Device> const y("y", n);
+  Kokkos::View<std::int8_t*, Device> const narrow("narrow", n);
+  Kokkos::View<std::int32_t, Device> const total("total");
+  for (std::size_t i = 0; i < n; ++i) x(i) = static_cast<std::int8_t>(100 - i);
+  for (bool const stores_narrow : {false, true}) {
+    auto const lines = ks::along(0).totals(total);
+    if (stores_narrow) {
+      ks::inclusive_scan(Exec(), x, narrow, lines, ks::Sum<std::int8_t>{});
+    } else {
+      ks::inclusive_scan(Exec(), x, y, lines, ks::Sum<std::int8_t>{});
+    }
+    Kokkos::fence();
+    std::int8_t sum = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      sum = static_cast<std::int8_t>(sum + x(i));
+      ASSERT_EQ(stores_narrow ? narrow(i) : y(i), sum) << "element " << i;
+    }
+    ASSERT_EQ(total(), sum);
   }
 }
 

@@ -6,6 +6,7 @@
 /// The host backend: which problems it takes, and how threads share them.
 
 #include <KokkosScan/impl/host/lines.hpp>
+#include <KokkosScan/impl/host/narrow.hpp>
 #include <KokkosScan/impl/host/split_lines.hpp>
 #include <KokkosScan/impl/host/strips.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
@@ -57,14 +58,26 @@ struct Backend {
   Destination destination = Destination::automatic;
   Registers registers = widest_registers();
 
-  /// Whether a type of problem is taken: a built-in operator on a type of 4 or 8 bytes.
+  /// Whether a type of problem is taken: a built-in operator on a type of 4 or 8 bytes, or on
+  /// integers of 1 or 2 bytes, if results are stored as these.
   template <class P>
   static constexpr bool supports =
-      is_vectorized<typename P::A>&& is_built_in<typename Combination<P>::Op, typename P::A>;
+      (is_vectorized<typename P::A> ||
+       can_be_widened<P>)&&is_built_in<typename Combination<P>::Op, typename P::A>;
 
   /// Scans a problem of at least one line and one element.
   template <class Exec, class P>
   void scan(const Exec& exec, const P& p) const {
+    if constexpr (can_be_widened<P>) {
+      scan(exec, widened(p));
+    } else {
+      scan_vectorized(exec, p);
+    }
+  }
+
+ private:
+  template <class Exec, class P>
+  void scan_vectorized(const Exec& exec, const P& p) const {
     const Batch& batch = p.batch;
     const bool has_neighbours = batch.rank > 0 && p.output.strides.batch[batch.rank - 1] == 1;
     const bool takes_strips =
@@ -87,7 +100,6 @@ struct Backend {
     scan_with<Strips<P, most>>(exec, p, "strips", rows * strips, strips);
   }
 
- private:
   template <class Scanner, class Exec, class P>
   void scan_with(const Exec& exec, const P& p, const std::string& path, std::int64_t strips,
                  std::int64_t strips_of_row) const {

@@ -93,7 +93,7 @@ class Lines {
       if (results.stride == 1) {
         k = whole;
         scan_chunks<Way{Pass::scan, 1}>(line, &results(begin), begin, k, carry, result);
-      } else if (as_stored<A>(line, -1) != nullptr) {
+      } else if (elements_of<A>(line, -1)) {
         k = whole;
         Value* const to = &results(begin);
         m_results.streams() ? scan_chunks<Way{Pass::stream, -1}>(line, to, begin, k, carry, result)
@@ -102,14 +102,15 @@ class Lines {
     }
     // Exclusive results are the inclusive ones, each a place later: one waits for its place.
     const int waiting = p.form == Form::exclusive ? 1 : 0;
-    const A* stored = as_stored<A>(line, 1);
+    const auto stored = elements_of<A>(line, 1);
     if (k < end || p.extra == Extra::last) m_results.seek(&results(k), results.stride);
     *m_results.next() = result;
     while (k < end) {
       const int count = static_cast<int>(std::min<std::int64_t>(end - k, block_length));
-      A loaded[block_length];
-      combine_chunks<Way{Pass::scan}>(m_registers, p.op, load(line, stored, k, count, loaded),
-                                      count, carry, m_results.next() + waiting, result);
+      with_elements(line, stored, k, count, [&](const auto& x) {
+        combine_chunks<Way{Pass::scan}>(m_registers, p.op, x, count, carry,
+                                        m_results.next() + waiting, result);
+      });
       if (waiting == 1) m_results.next()[count] = result;
       m_results.add(count);
       k += count;
@@ -126,16 +127,16 @@ class Lines {
   void fold(const Coordinates& c, int, std::int64_t begin, std::int64_t end, R* chunks,
             LastChunk<A, R>* last) const {
     const auto line = m_problem.input.line(c);
-    const A* stored = as_stored<A>(line, 1);
+    const auto stored = elements_of<A>(line, 1);
     const R none = neutral(carrying(m_problem.op));
     Carry<R> carry{none, none};
     A unused{};
     for (std::int64_t k = begin; k < end; k += block_length) {
       const int count = static_cast<int>(std::min<std::int64_t>(end - k, block_length));
-      A loaded[block_length];
-      *last = combine_chunks<Way{Pass::fold}>(m_registers, m_problem.op,
-                                              load(line, stored, k, count, loaded), count, carry,
-                                              static_cast<A*>(nullptr), unused);
+      with_elements(line, stored, k, count, [&](const auto& x) {
+        *last = combine_chunks<Way{Pass::fold}>(m_registers, m_problem.op, x, count, carry,
+                                                static_cast<A*>(nullptr), unused);
+      });
     }
     *chunks = carry.chunks;
   }
@@ -164,14 +165,18 @@ class Lines {
   template <Way way>
   void scan_chunks(const InputLine& line, Value* to, std::int64_t k, std::int64_t end,
                    Carry<R>& carry, A& result, A* last_pack = nullptr) const {
-    const A* stored = as_stored<A>(line, way.step);
+    const auto stored = elements_of<A>(line, way.step);
     while (k < end) {
       const int count = static_cast<int>(std::min(end - k, block_length - k % block_length));
-      A loaded[block_length];
-      const A* x = stored + k * way.step;
-      if constexpr (way.step == 1) x = load(line, stored, k, count, loaded);
-      combine_chunks<way>(m_registers, m_problem.op, x, count, carry, reinterpret_cast<A*>(to),
-                          result, last_pack);
+      const auto combine_elements = [&](const auto& x) {
+        combine_chunks<way>(m_registers, m_problem.op, x, count, carry, reinterpret_cast<A*>(to),
+                            result, last_pack);
+      };
+      if constexpr (way.step == 1) {
+        with_elements(line, stored, k, count, combine_elements);
+      } else {
+        combine_elements(stored + k * way.step);
+      }
       k += count;
       to += count * way.step;
       end_tile(k, carry);
@@ -194,7 +199,7 @@ class Lines {
   void stream_part(const InputLine& line, const ArrayLine<Value>& results, std::int64_t begin,
                    std::int64_t end, Carry<R>& carry, A& result) const {
     const P& p = m_problem;
-    const A* stored = as_stored<A>(line, 1);
+    const auto stored = elements_of<A>(line, 1);
     const bool is_exclusive = p.form == Form::exclusive;
     const bool stores_first = p.extra == Extra::first && begin == 0;
     A some[2 * chunk_length + pack_length];
@@ -205,10 +210,11 @@ class Lines {
     std::int64_t k = begin;
     const auto scan_some = [&](std::int64_t up_to) {
       const int of_line = static_cast<int>(std::min(up_to, end) - k);
-      A loaded[block_length];
       if (of_line > 0) {
-        combine_chunks<Way{Pass::scan}>(m_registers, p.op, load(line, stored, k, of_line, loaded),
-                                        of_line, carry, some + count, result);
+        with_elements(line, stored, k, of_line, [&](const auto& x) {
+          combine_chunks<Way{Pass::scan}>(m_registers, p.op, x, of_line, carry, some + count,
+                                          result);
+        });
       }
       count += of_line;
       k += of_line;
@@ -300,13 +306,14 @@ class Lines {
     }
   }
 
-  /// Elements k ... k + count - 1: where they lie, or `loaded`.
-  template <class Line>
-  static const A* load(const Line& line, const A* stored, std::int64_t k, int count,
-                       A (&loaded)[block_length]) {
-    if (stored != nullptr) return stored + k;
+  /// f(x), where x are elements k ... k + count - 1, as they lie in memory, or loaded.
+  template <class Stored, class F>
+  static void with_elements(const InputLine& line, const Stored& stored, std::int64_t k, int count,
+                            const F& f) {
+    if (stored) return f(stored + k);
+    A loaded[block_length];
     load_along<block_length>(line, k, count, loaded);
-    return loaded;
+    f(static_cast<const A*>(loaded));
   }
 
   const P& m_problem;

@@ -7,6 +7,7 @@
 /// of each of several neighbouring lines.
 
 #include <KokkosScan/impl/host/simd.hpp>
+#include <KokkosScan/impl/host/tree.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <cstdint>
 #include <type_traits>
@@ -16,20 +17,9 @@ namespace KokkosScan::impl::host {
 /// Stores `count` values that lie `stride` apart, as A.
 template <class A, class T>
 void load_strided(const T* from, std::int64_t stride, int count, A* x) {
-  if (stride == 1) {
-    for (int i = 0; i < count; ++i) x[i] = static_cast<A>(from[i]);
-    return;
-  }
-  int i = 0;
-  if constexpr (std::is_same_v<A, T> && is_vectorized<A>) {
-    if (stride == -1) {
-      constexpr int lanes = Pack<A>::lanes;
-      for (; i + lanes <= count; i += lanes) {
-        store_register(x + i, reverse(load_register(from - i - (lanes - 1))));
-      }
-    }
-  }
-  for (; i < count; ++i) x[i] = static_cast<A>(from[i * stride]);
+  if (stride == 1) return convert(from, count, x);
+  if (stride == -1) return convert<-1>(from, count, x);
+  for (int i = 0; i < count; ++i) x[i] = static_cast<A>(from[i * stride]);
 }
 
 /// Values where they are selected, `identity` elsewhere.
@@ -40,9 +30,15 @@ void select(const bool* selected, const A* values, A identity, int count, A* x) 
     for (; i + 16 <= count; i += 16) select_of_16(selected + i, values + i, identity, x + i);
   }
   for (; i < count; ++i) {
-    // A table instead of a branch, which random masks would mispredict.
-    const A choice[] = {identity, values[i]};
-    x[i] = choice[selected[i]];
+    if constexpr (std::is_integral_v<A>) {
+      // All bits or none, which compilers vectorise.
+      const auto bits = static_cast<A>(0 - selected[i]);
+      x[i] = static_cast<A>(identity ^ ((identity ^ values[i]) & bits));
+    } else {
+      // A table instead of a branch, which random masks would mispredict.
+      const A choice[] = {identity, values[i]};
+      x[i] = choice[selected[i]];
+    }
   }
 }
 
@@ -77,6 +73,19 @@ void load_along(const SelectedLine<A, Values, Mask>& line, std::int64_t k, int c
   if (values == nullptr) load_along<Most>(line.values, k, count, x);
   select(selected == nullptr ? loaded : selected + k, values == nullptr ? x : values + k,
          line.identity, count, x);
+}
+
+/// The first element as kernels take it, `step` apart from the next; null where elements have to be
+/// loaded.
+template <class A, class Line>
+const A* elements_of(const Line& line, std::int64_t step) {
+  return as_stored<A>(line, step);
+}
+template <class A>
+SelectedElements<A> elements_of(
+    const SelectedLine<A, ArrayLine<const A>, ArrayLine<const bool>>& line, std::int64_t step) {
+  const bool* selected = as_stored<bool>(line.mask, step);
+  return {selected == nullptr ? nullptr : as_stored<A>(line.values, step), selected, line.identity};
 }
 
 /// The elements from a line to the next; the batch has one dimension.
@@ -145,6 +154,12 @@ template <class A, class In>
 ArrayLine<const A> as_stored(const In&, const Coordinates&) {
   return {nullptr, 0};
 }
+
+/// Whether values and masks of a masked input may lie in memory so.
+template <class A, class In>
+inline constexpr bool is_stored_selection = false;
+template <class A>
+inline constexpr bool is_stored_selection<A, Selected<A, Array<const A>, Array<const bool>>> = true;
 
 template <int Most, class A, class Values, class Mask>
 void load_across(const Selected<A, Values, Mask>& in, const Coordinates& c, std::int64_t k,

@@ -129,10 +129,19 @@ template <int... Lane, class T, int places>
     return __builtin_shufflevector(a.lanes, b.lanes, at[0], at[1]);
   } else if constexpr (sizeof...(Lane) == 4) {
     return __builtin_shufflevector(a.lanes, b.lanes, at[0], at[1], at[2], at[3]);
-  } else {
-    static_assert(sizeof...(Lane) == 8);
+  } else if constexpr (sizeof...(Lane) == 8) {
     return __builtin_shufflevector(a.lanes, b.lanes, at[0], at[1], at[2], at[3], at[4], at[5],
                                    at[6], at[7]);
+  } else if constexpr (sizeof...(Lane) == 16) {
+    return __builtin_shufflevector(a.lanes, b.lanes, at[0], at[1], at[2], at[3], at[4], at[5],
+                                   at[6], at[7], at[8], at[9], at[10], at[11], at[12], at[13],
+                                   at[14], at[15]);
+  } else {
+    static_assert(sizeof...(Lane) == 32);
+    return __builtin_shufflevector(
+        a.lanes, b.lanes, at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7], at[8], at[9],
+        at[10], at[11], at[12], at[13], at[14], at[15], at[16], at[17], at[18], at[19], at[20],
+        at[21], at[22], at[23], at[24], at[25], at[26], at[27], at[28], at[29], at[30], at[31]);
   }
 }
 /// The same at each place alike.
@@ -430,42 +439,113 @@ template <int places, class T>
   return p;
 }
 
+// ---- Select -------------------------------------------------------------------------------------
+
+/// The signed integers that comparisons of values of type T give: all bits of a lane, or none.
+template <class T>
+using truth_t = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+
+/// Each lane of the lower or upper half of each place twice, as one that is twice as wide: so
+/// truths of a type become those of a wider one.
+template <bool upper, int places>
+[[gnu::always_inline]] inline Register<std::int16_t, places> widen(
+    const Register<std::int8_t, places>& r) {
+  constexpr int i = upper ? 8 : 0;
+  return (native_t<std::int16_t, places>)
+      shuffle<i, i, i + 1, i + 1, i + 2, i + 2, i + 3, i + 3, i + 4, i + 4, i + 5, i + 5, i + 6,
+              i + 6, i + 7, i + 7>(r, r)
+          .lanes;
+}
+template <bool upper, int places>
+[[gnu::always_inline]] inline Register<std::int32_t, places> widen(
+    const Register<std::int16_t, places>& r) {
+  constexpr int i = upper ? 4 : 0;
+  return (native_t<std::int32_t, places>)shuffle<i, i, i + 1, i + 1, i + 2, i + 2, i + 3, i + 3>(r,
+                                                                                                 r)
+      .lanes;
+}
+template <bool upper, int places>
+[[gnu::always_inline]] inline Register<std::int64_t, places> widen(
+    const Register<std::int32_t, places>& r) {
+  constexpr int i = upper ? 2 : 0;
+  return (native_t<std::int64_t, places>)shuffle<i, i, i + 1, i + 1>(r, r).lanes;
+}
+
+/// The truths of 16 neighbouring bools, and of 16 at each other place `distance` on, as they select
+/// values of type T: those of four packs.
+template <class T, int places>
+struct Truths {
+  Register<truth_t<T>, places> of_pack[4][Pack<T>::parts];
+
+  [[gnu::always_inline]] explicit Truths(const bool* selected, std::int64_t distance = 0) {
+    Register<std::int8_t, places> bytes;
+    for (int place = 0; place < places; ++place) {
+      __builtin_memcpy(reinterpret_cast<char*>(&bytes.lanes) + 16 * place,
+                       selected + place * distance, 16);
+    }
+    bytes.lanes = bytes.lanes != 0;
+    const auto low = widen<false>(bytes), high = widen<true>(bytes);
+    const Register<std::int32_t, places> packs[] = {widen<false>(low), widen<true>(low),
+                                                    widen<false>(high), widen<true>(high)};
+    for (int i = 0; i < 4; ++i) {
+      if constexpr (sizeof(T) == 4) {
+        of_pack[i][0] = packs[i];
+      } else {
+        of_pack[i][0] = widen<false>(packs[i]);
+        of_pack[i][1] = widen<true>(packs[i]);
+      }
+    }
+  }
+};
+
+/// The truths of as many neighbouring bools as a register of T has lanes.
+template <class T, int places>
+[[gnu::always_inline]] inline Register<truth_t<T>, places> load_truth(const bool* selected) {
+  if constexpr (places == 2) {
+    typedef std::int8_t Bytes __attribute__((vector_size(8)));
+    typedef std::int8_t Half __attribute__((vector_size(4)));
+    std::conditional_t<sizeof(T) == 4, Bytes, Half> bytes;
+    __builtin_memcpy(&bytes, selected, sizeof bytes);
+    return __builtin_convertvector(bytes, native_t<truth_t<T>, places>) != 0;
+  } else {
+    Register<std::int8_t> bytes = native_t<std::int8_t>{};
+    __builtin_memcpy(&bytes.lanes, selected, 16 / sizeof(T));
+    bytes.lanes = bytes.lanes != 0;
+    const auto truth = widen<false>(widen<false>(bytes));
+    if constexpr (sizeof(T) == 4) {
+      return truth;
+    } else {
+      return widen<false>(truth);
+    }
+  }
+}
+
+/// Each value whose truth is all bits, and `other` where it is none.
+template <class T, int places>
+[[gnu::always_inline]] inline Register<T, places> select(const Register<truth_t<T>, places>& truth,
+                                                         const Register<T, places>& values,
+                                                         const Register<T, places>& other) {
+  if constexpr (places == 2) {
+    return truth.lanes < 0 ? values.lanes : other.lanes;  // one instruction of AVX
+  } else {
+    using Bits = native_t<truth_t<T>, places>;
+    return (native_t<T, places>)(((Bits)values.lanes & truth.lanes) |
+                                 ((Bits)other.lanes & ~truth.lanes));
+  }
+}
+
 /// Each of 16 neighbours where its bool is true, else `other`.
 template <class T>
 [[gnu::always_inline]] inline void select_of_16(const bool* selected, const T* from, const T& other,
                                                 T* x) {
-  using Bits = native_t<wrapping_lane_t<T>>;
-  const Bits none = (Bits)broadcast_register(other).lanes;
-  const auto choose = [&](const Register<std::int32_t>& mask, int place) {
-    const Bits bits = (Bits)mask.lanes;
-    const Bits value = (Bits)load_register(from + place).lanes;
-    store_register(x + place, Register<T>((native_t<T>)((value & bits) | (none & ~bits))));
-  };
-  // Each lane twice, until bytes of 0 or -1 are masks as wide as a value.
-  const auto choose_4 = [&](const Register<std::int32_t>& mask, int place) {
-    if constexpr (sizeof(T) == 4) {
-      choose(mask, place);
-    } else {
-      choose(shuffle<0, 0, 1, 1>(mask, mask), place);
-      choose(shuffle<2, 2, 3, 3>(mask, mask), place + 2);
+  const Truths<T, 1> truths(selected);
+  for (int i = 0; i < 4; ++i) {
+    for (int part = 0; part < Pack<T>::parts; ++part) {
+      const int at = (i * Pack<T>::parts + part) * Pack<T>::lanes;
+      store_register(x + at, select(truths.of_pack[i][part], load_register(from + at),
+                                    broadcast_register(other)));
     }
-  };
-  const auto choose_8 = [&](const native_t<std::int8_t>& bytes, int place) {
-    const auto pairs = (native_t<std::int16_t>)bytes;
-    const auto low = __builtin_shufflevector(pairs, pairs, 0, 8, 1, 9, 2, 10, 3, 11);
-    const auto high = __builtin_shufflevector(pairs, pairs, 4, 12, 5, 13, 6, 14, 7, 15);
-    choose_4((native_t<std::int32_t>)low, place);
-    choose_4((native_t<std::int32_t>)high, place + 4);
-  };
-  native_t<std::int8_t> bytes;
-  __builtin_memcpy(&bytes, selected, 16);
-  bytes = bytes != 0;
-  choose_8(
-      __builtin_shufflevector(bytes, bytes, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
-      0);
-  choose_8(__builtin_shufflevector(bytes, bytes, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14,
-                                   30, 15, 31),
-           8);
+  }
 }
 
 // ---- Combine ------------------------------------------------------------------------------------
@@ -492,8 +572,8 @@ template <class T, int places>
     return a.lanes * b.lanes;
   }
 }
-/// b < a ? b : a, the operator where b is no NaN: has_nan() tells. Without AVX, GCC does not see
-/// that it is one instruction.
+/// b < a ? b : a, the operator where b is no NaN: may_have_nan() tells. Without AVX, GCC does not
+/// see that it is one instruction.
 template <class T, int places>
 [[gnu::always_inline]] inline Register<T, places> combine_registers(const Min<T>&,
                                                                     const Register<T, places>& a,
@@ -543,37 +623,31 @@ template <class T, int places>
 }
 
 /// Whether a comparison is true in some lane.
-template <class Comparison>
-[[gnu::always_inline]] inline bool any(const Comparison& lanes) {
-  std::int64_t words[sizeof lanes / 8];
-  __builtin_memcpy(words, &lanes, sizeof words);
+template <class T, int places>
+[[gnu::always_inline]] inline bool any(const Register<T, places>& lanes) {
+#if defined(__SSE2__)
+  if constexpr (places == 2) {
+    return any<T, 1>(at_place<0>(lanes).lanes | at_place<1>(lanes).lanes);
+  } else {
+    return _mm_movemask_epi8((__m128i)lanes.lanes) != 0;
+  }
+#else
+  std::int64_t words[sizeof lanes.lanes / 8];
+  __builtin_memcpy(words, &lanes.lanes, sizeof words);
   std::int64_t all = 0;
   for (const std::int64_t word : words) all |= word;
   return all != 0;
+#endif
 }
 
-/// Whether there is a NaN in some register.
+/// In which lanes there may be a NaN in some register: where there is one, or infinities of both
+/// signs. A sum finds out with fewer instructions than comparisons.
 template <class T, int places, class... Registers>
-[[gnu::always_inline]] inline bool any_nan(const Register<T, places>& first,
-                                           const Registers&... others) {
-  auto nan = first.lanes != first.lanes;
-  ((nan |= others.lanes != others.lanes), ...);
-  return any(nan);
-}
-
-/// Whether there is a NaN among `count` neighbours.
-template <class T>
-[[gnu::always_inline]] inline bool has_nan(const T* x, int count) {
-  constexpr int lanes = 16 / sizeof(T);
-  auto nan = native_t<T>{} != native_t<T>{};
-  int i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const native_t<T> v = load_register(x + i).lanes;
-    nan |= v != v;
-  }
-  bool found = any(nan);
-  for (; i < count; ++i) found |= x[i] != x[i];
-  return found;
+[[gnu::always_inline]] inline Register<truth_t<T>, places> where_nan(
+    const Register<T, places>& first, const Registers&... others) {
+  native_t<T, places> sum = first.lanes;
+  ((sum += others.lanes), ...);
+  return (native_t<truth_t<T>, places>)(sum != sum);
 }
 
 /// The fold of what comes before each lane of a pack and the pack's value there.
@@ -677,6 +751,20 @@ template <class F>
   if (registers == Registers::of_32_bytes) return call_with_avx2(f);
 #endif
   return f(std::integral_constant<int, 1>{});
+}
+
+/// Converts `count` neighbours, upwards (step 1) or downwards (step -1) from the first, in vectors
+/// that the compiler makes.
+template <int step = 1, class To, class From>
+void convert(const From* from, int count, To* to) {
+  call_with(
+      widest_registers(), [=](auto) __attribute__((always_inline)) {
+        // Copies, which stores of bytes cannot alias.
+        const From* const x = from;
+        To* const y = to;
+        const int n = count;
+        for (int i = 0; i < n; ++i) y[i] = static_cast<To>(x[step * i]);
+      });
 }
 
 }  // namespace KokkosScan::impl::host

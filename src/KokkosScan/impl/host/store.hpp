@@ -124,8 +124,12 @@ class Writer {
     int done = m_held;
     if (m_stride == 1) {
       done = m_streams ? stream_up() : copy(m_results, m_held, m_to);
-    } else if (m_stride == -1 && is_plain) {
-      done = down();
+    } else if (m_stride == -1) {
+      if (is_plain) {
+        done = down();
+      } else if (m_held > 0) {
+        convert<-1>(m_results + (m_held - 1), m_held, m_to - (m_held - 1));
+      }
     } else {
       for (int i = 0; i < m_held; ++i) m_to[i * m_stride] = static_cast<Value>(m_results[i]);
     }
@@ -202,7 +206,7 @@ class Writer {
         }
       }
     }
-    for (; i < count; ++i) to[i] = static_cast<Value>(from[i]);
+    convert(from + i, count - i, to + i);
     return count;
   }
 

@@ -23,6 +23,7 @@ namespace KokkosScan::impl::host {
 template <class P, int Width>
 class Strips {
   using Op = typename Combination<P>::Op;
+  using In = decltype(P::input);
   using Value = std::remove_pointer_t<decltype(P::output.data)>;
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
   static constexpr int segment = segment_bytes / sizeof(typename P::A);
@@ -124,13 +125,14 @@ class Strips {
         for (int w = 0; w < width; w += segment) {
           const int count = std::min(width - w, segment);
           A loaded[pack_length][segment];
-          const Rows<const A> x = pack_of_rows(c, stored, k, rows, w, count, loaded);
-          if (is_aligned && Row::is_plain && rows == pack_length) {
-            scan_direct(x, count, folds + w, carry + w, before + w, results, k, w);
-          } else {
-            scan_staged(x, count, rows, folds + w, carry + w, before + w, results, k, w,
-                        is_aligned);
-          }
+          with_pack_of_rows(c, stored, k, rows, w, count, loaded, [&](const auto& x) {
+            if (is_aligned && Row::is_plain && rows == pack_length) {
+              scan_direct(x, count, folds + w, carry + w, before + w, results, k, w);
+            } else {
+              scan_staged(x, count, rows, folds + w, carry + w, before + w, results, k, w,
+                          is_aligned);
+            }
+          });
           if (ends_chunk) {
             end_chunk_of_rows(m_registers, p.op, count, ends_tile, folds + w, chunks + w, tiles + w,
                               carry + w);
@@ -171,9 +173,10 @@ class Strips {
       for (int w = 0; w < width; w += segment) {
         const int count = std::min(width - w, segment);
         A loaded[pack_length][segment];
-        const Rows<const A> x = pack_of_rows(c, stored, k, rows, w, count, loaded);
-        combine_rows<Pass::fold>(m_registers, p.op, x, count, 1, folds + w,
-                                 static_cast<const A*>(nullptr), Rows<A>{});
+        with_pack_of_rows(c, stored, k, rows, w, count, loaded, [&](const auto& x) {
+          combine_rows<Pass::fold>(m_registers, p.op, x, count, 1, folds + w,
+                                   static_cast<const A*>(nullptr), Rows<A>{});
+        });
       }
       if ((k + pack_length) % chunk_length == 0 || k + pack_length >= end) {
         for (int w = 0; w < width; ++w) {
@@ -191,7 +194,8 @@ class Strips {
 
   /// Scans a pack of each of `count` lines from line w of the strip on, and stores each register of
   /// results where it belongs.
-  void scan_direct(const Rows<const A>& x, int count, A* folds, const A* carry, A* before,
+  template <class X>
+  void scan_direct(const X& x, int count, A* folds, const A* carry, A* before,
                    const ArrayLine<Value>& results, std::int64_t k, int w) {
     const bool is_exclusive = m_problem.form == Form::exclusive;
     Rows<A> b{};
@@ -212,7 +216,8 @@ class Strips {
   }
 
   /// The same for up to four rows, of any alignment and type of results.
-  void scan_staged(const Rows<const A>& x, int count, int rows, A* folds, const A* carry, A* before,
+  template <class X>
+  void scan_staged(const X& x, int count, int rows, A* folds, const A* carry, A* before,
                    const ArrayLine<Value>& results, std::int64_t k, int w, bool is_aligned) {
     Rows<A> b{};
     A staged[pack_length][segment];
@@ -240,7 +245,8 @@ class Strips {
   }
 
   /// Scans elements from k on of a strip whose rows of results follow each other without a gap, as
-  /// many as are left of the chunk and as the writer takes; returns how many.
+  /// many as are left of the chunk and as the writer takes; returns how many. Inclusive results
+  /// that stay in the caches, or are short rows, need no writer.
   int scan_dense(const Coordinates& c, const ArrayLine<const A>& stored, int width, std::int64_t k,
                  std::int64_t end, A* folds, const A* carry, A* before) {
     const P& p = m_problem;
@@ -260,6 +266,20 @@ class Strips {
     } else {
       load_rows<segment>(p.input, c, k, rows, width, loaded);
       x = {{loaded, loaded + width, loaded + 2 * width, loaded + 3 * width}, 4 * width};
+    }
+    if constexpr (Row::is_plain) {
+      const bool streams = m_rows[0].streams();
+      auto* const to = reinterpret_cast<A*>(&results(k));
+      const bool can_be_streamed =
+          width * sizeof(A) == short_row_bytes && reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
+      if (p.form == Form::inclusive && rows >= pack_length && (!streams || can_be_streamed)) {
+        const std::int64_t step = results.stride;
+        const Rows<A> b{{to, to + step, to + 2 * step, to + 3 * step}, 4 * step};
+        const int packs = rows / pack_length;
+        streams ? stream_short_rows(m_registers, p.op, x, packs, folds, carry, b)
+                : combine_rows<Pass::scan>(m_registers, p.op, x, width, packs, folds, carry, b);
+        return rows;
+      }
     }
     const bool descends = results.stride < 0;
     const int count = rows * width;
@@ -285,6 +305,27 @@ class Strips {
     }
     descends ? m_rows[0].add_below(count) : m_rows[0].add(count);
     return rows;
+  }
+
+  /// f(x), where x are elements k ... k + rows - 1 of lines w ... w + count - 1, and neutral values
+  /// in the other rows of four: as they lie in memory, also where a mask selects them, or `loaded`.
+  template <class F>
+  void with_pack_of_rows(const Coordinates& c, const ArrayLine<const A>& stored, std::int64_t k,
+                         int rows, int w, int count, A (&loaded)[pack_length][segment],
+                         const F& f) const {
+    if constexpr (is_stored_selection<A, In>) {
+      const auto values = as_stored<A>(m_problem.input.values, c);
+      const auto selected = as_stored<bool>(m_problem.input.mask, c);
+      if (rows == pack_length && values.data != nullptr && selected.data != nullptr) {
+        SelectedRows<A> x{{}, {}, m_problem.input.identity};
+        for (int i = 0; i < pack_length; ++i) {
+          x.values.row[i] = &values(k + i) + w;
+          x.selected.row[i] = &selected(k + i) + w;
+        }
+        return f(x);
+      }
+    }
+    f(pack_of_rows(c, stored, k, rows, w, count, loaded));
   }
 
   /// Points to, or loads, elements k ... k + rows - 1 of lines w ... w + count - 1; the other rows

@@ -80,42 +80,110 @@ struct LastChunk {
   A total;
 };
 
-/// Chunks side by side, one at each place of registers: pack i has, for the elements of pack i of
-/// each chunk, the folds from the chunk's begin.
+/// Chunks side by side, one at each place of registers: their packs of elements, then the folds
+/// from the chunk's begin to each of them, then the results.
 template <class A, int places>
-using Folds = Pack<A, places>[chunk_length / pack_length];
+using Chunks = Pack<A, places>[chunk_length / pack_length];
 
-/// Folds up to a chunk at each place.
+/// Elements of a line that lie in memory as accumulators, where a mask selects them; `other`
+/// elsewhere. Elements that no mask selects are pointers.
+template <class A>
+struct SelectedElements {
+  const A* values;
+  const bool* selected;
+  A other;
+
+  [[gnu::always_inline]] SelectedElements operator+(std::int64_t k) const {
+    return {values + k, selected + k, other};
+  }
+  /// Whether there are any.
+  explicit operator bool() const { return values != nullptr; }
+};
+
+/// Loads up to a chunk at each place.
 ///
-/// \param op       the operator, or its Exact form
-/// \param none     a value that leaves every other as it is
-/// \param x        the first element at the first place; the next is `distance` on
-/// \param count    how many elements; fewer than a chunk only where `step` is 1
-template <int step, class Op, class A, int places>
-[[gnu::always_inline]] inline void fold_packs(const Op& op, const A& none, const A* x,
-                                              std::int64_t distance, int count,
-                                              Folds<A, places>& folds) {
+/// \param x     the first element at the first place; the next is `distance` on
+/// \param none  a value that leaves every other as it is, for what is missing of the last pack
+/// \param count how many elements; fewer than a chunk only where `step` is 1
+/// \param packs receives them; missing packs are as the last
+template <int step, class A, int places>
+[[gnu::always_inline]] inline void load_packs(const A* x, std::int64_t distance, const A& none,
+                                              int count, Chunks<A, places>& packs) {
   for (int i = 0; i < chunk_length / pack_length; ++i, x += step * pack_length) {
     const int left = count - i * pack_length;
     if (left <= 0) {
-      folds[i] = folds[i - 1];
+      packs[i] = packs[i - 1];
       continue;
     }
-    Pack<A, places> pack;
     if constexpr (step < 0) {
-      pack = reverse(load<places>(x - (pack_length - 1), distance));
+      packs[i] = reverse(load<places>(x - (pack_length - 1), distance));
     } else {
-      pack = left < pack_length ? load_some<places>(x, distance, left, none)
-                                : load<places>(x, distance);
+      packs[i] = left < pack_length ? load_some<places>(x, distance, left, none)
+                                    : load<places>(x, distance);
     }
-    folds[i] = prefixes(op, pack, broadcast<places>(none));
-    if (i > 0) folds[i] = combine(op, broadcast_last(folds[i - 1]), folds[i]);
+  }
+}
+template <int step, class A, int places>
+[[gnu::always_inline]] inline void load_packs(const SelectedElements<A>& x, std::int64_t distance,
+                                              const A& none, int count, Chunks<A, places>& packs) {
+  if (count < chunk_length) {
+    A loaded[places][chunk_length];
+    for (int place = 0; place < places; ++place) {
+      for (int i = 0; i < chunk_length; ++i) {
+        const std::int64_t at = place * distance + i;
+        loaded[place][i] = i >= count ? none : x.selected[at] ? x.values[at] : x.other;
+      }
+    }
+    return load_packs<1>(static_cast<const A*>(loaded[0]), chunk_length, none, chunk_length, packs);
+  }
+  const std::int64_t first = step < 0 ? 1 - chunk_length : 0;
+  const Truths<A, places> truths(x.selected + first, distance);
+  const auto other = broadcast<places>(x.other);
+  for (int i = 0; i < chunk_length / pack_length; ++i) {
+    Pack<A, places> pack = load<places>(x.values + first + i * pack_length, distance);
+    for (int part = 0; part < Pack<A>::parts; ++part) {
+      pack.part[part] = select(truths.of_pack[i][part], pack.part[part], other.part[part]);
+    }
+    if constexpr (step < 0) {
+      packs[chunk_length / pack_length - 1 - i] = reverse(pack);
+    } else {
+      packs[i] = pack;
+    }
+  }
+}
+
+/// Whether there may be a NaN among the elements of a chunk at each place.
+template <class A, int places>
+[[gnu::always_inline]] inline bool may_have_nan(const Chunks<A, places>& packs) {
+  if constexpr (Pack<A>::parts == 1) {
+    return any(where_nan(packs[0].part[0], packs[1].part[0], packs[2].part[0], packs[3].part[0]));
+  } else {
+    return any(where_nan(packs[0].part[0], packs[0].part[1], packs[1].part[0], packs[1].part[1],
+                         packs[2].part[0], packs[2].part[1], packs[3].part[0], packs[3].part[1]));
+  }
+}
+
+/// Folds up to a chunk at each place.
+///
+/// \param op    the operator, or its Exact form
+/// \param none  a value that leaves every other as it is
+/// \param packs the elements; on return, the folds from the begin of the chunk
+template <class Op, class A, int places>
+[[gnu::always_inline]] inline void fold_packs(const Op& op, const A& none, int count,
+                                              Chunks<A, places>& packs) {
+  for (int i = 0; i < chunk_length / pack_length; ++i) {
+    if (count <= i * pack_length) {
+      packs[i] = packs[i - 1];
+      continue;
+    }
+    packs[i] = prefixes(op, packs[i], broadcast<places>(none));
+    if (i > 0) packs[i] = combine(op, broadcast_last(packs[i - 1]), packs[i]);
   }
 }
 
 /// Stores results of a place, `count` of them.
 template <Way way, int place, class A, int places>
-[[gnu::always_inline]] inline void store_packs(const Folds<A, places>& results, int count, A* b) {
+[[gnu::always_inline]] inline void store_packs(const Chunks<A, places>& results, int count, A* b) {
   constexpr bool streams = way.pass == Pass::stream;
   for (int i = 0; i < chunk_length / pack_length; ++i) {
     const int left = count - i * pack_length;
@@ -132,11 +200,8 @@ template <Way way, int place, class A, int places>
 
 /// The total of a chunk at each place, without its other prefixes: half of the work.
 template <class Op, class A, int places>
-[[gnu::always_inline]] inline void total_chunks(const Op& op, const A* x, A (&totals)[places]) {
-  Folds<A, places> packs;
-  for (int i = 0; i < chunk_length / pack_length; ++i) {
-    packs[i] = load<places>(x + i * pack_length, chunk_length);
-  }
+[[gnu::always_inline]] inline void total_chunks(const Op& op, const Chunks<A, places>& packs,
+                                                A (&totals)[places]) {
   const Pack<A, places> of_packs = totals_of_packs(op, packs);
   for_each_place<places>([&](auto place) __attribute__((always_inline)) {
     A t[pack_length];
@@ -146,17 +211,19 @@ template <class Op, class A, int places>
 }
 
 /// combine_neighbours(), by `exact`, which is `op` or its Exact form.
+///
+/// \param folds the elements; on return, what is stored
 template <Way way, int places, class Exactly, class Op, class A, class R>
 [[gnu::always_inline]] inline LastChunk<A, R> combine_packs(const Exactly& exact, const Op& op,
-                                                            const A* x, int count, Carry<R>& carry,
-                                                            A* b, A& result, Pack<A>& waiting) {
+                                                            Chunks<A, places>& folds, int count,
+                                                            Carry<R>& carry, A* b, A& result,
+                                                            Pack<A>& waiting) {
   const auto wide = carrying(op);
-  Folds<A, places> folds;
   A before[places], totals[places];
   if (way.pass == Pass::fold && std::is_same_v<Exactly, Op> && count == chunk_length) {
-    total_chunks(op, x, totals);
+    total_chunks(op, folds, totals);
   } else {
-    fold_packs<way.step>(exact, neutral(op), x, way.step * chunk_length, count, folds);
+    fold_packs(exact, neutral(op), count, folds);
     for_each_place<places>([&](auto place) __attribute__((always_inline)) {
       totals[place] = last<place>(folds[3]);
     });
@@ -194,28 +261,30 @@ template <Way way, int places, class Exactly, class Op, class A, class R>
 /// \param result receives the last of them
 /// \param waiting the pack before, of which the last `way.shift` results are stored now; on return,
 ///               the last pack
-template <Way way, int places, class Op, class A, class R>
-[[gnu::always_inline]] inline LastChunk<A, R> combine_neighbours(const Op& op, const A* x,
+template <Way way, int places, class Op, class X, class A, class R>
+[[gnu::always_inline]] inline LastChunk<A, R> combine_neighbours(const Op& op, const X& x,
                                                                  int count, Carry<R>& carry, A* b,
                                                                  A& result, Pack<A>& waiting) {
+  Chunks<A, places> packs;
+  load_packs<way.step>(x, way.step * chunk_length, neutral(op), count, packs);
   if constexpr (minds_nan<Op>) {
-    const int all = places == 1 ? count : places * chunk_length;
-    if (has_nan(way.step > 0 ? x : x - (all - 1), all)) {
-      return combine_packs<way, places>(Exact<Op>{op}, op, x, count, carry, b, result, waiting);
+    if (may_have_nan(packs)) {
+      return combine_packs<way, places>(Exact<Op>{op}, op, packs, count, carry, b, result, waiting);
     }
   }
-  return combine_packs<way, places>(op, op, x, count, carry, b, result, waiting);
+  return combine_packs<way, places>(op, op, packs, count, carry, b, result, waiting);
 }
 
 /// Combines elements of one tile, whole chunks except at the end of the line, and whole chunks only
 /// where results are streamed.
 ///
+/// \param x      the elements: a pointer or SelectedElements
 /// \param carry  what comes before; on return, chunks includes the elements
 /// \param b      where B(k+1) and on go
 /// \param result receives B at their end
 /// \param last_pack where `way.shift` is not 0: the four results before; on return, the last four
-template <Way way, class Op, class A, class R>
-LastChunk<A, R> combine_chunks(Registers registers, const Op& op, const A* x, int count,
+template <Way way, class Op, class X, class A, class R>
+LastChunk<A, R> combine_chunks(Registers registers, const Op& op, const X& x, int count,
                                Carry<R>& carry, A* b, A& result, A* last_pack = nullptr) {
   return call_with(
       registers, [&](auto places) __attribute__((always_inline)) {
@@ -249,43 +318,37 @@ LastChunk<A, R> combine_chunks(Registers registers, const Op& op, const A* x, in
       });
 }
 
-/// Scans a line of n elements at each place, by `exact`, which is `op` or its Exact form.
-template <int places, class Exactly, class Op, class A, class R>
-[[gnu::always_inline]] inline void combine_lines_at_places(const Exactly& exact, const Op& op,
-                                                           const A* x, std::int64_t stride, int n,
-                                                           const R& start, A* b, int extent) {
-  const auto wide = carrying(op);
-  A before[places];
-  R chunks[places];
-  for (int place = 0; place < places; ++place) chunks[place] = neutral(wide);
-  for (int k = 0; k < n; k += chunk_length) {
-    const int count = std::min(n - k, chunk_length);
-    Folds<A, places> folds;
-    fold_packs<1>(exact, neutral(op), x + k, stride, count, folds);
-    for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-      before[place] = static_cast<A>(wide(start, chunks[place]));
-      chunks[place] = wide(chunks[place], static_cast<R>(last<place>(folds[3])));
-    });
-    for (auto& pack : folds) pack = combine(exact, broadcast<A>(before), pack);
-    for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-      store_packs<Way{Pass::scan}, place>(folds, count, b + place * extent + k);
-    });
-  }
-}
-
-/// combine_lines_at_places(), which says itself whether there are NaNs.
+/// Scans a line of n elements at each place.
 template <int places, class Op, class A, class R>
 [[gnu::always_inline]] inline void combine_lines_at_places(const Op& op, const A* x,
                                                            std::int64_t stride, int n,
                                                            const R& start, A* b, int extent) {
-  if constexpr (minds_nan<Op>) {
-    bool found = false;
-    for (int place = 0; place < places; ++place) found |= has_nan(x + place * stride, n);
-    if (found) {
-      return combine_lines_at_places<places>(Exact<Op>{op}, op, x, stride, n, start, b, extent);
+  const auto wide = carrying(op);
+  R chunks[places];
+  for (int place = 0; place < places; ++place) chunks[place] = neutral(wide);
+  for (int k = 0; k < n; k += chunk_length) {
+    const int count = std::min(n - k, chunk_length);
+    Chunks<A, places> folds;
+    load_packs<1>(x + k, stride, neutral(op), count, folds);
+    const auto combine_by = [&](const auto& exact) __attribute__((always_inline)) {
+      A before[places];
+      fold_packs(exact, neutral(op), count, folds);
+      for_each_place<places>([&](auto place) __attribute__((always_inline)) {
+        before[place] = static_cast<A>(wide(start, chunks[place]));
+        chunks[place] = wide(chunks[place], static_cast<R>(last<place>(folds[3])));
+      });
+      for (auto& pack : folds) pack = combine(exact, broadcast<A>(before), pack);
+    };
+    bool is_exact = false;
+    if constexpr (minds_nan<Op>) {
+      is_exact = may_have_nan(folds);
+      if (is_exact) combine_by(Exact<Op>{op});
     }
+    if (!is_exact) combine_by(op);
+    for_each_place<places>([&](auto place) __attribute__((always_inline)) {
+      store_packs<Way{Pass::scan}, place>(folds, count, b + place * extent + k);
+    });
   }
-  combine_lines_at_places<places>(op, op, x, stride, n, start, b, extent);
 }
 
 /// Scans several lines of at most a tile each.
@@ -326,27 +389,64 @@ void combine_lines(std::integer_sequence<int, N...>, Registers registers, const 
   functions[length](registers, op, x, stride, n, lines, start, before, b, extent);
 }
 
+/// Bytes of a short row, those of the widest register.
+inline constexpr int short_row_bytes = 32;
+
 /// Packs of rows of neighbouring lines: element i of pack p of line w is x[i][p * step + w].
-template <class A>
+template <class T>
 struct Rows {
-  A* row[pack_length];
+  T* row[pack_length];
   std::int64_t step;
+
+  [[gnu::always_inline]] T* at(int i, std::int64_t p, int w) const { return row[i] + p * step + w; }
 };
 
-/// combine_rows() for line w.
-template <Pass pass, class Op, class A>
-[[gnu::always_inline]] inline void combine_line_of_rows(const Op& op, const Rows<const A>& x, int w,
-                                                        int packs, A* folds, const A* carry,
+/// Elements where they are selected, `other` elsewhere.
+template <class A>
+struct SelectedRows {
+  Rows<const A> values;
+  Rows<const bool> selected;
+  A other;
+};
+
+/// Element i of pack p of line w.
+template <class A>
+[[gnu::always_inline]] inline A element(const Rows<const A>& x, int i, std::int64_t p, int w) {
+  return *x.at(i, p, w);
+}
+template <class A>
+[[gnu::always_inline]] inline A element(const SelectedRows<A>& x, int i, std::int64_t p, int w) {
+  return *x.selected.at(i, p, w) ? *x.values.at(i, p, w) : x.other;
+}
+
+/// The same of as many lines as a register has lanes.
+template <int places, class A>
+[[gnu::always_inline]] inline Register<A, places> elements(const Rows<const A>& x, int i,
+                                                           std::int64_t p, int w) {
+  return load_register<places>(x.at(i, p, w));
+}
+template <int places, class A>
+[[gnu::always_inline]] inline Register<A, places> elements(const SelectedRows<A>& x, int i,
+                                                           std::int64_t p, int w) {
+  return select(load_truth<A, places>(x.selected.at(i, p, w)),
+                load_register<places>(x.values.at(i, p, w)), broadcast<places>(x.other).part[0]);
+}
+
+/// combine_rows() for packs begin ... end - 1 of line w.
+template <Pass pass, class Op, class X, class A>
+[[gnu::always_inline]] inline void combine_line_of_rows(const Op& op, const X& x, int w,
+                                                        std::int64_t begin, std::int64_t end,
+                                                        A* folds, const A* carry,
                                                         const Rows<A>& b) {
-  for (std::int64_t p = 0; p < packs; ++p) {
-    const A x0 = x.row[0][p * x.step + w], x1 = x.row[1][p * x.step + w];
-    const A x2 = x.row[2][p * x.step + w], x3 = x.row[3][p * x.step + w];
+  for (std::int64_t p = begin; p < end; ++p) {
+    const A x0 = element(x, 0, p, w), x1 = element(x, 1, p, w);
+    const A x2 = element(x, 2, p, w), x3 = element(x, 3, p, w);
     const A pair = op(x0, x1);
     const A f[] = {op(folds[w], x0), op(folds[w], pair), op(folds[w], op(pair, x2)),
                    op(folds[w], op(pair, op(x2, x3)))};
     folds[w] = f[3];
     if constexpr (pass != Pass::fold) {
-      for (int i = 0; i < pack_length; ++i) b.row[i][p * b.step + w] = op(carry[w], f[i]);
+      for (int i = 0; i < pack_length; ++i) *b.at(i, p, w) = op(carry[w], f[i]);
     }
   }
 }
@@ -370,14 +470,24 @@ template <Pass pass, class Op, class V>
   return fold;
 }
 
+/// Stores a register, past the caches where the pass streams.
+template <Pass pass, class A, int places>
+[[gnu::always_inline]] inline void store_in(A* to, const Register<A, places>& r) {
+  if constexpr (pass == Pass::stream) {
+    stream_register(to, r);
+  } else {
+    store_register(to, r);
+  }
+}
+
 /// combine_rows() from line w on, as long as registers are full; returns the line after those.
 ///
 /// Rows are passed by value: stores of results, which could alias all that is not a copy, leave
 /// those in registers.
-template <Pass pass, int places, class Op, class A>
-[[gnu::always_inline]] inline int combine_registers_of_rows(const Op& op, Rows<const A> x, int w,
-                                                            int count, int packs, A* folds,
-                                                            const A* carry, Rows<A> b) {
+template <Pass pass, int places, class Op, class X, class A>
+[[gnu::always_inline]] inline int combine_registers_of_rows(const Op& op, X x, int w, int count,
+                                                            int packs, A* folds, const A* carry,
+                                                            Rows<A> b) {
   using V = Register<A, places>;
   constexpr int lanes = sizeof(V) / sizeof(A);
   for (; w + lanes <= count; w += lanes) {
@@ -385,26 +495,15 @@ template <Pass pass, int places, class Op, class A>
     V c = before;
     if constexpr (pass != Pass::fold) c = load_register<places>(carry + w);
     for (std::int64_t p = 0; p < packs; ++p) {
-      const std::int64_t from = p * x.step + w, to = p * b.step + w;
-      const V x0 = load_register<places>(x.row[0] + from);
-      const V x1 = load_register<places>(x.row[1] + from);
-      const V x2 = load_register<places>(x.row[2] + from);
-      const V x3 = load_register<places>(x.row[3] + from);
+      const V x0 = elements<places>(x, 0, p, w), x1 = elements<places>(x, 1, p, w);
+      const V x2 = elements<places>(x, 2, p, w), x3 = elements<places>(x, 3, p, w);
       if constexpr (minds_nan<Op>) {
         // Vectors lose a NaN that follows a number; the carry is followed by the earlier packs,
         // too.
-        if (any_nan(x0, x1, x2, x3, before)) {
-          const Rows<const A> pack{
-              {x.row[0] + from - w, x.row[1] + from - w, x.row[2] + from - w, x.row[3] + from - w},
-              0};
-          Rows<A> results{};
-          if constexpr (pass != Pass::fold) {
-            results = {{b.row[0] + to - w, b.row[1] + to - w, b.row[2] + to - w, b.row[3] + to - w},
-                       0};
-          }
+        if (any(where_nan(x0, x1, x2, x3, before))) {
           store_register(folds + w, before);
           for (int lane = w; lane < w + lanes; ++lane) {
-            combine_line_of_rows<pass>(op, pack, lane, 1, folds, carry, results);
+            combine_line_of_rows<pass>(op, x, lane, p, p + 1, folds, carry, b);
           }
           before = load_register<places>(folds + w);
           continue;
@@ -413,10 +512,10 @@ template <Pass pass, int places, class Op, class A>
       V b0, b1, b2, b3;
       before = combine_pack_of_rows<pass>(op, before, c, x0, x1, x2, x3, b0, b1, b2, b3);
       if constexpr (pass != Pass::fold) {
-        store_register(b.row[0] + to, b0);
-        store_register(b.row[1] + to, b1);
-        store_register(b.row[2] + to, b2);
-        store_register(b.row[3] + to, b3);
+        store_in<pass>(b.at(0, p, w), b0);
+        store_in<pass>(b.at(1, p, w), b1);
+        store_in<pass>(b.at(2, p, w), b2);
+        store_in<pass>(b.at(3, p, w), b3);
       }
     }
     store_register(folds + w, before);
@@ -428,35 +527,37 @@ template <Pass pass, int places, class Op, class A>
 /// stored past the caches at once; returns the line after those.
 ///
 /// \param streamed how many of the rows of results are stored so
-template <int places, class Op, class A>
-[[gnu::always_inline]] inline int stream_registers_of_rows(const Op& op, Rows<const A> x, int w,
-                                                           int count, A* folds, const A* carry,
-                                                           Rows<A> b, int streamed) {
+template <int places, class Op, class X, class A>
+[[gnu::always_inline]] inline int stream_registers_of_rows(const Op& op, X x, int w, int count,
+                                                           A* folds, const A* carry, Rows<A> b,
+                                                           int streamed) {
   using V = Register<A, places>;
   constexpr int lanes = sizeof(V) / sizeof(A);
   constexpr int of_line = cache_line / sizeof(A);
   for (; w + of_line <= count; w += of_line) {
-    if constexpr (minds_nan<Op>) {
-      if (has_nan(x.row[0] + w, of_line) || has_nan(x.row[1] + w, of_line) ||
-          has_nan(x.row[2] + w, of_line) || has_nan(x.row[3] + w, of_line) ||
-          has_nan(folds + w, of_line)) {
-        combine_registers_of_rows<Pass::scan, places>(op, x, w, w + of_line, 1, folds, carry, b);
-        continue;
-      }
-    }
     V results[pack_length][of_line / lanes];
+    V after[of_line / lanes];
+    [[maybe_unused]] Register<truth_t<A>, places> nan = native_t<truth_t<A>, places>{};
     for (int i = 0; i < of_line / lanes; ++i) {
       const int at = w + i * lanes;
-      const V fold = combine_pack_of_rows<Pass::scan>(
-          op, load_register<places>(folds + at), load_register<places>(carry + at),
-          load_register<places>(x.row[0] + at), load_register<places>(x.row[1] + at),
-          load_register<places>(x.row[2] + at), load_register<places>(x.row[3] + at), results[0][i],
-          results[1][i], results[2][i], results[3][i]);
-      store_register(folds + at, fold);
+      const V before = load_register<places>(folds + at);
+      const V x0 = elements<places>(x, 0, 0, at);
+      const V x1 = elements<places>(x, 1, 0, at);
+      const V x2 = elements<places>(x, 2, 0, at);
+      const V x3 = elements<places>(x, 3, 0, at);
+      if constexpr (minds_nan<Op>) nan = nan.lanes | where_nan(x0, x1, x2, x3, before).lanes;
+      after[i] = combine_pack_of_rows<Pass::scan>(op, before, load_register<places>(carry + at), x0,
+                                                  x1, x2, x3, results[0][i], results[1][i],
+                                                  results[2][i], results[3][i]);
     }
+    if (minds_nan<Op> && any(nan)) {
+      combine_registers_of_rows<Pass::scan, places>(op, x, w, w + of_line, 1, folds, carry, b);
+      continue;
+    }
+    for (int i = 0; i < of_line / lanes; ++i) store_register(folds + w + i * lanes, after[i]);
     for (int row = 0; row < pack_length; ++row) {
       for (int i = 0; i < of_line / lanes; ++i) {
-        A* const to = b.row[row] + w + i * lanes;
+        A* const to = b.at(row, 0, w + i * lanes);
         row < streamed ? stream_register(to, results[row][i]) : store_register(to, results[row][i]);
       }
     }
@@ -466,14 +567,15 @@ template <int places, class Op, class A>
 
 /// Combines packs of each of `count` neighbouring lines, of one chunk.
 ///
+/// \param x     the elements: Rows or SelectedRows
 /// \param folds the lines' earlier packs of the chunk; on return, they include these
 /// \param carry P * q of each line
 /// \param b     where the rows of prefixes go
 /// \param streamed how many of these rows Pass::stream stores past the caches; there is one pack
 ///              then, and their addresses are begins of cache lines
-template <Pass pass, class Op, class A>
-void combine_rows(Registers registers, const Op& op, const Rows<const A>& x, int count, int packs,
-                  A* folds, const A* carry, const Rows<A>& b, int streamed = 0) {
+template <Pass pass, class Op, class X, class A>
+void combine_rows(Registers registers, const Op& op, const X& x, int count, int packs, A* folds,
+                  const A* carry, const Rows<A>& b, int streamed = 0) {
   // Copies, which stores of results cannot alias, stay in registers.
   call_with(
       registers, [ =, &op ](auto places) __attribute__((always_inline)) {
@@ -485,11 +587,24 @@ void combine_rows(Registers registers, const Op& op, const Rows<const A>& x, int
           constexpr Pass rest = pass == Pass::fold ? Pass::fold : Pass::scan;
           w = combine_registers_of_rows<rest, places>(op, x, w, count, known, folds, carry, b);
           w = combine_registers_of_rows<rest, 1>(op, x, w, count, known, folds, carry, b);
-          for (; w < count; ++w) combine_line_of_rows<rest>(op, x, w, known, folds, carry, b);
+          for (; w < count; ++w) combine_line_of_rows<rest>(op, x, w, 0, known, folds, carry, b);
         };
         // Wide strips have one pack at a time, and then no loop inside the one over lines.
         if (pass == Pass::stream || packs == 1) return combine_packs_of_rows(1);
         combine_packs_of_rows(packs);
+      });
+}
+
+/// combine_rows() of lines whose rows are of short_row_bytes and follow each other. Registers of
+/// results, which begin at multiples of 16, are stored past the caches as they come: they fill
+/// cache lines in order.
+template <class Op, class X, class A>
+void stream_short_rows(Registers registers, const Op& op, const X& x, int packs, A* folds,
+                       const A* carry, const Rows<A>& b) {
+  call_with(
+      registers, [ =, &op ](auto places) __attribute__((always_inline)) {
+        combine_registers_of_rows<Pass::stream, places>(op, x, 0, short_row_bytes / sizeof(A),
+                                                        packs, folds, carry, b);
       });
 }
 
