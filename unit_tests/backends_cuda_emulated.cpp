@@ -159,6 +159,25 @@ TEST(backends, emulated_cuda_columns_do_not_depend_on_neighbours) {
   }
 }
 
+// Of a line of one element the two results of n+1 lie where the output's stride says.
+TEST(backends, emulated_cuda_stores_two_results_of_one_element) {
+  for (auto const direction : {Direction::forward, Direction::backward}) {
+    Kokkos::View<int**, Kokkos::LayoutRight, Exec> const x("x", 1, 5);
+    Kokkos::View<int**, Kokkos::LayoutRight, Exec> const y("y", 2, 5);
+    Kokkos::deep_copy(x, 7);
+    Kokkos::deep_copy(y, -1);
+    auto const lines = direction == Direction::forward ? ks::along(0) : ks::along(0).backward();
+    ks::impl::scan(ks::impl::Function::exclusive_scan, Exec(), Kokkos::subview(x, Kokkos::ALL, 3),
+                   Kokkos::subview(y, Kokkos::ALL, 3), lines, ks::Sum{}, emulated::Backend{});
+    bool const is_forward = direction == Direction::forward;
+    for (int k = 0; k < 2; ++k) {
+      for (int j = 0; j < 5; ++j) {
+        EXPECT_EQ(y(k, j), j != 3 ? -1 : (k == 1) == is_forward ? 7 : 0) << k << ' ' << j;
+      }
+    }
+  }
+}
+
 using Cube = Kokkos::View<std::uint32_t***, Kokkos::LayoutRight, Exec>;
 using Middle = Kokkos::View<std::uint32_t***, Kokkos::LayoutStride, Exec>;
 

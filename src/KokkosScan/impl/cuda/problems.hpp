@@ -234,9 +234,11 @@ struct Backend {
   static void scan_whole_lines(const Exec& exec, const P& p, const Cut& cut) {
     using Value = typename Types<P>::Value;
     const Shape shape = shape_launch(cut, Types<P>::size);
-    const bool are_wide =
-        p.extra != Extra::none && (shape.lines_of_tile == 1 || p.batch.rank == 0 ||
-                                   (p.batch.rank == 1 && p.output.strides.batch[0] == p.n + 1));
+    // Lines of one element count as contiguous whatever their stride, two results need not be.
+    const std::int64_t along = p.output.strides.along;
+    const bool are_wide = p.extra != Extra::none && (along == 1 || along == -1) &&
+                          (shape.lines_of_tile == 1 || p.batch.rank == 0 ||
+                           (p.batch.rank == 1 && p.output.strides.batch[0] == p.n + 1));
     const bool has_packs = has_aligned_packs(p, are_wide);
     const int padding = has_packs && pads_slots(cut) ? quad : 0;
     const int elements = shape.lines_of_tile * cut.tile_length;
