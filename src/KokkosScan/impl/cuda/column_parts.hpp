@@ -509,6 +509,31 @@ __device__ __forceinline__ void carry_sections(const P& problem, const ColumnRin
   }
 }
 
+/// From B after each element x[v][e] of a chunk to its results; stores what the ends of the column
+/// have besides.
+///
+/// \param at_begin B before the chunk
+template <class P, class A, int V, int E>
+__device__ __forceinline__ void finish_chunk_of_column(const P& problem, const ColumnPlace& place,
+                                                       bool is_first, bool is_last, int length,
+                                                       const A& at_begin, A (&x)[V][E], int e) {
+  const Ends<P> ends{problem};
+  if (ends.exist()) {
+    if (is_first) ends.store_begin(place, at_begin);
+    if (is_last) {
+      A last = x[0][e];
+#pragma unroll
+      for (int v = 1; v < V; ++v) last = v < length ? x[v][e] : last;
+      ends.store_end(place, last);
+    }
+  }
+  if (problem.form == Form::exclusive) {
+#pragma unroll
+    for (int v = V - 1; v > 0; --v) x[v][e] = x[v - 1][e];
+    x[0][e] = at_begin;
+  }
+}
+
 /// The task of a group: scans tiles, and stores them.
 ///
 /// \param thread number in the group

@@ -255,6 +255,7 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
   constexpr bool staged = access != ColumnAccess::rows;
   using TileOfColumns = ColumnTile<access == ColumnAccess::flat, Q>;
   const auto op = carrying(problem.op);
+  const Ends<P> ends{problem};
   const Threads threads = threads_of_block();
   const int width = tiling.columns;
   const bool has_start = problem.start.exists();
@@ -313,7 +314,14 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
         }
       } else {
         const auto line = problem.input.line(tile.place(c.slab, length > 0 ? c.column : 0));
-        load_chunk_of_column(line, begin + c.chunk * V, length, x[q]);
+        const std::int64_t k = begin + c.chunk * V;
+        if (length == V) {
+#pragma unroll
+          for (int v = 0; v < V; ++v) x[q][v][0] = static_cast<A>(line(k + v));
+        } else {
+#pragma unroll
+          for (int v = 0; v < V; ++v) x[q][v][0] = v < length ? static_cast<A>(line(k + v)) : A{};
+        }
       }
     }
     const ColumnCarry<R> carry{carries + turn * ColumnCarry<R>::folds * width, width};
@@ -412,8 +420,21 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
         if (p == 0 || length > p) scan_pack_of_column(problem.op, op, run, x[q], p, 0, length - p);
       }
       if (is_full) x[q][V - 1][0] = static_cast<A>(with);
-      finish_chunk_of_column(problem, tile.place(c.slab, c.column), chunk == 0,
-                             chunk + 1 == tiling.chunks, length, at_begin, x[q], 0);
+      if (ends.exist()) {
+        const ColumnPlace place = tile.place(c.slab, c.column);
+        if (chunk == 0) ends.store_begin(place, at_begin);
+        if (chunk + 1 == tiling.chunks) {
+          A last = x[q][0][0];
+#pragma unroll
+          for (int v = 1; v < V; ++v) last = v < length ? x[q][v][0] : last;
+          ends.store_end(place, last);
+        }
+      }
+      if (problem.form == Form::exclusive) {
+#pragma unroll
+        for (int v = V - 1; v > 0; --v) x[q][v][0] = x[q][v - 1][0];
+        x[q][0][0] = at_begin;
+      }
       // Store.
       if constexpr (staged) {
         int e = tile.element(c.slab, c.chunk * V, c.column);
@@ -424,7 +445,11 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
         }
       } else {
         const auto line = problem.output.line(tile.place(c.slab, c.column));
-        store_chunk_of_column(line, begin + c.chunk * V, length, x[q]);
+        const std::int64_t k = begin + c.chunk * V;
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          if (v < length) line(k + v) = static_cast<Value>(x[q][v][0]);
+        }
       }
     }
     if constexpr (staged) {

@@ -93,54 +93,6 @@ __device__ __forceinline__ R fold_chunk_of_column(const Op& op, const Carrying& 
                      static_cast<R>(fold_pack<0, 4>(op, b)));
 }
 
-/// Loads elements k, k + 1, ... of a column: those of a chunk, of which `left` are there at most.
-template <class Line, class A, int V>
-__device__ __forceinline__ void load_chunk_of_column(const Line& line, std::int64_t k, int left,
-                                                     A (&x)[V][1]) {
-  // Without conditions where they are not needed: each would make a load wait for the last.
-  if (left >= V) {
-#pragma unroll
-    for (int v = 0; v < V; ++v) x[v][0] = static_cast<A>(line(k + v));
-  } else {
-#pragma unroll
-    for (int v = 0; v < V; ++v) x[v][0] = v < left ? static_cast<A>(line(k + v)) : A{};
-  }
-}
-/// Stores `length` of them.
-template <class Value, class A, int V>
-__device__ __forceinline__ void store_chunk_of_column(const ArrayLine<Value>& line, std::int64_t k,
-                                                      int length, const A (&x)[V][1]) {
-#pragma unroll
-  for (int v = 0; v < V; ++v) {
-    if (v < length) line(k + v) = static_cast<Value>(x[v][0]);
-  }
-}
-
-/// From B after each element x[v][e] of a chunk to its results; stores what the ends of the column
-/// have besides.
-///
-/// \param at_begin B before the chunk
-template <class P, class A, int V, int E>
-__device__ __forceinline__ void finish_chunk_of_column(const P& problem, const ColumnPlace& place,
-                                                       bool is_first, bool is_last, int length,
-                                                       const A& at_begin, A (&x)[V][E], int e) {
-  const Ends<P> ends{problem};
-  if (ends.exist()) {
-    if (is_first) ends.store_begin(place, at_begin);
-    if (is_last) {
-      A last = x[0][e];
-#pragma unroll
-      for (int v = 1; v < V; ++v) last = v < length ? x[v][e] : last;
-      ends.store_end(place, last);
-    }
-  }
-  if (problem.form == Form::exclusive) {
-#pragma unroll
-    for (int v = V - 1; v > 0; --v) x[v][e] = x[v - 1][e];
-    x[0][e] = at_begin;
-  }
-}
-
 /// What comes before a chunk of a column but the chunks of its own row: P and Q.
 template <class Op, class R>
 struct ColumnPrefix {

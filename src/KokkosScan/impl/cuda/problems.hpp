@@ -193,17 +193,19 @@ struct Backend {
            OperandAccess<decltype(P::input)>::has_columns(p.input, p.batch);
   }
   /// Whether blocks may share columns, and whether they do: where columns alone would not keep all
-  /// multiprocessors busy, or have narrow rows, whose tiles have 0.47 instead of 0.71.
+  /// multiprocessors busy, or have narrow rows that are not aligned (tiles: 0.47 instead of 0.67 of
+  /// (2401, 16807, 7), but 0.84 instead of 0.72 of (1024, 16384, 16)).
   template <class Exec>
   static bool may_share_columns(const Exec& exec, std::int64_t n, std::int64_t lines) {
     return n > section_of_column && lines < std::int64_t{128} * multiprocessors(exec);
   }
-  template <class Exec>
-  static bool shares_columns(const Exec& exec, std::int64_t n, const Batch& batch) {
-    const std::int64_t inner = neighbours(batch);
-    const std::int64_t strips = batch.count / inner * divide_up(inner, 32);
-    return may_share_columns(exec, n, batch.count) &&
-           (inner < narrowest_rows || strips < std::int64_t{4} * multiprocessors(exec));
+  template <class Exec, class P>
+  static bool shares_columns(const Exec& exec, const P& p) {
+    const std::int64_t inner = neighbours(p.batch);
+    const std::int64_t strips = p.batch.count / inner * divide_up(inner, 32);
+    return may_share_columns(exec, p.n, p.batch.count) &&
+           (strips < std::int64_t{4} * multiprocessors(exec) ||
+            (inner < narrowest_rows && !has_packs_of_columns(p)));
   }
 
   /// Whether lines are kept in registers, if they fit: those of sums and products of 4 bytes that
@@ -375,7 +377,7 @@ struct Backend {
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
     constexpr int E = Types<P>::pack;
     const std::int64_t inner = neighbours(p.batch);
-    if (shares_columns(exec, p.n, p.batch)) return scan_shared_columns(exec, p, workspace);
+    if (shares_columns(exec, p)) return scan_shared_columns(exec, p, workspace);
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
       if (has_columns(p) && takes_threads(p.n, inner, p.batch.count, multiprocessors(exec))) {
         const Launch launch{p.function, "cuda/columns_by_threads",
