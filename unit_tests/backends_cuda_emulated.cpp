@@ -237,7 +237,7 @@ TEST(backends, emulated_cuda_scans_columns_of_every_shape) {
 
 // A column has the same bits whatever kernel scans it.
 TEST(backends, emulated_cuda_columns_have_the_same_bits_in_every_kernel) {
-  for (int const n : {60, 128, 300, 4200}) {
+  for (int const n : {60, 128, 300, 2400, 4200}) {
     auto const values = random_values<float>(n);
     std::vector<float> expected;
     for (int const inner : {4, 7, 40, 128, 129}) {
@@ -381,6 +381,9 @@ TEST(backends, emulated_cuda_starts_totals_and_masks) {
     }
   }
   starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(90, 0, emulated::Backend{0}, 40);
+  // Runs of columns that a block has alone.
+  starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(2500, 0, emulated::Backend{}, 9);
+  starts_and_totals_in_one_view<Affine, ComposeAffine>(2500, 0, emulated::Backend{}, 7);
 }
 
 }  // namespace

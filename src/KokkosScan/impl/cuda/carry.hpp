@@ -92,6 +92,24 @@ __device__ __forceinline__ std::uint64_t load_word(const std::uint64_t* at) {
 #endif
 }
 
+/// Loads a word if the condition holds, else leaves it as it is.
+__device__ __forceinline__ void load_word_if(bool condition, const std::uint64_t* at,
+                                             std::uint64_t& word) {
+#if defined(__CUDACC__)
+  asm volatile(
+      "{\n\t"
+      ".reg .pred p;\n\t"
+      "setp.ne.u32 p, %2, 0;\n\t"
+      "@p ld.relaxed.gpu.global.u64 %0, [%1];\n\t"
+      "}"
+      : "+l"(word)
+      : "l"(at), "r"(static_cast<unsigned>(condition))
+      : "memory");
+#else
+  if (condition) word = *at;
+#endif
+}
+
 /// Takes the next ticket from a counter, if the condition holds. (With a branch the thread would
 /// wait for the number at the end of the branch.)
 __device__ __forceinline__ void take_ticket_if(bool condition, std::uint64_t* counter,

@@ -82,8 +82,21 @@ class CarriedColumns {
     return (values_at_once + width) * static_cast<int>(sizeof(R));
   }
 
-  __device__ __forceinline__ explicit CarriedColumns(std::byte* memory)
-      : m_values(reinterpret_cast<R*>(memory)), m_folds(m_values + values_at_once) {}
+  /// \param width columns that the warp has, those of a whole strip
+  __device__ __forceinline__ CarriedColumns(std::byte* memory, const PublishedColumns<R>& published,
+                                            const Divisor& by_width, int width)
+      : m_values(reinterpret_cast<R*>(memory)),
+        m_folds(m_values + values_at_once),
+        m_width(width),
+        m_at_once(values_at_once / width) {
+#pragma unroll
+    for (int j = 0; j < values; ++j) {
+      const int v = lane() + j * lanes;
+      m_entry[j] = by_width.quotient(v);
+      const int column = v - m_entry[j] * width;
+      m_place[j] = (m_entry[j] * static_cast<int>(published.columns) + column) * words;
+    }
+  }
 
   /// The fold of a column, for the lane that has set it: number column % lanes.
   [[nodiscard]] __device__ __forceinline__ R& operator[](int column) const {
@@ -93,22 +106,19 @@ class CarriedColumns {
   /// Continues the folds with entries, when they have been published.
   ///
   /// \param exists       whether something has been folded before
-  /// \param width        columns that the warp has, those of a whole strip
-  /// \param columns      of them that are there
+  /// \param columns      of the warp's that are there
   /// \param first_column its number among the columns of all strips
   __device__ __forceinline__ void add(const Op& op, const PublishedColumns<R>& published,
-                                      const Divisor& by_width, int width, int columns,
-                                      std::int64_t first_column, std::int64_t entry, int count,
-                                      bool exists) const {
-    const int at_once = values_at_once / width;
+                                      int columns, std::int64_t first_column, std::int64_t entry,
+                                      int count, bool exists) const {
     while (count > 0) {
-      const int now = count < at_once ? count : at_once;
-      read(published.at(entry, first_column), published.columns, by_width, width, columns, now);
+      const int now = count < m_at_once ? count : m_at_once;
+      read(published.at(entry, first_column), columns, now);
       for (int c = lane(); c < columns; c += lanes) {
         Fold<Op, R> run = exists ? Fold<Op, R>(op, m_folds[c]) : Fold<Op, R>(op);
 #pragma unroll 8
         for (int i = 0; i < now; ++i) {
-          run = Fold<Op, R>(op, run.then(op, m_values[i * width + c]));
+          run = Fold<Op, R>(op, run.then(op, m_values[i * m_width + c]));
         }
         m_folds[c] = run.value();
       }
@@ -121,53 +131,56 @@ class CarriedColumns {
 
  private:
   static constexpr int words = PublishedColumns<R>::words;
+  static constexpr int values = values_at_once / lanes;  ///< of a lane
 
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % lanes; }
 
   /// Reads entries into shared memory, in rows of `width`.
   ///
   /// \param from the first entry of the first column
-  /// \param all  columns of all strips
-  __device__ __forceinline__ void read(const std::uint64_t* from, std::int64_t all,
-                                       const Divisor& by_width, int width, int columns,
-                                       int entries) const {
-    constexpr int values = values_at_once / lanes;
-    int place[values];  // in words; so few entries are not far apart
+  __device__ __forceinline__ void read(const std::uint64_t* from, int columns, int entries) const {
+    Published<R> value[values];
     unsigned missing = 0;
 #pragma unroll
     for (int j = 0; j < values; ++j) {
-      const int v = lane() + j * lanes;
-      const int i = by_width.quotient(v);
-      const int column = v - i * width;
-      place[j] = (i * static_cast<int>(all) + column) * words;
-      if (i < entries && column < columns) missing |= 1u << j;
+      const int column = lane() + j * lanes - m_entry[j] * m_width;
+      missing |= m_entry[j] < entries && column < columns ? 1u << j : 0u;
+#pragma unroll
+      for (int w = 0; w < words; ++w) value[j].word[w] = 0;
     }
     // All that is needed is asked for at once; all lanes leave together.
-    Published<R> value[values];
     while (!__all_sync(~0u, missing == 0)) {
 #pragma unroll
       for (int j = 0; j < values; ++j) {
-        if ((missing >> j & 1) == 0) continue;
 #pragma unroll
-        for (int w = 0; w < words; ++w) value[j].word[w] = load_word<0>(from + place[j] + w);
+        for (int w = 0; w < words; ++w) {
+          load_word_if((missing >> j & 1) != 0, from + m_place[j] + w, value[j].word[w]);
+        }
       }
 #pragma unroll
       for (int j = 0; j < values; ++j) {
-        if ((missing >> j & 1) == 0) continue;
         bool is_there = true;
 #pragma unroll
         for (int w = 0; w < words; ++w) is_there = is_there && value[j].word[w] != 0;
-        if (!is_there) continue;
-        missing &= ~(1u << j);
-        value[j].get(m_values[lane() + j * lanes]);
+        if (is_there) missing &= ~(1u << j);
       }
       if (missing != 0) pause();
+    }
+#pragma unroll
+    for (int j = 0; j < values; ++j) {
+      R x;  // of its own, as it would be written to memory byte by byte
+      value[j].get(x);
+      m_values[lane() + j * lanes] = x;
     }
     __syncwarp();
   }
 
   R* m_values;
   R* m_folds;
+  int m_width;
+  int m_at_once;        ///< entries that are read together
+  int m_entry[values];  ///< of the values that this lane reads
+  int m_place[values];  ///< in words, from that of the first; so few entries are not far apart
 };
 
 }  // namespace KokkosScan::impl::cuda

@@ -3,15 +3,18 @@
 #pragma once
 
 /// \file
-/// The kernel for long columns so few that blocks must share them.
+/// The kernel for parts of columns: of long ones, so few that blocks must share them or not made of
+/// aligned packs; and of shorter ones whose tiles are runs of bytes, of which each block has strips
+/// of its own.
 ///
 /// One block stays on each multiprocessor and has several tiles of a strip of columns in flight,
 /// each in a stage of its shared memory; where a strip is done it turns to another. As in parts.hpp
-/// its warps have tasks of their own. Some take tickets for tiles and begin to load them. A group
-/// of warps folds tiles and publishes the totals of rows of chunks. Some warps, each with columns
-/// of its own, carry what comes before each tile in its section, and publish the totals of
-/// sections; one carries what comes before the section (column_carry.hpp). A second group scans the
-/// tiles whose prefixes are known (column_tree.hpp has the combination tree), and stores them.
+/// its warps have tasks of their own. Some take tiles, by ticket where strips are shared, and begin
+/// to load them. A group of warps folds tiles and publishes the totals of rows of chunks. Some
+/// warps, each with columns of its own, carry what comes before each tile in its section, and
+/// publish the totals of sections; one carries what comes before the section (column_carry.hpp).
+/// Two more groups, in turns, scan the tiles whose prefixes are known (column_tree.hpp has the
+/// combination tree), and store them.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/chunk.hpp>
@@ -40,6 +43,9 @@ struct ColumnRingShape {
   Divisor by_packs;        ///< of columns that a thread has
   int columns_of_carrier;  ///< of a warp that carries rows
   Divisor by_columns_of_carrier;
+  /// How many elements the one in row v of a chunk is behind the chunk's first, in the order of
+  /// memory.
+  int distance[chunk_of_column];
 };
 
 /// A tile of a strip; of no rows where there are no more.
@@ -81,8 +87,8 @@ struct ColumnPart {
 };
 
 constexpr int threads_of_column_ring(ColumnAccess access) {
-  return threads_that_fold + threads_that_scan +
-         (1 + row_carriers + column_loaders(access)) * lanes;
+  return threads_that_fold + scanning_groups * threads_that_scan +
+         (1 + row_carriers(access) + column_loaders(access)) * lanes;
 }
 
 /// What the warps of a block share besides the tiles, as in Ring.
@@ -98,7 +104,7 @@ struct alignas(quad) ColumnRing {
   ColumnPart parts[most_stages];
 
   /// For one thread, before all others use it.
-  __device__ __forceinline__ void initialize(int stages, int loaders) {
+  __device__ __forceinline__ void initialize(int stages, int loaders, int carriers) {
     constexpr int folding = threads_that_fold / lanes;
     constexpr int scanning = threads_that_scan / lanes;
     for (int s = 0; s < stages; ++s) {
@@ -107,7 +113,7 @@ struct alignas(quad) ColumnRing {
       computed[s].initialize(folding);
       chunks_folded[s].initialize(folding);
       folded[s].initialize(folding);
-      carried[s].initialize(1 + row_carriers);
+      carried[s].initialize(1 + carriers);
       scanned[s].initialize(scanning);
       stored[s].initialize(scanning);
     }
@@ -115,11 +121,16 @@ struct alignas(quad) ColumnRing {
   }
 };
 
+/// How what a stage holds is aligned: for loads in bulk, or of quads.
+__host__ __device__ constexpr int alignment_of_columns(ColumnAccess access) {
+  return access == ColumnAccess::flat ? bulk_alignment : quad;
+}
+
 /// Bytes of what is in front of the stages.
-template <class Carried>
+template <class Carried, ColumnAccess access>
 __host__ __device__ constexpr int bytes_of_column_ring(int width) {
-  return (static_cast<int>(sizeof(ColumnRing)) + (1 + row_carriers) * Carried::bytes(width) + 127) /
-         128 * 128;
+  const int bytes_of_carriers = (1 + row_carriers(access)) * Carried::bytes(width);
+  return (static_cast<int>(sizeof(ColumnRing)) + bytes_of_carriers + 127) / 128 * 128;
 }
 
 /// Bytes of what belongs to a tile between folding and scanning: the folds of chunks in their rows,
@@ -150,6 +161,13 @@ struct ColumnRingTypes : Types<P> {
                                         : Stage<typename Types<P>::In>::is_computed;
 };
 
+/// Whether blocks share columns: else nothing is published, each block has strips of its own, and
+/// columns one section. Only runs of bytes are taken so.
+template <ColumnAccess access, class R>
+__device__ __forceinline__ bool is_shared(const PublishedColumns<R>& published) {
+  return access != ColumnAccess::flat || published.memory != nullptr;
+}
+
 /// The shared memory of a part.
 template <ColumnAccess access, class P>
 struct ColumnPartInStage {
@@ -165,10 +183,10 @@ struct ColumnPartInStage {
   __device__ __forceinline__ ColumnPartInStage(const P& problem, const ColumnRingShape& shape,
                                                const typename T::Tile& tile, const Turn& turn)
       : results() {
-    std::byte* const memory = shared_memory() +
-                              bytes_of_column_ring<typename T::Carried>(shape.tiling.columns) +
-                              turn.stage * shape.bytes_of_stage;
-    Region region{memory, shape.tiling.elements(), shape.padding};
+    std::byte* const memory =
+        shared_memory() + bytes_of_column_ring<typename T::Carried, access>(shape.tiling.columns) +
+        turn.stage * shape.bytes_of_stage;
+    Region region{memory, shape.tiling.elements(), shape.padding, alignment_of_columns(access)};
     input.place(problem.input, tile, region);
     results = place_results(problem, tile, region, input);
     chunks = reinterpret_cast<R*>(memory + shape.bytes_of_tile);
@@ -195,36 +213,43 @@ struct ColumnChunks {
   }
 };
 
-/// Whether the chunks of a tile are all whole, and alike in shared memory.
-template <class Memory>
-__device__ __forceinline__ bool is_regular(const ColumnRingShape& shape, const ColumnPart& part,
-                                           const Memory& memory) {
-  const int width = shape.tiling.columns;
-  return part.rows == shape.tiling.rows &&
-         (shape.padding == 0 || ((width & (width - 1)) == 0 && memory.input.is_aligned() &&
-                                 memory.results.span.begin == 0));
-}
+/// How the chunks of a tile lie in shared memory.
+enum class ChunkLayout {
+  even,    ///< all are whole, and rows equally far apart
+  padded,  ///< all are whole, and padding is alike in all
+  uneven
+};
+template <ChunkLayout layout>
+using ChunkLayoutConstant = std::integral_constant<ChunkLayout, layout>;
 
-/// Calls f(v, e, distance) for each row v of chunks of a regular tile: it is `distance` elements
-/// behind element e, which is in the chunks' first row in the order of memory.
-template <class Tile, class F>
-__device__ __forceinline__ void for_rows_of_chunks(const Tile& tile, const ColumnChunks& c,
-                                                   const F& f) {
-  constexpr int V = chunk_of_column;
-  const int e = tile.element(0, c.chunk * V + (tile.backward ? V - 1 : 0), c.column);
-#pragma unroll
-  for (int v = 0; v < V; ++v) f(v, e, (tile.backward ? V - 1 - v : v) * tile.tiling.columns);
+/// Calls f(layout of the chunks of a tile, as a constant).
+template <class Memory, class F>
+__device__ __forceinline__ void with_chunk_layout(const ColumnRingShape& shape,
+                                                  const ColumnPart& part, const Memory& memory,
+                                                  const F& f) {
+  const int width = shape.tiling.columns;
+  const bool are_whole = part.rows == shape.tiling.rows;
+  if (are_whole && shape.padding == 0) {
+    f(ChunkLayoutConstant<ChunkLayout::even>{});
+  } else if (are_whole && (width & (width - 1)) == 0 && memory.input.is_aligned() &&
+             memory.results.span.begin == 0) {
+    f(ChunkLayoutConstant<ChunkLayout::padded>{});
+  } else {
+    f(ChunkLayoutConstant<ChunkLayout::uneven>{});
+  }
 }
 
 /// Reads chunks from shared memory.
-///
-/// \tparam regular whether the tile is
-template <bool regular, class Tile, class Input, class A, int V, int E>
-__device__ __forceinline__ void get_chunks(const Tile& tile, const Input& input,
-                                           const ColumnChunks& c, int length, A (&x)[V][E]) {
-  if constexpr (regular) {
-    for_rows_of_chunks(tile, c,
-                       [&](int v, int e, int distance) { input.get_behind(e, distance, x[v]); });
+template <ChunkLayout layout, class Tile, class Input, class A, int V, int E>
+__device__ __forceinline__ void get_chunks(const ColumnRingShape& shape, const Tile& tile,
+                                           const Input& input, const ColumnChunks& c, int length,
+                                           A (&x)[V][E]) {
+  if constexpr (layout != ChunkLayout::uneven) {
+    const int e = tile.element(0, c.chunk * V + (tile.backward ? V - 1 : 0), c.column);
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      input.template get_behind<layout == ChunkLayout::padded>(e, shape.distance[v], x[v]);
+    }
   } else {
     int e = tile.element(0, c.chunk * V, c.column);
 #pragma unroll
@@ -236,16 +261,19 @@ __device__ __forceinline__ void get_chunks(const Tile& tile, const Input& input,
     }
   }
 }
-template <bool regular, class Tile, class Value, class A, int V, int E>
-__device__ __forceinline__ void put_chunks(const Tile& tile, const Slots<Value>& results,
-                                           const ColumnChunks& c, int length, const A (&x)[V][E]) {
-  if constexpr (regular) {
-    for_rows_of_chunks(tile, c, [&](int v, int e, int distance) {
+template <ChunkLayout layout, class Tile, class Value, class A, int V, int E>
+__device__ __forceinline__ void put_chunks(const ColumnRingShape& shape, const Tile& tile,
+                                           const Slots<Value>& results, const ColumnChunks& c,
+                                           int length, const A (&x)[V][E]) {
+  if constexpr (layout != ChunkLayout::uneven) {
+    const int e = tile.element(0, c.chunk * V + (tile.backward ? V - 1 : 0), c.column);
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
       Value y[E];
 #pragma unroll
       for (int i = 0; i < E; ++i) y[i] = static_cast<Value>(x[v][i]);
-      move_pack(results.behind(e, distance), y);
-    });
+      move_pack(results.template behind<layout == ChunkLayout::padded>(e, shape.distance[v]), y);
+    }
   } else {
     int e = tile.element(0, c.chunk * V, c.column);
 #pragma unroll
@@ -273,19 +301,32 @@ __device__ __forceinline__ void load_column_parts(const P& problem, const Column
   };
   // Blocks turn to strips in order: to those that nobody has begun, then to help others. One that
   // has found so many strips done that all are leaves.
+  const bool has_strips_alone = !is_shared<access>(published);
   std::int64_t turn_of_strip = blockIdx.x;
   std::int64_t strip = turn_of_strip % shape.strips;
+  std::int64_t next_tile = 0;  // of a strip that the block has alone
   const std::int64_t most_misses = 1 + 2 * shape.strips / gridDim.x;
   std::int64_t misses = 0;
   Turn turn;
-  for (bool exists = true; exists; turn.advance(shape.stages)) {
+  bool exists = true;
+  // At the end each stage says so, as groups that scan have stages of their own.
+  for (int ends = 0; ends < shape.stages; turn.advance(shape.stages)) {
     const int s = turn.stage;
     if (thread < lanes) {  // the first of the warps
       ring.scanned[s].wait(turn.parity ^ 1);
       std::int64_t ticket = 0;
-      take_ticket_if(lane == 0, published.tickets(strip), ticket);
+      take_ticket_if(lane == 0 && !has_strips_alone, published.tickets(strip), ticket);
       ring.stored[s].wait(turn.parity ^ 1);
       ticket = shuffle(ticket, 0);
+      if (has_strips_alone) {
+        ticket = next_tile;
+        if (next_tile == shape.tiles_of_strip) {
+          strip += gridDim.x;
+          ticket = 0;
+        }
+        next_tile = ticket + 1;
+        exists = strip < shape.strips;
+      }
       while (exists && ticket >= shape.tiles_of_strip) {
         ++misses;
         if (misses > most_misses && turn_of_strip >= shape.strips) {
@@ -309,7 +350,9 @@ __device__ __forceinline__ void load_column_parts(const P& problem, const Column
     ring.taken[s].wait(turn.parity);
     const ColumnPart part = ring.parts[s];
     exists = part.exists();
-    if (exists) {
+    if (!exists) {
+      ++ends;
+    } else {
       using T = ColumnRingTypes<access, P>;
       const auto tile = part.tile<typename T::Tile>(problem, shape.tiling);
       ColumnPartInStage<access, P> memory(problem, shape, tile, turn);
@@ -354,25 +397,22 @@ __device__ __forceinline__ void fold_column_parts(const P& problem, const Column
       if (lane == 0) ring.computed[s].arrive();
       ring.computed[s].wait(turn.parity);
     }
-    const auto fold = [&](auto regular) {
+    const auto fold = [&](auto of_chunks) {
+      constexpr ChunkLayout layout = decltype(of_chunks)::value;
+      constexpr bool are_whole = layout != ChunkLayout::uneven;
       for (int item = thread; item < tiling.items() / E; item += threads) {
         const auto c = ColumnChunks::find<E>(shape, item);
         // Chunks that are not full are the last of their columns: nothing needs their totals.
-        const bool is_full =
-            decltype(regular)::value ? c.column < part.columns : c.length(part) == V;
+        const bool is_full = are_whole ? c.column < part.columns : c.length(part) == V;
         if (!is_full) continue;
         A x[V][E];
-        get_chunks<decltype(regular)::value>(tile, memory.input, c, V, x);
+        get_chunks<layout>(shape, tile, memory.input, c, V, x);
         R* const folds = memory.chunks + c.chunk * width + c.column;
 #pragma unroll
         for (int e = 0; e < E; ++e) folds[e] = fold_chunk_of_column<R>(problem.op, op, x, e);
       }
     };
-    if (is_regular(shape, part, memory)) {
-      fold(std::true_type{});
-    } else {
-      fold(std::false_type{});
-    }
+    with_chunk_layout(shape, part, memory, fold);
     __syncwarp();
     if (lane == 0) ring.chunks_folded[s].arrive();
     ring.chunks_folded[s].wait(turn.parity);
@@ -395,7 +435,8 @@ __device__ __forceinline__ void fold_column_parts(const P& problem, const Column
         if (is_eager<typename T::Op> || c < left) total[c] = op(total[c - 1], total[c]);
         if (c < left) chunk[c * width] = total[c];
       }
-      if (left >= row_of_chunks && part.begin + (row + 1) * elements_of_row < problem.n) {
+      if (is_shared<access>(published) && left >= row_of_chunks &&
+          part.begin + (row + 1) * elements_of_row < problem.n) {
         published.publish(published.entry_of_row(part.first_row() + row),
                           part.column(tiling) + column, total[row_of_chunks - 1]);
       }
@@ -419,7 +460,8 @@ __device__ __forceinline__ void carry_rows(const P& problem, const ColumnRingSha
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   const ColumnTiling& tiling = shape.tiling;
   const int width = tiling.columns;
-  const typename T::Carried before(memory_of_carry);
+  const typename T::Carried before(memory_of_carry, published, shape.by_columns_of_carrier,
+                                   shape.columns_of_carrier);
   std::int64_t strip = -1;  // its first column
   std::int64_t next_row = 0;
   for (Turn turn;; turn.advance(shape.stages)) {
@@ -439,9 +481,8 @@ __device__ __forceinline__ void carry_rows(const P& problem, const ColumnRingSha
     const int left = part.columns - first;
     const int columns = left < shape.columns_of_carrier ? left : shape.columns_of_carrier;
     if (columns > 0) {
-      before.add(op, published, shape.by_columns_of_carrier, shape.columns_of_carrier, columns,
-                 strip + first, published.entry_of_row(next_row), static_cast<int>(row - next_row),
-                 next_row > section_begin);
+      before.add(op, published, columns, strip + first, published.entry_of_row(next_row),
+                 static_cast<int>(row - next_row), next_row > section_begin);
     }
     const int whole_rows = part.whole_rows();
     next_row = row + whole_rows;
@@ -478,7 +519,7 @@ __device__ __forceinline__ void carry_sections(const P& problem, const ColumnRin
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   const ColumnTiling& tiling = shape.tiling;
   const std::int64_t first_entry = problem.start.exists() ? 0 : 1;
-  const typename T::Carried before(memory_of_carry);
+  const typename T::Carried before(memory_of_carry, published, tiling.by_columns, tiling.columns);
   std::int64_t strip = -1;  // its first column
   std::int64_t next_entry = 0;
   for (Turn turn;; turn.advance(shape.stages)) {
@@ -492,14 +533,21 @@ __device__ __forceinline__ void carry_sections(const P& problem, const ColumnRin
     strip = part.column(tiling);
     if (part.begin == 0 && problem.start.exists()) {
       for (int c = lane; c < part.columns; c += lanes) {
-        published.publish(0, strip + c, static_cast<R>(problem.start.at(tile.place(0, c)).value));
+        const R start = static_cast<R>(problem.start.at(tile.place(0, c)).value);
+        if (is_shared<access>(published)) {
+          published.publish(0, strip + c, start);
+        } else {
+          before[c] = start;
+        }
       }
     }
     ring.folded[s].wait(turn.parity);
-    // Entry e is what section e - 1 has added.
-    const std::int64_t end = part.first_row() / rows_of_section + 1;
-    before.add(op, published, tiling.by_columns, tiling.columns, part.columns, strip, next_entry,
-               static_cast<int>(end - next_entry), next_entry > first_entry);
+    // Entry e is what section e - 1 has added. There is one section where nothing is published.
+    const std::int64_t end =
+        is_shared<access>(published) ? part.first_row() / rows_of_section + 1 : 1;
+    if (!is_shared<access>(published)) next_entry = end;
+    before.add(op, published, part.columns, strip, next_entry, static_cast<int>(end - next_entry),
+               next_entry > first_entry);
     next_entry = end;
     if (end > first_entry) {
       for (int c = lane; c < part.columns; c += lanes) memory.sections[c] = before[c];
@@ -534,12 +582,13 @@ __device__ __forceinline__ void finish_chunk_of_column(const P& problem, const C
   }
 }
 
-/// The task of a group: scans tiles, and stores them.
+/// The task of some groups, each with stages of its own: scans tiles, and stores them.
 ///
+/// \param group  its number
 /// \param thread number in the group
 template <ColumnAccess access, class P, class R>
 __device__ __forceinline__ void scan_column_parts(const P& problem, const ColumnRingShape& shape,
-                                                  ColumnRing& ring, int thread) {
+                                                  ColumnRing& ring, int group, int thread) {
   using T = ColumnRingTypes<access, P>;
   using A = typename T::A;
   using Value = typename T::Value;
@@ -552,7 +601,8 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
   const ColumnTiling& tiling = shape.tiling;
   const int width = tiling.columns;
   const bool has_start = problem.start.exists();
-  for (Turn turn;; turn.advance(shape.stages)) {
+  if (group >= shape.stages) return;
+  for (Turn turn{group, 0};; turn.advance(shape.stages, scanning_groups)) {
     const int s = turn.stage;
     ring.loaded[s].wait(turn.parity);
     const ColumnPart part = ring.parts[s];
@@ -567,16 +617,17 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
     // The chunks in which columns begin and end, if they are in this tile.
     const int first_chunk = part.begin == 0 ? 0 : -1;
     const int last_chunk = part.begin + part.rows == problem.n ? (part.rows - 1) / V : -1;
-    const auto scan = [&](auto regular) {
+    const auto scan = [&](auto of_chunks) {
+      constexpr ChunkLayout layout = decltype(of_chunks)::value;
+      constexpr bool are_whole = layout != ChunkLayout::uneven;
       for (int item = thread; item < tiling.items() / E; item += threads) {
         const auto c = ColumnChunks::find<E>(shape, item);
-        const int length =
-            decltype(regular)::value ? (c.column < part.columns ? V : 0) : c.length(part);
+        const int length = are_whole ? (c.column < part.columns ? V : 0) : c.length(part);
         if (length == 0) continue;
         A x[V][E];
-        get_chunks<decltype(regular)::value>(tile, memory.input, c, length, x);
+        get_chunks<layout>(shape, tile, memory.input, c, length, x);
         const int row = c.chunk / row_of_chunks;
-        const bool is_full = decltype(regular)::value || length == V;
+        const bool is_full = are_whole || length == V;
         const bool is_first = c.chunk == first_chunk;
         const R* const sections = memory.sections + c.column;
         const R* const rows = memory.rows + row * width + c.column;
@@ -605,14 +656,10 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
           finish_chunk_of_column(problem, tile.place(0, c.column + e), is_first,
                                  c.chunk == last_chunk, length, at_begin, x, e);
         }
-        put_chunks<decltype(regular)::value>(tile, memory.results, c, length, x);
+        put_chunks<layout>(shape, tile, memory.results, c, length, x);
       }
     };
-    if (is_regular(shape, part, memory)) {
-      scan(std::true_type{});
-    } else {
-      scan(std::false_type{});
-    }
+    with_chunk_layout(shape, part, memory, scan);
     before_bulk_copies();
     __syncwarp();
     if (lane == 0) ring.scanned[s].arrive();
@@ -648,26 +695,29 @@ __global__ void __launch_bounds__(threads_of_column_ring(access), 1) scan_parts_
   const int thread = static_cast<int>(threadIdx.x);
   using T = ColumnRingTypes<access, P>;
   using Carried = typename T::Carried;
-  if (thread == 0) ring.initialize(shape.stages, T::loaders);
+  constexpr int carriers = row_carriers(access);
+  if (thread == 0) ring.initialize(shape.stages, T::loaders, carriers);
   __syncthreads();
 
-  constexpr int threads = threads_that_fold + threads_that_scan;
+  constexpr int threads = threads_that_fold + scanning_groups * threads_that_scan;
   if (thread < threads_that_fold) {
     fold_column_parts<access>(problem, shape, published, ring, thread);
   } else if (thread < threads) {
     using R = typename Types<P>::R;
-    scan_column_parts<access, P, R>(problem, shape, ring, thread - threads_that_fold);
+    const int of_groups = thread - threads_that_fold;
+    scan_column_parts<access, P, R>(problem, shape, ring, of_groups / threads_that_scan,
+                                    of_groups % threads_that_scan);
   } else {
     const int warp = (thread - threads) / lanes;
     std::byte* const memory_of_carry =
         shared_memory() + sizeof(ColumnRing) + warp * Carried::bytes(shape.tiling.columns);
-    if (warp < row_carriers) {
+    if (warp < carriers) {
       carry_rows<access>(problem, shape, published, ring, memory_of_carry, warp);
-    } else if (warp == row_carriers) {
+    } else if (warp == carriers) {
       carry_sections<access>(problem, shape, published, ring, memory_of_carry);
     } else {
       load_column_parts<access>(problem, shape, published, ring,
-                                thread - threads - (1 + row_carriers) * lanes);
+                                thread - threads - (1 + carriers) * lanes);
     }
   }
 }

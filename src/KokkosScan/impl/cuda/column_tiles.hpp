@@ -99,16 +99,19 @@ struct ColumnTile {
   }
 };
 
-/// Calls f(number of the element in the tile, its address in an array) for each element, in the
-/// order of memory. The threads share the elements.
+/// Calls f(address in shared memory, address in an array) for each element, in the order of memory.
+/// The threads share the elements.
 template <class T, class F, int chunks>
 __device__ __forceinline__ void for_each_element(const ColumnTile<false, chunks>& tile,
-                                                 const Array<T>& array, const Threads& threads,
-                                                 const F& f) {
+                                                 const Array<T>& array,
+                                                 const Slots<std::remove_const_t<T>>& slots,
+                                                 const Threads& threads, const F& f) {
+  using Value = std::remove_const_t<T>;
   const Strides& strides = array.strides;
   const std::int64_t along = tile.backward ? -strides.along : strides.along;
   const std::int64_t across = tile.batch.rank == 0 ? 0 : strides.batch[tile.batch.rank - 1];
-  // Neighbouring threads take neighbours in memory: of a row, or of a column.
+  // Neighbouring threads take neighbours in memory: of a row, or of a column; where it is long,
+  // those of a warp.
   const bool by_rows = (across < 0 ? -across : across) <= (along < 0 ? -along : along);
   const int inner = by_rows ? tile.columns : tile.rows;
   const int outer = by_rows ? tile.rows : tile.columns;
@@ -116,20 +119,37 @@ __device__ __forceinline__ void for_each_element(const ColumnTile<false, chunks>
   const std::int64_t outer_stride = by_rows ? along : across;
   const int inner_step = by_rows ? 1 : tile.tiling.columns;
   const int outer_step = by_rows ? tile.tiling.columns : 1;
-  const int at_once = threads.count >= inner ? threads.count / inner : 1;
-  const int first = threads.count >= inner ? threads.own / inner : 0;
+  int lanes_of_inner = lanes;
+  int at_once = threads.count / lanes;
+  int first = threads.own / lanes;
+  if (inner < lanes) {
+    lanes_of_inner = inner;
+    at_once = threads.count / inner;
+    first = threads.own / inner;
+  }
   if (first >= at_once) return;
+  const std::int64_t stride = at_once * outer_stride;
+  const int step = at_once * outer_step;
   for (int slab = 0; slab < tile.slabs; ++slab) {
     T* const data = array.data + tile.place(slab, 0).offset(strides) +
                     (tile.begin + tile.in_memory_order(0)) * strides.along;
-    for (int i = threads.own - first * inner; i < inner; i += threads.count) {
+    for (int i = threads.own - first * lanes_of_inner; i < inner; i += lanes_of_inner) {
       T* at = data + i * inner_stride + first * outer_stride;
       int e = tile.element(slab, tile.in_memory_order(0), 0) + i * inner_step + first * outer_step;
+      if (slots.span.padding == 0) {
+        Value* slot = &slots[e];
 #pragma unroll 4
-      for (int o = first; o < outer; o += at_once) {
-        f(e, at);
-        at += at_once * outer_stride;
-        e += at_once * outer_step;
+        for (int o = first; o < outer; o += at_once) {
+          f(slot, at);
+          at += stride;
+          slot += step;
+        }
+      } else {
+        for (int o = first; o < outer; o += at_once) {
+          f(&slots[e], at);
+          at += stride;
+          e += step;
+        }
       }
     }
   }

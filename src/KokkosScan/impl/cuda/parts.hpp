@@ -127,6 +127,14 @@ struct Turn {
       parity ^= 1;
     }
   }
+  /// To the next stage of one of several groups that share the stages.
+  __device__ __forceinline__ void advance(int stages, int groups) {
+    stage += groups;
+    if (stage >= stages) {
+      stage %= groups;
+      parity ^= 1;
+    }
+  }
 };
 
 /// The shared memory of a part.

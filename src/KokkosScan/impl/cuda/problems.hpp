@@ -192,20 +192,45 @@ struct Backend {
     return p.batch.rank > 0 && OperandAccess<decltype(P::output)>::has_columns(p.output, p.batch) &&
            OperandAccess<decltype(P::input)>::has_columns(p.input, p.batch);
   }
-  /// Whether blocks may share columns, and whether they do: where columns alone would not keep all
-  /// multiprocessors busy, or have narrow rows that are not aligned (tiles: 0.47 instead of 0.67 of
-  /// (2401, 16807, 7), but 0.84 instead of 0.72 of (1024, 16384, 16)).
+  /// Whether blocks may share columns: those of several sections, and not so many that the memory
+  /// through which they communicate would grow.
   template <class Exec>
   static bool may_share_columns(const Exec& exec, std::int64_t n, std::int64_t lines) {
     return n > section_of_column && lines < std::int64_t{128} * multiprocessors(exec);
   }
+  /// Whether the kernel for parts of columns runs: where blocks share columns, as columns alone
+  /// would not keep all multiprocessors busy, or are not made of aligned packs ((2401, 16807, 7)
+  /// has 0.67 instead of 0.47 in tiles, but (1024, 16384, 16) 0.72 instead of 0.84); and where
+  /// tiles are runs of bytes of shorter columns, of which each block has some alone ((2401, 2401,
+  /// 49): 0.81 instead of 0.52 in tiles).
   template <class Exec, class P>
-  static bool shares_columns(const Exec& exec, const P& p) {
+  static bool takes_parts_of_columns(const Exec& exec, const P& p) {
     const std::int64_t inner = neighbours(p.batch);
+    const bool has_packs = has_packs_of_columns(p);
+    if (p.n <= section_of_column) {
+      return !has_packs && p.n * inner * Types<P>::size.all >= bytes_of_columns_alone &&
+             are_runs(p, tile_parts_of_columns(p));
+    }
     const std::int64_t strips = p.batch.count / inner * divide_up(inner, 32);
     return may_share_columns(exec, p.n, p.batch.count) &&
-           (strips < std::int64_t{4} * multiprocessors(exec) ||
-            (inner < narrowest_rows && !has_packs_of_columns(p)));
+           (strips < std::int64_t{4} * multiprocessors(exec) || !has_packs);
+  }
+  /// The tiles of the kernel for parts of columns.
+  template <class P>
+  static ColumnTiling tile_parts_of_columns(const P& p) {
+    using R = typename Types<P>::R;
+    const std::int64_t inner = neighbours(p.batch);
+    const int widest = std::min(
+        widest_strip(inner, p.batch.count / inner, has_columns(p) && has_packs_of_columns(p)),
+        CarriedColumns<typename Types<P>::Carrying, R>::values_at_once);
+    return tile_shared_columns(p.n, inner, Types<P>::size.all, sizeof(R), widest);
+  }
+  /// Whether tiles of columns are runs of bytes in all operands.
+  template <class P>
+  static bool are_runs(const P& p, const ColumnTiling& tiling) {
+    return has_columns(p) &&
+           OperandAccess<decltype(P::input)>::has_flat_columns(p, p.input, tiling) &&
+           OperandAccess<decltype(P::output)>::has_flat_columns(p, p.output, tiling);
   }
 
   /// Whether lines are kept in registers, if they fit: those of sums and products of 4 bytes that
@@ -274,28 +299,20 @@ struct Backend {
     enqueue(exec, launch, scan_in_registers<access, P>, p.n, p.batch.count, p);
   }
 
-  /// Scans columns that blocks share.
+  /// Scans parts of columns.
   template <class Exec, class P>
-  static void scan_shared_columns(const Exec& exec, const P& p, std::byte* workspace) {
-    using R = typename Types<P>::R;
-    const std::int64_t inner = neighbours(p.batch);
-    const int widest = std::min(
-        widest_strip(inner, p.batch.count / inner, has_columns(p) && has_packs_of_columns(p)),
-        CarriedColumns<typename Types<P>::Carrying, R>::values_at_once);
-    const ColumnTiling tiling =
-        tile_shared_columns(p.n, inner, Types<P>::size.all, sizeof(R), widest);
-    if (has_columns(p)) {
-      if (has_packs_of_columns(p)) {
-        if constexpr (moves_packs_of_columns<P>) {
-          return scan_shared_columns<ColumnAccess::rows>(exec, p, workspace, tiling);
-        }
-      }
-      if (OperandAccess<decltype(P::input)>::has_flat_columns(p, p.input, tiling) &&
-          OperandAccess<decltype(P::output)>::has_flat_columns(p, p.output, tiling)) {
-        return scan_shared_columns<ColumnAccess::flat>(exec, p, workspace, tiling);
+  static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace) {
+    const ColumnTiling tiling = tile_parts_of_columns(p);
+    if constexpr (moves_packs_of_columns<P>) {
+      if (has_columns(p) && has_packs_of_columns(p)) {
+        return scan_parts_of_columns<ColumnAccess::rows>(exec, p, workspace, tiling);
       }
     }
-    scan_shared_columns<ColumnAccess::apart>(exec, p, workspace, tiling);
+    if (are_runs(p, tiling)) {
+      scan_parts_of_columns<ColumnAccess::flat>(exec, p, workspace, tiling);
+    } else {
+      scan_parts_of_columns<ColumnAccess::apart>(exec, p, workspace, tiling);
+    }
   }
   /// Whether one instruction moves packs of neighbouring columns, and whether all are aligned.
   template <class P>
@@ -321,47 +338,61 @@ struct Backend {
     }
   }
   template <ColumnAccess access, class Exec, class P>
-  static void scan_shared_columns(const Exec& exec, const P& p, std::byte* workspace,
-                                  const ColumnTiling& tiling) {
+  static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace,
+                                    const ColumnTiling& tiling) {
     using R = typename Types<P>::R;
+    const bool are_shared = p.n > section_of_column;  // else each block has strips of its own
     const std::int64_t strips = p.batch.count / tiling.inner * tiling.strips;
     const std::int64_t tiles = divide_up(p.n, tiling.rows);
-    const int padding = pads_shared_columns(p, access, tiling) ? quad : 0;
-    const int bytes_of_tile = Types<P>::bytes_of_tile(tiling.elements(), padding);
+    const int padding = pads_parts_of_columns(p, access, tiling) ? quad : 0;
+    const int bytes_of_tile =
+        Types<P>::bytes_of_tile(tiling.elements(), padding, alignment_of_columns(access));
     const int bytes =
         static_cast<int>(divide_up(bytes_of_tile + bytes_of_column_folds<R>(tiling), 128)) * 128;
     const int bytes_of_ring =
-        bytes_of_column_ring<typename ColumnRingTypes<access, P>::Carried>(tiling.columns);
+        bytes_of_column_ring<typename ColumnRingTypes<access, P>::Carried, access>(tiling.columns);
     const int stages =
         std::clamp((shared_bytes_of_block(exec) - bytes_of_ring) / bytes, 1, most_stages);
-    const auto columns_of_carrier = static_cast<int>(divide_up(tiling.columns, row_carriers));
-    const ColumnRingShape shape{tiling,
-                                strips,
-                                tiles,
-                                stages,
-                                padding,
-                                bytes_of_tile,
-                                bytes,
-                                Divisor(tiling.columns / ColumnRingTypes<access, P>::columns),
-                                columns_of_carrier,
-                                Divisor(columns_of_carrier)};
+    const auto columns_of_carrier =
+        static_cast<int>(divide_up(tiling.columns, row_carriers(access)));
+    ColumnRingShape shape{tiling,
+                          strips,
+                          tiles,
+                          stages,
+                          padding,
+                          bytes_of_tile,
+                          bytes,
+                          Divisor(tiling.columns / ColumnRingTypes<access, P>::columns),
+                          columns_of_carrier,
+                          Divisor(columns_of_carrier),
+                          {}};
+    for (int v = 0; v < chunk_of_column; ++v) {
+      const int rows = p.output.strides.along < 0 ? chunk_of_column - 1 - v : v;
+      shape.distance[v] = rows * tiling.columns;
+    }
     const Launch launch{p.function, "cuda/parts_of_columns",
-                        std::min<std::int64_t>(strips * tiles, std::max(1, multiprocessors(exec))),
+                        std::min<std::int64_t>(are_shared ? strips * tiles : strips,
+                                               std::max(1, multiprocessors(exec))),
                         threads_of_column_ring(access), bytes_of_ring + stages * bytes};
-    const auto needed =
-        static_cast<std::size_t>(PublishedColumns<R>::bytes(p.n, p.batch.count, strips));
     std::optional<Temporary<Exec>> memory;
-    if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
-    clear(exec, launch, workspace, needed, p.n, p.batch.count);
-    const PublishedColumns<R> published{reinterpret_cast<std::uint64_t*>(workspace), p.batch.count,
-                                        strips, divide_up(p.n, section_of_column)};
-    enqueue(exec, launch, scan_parts_of_columns<access, P>, p.n, p.batch.count, p, shape,
+    if (are_shared) {
+      const auto needed =
+          static_cast<std::size_t>(PublishedColumns<R>::bytes(p.n, p.batch.count, strips));
+      if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
+      clear(exec, launch, workspace, needed, p.n, p.batch.count);
+    } else {
+      workspace = nullptr;  // which tells the kernel
+    }
+    const PublishedColumns<R> published{reinterpret_cast<std::uint64_t*>(workspace),
+                                        are_shared ? p.batch.count : 0, strips,
+                                        divide_up(p.n, section_of_column)};
+    enqueue(exec, launch, cuda::scan_parts_of_columns<access, P>, p.n, p.batch.count, p, shape,
             published);
   }
   /// Whether slots are padded: where rows are so short that the same column of several chunks would
   /// be in the same bank, and padding is as much in each chunk; or threads go down columns.
   template <class P>
-  static bool pads_shared_columns(const P& p, ColumnAccess access, const ColumnTiling& tiling) {
+  static bool pads_parts_of_columns(const P& p, ColumnAccess access, const ColumnTiling& tiling) {
     const int bytes = tiling.columns * Types<P>::size.widest;
     const bool is_narrow = bytes < 128 && std::has_single_bit(static_cast<unsigned>(bytes));
     return Types<P>::has_packs && (is_narrow || (access == ColumnAccess::apart && !has_columns(p)));
@@ -377,7 +408,7 @@ struct Backend {
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
     constexpr int E = Types<P>::pack;
     const std::int64_t inner = neighbours(p.batch);
-    if (shares_columns(exec, p)) return scan_shared_columns(exec, p, workspace);
+    if (takes_parts_of_columns(exec, p)) return scan_parts_of_columns(exec, p, workspace);
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
       if (has_columns(p) && takes_threads(p.n, inner, p.batch.count, multiprocessors(exec))) {
         const Launch launch{p.function, "cuda/columns_by_threads",
@@ -454,10 +485,7 @@ struct Backend {
       if (inner >= narrowest_rows) return scan(Rows{}, tile(ColumnAccess::rows));
       using Flat = std::integral_constant<ColumnAccess, ColumnAccess::flat>;
       const ColumnTiling tiling = tile(ColumnAccess::flat);
-      if (OperandAccess<decltype(P::input)>::has_flat_columns(p, p.input, tiling) &&
-          OperandAccess<decltype(P::output)>::has_flat_columns(p, p.output, tiling)) {
-        return scan(Flat{}, tiling);
-      }
+      if (are_runs(p, tiling)) return scan(Flat{}, tiling);
     }
     using Apart = std::integral_constant<ColumnAccess, ColumnAccess::apart>;
     scan(Apart{}, tile(ColumnAccess::apart));

@@ -142,9 +142,14 @@ struct Slots {
   /// The address of element e + distance, where there is as much padding between the two as between
   /// element 0 and number `distance` of an aligned span: what is added to the address of e is then
   /// the same for all e.
+  ///
+  /// \tparam padded whether there may be padding
+  template <bool padded>
   [[nodiscard]] __device__ __forceinline__ std::byte* behind(int e, int distance) const {
+    const int first = e * static_cast<int>(sizeof(T));
     const int bytes = distance * static_cast<int>(sizeof(T));
-    return span.at(e * static_cast<int>(sizeof(T))) + (bytes + (bytes >> 7) * span.padding);
+    if constexpr (!padded) return span.memory + (span.begin + first) + bytes;
+    return span.at(first) + (bytes + (bytes >> 7) * span.padding);
   }
   /// The values, where they are not padded.
   [[nodiscard]] __device__ __forceinline__ T* data() const {
@@ -263,10 +268,10 @@ struct StagedValues {
 
   [[nodiscard]] __device__ __forceinline__ T get(int e) const { return slots.data()[e]; }
   [[nodiscard]] __device__ __forceinline__ T get_padded(int e) const { return slots[e]; }
-  template <class A, int E>
+  template <bool padded, class A, int E>
   __device__ __forceinline__ void get_behind(int e, int distance, A (&x)[E]) const {
     T raw[E];
-    move_pack(raw, slots.behind(e, distance));
+    move_pack(raw, slots.template behind<padded>(e, distance));
 #pragma unroll
     for (int i = 0; i < E; ++i) x[i] = static_cast<A>(raw[i]);
   }
@@ -287,7 +292,8 @@ __device__ __noinline__ void load_apart(const Array<const T>& in, const Slots<T>
 template <class T, class AnyTile>
 __device__ __forceinline__ void load_apart(const Array<const T>& in, const Slots<T>& slots,
                                            const AnyTile& tile) {
-  for_each_element(tile, in, threads_of_block(), [&](int e, const T* from) { slots[e] = *from; });
+  for_each_element(tile, in, slots, threads_of_block(),
+                   [](T* slot, const T* from) { *slot = *from; });
 }
 
 /// Stores the results of lines that do not follow each other in memory.
@@ -300,7 +306,7 @@ template <class T, class AnyTile>
 __device__ __forceinline__ void store_apart(const Slots<T>& results, const Array<T>& output,
                                             const AnyTile& tile,
                                             const Threads& threads = threads_of_block()) {
-  for_each_element(tile, output, threads, [&](int e, T* to) { *to = results[e]; });
+  for_each_element(tile, output, results, threads, [](const T* slot, T* to) { *to = *slot; });
 }
 /// Begins to store results that follow each other from `flat` on or, if that is null, lie as the
 /// tile's lines do in global memory. All threads of the block take part.
@@ -382,8 +388,8 @@ struct Stage<Array<const T>> : StagedValues<T> {
       begin_copy_in<unit_of<T>>(reinterpret_cast<const std::byte*>(tile.flat(in)), this->slots.span,
                                 tile.elements() * static_cast<int>(sizeof(T)), barrier, threads);
     } else if constexpr (is_copied_apart) {
-      for_each_element(tile, in, threads, [&](int e, const T* from) {
-        __pipeline_memcpy_async(&this->slots[e], from, sizeof(T));
+      for_each_element(tile, in, this->slots, threads, [](T* slot, const T* from) {
+        __pipeline_memcpy_async(slot, from, sizeof(T));
       });
     }
   }
@@ -540,11 +546,11 @@ struct Stage<Selected<A, Values, Mask>> {
     const A value = static_cast<A>(values.get_padded(e));
     return static_cast<bool>(mask.get_padded(e)) ? value : identity;
   }
-  template <class Accumulator, int E>
+  template <bool padded, class Accumulator, int E>
   __device__ __forceinline__ void get_behind(int e, int distance, Accumulator (&x)[E]) const {
     typename Stage<Mask>::Value selected[E];
-    values.get_behind(e, distance, x);
-    mask.get_behind(e, distance, selected);
+    values.template get_behind<padded>(e, distance, x);
+    mask.template get_behind<padded>(e, distance, selected);
 #pragma unroll
     for (int i = 0; i < E; ++i) x[i] = static_cast<bool>(selected[i]) ? x[i] : identity;
   }
