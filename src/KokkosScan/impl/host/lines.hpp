@@ -258,11 +258,15 @@ class Lines {
     const int n = static_cast<int>(p.n);
     const bool stores_first = p.extra == Extra::first || p.form == Form::exclusive;
     const int extent = n + (p.extra == Extra::none ? 0 : 1);
-    const int lines_at_once = std::max(1, block_length / extent);
     const bool descends = p.output.strides.along < 0;
     const auto line_at = [&](std::int64_t i) {
       return Coordinates{1, {descends ? begin + (end - 1 - i) : i}};
     };
+    // One at a time where loads of two would wait.
+    const bool waits_for_loads =
+        m_results.streams() && n * static_cast<int>(sizeof(A)) >= apart_bytes && !descends &&
+        begin < end && as_stored<A>(p.input.line(line_at(begin)), 1) != nullptr;
+    const int lines_at_once = waits_for_loads ? 1 : std::max(1, block_length / extent);
     m_results.seek(&p.output.line(line_at(begin))(p.extra == Extra::first ? -1 : 0),
                    p.output.strides.along);
     for (std::int64_t i = begin; i < end;) {
