@@ -199,10 +199,10 @@ struct Backend {
     return n > section_of_column && lines < std::int64_t{128} * multiprocessors(exec);
   }
   /// Whether the kernel for parts of columns runs: where blocks share columns, as columns alone
-  /// would not keep all multiprocessors busy, or are not made of aligned packs ((2401, 16807, 7)
-  /// has 0.67 instead of 0.47 in tiles, but (1024, 16384, 16) 0.72 instead of 0.84); and where
-  /// tiles are runs of bytes of shorter columns, of which each block has some alone ((2401, 2401,
-  /// 49): 0.81 instead of 0.52 in tiles).
+  /// would not keep all multiprocessors busy, or as rows are narrow or not made of aligned packs
+  /// ((2401, 16807, 7) has 0.79 instead of 0.47 in tiles, (1024, 65536, 4) 0.71 instead of 0.52,
+  /// but (1024, 16384, 16) 0.73 instead of 0.85); and where tiles are runs of bytes of shorter
+  /// columns, of which each block has some alone ((2401, 2401, 49): 0.86 instead of 0.52 in tiles).
   template <class Exec, class P>
   static bool takes_parts_of_columns(const Exec& exec, const P& p) {
     const std::int64_t inner = neighbours(p.batch);
@@ -213,7 +213,8 @@ struct Backend {
     }
     const std::int64_t strips = p.batch.count / inner * divide_up(inner, 32);
     return may_share_columns(exec, p.n, p.batch.count) &&
-           (strips < std::int64_t{4} * multiprocessors(exec) || !has_packs);
+           (strips < std::int64_t{4} * multiprocessors(exec) || !has_packs ||
+            inner * Types<P>::size.widest < 64);
   }
   /// The tiles of the kernel for parts of columns.
   template <class P>
