@@ -601,7 +601,7 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
   const ColumnTiling& tiling = shape.tiling;
   const int width = tiling.columns;
   const bool has_start = problem.start.exists();
-  if (group >= shape.stages) return;
+  if (group >= shape.stages) return;  // there are fewer stages than groups
   for (Turn turn{group, 0};; turn.advance(shape.stages, scanning_groups)) {
     const int s = turn.stage;
     ring.loaded[s].wait(turn.parity);
