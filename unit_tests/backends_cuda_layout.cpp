@@ -100,6 +100,28 @@ TEST(backends, cuda_cuts_of_the_headline) {
   EXPECT_FALSE(cuda::fits_registers(16384, {8, 8}, 8));
 }
 
+// Parts of columns: where blocks share long ones, and runs of bytes that each has alone.
+TEST(backends, cuda_parts_of_columns_are_few_or_narrow_or_unaligned) {
+  cuda::ElementSize const of_float{4, 4};
+  auto const takes = [&](std::int64_t outer, std::int64_t n, std::int64_t inner, bool has_packs,
+                         bool are_runs) {
+    return cuda::takes_parts_of_columns(n, inner, outer * inner, of_float, has_packs, are_runs,
+                                        132);
+  };
+  EXPECT_TRUE(takes(1, 1 << 26, 16, true, true));
+  EXPECT_TRUE(takes(1, 4097, 32, true, true));
+  EXPECT_FALSE(takes(1, 4096, 32, true, true));
+  EXPECT_FALSE(takes(1024, 16384, 16, true, true));
+  EXPECT_TRUE(takes(1024, 65536, 4, true, true));
+  EXPECT_FALSE(takes(64, 8192, 4096, true, false));
+  EXPECT_TRUE(takes(49, 16807, 343, false, false));
+  EXPECT_FALSE(takes(50, 16807, 343, false, false));
+  EXPECT_TRUE(takes(2401, 2401, 49, false, true));
+  EXPECT_FALSE(takes(2401, 2401, 343, false, false));
+  EXPECT_FALSE(takes(1 << 14, 512, 9, false, true));
+  EXPECT_TRUE(takes(1 << 14, 640, 9, false, true));
+}
+
 // Columns that blocks share, in tiles that fit, whose borders are those of rows of chunks, and of
 // which a section has a whole number.
 TEST(backends, cuda_tiles_of_shared_columns_cover_them) {

@@ -151,7 +151,7 @@ struct Backend {
     if (!stays_in_registers<P>(n)) {
       bytes = Carry<R>::bytes(lines, cut_line(n, Types<P>::size).tiles_of_line);
     }
-    if (may_share_columns(exec, n, lines)) {
+    if (may_share_columns(n, lines, multiprocessors(exec))) {
       bytes = std::max(bytes, PublishedColumns<R>::bytes(n, lines, lines));
     }
     return static_cast<std::size_t>(bytes);
@@ -192,29 +192,12 @@ struct Backend {
     return p.batch.rank > 0 && OperandAccess<decltype(P::output)>::has_columns(p.output, p.batch) &&
            OperandAccess<decltype(P::input)>::has_columns(p.input, p.batch);
   }
-  /// Whether blocks may share columns: those of several sections, and not so many that the memory
-  /// through which they communicate would grow.
-  template <class Exec>
-  static bool may_share_columns(const Exec& exec, std::int64_t n, std::int64_t lines) {
-    return n > section_of_column && lines < std::int64_t{128} * multiprocessors(exec);
-  }
-  /// Whether the kernel for parts of columns runs: where blocks share columns, as columns alone
-  /// would not keep all multiprocessors busy, or as rows are narrow or not made of aligned packs
-  /// ((2401, 16807, 7) has 0.79 instead of 0.47 in tiles, (1024, 65536, 4) 0.71 instead of 0.52,
-  /// but (1024, 16384, 16) 0.73 instead of 0.85); and where tiles are runs of bytes of shorter
-  /// columns, of which each block has some alone ((2401, 2401, 49): 0.86 instead of 0.52 in tiles).
+  /// Whether the kernel for parts of columns runs.
   template <class Exec, class P>
   static bool takes_parts_of_columns(const Exec& exec, const P& p) {
-    const std::int64_t inner = neighbours(p.batch);
-    const bool has_packs = has_packs_of_columns(p);
-    if (p.n <= section_of_column) {
-      return !has_packs && p.n * inner * Types<P>::size.all >= bytes_of_columns_alone &&
-             are_runs(p, tile_parts_of_columns(p));
-    }
-    const std::int64_t strips = p.batch.count / inner * divide_up(inner, 32);
-    return may_share_columns(exec, p.n, p.batch.count) &&
-           (strips < std::int64_t{4} * multiprocessors(exec) || !has_packs ||
-            inner * Types<P>::size.widest < 64);
+    return cuda::takes_parts_of_columns(
+        p.n, neighbours(p.batch), p.batch.count, Types<P>::size, has_packs_of_columns(p),
+        are_runs(p, tile_parts_of_columns(p)), multiprocessors(exec));
   }
   /// The tiles of the kernel for parts of columns.
   template <class P>

@@ -247,6 +247,32 @@ inline constexpr int bytes_of_column_part = 40960;
 /// runs of bytes: with 12.5 KB 0.47 instead of 0.52 in tiles, with 24 KB 0.70 instead of 0.57.
 inline constexpr int bytes_of_columns_alone = 20480;
 
+/// Whether blocks may share columns: those of several sections, and not so many that the memory
+/// through which they communicate would grow.
+constexpr bool may_share_columns(std::int64_t n, std::int64_t lines, int multiprocessors) {
+  return n > section_of_column && lines < std::int64_t{128} * multiprocessors;
+}
+
+/// Whether the kernel for parts of columns runs: where blocks share columns, as columns alone would
+/// not keep all multiprocessors busy, or as rows are narrow or not made of aligned packs ((2401,
+/// 16807, 7) has 0.79 instead of 0.47 in tiles, (1024, 65536, 4) 0.71 instead of 0.52, but (1024,
+/// 16384, 16) 0.73 instead of 0.85); and where tiles are runs of bytes of shorter columns, of which
+/// each block has some alone ((2401, 2401, 49): 0.86 instead of 0.52 in tiles).
+///
+/// \param lines     of all
+/// \param has_packs whether rows are made of aligned packs
+/// \param are_runs  whether tiles of the kernel are runs of bytes in all operands
+constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::int64_t lines,
+                                      ElementSize size, bool has_packs, bool are_runs,
+                                      int multiprocessors) {
+  if (n <= section_of_column) {
+    return !has_packs && are_runs && n * inner * size.all >= bytes_of_columns_alone;
+  }
+  const std::int64_t strips = lines / inner * divide_up(inner, 32);
+  return may_share_columns(n, lines, multiprocessors) &&
+         (strips < std::int64_t{4} * multiprocessors || !has_packs || inner * size.widest < 64);
+}
+
 /// Widest strips of columns that blocks share. Packs are as fast in narrow ones; other rows are
 /// faster undivided, or in long runs, unless strips are then so few that blocks have many prefixes
 /// to read between two of their tiles.
