@@ -542,9 +542,8 @@ __device__ __forceinline__ void carry_sections(const P& problem, const ColumnRin
       }
     }
     ring.folded[s].wait(turn.parity);
-    // Entry e is what section e - 1 has added. There is one section where nothing is published.
-    const std::int64_t end =
-        is_shared<access>(published) ? part.first_row() / rows_of_section + 1 : 1;
+    // Entry e is what section e - 1 has added. Where nothing is published there is one section.
+    const std::int64_t end = part.first_row() / rows_of_section + 1;
     if (!is_shared<access>(published)) next_entry = end;
     before.add(op, published, part.columns, strip, next_entry, static_cast<int>(end - next_entry),
                next_entry > first_entry);

@@ -145,6 +145,7 @@ __device__ __forceinline__ void for_each_element(const ColumnTile<false, chunks>
           slot += step;
         }
       } else {
+#pragma unroll 4
         for (int o = first; o < outer; o += at_once) {
           f(&slots[e], at);
           at += stride;

@@ -192,12 +192,12 @@ struct Backend {
     return p.batch.rank > 0 && OperandAccess<decltype(P::output)>::has_columns(p.output, p.batch) &&
            OperandAccess<decltype(P::input)>::has_columns(p.input, p.batch);
   }
-  /// Whether the kernel for parts of columns runs.
+  /// Whether the kernel for parts of columns runs, with these tiles.
   template <class Exec, class P>
-  static bool takes_parts_of_columns(const Exec& exec, const P& p) {
-    return cuda::takes_parts_of_columns(
-        p.n, neighbours(p.batch), p.batch.count, Types<P>::size, has_packs_of_columns(p),
-        are_runs(p, tile_parts_of_columns(p)), multiprocessors(exec));
+  static bool takes_parts_of_columns(const Exec& exec, const P& p, const ColumnTiling& tiling) {
+    return cuda::takes_parts_of_columns(p.n, neighbours(p.batch), p.batch.count, Types<P>::size,
+                                        has_packs_of_columns(p), are_runs(p, tiling),
+                                        multiprocessors(exec));
   }
   /// The tiles of the kernel for parts of columns.
   template <class P>
@@ -285,8 +285,8 @@ struct Backend {
 
   /// Scans parts of columns.
   template <class Exec, class P>
-  static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace) {
-    const ColumnTiling tiling = tile_parts_of_columns(p);
+  static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace,
+                                    const ColumnTiling& tiling) {
     if constexpr (moves_packs_of_columns<P>) {
       if (has_columns(p) && has_packs_of_columns(p)) {
         return scan_parts_of_columns<ColumnAccess::rows>(exec, p, workspace, tiling);
@@ -392,7 +392,10 @@ struct Backend {
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
     constexpr int E = Types<P>::pack;
     const std::int64_t inner = neighbours(p.batch);
-    if (takes_parts_of_columns(exec, p)) return scan_parts_of_columns(exec, p, workspace);
+    const ColumnTiling parts = tile_parts_of_columns(p);
+    if (takes_parts_of_columns(exec, p, parts)) {
+      return scan_parts_of_columns(exec, p, workspace, parts);
+    }
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
       if (has_columns(p) && takes_threads(p.n, inner, p.batch.count, multiprocessors(exec))) {
         const Launch launch{p.function, "cuda/columns_by_threads",
