@@ -235,6 +235,60 @@ TEST(backends, emulated_cuda_scans_columns_of_every_shape) {
   }
 }
 
+// Rows at every distance from multiples of 16 bytes, with neighbours that no scan may touch, or
+// none.
+template <class T>
+void scans_unaligned_rows() {
+  constexpr int n = 4300;
+  int turn = 0;
+  for (int const inner : {33, 64, 131}) {
+    for (int const first : {0, 1, 5}) {
+      for (bool const is_masked : {false, true}) {
+        ++turn;
+        bool const in_place = turn % 3 == 0;
+        bool const backward = turn % 2 == 0;
+        SCOPED_TRACE(::testing::Message() << inner << " columns from number " << first
+                                          << ", masked " << is_masked << ", in place " << in_place);
+        Kokkos::View<T**, Kokkos::LayoutRight, Exec> const x("x", n, first + inner);
+        Kokkos::View<T**, Kokkos::LayoutRight, Exec> const other("y", n, first + inner);
+        Kokkos::View<bool**, Kokkos::LayoutRight, Exec> const mask("mask", n, first + inner);
+        auto const values = random_values<T>(static_cast<std::int64_t>(x.size()));
+        std::copy(values.begin(), values.end(), x.data());
+        std::copy(values.begin(), values.end(), other.data());
+        for (std::size_t i = 0; i < values.size(); ++i) mask.data()[i] = i % 7 < 4;
+        auto const columns = Kokkos::make_pair(first, first + inner);
+        auto const from = Kokkos::subview(x, Kokkos::ALL, columns);
+        auto const y = in_place ? x : other;
+        auto const to = Kokkos::subview(y, Kokkos::ALL, columns);
+        auto const lines = backward ? ks::along(0).backward() : ks::along(0);
+        auto const scan = [&](auto const& input) {
+          ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), input, to, lines, ks::Sum{},
+                         emulated::Backend{132});
+        };
+        if (is_masked) {
+          scan(ks::masked(from, Kokkos::subview(mask, Kokkos::ALL, columns)));
+        } else {
+          scan(from);
+        }
+        for (int j = 0; j < first + inner; ++j) {
+          T sum{};
+          for (int step = 0; step < n; ++step) {
+            int const k = backward ? n - 1 - step : step;
+            auto const i = static_cast<std::size_t>(k * (first + inner) + j);
+            if (!is_masked || mask(k, j)) sum = static_cast<T>(sum + values[i]);
+            ASSERT_EQ(y(k, j), j < first ? values[i] : sum) << "element " << k << ", column " << j;
+          }
+        }
+      }
+    }
+  }
+}
+TEST(backends, emulated_cuda_scans_unaligned_rows) {
+  scans_unaligned_rows<std::uint8_t>();
+  scans_unaligned_rows<std::uint16_t>();
+  scans_unaligned_rows<std::uint64_t>();
+}
+
 // A column has the same bits whatever kernel scans it.
 TEST(backends, emulated_cuda_columns_have_the_same_bits_in_every_kernel) {
   for (int const n : {60, 128, 300, 2400, 4200}) {

@@ -122,6 +122,27 @@ TEST(backends, cuda_parts_of_columns_are_few_or_narrow_or_unaligned) {
   EXPECT_TRUE(takes(1 << 14, 640, 9, false, true));
 }
 
+// Sections, of which columns up to the longest have one.
+TEST(backends, cuda_sections_have_whole_rows_of_chunks) {
+  EXPECT_EQ(cuda::sections_of_column(1).elements(), 4096);
+  EXPECT_EQ(cuda::sections_of_column(4096).elements(), 4096);
+  EXPECT_EQ(cuda::sections_of_column(4097).elements(), 2048);
+  EXPECT_EQ(cuda::sections_of_column((1 << 22) - 1).elements(), 2048);
+  EXPECT_EQ(cuda::sections_of_column(1 << 22).elements(), 4096);
+  for (std::int64_t const n : {5000, 1 << 22}) {
+    auto const sections = cuda::sections_of_column(n);
+    for (int chunk = 0; chunk < 2000; ++chunk) {
+      std::int64_t const element = std::int64_t{chunk} * cuda::chunk_of_column;
+      bool const begins = element % sections.elements() == 0;
+      ASSERT_EQ(sections.begin_with_chunk(chunk), begins);
+      ASSERT_EQ(sections.are_before(chunk), element >= sections.elements());
+      std::int64_t const row = chunk;
+      ASSERT_EQ(sections.of_row(row), row * cuda::elements_of_row / sections.elements());
+      ASSERT_EQ(sections.begin_with_row(row), row % sections.rows() == 0);
+    }
+  }
+}
+
 // Columns that blocks share, in tiles that fit, whose borders are those of rows of chunks, and of
 // which a section has a whole number.
 TEST(backends, cuda_tiles_of_shared_columns_cover_them) {
@@ -139,10 +160,11 @@ TEST(backends, cuda_tiles_of_shared_columns_cover_them) {
           ASSERT_EQ(t.slabs, 1);
           ASSERT_EQ(t.rows, t.groups * cuda::chunk_of_column);
           ASSERT_EQ(t.rows % cuda::elements_of_row, 0);
-          ASSERT_EQ(cuda::section_of_column % t.rows, 0);
-          ASSERT_LE(t.elements() * size.all + t.items() * bytes_of_fold,
-                    std::max(cuda::bytes_of_column_part, cuda::elements_of_row * size.all +
-                                                             cuda::row_of_chunks * bytes_of_fold));
+          ASSERT_EQ(cuda::sections_of_column(100'000).elements() % t.rows, 0);
+          ASSERT_LE(
+              t.elements() * size.all + t.items() * bytes_of_fold,
+              std::max(cuda::bytes_of_shared_tile / 4 * 5,
+                       cuda::elements_of_row * size.all + cuda::row_of_chunks * bytes_of_fold));
           for (int const item : {0, 1, t.columns - 1, t.columns, t.items() - 1}) {
             ASSERT_EQ(t.by_columns.quotient(item), item / t.columns);
           }
@@ -175,10 +197,11 @@ TEST(backends, cuda_tiles_of_columns_cover_them) {
           ASSERT_EQ(t.rows, std::min<std::int64_t>(n, t.groups * cuda::chunk_of_column));
           if (t.is_carried()) {
             ASSERT_EQ(t.groups % cuda::row_of_chunks, 0);
-            ASSERT_EQ(cuda::chunks_of_section % t.groups, 0);
+            ASSERT_EQ((cuda::sections_of_column(n).elements() / cuda::chunk_of_column) % t.groups,
+                      0);
             ASSERT_EQ(t.slabs, 1);
           } else {
-            ASSERT_LE(n, cuda::section_of_column);
+            ASSERT_LE(n, cuda::longest_section);
             ASSERT_TRUE(t.slabs == 1 || t.strips == 1);
           }
           if (access != ColumnAccess::rows) {

@@ -36,7 +36,7 @@ struct PublishedColumns {
 
   static constexpr std::int64_t bytes(std::int64_t n, std::int64_t columns, std::int64_t strips) {
     const std::int64_t entries =
-        1 + divide_up(n, section_of_column) + divide_up(n, elements_of_row);
+        1 + divide_up(n, sections_of_column(n).elements()) + divide_up(n, elements_of_row);
     return 8 * (1 + strips + columns * entries * words);
   }
   /// Counts the strips that blocks have turned to after their first.

@@ -16,7 +16,7 @@
 
 namespace KokkosScan::impl::cuda {
 
-static_assert(longest_of_threads <= section_of_column);
+static_assert(longest_of_threads <= longest_section);
 
 /// Scans columns of which each thread has one.
 template <class P>

@@ -387,7 +387,7 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
     }
 
     // Whether anything comes before the section.
-    const bool has_sections = has_start || first >= chunks_of_section;
+    const bool has_sections = has_start || tiling.sections.are_before(first);
 #pragma unroll
     for (int q = 0; q < Q; ++q) {
       const ColumnChunk& c = chunk_of[q];
@@ -407,13 +407,16 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
       R with{};  // ... the next chunk
       if (is_full) with = before.then(op, total[q]);
       if constexpr (carried) {
-        auto prefix = carry.get(op, c.column, first, has_sections);
+        auto prefix =
+            carry.get(op, c.column, has_sections, !tiling.sections.begin_with_chunk(first));
         const R* const rows = totals_of_rows + c.column;
         for (int r = 0; r < row; ++r) {
           prefix.rows = Prefix(op, prefix.rows.then(op, rows[r * width]));
         }
         before = prefix.join_all(op, before);
-        if (hands_on) next_carry.put(op, c.column, chunk + 1, prefix, with);
+        if (hands_on) {
+          next_carry.put(op, c.column, tiling.sections.begin_with_chunk(chunk + 1), prefix, with);
+        }
         if (is_full) with = prefix.join_all(op, Prefix(op, with)).value();
       } else {
         if (row > 0) {

@@ -7,11 +7,11 @@
 /// the kernels for columns share.
 ///
 /// The combination tree counts from the element that is scanned first. Four elements make a pack,
-/// which combines in the accumulator, two packs a chunk, eight chunks a row of chunks, 64 of those
-/// a section; each combine left to right, chunks and all above in the carried type. With P the fold
-/// of the starting value and all earlier sections, Q that of the earlier rows of chunks of the
-/// section, q of the earlier chunks of the row, p of the packs before the own one in the chunk, and
-/// x the elements so far of the pack,
+/// which combines in the accumulator, two packs a chunk, eight chunks a row of chunks, 32 or 64 of
+/// those a section (sections_of_column()); each combine left to right, chunks and all above in the
+/// carried type. With P the fold of the starting value and all earlier sections, Q that of the
+/// earlier rows of chunks of the section, q of the earlier chunks of the row, p of the packs before
+/// the own one in the chunk, and x the elements so far of the pack,
 ///
 ///     B(k) = ((P * (Q * q)) * p) * x    within a pack, what is in front being rounded to the
 ///                                       accumulator,
@@ -112,26 +112,28 @@ struct ColumnCarry {
   R* memory;
   int stride;  ///< between the folds of a column
 
-  /// The prefix of a column before chunk `first`.
+  /// The prefix of a column before a tile.
   ///
   /// \param has_sections whether the first fold is there
+  /// \param has_rows     whether the second is
   template <class Op>
   [[nodiscard]] __device__ __forceinline__ ColumnPrefix<Op, R> get(const Op& op, int column,
-                                                                   int first,
-                                                                   bool has_sections) const {
+                                                                   bool has_sections,
+                                                                   bool has_rows) const {
     ColumnPrefix<Op, R> prefix{Fold<Op, R>(op), Fold<Op, R>(op)};
     if (has_sections) prefix.sections = Fold<Op, R>(op, memory[column]);
-    if (first % chunks_of_section != 0) prefix.rows = Fold<Op, R>(op, memory[stride + column]);
+    if (has_rows) prefix.rows = Fold<Op, R>(op, memory[stride + column]);
     return prefix;
   }
-  /// What comes before chunk `next`, which begins a row: the prefix before the row that ends there
-  /// and the chunks of that row.
+  /// What comes before the next tile: the prefix before the last row of chunks of this one, and the
+  /// chunks of that row.
+  ///
+  /// \param ends_section whether the row is the section's last
   template <class Op>
-  __device__ __forceinline__ void put(const Op& op, int column, int next,
+  __device__ __forceinline__ void put(const Op& op, int column, bool ends_section,
                                       const ColumnPrefix<Op, R>& prefix, const R& chunks) const {
     const R of_section = prefix.rows.then(op, chunks);
-    memory[column] = next % chunks_of_section == 0 ? prefix.sections.then(op, of_section)
-                                                   : prefix.sections.value();
+    memory[column] = ends_section ? prefix.sections.then(op, of_section) : prefix.sections.value();
     memory[stride + column] = of_section;
   }
 };

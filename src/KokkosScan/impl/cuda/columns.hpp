@@ -188,6 +188,7 @@ struct ColumnShape {
   int strips_of_row;    ///< of neighbouring columns
   std::int64_t strips;  ///< of all
   int chunks;           ///< of a column
+  Sections sections;
 };
 
 /// The part of a strip that a thread works on: E columns.
@@ -370,9 +371,9 @@ __global__ void __launch_bounds__(most_threads_of_strip,
         __syncthreads();
       }
       if (length == 0) continue;
-      const bool begins_section = first % chunks_of_section == 0;
-      const bool ends_section = (chunk + 1) % chunks_of_section == 0;
-      const bool has_sections_before = has_start || first >= chunks_of_section;
+      const bool begins_section = shape.sections.begin_with_chunk(first);
+      const bool ends_section = shape.sections.begin_with_chunk(chunk + 1);
+      const bool has_sections_before = has_start || shape.sections.are_before(first);
       const bool hands_on = group == groups - 1 && chunk + 1 < shape.chunks;
       const bool is_none = k == 0 && !has_start;
       R* const next_carry = carries + turn * 2 * width;

@@ -293,10 +293,14 @@ struct Backend {
       }
     }
     if (are_runs(p, tiling)) {
-      scan_parts_of_columns<ColumnAccess::flat>(exec, p, workspace, tiling);
-    } else {
-      scan_parts_of_columns<ColumnAccess::apart>(exec, p, workspace, tiling);
+      return scan_parts_of_columns<ColumnAccess::flat>(exec, p, workspace, tiling);
     }
+    if constexpr (StagedRows<typename Types<P>::In>::is_possible) {
+      if (has_columns(p) && tiling.columns >= narrowest_rows) {
+        return scan_parts_of_columns<ColumnAccess::quads>(exec, p, workspace, tiling);
+      }
+    }
+    scan_parts_of_columns<ColumnAccess::apart>(exec, p, workspace, tiling);
   }
   /// Whether one instruction moves packs of neighbouring columns, and whether all are aligned.
   template <class P>
@@ -325,12 +329,11 @@ struct Backend {
   static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace,
                                     const ColumnTiling& tiling) {
     using R = typename Types<P>::R;
-    const bool are_shared = p.n > section_of_column;  // else each block has strips of its own
+    const bool are_shared = p.n > longest_section;  // else each block has strips of its own
     const std::int64_t strips = p.batch.count / tiling.inner * tiling.strips;
     const std::int64_t tiles = divide_up(p.n, tiling.rows);
     const int padding = pads_parts_of_columns(p, access, tiling) ? quad : 0;
-    const int bytes_of_tile =
-        Types<P>::bytes_of_tile(tiling.elements(), padding, alignment_of_columns(access));
+    const int bytes_of_tile = bytes_of_column_part<access, P>(tiling, padding);
     const int bytes =
         static_cast<int>(divide_up(bytes_of_tile + bytes_of_column_folds<R>(tiling), 128)) * 128;
     const int bytes_of_ring =
@@ -369,9 +372,23 @@ struct Backend {
     }
     const PublishedColumns<R> published{reinterpret_cast<std::uint64_t*>(workspace),
                                         are_shared ? p.batch.count : 0, strips,
-                                        divide_up(p.n, section_of_column)};
+                                        divide_up(p.n, sections_of_column(p.n).elements())};
     enqueue(exec, launch, cuda::scan_parts_of_columns<access, P>, p.n, p.batch.count, p, shape,
             published);
+  }
+  /// Bytes of shared memory for the elements of a tile, and for results that are not stored as they
+  /// come.
+  template <ColumnAccess access, class P>
+  static int bytes_of_column_part(const ColumnTiling& tiling, int padding) {
+    using In = typename Types<P>::In;
+    constexpr int alignment = alignment_of_columns(access);
+    if constexpr (access == ColumnAccess::quads) {
+      return StagedRows<In>::bytes(tiling.rows, tiling.columns);
+    } else if constexpr (ColumnRingTypes<access, P>::stores_chunks) {
+      return Stage<In>::bytes(tiling.elements(), padding, alignment);
+    } else {
+      return Types<P>::bytes_of_tile(tiling.elements(), padding, alignment);
+    }
   }
   /// Whether slots are padded: where rows are so short that the same column of several chunks would
   /// be in the same bank, and padding is as much in each chunk; or threads go down columns.
@@ -379,7 +396,8 @@ struct Backend {
   static bool pads_parts_of_columns(const P& p, ColumnAccess access, const ColumnTiling& tiling) {
     const int bytes = tiling.columns * Types<P>::size.widest;
     const bool is_narrow = bytes < 128 && std::has_single_bit(static_cast<unsigned>(bytes));
-    return Types<P>::has_packs && (is_narrow || (access == ColumnAccess::apart && !has_columns(p)));
+    return access != ColumnAccess::quads && Types<P>::has_packs &&
+           (is_narrow || (access == ColumnAccess::apart && !has_columns(p)));
   }
   /// Whether slots are padded: where rows are so short that the same column of several chunks would
   /// be in the same bank, or threads go down columns.
@@ -423,7 +441,7 @@ struct Backend {
     using R = typename Types<P>::R;
     const std::int64_t lines = p.batch.count;
     const auto inner = static_cast<int>(neighbours(p.batch));
-    ColumnShape shape{inner, 1, 0, 0, 0, 0};
+    ColumnShape shape{inner, 1, 0, 0, 0, 0, sections_of_column(p.n)};
     while (shape.lanes_of_row < lanes && shape.lanes_of_row * E < inner) shape.lanes_of_row *= 2;
     // All rows at once, or as many as a section has whole multiples of.
     const std::int64_t chunks = divide_up(p.n, chunk_of_column);

@@ -116,16 +116,52 @@ inline constexpr int row_of_chunks = 8;
 
 inline constexpr int elements_of_row = chunk_of_column * row_of_chunks;
 
-/// Elements of a section of a column, its chunks and its rows of chunks.
-inline constexpr int section_of_column = 4096;
-inline constexpr int chunks_of_section = section_of_column / chunk_of_column;
-inline constexpr int rows_of_section = section_of_column / elements_of_row;
+/// Elements of the longest section of a column.
+inline constexpr int longest_section = 4096;
+
+/// How columns are cut into sections.
+struct Sections {
+  int bits;  ///< a section has 2^bits rows of chunks
+
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int rows() const { return 1 << bits; }
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int elements() const { return elements_of_row << bits; }
+  /// The number of a row's section.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr std::int64_t of_row(std::int64_t row) const {
+    return row >> bits;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION constexpr std::int64_t first_row(std::int64_t section) const {
+    return section << bits;
+  }
+  /// Whether a section begins with a row, or with a chunk.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr bool begin_with_row(std::int64_t row) const {
+    return first_row(of_row(row)) == row;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION constexpr bool begin_with_chunk(int chunk) const {
+    return (chunk & ((row_of_chunks << bits) - 1)) == 0;
+  }
+  /// Whether there is one before that of a chunk.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr bool are_before(int chunk) const {
+    return chunk >= row_of_chunks << bits;
+  }
+};
+
+/// The sections of a column: a function of n alone, as it decides the combination tree. Blocks that
+/// share columns read the totals of all rows before theirs in the section, and of all sections
+/// since their last tile, one after the other. Shorter sections have fewer of the former (with 4096
+/// elements 0.46 instead of 0.56 of (1, 1953125, 125), 0.65 instead of 0.74 of (25, 1953125, 5)),
+/// but long columns have too many of the latter then (with 2048 0.39 instead of 0.59 of 2^27 x 2).
+constexpr Sections sections_of_column(std::int64_t n) {
+  const bool are_longest = n <= longest_section || n >= std::int64_t{1} << 22;
+  const int rows = (are_longest ? longest_section : longest_section / 2) / elements_of_row;
+  return {std::countr_zero(static_cast<unsigned>(rows))};
+}
 
 /// How a block that takes tiles of columns reaches their elements.
 enum class ColumnAccess {
-  rows,  ///< rows where they are, of so many columns that warps find neighbours
-  flat,  ///< through shared memory, as one run of bytes
-  apart  ///< through shared memory, each element by itself
+  rows,   ///< rows where they are, of so many columns that warps find neighbours
+  flat,   ///< through shared memory, as one run of bytes
+  apart,  ///< through shared memory, each element by itself
+  quads   ///< through shared memory, the quads in which each row lies
 };
 
 /// The narrowest rows that are read where they are.
@@ -160,6 +196,7 @@ struct ColumnTiling {
   int rows;       ///< of a tile
   int chunks;     ///< of a column
   int full_rows;  ///< of chunks, of a slab: those that others follow in the tile
+  Sections sections;
   Divisor by_columns;
   Divisor by_groups;
 
@@ -197,12 +234,12 @@ constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, std::int
   std::int64_t groups = chunks;
   std::int64_t slabs = 1;
   if (chunks * columns > (chunks > row_of_chunks ? usual / 2 * 3 : most) ||
-      chunks * columns > most || n > section_of_column) {
+      chunks * columns > most || n > longest_section) {
     // A power of two of rows, so that a section is so many whole tiles.
     const auto rows =
         static_cast<std::uint64_t>(std::max<std::int64_t>(1, usual / columns / row_of_chunks));
     groups = std::min<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(rows)) * row_of_chunks,
-                                    chunks_of_section);
+                                    sections_of_column(n).elements() / chunk_of_column);
   } else if (columns == inner && access != ColumnAccess::apart) {
     slabs = std::clamp<std::int64_t>(usual / (chunks * inner), 1, outer);
   }
@@ -214,6 +251,7 @@ constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, std::int
           static_cast<int>(std::min(n, groups * chunk_of_column)),
           static_cast<int>(chunks),
           groups > row_of_chunks ? static_cast<int>(groups / row_of_chunks) : 0,
+          sections_of_column(n),
           Divisor(static_cast<int>(columns)),
           Divisor(static_cast<int>(groups))};
 }
@@ -229,7 +267,7 @@ inline constexpr int scanning_groups = 2;
 /// 2^23 x 32; with three loaders that copy single elements 0.45 instead of 0.49 of (1, 117649,
 /// 2401).
 KOKKOS_FUNCTION constexpr int column_loaders(ColumnAccess access) {
-  return access == ColumnAccess::flat ? 1 : (access == ColumnAccess::rows ? 3 : 7);
+  return access == ColumnAccess::flat ? 1 : (access == ColumnAccess::apart ? 7 : 3);
 }
 KOKKOS_FUNCTION constexpr int row_carriers(ColumnAccess access) {
   return access == ColumnAccess::flat ? 6 : 4;
@@ -241,7 +279,7 @@ KOKKOS_FUNCTION constexpr int row_carriers(ColumnAccess access) {
 constexpr int columns_of_thread(int bytes) { return std::max(1, 2 / registers_of(bytes)); }
 
 /// Bytes of a tile of columns that blocks share and of the totals of its chunks.
-inline constexpr int bytes_of_column_part = 40960;
+inline constexpr int bytes_of_shared_tile = 40960;
 
 /// Bytes of columns, a whole slab, from which on blocks have strips of their own whose tiles are
 /// runs of bytes: with 12.5 KB 0.47 instead of 0.52 in tiles, with 24 KB 0.70 instead of 0.57.
@@ -250,7 +288,7 @@ inline constexpr int bytes_of_columns_alone = 20480;
 /// Whether blocks may share columns: those of several sections, and not so many that the memory
 /// through which they communicate would grow.
 constexpr bool may_share_columns(std::int64_t n, std::int64_t lines, int multiprocessors) {
-  return n > section_of_column && lines < std::int64_t{128} * multiprocessors;
+  return n > longest_section && lines < std::int64_t{128} * multiprocessors;
 }
 
 /// Whether the kernel for parts of columns runs: where blocks share columns, as columns alone would
@@ -265,7 +303,7 @@ constexpr bool may_share_columns(std::int64_t n, std::int64_t lines, int multipr
 constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::int64_t lines,
                                       ElementSize size, bool has_packs, bool are_runs,
                                       int multiprocessors) {
-  if (n <= section_of_column) {
+  if (n <= longest_section) {
     return !has_packs && are_runs && n * inner * size.all >= bytes_of_columns_alone;
   }
   const std::int64_t strips = lines / inner * divide_up(inner, 32);
@@ -275,12 +313,13 @@ constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::i
 
 /// Widest strips of columns that blocks share. Packs are as fast in narrow ones; other rows are
 /// faster undivided, or in long runs, unless strips are then so few that blocks have many prefixes
-/// to read between two of their tiles.
+/// to read between two of their tiles ((1, 823543, 343): 0.53 in strips of 64, 0.42 of 128, 0.45 of
+/// 32).
 ///
 /// \param outer how many times `inner` neighbours there are
 constexpr int widest_strip(std::int64_t inner, std::int64_t outer, bool has_packs) {
   if (has_packs) return 32;
-  return inner <= 128 || outer * divide_up(inner, 128) >= 16 ? 128 : 32;
+  return inner <= 128 || outer * divide_up(inner, 128) >= 16 ? 128 : 64;
 }
 
 /// The tiles of columns that blocks share: strips; a power of two of rows of chunks, so that a
@@ -292,16 +331,18 @@ constexpr int widest_strip(std::int64_t inner, std::int64_t outer, bool has_pack
 constexpr ColumnTiling tile_shared_columns(std::int64_t n, std::int64_t inner, int bytes,
                                            int bytes_of_fold, int widest) {
   const std::int64_t fit =
-      std::max(1, bytes_of_column_part / (elements_of_row * bytes + row_of_chunks * bytes_of_fold));
+      std::max(1, bytes_of_shared_tile / (elements_of_row * bytes + row_of_chunks * bytes_of_fold));
   std::int64_t most = std::min<std::int64_t>(fit, widest);
   if (most > 4) most -= most % 4;  // whole packs
   // Strips of equal width, but those of packs.
   const std::int64_t columns =
       inner > most && most <= 32 ? most : divide_up(inner, divide_up(inner, most));
-  const auto rows_of_chunks =
+  auto rows_of_chunks =
       static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fit / columns)));
+  // Rather tiles that are a quarter too large than ones that are not much more than half full.
+  if (8 * rows_of_chunks * columns <= 5 * fit) rows_of_chunks *= 2;
   const std::int64_t rows =
-      elements_of_row * std::min<std::int64_t>(rows_of_chunks, rows_of_section);
+      elements_of_row * std::min<std::int64_t>(rows_of_chunks, sections_of_column(n).rows());
   return {static_cast<int>(inner),
           static_cast<int>(columns),
           static_cast<int>(divide_up(inner, columns)),
@@ -310,6 +351,7 @@ constexpr ColumnTiling tile_shared_columns(std::int64_t n, std::int64_t inner, i
           static_cast<int>(rows),
           static_cast<int>(divide_up(n, chunk_of_column)),
           0,
+          sections_of_column(n),
           Divisor(static_cast<int>(columns)),
           Divisor(static_cast<int>(rows / chunk_of_column))};
 }
