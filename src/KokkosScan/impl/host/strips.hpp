@@ -85,8 +85,9 @@ class Strips {
   ///
   /// \param tiles  what comes before, the starting value included; on return, at `end`
   /// \param before B(begin); on return, B(end)
+  /// \param ahead  how many rows ahead others are asked for; none where it is 0
   void scan_part(const Coordinates& c, int width, std::int64_t begin, std::int64_t end, R* tiles,
-                 A* before) {
+                 A* before, std::int64_t ahead = 0) {
     const P& p = m_problem;
     const auto wide = carrying(p.op);
     const R none = neutral(wide);
@@ -113,6 +114,7 @@ class Strips {
     int rows = 0;
     for (std::int64_t k = begin; k < end; k += rows) {
       rows = static_cast<int>(std::min<std::int64_t>(end - k, pack_length));
+      if (ahead != 0) prefetch_rows(p.input, c, k + ahead, is_dense ? chunk_length : rows, width);
       if (is_dense) {
         rows = scan_dense(c, stored, width, k, end, folds, carry, before);
         if ((k + rows) % chunk_length == 0 && k + rows < end) {

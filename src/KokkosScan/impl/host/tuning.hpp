@@ -20,6 +20,10 @@ inline constexpr int block_length = 256;
 /// 0.49, 64 doubles 1.4 instead of 0.75.
 inline constexpr int apart_bytes = 480;
 
+/// Bytes of accumulators by which elements of a line are asked for before they are loaded. The hardware does not foresee
+/// beyond a page.
+inline constexpr int ahead_bytes = 4096;
+
 /// Bytes of a strip's row. The strip's accumulators, four or five such rows, stay in L2, and each
 /// row is long enough for the hardware to prefetch it: 4 KB reach 0.7 of a copy, 16 KB 0.92.
 inline constexpr int strip_bytes = 16384;
