@@ -196,7 +196,9 @@ void load_across(const Selected<A, Values, Mask>& in, const Coordinates& c, std:
 template <class T>
 void prefetch_rows(const Array<T>& in, const Coordinates& c, std::int64_t k, int rows, int count) {
   if (c.rank == 0 || in.strides.batch[c.rank - 1] != 1) return;
-  for (int i = 0; i < rows; ++i) prefetch(&in.line(c)(k + i), count);
+  const auto line = in.line(c);
+  if (line.stride == count) return prefetch(&line(k), rows * count);
+  for (int i = 0; i < rows; ++i) prefetch(&line(k + i), count);
 }
 template <int Rank, class Function>
 void prefetch_rows(const Computed<Rank, Function>&, const Coordinates&, std::int64_t, int, int) {}

@@ -170,19 +170,31 @@ class Strips {
       chunks[w] = neutral(wide);
       folds[w] = neutral(p.op);
     }
-    for (std::int64_t k = begin; k < end; k += pack_length) {
-      const int rows = static_cast<int>(std::min<std::int64_t>(end - k, pack_length));
-      for (int w = 0; w < width; w += segment) {
-        const int count = std::min(width - w, segment);
-        A loaded[pack_length][segment];
-        with_pack_of_rows(c, stored, k, rows, w, count, loaded, [&](const auto& x) {
-          combine_rows<Pass::fold>(m_registers, p.op, x, count, 1, folds + w,
-                                   static_cast<const A*>(nullptr), Rows<A>{});
-        });
+    int rows = 0;
+    for (std::int64_t k = begin; k < end; k += rows) {
+      rows = static_cast<int>(std::min<std::int64_t>(end - k, chunk_length - k % chunk_length));
+      if (stored.data != nullptr && width <= dense && rows % pack_length == 0) {
+        // Short rows: a call takes a chunk.
+        const Rows<const A> x{{&stored(k), &stored(k + 1), &stored(k + 2), &stored(k + 3)},
+                              pack_length * stored.stride};
+        combine_rows<Pass::fold>(m_registers, p.op, x, width, rows / pack_length, folds,
+                                 static_cast<const A*>(nullptr), Rows<A>{});
+      } else {
+        rows = std::min(rows, pack_length);
+        for (int w = 0; w < width; w += segment) {
+          const int count = std::min(width - w, segment);
+          A loaded[pack_length][segment];
+          with_pack_of_rows(c, stored, k, rows, w, count, loaded, [&](const auto& x) {
+            combine_rows<Pass::fold>(m_registers, p.op, x, count, 1, folds + w,
+                                     static_cast<const A*>(nullptr), Rows<A>{});
+          });
+        }
       }
-      if ((k + pack_length) % chunk_length == 0 || k + pack_length >= end) {
+      if (k + rows >= end) {
+        for (int w = 0; w < width; ++w) last[w] = {chunks[w], folds[w]};
+      }
+      if ((k + rows) % chunk_length == 0 || k + rows >= end) {
         for (int w = 0; w < width; ++w) {
-          last[w] = {chunks[w], folds[w]};
           chunks[w] = wide(chunks[w], static_cast<R>(folds[w]));
           folds[w] = neutral(p.op);
         }
