@@ -62,7 +62,8 @@ class Strips {
     for (std::int64_t i = begin; i < end; ++i) {
       const auto [c, width] = strip(descends ? begin + (end - 1 - i) : i, strips_of_row);
       start(c, width, tiles, before);
-      scan_part(c, width, 0, m_problem.n, tiles, before);
+      const int ahead = width <= dense ? ahead_bytes / static_cast<int>(width * sizeof(A)) : 0;
+      scan_part(c, width, 0, m_problem.n, tiles, before, ahead);
     }
   }
 

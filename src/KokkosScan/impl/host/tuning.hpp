@@ -58,6 +58,6 @@ inline constexpr std::int64_t part_bytes = 1 << 17;
 /// Outputs above this are stored past the caches, which saves reading them first. Smaller ones
 /// stay for whoever uses them next; 32 MB is the last-level cache of many processors, or a core's
 /// share of it.
-inline constexpr std::int64_t streaming_bytes = std::int64_t{32} << 20;
+inline constexpr std::int64_t streaming_bytes = std::int64_t{16} << 20;
 
 }  // namespace KokkosScan::impl::host
