@@ -269,6 +269,13 @@ class Lines {
     const bool waits_for_loads =
         m_results.streams() && n * static_cast<int>(sizeof(A)) >= apart_bytes && !descends &&
         begin < end && as_stored<A>(p.input.line(line_at(begin)), 1) != nullptr;
+    constexpr auto lengths = std::make_integer_sequence<int, chunk_length + 1>{};
+    // Where registers of results can be stored as they are, they need no writer.
+    Value* const results = &p.output.line(line_at(begin))(0);
+    const bool is_direct = Results::is_plain && has_common_start && p.totals.data == nullptr &&
+                           !stores_first && extent == n && p.output.strides.along == 1 &&
+                           (!m_results.streams() ||
+                            (n % pack_length == 0 && reinterpret_cast<std::uintptr_t>(results) % 16 == 0));
     const int lines_at_once = waits_for_loads ? 1 : std::max(1, block_length / extent);
     m_results.seek(&p.output.line(line_at(begin))(p.extra == Extra::first ? -1 : 0),
                    p.output.strides.along);
@@ -291,13 +298,24 @@ class Lines {
           }
         }
       }
-      A* b = m_results.next();
       R tiles;
       A before;
+      if (is_direct) {
+        start(line_at(i), 1, &tiles, &before);
+        A* const to = reinterpret_cast<A*>(results + (i - begin) * n);
+        constexpr const A* none = nullptr;
+        m_results.streams() ? combine_lines<Pass::stream>(lengths, m_registers, p.op, x, stride, n,
+                                                          lines, tiles, none, to, n)
+                            : combine_lines<Pass::scan>(lengths, m_registers, p.op, x, stride, n,
+                                                        lines, tiles, none, to, n);
+        i += lines;
+        continue;
+      }
+      A* b = m_results.next();
       if (has_common_start && p.totals.data == nullptr) {
         start(line_at(i), 1, &tiles, &before);
-        combine_lines(std::make_integer_sequence<int, chunk_length + 1>{}, m_registers, p.op, x,
-                      stride, n, lines, tiles, stores_first ? &before : nullptr, b, extent);
+        combine_lines<Pass::scan>(lengths, m_registers, p.op, x, stride, n, lines, tiles,
+                                  stores_first ? &before : nullptr, b, extent);
       } else {
         for (int l = 0; l < lines; ++l, x += stride, b += extent) {
           const Coordinates c = line_at(i + l);

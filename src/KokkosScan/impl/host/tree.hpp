@@ -357,7 +357,7 @@ LastChunk<A, R> combine_chunks(Registers registers, const Op& op, const X& x, in
 }
 
 /// Scans a line of n elements at each place.
-template <int places, class Op, class A, class R>
+template <Pass pass, int places, class Op, class A, class R>
 [[gnu::always_inline]] inline void combine_lines_at_places(const Op& op, const A* x,
                                                            std::int64_t stride, int n,
                                                            const R& start, A* b, int extent) {
@@ -384,12 +384,13 @@ template <int places, class Op, class A, class R>
     }
     if (!is_exact) combine_by(op);
     for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-      store_packs<Way{Pass::scan}, place>(folds, count, b + place * extent + k);
+      store_packs<Way{pass}, place>(folds, count, b + place * extent + k);
     });
   }
 }
 
-/// Scans several lines of at most a tile each.
+/// Scans several lines of at most a tile each. Where the pass streams, lines are whole packs and
+/// results begin at multiples of 16 bytes.
 ///
 /// \tparam length that of a line where it is at most a chunk, so that lines need no loop; else 0
 /// \param stride from line to line of the elements
@@ -397,7 +398,7 @@ template <int places, class Op, class A, class R>
 /// \param before B(0), stored before the other results, or null; then the last result of a line
 ///               is stored at the begin of the next, and its B(0) over it
 /// \param extent from line to line of the results
-template <int length, class Op, class A, class R>
+template <Pass pass, int length, class Op, class A, class R>
 void combine_lines(Registers registers, const Op& op, const A* x, std::int64_t stride, int n,
                    int lines, const R& start, const A* before, A* b, int extent) {
   A* const results = before == nullptr ? b : b + 1;
@@ -408,21 +409,23 @@ void combine_lines(Registers registers, const Op& op, const A* x, std::int64_t s
         A* to = results;
         int l = 0;
         for (; l + places <= lines; l += places, from += places * stride, to += places * extent) {
-          combine_lines_at_places<places>(op, from, stride, count, start, to, extent);
+          combine_lines_at_places<pass, places>(op, from, stride, count, start, to, extent);
         }
-        if (l < lines) combine_lines_at_places<1>(op, from, stride, count, start, to, extent);
+        if (l < lines) combine_lines_at_places<pass, 1>(op, from, stride, count, start, to, extent);
       });
   for (int l = 0; before != nullptr && l < lines; ++l) b[l * extent] = *before;
 }
 
 /// combine_lines() for a length that is known when it runs.
-template <class Op, class A, class R, int... N>
+template <Pass pass, class Op, class A, class R, int... N>
 void combine_lines(std::integer_sequence<int, N...>, Registers registers, const Op& op, const A* x,
                    std::int64_t stride, int n, int lines, const R& start, const A* before, A* b,
                    int extent) {
   using Function =
       void (*)(Registers, const Op&, const A*, std::int64_t, int, int, const R&, const A*, A*, int);
-  constexpr Function functions[] = {&combine_lines<N, Op, A, R>...};
+  constexpr bool streams = pass == Pass::stream;
+  constexpr Function functions[] = {
+      &combine_lines<pass, streams ? N / pack_length * pack_length : N, Op, A, R>...};
   const int length = n <= chunk_length ? n : 0;
   functions[length](registers, op, x, stride, n, lines, start, before, b, extent);
 }
