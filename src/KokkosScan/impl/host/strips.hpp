@@ -107,11 +107,9 @@ class Strips {
     // Where rows follow each other without a gap, several are stored as one.
     const bool is_dense = width <= dense && std::abs(results.stride) == width;
     // Where segments are whole cache lines, or none of them are streamed, they need no writer.
-    const auto begins_line = [](const Value* to) {
-      return reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
-    };
     const bool is_aligned =
-        !m_rows[0].streams() || (begins_line(&results(begin)) && begins_line(&results(begin + 1)));
+        !m_rows[0].streams() || (is_multiple(&results(begin), cache_line) &&
+                                 is_multiple(&results(begin + 1), cache_line));
     int rows = 0;
     for (std::int64_t k = begin; k < end; k += rows) {
       rows = static_cast<int>(std::min<std::int64_t>(end - k, pack_length));
@@ -204,6 +202,10 @@ class Strips {
   }
 
  private:
+  static bool is_multiple(const void* address, int of) {
+    return reinterpret_cast<std::uintptr_t>(address) % of == 0;
+  }
+
   /// The dimension of the batch in which lines are neighbours.
   static int inner(const Coordinates& c) { return std::max(c.rank - 1, 0); }
 
@@ -285,14 +287,22 @@ class Strips {
     if constexpr (Row::is_plain) {
       const bool streams = m_rows[0].streams();
       auto* const to = reinterpret_cast<A*>(&results(k));
-      const bool can_be_streamed =
-          width * sizeof(A) == short_row_bytes && reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
-      if (p.form == Form::inclusive && rows >= pack_length && (!streams || can_be_streamed)) {
+      const auto bytes = static_cast<int>(width * sizeof(A));
+      const bool is_short = bytes == short_row_bytes && is_multiple(to, 16);
+      const bool is_whole_lines = bytes % cache_line == 0 && is_multiple(to, cache_line);
+      if (p.form == Form::inclusive && rows >= pack_length &&
+          (!streams || is_short || is_whole_lines)) {
         const std::int64_t step = results.stride;
         const Rows<A> b{{to, to + step, to + 2 * step, to + 3 * step}, 4 * step};
         const int packs = rows / pack_length;
-        streams ? stream_short_rows(m_registers, p.op, x, packs, folds, carry, b)
-                : combine_rows<Pass::scan>(m_registers, p.op, x, width, packs, folds, carry, b);
+        if (!streams) {
+          combine_rows<Pass::scan>(m_registers, p.op, x, width, packs, folds, carry, b);
+        } else if (is_short) {
+          stream_short_rows(m_registers, p.op, x, packs, folds, carry, b);
+        } else {
+          combine_rows<Pass::stream>(m_registers, p.op, x, width, packs, folds, carry, b,
+                                     pack_length);
+        }
         return rows;
       }
     }

@@ -473,6 +473,16 @@ template <int places, class A>
                 load_register<places>(x.values.at(i, p, w)), broadcast<places>(x.other).part[0]);
 }
 
+/// From pack p on.
+template <class T>
+[[gnu::always_inline]] inline Rows<T> at_pack(const Rows<T>& x, std::int64_t p) {
+  return {{x.at(0, p, 0), x.at(1, p, 0), x.at(2, p, 0), x.at(3, p, 0)}, x.step};
+}
+template <class A>
+[[gnu::always_inline]] inline SelectedRows<A> at_pack(const SelectedRows<A>& x, std::int64_t p) {
+  return {at_pack(x.values, p), at_pack(x.selected, p), x.other};
+}
+
 /// combine_rows() for packs begin ... end - 1 of line w.
 template <Pass pass, class Op, class X, class A>
 [[gnu::always_inline]] inline void combine_line_of_rows(const Op& op, const X& x, int w,
@@ -564,13 +574,14 @@ template <Pass pass, int places, class Op, class X, class A>
   return w;
 }
 
-/// combine_rows() of one pack, from line w on, for whole cache lines of results, each of which is
+/// combine_rows() of pack p, from line w on, for whole cache lines of results, each of which is
 /// stored past the caches at once; returns the line after those.
 ///
 /// \param streamed how many of the rows of results are stored so
 template <int places, class Op, class X, class A>
-[[gnu::always_inline]] inline int stream_registers_of_rows(const Op& op, X x, int w, int count,
-                                                           A* folds, const A* carry, Rows<A> b,
+[[gnu::always_inline]] inline int stream_registers_of_rows(const Op& op, X x, std::int64_t p,
+                                                           int w, int count, A* folds,
+                                                           const A* carry, Rows<A> b,
                                                            int streamed) {
   using V = Register<A, places>;
   constexpr int lanes = sizeof(V) / sizeof(A);
@@ -582,23 +593,24 @@ template <int places, class Op, class X, class A>
     for (int i = 0; i < of_line / lanes; ++i) {
       const int at = w + i * lanes;
       const V before = load_register<places>(folds + at);
-      const V x0 = elements<places>(x, 0, 0, at);
-      const V x1 = elements<places>(x, 1, 0, at);
-      const V x2 = elements<places>(x, 2, 0, at);
-      const V x3 = elements<places>(x, 3, 0, at);
+      const V x0 = elements<places>(x, 0, p, at);
+      const V x1 = elements<places>(x, 1, p, at);
+      const V x2 = elements<places>(x, 2, p, at);
+      const V x3 = elements<places>(x, 3, p, at);
       if constexpr (minds_nan<Op>) nan = nan.lanes | where_nan(x0, x1, x2, x3, before).lanes;
       after[i] = combine_pack_of_rows<Pass::scan>(op, before, load_register<places>(carry + at), x0,
                                                   x1, x2, x3, results[0][i], results[1][i],
                                                   results[2][i], results[3][i]);
     }
     if (minds_nan<Op> && any(nan)) {
-      combine_registers_of_rows<Pass::scan, places>(op, x, w, w + of_line, 1, folds, carry, b);
+      combine_registers_of_rows<Pass::scan, places>(op, at_pack(x, p), w, w + of_line, 1, folds, carry,
+                                                    at_pack(b, p));
       continue;
     }
     for (int i = 0; i < of_line / lanes; ++i) store_register(folds + w + i * lanes, after[i]);
     for (int row = 0; row < pack_length; ++row) {
       for (int i = 0; i < of_line / lanes; ++i) {
-        A* const to = b.at(row, 0, w + i * lanes);
+        A* const to = b.at(row, p, w + i * lanes);
         row < streamed ? stream_register(to, results[row][i]) : store_register(to, results[row][i]);
       }
     }
@@ -612,8 +624,8 @@ template <int places, class Op, class X, class A>
 /// \param folds the lines' earlier packs of the chunk; on return, they include these
 /// \param carry P * q of each line
 /// \param b     where the rows of prefixes go
-/// \param streamed how many of these rows Pass::stream stores past the caches; there is one pack
-///              then, and their addresses are begins of cache lines
+/// \param streamed how many of the four rows Pass::stream stores past the caches, all of them where
+///              there are several packs; their addresses are begins of cache lines
 template <Pass pass, class Op, class X, class A>
 void combine_rows(Registers registers, const Op& op, const X& x, int count, int packs, A* folds,
                   const A* carry, const Rows<A>& b, int streamed = 0) {
@@ -623,7 +635,10 @@ void combine_rows(Registers registers, const Op& op, const X& x, int count, int 
         const auto combine_packs_of_rows = [ =, &op ](int known) __attribute__((always_inline)) {
           int w = 0;
           if constexpr (pass == Pass::stream) {
-            w = stream_registers_of_rows<places>(op, x, w, count, folds, carry, b, streamed);
+            // A row after the other: each fills its cache lines at once.
+            for (std::int64_t p = 0; p < known; ++p) {
+              w = stream_registers_of_rows<places>(op, x, p, 0, count, folds, carry, b, streamed);
+            }
           }
           constexpr Pass rest = pass == Pass::fold ? Pass::fold : Pass::scan;
           w = combine_registers_of_rows<rest, places>(op, x, w, count, known, folds, carry, b);
@@ -631,7 +646,7 @@ void combine_rows(Registers registers, const Op& op, const X& x, int count, int 
           for (; w < count; ++w) combine_line_of_rows<rest>(op, x, w, 0, known, folds, carry, b);
         };
         // Wide strips have one pack at a time, and then no loop inside the one over lines.
-        if (pass == Pass::stream || packs == 1) return combine_packs_of_rows(1);
+        if (packs == 1) return combine_packs_of_rows(1);
         combine_packs_of_rows(packs);
       });
 }
