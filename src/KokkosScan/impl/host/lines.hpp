@@ -272,10 +272,11 @@ class Lines {
     constexpr auto lengths = std::make_integer_sequence<int, chunk_length + 1>{};
     // Where registers of results can be stored as they are, they need no writer.
     Value* const results = &p.output.line(line_at(begin))(0);
-    const bool is_direct = Results::is_plain && has_common_start && p.totals.data == nullptr &&
-                           !stores_first && extent == n && p.output.strides.along == 1 &&
-                           (!m_results.streams() ||
-                            (n % pack_length == 0 && reinterpret_cast<std::uintptr_t>(results) % 16 == 0));
+    const bool is_direct =
+        has_common_start && p.totals.data == nullptr && !stores_first && extent == n &&
+        p.output.strides.along == 1 &&
+        (!m_results.streams() ||
+         (n % pack_length == 0 && reinterpret_cast<std::uintptr_t>(results) % 16 == 0));
     const int lines_at_once = waits_for_loads ? 1 : std::max(1, block_length / extent);
     m_results.seek(&p.output.line(line_at(begin))(p.extra == Extra::first ? -1 : 0),
                    p.output.strides.along);
@@ -300,16 +301,18 @@ class Lines {
       }
       R tiles;
       A before;
-      if (is_direct) {
-        start(line_at(i), 1, &tiles, &before);
-        A* const to = reinterpret_cast<A*>(results + (i - begin) * n);
-        constexpr const A* none = nullptr;
-        m_results.streams() ? combine_lines<Pass::stream>(lengths, m_registers, p.op, x, stride, n,
-                                                          lines, tiles, none, to, n)
-                            : combine_lines<Pass::scan>(lengths, m_registers, p.op, x, stride, n,
-                                                        lines, tiles, none, to, n);
-        i += lines;
-        continue;
+      if constexpr (Results::is_plain) {
+        if (is_direct) {
+          start(line_at(i), 1, &tiles, &before);
+          A* const to = reinterpret_cast<A*>(results + (i - begin) * n);
+          constexpr const A* none = nullptr;
+          m_results.streams() ? combine_lines<Pass::stream>(lengths, m_registers, p.op, x, stride,
+                                                            n, lines, tiles, none, to, n)
+                              : combine_lines<Pass::scan>(lengths, m_registers, p.op, x, stride, n,
+                                                          lines, tiles, none, to, n);
+          i += lines;
+          continue;
+        }
       }
       A* b = m_results.next();
       if (has_common_start && p.totals.data == nullptr) {

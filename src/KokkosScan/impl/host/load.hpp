@@ -75,8 +75,8 @@ void load_along(const SelectedLine<A, Values, Mask>& line, std::int64_t k, int c
          line.identity, count, x);
 }
 
-/// Asks for elements k ... k + count - 1 of a line, which need not exist, where they lie side by side
-/// in memory.
+/// Asks for elements k ... k + count - 1 of a line, which need not exist, where they lie side by
+/// side in memory.
 template <class T>
 void prefetch_along(const ArrayLine<T>& line, std::int64_t k, int count) {
   if (line.stride == 1) prefetch(&line(k), count);

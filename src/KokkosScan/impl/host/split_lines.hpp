@@ -59,9 +59,7 @@ struct SplitLines {
     const std::int64_t part_length = std::int64_t{tiles_of_part} * tile_length;
     const std::int64_t parts = (p.n + part_length - 1) / part_length;
     Strips scanner(p, destination, registers);
-    const auto take_part = [&] {
-      return chain->next_part.fetch_add(1, std::memory_order_relaxed);
-    };
+    const auto take_part = [&] { return chain->next_part.fetch_add(1, std::memory_order_relaxed); };
     std::int64_t next = 0;
     for (std::int64_t index = take_part(); index < strips * parts; index = next) {
       const auto [c, width] = scanner.strip(index / parts, strips_of_row);

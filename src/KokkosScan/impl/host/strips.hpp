@@ -107,9 +107,8 @@ class Strips {
     // Where rows follow each other without a gap, several are stored as one.
     const bool is_dense = width <= dense && std::abs(results.stride) == width;
     // Where segments are whole cache lines, or none of them are streamed, they need no writer.
-    const bool is_aligned =
-        !m_rows[0].streams() || (is_multiple(&results(begin), cache_line) &&
-                                 is_multiple(&results(begin + 1), cache_line));
+    const bool is_aligned = !m_rows[0].streams() || (is_multiple(&results(begin), cache_line) &&
+                                                     is_multiple(&results(begin + 1), cache_line));
     int rows = 0;
     for (std::int64_t k = begin; k < end; k += rows) {
       rows = static_cast<int>(std::min<std::int64_t>(end - k, pack_length));

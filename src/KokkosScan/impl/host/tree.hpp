@@ -424,8 +424,8 @@ void combine_lines(std::integer_sequence<int, N...>, Registers registers, const 
   using Function =
       void (*)(Registers, const Op&, const A*, std::int64_t, int, int, const R&, const A*, A*, int);
   constexpr bool streams = pass == Pass::stream;
-  constexpr Function functions[] = {
-      &combine_lines<pass, streams ? N / pack_length * pack_length : N, Op, A, R>...};
+  constexpr Function functions[] = {&combine_lines < pass,
+                                    streams ? N / pack_length * pack_length : N, Op, A, R > ...};
   const int length = n <= chunk_length ? n : 0;
   functions[length](registers, op, x, stride, n, lines, start, before, b, extent);
 }
@@ -579,10 +579,9 @@ template <Pass pass, int places, class Op, class X, class A>
 ///
 /// \param streamed how many of the rows of results are stored so
 template <int places, class Op, class X, class A>
-[[gnu::always_inline]] inline int stream_registers_of_rows(const Op& op, X x, std::int64_t p,
-                                                           int w, int count, A* folds,
-                                                           const A* carry, Rows<A> b,
-                                                           int streamed) {
+[[gnu::always_inline]] inline int stream_registers_of_rows(const Op& op, X x, std::int64_t p, int w,
+                                                           int count, A* folds, const A* carry,
+                                                           Rows<A> b, int streamed) {
   using V = Register<A, places>;
   constexpr int lanes = sizeof(V) / sizeof(A);
   constexpr int of_line = cache_line / sizeof(A);
@@ -603,8 +602,8 @@ template <int places, class Op, class X, class A>
                                                   results[2][i], results[3][i]);
     }
     if (minds_nan<Op> && any(nan)) {
-      combine_registers_of_rows<Pass::scan, places>(op, at_pack(x, p), w, w + of_line, 1, folds, carry,
-                                                    at_pack(b, p));
+      combine_registers_of_rows<Pass::scan, places>(op, at_pack(x, p), w, w + of_line, 1, folds,
+                                                    carry, at_pack(b, p));
       continue;
     }
     for (int i = 0; i < of_line / lanes; ++i) store_register(folds + w + i * lanes, after[i]);
