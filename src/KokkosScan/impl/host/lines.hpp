@@ -67,8 +67,10 @@ class Lines {
   ///
   /// \param tiles  what comes before, the starting value included
   /// \param before B(begin)
+  /// \param ahead  how many elements ahead others are asked for
   void scan_part(const Coordinates& c, int, std::int64_t begin, std::int64_t end, const R* tiles,
-                 const A* before) {
+                 const A* before, std::int64_t ahead = usual_ahead) {
+    m_ahead = ahead;
     const P& p = m_problem;
     const auto line = p.input.line(c);
     const auto results = p.output.line(c);
@@ -107,8 +109,8 @@ class Lines {
     *m_results.next() = result;
     while (k < end) {
       const int count = static_cast<int>(std::min<std::int64_t>(end - k, block_length));
-      with_elements(line, stored, k, count, [&](const auto& x) {
-        combine_chunks<Way{Pass::scan}>(m_registers, p.op, x, count, carry,
+      with_elements(line, stored, k, count, [&](const auto& x, std::int64_t ahead_of_x) {
+        combine_chunks<Way{Pass::scan}>(m_registers, p.op, x, count, ahead_of_x, carry,
                                         m_results.next() + waiting, result);
       });
       if (waiting == 1) m_results.next()[count] = result;
@@ -133,8 +135,8 @@ class Lines {
     A unused{};
     for (std::int64_t k = begin; k < end; k += block_length) {
       const int count = static_cast<int>(std::min<std::int64_t>(end - k, block_length));
-      with_elements(line, stored, k, count, [&](const auto& x) {
-        *last = combine_chunks<Way{Pass::fold}>(m_registers, m_problem.op, x, count, carry,
+      with_elements(line, stored, k, count, [&](const auto& x, std::int64_t) {
+        *last = combine_chunks<Way{Pass::fold}>(m_registers, m_problem.op, x, count, 0, carry,
                                                 static_cast<A*>(nullptr), unused);
       });
     }
@@ -142,6 +144,7 @@ class Lines {
   }
 
  private:
+  static constexpr std::int64_t usual_ahead = ahead_bytes / sizeof(A);
   static constexpr bool has_common_start = std::is_same_v<decltype(P::start), CommonStart<A>>;
   using InputLine = decltype(std::declval<P>().input.line(std::declval<Coordinates>()));
 
@@ -168,14 +171,14 @@ class Lines {
     const auto stored = elements_of<A>(line, way.step);
     while (k < end) {
       const int count = static_cast<int>(std::min(end - k, block_length - k % block_length));
-      const auto combine_elements = [&](const auto& x) {
-        combine_chunks<way>(m_registers, m_problem.op, x, count, carry, reinterpret_cast<A*>(to),
-                            result, last_pack);
+      const auto combine_elements = [&](const auto& x, std::int64_t ahead) {
+        combine_chunks<way>(m_registers, m_problem.op, x, count, ahead, carry,
+                            reinterpret_cast<A*>(to), result, last_pack);
       };
       if constexpr (way.step == 1) {
         with_elements(line, stored, k, count, combine_elements);
       } else {
-        combine_elements(stored + k * way.step);
+        combine_elements(stored + k * way.step, m_ahead);
       }
       k += count;
       to += count * way.step;
@@ -211,8 +214,8 @@ class Lines {
     const auto scan_some = [&](std::int64_t up_to) {
       const int of_line = static_cast<int>(std::min(up_to, end) - k);
       if (of_line > 0) {
-        with_elements(line, stored, k, of_line, [&](const auto& x) {
-          combine_chunks<Way{Pass::scan}>(m_registers, p.op, x, of_line, carry, some + count,
+        with_elements(line, stored, k, of_line, [&](const auto& x, std::int64_t) {
+          combine_chunks<Way{Pass::scan}>(m_registers, p.op, x, of_line, 0, carry, some + count,
                                           result);
         });
       }
@@ -266,12 +269,21 @@ class Lines {
     const bool waits_for_loads =
         m_results.streams() && n * static_cast<int>(sizeof(A)) >= apart_bytes && !descends &&
         begin < end && as_stored<A>(p.input.line(line_at(begin)), 1) != nullptr;
+    constexpr auto lengths = std::make_integer_sequence<int, chunk_length + 1>{};
+    // Where registers of results can be stored as they are, they need no writer.
+    Value* const results = &p.output.line(line_at(begin))(0);
+    const bool is_direct =
+        has_common_start && p.totals.data == nullptr && !stores_first && extent == n &&
+        p.output.strides.along == 1 &&
+        (!m_results.streams() ||
+         (n % pack_length == 0 && reinterpret_cast<std::uintptr_t>(results) % 16 == 0));
     const int lines_at_once = waits_for_loads ? 1 : std::max(1, block_length / extent);
     m_results.seek(&p.output.line(line_at(begin))(p.extra == Extra::first ? -1 : 0),
                    p.output.strides.along);
     for (std::int64_t i = begin; i < end;) {
       const int lines = static_cast<int>(std::min<std::int64_t>(end - i, lines_at_once));
       const auto first = p.input.line(line_at(i));
+      prefetch_along(first, descends ? -usual_ahead : usual_ahead, lines * n);
       A loaded[block_length];
       const A* x = as_stored<A>(first, 1);
       std::int64_t stride = n;
@@ -287,20 +299,33 @@ class Lines {
           }
         }
       }
-      A* b = m_results.next();
       R tiles;
       A before;
+      if constexpr (Results::is_plain) {
+        if (is_direct) {
+          start(line_at(i), 1, &tiles, &before);
+          A* const to = reinterpret_cast<A*>(results + (i - begin) * n);
+          constexpr const A* none = nullptr;
+          m_results.streams() ? combine_lines<Pass::stream>(lengths, m_registers, p.op, x, stride,
+                                                            n, lines, tiles, none, to, n)
+                              : combine_lines<Pass::scan>(lengths, m_registers, p.op, x, stride, n,
+                                                          lines, tiles, none, to, n);
+          i += lines;
+          continue;
+        }
+      }
+      A* b = m_results.next();
       if (has_common_start && p.totals.data == nullptr) {
         start(line_at(i), 1, &tiles, &before);
-        combine_lines(std::make_integer_sequence<int, chunk_length + 1>{}, m_registers, p.op, x,
-                      stride, n, lines, tiles, stores_first ? &before : nullptr, b, extent);
+        combine_lines<Pass::scan>(lengths, m_registers, p.op, x, stride, n, lines, tiles,
+                                  stores_first ? &before : nullptr, b, extent);
       } else {
         for (int l = 0; l < lines; ++l, x += stride, b += extent) {
           const Coordinates c = line_at(i + l);
           start(c, 1, &tiles, &before);
           if (stores_first) *b = before;
           Carry<R> carry{tiles, neutral(carrying(p.op))};
-          combine_chunks<Way{Pass::scan}>(m_registers, p.op, x, n, carry,
+          combine_chunks<Way{Pass::scan}>(m_registers, p.op, x, n, 0, carry,
                                           b + (stores_first ? 1 : 0), before);
           if (p.totals.data != nullptr) p.totals.line(c)(0) = static_cast<Total>(before);
         }
@@ -310,19 +335,22 @@ class Lines {
     }
   }
 
-  /// f(x), where x are elements k ... k + count - 1, as they lie in memory, or loaded.
+  /// f(x, ahead), where x are elements k ... k + count - 1, as they lie in memory, or loaded, and
+  /// `ahead` says where from there others lie that should be asked for.
   template <class Stored, class F>
-  static void with_elements(const InputLine& line, const Stored& stored, std::int64_t k, int count,
-                            const F& f) {
-    if (stored) return f(stored + k);
+  void with_elements(const InputLine& line, const Stored& stored, std::int64_t k, int count,
+                     const F& f) const {
+    if (stored) return f(stored + k, m_ahead);
+    prefetch_along(line, k + m_ahead, count);
     A loaded[block_length];
     load_along<block_length>(line, k, count, loaded);
-    f(static_cast<const A*>(loaded));
+    f(static_cast<const A*>(loaded), 0);
   }
 
   const P& m_problem;
   Registers m_registers;
   Results m_results;
+  std::int64_t m_ahead = usual_ahead;
 };
 
 }  // namespace KokkosScan::impl::host

@@ -75,6 +75,21 @@ void load_along(const SelectedLine<A, Values, Mask>& line, std::int64_t k, int c
          line.identity, count, x);
 }
 
+/// Asks for elements k ... k + count - 1 of a line, which need not exist, where they lie side by
+/// side in memory.
+template <class T>
+void prefetch_along(const ArrayLine<T>& line, std::int64_t k, int count) {
+  if (line.stride == 1) prefetch(&line(k), count);
+  if (line.stride == -1) prefetch(&line(k + count - 1), count);
+}
+template <int Rank, class Function>
+void prefetch_along(const ComputedLine<Rank, Function>&, std::int64_t, int) {}
+template <class A, class Values, class Mask>
+void prefetch_along(const SelectedLine<A, Values, Mask>& line, std::int64_t k, int count) {
+  prefetch_along(line.values, k, count);
+  prefetch_along(line.mask, k, count);
+}
+
 /// The first element as kernels take it, `step` apart from the next; null where elements have to be
 /// loaded.
 template <class A, class Line>
@@ -174,6 +189,24 @@ void load_across(const Selected<A, Values, Mask>& in, const Coordinates& c, std:
   if (values.data != nullptr) prefetch(&values(k) + count, count);
   select(selected.data == nullptr ? loaded : &selected(k), values.data == nullptr ? x : &values(k),
          in.identity, count, x);
+}
+
+/// Asks for elements k ... k + rows - 1 of `count` lines, which need not exist, where lines are
+/// neighbours in memory.
+template <class T>
+void prefetch_rows(const Array<T>& in, const Coordinates& c, std::int64_t k, int rows, int count) {
+  if (c.rank == 0 || in.strides.batch[c.rank - 1] != 1) return;
+  const auto line = in.line(c);
+  if (line.stride == count) return prefetch(&line(k), rows * count);
+  for (int i = 0; i < rows; ++i) prefetch(&line(k + i), count);
+}
+template <int Rank, class Function>
+void prefetch_rows(const Computed<Rank, Function>&, const Coordinates&, std::int64_t, int, int) {}
+template <class A, class Values, class Mask>
+void prefetch_rows(const Selected<A, Values, Mask>& in, const Coordinates& c, std::int64_t k,
+                   int rows, int count) {
+  prefetch_rows(in.values, c, k, rows, count);
+  prefetch_rows(in.mask, c, k, rows, count);
 }
 
 /// Loads elements k ... k + rows - 1 of `count` lines, row after row.

@@ -79,6 +79,15 @@ void load_rows(const NarrowInput<Narrow, In>& in, const Coordinates& c, std::int
   if (!is_one) load_rows<Most>(in.values, c, k, rows, count, loaded);
   convert(is_one ? &values(k) : loaded, rows * count, x);
 }
+template <class Narrow, class Line>
+void prefetch_along(const NarrowLine<Narrow, Line>& line, std::int64_t k, int count) {
+  prefetch_along(line.values, k, count);
+}
+template <class Narrow, class In>
+void prefetch_rows(const NarrowInput<Narrow, In>& in, const Coordinates& c, std::int64_t k,
+                   int rows, int count) {
+  prefetch_rows(in.values, c, k, rows, count);
+}
 template <class Narrow, class In>
 bool follow_each_other(const NarrowInput<Narrow, In>& in, std::int64_t n) {
   return follow_each_other(in.values, n);

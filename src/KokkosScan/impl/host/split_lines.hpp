@@ -59,9 +59,9 @@ struct SplitLines {
     const std::int64_t part_length = std::int64_t{tiles_of_part} * tile_length;
     const std::int64_t parts = (p.n + part_length - 1) / part_length;
     Strips scanner(p, destination, registers);
-    for (;;) {
-      const std::int64_t index = chain->next_part.fetch_add(1, std::memory_order_relaxed);
-      if (index >= strips * parts) return;
+    const auto take_part = [&] { return chain->next_part.fetch_add(1, std::memory_order_relaxed); };
+    std::int64_t next = 0;
+    for (std::int64_t index = take_part(); index < strips * parts; index = next) {
       const auto [c, width] = scanner.strip(index / parts, strips_of_row);
       const std::int64_t begin = index % parts * part_length;
       const std::int64_t end = std::min(begin + part_length, p.n);
@@ -95,7 +95,12 @@ struct SplitLines {
         chain->tiles[w] = wide(sum, totals[(tiles - 1) * width + w]);
       }
       chain->turn.store(index + 1, std::memory_order_release);
-      scanner.scan_part(c, width, begin, end, before_part, before);
+      // The next part is taken before this is scanned, so that it comes from memory meanwhile.
+      // Nobody waits for this one any more, so still some thread can go on.
+      next = take_part();
+      const bool is_of_strip = next / parts == index / parts;
+      scanner.scan_part(c, width, begin, end, before_part, before,
+                        is_of_strip ? (next - index) * part_length : 0);
     }
   }
 };

@@ -62,7 +62,8 @@ class Strips {
     for (std::int64_t i = begin; i < end; ++i) {
       const auto [c, width] = strip(descends ? begin + (end - 1 - i) : i, strips_of_row);
       start(c, width, tiles, before);
-      scan_part(c, width, 0, m_problem.n, tiles, before);
+      const int ahead = width <= dense ? ahead_bytes / static_cast<int>(width * sizeof(A)) : 0;
+      scan_part(c, width, 0, m_problem.n, tiles, before, ahead);
     }
   }
 
@@ -85,8 +86,9 @@ class Strips {
   ///
   /// \param tiles  what comes before, the starting value included; on return, at `end`
   /// \param before B(begin); on return, B(end)
+  /// \param ahead  how many rows ahead others are asked for; none where it is 0
   void scan_part(const Coordinates& c, int width, std::int64_t begin, std::int64_t end, R* tiles,
-                 A* before) {
+                 A* before, std::int64_t ahead = 0) {
     const P& p = m_problem;
     const auto wide = carrying(p.op);
     const R none = neutral(wide);
@@ -105,14 +107,12 @@ class Strips {
     // Where rows follow each other without a gap, several are stored as one.
     const bool is_dense = width <= dense && std::abs(results.stride) == width;
     // Where segments are whole cache lines, or none of them are streamed, they need no writer.
-    const auto begins_line = [](const Value* to) {
-      return reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
-    };
-    const bool is_aligned =
-        !m_rows[0].streams() || (begins_line(&results(begin)) && begins_line(&results(begin + 1)));
+    const bool is_aligned = !m_rows[0].streams() || (is_multiple(&results(begin), cache_line) &&
+                                                     is_multiple(&results(begin + 1), cache_line));
     int rows = 0;
     for (std::int64_t k = begin; k < end; k += rows) {
       rows = static_cast<int>(std::min<std::int64_t>(end - k, pack_length));
+      if (ahead != 0) prefetch_rows(p.input, c, k + ahead, is_dense ? chunk_length : rows, width);
       if (is_dense) {
         rows = scan_dense(c, stored, width, k, end, folds, carry, before);
         if ((k + rows) % chunk_length == 0 && k + rows < end) {
@@ -168,19 +168,31 @@ class Strips {
       chunks[w] = neutral(wide);
       folds[w] = neutral(p.op);
     }
-    for (std::int64_t k = begin; k < end; k += pack_length) {
-      const int rows = static_cast<int>(std::min<std::int64_t>(end - k, pack_length));
-      for (int w = 0; w < width; w += segment) {
-        const int count = std::min(width - w, segment);
-        A loaded[pack_length][segment];
-        with_pack_of_rows(c, stored, k, rows, w, count, loaded, [&](const auto& x) {
-          combine_rows<Pass::fold>(m_registers, p.op, x, count, 1, folds + w,
-                                   static_cast<const A*>(nullptr), Rows<A>{});
-        });
+    int rows = 0;
+    for (std::int64_t k = begin; k < end; k += rows) {
+      rows = static_cast<int>(std::min<std::int64_t>(end - k, chunk_length - k % chunk_length));
+      if (stored.data != nullptr && width <= dense && rows % pack_length == 0) {
+        // Short rows: a call takes a chunk.
+        const Rows<const A> x{{&stored(k), &stored(k + 1), &stored(k + 2), &stored(k + 3)},
+                              pack_length * stored.stride};
+        combine_rows<Pass::fold>(m_registers, p.op, x, width, rows / pack_length, folds,
+                                 static_cast<const A*>(nullptr), Rows<A>{});
+      } else {
+        rows = std::min(rows, pack_length);
+        for (int w = 0; w < width; w += segment) {
+          const int count = std::min(width - w, segment);
+          A loaded[pack_length][segment];
+          with_pack_of_rows(c, stored, k, rows, w, count, loaded, [&](const auto& x) {
+            combine_rows<Pass::fold>(m_registers, p.op, x, count, 1, folds + w,
+                                     static_cast<const A*>(nullptr), Rows<A>{});
+          });
+        }
       }
-      if ((k + pack_length) % chunk_length == 0 || k + pack_length >= end) {
+      if (k + rows >= end) {
+        for (int w = 0; w < width; ++w) last[w] = {chunks[w], folds[w]};
+      }
+      if ((k + rows) % chunk_length == 0 || k + rows >= end) {
         for (int w = 0; w < width; ++w) {
-          last[w] = {chunks[w], folds[w]};
           chunks[w] = wide(chunks[w], static_cast<R>(folds[w]));
           folds[w] = neutral(p.op);
         }
@@ -189,6 +201,10 @@ class Strips {
   }
 
  private:
+  static bool is_multiple(const void* address, int of) {
+    return reinterpret_cast<std::uintptr_t>(address) % of == 0;
+  }
+
   /// The dimension of the batch in which lines are neighbours.
   static int inner(const Coordinates& c) { return std::max(c.rank - 1, 0); }
 
@@ -270,14 +286,22 @@ class Strips {
     if constexpr (Row::is_plain) {
       const bool streams = m_rows[0].streams();
       auto* const to = reinterpret_cast<A*>(&results(k));
-      const bool can_be_streamed =
-          width * sizeof(A) == short_row_bytes && reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
-      if (p.form == Form::inclusive && rows >= pack_length && (!streams || can_be_streamed)) {
+      const auto bytes = static_cast<int>(width * sizeof(A));
+      const bool is_short = bytes == short_row_bytes && is_multiple(to, 16);
+      const bool is_whole_lines = bytes % cache_line == 0 && is_multiple(to, cache_line);
+      if (p.form == Form::inclusive && rows >= pack_length &&
+          (!streams || is_short || is_whole_lines)) {
         const std::int64_t step = results.stride;
         const Rows<A> b{{to, to + step, to + 2 * step, to + 3 * step}, 4 * step};
         const int packs = rows / pack_length;
-        streams ? stream_short_rows(m_registers, p.op, x, packs, folds, carry, b)
-                : combine_rows<Pass::scan>(m_registers, p.op, x, width, packs, folds, carry, b);
+        if (!streams) {
+          combine_rows<Pass::scan>(m_registers, p.op, x, width, packs, folds, carry, b);
+        } else if (is_short) {
+          stream_short_rows(m_registers, p.op, x, packs, folds, carry, b);
+        } else {
+          combine_rows<Pass::stream>(m_registers, p.op, x, width, packs, folds, carry, b,
+                                     pack_length);
+        }
         return rows;
       }
     }

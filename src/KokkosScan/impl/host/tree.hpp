@@ -96,6 +96,10 @@ struct SelectedElements {
   [[gnu::always_inline]] SelectedElements operator+(std::int64_t k) const {
     return {values + k, selected + k, other};
   }
+  [[gnu::always_inline]] friend void prefetch(const SelectedElements& x, int count) {
+    prefetch(x.values, count);
+    prefetch(x.selected, count);
+  }
   /// Whether there are any.
   explicit operator bool() const { return values != nullptr; }
 };
@@ -210,108 +214,142 @@ template <class Op, class A, int places>
   });
 }
 
-/// combine_neighbours(), by `exact`, which is `op` or its Exact form.
+/// Chunks that are folded, one at each place, and wait to be combined with what comes before them.
+template <class A, int places>
+struct Folded {
+  Chunks<A, places> folds;
+  A before[places];  ///< P * q
+  bool is_exact;     ///< whether there may be NaNs that the operator minds
+};
+
+/// Loads and folds whole chunks of a line, as many as registers have places, or up to one chunk.
 ///
-/// \param folds the elements; on return, what is stored
-template <Way way, int places, class Exactly, class Op, class A, class R>
-[[gnu::always_inline]] inline LastChunk<A, R> combine_packs(const Exactly& exact, const Op& op,
-                                                            Chunks<A, places>& folds, int count,
-                                                            Carry<R>& carry, A* b, A& result,
-                                                            Pack<A>& waiting) {
+/// \param x      the elements
+/// \param count  how many of a chunk; not all only at the end of the line, where `step` is 1
+/// \param carry  what comes before; on return, chunks includes the elements
+/// \param folded receives them
+template <Pass pass, int step, int places, class Op, class X, class A, class R>
+[[gnu::always_inline]] inline LastChunk<A, R> fold_neighbours(const Op& op, const X& x, int count,
+                                                              Carry<R>& carry,
+                                                              Folded<A, places>& folded) {
   const auto wide = carrying(op);
-  A before[places], totals[places];
-  if (way.pass == Pass::fold && std::is_same_v<Exactly, Op> && count == chunk_length) {
-    total_chunks(op, folds, totals);
+  A totals[places];
+  load_packs<step>(x, step * chunk_length, neutral(op), count, folded.folds);
+  folded.is_exact = false;
+  if constexpr (minds_nan<Op>) folded.is_exact = may_have_nan(folded.folds);
+  if (pass == Pass::fold && !folded.is_exact && count == chunk_length) {
+    total_chunks(op, folded.folds, totals);
   } else {
-    fold_packs(exact, neutral(op), count, folds);
+    if (folded.is_exact) {
+      if constexpr (minds_nan<Op>) fold_packs(Exact<Op>{op}, neutral(op), count, folded.folds);
+    } else {
+      fold_packs(op, neutral(op), count, folded.folds);
+    }
     for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-      totals[place] = last<place>(folds[3]);
+      totals[place] = last<place>(folded.folds[3]);
     });
   }
   LastChunk<A, R> end{};
   for (int place = 0; place < places; ++place) {
-    before[place] = static_cast<A>(wide(carry.tiles, carry.chunks));
+    folded.before[place] = static_cast<A>(wide(carry.tiles, carry.chunks));
     end = {carry.chunks, totals[place]};
     carry.chunks = wide(carry.chunks, static_cast<R>(totals[place]));
-  }
-  if constexpr (way.pass != Pass::fold) {
-    for (auto& pack : folds) pack = combine(exact, broadcast<A>(before), pack);
-    result = last<places - 1>(folds[3]);
-    if constexpr (way.shift > 0) {
-      const Pack<A, places> earlier = before_places(waiting, folds[3]);
-      waiting = at_last_place(folds[3]);
-      for (int i = chunk_length / pack_length - 1; i >= 0; --i) {
-        folds[i] = shift_in<way.shift>(i > 0 ? folds[i - 1] : earlier, folds[i]);
-      }
-    }
-    for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-      store_packs<way, place>(folds, count, b + place * way.step * chunk_length - way.shift);
-    });
   }
   return end;
 }
 
-/// Combines whole chunks of a line, as many as registers have places, or up to one chunk.
+/// Combines chunks with what comes before them and stores the results.
 ///
-/// \param x      the elements
-/// \param count  how many of a chunk; not all only at the end of the line, where `way.step` is 1
-///               and the pass does not stream
-/// \param carry  what comes before; on return, chunks includes the elements
 /// \param b      where B(k+1) and on go
 /// \param result receives the last of them
 /// \param waiting the pack before, of which the last `way.shift` results are stored now; on return,
 ///               the last pack
-template <Way way, int places, class Op, class X, class A, class R>
-[[gnu::always_inline]] inline LastChunk<A, R> combine_neighbours(const Op& op, const X& x,
-                                                                 int count, Carry<R>& carry, A* b,
-                                                                 A& result, Pack<A>& waiting) {
-  Chunks<A, places> packs;
-  load_packs<way.step>(x, way.step * chunk_length, neutral(op), count, packs);
-  if constexpr (minds_nan<Op>) {
-    if (may_have_nan(packs)) {
-      return combine_packs<way, places>(Exact<Op>{op}, op, packs, count, carry, b, result, waiting);
+template <Way way, class Op, class A, int places>
+[[gnu::always_inline]] inline void store_neighbours(const Op& op, const Folded<A, places>& folded,
+                                                    int count, A* b, A& result, Pack<A>& waiting) {
+  Chunks<A, places> results;
+  const auto before = broadcast<A>(folded.before);
+  for (int i = 0; i < chunk_length / pack_length; ++i) {
+    if (folded.is_exact) {
+      if constexpr (minds_nan<Op>) results[i] = combine(Exact<Op>{op}, before, folded.folds[i]);
+    } else {
+      results[i] = combine(op, before, folded.folds[i]);
     }
   }
-  return combine_packs<way, places>(op, op, packs, count, carry, b, result, waiting);
+  result = last<places - 1>(results[3]);
+  if constexpr (way.shift > 0) {
+    const Pack<A, places> earlier = before_places(waiting, results[3]);
+    waiting = at_last_place(results[3]);
+    for (int i = chunk_length / pack_length - 1; i >= 0; --i) {
+      results[i] = shift_in<way.shift>(i > 0 ? results[i - 1] : earlier, results[i]);
+    }
+  }
+  for_each_place<places>([&](auto place) __attribute__((always_inline)) {
+    store_packs<way, place>(results, count, b + place * way.step * chunk_length - way.shift);
+  });
 }
 
 /// Combines elements of one tile, whole chunks except at the end of the line, and whole chunks only
 /// where results are streamed.
 ///
 /// \param x      the elements: a pointer or SelectedElements
+/// \param ahead  how far from the elements, in scan order, those begin that are asked for meanwhile
 /// \param carry  what comes before; on return, chunks includes the elements
 /// \param b      where B(k+1) and on go
 /// \param result receives B at their end
 /// \param last_pack where `way.shift` is not 0: the four results before; on return, the last four
 template <Way way, class Op, class X, class A, class R>
 LastChunk<A, R> combine_chunks(Registers registers, const Op& op, const X& x, int count,
-                               Carry<R>& carry, A* b, A& result, A* last_pack = nullptr) {
+                               std::int64_t ahead, Carry<R>& carry, A* b, A& result,
+                               A* last_pack = nullptr) {
   return call_with(
-      registers, [&](auto places) __attribute__((always_inline)) {
+      registers, [ =, &op, &x, &carry, &result ](auto places) __attribute__((always_inline)) {
         constexpr int at_once = places * chunk_length;
+        constexpr bool stores = way.pass != Pass::fold;
         // Copies, which stores of results cannot alias, stay in registers.
+        const X from = x;
         Carry<R> before = carry;
         A last_result{};
         LastChunk<A, R> end{};
         Pack<A> waiting;
         if constexpr (way.shift > 0) waiting = load(last_pack);
-        const auto to = [&](int k) { return way.pass == Pass::fold ? nullptr : b + k * way.step; };
+        const X later = from + (way.step > 0 ? ahead : -ahead - (at_once - 1));
+        const auto fold = [&](int k, int of_chunk, auto& folded) __attribute__((always_inline)) {
+          end = fold_neighbours<way.pass, way.step>(op, from + k * way.step, of_chunk, before,
+                                                    folded);
+        };
+        const auto store = [&](int k, int of_chunk, const auto& folded)
+            __attribute__((always_inline)) {
+          if constexpr (stores) {
+            store_neighbours<way>(op, folded, of_chunk, b + k * way.step, last_result, waiting);
+          }
+        };
         int k = 0;
-        for (; k + at_once <= count; k += at_once) {
-          end = combine_neighbours<way, places>(op, x + k * way.step, chunk_length, before, to(k),
-                                                last_result, waiting);
+        if (at_once <= count) {
+          // Each is stored when the next are folded: neither waits for the other, which fills the
+          // time that a fold from pack to pack and then to the carry takes.
+          Folded<A, places> next;
+          fold(0, chunk_length, next);
+          for (k = at_once; k + at_once <= count; k += at_once) {
+            Folded<A, places> folded = next;
+            prefetch(later + k * way.step, at_once);
+            fold(k, chunk_length, next);
+            store(k - at_once, chunk_length, folded);
+          }
+          store(k - at_once, chunk_length, next);
         }
+        Folded<A, 1> folded;
         for (; k + chunk_length <= count; k += chunk_length) {
-          end = combine_neighbours<way, 1>(op, x + k * way.step, chunk_length, before, to(k),
-                                           last_result, waiting);
+          fold(k, chunk_length, folded);
+          store(k, chunk_length, folded);
         }
         if constexpr (way.pass != Pass::stream) {
           if (k < count) {
-            end = combine_neighbours<way, 1>(op, x + k * way.step, count - k, before, to(k),
-                                             last_result, waiting);
+            fold(k, count - k, folded);
+            store(k, count - k, folded);
           }
         }
-        if constexpr (way.shift > 0) store<false>(last_pack, waiting);
+        if constexpr (way.shift > 0) KokkosScan::impl::host::store<false>(last_pack, waiting);
         carry = before;
         result = last_result;
         return end;
@@ -319,7 +357,7 @@ LastChunk<A, R> combine_chunks(Registers registers, const Op& op, const X& x, in
 }
 
 /// Scans a line of n elements at each place.
-template <int places, class Op, class A, class R>
+template <Pass pass, int places, class Op, class A, class R>
 [[gnu::always_inline]] inline void combine_lines_at_places(const Op& op, const A* x,
                                                            std::int64_t stride, int n,
                                                            const R& start, A* b, int extent) {
@@ -346,12 +384,13 @@ template <int places, class Op, class A, class R>
     }
     if (!is_exact) combine_by(op);
     for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-      store_packs<Way{Pass::scan}, place>(folds, count, b + place * extent + k);
+      store_packs<Way{pass}, place>(folds, count, b + place * extent + k);
     });
   }
 }
 
-/// Scans several lines of at most a tile each.
+/// Scans several lines of at most a tile each. Where the pass streams, lines are whole packs and
+/// results begin at multiples of 16 bytes.
 ///
 /// \tparam length that of a line where it is at most a chunk, so that lines need no loop; else 0
 /// \param stride from line to line of the elements
@@ -359,7 +398,7 @@ template <int places, class Op, class A, class R>
 /// \param before B(0), stored before the other results, or null; then the last result of a line
 ///               is stored at the begin of the next, and its B(0) over it
 /// \param extent from line to line of the results
-template <int length, class Op, class A, class R>
+template <Pass pass, int length, class Op, class A, class R>
 void combine_lines(Registers registers, const Op& op, const A* x, std::int64_t stride, int n,
                    int lines, const R& start, const A* before, A* b, int extent) {
   A* const results = before == nullptr ? b : b + 1;
@@ -370,21 +409,23 @@ void combine_lines(Registers registers, const Op& op, const A* x, std::int64_t s
         A* to = results;
         int l = 0;
         for (; l + places <= lines; l += places, from += places * stride, to += places * extent) {
-          combine_lines_at_places<places>(op, from, stride, count, start, to, extent);
+          combine_lines_at_places<pass, places>(op, from, stride, count, start, to, extent);
         }
-        if (l < lines) combine_lines_at_places<1>(op, from, stride, count, start, to, extent);
+        if (l < lines) combine_lines_at_places<pass, 1>(op, from, stride, count, start, to, extent);
       });
   for (int l = 0; before != nullptr && l < lines; ++l) b[l * extent] = *before;
 }
 
 /// combine_lines() for a length that is known when it runs.
-template <class Op, class A, class R, int... N>
+template <Pass pass, class Op, class A, class R, int... N>
 void combine_lines(std::integer_sequence<int, N...>, Registers registers, const Op& op, const A* x,
                    std::int64_t stride, int n, int lines, const R& start, const A* before, A* b,
                    int extent) {
   using Function =
       void (*)(Registers, const Op&, const A*, std::int64_t, int, int, const R&, const A*, A*, int);
-  constexpr Function functions[] = {&combine_lines<N, Op, A, R>...};
+  constexpr bool streams = pass == Pass::stream;
+  constexpr Function functions[] = {&combine_lines < pass,
+                                    streams ? N / pack_length * pack_length : N, Op, A, R > ...};
   const int length = n <= chunk_length ? n : 0;
   functions[length](registers, op, x, stride, n, lines, start, before, b, extent);
 }
@@ -430,6 +471,16 @@ template <int places, class A>
                                                            std::int64_t p, int w) {
   return select(load_truth<A, places>(x.selected.at(i, p, w)),
                 load_register<places>(x.values.at(i, p, w)), broadcast<places>(x.other).part[0]);
+}
+
+/// From pack p on.
+template <class T>
+[[gnu::always_inline]] inline Rows<T> at_pack(const Rows<T>& x, std::int64_t p) {
+  return {{x.at(0, p, 0), x.at(1, p, 0), x.at(2, p, 0), x.at(3, p, 0)}, x.step};
+}
+template <class A>
+[[gnu::always_inline]] inline SelectedRows<A> at_pack(const SelectedRows<A>& x, std::int64_t p) {
+  return {at_pack(x.values, p), at_pack(x.selected, p), x.other};
 }
 
 /// combine_rows() for packs begin ... end - 1 of line w.
@@ -523,14 +574,14 @@ template <Pass pass, int places, class Op, class X, class A>
   return w;
 }
 
-/// combine_rows() of one pack, from line w on, for whole cache lines of results, each of which is
+/// combine_rows() of pack p, from line w on, for whole cache lines of results, each of which is
 /// stored past the caches at once; returns the line after those.
 ///
 /// \param streamed how many of the rows of results are stored so
 template <int places, class Op, class X, class A>
-[[gnu::always_inline]] inline int stream_registers_of_rows(const Op& op, X x, int w, int count,
-                                                           A* folds, const A* carry, Rows<A> b,
-                                                           int streamed) {
+[[gnu::always_inline]] inline int stream_registers_of_rows(const Op& op, X x, std::int64_t p, int w,
+                                                           int count, A* folds, const A* carry,
+                                                           Rows<A> b, int streamed) {
   using V = Register<A, places>;
   constexpr int lanes = sizeof(V) / sizeof(A);
   constexpr int of_line = cache_line / sizeof(A);
@@ -541,23 +592,24 @@ template <int places, class Op, class X, class A>
     for (int i = 0; i < of_line / lanes; ++i) {
       const int at = w + i * lanes;
       const V before = load_register<places>(folds + at);
-      const V x0 = elements<places>(x, 0, 0, at);
-      const V x1 = elements<places>(x, 1, 0, at);
-      const V x2 = elements<places>(x, 2, 0, at);
-      const V x3 = elements<places>(x, 3, 0, at);
+      const V x0 = elements<places>(x, 0, p, at);
+      const V x1 = elements<places>(x, 1, p, at);
+      const V x2 = elements<places>(x, 2, p, at);
+      const V x3 = elements<places>(x, 3, p, at);
       if constexpr (minds_nan<Op>) nan = nan.lanes | where_nan(x0, x1, x2, x3, before).lanes;
       after[i] = combine_pack_of_rows<Pass::scan>(op, before, load_register<places>(carry + at), x0,
                                                   x1, x2, x3, results[0][i], results[1][i],
                                                   results[2][i], results[3][i]);
     }
     if (minds_nan<Op> && any(nan)) {
-      combine_registers_of_rows<Pass::scan, places>(op, x, w, w + of_line, 1, folds, carry, b);
+      combine_registers_of_rows<Pass::scan, places>(op, at_pack(x, p), w, w + of_line, 1, folds,
+                                                    carry, at_pack(b, p));
       continue;
     }
     for (int i = 0; i < of_line / lanes; ++i) store_register(folds + w + i * lanes, after[i]);
     for (int row = 0; row < pack_length; ++row) {
       for (int i = 0; i < of_line / lanes; ++i) {
-        A* const to = b.at(row, 0, w + i * lanes);
+        A* const to = b.at(row, p, w + i * lanes);
         row < streamed ? stream_register(to, results[row][i]) : store_register(to, results[row][i]);
       }
     }
@@ -571,8 +623,8 @@ template <int places, class Op, class X, class A>
 /// \param folds the lines' earlier packs of the chunk; on return, they include these
 /// \param carry P * q of each line
 /// \param b     where the rows of prefixes go
-/// \param streamed how many of these rows Pass::stream stores past the caches; there is one pack
-///              then, and their addresses are begins of cache lines
+/// \param streamed how many of the four rows Pass::stream stores past the caches, all of them where
+///              there are several packs; their addresses are begins of cache lines
 template <Pass pass, class Op, class X, class A>
 void combine_rows(Registers registers, const Op& op, const X& x, int count, int packs, A* folds,
                   const A* carry, const Rows<A>& b, int streamed = 0) {
@@ -582,7 +634,10 @@ void combine_rows(Registers registers, const Op& op, const X& x, int count, int 
         const auto combine_packs_of_rows = [ =, &op ](int known) __attribute__((always_inline)) {
           int w = 0;
           if constexpr (pass == Pass::stream) {
-            w = stream_registers_of_rows<places>(op, x, w, count, folds, carry, b, streamed);
+            // A row after the other: each fills its cache lines at once.
+            for (std::int64_t p = 0; p < known; ++p) {
+              w = stream_registers_of_rows<places>(op, x, p, 0, count, folds, carry, b, streamed);
+            }
           }
           constexpr Pass rest = pass == Pass::fold ? Pass::fold : Pass::scan;
           w = combine_registers_of_rows<rest, places>(op, x, w, count, known, folds, carry, b);
@@ -590,7 +645,7 @@ void combine_rows(Registers registers, const Op& op, const X& x, int count, int 
           for (; w < count; ++w) combine_line_of_rows<rest>(op, x, w, 0, known, folds, carry, b);
         };
         // Wide strips have one pack at a time, and then no loop inside the one over lines.
-        if (pass == Pass::stream || packs == 1) return combine_packs_of_rows(1);
+        if (packs == 1) return combine_packs_of_rows(1);
         combine_packs_of_rows(packs);
       });
 }
