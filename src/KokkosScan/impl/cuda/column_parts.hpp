@@ -151,16 +151,16 @@ struct ColumnRingTypes : Types<P> {
   using Carried = CarriedColumns<typename Types<P>::Carrying, R>;
   /// Warps that load.
   static constexpr int loaders = column_loaders(access);
+  /// Whether all rows are made of aligned packs.
+  static constexpr bool are_packs = access == ColumnAccess::rows || access == ColumnAccess::narrow;
   /// Neighbouring columns that a thread has.
   static constexpr int columns =
-      access == ColumnAccess::rows
-          ? std::min(Types<P>::pack, columns_of_thread(sizeof(typename Types<P>::A)))
-          : 1;
+      are_packs ? std::min(Types<P>::pack, columns_of_thread(sizeof(typename Types<P>::A))) : 1;
   /// What holds the elements of a tile.
   using Input = std::conditional_t<access == ColumnAccess::quads, StagedRows<typename Types<P>::In>,
                                    Stage<typename Types<P>::In>>;
   /// Whether results go to global memory as they come, a row of neighbouring columns with each
-  /// instruction: 0.65 instead of 0.63 of 2^26 x 16 where they went through shared memory.
+  /// instruction; else they go through shared memory.
   static constexpr bool stores_chunks =
       access == ColumnAccess::rows || access == ColumnAccess::quads;
   /// Whether a group loads elements, as copies cannot.
@@ -184,7 +184,7 @@ struct ColumnPartInStage {
   static constexpr bool may_be_padded = access != ColumnAccess::quads;
 
   typename T::Input input;
-  Slots<typename T::Value> results;  ///< where they are not stored as they come
+  Slots<typename T::Value> results;  ///< not of quads, whose results are stored as they come
   R* chunks;                         ///< the folds of chunks and those before them in their rows
   R* sections;                       ///< the prefixes of columns: earlier sections,
   R* rows;                           ///< and, for each row of the tile, earlier rows of its section
@@ -201,7 +201,7 @@ struct ColumnPartInStage {
     } else {
       Region region{memory, shape.tiling.elements(), shape.padding, alignment_of_columns(access)};
       input.place(problem.input, tile, region);
-      if constexpr (!T::stores_chunks) results = place_results(problem, tile, region, input);
+      results = place_results(problem, tile, region, input);
     }
     chunks = reinterpret_cast<R*>(memory + shape.bytes_of_tile);
     sections = chunks + shape.tiling.items();
@@ -400,7 +400,7 @@ __device__ __forceinline__ void load_column_parts(const P& problem, const Column
       const auto tile = part.tile<typename T::Tile>(problem, shape.tiling);
       ColumnPartInStage<access, P> memory(problem, shape, tile, turn);
       const Threads threads{thread, T::loaders * lanes};
-      if constexpr (access == ColumnAccess::rows) {
+      if constexpr (T::are_packs) {
         memory.input.template begin_load_packs<T::pack>(problem.input, tile, threads);
       } else if constexpr (access == ColumnAccess::quads) {
         memory.input.begin_load(problem.input, tile, problem.n, ring.loaded[s], threads);
@@ -710,15 +710,14 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
       }
     };
     with_chunk_layout(shape, part, memory, scan);
+    if constexpr (!T::stores_chunks) before_bulk_copies();
+    __syncwarp();
+    if (lane == 0) ring.scanned[s].arrive();
     if constexpr (T::stores_chunks) {
-      __syncwarp();
-      if (lane == 0) ring.scanned[s].arrive();
-    } else {
-      before_bulk_copies();
-      __syncwarp();
-      if (lane == 0) ring.scanned[s].arrive();
-      ring.scanned[s].wait(turn.parity);
+      if (lane == 0) ring.stored[s].arrive();
+      continue;
     }
+    ring.scanned[s].wait(turn.parity);
     if constexpr (access == ColumnAccess::flat) {
       Value* const to = tile.flat(problem.output);
       if (are_aligned(memory.results, to)) {
@@ -727,6 +726,12 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
       } else {
         store_elements(memory.results, to, tile.elements(), Threads{thread, threads});
       }
+    } else if constexpr (T::are_packs) {
+      for_each_pack<T::pack>(tile, problem.output, memory.results, Threads{thread, threads},
+                             [](const std::byte* slot, Value* to) {
+                               using Pack = typename UnitOf<sizeof(Value) * T::pack>::type;
+                               *reinterpret_cast<Pack*>(to) = *reinterpret_cast<const Pack*>(slot);
+                             });
     } else if constexpr (access == ColumnAccess::apart) {
       store_apart(memory.results, problem.output, tile, Threads{thread, threads});
     }

@@ -289,7 +289,9 @@ struct Backend {
                                     const ColumnTiling& tiling) {
     if constexpr (moves_packs_of_columns<P>) {
       if (has_columns(p) && has_packs_of_columns(p)) {
-        return scan_parts_of_columns<ColumnAccess::rows>(exec, p, workspace, tiling);
+        const bool are_wide = tiling.columns * Types<P>::size.widest >= bytes_of_wide_row;
+        return are_wide ? scan_parts_of_columns<ColumnAccess::rows>(exec, p, workspace, tiling)
+                        : scan_parts_of_columns<ColumnAccess::narrow>(exec, p, workspace, tiling);
       }
     }
     if (are_runs(p, tiling)) {
@@ -376,16 +378,13 @@ struct Backend {
     enqueue(exec, launch, cuda::scan_parts_of_columns<access, P>, p.n, p.batch.count, p, shape,
             published);
   }
-  /// Bytes of shared memory for the elements of a tile, and for results that are not stored as they
-  /// come.
+  /// Bytes of shared memory for the elements and results of a tile.
   template <ColumnAccess access, class P>
   static int bytes_of_column_part(const ColumnTiling& tiling, int padding) {
     using In = typename Types<P>::In;
     constexpr int alignment = alignment_of_columns(access);
     if constexpr (access == ColumnAccess::quads) {
       return StagedRows<In>::bytes(tiling.rows, tiling.columns);
-    } else if constexpr (ColumnRingTypes<access, P>::stores_chunks) {
-      return Stage<In>::bytes(tiling.elements(), padding, alignment);
     } else {
       return Types<P>::bytes_of_tile(tiling.elements(), padding, alignment);
     }

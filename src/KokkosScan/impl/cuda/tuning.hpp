@@ -161,7 +161,8 @@ enum class ColumnAccess {
   rows,   ///< rows where they are, of so many columns that warps find neighbours
   flat,   ///< through shared memory, as one run of bytes
   apart,  ///< through shared memory, each element by itself
-  quads   ///< through shared memory, the quads in which each row lies
+  quads,  ///< through shared memory, the quads in which each row lies
+  narrow  ///< as rows, but results through shared memory
 };
 
 /// The narrowest rows that are read where they are.
@@ -310,6 +311,11 @@ constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::i
   return may_share_columns(n, lines, multiprocessors) &&
          (strips < std::int64_t{4} * multiprocessors || !has_packs || inner * size.widest < 64);
 }
+
+/// Bytes of a row from which on results of parts of columns are stored as they come: 0.65 instead
+/// of 0.63 of 2^26 x 16. Narrower rows are stored from shared memory, in longer runs: 0.43 instead
+/// of 0.53 of (4, 2^24, 4).
+inline constexpr int bytes_of_wide_row = 64;
 
 /// Widest strips of columns that blocks share. Packs are as fast in narrow ones; other rows are
 /// faster undivided, or in long runs, unless strips are then so few that blocks have many prefixes
