@@ -170,7 +170,7 @@ int failures(char const* name) {
     if (n > longest) continue;
     for (int mode = 0; mode < 8; ++mode) {
       bool const are_columns = mode % 2 == 1;
-      // Of columns narrow, unaligned and aligned rows; of unaligned ones also some in several strips.
+      // Of columns narrow, aligned and unaligned rows, these in one strip and in several.
       std::int64_t lines = n > 100'000 ? 2 : 37;
       if (are_columns && mode == 3) lines = 5;
       if (are_columns && mode == 5 && n <= 12'000) lines = 128;

@@ -372,7 +372,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       }
       if (length == 0) continue;
       const bool begins_section = shape.sections.begin_with_chunk(first);
-      const bool ends_section = shape.sections.begin_with_chunk(chunk + 1);
+      const bool ends_section = shape.sections.begin_with_chunk(first + groups);
       const bool has_sections_before = has_start || shape.sections.are_before(first);
       const bool hands_on = group == groups - 1 && chunk + 1 < shape.chunks;
       const bool is_none = k == 0 && !has_start;

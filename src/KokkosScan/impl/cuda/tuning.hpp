@@ -121,7 +121,8 @@ inline constexpr int longest_section = 4096;
 
 /// How columns are cut into sections.
 struct Sections {
-  int bits;  ///< a section has 2^bits rows of chunks
+  int bits;        ///< a section has 2^bits rows of chunks
+  int last_chunk;  ///< of a section, by its number there; kernels need no register for it
 
   [[nodiscard]] KOKKOS_FUNCTION constexpr int rows() const { return 1 << bits; }
   [[nodiscard]] KOKKOS_FUNCTION constexpr int elements() const { return elements_of_row << bits; }
@@ -137,11 +138,11 @@ struct Sections {
     return first_row(of_row(row)) == row;
   }
   [[nodiscard]] KOKKOS_FUNCTION constexpr bool begin_with_chunk(int chunk) const {
-    return (chunk & ((row_of_chunks << bits) - 1)) == 0;
+    return (chunk & last_chunk) == 0;
   }
   /// Whether there is one before that of a chunk.
   [[nodiscard]] KOKKOS_FUNCTION constexpr bool are_before(int chunk) const {
-    return chunk >= row_of_chunks << bits;
+    return chunk > last_chunk;
   }
 };
 
@@ -153,7 +154,7 @@ struct Sections {
 constexpr Sections sections_of_column(std::int64_t n) {
   const bool are_longest = n <= longest_section || n >= std::int64_t{1} << 22;
   const int rows = (are_longest ? longest_section : longest_section / 2) / elements_of_row;
-  return {std::countr_zero(static_cast<unsigned>(rows))};
+  return {std::countr_zero(static_cast<unsigned>(rows)), rows * row_of_chunks - 1};
 }
 
 /// How a block that takes tiles of columns reaches their elements.
