@@ -21,16 +21,13 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// The rows of an input that belong to a tile of columns.
+/// The rows of an input in memory that belong to a tile of columns.
 template <class In>
-struct StagedRows {
-  static constexpr bool is_possible = false;
-};
+struct StagedRows;
 
 template <class T>
 struct StagedRows<Array<const T>> {
   using Value = T;
-  static constexpr bool is_possible = true;
   static constexpr int size = sizeof(T);
 
   /// How far apart rows are in shared memory.
@@ -126,8 +123,6 @@ template <class A, class Values, class Mask>
 struct StagedRows<Selected<A, Values, Mask>> {
   using In = Selected<A, Values, Mask>;
   using Value = A;
-  static constexpr bool is_possible =
-      StagedRows<Values>::is_possible && StagedRows<Mask>::is_possible;
 
   static constexpr int bytes(int rows, int columns) {
     return StagedRows<Values>::bytes(rows, columns) + StagedRows<Mask>::bytes(rows, columns);

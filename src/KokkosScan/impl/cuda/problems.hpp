@@ -297,7 +297,7 @@ struct Backend {
     if (are_runs(p, tiling)) {
       return scan_parts_of_columns<ColumnAccess::flat>(exec, p, workspace, tiling);
     }
-    if constexpr (StagedRows<typename Types<P>::In>::is_possible) {
+    if constexpr (OperandAccess<decltype(P::input)>::is_stored) {
       if (has_columns(p) && tiling.columns >= narrowest_rows) {
         return scan_parts_of_columns<ColumnAccess::quads>(exec, p, workspace, tiling);
       }

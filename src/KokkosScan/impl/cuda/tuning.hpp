@@ -293,6 +293,11 @@ constexpr bool may_share_columns(std::int64_t n, std::int64_t lines, int multipr
   return n > longest_section && lines < std::int64_t{128} * multiprocessors;
 }
 
+/// Bytes from which on a row is not narrow. Results of parts of such columns are stored as they
+/// come: 0.65 instead of 0.63 of 2^26 x 16. Narrower rows are stored from shared memory, in longer
+/// runs: 0.43 instead of 0.53 of (4, 2^24, 4).
+inline constexpr int bytes_of_wide_row = 64;
+
 /// Whether the kernel for parts of columns runs: where blocks share columns, as columns alone would
 /// not keep all multiprocessors busy, or as rows are narrow or not made of aligned packs ((2401,
 /// 16807, 7) has 0.79 instead of 0.47 in tiles, (1024, 65536, 4) 0.71 instead of 0.52, but (1024,
@@ -310,13 +315,9 @@ constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::i
   }
   const std::int64_t strips = lines / inner * divide_up(inner, 32);
   return may_share_columns(n, lines, multiprocessors) &&
-         (strips < std::int64_t{4} * multiprocessors || !has_packs || inner * size.widest < 64);
+         (strips < std::int64_t{4} * multiprocessors || !has_packs ||
+          inner * size.widest < bytes_of_wide_row);
 }
-
-/// Bytes of a row from which on results of parts of columns are stored as they come: 0.65 instead
-/// of 0.63 of 2^26 x 16. Narrower rows are stored from shared memory, in longer runs: 0.43 instead
-/// of 0.53 of (4, 2^24, 4).
-inline constexpr int bytes_of_wide_row = 64;
 
 /// Widest strips of columns that blocks share. Packs are as fast in narrow ones; other rows are
 /// faster undivided, or in long runs, unless strips are then so few that blocks have many prefixes
