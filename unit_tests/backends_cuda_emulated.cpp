@@ -33,7 +33,7 @@ constexpr Placement placements[] = {
 
 /// Lengths around packs, chunks, warps, tiles and what registers hold.
 std::vector<std::int64_t> lengths(int bytes) {
-  int const chunk = cuda::bytes_of_chunk / bytes;
+  int const chunk = cuda::bytes_of_chunk({bytes, bytes}) / bytes;
   return {1,
           2,
           3,

@@ -86,6 +86,25 @@ TEST(backends, cuda_threads_find_their_lines) {
   }
 }
 
+// Lanes whose chunks begin an odd number of 16 bytes apart meet each bank once, those 128 bytes
+// apart the same one, unless they are padded.
+TEST(backends, cuda_chunks_meet_banks) {
+  EXPECT_EQ(cuda::passes_of_warp(36, 36, 1, 4, 4, 0), 1);
+  EXPECT_EQ(cuda::passes_of_warp(32, 32, 1, 4, 4, 0), 8);
+  EXPECT_EQ(cuda::passes_of_warp(32, 32, 1, 4, 4, cuda::bytes_of_padding), 1);
+  EXPECT_EQ(cuda::passes_of_warp(32, 32, 1, 1, 4, 0), 32);
+  EXPECT_EQ(cuda::passes_of_warp(33, 33, 1, 1, 4, 0), 1);
+  EXPECT_EQ(cuda::passes_of_warp(33, 33, 1, 1, 8, 0), 2);
+  for (std::int64_t const n : {40, 72, 100, 200, 700, 1024}) {
+    cuda::Cut const cut = cuda::cut_line(n, {4, 4});
+    EXPECT_EQ(cuda::passes_of_warp(static_cast<int>(n), cut.chunk, cut.threads_of_line, 4, 4, 0),
+              1);
+    EXPECT_FALSE(cuda::pads_slots(cut, {4, 4})) << n;
+  }
+  EXPECT_TRUE(cuda::pads_slots(cuda::cut_line(32, {4, 4}), {4, 4}));
+  EXPECT_TRUE(cuda::pads_slots(cuda::cut_line(64, {4, 4}), {4, 4}));
+}
+
 TEST(backends, cuda_cuts_of_the_headline) {
   cuda::ElementSize const of_float{4, 4};
   // A warp has a line of 1024 floats; one of 32768 is kept in registers.
@@ -205,8 +224,11 @@ TEST(backends, cuda_tiles_of_columns_cover_them) {
             ASSERT_TRUE(t.slabs == 1 || t.strips == 1);
           }
           if (access != ColumnAccess::rows) {
-            // Beside a second block or, for the largest values, alone on a multiprocessor.
-            ASSERT_LE(t.elements() * size.all, std::max(64 * 1024, 64 * size.all));
+            // Beside a second block or, for the largest values, alone on a multiprocessor; a fourth
+            // is added where rows have a pitch.
+            ASSERT_LE(t.elements() * size.all, std::max(64 * 1024, 64 * size.all) * 5 / 4);
+            ASSERT_GE(t.pitch, t.columns);
+            ASSERT_TRUE(t.pitch == t.columns || access == ColumnAccess::apart);
           }
           for (int const item : {0, 1, t.columns - 1, t.columns, t.items() - 1}) {
             ASSERT_EQ(t.by_columns.quotient(item), item / t.columns);

@@ -35,7 +35,7 @@ struct ColumnChunk {
 
 /// Rows of columns that are neighbours. A slab is all that neighbours have: a tile holds several
 /// whole ones, or a part of one. Elements are numbered as in memory: slabs, in these rows, in these
-/// columns.
+/// columns; where elements do not follow each other as in memory, rows are a pitch apart.
 ///
 /// \tparam is_flat whether in all operands elements follow each other in memory as in the tile
 /// \tparam chunks  of a thread
@@ -61,7 +61,7 @@ struct ColumnTile {
   bool backward;
 
   [[nodiscard]] __device__ __forceinline__ int elements() const {
-    return slabs * rows * tiling.columns;
+    return slabs * rows * tiling.pitch;
   }
   [[nodiscard]] __device__ __forceinline__ ColumnPlace place(int slab, int column) const {
     return {batch, outer + slab, first_column + column};
@@ -72,11 +72,11 @@ struct ColumnTile {
   }
   /// The number of the element in row k, in scan order, of a column.
   [[nodiscard]] __device__ __forceinline__ int element(int slab, int k, int column) const {
-    return (slab * rows + in_memory_order(k)) * tiling.columns + column;
+    return (slab * rows + in_memory_order(k)) * tiling.pitch + column;
   }
   /// How far apart the numbers of neighbours in scan order are.
   [[nodiscard]] __device__ __forceinline__ int step() const {
-    return backward ? -tiling.columns : tiling.columns;
+    return backward ? -tiling.pitch : tiling.pitch;
   }
   [[nodiscard]] __device__ __forceinline__ ColumnChunk chunk(int item) const {
     const int row = tiling.by_columns.quotient(item);
@@ -99,8 +99,20 @@ struct ColumnTile {
   }
 };
 
-/// Calls f(address in shared memory, address in an array) for each element, in the order of memory.
-/// The threads share the elements.
+/// Values that are equally far apart.
+template <class T, class Distance, int count>
+struct SeveralOf {
+  static constexpr int size = count;
+  T* first;
+  Distance distance;
+
+  [[nodiscard]] __device__ __forceinline__ T& operator[](int i) const {
+    return first[i * distance];
+  }
+};
+
+/// Calls f(slots, addresses) for all elements of an array, some at a time, in the order of memory.
+/// The threads share the elements. Slots are not padded.
 template <class T, class F, int chunks>
 __device__ __forceinline__ void for_each_element(const ColumnTile<false, chunks>& tile,
                                                  const Array<T>& array,
@@ -117,11 +129,11 @@ __device__ __forceinline__ void for_each_element(const ColumnTile<false, chunks>
   const int outer = by_rows ? tile.rows : tile.columns;
   const std::int64_t inner_stride = by_rows ? across : along;
   const std::int64_t outer_stride = by_rows ? along : across;
-  const int inner_step = by_rows ? 1 : tile.tiling.columns;
-  const int outer_step = by_rows ? tile.tiling.columns : 1;
+  const int inner_step = by_rows ? 1 : tile.tiling.pitch;
+  const int outer_step = by_rows ? tile.tiling.pitch : 1;
   int lanes_of_inner = lanes;
-  int at_once = threads.count / lanes;
-  int first = threads.own / lanes;
+  int at_once = threads.count >> 5;
+  int first = threads.own >> 5;
   if (inner < lanes) {
     lanes_of_inner = inner;
     at_once = threads.count / inner;
@@ -130,27 +142,25 @@ __device__ __forceinline__ void for_each_element(const ColumnTile<false, chunks>
   if (first >= at_once) return;
   const std::int64_t stride = at_once * outer_stride;
   const int step = at_once * outer_step;
+  constexpr int most = 4;  // without conditions, which would make each wait for the last
   for (int slab = 0; slab < tile.slabs; ++slab) {
     T* const data = array.data + tile.place(slab, 0).offset(strides) +
                     (tile.begin + tile.in_memory_order(0)) * strides.along;
     for (int i = threads.own - first * lanes_of_inner; i < inner; i += lanes_of_inner) {
       T* at = data + i * inner_stride + first * outer_stride;
-      int e = tile.element(slab, tile.in_memory_order(0), 0) + i * inner_step + first * outer_step;
-      if (slots.span.padding == 0) {
-        Value* slot = &slots[e];
-#pragma unroll 4
-        for (int o = first; o < outer; o += at_once) {
-          f(slot, at);
-          at += stride;
-          slot += step;
-        }
-      } else {
-#pragma unroll 4
-        for (int o = first; o < outer; o += at_once) {
-          f(&slots[e], at);
-          at += stride;
-          e += step;
-        }
+      const int e =
+          tile.element(slab, tile.in_memory_order(0), 0) + i * inner_step + first * outer_step;
+      Value* slot = slots.data() + e;
+      int o = first;
+      for (; o + (most - 1) * at_once < outer; o += most * at_once) {
+        f(SeveralOf<Value, int, most>{slot, step}, SeveralOf<T, std::int64_t, most>{at, stride});
+        at += most * stride;
+        slot += most * step;
+      }
+      for (; o < outer; o += at_once) {
+        f(SeveralOf<Value, int, 1>{slot, step}, SeveralOf<T, std::int64_t, 1>{at, stride});
+        at += stride;
+        slot += step;
       }
     }
   }
@@ -173,8 +183,8 @@ __device__ __forceinline__ void for_each_pack(const ColumnTile<false, chunks>& t
   T* at = array.data + tile.place(0, column).offset(strides) +
           (tile.begin + tile.in_memory_order(0)) * strides.along + first * along;
   const int size = static_cast<int>(sizeof(T));
-  const int step = at_once * tile.tiling.columns * size;
-  int b = (first * tile.tiling.columns + column) * size;
+  const int step = at_once * tile.tiling.pitch * size;
+  int b = (first * tile.tiling.pitch + column) * size;
   if (slots.span.padding == 0 || step % 128 == 0) {
     std::byte* slot = slots.span.at(b);
 #pragma unroll 4
@@ -192,12 +202,13 @@ __device__ __forceinline__ void for_each_pack(const ColumnTile<false, chunks>& t
   }
 }
 
-/// Computes the elements of a tile.
+/// Computes the elements of a tile. Slots are padded only where tiles are flat.
 template <class T, class In, bool is_flat, int chunks>
 __device__ __forceinline__ void fill_columns(const Slots<T>& slots, const In& in,
                                              const ColumnTile<is_flat, chunks>& tile,
                                              const Threads& threads) {
   constexpr int V = chunk_of_column;
+  const auto slot = [&](int e) -> T& { return is_flat ? slots[e] : slots.data()[e]; };
   for (int item = threads.own; item < tile.tiling.items(); item += threads.count) {
     const ColumnChunk c = tile.chunk(item);
     const int length = tile.length(c);
@@ -211,9 +222,9 @@ __device__ __forceinline__ void fill_columns(const Slots<T>& slots, const In& in
 #pragma unroll
       for (int v = 0; v < V; ++v) x[v] = line(k + v);
 #pragma unroll
-      for (int v = 0; v < V; ++v) slots[e + v * tile.step()] = x[v];
+      for (int v = 0; v < V; ++v) slot(e + v * tile.step()) = x[v];
     } else {
-      for (int v = 0; v < length; ++v) slots[e + v * tile.step()] = line(k + v);
+      for (int v = 0; v < length; ++v) slot(e + v * tile.step()) = line(k + v);
     }
   }
 }
@@ -245,6 +256,13 @@ template <class P>
 inline constexpr bool has_starts_of_lines =
     !std::is_same_v<decltype(P::start), CommonStart<typename P::A>>;
 
+/// What of a tile goes through shared memory.
+struct ColumnStaging {
+  bool input;
+  bool results;
+  int padding;  ///< of slots
+};
+
 /// Bytes of shared memory before the elements of a tile.
 template <bool carried, class P>
 __host__ __device__ constexpr int bytes_before_tile(const ColumnTiling& tiling) {
@@ -264,7 +282,7 @@ __host__ __device__ constexpr int bytes_before_tile(const ColumnTiling& tiling) 
 template <ColumnAccess access, bool carried, class P>
 __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_columns(access))
     scan_column_tiles(const __grid_constant__ P problem,
-                      const __grid_constant__ ColumnTiling tiling, int padding,
+                      const __grid_constant__ ColumnTiling tiling, ColumnStaging staging,
                       std::int64_t slabs) {
   using T = Types<P>;
   using A = typename T::A;
@@ -273,7 +291,10 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
   using Prefix = Fold<typename T::Carrying, R>;
   constexpr int V = chunk_of_column;
   constexpr int Q = chunks_of_thread(access, sizeof(A));
-  constexpr bool staged = access != ColumnAccess::rows;
+  constexpr bool may_be_staged = access != ColumnAccess::rows;
+  constexpr bool may_be_padded = access == ColumnAccess::flat;
+  const bool stages_input = may_be_padded || (may_be_staged && staging.input);
+  const bool stages_results = may_be_padded || (may_be_staged && staging.results);
   using TileOfColumns = ColumnTile<access == ColumnAccess::flat, Q>;
   const auto op = carrying(problem.op);
   const Ends<P> ends{problem};
@@ -309,12 +330,14 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
     // Load.
     Stage<typename T::In> input;
     Slots<Value> results{};
-    if constexpr (staged) {
-      Region region{memory, tiling.elements(), padding};
+    if constexpr (may_be_staged) {
+      Region region{memory, tiling.elements(), staging.padding};
       input.place(problem.input, tile, region);
       results = place_results(problem, tile, region, input);
-      input.load(problem.input, tile, TileOfColumns::elements_of_thread).finish();
-      __syncthreads();
+      if (stages_input) {
+        input.load(problem.input, tile, TileOfColumns::elements_of_thread).finish();
+        __syncthreads();
+      }
     }
     ColumnChunk chunk_of[Q];
     int length_of[Q];
@@ -326,12 +349,16 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
       const ColumnChunk& c = chunk_of[q];
       const int length = length_of[q];
       // Without conditions where they are not needed: each would make a load wait for the last.
-      if constexpr (staged) {
+      if (stages_input) {
         int e = tile.element(c.slab, c.chunk * V, c.column);
         const int e_step = tile.step();
 #pragma unroll
         for (int v = 0; v < V; ++v, e += e_step) {
-          x[q][v][0] = v < length ? static_cast<A>(input.get_padded(e)) : A{};
+          if constexpr (may_be_padded) {
+            x[q][v][0] = v < length ? static_cast<A>(input.get_padded(e)) : A{};
+          } else {
+            x[q][v][0] = v < length ? static_cast<A>(input.get(e)) : A{};
+          }
         }
       } else {
         const auto line = problem.input.line(tile.place(c.slab, length > 0 ? c.column : 0));
@@ -460,12 +487,13 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
         x[q][0][0] = at_begin;
       }
       // Store.
-      if constexpr (staged) {
+      if (stages_results) {
         int e = tile.element(c.slab, c.chunk * V, c.column);
         const int e_step = tile.step();
 #pragma unroll
         for (int v = 0; v < V; ++v, e += e_step) {
-          if (v < length) results[e] = static_cast<Value>(x[q][v][0]);
+          if (v >= length) continue;
+          (may_be_padded ? results[e] : results.data()[e]) = static_cast<Value>(x[q][v][0]);
         }
       } else {
         const auto line = problem.output.line(tile.place(c.slab, c.column));
@@ -476,7 +504,7 @@ __global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_col
         }
       }
     }
-    if constexpr (staged) {
+    if (stages_results) {
       before_bulk_copies();
       __syncthreads();
       begin_store(results, problem.output, tile, tile.flat(problem.output), tile.elements());

@@ -251,7 +251,7 @@ struct Backend {
                           (shape.lines_of_tile == 1 || p.batch.rank == 0 ||
                            (p.batch.rank == 1 && p.output.strides.batch[0] == p.n + 1));
     const bool has_packs = has_aligned_packs(p, are_wide);
-    const int padding = has_packs && pads_slots(cut) ? quad : 0;
+    const int padding = has_packs && pads_slots(cut, Types<P>::size) ? bytes_of_padding : 0;
     const int elements = shape.lines_of_tile * cut.tile_length;
     int bytes = Types<P>::bytes_of_tile(elements, padding);
     if (are_wide) {
@@ -302,7 +302,9 @@ struct Backend {
         return scan_parts_of_columns<ColumnAccess::quads>(exec, p, workspace, tiling);
       }
     }
-    scan_parts_of_columns<ColumnAccess::apart>(exec, p, workspace, tiling);
+    ColumnTiling apart = tiling;
+    apart.pitch = static_cast<int>(pitch_of_rows(tiling.columns, tiling.rows));
+    scan_parts_of_columns<ColumnAccess::apart>(exec, p, workspace, apart);
   }
   /// Whether one instruction moves packs of neighbouring columns, and whether all are aligned.
   template <class P>
@@ -334,7 +336,7 @@ struct Backend {
     const bool are_shared = p.n > longest_section;  // else each block has strips of its own
     const std::int64_t strips = p.batch.count / tiling.inner * tiling.strips;
     const std::int64_t tiles = divide_up(p.n, tiling.rows);
-    const int padding = pads_parts_of_columns(p, access, tiling) ? quad : 0;
+    const int padding = pads_parts_of_columns<P>(access, tiling) ? bytes_of_padding : 0;
     const int bytes_of_tile = bytes_of_column_part<access, P>(tiling, padding);
     const int bytes =
         static_cast<int>(divide_up(bytes_of_tile + bytes_of_column_folds<R>(tiling), 128)) * 128;
@@ -357,7 +359,7 @@ struct Backend {
                           {}};
     for (int v = 0; v < chunk_of_column; ++v) {
       const int rows = p.output.strides.along < 0 ? chunk_of_column - 1 - v : v;
-      shape.distance[v] = rows * tiling.columns;
+      shape.distance[v] = rows * tiling.pitch;
     }
     const Launch launch{p.function, "cuda/parts_of_columns",
                         std::min<std::int64_t>(are_shared ? strips * tiles : strips,
@@ -390,20 +392,19 @@ struct Backend {
     }
   }
   /// Whether slots are padded: where rows are so short that the same column of several chunks would
-  /// be in the same bank, and padding is as much in each chunk; or threads go down columns.
+  /// be in the same bank, and padding is as much in each chunk. Rows that are apart have a pitch.
   template <class P>
-  static bool pads_parts_of_columns(const P& p, ColumnAccess access, const ColumnTiling& tiling) {
+  static bool pads_parts_of_columns(ColumnAccess access, const ColumnTiling& tiling) {
     const int bytes = tiling.columns * Types<P>::size.widest;
-    const bool is_narrow = bytes < 128 && std::has_single_bit(static_cast<unsigned>(bytes));
-    return access != ColumnAccess::quads && Types<P>::has_packs &&
-           (is_narrow || (access == ColumnAccess::apart && !has_columns(p)));
+    return access != ColumnAccess::quads && access != ColumnAccess::apart && Types<P>::has_packs &&
+           bytes < 128 && std::has_single_bit(static_cast<unsigned>(bytes));
   }
   /// Whether slots are padded: where rows are so short that the same column of several chunks would
-  /// be in the same bank, or threads go down columns.
+  /// be in the same bank.
   template <class P>
   static bool pads_columns(ColumnAccess access, const ColumnTiling& tiling) {
-    return Types<P>::has_packs &&
-           (access == ColumnAccess::apart || tiling.columns * Types<P>::size.widest < 128);
+    return access == ColumnAccess::flat && Types<P>::has_packs &&
+           tiling.columns * Types<P>::size.widest < 128;
   }
   template <class Exec, class P>
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
@@ -496,16 +497,21 @@ struct Backend {
   }
   template <ColumnAccess access, bool carried, class Exec, class P>
   static void scan_tiles_of_columns(const Exec& exec, const P& p, const ColumnTiling& tiling) {
-    const int padding = pads_columns<P>(access, tiling) ? quad : 0;
+    const bool has_rows = p.batch.rank > 0 && tiling.columns >= narrowest_rows;
+    const ColumnStaging staging{
+        !has_rows || !OperandAccess<decltype(P::input)>::has_columns(p.input, p.batch),
+        !has_rows || !OperandAccess<decltype(P::output)>::has_columns(p.output, p.batch),
+        pads_columns<P>(access, tiling) ? bytes_of_padding : 0};
     const std::int64_t slabs = p.batch.count / tiling.inner;
     const std::int64_t blocks = tiling.strips * divide_up(slabs, tiling.slabs);
     const auto threads =
         divide_up(tiling.items(), chunks_of_thread(access, sizeof(typename P::A)) * lanes) * lanes;
     int bytes = bytes_before_tile<carried, P>(tiling);
-    if (access != ColumnAccess::rows) bytes += Types<P>::bytes_of_tile(tiling.elements(), padding);
+    if (access != ColumnAccess::rows)
+      bytes += Types<P>::bytes_of_tile(tiling.elements(), staging.padding);
     const Launch launch{p.function, "cuda/column_tiles", blocks, static_cast<int>(threads), bytes};
     enqueue(exec, launch, scan_column_tiles<access, carried, P>, p.n, p.batch.count, p, tiling,
-            padding, slabs);
+            staging, slabs);
   }
 
   template <class Exec, class P>

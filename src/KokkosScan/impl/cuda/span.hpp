@@ -272,12 +272,14 @@ __device__ __forceinline__ void wait_for_bulk_stores() {
 
 /// Begins to copy a span to global memory, where it must be aligned as it is in shared memory;
 /// wait_for_bulk_stores() ends it.
-template <int Unit>
+///
+/// \tparam in_bulk whether what is not padded is stored by bulk copies
+template <int Unit, bool in_bulk>
 __device__ __forceinline__ void copy_out(const Span& from, std::byte* to, int bytes,
                                          const Threads& threads) {
   const Pieces pieces(from.begin, bytes);
 #if __CUDA_ARCH__ >= 900
-  constexpr bool has_bulk_copies = true;
+  constexpr bool has_bulk_copies = in_bulk;
 #else
   constexpr bool has_bulk_copies = false;
 #endif

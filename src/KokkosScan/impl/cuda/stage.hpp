@@ -181,11 +181,11 @@ __device__ __forceinline__ bool are_aligned(const Slots<T>& results, const T* to
   return misalignment(to) == results.span.begin;
 }
 /// Begins to store results that are aligned; wait_for_bulk_stores() ends it.
-template <class T>
+template <bool in_bulk = true, class T>
 __device__ __forceinline__ void begin_store(const Slots<T>& results, T* to, int elements,
                                             const Threads& threads) {
-  copy_out<unit_of<T>>(results.span, reinterpret_cast<std::byte*>(to),
-                       elements * static_cast<int>(sizeof(T)), threads);
+  copy_out<unit_of<T>, in_bulk>(results.span, reinterpret_cast<std::byte*>(to),
+                                elements * static_cast<int>(sizeof(T)), threads);
 }
 /// Stores results one by one.
 template <class T>
@@ -283,17 +283,40 @@ struct StagedValues {
   }
 };
 
+/// Whether elements of type T can be copied one by one without registers.
+template <class T>
+inline constexpr bool is_copied_apart = (sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16) &&
+                                        alignof(T) == sizeof(T);
+
 /// Loads the elements of lines that do not follow each other in memory.
 template <class T>
 __device__ __noinline__ void load_apart(const Array<const T>& in, const Slots<T> slots,
                                         const Tile tile) {
   for_each_element(tile, in, [&](int e, const T* from) { slots[e] = *from; });
 }
+/// Copies some values at once.
+template <class To, class From>
+__device__ __forceinline__ void copy_several(const To& to, const From& from) {
+  std::remove_cvref_t<decltype(to[0])> x[To::size];
+#pragma unroll
+  for (int i = 0; i < To::size; ++i) x[i] = from[i];
+#pragma unroll
+  for (int i = 0; i < To::size; ++i) to[i] = x[i];
+}
+
+/// Begins to load the elements of columns, if they can be copied; else loads them.
 template <class T, class AnyTile>
-__device__ __forceinline__ void load_apart(const Array<const T>& in, const Slots<T>& slots,
-                                           const AnyTile& tile) {
-  for_each_element(tile, in, slots, threads_of_block(),
-                   [](T* slot, const T* from) { *slot = *from; });
+__device__ __forceinline__ void begin_load_apart(const Array<const T>& in, const Slots<T>& slots,
+                                                 const AnyTile& tile, const Threads& threads) {
+  for_each_element(tile, in, slots, threads, [](const auto& to, const auto& from) {
+    constexpr int size = std::remove_cvref_t<decltype(to)>::size;
+    if constexpr (is_copied_apart<T>) {
+#pragma unroll
+      for (int i = 0; i < size; ++i) __pipeline_memcpy_async(&to[i], &from[i], sizeof(T));
+    } else {
+      copy_several(to, from);
+    }
+  });
 }
 
 /// Stores the results of lines that do not follow each other in memory.
@@ -306,18 +329,19 @@ template <class T, class AnyTile>
 __device__ __forceinline__ void store_apart(const Slots<T>& results, const Array<T>& output,
                                             const AnyTile& tile,
                                             const Threads& threads = threads_of_block()) {
-  for_each_element(tile, output, results, threads, [](const T* slot, T* to) { *to = *slot; });
+  for_each_element(tile, output, results, threads,
+                   [](const auto& from, const auto& to) { copy_several(to, from); });
 }
 /// Begins to store results that follow each other from `flat` on or, if that is null, lie as the
 /// tile's lines do in global memory. All threads of the block take part.
-template <class T, class AnyTile>
+template <bool in_bulk = true, class T, class AnyTile>
 __device__ __forceinline__ void begin_store(const Slots<T>& results, const Array<T>& output,
                                             const AnyTile& tile, T* flat, int elements) {
   if constexpr (!AnyTile::may_be_flat) return store_apart(results, output, tile);
   if (AnyTile::may_be_apart && flat == nullptr) {
     if constexpr (AnyTile::may_be_apart) store_apart(results, output, tile);
   } else if (are_aligned(results, flat)) {
-    begin_store(results, flat, elements, threads_of_block());
+    begin_store<in_bulk>(results, flat, elements, threads_of_block());
   } else {
     store_elements(results, flat, elements, threads_of_block());
   }
@@ -330,10 +354,9 @@ __device__ __forceinline__ void begin_store(const Slots<T>& results, const Array
 template <class AnyTile, class T, int all>
 inline constexpr int quads_at_once = AnyTile::template quads_of_thread<T>;
 template <class T, int all>
-inline constexpr int quads_at_once<Tile, T, all> =
-    all > static_cast<int>(sizeof(T)) ? 0 : std::min<int>(8, (bytes_of_chunk + quad - 1) / quad);
+inline constexpr int quads_at_once<Tile, T, all> = all > static_cast<int>(sizeof(T)) ? 0 : 8;
 
-/// The load of an array through registers.
+/// The load of an array: of a run of bytes through registers.
 ///
 /// \tparam at_once quads that a thread's registers hold
 template <class T, int at_once, class AnyTile>
@@ -352,10 +375,17 @@ struct LoadArray {
         copy(reinterpret_cast<const std::byte*>(flat), to.span,
              flat == nullptr ? 0 : of.elements() * static_cast<int>(sizeof(T)),
              elements_of_thread * static_cast<int>(sizeof(T))),
-        is_flat(flat != nullptr) {}
+        is_flat(flat != nullptr) {
+    if constexpr (!AnyTile::may_be_flat) begin_load_apart(in, slots, tile, threads_of_block());
+  }
   __device__ __forceinline__ void finish() {
-    if constexpr (AnyTile::may_be_flat) copy.finish();
-    if constexpr (AnyTile::may_be_apart) {
+    if constexpr (!AnyTile::may_be_flat) {
+      __pipeline_commit();
+      __pipeline_wait_prior(0);
+      return;
+    }
+    copy.finish();
+    if constexpr (AnyTile::may_be_flat && AnyTile::may_be_apart) {
       if (!is_flat) load_apart(in, slots, tile);
     }
   }
@@ -366,8 +396,7 @@ template <class T>
 struct Stage<Array<const T>> : StagedValues<T> {
   static constexpr bool is_computed = false;
   /// Whether elements that do not follow each other can be copied without registers.
-  static constexpr bool is_copied_apart =
-      (sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16) && alignof(T) == sizeof(T);
+  static constexpr bool is_copied_apart = cuda::is_copied_apart<T>;
 
   template <class AnyTile>
   __device__ __forceinline__ void place(const Array<const T>& in, const AnyTile& tile,
@@ -388,9 +417,7 @@ struct Stage<Array<const T>> : StagedValues<T> {
       begin_copy_in<unit_of<T>>(reinterpret_cast<const std::byte*>(tile.flat(in)), this->slots.span,
                                 tile.elements() * static_cast<int>(sizeof(T)), barrier, threads);
     } else if constexpr (is_copied_apart) {
-      for_each_element(tile, in, this->slots, threads, [](T* slot, const T* from) {
-        __pipeline_memcpy_async(slot, from, sizeof(T));
-      });
+      begin_load_apart(in, this->slots, tile, threads);
     }
   }
   /// Begins to load columns whose rows are made of aligned packs.

@@ -135,8 +135,8 @@ __global__ void __launch_bounds__(most_threads, blocks_of_lines)
   // Store.
   Value* const flat =
       wide ? tile.first_in_memory(problem.output, 0) - results.first : tile.flat(problem.output);
-  begin_store(results.slots, problem.output, tile, flat,
-              wide ? tile.lines * results.pitch : tile.elements());
+  begin_store<Types<P>::stores_in_bulk>(results.slots, problem.output, tile, flat,
+                                        wide ? tile.lines * results.pitch : tile.elements());
   wait_for_bulk_stores();
 }
 

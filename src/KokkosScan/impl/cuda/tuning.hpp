@@ -28,10 +28,12 @@ struct ElementSize {
 /// bytes, and not more than four, since a sum of floats combines a pack in float.
 constexpr int pack_length(int widest) { return std::max(1, std::min(4, 16 / widest)); }
 
-/// Bytes of a chunk, the elements of a thread. Twice as many instructions are spent on everything
-/// else with 64 bytes (lines of 1024: 0.75 instead of 0.99). Nine times 16, so that lanes which
-/// read 16 bytes each meet no bank twice.
-inline constexpr int bytes_of_chunk = 144;
+/// Bytes of a chunk, the elements of a thread, in all that a tile holds. Twice as many instructions
+/// are spent on everything else with 64 bytes (lines of 1024: 0.75 instead of 0.99). Nine times 16,
+/// so that lanes which read 16 bytes each meet no bank twice. Several operands have more: with 144,
+/// 208, 272 bytes masked lines of 1024 have 0.84, 0.93, 0.93, sums of int8 in int64 0.67, 0.91,
+/// 0.89 with 128 elements and 0.51, 0.69, 0.69 with 4096; with 240 0.92, 0.93, 0.69.
+constexpr int bytes_of_chunk(ElementSize size) { return size.all > size.widest ? 240 : 144; }
 
 /// Bytes of lines that one thread scans as a whole.
 inline constexpr int bytes_of_short_line = 136;
@@ -40,6 +42,10 @@ inline constexpr int bytes_of_short_line = 136;
 /// leave room for six tiles of 32 KB (0.94 instead of 0.92 with five of 36 KB).
 inline constexpr int most_threads = 256;
 inline constexpr int most_threads_of_part = 224;
+
+/// Most bytes of such a tile of aligned packs: 2^22 sums of int32 in int64 have 0.83 instead of
+/// 0.70 without a limit. Other lines need the threads (50257 masked: 0.93 instead of 0.89).
+inline constexpr int most_bytes_of_part = 40960;
 
 /// Blocks of most threads for which a multiprocessor must have registers where tiles hold whole
 /// lines. With two for masked lines, which have two operands: 0.70 instead of 0.84 of lines of
@@ -83,9 +89,9 @@ struct Cut {
 /// The chunk that holds `elements`, or as many as it can. Where packs are aligned it is an odd
 /// number of them, else an odd number of elements: lanes then meet different banks. The largest has
 /// one element besides whole packs, since each costs as much as a pack.
-constexpr int round_chunk(std::int64_t elements, int pack, int bytes) {
+constexpr int round_chunk(std::int64_t elements, int pack, ElementSize size) {
   const std::int64_t units = divide_up(elements, pack) | 1;
-  const int fit = bytes_of_chunk / bytes / pack;
+  const int fit = bytes_of_chunk(size) / size.all / pack;
   const std::int64_t most = std::max(1, pack > 1 ? (fit - 1) | 1 : (fit - 1) / 4 * 4 + 1);
   return static_cast<int>(std::min(units, most)) * pack;
 }
@@ -174,7 +180,9 @@ inline constexpr int narrowest_rows = 32;
 ///
 /// \param bytes of the accumulator
 KOKKOS_FUNCTION constexpr int chunks_of_thread(ColumnAccess access, int bytes) {
-  return access == ColumnAccess::rows || bytes > 8 ? 1 : (bytes > 4 ? 2 : 4);
+  return access == ColumnAccess::rows || bytes > 8
+             ? 1
+             : (bytes > 4 || access == ColumnAccess::apart ? 2 : 4);
 }
 /// Most threads of a block, and blocks of a multiprocessor for which it must have registers: with
 /// two instead of three, where nothing is spilled, (16777216, 4, 4) has 0.46 instead of 0.54.
@@ -182,7 +190,7 @@ KOKKOS_FUNCTION constexpr int most_threads_of_columns(ColumnAccess access) {
   return access == ColumnAccess::rows ? 512 : 256;
 }
 KOKKOS_FUNCTION constexpr int blocks_of_columns(ColumnAccess access) {
-  return access == ColumnAccess::rows ? 2 : 3;
+  return access == ColumnAccess::rows ? 2 : access == ColumnAccess::apart ? 4 : 3;
 }
 
 /// Bytes of shared memory that hold a tile of columns at most.
@@ -192,6 +200,7 @@ inline constexpr int bytes_of_column_tile = 65536;
 struct ColumnTiling {
   int inner;      ///< columns that are neighbours
   int columns;    ///< of a tile
+  int pitch;      ///< elements from row to row in shared memory
   int strips;     ///< of the neighbours
   int slabs;      ///< of a tile: several only of whole columns
   int groups;     ///< chunks of a column in a tile: all, or whole rows of chunks
@@ -204,12 +213,23 @@ struct ColumnTiling {
 
   /// Chunks of a tile.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int items() const { return slabs * groups * columns; }
-  [[nodiscard]] KOKKOS_FUNCTION constexpr int elements() const { return slabs * rows * columns; }
+  /// Elements of a tile, and those that are left out between its rows.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int elements() const { return slabs * rows * pitch; }
   /// Whether something comes before a tile but the starting value.
   [[nodiscard]] KOKKOS_FUNCTION constexpr bool is_carried() const { return groups < chunks; }
   /// Chunks whose totals others need.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int totals() const { return chunks > 1 ? items() : 0; }
 };
+
+/// Elements from row to row in shared memory where threads also go down columns: so that lanes
+/// which have neighbouring rows, in some columns if there are less rows than lanes, meet different
+/// banks.
+constexpr std::int64_t pitch_of_rows(std::int64_t columns, std::int64_t rows) {
+  if (columns < 4) return columns;
+  const auto side_by_side = static_cast<std::int64_t>(
+      32 / std::bit_ceil(static_cast<std::uint64_t>(std::min<std::int64_t>(rows, 32))));
+  return (divide_up(columns, side_by_side) | 1) * side_by_side;
+}
 
 /// \param inner columns that are neighbours
 /// \param outer so many times
@@ -245,12 +265,14 @@ constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, std::int
   } else if (columns == inner && access != ColumnAccess::apart) {
     slabs = std::clamp<std::int64_t>(usual / (chunks * inner), 1, outer);
   }
+  const std::int64_t rows = std::min(n, groups * chunk_of_column);
   return {static_cast<int>(inner),
           static_cast<int>(columns),
+          static_cast<int>(access == ColumnAccess::apart ? pitch_of_rows(columns, rows) : columns),
           static_cast<int>(divide_up(inner, columns)),
           static_cast<int>(slabs),
           static_cast<int>(groups),
-          static_cast<int>(std::min(n, groups * chunk_of_column)),
+          static_cast<int>(rows),
           static_cast<int>(chunks),
           groups > row_of_chunks ? static_cast<int>(groups / row_of_chunks) : 0,
           sections_of_column(n),
@@ -353,6 +375,7 @@ constexpr ColumnTiling tile_shared_columns(std::int64_t n, std::int64_t inner, i
       elements_of_row * std::min<std::int64_t>(rows_of_chunks, sections_of_column(n).rows());
   return {static_cast<int>(inner),
           static_cast<int>(columns),
+          static_cast<int>(columns),
           static_cast<int>(divide_up(inner, columns)),
           1,
           static_cast<int>(rows / chunk_of_column),
@@ -405,36 +428,99 @@ constexpr bool fits_registers(std::int64_t n, ElementSize size, int bytes) {
          n <= std::int64_t{most_threads_in_registers} * pack * rows;
 }
 
+/// Bytes by which slots are padded, if they are.
+inline constexpr int bytes_of_padding = 16;
+
+/// What a warp spends on its lines besides a chunk, as elements of one.
+inline constexpr double other_work = 56;
+
+/// How often a warp turns to the banks of shared memory to read the same pack of all its chunks,
+/// for each element of the pack.
+///
+/// \param pack    elements that are read together
+/// \param padding after each 128 bytes
+constexpr double passes_of_warp(int n, int chunk, int threads_of_line, int pack,
+                                int bytes_of_element, int padding) {
+  const int word = std::max(4, pack * bytes_of_element);
+  const int words = 128 / word;  // that are read at once
+  const int lanes = 32 / threads_of_line * threads_of_line;
+  int passes = 0;
+  int lane = 0;
+  int lane_of_line = 0;
+  int line = 0;  // its place
+  while (lane < lanes) {
+    unsigned char lanes_of_bank[32] = {};
+    unsigned char most = 0;
+    for (const int end = std::min(lanes, lane + words); lane < end; ++lane) {
+      const int place = line + lane_of_line * chunk * bytes_of_element;
+      unsigned char& count = lanes_of_bank[(place + place / 128 * padding) / word % words];
+      most = std::max(most, ++count);
+      if (++lane_of_line == threads_of_line) {
+        lane_of_line = 0;
+        line += n * bytes_of_element;
+      }
+    }
+    passes += most;
+  }
+  return static_cast<double>(passes) / pack;
+}
+
+/// Whether slots in shared memory are padded, where lanes begin a multiple of 32 bytes apart or
+/// otherwise meet less banks; without padding results can be stored in longer runs.
+constexpr bool pads_slots(const Cut& cut, ElementSize size) {
+  if (cut.threads_of_line == 1) return true;
+  if (cut.threads_of_line > 32) return false;
+  const auto passes = [&](int padding) {
+    return passes_of_warp(cut.tile_length, cut.chunk, cut.threads_of_line, pack_length(size.widest),
+                          size.widest, padding);
+  };
+  return passes(bytes_of_padding) < passes(0);
+}
+
 /// The cut of lines of n elements.
 constexpr Cut cut_line(std::int64_t n, ElementSize size) {
   const int bytes = size.all;
   const int length = static_cast<int>(std::min<std::int64_t>(n, INT32_MAX));
   if (n * bytes <= bytes_of_short_line || n == 1) return {length, 1, length, 1};
   const int pack = n % pack_length(size.widest) == 0 ? pack_length(size.widest) : 1;
-  const int most = round_chunk(n, pack, bytes);
+  const int most = round_chunk(n, pack, size);
   const std::int64_t threads = divide_up(n, most);
   if (threads <= 32) {
-    // As many lines as fill a warp best.
-    Cut best{most, static_cast<int>(threads), length, 1};
-    std::int64_t best_lines = 32 / threads;
-    for (int lines = 32; lines > best_lines; --lines) {
-      const int chunk = round_chunk(divide_up(n, 32 / lines), pack, bytes);
-      if (std::int64_t{chunk} * (32 / lines) < n) continue;
-      // Elements of a warp, for the steps that its longest chunk takes.
-      if (lines * std::int64_t{best.chunk} > best_lines * std::int64_t{chunk}) {
-        best = {chunk, static_cast<int>(divide_up(n, chunk)), length, 1};
-        best_lines = lines;
+    // What a warp spends on a line is least. Threads that were as few as possible met conflicts of
+    // banks: lines of 100 floats 0.86 instead of 0.98, of 257 0.85 instead of 0.94.
+    Cut best{};
+    double least = 0;
+    for (int lines = static_cast<int>(32 / threads); lines > 0; --lines) {
+      for (int chunk = round_chunk(divide_up(n, 32 / lines), pack, size); chunk <= most;
+           chunk += 2 * pack) {
+        const auto cost = [&](double passes) {
+          return (chunk * std::max(1.0, passes) + other_work) / lines;
+        };
+        if (best.chunk > 0 && cost(1) >= least) break;
+        const auto threads_of_line = static_cast<int>(divide_up(n, chunk));
+        const auto passes = [&](int padding) {
+          return passes_of_warp(length, chunk, threads_of_line, pack, size.widest, padding);
+        };
+        double fewest = passes(0);
+        if (fewest * pack > 1 && pack > 1) fewest = std::min(fewest, passes(bytes_of_padding));
+        if (best.chunk > 0 && cost(fewest) >= least) continue;
+        best = {chunk, threads_of_line, length, 1};
+        least = cost(fewest);
       }
     }
     return best;
   }
   if (threads <= most_threads) {
     const std::int64_t warps = divide_up(threads, 32);
-    const int chunk = round_chunk(divide_up(n, warps * 32), pack, bytes);
+    const int chunk = round_chunk(divide_up(n, warps * 32), pack, size);
     return {chunk, static_cast<int>(warps * 32), length, 1};
   }
   // Equal tiles, but for the last.
-  const std::int64_t tiles = divide_up(n, std::int64_t{most_threads_of_part} * most);
+  const std::int64_t threads_of_part =
+      pack == 1 ? most_threads_of_part
+                : std::min<std::int64_t>(most_threads_of_part,
+                                         most_bytes_of_part / (most * bytes) / 32 * 32);
+  const std::int64_t tiles = divide_up(n, threads_of_part * most);
   const std::int64_t warps = divide_up(divide_up(n, tiles), 32 * most);
   const std::int64_t tile = warps * 32 * most;
   return {most, static_cast<int>(warps * 32), static_cast<int>(tile), divide_up(n, tile)};
@@ -469,15 +555,11 @@ constexpr Shape shape_launch(const Cut& cut, ElementSize size) {
   if (cut.threads_of_line > 32) return {cut, 1, 1, cut.threads_of_line, inverse};
   int lines_of_thread = 1;
   if (cut.threads_of_line == 1) {
-    lines_of_thread = std::max(1, bytes_of_chunk / (size.all * cut.chunk));
+    lines_of_thread = std::max(1, bytes_of_chunk(size) / (size.all * cut.chunk));
     // An odd stride between lanes, unless they are padded.
     if (cut.chunk % pack_length(size.widest) != 0) lines_of_thread = (lines_of_thread - 1) | 1;
   }
   return {cut, lines_of_thread, 32 / cut.threads_of_line * lines_of_thread, 32, inverse};
 }
-
-/// Whether slots in shared memory are padded, as they must be where lanes begin a multiple of 32
-/// bytes apart; without padding results can be stored in longer runs.
-constexpr bool pads_slots(const Cut& cut) { return cut.threads_of_line < 8; }
 
 }  // namespace KokkosScan::impl::cuda
