@@ -319,11 +319,12 @@ TEST(backends, emulated_cuda_columns_have_the_same_bits_in_every_kernel) {
 
 // Threads that have a column each, in every form and direction; without multiprocessors, any number
 // of columns is enough for them.
-TEST(backends, emulated_cuda_threads_scan_columns) {
+template <class T>
+void threads_scan_columns() {
   for (std::int64_t const n : {4, 7, 8, 9, 63, 64, 65, 100, 128}) {
     for (int i = 0; i < 6; ++i) {
       std::int64_t const lines = 33 + 8 * i;
-      Job<float> job{random_values<float>(lines * n), lines, n};
+      Job<T> job{random_values<T>(lines * n), lines, n};
       job.form = forms[i % 3];
       job.placement = Placement::columns;
       job.direction = i < 3 ? Direction::forward : Direction::backward;
@@ -331,6 +332,10 @@ TEST(backends, emulated_cuda_threads_scan_columns) {
       if (::testing::Test::HasFailure()) return;
     }
   }
+}
+TEST(backends, emulated_cuda_threads_scan_columns) {
+  threads_scan_columns<float>();
+  threads_scan_columns<double>();
 }
 
 // The choice among kernels must not show where strides do not: columns that blocks share, or not.

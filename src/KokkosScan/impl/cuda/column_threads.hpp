@@ -20,7 +20,8 @@ static_assert(longest_of_threads <= longest_section);
 
 /// Scans columns of which each thread has one.
 template <class P>
-__global__ void __launch_bounds__(threads_of_columns, blocks_of_column_threads)
+__global__ void __launch_bounds__(threads_of_columns,
+                                  blocks_of_column_threads(sizeof(typename P::A)))
     scan_columns_by_threads(const __grid_constant__ P problem) {
   using T = Types<P>;
   using A = typename T::A;
@@ -42,34 +43,25 @@ __global__ void __launch_bounds__(threads_of_columns, blocks_of_column_threads)
   const bool has_start = problem.start.exists();
   const int n = static_cast<int>(problem.n);
 
-  // The chunk from element k on. Without conditions where they are not needed, which would make
-  // each load wait for the last.
-  const auto load = [&](std::int64_t k, A(&x)[V][1]) {
-    if (k + V <= n) {
-#pragma unroll
-      for (int v = 0; v < V; ++v) x[v][0] = static_cast<A>(input(k + v));
-    } else {
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
-        x[v][0] = k + v < n ? static_cast<A>(input(k + v)) : A{};
-      }
-    }
-  };
-
   // Columns have one section, so that only the starting value comes before it.
   ColumnPrefix<typename T::Carrying, R> prefix{fold_of_start<R>(op, problem.start.at(place)),
                                                Prefix(op)};
   Prefix chunks(op);  // before the own one in its row
-  A next[V][1];
-  load(0, next);
   for (int k = 0; k < n; k += V) {
-    A x[V][1];
-#pragma unroll
-    for (int v = 0; v < V; ++v) x[v][0] = next[v][0];
-    if (k + V < n) load(k + V, next);
     const int left = n - k;
     const int length = left < V ? left : V;
     const bool is_full = length == V;
+
+    // Load: without conditions where they are not needed, which would make each load wait for the
+    // last.
+    A x[V][1];
+    if (is_full) {
+#pragma unroll
+      for (int v = 0; v < V; ++v) x[v][0] = static_cast<A>(input(k + v));
+    } else {
+#pragma unroll
+      for (int v = 0; v < V; ++v) x[v][0] = v < length ? static_cast<A>(input(k + v)) : A{};
+    }
 
     // Scan: x becomes B after each element.
     Prefix run = prefix.join_all(op, chunks);
@@ -101,6 +93,8 @@ __global__ void __launch_bounds__(threads_of_columns, blocks_of_column_threads)
       for (int v = V - 1; v > 0; --v) x[v][0] = x[v - 1][0];
       x[0][0] = at_begin;
     }
+
+    // Store.
 #pragma unroll
     for (int v = 0; v < V; ++v) {
       if (v < length) output(k + v) = static_cast<Value>(x[v][0]);

@@ -280,7 +280,8 @@ __host__ __device__ constexpr int bytes_before_tile(const ColumnTiling& tiling) 
 ///
 /// \tparam carried whether columns have several tiles
 template <ColumnAccess access, bool carried, class P>
-__global__ void __launch_bounds__(most_threads_of_columns(access), blocks_of_columns(access))
+__global__ void __launch_bounds__(most_threads_of_columns(access),
+                                  blocks_of_columns(access, sizeof(typename P::A)))
     scan_column_tiles(const __grid_constant__ P problem,
                       const __grid_constant__ ColumnTiling tiling, ColumnStaging staging,
                       std::int64_t slabs) {
