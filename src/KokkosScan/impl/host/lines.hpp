@@ -49,7 +49,7 @@ class Lines {
       R tiles;
       A before;
       start(c, 1, &tiles, &before);
-      scan_part(c, 1, 0, m_problem.n, &tiles, &before);
+      scan_part(c, 1, 0, m_problem.n, &tiles, &before, usual_ahead());
     }
   }
 
@@ -67,10 +67,9 @@ class Lines {
   ///
   /// \param tiles  what comes before, the starting value included
   /// \param before B(begin)
-  /// \param ahead  how many elements ahead others are asked for
+  /// \param ahead  how many elements ahead others are asked for, and where to
   void scan_part(const Coordinates& c, int, std::int64_t begin, std::int64_t end, const R* tiles,
-                 const A* before, std::int64_t ahead = usual_ahead) {
-    m_ahead = ahead;
+                 const A* before, const Ahead& ahead) {
     const P& p = m_problem;
     const auto line = p.input.line(c);
     const auto results = p.output.line(c);
@@ -79,7 +78,7 @@ class Lines {
     Carry<R> carry{*tiles, none};
     if constexpr (Results::is_plain) {
       if (m_results.streams() && results.stride == 1) {
-        stream_part(line, results, begin, end, carry, result);
+        stream_part(line, results, begin, end, ahead, carry, result);
         store_total(c, end, result);
         return;
       }
@@ -94,12 +93,13 @@ class Lines {
       const std::int64_t whole = begin + (end - begin) / chunk_length * chunk_length;
       if (results.stride == 1) {
         k = whole;
-        scan_chunks<Way{Pass::scan, 1}>(line, &results(begin), begin, k, carry, result);
+        scan_chunks<Way{Pass::scan, 1}>(line, &results(begin), begin, k, ahead, carry, result);
       } else if (elements_of<A>(line, -1)) {
         k = whole;
         Value* const to = &results(begin);
-        m_results.streams() ? scan_chunks<Way{Pass::stream, -1}>(line, to, begin, k, carry, result)
-                            : scan_chunks<Way{Pass::scan, -1}>(line, to, begin, k, carry, result);
+        m_results.streams()
+            ? scan_chunks<Way{Pass::stream, -1}>(line, to, begin, k, ahead, carry, result)
+            : scan_chunks<Way{Pass::scan, -1}>(line, to, begin, k, ahead, carry, result);
       }
     }
     // Exclusive results are the inclusive ones, each a place later: one waits for its place.
@@ -109,7 +109,7 @@ class Lines {
     *m_results.next() = result;
     while (k < end) {
       const int count = static_cast<int>(std::min<std::int64_t>(end - k, block_length));
-      with_elements(line, stored, k, count, [&](const auto& x, std::int64_t ahead_of_x) {
+      with_elements(line, stored, k, count, ahead, [&](const auto& x, const Ahead& ahead_of_x) {
         combine_chunks<Way{Pass::scan}>(m_registers, p.op, x, count, ahead_of_x, carry,
                                         m_results.next() + waiting, result);
       });
@@ -135,8 +135,8 @@ class Lines {
     A unused{};
     for (std::int64_t k = begin; k < end; k += block_length) {
       const int count = static_cast<int>(std::min<std::int64_t>(end - k, block_length));
-      with_elements(line, stored, k, count, [&](const auto& x, std::int64_t) {
-        *last = combine_chunks<Way{Pass::fold}>(m_registers, m_problem.op, x, count, 0, carry,
+      with_elements(line, stored, k, count, nothing_ahead, [&](const auto& x, const Ahead& ahead) {
+        *last = combine_chunks<Way{Pass::fold}>(m_registers, m_problem.op, x, count, ahead, carry,
                                                 static_cast<A*>(nullptr), unused);
       });
     }
@@ -144,9 +144,14 @@ class Lines {
   }
 
  private:
-  static constexpr std::int64_t usual_ahead = ahead_bytes / sizeof(A);
+  static constexpr Ahead nothing_ahead{0, Caches::all};
   static constexpr bool has_common_start = std::is_same_v<decltype(P::start), CommonStart<A>>;
   using InputLine = decltype(std::declval<P>().input.line(std::declval<Coordinates>()));
+
+  /// Elements from memory are used once. Where results stay in the caches, elements may as well.
+  [[nodiscard]] Ahead usual_ahead() const {
+    return {ahead_bytes / sizeof(A), m_results.streams() ? Caches::nearest : Caches::all};
+  }
 
   /// Goes on to the next tile where elements up to k end one.
   void end_tile(std::int64_t k, Carry<R>& carry) const {
@@ -164,21 +169,22 @@ class Lines {
   /// last of them.
   ///
   /// \param to        where the result of element k goes
+  /// \param ahead     of the elements, others that are asked for
   /// \param last_pack as combine_chunks() has it
   template <Way way>
   void scan_chunks(const InputLine& line, Value* to, std::int64_t k, std::int64_t end,
-                   Carry<R>& carry, A& result, A* last_pack = nullptr) const {
+                   const Ahead& ahead, Carry<R>& carry, A& result, A* last_pack = nullptr) const {
     const auto stored = elements_of<A>(line, way.step);
     while (k < end) {
       const int count = static_cast<int>(std::min(end - k, block_length - k % block_length));
-      const auto combine_elements = [&](const auto& x, std::int64_t ahead) {
-        combine_chunks<way>(m_registers, m_problem.op, x, count, ahead, carry,
+      const auto combine_elements = [&](const auto& x, const Ahead& ahead_of_x) {
+        combine_chunks<way>(m_registers, m_problem.op, x, count, ahead_of_x, carry,
                             reinterpret_cast<A*>(to), result, last_pack);
       };
       if constexpr (way.step == 1) {
-        with_elements(line, stored, k, count, combine_elements);
+        with_elements(line, stored, k, count, ahead, combine_elements);
       } else {
-        combine_elements(stored + k * way.step, m_ahead);
+        combine_elements(stored + k * way.step, ahead);
       }
       k += count;
       to += count * way.step;
@@ -188,11 +194,11 @@ class Lines {
   /// The same for a shift that is known when it runs.
   template <int... Shift>
   void stream_chunks(std::integer_sequence<int, Shift...>, int shift, const InputLine& line,
-                     Value* to, std::int64_t begin, std::int64_t end, Carry<R>& carry, A& result,
-                     A* last_pack) const {
-    ((shift == Shift
-          ? scan_chunks<Way{Pass::stream, 1, Shift}>(line, to, begin, end, carry, result, last_pack)
-          : void()),
+                     Value* to, std::int64_t begin, std::int64_t end, const Ahead& ahead,
+                     Carry<R>& carry, A& result, A* last_pack) const {
+    ((shift == Shift ? scan_chunks<Way{Pass::stream, 1, Shift}>(line, to, begin, end, ahead, carry,
+                                                                result, last_pack)
+                     : void()),
      ...);
   }
 
@@ -200,7 +206,7 @@ class Lines {
   /// them past the caches, 16 bytes as soon as they are there. The fewer at the ends go the same
   /// way: the processor joins them with what follows or precedes them.
   void stream_part(const InputLine& line, const ArrayLine<Value>& results, std::int64_t begin,
-                   std::int64_t end, Carry<R>& carry, A& result) const {
+                   std::int64_t end, const Ahead& ahead, Carry<R>& carry, A& result) const {
     const P& p = m_problem;
     const auto stored = elements_of<A>(line, 1);
     const bool is_exclusive = p.form == Form::exclusive;
@@ -214,9 +220,9 @@ class Lines {
     const auto scan_some = [&](std::int64_t up_to) {
       const int of_line = static_cast<int>(std::min(up_to, end) - k);
       if (of_line > 0) {
-        with_elements(line, stored, k, of_line, [&](const auto& x, std::int64_t) {
-          combine_chunks<Way{Pass::scan}>(m_registers, p.op, x, of_line, 0, carry, some + count,
-                                          result);
+        with_elements(line, stored, k, of_line, ahead, [&](const auto& x, const Ahead& ahead_of_x) {
+          combine_chunks<Way{Pass::scan}>(m_registers, p.op, x, of_line, ahead_of_x, carry,
+                                          some + count, result);
         });
       }
       count += of_line;
@@ -235,7 +241,8 @@ class Lines {
       A last_pack[pack_length] = {};
       std::copy(some + done, some + count, last_pack + (pack_length - shift));
       stream_chunks(std::make_integer_sequence<int, lanes + 1>{}, shift, line,
-                    reinterpret_cast<Value*>(to + count), k, whole, carry, result, last_pack);
+                    reinterpret_cast<Value*>(to + count), k, whole, ahead, carry, result,
+                    last_pack);
       to += done + (whole - k);
       k = whole;
       count = shift;
@@ -277,13 +284,15 @@ class Lines {
         p.output.strides.along == 1 &&
         (!m_results.streams() ||
          (n % pack_length == 0 && reinterpret_cast<std::uintptr_t>(results) % 16 == 0));
+    // What goes through the writer is no faster for it.
+    const Ahead ahead = is_direct ? usual_ahead() : Ahead{usual_ahead().elements, Caches::all};
     const int lines_at_once = waits_for_loads ? 1 : std::max(1, block_length / extent);
     m_results.seek(&p.output.line(line_at(begin))(p.extra == Extra::first ? -1 : 0),
                    p.output.strides.along);
     for (std::int64_t i = begin; i < end;) {
       const int lines = static_cast<int>(std::min<std::int64_t>(end - i, lines_at_once));
       const auto first = p.input.line(line_at(i));
-      prefetch_along(first, descends ? -usual_ahead : usual_ahead, lines * n);
+      prefetch_along(first, descends ? -ahead.elements : ahead.elements, lines * n, ahead.caches);
       A loaded[block_length];
       const A* x = as_stored<A>(first, 1);
       std::int64_t stride = n;
@@ -325,7 +334,7 @@ class Lines {
           start(c, 1, &tiles, &before);
           if (stores_first) *b = before;
           Carry<R> carry{tiles, neutral(carrying(p.op))};
-          combine_chunks<Way{Pass::scan}>(m_registers, p.op, x, n, 0, carry,
+          combine_chunks<Way{Pass::scan}>(m_registers, p.op, x, n, nothing_ahead, carry,
                                           b + (stores_first ? 1 : 0), before);
           if (p.totals.data != nullptr) p.totals.line(c)(0) = static_cast<Total>(before);
         }
@@ -335,22 +344,21 @@ class Lines {
     }
   }
 
-  /// f(x, ahead), where x are elements k ... k + count - 1, as they lie in memory, or loaded, and
-  /// `ahead` says where from there others lie that should be asked for.
+  /// f(x, ahead_of_x), where x are elements k ... k + count - 1, as they lie in memory, or loaded,
+  /// which asks for what is ahead of them; else ahead_of_x says that this is still to be done.
   template <class Stored, class F>
   void with_elements(const InputLine& line, const Stored& stored, std::int64_t k, int count,
-                     const F& f) const {
-    if (stored) return f(stored + k, m_ahead);
-    prefetch_along(line, k + m_ahead, count);
+                     const Ahead& ahead, const F& f) const {
+    if (stored) return f(stored + k, ahead);
+    prefetch_along(line, k + ahead.elements, count, ahead.caches);
     A loaded[block_length];
     load_along<block_length>(line, k, count, loaded);
-    f(static_cast<const A*>(loaded), 0);
+    f(static_cast<const A*>(loaded), nothing_ahead);
   }
 
   const P& m_problem;
   Registers m_registers;
   Results m_results;
-  std::int64_t m_ahead = usual_ahead;
 };
 
 }  // namespace KokkosScan::impl::host

@@ -78,16 +78,17 @@ void load_along(const SelectedLine<A, Values, Mask>& line, std::int64_t k, int c
 /// Asks for elements k ... k + count - 1 of a line, which need not exist, where they lie side by
 /// side in memory.
 template <class T>
-void prefetch_along(const ArrayLine<T>& line, std::int64_t k, int count) {
-  if (line.stride == 1) prefetch(&line(k), count);
-  if (line.stride == -1) prefetch(&line(k + count - 1), count);
+void prefetch_along(const ArrayLine<T>& line, std::int64_t k, int count, Caches caches) {
+  if (line.stride == 1) prefetch(&line(k), count, caches);
+  if (line.stride == -1) prefetch<-1>(&line(k + count - 1), count, caches);
 }
 template <int Rank, class Function>
-void prefetch_along(const ComputedLine<Rank, Function>&, std::int64_t, int) {}
+void prefetch_along(const ComputedLine<Rank, Function>&, std::int64_t, int, Caches) {}
 template <class A, class Values, class Mask>
-void prefetch_along(const SelectedLine<A, Values, Mask>& line, std::int64_t k, int count) {
-  prefetch_along(line.values, k, count);
-  prefetch_along(line.mask, k, count);
+void prefetch_along(const SelectedLine<A, Values, Mask>& line, std::int64_t k, int count,
+                    Caches caches) {
+  prefetch_along(line.values, k, count, caches);
+  prefetch_along(line.mask, k, count, caches);
 }
 
 /// The first element as kernels take it, `step` apart from the next; null where elements have to be
@@ -185,8 +186,8 @@ void load_across(const Selected<A, Values, Mask>& in, const Coordinates& c, std:
   if (selected.data == nullptr) load_across<Most>(in.mask, c, k, count, loaded);
   if (values.data == nullptr) load_across<Most>(in.values, c, k, count, x);
   // Rows are loaded in turns, each for a while: what comes next is not foreseen by the hardware.
-  if (selected.data != nullptr) prefetch(&selected(k) + count, count);
-  if (values.data != nullptr) prefetch(&values(k) + count, count);
+  if (selected.data != nullptr) prefetch(&selected(k) + count, count, Caches::all);
+  if (values.data != nullptr) prefetch(&values(k) + count, count, Caches::all);
   select(selected.data == nullptr ? loaded : &selected(k), values.data == nullptr ? x : &values(k),
          in.identity, count, x);
 }
@@ -194,19 +195,21 @@ void load_across(const Selected<A, Values, Mask>& in, const Coordinates& c, std:
 /// Asks for elements k ... k + rows - 1 of `count` lines, which need not exist, where lines are
 /// neighbours in memory.
 template <class T>
-void prefetch_rows(const Array<T>& in, const Coordinates& c, std::int64_t k, int rows, int count) {
+void prefetch_rows(const Array<T>& in, const Coordinates& c, std::int64_t k, int rows, int count,
+                   Caches caches) {
   if (c.rank == 0 || in.strides.batch[c.rank - 1] != 1) return;
   const auto line = in.line(c);
-  if (line.stride == count) return prefetch(&line(k), rows * count);
-  for (int i = 0; i < rows; ++i) prefetch(&line(k + i), count);
+  if (line.stride == count) return prefetch(&line(k), rows * count, caches);
+  for (int i = 0; i < rows; ++i) prefetch(&line(k + i), count, caches);
 }
 template <int Rank, class Function>
-void prefetch_rows(const Computed<Rank, Function>&, const Coordinates&, std::int64_t, int, int) {}
+void prefetch_rows(const Computed<Rank, Function>&, const Coordinates&, std::int64_t, int, int,
+                   Caches) {}
 template <class A, class Values, class Mask>
 void prefetch_rows(const Selected<A, Values, Mask>& in, const Coordinates& c, std::int64_t k,
-                   int rows, int count) {
-  prefetch_rows(in.values, c, k, rows, count);
-  prefetch_rows(in.mask, c, k, rows, count);
+                   int rows, int count, Caches caches) {
+  prefetch_rows(in.values, c, k, rows, count, caches);
+  prefetch_rows(in.mask, c, k, rows, count, caches);
 }
 
 /// Loads elements k ... k + rows - 1 of `count` lines, row after row.

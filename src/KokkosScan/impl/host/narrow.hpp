@@ -80,13 +80,14 @@ void load_rows(const NarrowInput<Narrow, In>& in, const Coordinates& c, std::int
   convert(is_one ? &values(k) : loaded, rows * count, x);
 }
 template <class Narrow, class Line>
-void prefetch_along(const NarrowLine<Narrow, Line>& line, std::int64_t k, int count) {
-  prefetch_along(line.values, k, count);
+void prefetch_along(const NarrowLine<Narrow, Line>& line, std::int64_t k, int count,
+                    Caches caches) {
+  prefetch_along(line.values, k, count, caches);
 }
 template <class Narrow, class In>
 void prefetch_rows(const NarrowInput<Narrow, In>& in, const Coordinates& c, std::int64_t k,
-                   int rows, int count) {
-  prefetch_rows(in.values, c, k, rows, count);
+                   int rows, int count, Caches caches) {
+  prefetch_rows(in.values, c, k, rows, count, caches);
 }
 template <class Narrow, class In>
 bool follow_each_other(const NarrowInput<Narrow, In>& in, std::int64_t n) {

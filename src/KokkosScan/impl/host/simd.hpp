@@ -361,11 +361,29 @@ inline constexpr bool can_stream = true;
 inline constexpr bool can_stream = false;
 #endif
 
+/// The caches to which come elements that are asked for: all of them, or only the nearest, where
+/// they are used once and displace nothing that others need.
+enum class Caches { all, nearest };
+
+/// How far ahead of the elements that are loaded others are asked for, and where to.
+struct Ahead {
+  std::int64_t elements;
+  Caches caches;
+};
+
 /// Asks for `count` neighbours, which are loaded soon and need not exist.
-template <class T>
-[[gnu::always_inline]] inline void prefetch(const T* from, int count) {
-  for (int i = 0; i < count; i += cache_line / static_cast<int>(sizeof(T))) {
-    __builtin_prefetch(from + i);
+///
+/// \tparam step the direction in which memory is passed through. Cache lines are asked for in it:
+///              the hardware, which asks for others by itself, is misled by each one that is not
+///              (backward rows of doubles from memory took 1.3 times as long).
+template <int step = 1, class T>
+[[gnu::always_inline]] inline void prefetch(const T* from, int count, Caches caches) {
+  constexpr int of_line = cache_line / static_cast<int>(sizeof(T));
+  const int last = step > 0 ? 0 : (count - 1) / of_line * of_line;
+  if (caches == Caches::nearest) {
+    for (int i = 0; i < count; i += of_line) __builtin_prefetch(from + last + step * i, 0, 0);
+  } else {
+    for (int i = 0; i < count; i += of_line) __builtin_prefetch(from + last + step * i);
   }
 }
 

@@ -100,7 +100,7 @@ struct SplitLines {
       next = take_part();
       const bool is_of_strip = next / parts == index / parts;
       scanner.scan_part(c, width, begin, end, before_part, before,
-                        is_of_strip ? (next - index) * part_length : 0);
+                        {is_of_strip ? (next - index) * part_length : 0, Caches::all});
     }
   }
 };

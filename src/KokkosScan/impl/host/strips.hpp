@@ -28,6 +28,7 @@ class Strips {
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
   static constexpr int segment = segment_bytes / sizeof(typename P::A);
   static constexpr int dense = dense_bytes / sizeof(typename P::A);
+  static_assert(dense <= segment, "four rows that are stored together have room for four segments");
 
  public:
   using A = typename P::A;
@@ -62,8 +63,7 @@ class Strips {
     for (std::int64_t i = begin; i < end; ++i) {
       const auto [c, width] = strip(descends ? begin + (end - 1 - i) : i, strips_of_row);
       start(c, width, tiles, before);
-      const int ahead = width <= dense ? ahead_bytes / static_cast<int>(width * sizeof(A)) : 0;
-      scan_part(c, width, 0, m_problem.n, tiles, before, ahead);
+      scan_part(c, width, 0, m_problem.n, tiles, before, usual_ahead(width));
     }
   }
 
@@ -86,9 +86,9 @@ class Strips {
   ///
   /// \param tiles  what comes before, the starting value included; on return, at `end`
   /// \param before B(begin); on return, B(end)
-  /// \param ahead  how many rows ahead others are asked for; none where it is 0
+  /// \param ahead  how many rows ahead others are asked for, and where to; none where it is 0
   void scan_part(const Coordinates& c, int width, std::int64_t begin, std::int64_t end, R* tiles,
-                 A* before, std::int64_t ahead = 0) {
+                 A* before, const Ahead& ahead) {
     const P& p = m_problem;
     const auto wide = carrying(p.op);
     const R none = neutral(wide);
@@ -112,7 +112,10 @@ class Strips {
     int rows = 0;
     for (std::int64_t k = begin; k < end; k += rows) {
       rows = static_cast<int>(std::min<std::int64_t>(end - k, pack_length));
-      if (ahead != 0) prefetch_rows(p.input, c, k + ahead, is_dense ? chunk_length : rows, width);
+      if (ahead.elements != 0) {
+        prefetch_rows(p.input, c, k + ahead.elements, is_dense ? chunk_length : rows, width,
+                      ahead.caches);
+      }
       if (is_dense) {
         rows = scan_dense(c, stored, width, k, end, folds, carry, before);
         if ((k + rows) % chunk_length == 0 && k + rows < end) {
@@ -203,6 +206,16 @@ class Strips {
  private:
   static bool is_multiple(const void* address, int of) {
     return reinterpret_cast<std::uintptr_t>(address) % of == 0;
+  }
+
+  /// What is asked for where threads do not share lines: nothing where rows are so long that the
+  /// hardware foresees the next. Elements from memory are used once; but rows of one register are
+  /// no faster for it.
+  [[nodiscard]] Ahead usual_ahead(int width) const {
+    if (width > dense) return {0, Caches::all};
+    const auto bytes = static_cast<int>(width * sizeof(A));
+    const bool is_used_once = m_rows[0].streams() && bytes > short_row_bytes;
+    return {ahead_bytes / bytes, is_used_once ? Caches::nearest : Caches::all};
   }
 
   /// The dimension of the batch in which lines are neighbours.

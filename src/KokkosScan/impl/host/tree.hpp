@@ -96,9 +96,10 @@ struct SelectedElements {
   [[gnu::always_inline]] SelectedElements operator+(std::int64_t k) const {
     return {values + k, selected + k, other};
   }
-  [[gnu::always_inline]] friend void prefetch(const SelectedElements& x, int count) {
-    prefetch(x.values, count);
-    prefetch(x.selected, count);
+  template <int step>
+  [[gnu::always_inline]] friend void prefetch(const SelectedElements& x, int count, Caches caches) {
+    prefetch<step>(x.values, count, caches);
+    prefetch<step>(x.selected, count, caches);
   }
   /// Whether there are any.
   explicit operator bool() const { return values != nullptr; }
@@ -293,19 +294,23 @@ template <Way way, class Op, class A, int places>
 /// where results are streamed.
 ///
 /// \param x      the elements: a pointer or SelectedElements
-/// \param ahead  how far from the elements, in scan order, those begin that are asked for meanwhile
+/// \param ahead  how far from the elements, in scan order, those begin that are asked for
+/// meanwhile,
+///               and where to
 /// \param carry  what comes before; on return, chunks includes the elements
 /// \param b      where B(k+1) and on go
 /// \param result receives B at their end
 /// \param last_pack where `way.shift` is not 0: the four results before; on return, the last four
 template <Way way, class Op, class X, class A, class R>
 LastChunk<A, R> combine_chunks(Registers registers, const Op& op, const X& x, int count,
-                               std::int64_t ahead, Carry<R>& carry, A* b, A& result,
+                               Ahead ahead, Carry<R>& carry, A* b, A& result,
                                A* last_pack = nullptr) {
   return call_with(
       registers, [ =, &op, &x, &carry, &result ](auto places) __attribute__((always_inline)) {
         constexpr int at_once = places * chunk_length;
         constexpr bool stores = way.pass != Pass::fold;
+        // Where results stay in the caches, so does all that is asked for.
+        const Caches caches = way.pass == Pass::stream ? ahead.caches : Caches::all;
         // Copies, which stores of results cannot alias, stay in registers.
         const X from = x;
         Carry<R> before = carry;
@@ -313,7 +318,7 @@ LastChunk<A, R> combine_chunks(Registers registers, const Op& op, const X& x, in
         LastChunk<A, R> end{};
         Pack<A> waiting;
         if constexpr (way.shift > 0) waiting = load(last_pack);
-        const X later = from + (way.step > 0 ? ahead : -ahead - (at_once - 1));
+        const X later = from + (way.step > 0 ? ahead.elements : -ahead.elements - (at_once - 1));
         const auto fold = [&](int k, int of_chunk, auto& folded) __attribute__((always_inline)) {
           end = fold_neighbours<way.pass, way.step>(op, from + k * way.step, of_chunk, before,
                                                     folded);
@@ -332,7 +337,7 @@ LastChunk<A, R> combine_chunks(Registers registers, const Op& op, const X& x, in
           fold(0, chunk_length, next);
           for (k = at_once; k + at_once <= count; k += at_once) {
             Folded<A, places> folded = next;
-            prefetch(later + k * way.step, at_once);
+            prefetch<way.step>(later + k * way.step, at_once, caches);
             fold(k, chunk_length, next);
             store(k - at_once, chunk_length, folded);
           }

@@ -23,7 +23,8 @@ inline constexpr int apart_bytes = 480;
 
 /// Bytes by which elements are asked for ahead of those that are loaded. The hardware foresees
 /// nothing beyond a page: without, rows from memory take 0.30 ns an element on two threads of Zen 2
-/// instead of 0.23. With 1 KB 0.25, with 16 KB as with 4.
+/// instead of 0.23. With 1 KB 0.25, with 16 KB as with 4. Where results pass the caches by, so do
+/// elements: they come to L1 alone (rows of doubles 0.61 instead of 0.68 on one thread).
 inline constexpr int ahead_bytes = 4096;
 
 /// Bytes of a strip's row. The strip's accumulators, four or five such rows, stay in L2, and each
@@ -36,9 +37,10 @@ inline constexpr int strip_bytes = 16384;
 /// times).
 inline constexpr int segment_bytes = 512;
 
-/// Bytes of a row up to which neighbouring lines whose rows follow each other are stored together.
-/// Longer rows would be stored in longer bursts, in which nothing is loaded.
-inline constexpr int dense_bytes = 256;
+/// Bytes of a row up to which neighbouring lines whose rows follow each other are stored together,
+/// and asked for ahead: as many as a segment has. With 256, 50 columns of doubles take 1.8 ns an
+/// element instead of 0.9 on one thread of Zen 2, and of floats 0.59 instead of 0.50.
+inline constexpr int dense_bytes = segment_bytes;
 
 /// The most neighbouring lines of a strip where threads share lines, and the unit of the width
 /// where they do not: several cache lines, so that threads do not share one.
