@@ -16,11 +16,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "check.hpp"
 #include "measure.hpp"
 
 namespace perf {
-
-namespace ks = KokkosScan;
 
 /// An array and the axis of its lines: the name says both, the numbers what they reduce to.
 struct Shape {
@@ -79,6 +78,10 @@ struct Arrays {
       : in(allocate<Exec, T>(exec, "in", s)),
         out(allocate<Exec, T>(exec, "out", s, extra)),
         bytes((in.size() + out.size()) * sizeof(T)) {
+    fill();
+  }
+
+  void fill() const {
     const auto all = [&](const Field<Exec, T>& field) {
       return Range<Exec>(exec, 0, static_cast<std::int64_t>(field.size()));
     };
@@ -88,18 +91,31 @@ struct Arrays {
   }
 };
 
-/// `scan` is called with the arrays of the shape; the output is longer by `extra` along the axis.
-template <class Exec, class T, class Scan>
-void add(const std::string& function, const std::string& type, const Shape& s,
-         const std::string& variant, const Scan& scan, std::size_t extra = 0) {
-  const std::string name = function + "/" + Exec::name() + "/" + type + "/" + s.extents +
-                           "/axis:" + std::to_string(s.axis) + variant;
+/// The name of a benchmark: function/space/type/RxC.../axis:A[/variant].
+template <class Exec>
+std::string name_of(const Promise& promise, const std::string& type, const Shape& s,
+                    const std::string& variant) {
+  const std::string function =
+      promise.form == Form::exclusive ? "exclusive_scan/" : "inclusive_scan/";
+  return function + Exec::name() + "/" + type + "/" + s.extents +
+         "/axis:" + std::to_string(s.axis) + variant;
+}
+
+/// `scan` is called with the arrays of the shape: once to see whether it keeps the promise, and
+/// then to be measured.
+template <class Exec, class T, class Op = ks::Sum<>, class Scan>
+void add(const Promise& promise, const std::string& type, const Shape& s,
+         const std::string& variant, const Scan& scan) {
   benchmark::RegisterBenchmark(
-      name.c_str(),
+      name_of<Exec>(promise, type, s, variant).c_str(),
       [=](benchmark::State& state) {
-        const Arrays<Exec, T> arrays(s, extra);
-        const auto copied = extra == 0 ? arrays.out : allocate<Exec, T>(arrays.exec, "copied", s);
-        measure(state, arrays.exec, arrays.in, copied, arrays.bytes, [&] { scan(arrays); });
+        const Arrays<Exec, T> a(s, promise.extra);
+        const auto scan_arrays = [&] { scan(a); };
+        const std::string wrong = complaint<Op>(a.exec, a.in, nullptr, a.out, promise, scan_arrays);
+        if (!wrong.empty()) return state.SkipWithError(wrong.c_str());
+        a.fill();
+        const auto copied = promise.extra == 0 ? a.out : allocate<Exec, T>(a.exec, "copied", s);
+        measure(state, a.exec, a.in, copied, a.bytes, scan_arrays);
       })
       ->UseManualTime()
       ->Unit(benchmark::kMillisecond);
@@ -107,18 +123,19 @@ void add(const std::string& function, const std::string& type, const Shape& s,
 
 template <class Exec, class T>
 void add_masked(const std::string& type, const Shape& s) {
-  const std::string name = std::string("inclusive_scan/") + Exec::name() + "/" + type + "/" +
-                           s.extents + "/axis:" + std::to_string(s.axis) + "/masked";
   benchmark::RegisterBenchmark(
-      name.c_str(),
+      name_of<Exec>({}, type, s, "/masked").c_str(),
       [=](benchmark::State& state) {
         const Arrays<Exec, T> a(s, 0);
         const auto mask = allocate<Exec, bool>(a.exec, "mask", s);
         Kokkos::parallel_for("perf fill",
                              Range<Exec>(a.exec, 0, static_cast<std::int64_t>(mask.size())),
                              FillMask{mask.data()});
-        measure(state, a.exec, a.in, a.out, a.bytes + mask.size(),
-                [&] { ks::inclusive_scan(a.exec, ks::masked(a.in, mask), a.out, 1); });
+        const auto scan = [&] { ks::inclusive_scan(a.exec, ks::masked(a.in, mask), a.out, 1); };
+        const std::string wrong = complaint<ks::Sum<>>(a.exec, a.in, mask.data(), a.out, {}, scan);
+        if (!wrong.empty()) return state.SkipWithError(wrong.c_str());
+        a.fill();
+        measure(state, a.exec, a.in, a.out, a.bytes + mask.size(), scan);
       })
       ->UseManualTime()
       ->Unit(benchmark::kMillisecond);
@@ -127,8 +144,8 @@ void add_masked(const std::string& type, const Shape& s) {
 template <class Exec, class T, class Op>
 void add_operator(const std::string& type, const Shape& s, const std::string& variant,
                   const Op& op) {
-  add<Exec, T>("inclusive_scan", type, s, variant,
-               [=](const auto& a) { ks::inclusive_scan(a.exec, a.in, a.out, 1, op); });
+  add<Exec, T, Op>({}, type, s, variant,
+                   [=](const auto& a) { ks::inclusive_scan(a.exec, a.in, a.out, 1, op); });
 }
 
 template <class Exec, class T>
@@ -139,16 +156,14 @@ void add_plain(const std::string& type, const Shape& s) {
 /// Forms and operators.
 template <class Exec, class T>
 void add_variants(const std::string& type, const Shape& s) {
-  add<Exec, T>("inclusive_scan", type, s, "/backward", [](const auto& a) {
+  add<Exec, T>({.direction = Direction::backward}, type, s, "/backward", [](const auto& a) {
     ks::inclusive_scan(a.exec, a.in, a.out, ks::along(1).backward());
   });
-  add<Exec, T>("inclusive_scan", type, s, "/in_place",
+  add<Exec, T>({.placement = Placement::in_place}, type, s, "/in_place",
                [](const auto& a) { ks::inclusive_scan(a.exec, a.out, a.out, 1); });
-  add<Exec, T>("exclusive_scan", type, s, "",
-               [](const auto& a) { ks::exclusive_scan(a.exec, a.in, a.out, 1); });
-  add<Exec, T>(
-      "exclusive_scan", type, s, "/n+1",
-      [](const auto& a) { ks::exclusive_scan(a.exec, a.in, a.out, 1); }, 1);
+  const auto exclusive = [](const auto& a) { ks::exclusive_scan(a.exec, a.in, a.out, 1); };
+  add<Exec, T>({.form = Form::exclusive}, type, s, "", exclusive);
+  add<Exec, T>({.form = Form::exclusive, .extra = 1}, type, s, "/n+1", exclusive);
   add_masked<Exec, T>(type, s);
   add_operator<Exec, T>(type, s, "/prod", ks::Prod{});
   add_operator<Exec, T>(type, s, "/min", ks::Min{});
@@ -189,7 +204,7 @@ struct KokkosLine {
 /// What else one could call, on the same arrays.
 template <class Exec, class T>
 void add_peers(const std::string& type, const Shape& s) {
-  add<Exec, T>("inclusive_scan", type, s, "/peer:team", [](const auto& a) {
+  add<Exec, T>({}, type, s, "/peer:team", [](const auto& a) {
     ks::impl::scan(ks::impl::Function::inclusive_scan, a.exec, a.in, a.out, 1, ks::Sum{},
                    ks::impl::team::Backend{});
   });
@@ -197,13 +212,13 @@ void add_peers(const std::string& type, const Shape& s) {
   const auto inner = static_cast<std::int64_t>(s.inner);
   const auto lines = static_cast<std::int64_t>(s.outer * s.inner);
   if constexpr (is_host<Exec>) {
-    add<Exec, T>("inclusive_scan", type, s, "/peer:std", [=](const auto& a) {
+    add<Exec, T>({}, type, s, "/peer:std", [=](const auto& a) {
       Kokkos::parallel_for("perf peer", Range<Exec>(a.exec, 0, lines),
                            StandardScan<T>{a.in.data(), a.out.data(), n, inner});
     });
   }
   if (lines > 5000) return;  // a launch a line
-  add<Exec, T>("inclusive_scan", type, s, "/peer:kokkos_per_line", [=](const auto& a) {
+  add<Exec, T>({}, type, s, "/peer:kokkos_per_line", [=](const auto& a) {
     for (std::int64_t line = 0; line < lines; ++line) {
       const std::int64_t first = line / inner * n * inner + line % inner;
       Kokkos::parallel_scan("perf peer", Range<Exec>(a.exec, 0, n),

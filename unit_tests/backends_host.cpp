@@ -321,6 +321,11 @@ TEST(backends_host, strides_threads_and_sharing_do_not_change_the_bits) {
   nothing_else_matters<double>(2, 35'001);
   nothing_else_matters<float>(8, 1045);
   nothing_else_matters<double>(67, 9);
+  // Rows that are stored several at once: the longest, and some that are no whole cache lines.
+  nothing_else_matters<float>(128, 70);
+  nothing_else_matters<float>(101, 45);
+  nothing_else_matters<double>(64, 45);
+  nothing_else_matters<double>(50, 70);
   nothing_else_matters<double>(4, 70);
   nothing_else_matters<double>(136, 70);
 }
