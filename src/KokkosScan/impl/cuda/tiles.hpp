@@ -21,6 +21,9 @@
 
 namespace KokkosScan::impl::cuda {
 
+// enqueue() counts on it.
+static_assert(bytes_of_totals<std::byte[largest_value]> < 1024);
+
 /// Scans the lines of a tile whose threads have whole lines.
 template <class P, bool wide>
 __device__ __forceinline__ void scan_whole_lines(
