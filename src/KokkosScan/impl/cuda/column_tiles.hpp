@@ -132,7 +132,7 @@ __device__ __forceinline__ void for_each_element(const ColumnTile<false, chunks>
   const int inner_step = by_rows ? 1 : tile.tiling.pitch;
   const int outer_step = by_rows ? tile.tiling.pitch : 1;
   int lanes_of_inner = lanes;
-  int at_once = threads.count >> 5;
+  int at_once = threads.count >> 5;  // not a division, which would be joined with that below
   int first = threads.own >> 5;
   if (inner < lanes) {
     lanes_of_inner = inner;
