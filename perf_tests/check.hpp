@@ -136,6 +136,7 @@ std::string complaint(const Exec& exec, const Field<Exec, T>& in, const bool* ma
   const auto all = [&](const Field<Exec, T>& field) {
     return Range<Exec>(exec, 0, static_cast<std::int64_t>(field.size()));
   };
+  // Pages of a host belong to the thread that touches them first: here.
   Kokkos::parallel_for("perf check", all(in), FillExact<T, Op>{in.data()});
   Kokkos::parallel_for("perf check", all(out), FillPoison<T>{out.data()});
   if (promise.placement == Placement::in_place) Kokkos::deep_copy(exec, out, in);

@@ -77,19 +77,31 @@ struct Arrays {
   Arrays(const Shape& s, std::size_t extra)
       : in(allocate<Exec, T>(exec, "in", s)),
         out(allocate<Exec, T>(exec, "out", s, extra)),
-        bytes((in.size() + out.size()) * sizeof(T)) {
-    fill();
-  }
+        bytes((in.size() + out.size()) * sizeof(T)) {}
 
   void fill() const {
     const auto all = [&](const Field<Exec, T>& field) {
       return Range<Exec>(exec, 0, static_cast<std::int64_t>(field.size()));
     };
     Kokkos::parallel_for("perf fill", all(in), Fill<T>{in.data()});
-    // Pages of a host belong to the thread that touches them first.
     Kokkos::parallel_for("perf fill", all(out), Fill<T>{out.data()});
   }
 };
+
+/// Calls `scan` once to see whether it keeps the promise, and then to measure it.
+///
+/// \param mask   null: all elements are selected
+/// \param copied where copies go
+/// \param bytes  that a scan moves at least
+template <class Op, class Exec, class T, class Scan>
+void check_and_measure(benchmark::State& state, const Arrays<Exec, T>& a, const bool* mask,
+                       const Promise& promise, const Field<Exec, T>& copied, std::size_t bytes,
+                       const Scan& scan) {
+  const std::string wrong = complaint<Op>(a.exec, a.in, mask, a.out, promise, scan);
+  if (!wrong.empty()) return state.SkipWithError(wrong.c_str());
+  a.fill();
+  measure(state, a.exec, a.in, copied, bytes, scan);
+}
 
 /// The name of a benchmark: function/space/type/RxC.../axis:A[/variant].
 template <class Exec>
@@ -101,8 +113,7 @@ std::string name_of(const Promise& promise, const std::string& type, const Shape
          "/axis:" + std::to_string(s.axis) + variant;
 }
 
-/// `scan` is called with the arrays of the shape: once to see whether it keeps the promise, and
-/// then to be measured.
+/// `scan` is called with the arrays of the shape.
 template <class Exec, class T, class Op = ks::Sum<>, class Scan>
 void add(const Promise& promise, const std::string& type, const Shape& s,
          const std::string& variant, const Scan& scan) {
@@ -110,12 +121,8 @@ void add(const Promise& promise, const std::string& type, const Shape& s,
       name_of<Exec>(promise, type, s, variant).c_str(),
       [=](benchmark::State& state) {
         const Arrays<Exec, T> a(s, promise.extra);
-        const auto scan_arrays = [&] { scan(a); };
-        const std::string wrong = complaint<Op>(a.exec, a.in, nullptr, a.out, promise, scan_arrays);
-        if (!wrong.empty()) return state.SkipWithError(wrong.c_str());
-        a.fill();
         const auto copied = promise.extra == 0 ? a.out : allocate<Exec, T>(a.exec, "copied", s);
-        measure(state, a.exec, a.in, copied, a.bytes, scan_arrays);
+        check_and_measure<Op>(state, a, nullptr, promise, copied, a.bytes, [&] { scan(a); });
       })
       ->UseManualTime()
       ->Unit(benchmark::kMillisecond);
@@ -131,11 +138,9 @@ void add_masked(const std::string& type, const Shape& s) {
         Kokkos::parallel_for("perf fill",
                              Range<Exec>(a.exec, 0, static_cast<std::int64_t>(mask.size())),
                              FillMask{mask.data()});
-        const auto scan = [&] { ks::inclusive_scan(a.exec, ks::masked(a.in, mask), a.out, 1); };
-        const std::string wrong = complaint<ks::Sum<>>(a.exec, a.in, mask.data(), a.out, {}, scan);
-        if (!wrong.empty()) return state.SkipWithError(wrong.c_str());
-        a.fill();
-        measure(state, a.exec, a.in, a.out, a.bytes + mask.size(), scan);
+        check_and_measure<ks::Sum<>>(state, a, mask.data(), {}, a.out, a.bytes + mask.size(), [&] {
+          ks::inclusive_scan(a.exec, ks::masked(a.in, mask), a.out, 1);
+        });
       })
       ->UseManualTime()
       ->Unit(benchmark::kMillisecond);

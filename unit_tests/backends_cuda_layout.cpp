@@ -89,16 +89,15 @@ TEST(backends, cuda_threads_find_their_lines) {
 // Lanes whose chunks begin an odd number of 16 bytes apart meet each bank once, those 128 bytes
 // apart the same one, unless they are padded.
 TEST(backends, cuda_chunks_meet_banks) {
-  EXPECT_EQ(cuda::passes_of_warp(36, 36, 1, 4, 4, 0), 1);
-  EXPECT_EQ(cuda::passes_of_warp(32, 32, 1, 4, 4, 0), 8);
-  EXPECT_EQ(cuda::passes_of_warp(32, 32, 1, 4, 4, cuda::bytes_of_padding), 1);
-  EXPECT_EQ(cuda::passes_of_warp(32, 32, 1, 1, 4, 0), 32);
-  EXPECT_EQ(cuda::passes_of_warp(33, 33, 1, 1, 4, 0), 1);
-  EXPECT_EQ(cuda::passes_of_warp(33, 33, 1, 1, 8, 0), 2);
+  EXPECT_EQ(cuda::passes_of_warp({36, 1, 36, 1}, 4, 4, 0), 1);
+  EXPECT_EQ(cuda::passes_of_warp({32, 1, 32, 1}, 4, 4, 0), 8);
+  EXPECT_EQ(cuda::passes_of_warp({32, 1, 32, 1}, 4, 4, cuda::bytes_of_padding), 1);
+  EXPECT_EQ(cuda::passes_of_warp({32, 1, 32, 1}, 1, 4, 0), 32);
+  EXPECT_EQ(cuda::passes_of_warp({33, 1, 33, 1}, 1, 4, 0), 1);
+  EXPECT_EQ(cuda::passes_of_warp({33, 1, 33, 1}, 1, 8, 0), 2);
   for (std::int64_t const n : {40, 72, 100, 200, 700, 1024}) {
     cuda::Cut const cut = cuda::cut_line(n, {4, 4});
-    EXPECT_EQ(cuda::passes_of_warp(static_cast<int>(n), cut.chunk, cut.threads_of_line, 4, 4, 0),
-              1);
+    EXPECT_EQ(cuda::passes_of_warp(cut, 4, 4, 0), 1);
     EXPECT_FALSE(cuda::pads_slots(cut, {4, 4})) << n;
   }
   EXPECT_TRUE(cuda::pads_slots(cuda::cut_line(32, {4, 4}), {4, 4}));

@@ -83,6 +83,11 @@ struct ColumnTile {
     const int slab = tiling.by_groups.quotient(row);
     return {slab, row - slab * tiling.groups, item - row * tiling.columns};
   }
+  /// The slot of element number e. Slots are padded only where tiles are flat.
+  template <class T>
+  [[nodiscard]] static __device__ __forceinline__ T& slot(const Slots<T>& slots, int e) {
+    return is_flat ? slots[e] : slots.data()[e];
+  }
   /// Elements of a chunk, 0 where it is not there.
   [[nodiscard]] __device__ __forceinline__ int length(const ColumnChunk& c) const {
     const int left = rows - c.chunk * chunk_of_column;
@@ -202,13 +207,12 @@ __device__ __forceinline__ void for_each_pack(const ColumnTile<false, chunks>& t
   }
 }
 
-/// Computes the elements of a tile. Slots are padded only where tiles are flat.
+/// Computes the elements of a tile.
 template <class T, class In, bool is_flat, int chunks>
 __device__ __forceinline__ void fill_columns(const Slots<T>& slots, const In& in,
                                              const ColumnTile<is_flat, chunks>& tile,
                                              const Threads& threads) {
   constexpr int V = chunk_of_column;
-  const auto slot = [&](int e) -> T& { return is_flat ? slots[e] : slots.data()[e]; };
   for (int item = threads.own; item < tile.tiling.items(); item += threads.count) {
     const ColumnChunk c = tile.chunk(item);
     const int length = tile.length(c);
@@ -222,9 +226,9 @@ __device__ __forceinline__ void fill_columns(const Slots<T>& slots, const In& in
 #pragma unroll
       for (int v = 0; v < V; ++v) x[v] = line(k + v);
 #pragma unroll
-      for (int v = 0; v < V; ++v) slot(e + v * tile.step()) = x[v];
+      for (int v = 0; v < V; ++v) tile.slot(slots, e + v * tile.step()) = x[v];
     } else {
-      for (int v = 0; v < length; ++v) slot(e + v * tile.step()) = line(k + v);
+      for (int v = 0; v < length; ++v) tile.slot(slots, e + v * tile.step()) = line(k + v);
     }
   }
 }
@@ -293,10 +297,10 @@ __global__ void __launch_bounds__(most_threads_of_columns(access),
   constexpr int V = chunk_of_column;
   constexpr int Q = chunks_of_thread(access, sizeof(A));
   constexpr bool may_be_staged = access != ColumnAccess::rows;
-  constexpr bool may_be_padded = access == ColumnAccess::flat;
-  const bool stages_input = may_be_padded || (may_be_staged && staging.input);
-  const bool stages_results = may_be_padded || (may_be_staged && staging.results);
-  using TileOfColumns = ColumnTile<access == ColumnAccess::flat, Q>;
+  constexpr bool is_flat = access == ColumnAccess::flat;
+  const bool stages_input = is_flat || (may_be_staged && staging.input);
+  const bool stages_results = is_flat || (may_be_staged && staging.results);
+  using TileOfColumns = ColumnTile<is_flat, Q>;
   const auto op = carrying(problem.op);
   const Ends<P> ends{problem};
   const Threads threads = threads_of_block();
@@ -355,7 +359,7 @@ __global__ void __launch_bounds__(most_threads_of_columns(access),
         const int e_step = tile.step();
 #pragma unroll
         for (int v = 0; v < V; ++v, e += e_step) {
-          if constexpr (may_be_padded) {
+          if constexpr (is_flat) {
             x[q][v][0] = v < length ? static_cast<A>(input.get_padded(e)) : A{};
           } else {
             x[q][v][0] = v < length ? static_cast<A>(input.get(e)) : A{};
@@ -493,8 +497,7 @@ __global__ void __launch_bounds__(most_threads_of_columns(access),
         const int e_step = tile.step();
 #pragma unroll
         for (int v = 0; v < V; ++v, e += e_step) {
-          if (v >= length) continue;
-          (may_be_padded ? results[e] : results.data()[e]) = static_cast<Value>(x[q][v][0]);
+          if (v < length) tile.slot(results, e) = static_cast<Value>(x[q][v][0]);
         }
       } else {
         const auto line = problem.output.line(tile.place(c.slab, c.column));

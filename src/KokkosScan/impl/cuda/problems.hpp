@@ -507,8 +507,9 @@ struct Backend {
     const auto threads =
         divide_up(tiling.items(), chunks_of_thread(access, sizeof(typename P::A)) * lanes) * lanes;
     int bytes = bytes_before_tile<carried, P>(tiling);
-    if (access != ColumnAccess::rows)
+    if (access != ColumnAccess::rows) {
       bytes += Types<P>::bytes_of_tile(tiling.elements(), staging.padding);
+    }
     const Launch launch{p.function, "cuda/column_tiles", blocks, static_cast<int>(threads), bytes};
     enqueue(exec, launch, scan_column_tiles<access, carried, P>, p.n, p.batch.count, p, tiling,
             staging, slabs);

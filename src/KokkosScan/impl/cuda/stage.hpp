@@ -382,11 +382,11 @@ struct LoadArray {
     if constexpr (!AnyTile::may_be_flat) {
       __pipeline_commit();
       __pipeline_wait_prior(0);
-      return;
-    }
-    copy.finish();
-    if constexpr (AnyTile::may_be_flat && AnyTile::may_be_apart) {
-      if (!is_flat) load_apart(in, slots, tile);
+    } else {
+      copy.finish();
+      if constexpr (AnyTile::may_be_apart) {
+        if (!is_flat) load_apart(in, slots, tile);
+      }
     }
   }
 };

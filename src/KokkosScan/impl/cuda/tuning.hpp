@@ -12,6 +12,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace KokkosScan::impl::cuda {
 
@@ -36,8 +37,8 @@ constexpr int pack_length(int widest) { return std::max(1, std::min(4, 16 / wide
 /// computed doubles (72 levels: 0.57 instead of 0.45), but not floats (0.30 instead of 0.36 to
 /// 0.45).
 constexpr int bytes_of_chunk(ElementSize size) {
-  const bool is_computed = size.all == 2 * size.widest;  // an element and a result
-  return size.all > size.widest && !(is_computed && size.widest <= 4) ? 240 : 144;
+  const bool are_alike = size.all == 2 * size.widest;  // two: a computed element and its result
+  return size.all > size.widest && !(are_alike && size.widest <= 4) ? 240 : 144;
 }
 
 /// Bytes of lines that one thread scans as a whole.
@@ -394,12 +395,13 @@ constexpr ColumnTiling tile_shared_columns(std::int64_t n, std::int64_t inner, i
           Divisor(static_cast<int>(rows / chunk_of_column))};
 }
 
-/// Threads of a block that have a column each, and blocks of a multiprocessor for which it must
-/// have registers. With three blocks (550, 100, 3600) floats have 0.82 instead of 0.87, with four
-/// as many doubles 0.85 instead of 0.90.
+/// Threads of a block that have a column each.
+inline constexpr int threads_of_columns = 256;
+/// Blocks of a multiprocessor for which it must have registers where threads have a column each.
+/// With three (550, 100, 3600) floats have 0.82 instead of 0.87, with four as many doubles 0.85
+/// instead of 0.90.
 ///
 /// \param bytes of the accumulator
-inline constexpr int threads_of_columns = 256;
 KOKKOS_FUNCTION constexpr int blocks_of_column_threads(int bytes) { return bytes > 4 ? 3 : 4; }
 
 /// Columns that threads take one by one: the shortest and longest, bytes of their elements at most,
@@ -448,13 +450,13 @@ inline constexpr double other_work = 56;
 /// How often a warp turns to the banks of shared memory to read the same pack of all its chunks,
 /// for each element of the pack.
 ///
+/// \param cut     of lines of which a warp has several, or one
 /// \param pack    elements that are read together
 /// \param padding after each 128 bytes
-constexpr double passes_of_warp(int n, int chunk, int threads_of_line, int pack,
-                                int bytes_of_element, int padding) {
+constexpr double passes_of_warp(const Cut& cut, int pack, int bytes_of_element, int padding) {
   const int word = std::max(4, pack * bytes_of_element);
   const int words = 128 / word;  // that are read at once
-  const int lanes = 32 / threads_of_line * threads_of_line;
+  const int lanes = 32 / cut.threads_of_line * cut.threads_of_line;
   int passes = 0;
   int lane = 0;
   int lane_of_line = 0;
@@ -463,12 +465,12 @@ constexpr double passes_of_warp(int n, int chunk, int threads_of_line, int pack,
     unsigned char lanes_of_bank[32] = {};
     unsigned char most = 0;
     for (const int end = std::min(lanes, lane + words); lane < end; ++lane) {
-      const int place = line + lane_of_line * chunk * bytes_of_element;
+      const int place = line + lane_of_line * cut.chunk * bytes_of_element;
       unsigned char& count = lanes_of_bank[(place + place / 128 * padding) / word % words];
       most = std::max(most, ++count);
-      if (++lane_of_line == threads_of_line) {
+      if (++lane_of_line == cut.threads_of_line) {
         lane_of_line = 0;
-        line += n * bytes_of_element;
+        line += cut.tile_length * bytes_of_element;
       }
     }
     passes += most;
@@ -481,11 +483,9 @@ constexpr double passes_of_warp(int n, int chunk, int threads_of_line, int pack,
 constexpr bool pads_slots(const Cut& cut, ElementSize size) {
   if (cut.threads_of_line == 1) return true;
   if (cut.threads_of_line > 32) return false;
-  const auto passes = [&](int padding) {
-    return passes_of_warp(cut.tile_length, cut.chunk, cut.threads_of_line, pack_length(size.widest),
-                          size.widest, padding);
-  };
-  return passes(bytes_of_padding) < passes(0);
+  const int pack = pack_length(size.widest);
+  return passes_of_warp(cut, pack, size.widest, bytes_of_padding) <
+         passes_of_warp(cut, pack, size.widest, 0);
 }
 
 /// The cut of lines of n elements.
@@ -500,23 +500,21 @@ constexpr Cut cut_line(std::int64_t n, ElementSize size) {
     // What a warp spends on a line is least. Threads that were as few as possible met conflicts of
     // banks: lines of 100 floats 0.86 instead of 0.98, of 257 0.85 instead of 0.94.
     Cut best{};
-    double least = 0;
+    double least = std::numeric_limits<double>::max();
     for (int lines = static_cast<int>(32 / threads); lines > 0; --lines) {
-      for (int chunk = round_chunk(divide_up(n, 32 / lines), pack, size); chunk <= most;
-           chunk += 2 * pack) {
-        const auto cost = [&](double passes) {
-          return (chunk * std::max(1.0, passes) + other_work) / lines;
-        };
-        if (best.chunk > 0 && cost(1) >= least) break;
-        const auto threads_of_line = static_cast<int>(divide_up(n, chunk));
-        const auto passes = [&](int padding) {
-          return passes_of_warp(length, chunk, threads_of_line, pack, size.widest, padding);
-        };
-        double fewest = passes(0);
-        if (fewest * pack > 1 && pack > 1) fewest = std::min(fewest, passes(bytes_of_padding));
-        if (best.chunk > 0 && cost(fewest) >= least) continue;
-        best = {chunk, threads_of_line, length, 1};
-        least = cost(fewest);
+      const auto cost = [&](const Cut& cut, double passes) {
+        return (cut.chunk * std::max(1.0, passes) + other_work) / lines;
+      };
+      Cut cut{round_chunk(divide_up(n, 32 / lines), pack, size), 0, length, 1};
+      for (; cut.chunk <= most && cost(cut, 1) < least; cut.chunk += 2 * pack) {
+        cut.threads_of_line = static_cast<int>(divide_up(n, cut.chunk));
+        double passes = passes_of_warp(cut, pack, size.widest, 0);
+        if (passes > 1 && pack > 1) {
+          passes = std::min(passes, passes_of_warp(cut, pack, size.widest, bytes_of_padding));
+        }
+        if (cost(cut, passes) >= least) continue;
+        best = cut;
+        least = cost(cut, passes);
       }
     }
     return best;

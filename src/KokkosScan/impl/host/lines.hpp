@@ -144,7 +144,6 @@ class Lines {
   }
 
  private:
-  static constexpr Ahead nothing_ahead{0, Caches::all};
   static constexpr bool has_common_start = std::is_same_v<decltype(P::start), CommonStart<A>>;
   using InputLine = decltype(std::declval<P>().input.line(std::declval<Coordinates>()));
 

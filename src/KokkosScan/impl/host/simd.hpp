@@ -370,6 +370,7 @@ struct Ahead {
   std::int64_t elements;
   Caches caches;
 };
+inline constexpr Ahead nothing_ahead{0, Caches::all};
 
 /// Asks for `count` neighbours, which are loaded soon and need not exist.
 ///

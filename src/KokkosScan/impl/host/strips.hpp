@@ -212,7 +212,7 @@ class Strips {
   /// hardware foresees the next. Elements from memory are used once; but rows of one register are
   /// no faster for it.
   [[nodiscard]] Ahead usual_ahead(int width) const {
-    if (width > dense) return {0, Caches::all};
+    if (width > dense) return nothing_ahead;
     const auto bytes = static_cast<int>(width * sizeof(A));
     const bool is_used_once = m_rows[0].streams() && bytes > short_row_bytes;
     return {ahead_bytes / bytes, is_used_once ? Caches::nearest : Caches::all};

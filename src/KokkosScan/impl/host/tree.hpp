@@ -294,9 +294,8 @@ template <Way way, class Op, class A, int places>
 /// where results are streamed.
 ///
 /// \param x      the elements: a pointer or SelectedElements
-/// \param ahead  how far from the elements, in scan order, those begin that are asked for
-/// meanwhile,
-///               and where to
+/// \param ahead  how far from the elements, in scan order, those begin that are asked for, and
+///               where to
 /// \param carry  what comes before; on return, chunks includes the elements
 /// \param b      where B(k+1) and on go
 /// \param result receives B at their end
