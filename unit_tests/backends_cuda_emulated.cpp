@@ -15,6 +15,7 @@
 
 #include <KokkosScan/KokkosScan.hpp>
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -176,6 +177,43 @@ TEST(backends, emulated_cuda_stores_two_results_of_one_element) {
       }
     }
   }
+}
+
+// Lines of computed elements, as wide as the results and not: several in a tile, one, and parts.
+template <class T>
+void computes_lines() {
+  auto const value = [](std::int64_t i, std::int64_t k) {
+    return static_cast<T>((i * 31 + k * 7) % 101);
+  };
+  for (int const n : {1, 3, 8, 17, 40, 72, 129, 1000, 1025, 30'001}) {
+    for (int const lines : {1, 6, 37}) {
+      if (n > 1025 && lines > 6) continue;
+      for (bool const backward : {false, true}) {
+        for (int const extra : {0, 1}) {
+          SCOPED_TRACE(::testing::Message()
+                       << lines << " lines of " << n << ", backward " << backward << ", " << extra);
+          std::array<std::int64_t, 2> const extents{lines, n};
+          Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, Exec> const y("y", lines, n + extra);
+          Kokkos::deep_copy(y, 0xDEADBEEF);
+          ks::impl::scan(
+              ks::impl::Function::exclusive_scan, Exec(), ks::elementwise(extents, value), y,
+              backward ? ks::along(1).backward() : ks::along(1), ks::Sum{}, emulated::Backend{});
+          for (int i = 0; i < lines; ++i) {
+            std::uint32_t sum = 0;
+            for (int step = 0; step < n + extra; ++step) {
+              int const k = backward ? n - 1 - step : step;
+              ASSERT_EQ(y(i, backward ? k + extra : k), sum) << i << ' ' << k;
+              if (step < n) sum += static_cast<std::uint32_t>(value(i, k));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+TEST(backends, emulated_cuda_computes_lines) {
+  computes_lines<std::uint32_t>();
+  computes_lines<std::uint8_t>();
 }
 
 using Cube = Kokkos::View<std::uint32_t***, Kokkos::LayoutRight, Exec>;

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cmath>
+#include <string>
 
 namespace test::lines {
 
@@ -157,6 +158,39 @@ void check_computed(std::vector<std::int64_t> const& extents) {
   });
 }
 
+/// A formula's small values as another type.
+template <class T>
+struct Small {
+  Formula formula;
+  KOKKOS_FUNCTION T operator()(std::int64_t i, std::int64_t k) const {
+    return static_cast<T>(formula(i, k) % 100);
+  }
+};
+
+/// Computed lines of lengths and numbers that share tiles, lanes and chunks in different ways, with
+/// values as wide as the results and not.
+template <class T, class Result>
+void check_computed_lengths() {
+  Small<T> const formula{Formula{50}};
+  for (std::int64_t const n :
+       {1, 2, 5, 8, 16, 17, 33, 40, 64, 72, 100, 128, 131, 257, 700, 1024, 1025, 5000, 10007}) {
+    for (std::int64_t const lines : {2, 7, 50}) {
+      if (n > 1025 && lines > 2) continue;
+      std::array<std::int64_t, 2> const extents{lines, n};
+      for_each_scan(2, [&](Scan const& scan) {
+        if (scan.axis == 0) return;
+        Array<Result> const out(right(output_extents({lines, n}, scan)));
+        out.upload();
+        call(scan.form, Exec{}, ks::elementwise(extents, formula), view<2>(out), lines_of(scan),
+             ks::Sum{});
+        out.download();
+        expect_scan<ks::Sum<>>("computed of length " + std::to_string(n), scan, right({lines, n}),
+                               out, [&](Index const& i) { return formula(i[0], i[1]); });
+      });
+    }
+  }
+}
+
 /// A product of two Views, as in a column integral, with the extents of a View.
 struct Product {
   Kokkos::View<double const**, Kokkos::LayoutStride, Device, Kokkos::MemoryUnmanaged> rho, dz;
@@ -301,6 +335,10 @@ TEST(lines, computed_rank_1) { lines::check_computed<1>({777}); }
 TEST(lines, computed_rank_2) { lines::check_computed<2>({140, 5}); }
 TEST(lines, computed_rank_3) { lines::check_computed<3>({3, 5, 140}); }
 TEST(lines, computed_rank_8) { lines::check_computed<8>({2, 1, 3, 2, 4, 2, 1, 3}); }
+TEST(lines, computed_lengths) {
+  lines::check_computed_lengths<float, float>();
+  lines::check_computed_lengths<std::int16_t, std::int64_t>();
+}
 TEST(lines, computed_empty) {
   lines::check_computed<2>({0, 4});
   lines::check_computed<2>({4, 0});

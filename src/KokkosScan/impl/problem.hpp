@@ -114,8 +114,14 @@ struct ComputedLine {
   std::int64_t first;
   std::int64_t step;
 
-  KOKKOS_FORCEINLINE_FUNCTION auto operator()(std::int64_t k) const {
-    return call(first + step * k, std::make_integer_sequence<int, Rank>{});
+  KOKKOS_FORCEINLINE_FUNCTION auto operator()(std::int64_t k) const { return at(index_along(k)); }
+  /// The index along the axis of element k in scan order.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t index_along(std::int64_t k) const {
+    return first + step * k;
+  }
+  /// The value at an index along the axis.
+  KOKKOS_FORCEINLINE_FUNCTION auto at(std::int64_t along) const {
+    return call(along, std::make_integer_sequence<int, Rank>{});
   }
 
  private:
@@ -142,9 +148,14 @@ struct Computed {
   KOKKOS_FUNCTION ComputedLine<Rank, Function> line(const Place& place) const {
     ComputedLine<Rank, Function> line{function, {}, axis, first, step};
     std::int64_t offset = place.offset(strides);
+    const int outermost = axis == 0 ? 1 : 0;
     for (int d = Rank - 1; d >= 0; --d) {
       line.index[d] = 0;
       if (d == axis) continue;
+      if (d == outermost) {  // what is left is its index
+        line.index[d] = offset;
+        continue;
+      }
       const Division at(offset, extent[d]);
       line.index[d] = at.remainder;
       offset = at.quotient;

@@ -48,7 +48,7 @@ struct Types : Combination<P> {
   /// Whether whole lines are stored by bulk copies. A multiprocessor's do not keep up where there
   /// are more bytes to store than to load: sums of int8 in int64 have 0.69 instead of 0.89 to 0.91.
   static constexpr bool stores_in_bulk =
-      !Stage<In>::is_computed && static_cast<int>(sizeof(Value)) <= Stage<In>::bytes_of_element;
+      static_cast<int>(sizeof(Value)) <= Stage<In>::bytes_of_element;
   static constexpr bool has_packs =
       Stage<In>::template has_packs<pack> && is_one_move<sizeof(Value) * pack>;
   /// Bytes of shared memory for a tile.

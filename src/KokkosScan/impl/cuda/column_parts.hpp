@@ -200,7 +200,7 @@ struct ColumnPartInStage {
       input.place(problem.input, tile, rows_of_input);
     } else {
       Region region{memory, shape.tiling.elements(), shape.padding, alignment_of_columns(access)};
-      input.place(problem.input, tile, region);
+      input.place(problem.input, tile, region, tile.flat(problem.output));
       results = place_results(problem, tile, region, input);
     }
     chunks = reinterpret_cast<R*>(memory + shape.bytes_of_tile);

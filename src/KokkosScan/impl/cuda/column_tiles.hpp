@@ -337,7 +337,7 @@ __global__ void __launch_bounds__(most_threads_of_columns(access),
     Slots<Value> results{};
     if constexpr (may_be_staged) {
       Region region{memory, tiling.elements(), staging.padding};
-      input.place(problem.input, tile, region);
+      input.place(problem.input, tile, region, tile.flat(problem.output));
       results = place_results(problem, tile, region, input);
       if (stages_input) {
         input.load(problem.input, tile, TileOfColumns::elements_of_thread).finish();

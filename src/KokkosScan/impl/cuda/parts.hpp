@@ -7,7 +7,8 @@
 ///
 /// One block stays on each multiprocessor and has several tiles in flight, each in a stage of its
 /// shared memory. Its warps have tasks of their own. One takes tickets for tiles and begins to load
-/// them. A group of warps folds tiles as soon as they are there, and publishes their totals. One
+/// them; elements that are computed have warps for it. A group of warps folds tiles as soon as they
+/// are there, and publishes their totals. One
 /// warp carries the prefix from tile to tile (carry.hpp). A second group scans the tiles whose
 /// prefix is known (chunk.hpp has the combination tree), and one warp stores them. So totals are
 /// published as early as can be, and nothing waits but for memory. (Two warps that carry in turn
@@ -65,11 +66,20 @@ struct RingShape {
   int bytes_of_stage;
 
   [[nodiscard]] __host__ __device__ constexpr int warps() const { return shape.threads / lanes; }
-  /// Threads of a block: two groups, and one warp each that loads, carries and stores.
-  [[nodiscard]] constexpr int threads() const { return 2 * shape.threads + 3 * lanes; }
+  /// Threads that compute elements, where they are computed.
+  [[nodiscard]] __host__ __device__ constexpr int computing_threads() const {
+    return groups_that_compute * shape.threads;
+  }
+  /// Threads of a block: two groups, one warp each that loads, carries and stores, and those that
+  /// compute.
+  [[nodiscard]] constexpr int threads(bool is_computed) const {
+    return 2 * shape.threads + 3 * lanes + (is_computed ? computing_threads() : 0);
+  }
 };
 
-inline constexpr int most_threads_of_ring = 2 * most_threads + 3 * lanes;
+template <bool is_computed>
+inline constexpr int most_threads_of_ring =
+    (2 + (is_computed ? groups_that_compute : 0)) * most_threads_of_part + 3 * lanes;
 
 /// What the warps of a block share besides the tiles. Each barrier is that of a stage, and has its
 /// phases with the tiles that the stage holds one after the other.
@@ -101,7 +111,7 @@ struct Ring {
   __device__ __forceinline__ void initialize(int stages, int warps) {
     for (int s = 0; s < stages; ++s) {
       loaded[s].initialize(2 * lanes);
-      computed[s].initialize(warps);
+      computed[s].initialize(groups_that_compute * warps);
       folded[s].initialize(warps);
       published[s].initialize(1);
       carried[s].initialize(1);
@@ -152,7 +162,7 @@ struct PartInStage {
     std::byte* const memory = shared_memory() + bytes_of_ring<R> + stage * ring.bytes_of_stage;
     folds = reinterpret_cast<R*>(memory + ring.bytes_of_tile);
     Region region{memory, ring.shape.cut.tile_length, 0, bulk_alignment};
-    input.place(problem.input, tile, region);
+    input.place(problem.input, tile, region, tile.flat(problem.output));
     results = {place_results(problem, tile, region, input), 0, 0};
   }
 };
@@ -188,6 +198,25 @@ __device__ __forceinline__ void load_parts(const P& problem, const RingShape& sh
   }
 }
 
+/// The task of the threads that compute elements.
+///
+/// \param thread number among them
+template <class P, class R>
+__device__ __forceinline__ void compute_parts(const P& problem, const RingShape& shape,
+                                              Ring<R>& ring, int thread) {
+  for (Turn turn;; turn.advance(shape.stages)) {
+    const int s = turn.stage;
+    ring.loaded[s].wait(turn.parity);
+    const Part& part = ring.parts[s];
+    if (!part.exists()) return;
+    const Tile tile = part.tile(problem);
+    PartInStage<P> memory(problem, shape, tile, s);
+    memory.input.fill(problem.input, tile, {thread, shape.computing_threads()});
+    __syncwarp();
+    if (thread % lanes == 0) ring.computed[s].arrive();
+  }
+}
+
 /// The task of a group: folds tiles, and publishes their totals.
 ///
 /// \param thread number in the group
@@ -202,14 +231,9 @@ __device__ __forceinline__ void fold_parts(const P& problem, const RingShape& sh
     ring.loaded[s].wait(turn.parity);
     const Part& part = ring.parts[s];
     if (!part.exists()) return;
+    if constexpr (Stage<typename Types<P>::In>::is_computed) ring.computed[s].wait(turn.parity);
     const Tile tile = part.tile(problem);
-    PartInStage<P> memory(problem, shape, tile, s);
-    if constexpr (decltype(memory.input)::is_computed) {
-      memory.input.fill(problem.input, tile, {thread, shape.shape.threads});
-      __syncwarp();
-      if (lane == 0) ring.computed[s].arrive();
-      ring.computed[s].wait(turn.parity);
-    }
+    const PartInStage<P> memory(problem, shape, tile, s);
     const Place place(shape.shape, 1, part.length, thread);
     const Chunk<P> chunk(problem, memory.input, memory.results, tile, 0,
                          tile.in_memory_order(place.k), place.length);
@@ -342,7 +366,8 @@ __device__ __forceinline__ void scan_parts(const P& problem, const RingShape& sh
 ///
 /// \param packs_are_aligned whether packs are, in all operands
 template <class P>
-__global__ void __launch_bounds__(most_threads_of_ring, 1)
+__global__ void __launch_bounds__(most_threads_of_ring<Stage<typename Types<P>::In>::is_computed>,
+                                  1)
     scan_parts_of_lines(const __grid_constant__ P problem, const __grid_constant__ RingShape shape,
                         bool packs_are_aligned,
                         const __grid_constant__ Carry<typename Types<P>::R> carry) {
@@ -362,8 +387,12 @@ __global__ void __launch_bounds__(most_threads_of_ring, 1)
     carry_prefixes(problem, shape, carry, ring);
   } else if (thread < 2 * threads + 2 * lanes) {
     load_parts(problem, shape, carry, ring);
-  } else {
+  } else if (thread < 2 * threads + 3 * lanes) {
     store_parts<P, R>(problem, shape, ring);
+  } else {
+    if constexpr (Stage<typename Types<P>::In>::is_computed) {
+      compute_parts(problem, shape, ring, thread - (2 * threads + 3 * lanes));
+    }
   }
 }
 

@@ -527,9 +527,9 @@ struct Backend {
     const int stages =
         std::clamp((shared_bytes_of_block(exec) - bytes_of_ring<R>) / bytes, 1, most_stages);
     const RingShape shape{of_tile, tiles, stages, bytes_of_tile, bytes};
-    const Launch launch{p.function, "cuda/parts_of_lines",
-                        std::min<std::int64_t>(tiles, multiprocessors(exec)), shape.threads(),
-                        bytes_of_ring<R> + stages * bytes};
+    const Launch launch{
+        p.function, "cuda/parts_of_lines", std::min<std::int64_t>(tiles, multiprocessors(exec)),
+        shape.threads(Stage<decltype(P::input)>::is_computed), bytes_of_ring<R> + stages * bytes};
     const auto needed = static_cast<std::size_t>(Carry<R>::bytes(lines, cut.tiles_of_line));
     std::optional<Temporary<Exec>> memory;
     if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();

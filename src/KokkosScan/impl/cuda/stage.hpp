@@ -195,29 +195,32 @@ __device__ __forceinline__ void store_elements(const Slots<T>& results, T* to, i
   for (int e = threads.own; e < elements; e += threads.count) to[e] = results[e];
 }
 
-/// Computes a line's part, k in scan order, into the slots from number `begin` on.
+/// Computes the elements e, e + of_line.count ... of a line's part into the slots from number
+/// `begin` on: `at_once` of them as long as there are so many, then half as many ... without
+/// conditions, as each may wait for memory, and behind a condition waits for the last.
 ///
-/// \param of_line threads that share it
-template <class T, class Line>
-__device__ __forceinline__ void fill_line(const Slots<T>& slots, int begin, const Tile& tile,
-                                          const Threads& of_line, const Line& line) {
-  // So many at once, as each may wait for memory; without conditions, which would make each wait
-  // for the last.
-  constexpr int at_once = sizeof(T) <= 8 ? 8 : 2;
-  int e = of_line.own;
-  for (; e + (at_once - 1) * of_line.count < tile.length; e += at_once * of_line.count) {
+/// \param of_line threads that share the line
+/// \param along   index of element 0, in the order of memory, along the axis
+template <int at_once, class T, class Line>
+__device__ __forceinline__ void fill_line(const Slots<T>& slots, int begin, int e, int length,
+                                          const Threads& of_line, const Line& line,
+                                          std::int64_t along) {
+  for (; e + (at_once - 1) * of_line.count < length; e += at_once * of_line.count) {
     T x[at_once];
 #pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-      x[i] = line(tile.begin + tile.in_memory_order(e + i * of_line.count));
-    }
+    for (int i = 0; i < at_once; ++i) x[i] = line.at(along + (e + i * of_line.count));
 #pragma unroll
     for (int i = 0; i < at_once; ++i) slots[begin + e + i * of_line.count] = x[i];
   }
-  for (; e < tile.length; e += of_line.count) {
-    slots[begin + e] = line(tile.begin + tile.in_memory_order(e));
+  if constexpr (at_once > 1) {
+    fill_line<at_once / 2>(slots, begin, e, length, of_line, line, along);
   }
 }
+
+/// Whether values of type T and U may have the same slots: threads write them while others still
+/// read, so both must have the same size.
+template <class T, class U>
+inline constexpr bool may_share_slots = sizeof(T) == sizeof(U) && alignof(T) == alignof(U);
 
 /// Hands out shared memory.
 struct Region {
@@ -240,7 +243,9 @@ struct Region {
 
 /// The elements of an input that belong to a tile.
 ///
-/// - `place(in, tile, region)` takes shared memory.
+/// - `place(in, tile, region, results)` takes shared memory. If the tile's results follow each
+/// other
+///   from `results` on in global memory, elements that are computed lie as they will.
 /// - `load(in, tile, ...)` loads through registers; finish() of what it returns ends that.
 /// - `begin_load(in, tile, barrier, threads)` begins to load a part of one line, or of columns,
 /// without
@@ -398,9 +403,9 @@ struct Stage<Array<const T>> : StagedValues<T> {
   /// Whether elements that do not follow each other can be copied without registers.
   static constexpr bool is_copied_apart = cuda::is_copied_apart<T>;
 
-  template <class AnyTile>
+  template <class AnyTile, class Value>
   __device__ __forceinline__ void place(const Array<const T>& in, const AnyTile& tile,
-                                        Region& region) {
+                                        Region& region, const Value*) {
     this->slots = region.template take<T>(tile.flat(in));
   }
   /// \tparam all bytes of an element in all arrays that are loaded together
@@ -452,9 +457,15 @@ struct Stage<Computed<Rank, Function>>
   static constexpr bool is_computed = true;
   static constexpr bool is_copied_apart = false;
 
-  template <class AnyTile>
-  __device__ __forceinline__ void place(const In&, const AnyTile&, Region& region) {
-    this->slots = region.template take<typename Stage::Value>(nullptr);
+  template <class AnyTile, class Value>
+  __device__ __forceinline__ void place(const In&, const AnyTile&, Region& region,
+                                        [[maybe_unused]] const Value* results) {
+    using T = typename Stage::Value;
+    if constexpr (may_share_slots<T, Value>) {
+      this->slots = region.template take<T>(reinterpret_cast<const T*>(results));
+    } else {
+      this->slots = region.template take<T>(nullptr);
+    }
   }
   template <int all = 0, class AnyTile>
   __device__ __forceinline__ Loaded load(const In& in, const AnyTile& tile, int) {
@@ -468,35 +479,66 @@ struct Stage<Computed<Rank, Function>>
     fill_columns(this->slots, in, tile, threads);
   }
   __device__ __forceinline__ void fill(const In& in, const Tile& tile, const Threads& threads) {
-    if (tile.lines == 1) return fill_line(this->slots, 0, tile, threads, in.line(tile.line(0)));
-    // Where a line begins takes some divisions: as many lanes as can share it.
+    if (tile.lines == 1) return fill_one_line(in, tile, threads, 0);
+    // Where a line begins takes some divisions: so many lanes share it as leave each some elements.
     int lanes_of_line = 32;
-    while (lanes_of_line >= 2 * tile.length) lanes_of_line /= 2;
+    while (lanes_of_line > 1 && lanes_of_line * at_once_of_two > tile.length &&
+           (lanes_of_line > fewest_lanes || lanes_of_line >= 2 * tile.length)) {
+      lanes_of_line /= 2;
+    }
     const Threads of_line{threads.own % lanes_of_line, lanes_of_line};
     const int lines_at_once = threads.count / lanes_of_line;
-    const int first = threads.own / lanes_of_line;
-    // Several lines in turns, as each value may wait for memory.
-    constexpr int turns = Rank <= 3 && sizeof(typename Stage::Value) <= 8 ? 4 : 1;
-    int i = first;
-    for (; i + (turns - 1) * lines_at_once < tile.lines; i += turns * lines_at_once) {
-      fill_lines(in, tile, of_line, i, lines_at_once, std::make_integer_sequence<int, turns>{});
+    int i = threads.own / lanes_of_line;
+    for (; i + lines_at_once < tile.lines; i += 2 * lines_at_once) {
+      fill_two_lines(in, tile, of_line, i, i + lines_at_once);
     }
-    for (; i < tile.lines; i += lines_at_once) {
-      fill_lines(in, tile, of_line, i, 0, std::integer_sequence<int, 0>{});
-    }
+    if (i < tile.lines) fill_one_line(in, tile, of_line, i);
   }
 
  private:
-  /// Computes the lines i, i + step, i + 2 * step ... of a tile.
-  template <int... J>
-  __device__ __forceinline__ void fill_lines(const In& in, const Tile& tile, const Threads& of_line,
-                                             int i, int step, std::integer_sequence<int, J...>) {
-    const ComputedLine<Rank, Function> line[] = {in.line(tile.line(i + J * step))...};
-    for (int e = of_line.own; e < tile.length; e += of_line.count) {
-      const std::int64_t k = tile.begin + tile.in_memory_order(e);
-      const typename Stage::Value x[] = {line[J](k)...};
-      (..., static_cast<void>(this->slots[(i + J * step) * tile.length + e] = x[J]));
-    }
+  using Line = ComputedLine<Rank, Function>;
+  static constexpr int at_once_of_two = sizeof(typename Stage::Value) <= 8 ? 4 : 1;
+  /// Lanes that read neighbours, 16 bytes or more.
+  static constexpr int fewest_lanes = 4;
+
+  /// The index along the axis of the first element in the order of memory; neighbours in memory
+  /// have neighbouring indices.
+  static __device__ __forceinline__ std::int64_t first_index(const Tile& tile, const Line& line) {
+    return line.index_along(tile.begin + tile.in_memory_order(0));
+  }
+  /// Computes a line of a tile.
+  __device__ __forceinline__ void fill_one_line(const In& in, const Tile& tile,
+                                                const Threads& of_line, int i) {
+    const Line line = in.line(tile.line(i));
+    fill_line<2 * at_once_of_two>(this->slots, i * tile.length, of_line.own, tile.length, of_line,
+                                  line, first_index(tile, line));
+  }
+  /// Computes two lines of a tile in turns, as each value may wait for memory.
+  __device__ __forceinline__ void fill_two_lines(const In& in, const Tile& tile,
+                                                 const Threads& of_line, int first, int second) {
+    constexpr int E = at_once_of_two;
+    const Line lines[] = {in.line(tile.line(first)), in.line(tile.line(second))};
+    const int begin[] = {first * tile.length, second * tile.length};
+    const std::int64_t along = first_index(tile, lines[0]);
+    int e = of_line.own;
+    const auto fill_some = [&](auto count) {
+      typename Stage::Value x[2][count.value];
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+#pragma unroll
+        for (int i = 0; i < count.value; ++i)
+          x[j][i] = lines[j].at(along + (e + i * of_line.count));
+      }
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+#pragma unroll
+        for (int i = 0; i < count.value; ++i)
+          this->slots[begin[j] + e + i * of_line.count] = x[j][i];
+      }
+      e += count.value * of_line.count;
+    };
+    while (e + (E - 1) * of_line.count < tile.length) fill_some(std::integral_constant<int, E>{});
+    while (e < tile.length) fill_some(std::integral_constant<int, 1>{});
   }
 };
 
@@ -536,11 +578,12 @@ struct Stage<Selected<A, Values, Mask>> {
   static constexpr bool is_copied_apart =
       Stage<Values>::is_copied_apart && Stage<Mask>::is_copied_apart;
 
-  template <class AnyTile>
-  __device__ __forceinline__ void place(const In& in, const AnyTile& tile, Region& region) {
+  template <class AnyTile, class Value>
+  __device__ __forceinline__ void place(const In& in, const AnyTile& tile, Region& region,
+                                        const Value* results) {
     identity = in.identity;
-    values.place(in.values, tile, region);
-    mask.place(in.mask, tile, region);
+    values.place(in.values, tile, region, results);
+    mask.place(in.mask, tile, region, static_cast<const Value*>(nullptr));
   }
   template <int all = bytes_of_element, class AnyTile>
   __device__ __forceinline__ auto load(const In& in, const AnyTile& tile, int elements_of_thread) {
@@ -597,18 +640,23 @@ struct Stage<Selected<A, Values, Mask>> {
   }
 };
 
-/// Whether a tile's results may take the place of its elements: threads write them while others
-/// still read, so both must have the same size.
+/// Whether a tile's results may take the place of its elements.
 template <class In, class Value>
 inline constexpr bool reuses_slots = false;
 template <class T, class Value>
-inline constexpr bool reuses_slots<Array<T>, Value> = sizeof(T) == sizeof(Value) &&
-                                                      alignof(T) == alignof(Value);
+inline constexpr bool reuses_slots<Array<T>, Value> = may_share_slots<T, Value>;
+template <int Rank, class Function, class Value>
+inline constexpr bool reuses_slots<Computed<Rank, Function>, Value> =
+    may_share_slots<typename Stage<Computed<Rank, Function>>::Value, Value>;
 template <class A, class Values, class Mask, class Value>
 inline constexpr bool reuses_slots<Selected<A, Values, Mask>, Value> = reuses_slots<Values, Value>;
 
 template <class T>
 __device__ __forceinline__ Span span_of(const Stage<Array<T>>& stage) {
+  return stage.slots.span;
+}
+template <int Rank, class Function>
+__device__ __forceinline__ Span span_of(const Stage<Computed<Rank, Function>>& stage) {
   return stage.slots.span;
 }
 template <class A, class Values, class Mask>

@@ -111,7 +111,8 @@ __global__ void __launch_bounds__(most_threads, blocks_of_lines)
   // Load.
   Region region{shared, shape.lines_of_tile * shape.cut.tile_length, padding};
   Stage<typename T::In> input;
-  input.place(problem.input, tile, region);
+  // Wide results have a place of their own.
+  input.place(problem.input, tile, region, wide ? nullptr : tile.flat(problem.output));
   input.load(problem.input, tile, shape.lines_of_thread * shape.cut.chunk).finish();
   Results<Value, wide> results{{}, tile.length, 0};
   if constexpr (wide) {

@@ -33,13 +33,8 @@ constexpr int pack_length(int widest) { return std::max(1, std::min(4, 16 / wide
 /// are spent on everything else with 64 bytes (lines of 1024: 0.75 instead of 0.99). Nine times 16,
 /// so that lanes which read 16 bytes each meet no bank twice. Several operands have more: with 144,
 /// 208, 272 bytes masked lines of 1024 have 0.84, 0.93, 0.93, sums of int8 in int64 0.67, 0.91,
-/// 0.89 with 128 elements and 0.51, 0.69, 0.69 with 4096; with 240 0.92, 0.93, 0.69. So have
-/// computed doubles (72 levels: 0.57 instead of 0.45), but not floats (0.30 instead of 0.36 to
-/// 0.45).
-constexpr int bytes_of_chunk(ElementSize size) {
-  const bool are_alike = size.all == 2 * size.widest;  // two: a computed element and its result
-  return size.all > size.widest && !(are_alike && size.widest <= 4) ? 240 : 144;
-}
+/// 0.89 with 128 elements and 0.51, 0.69, 0.69 with 4096; with 240 0.92, 0.93, 0.69.
+constexpr int bytes_of_chunk(ElementSize size) { return size.all > size.widest ? 240 : 144; }
 
 /// Bytes of lines that one thread scans as a whole.
 inline constexpr int bytes_of_short_line = 136;
@@ -48,6 +43,10 @@ inline constexpr int bytes_of_short_line = 136;
 /// leave room for six tiles of 32 KB (0.94 instead of 0.92 with five of 36 KB).
 inline constexpr int most_threads = 256;
 inline constexpr int most_threads_of_part = 224;
+
+/// How many times as many threads compute the elements of such tiles, where they are computed. With
+/// one 2^22 floats have 0.54 instead of 0.72; with none, where the threads that fold compute, 0.48.
+inline constexpr int groups_that_compute = 2;
 
 /// Most bytes of such a tile of aligned packs: 2^22 sums of int32 in int64 have 0.83 instead of
 /// 0.70 without a limit. Other lines need the threads (50257 masked: 0.93 instead of 0.89).
@@ -114,7 +113,7 @@ struct Divisor {
   unsigned inverse;
 
   Divisor() = default;
-  constexpr explicit Divisor(int divisor)
+  KOKKOS_FUNCTION constexpr explicit Divisor(int divisor)
       : inverse(((1U << 31) - 1) / static_cast<unsigned>(divisor) + 1) {}
   [[nodiscard]] KOKKOS_FUNCTION constexpr int quotient(int dividend) const {
     return static_cast<int>((std::uint64_t{static_cast<unsigned>(dividend)} * inverse) >> 31);
