@@ -129,7 +129,8 @@ TEST(backends, emulated_cuda_carries_over_many_tiles) {
   }
 }
 
-// One, two and three tiles in flight instead of six.
+// One, two and three tiles in flight instead of six; half and a quarter of the threads that walk
+// down strips.
 TEST(backends, emulated_cuda_needs_little_shared_memory) {
   Job<std::uint64_t> job{random_values<std::uint64_t>(2 * 40'003), 2, 40'003};
   for (int const shared_bytes : {40'000, 80'000, 120'000}) {
@@ -137,6 +138,11 @@ TEST(backends, emulated_cuda_needs_little_shared_memory) {
       job.form = form;
       expect_oracle<ks::Sum<>>(job, run(job, ks::Sum{}, emulated::Backend{132, shared_bytes}));
     }
+  }
+  Job<float> columns{random_values<float>(256 * 1001), 256, 1001};
+  columns.placement = Placement::columns;
+  for (int const shared_bytes : {60'000, 101'376, 232'448}) {
+    expect_oracle<ks::Sum<>>(columns, run(columns, ks::Sum{}, emulated::Backend{0, shared_bytes}));
   }
 }
 

@@ -239,8 +239,11 @@ inline void clear(Space const&, KokkosScan::impl::cuda::Launch const&, std::byte
 }
 
 template <class Kernel, class... Arguments>
-void enqueue(Space const&, KokkosScan::impl::cuda::Launch const& launch, Kernel kernel,
+void enqueue(Space const& space, KokkosScan::impl::cuda::Launch const& launch, Kernel kernel,
              std::int64_t, std::int64_t, Arguments const&... arguments) {
+  if (launch.shared_bytes > space.shared_bytes_of_block) {
+    throw std::logic_error("a block has not so much shared memory");
+  }
   std::function<void()> const body = [&] { kernel(arguments...); };
   blockDim.x = static_cast<unsigned>(launch.threads);
   gridDim.x = static_cast<unsigned>(launch.blocks);
@@ -253,7 +256,7 @@ void enqueue(Space const&, KokkosScan::impl::cuda::Launch const& launch, Kernel 
 }
 
 /// The CUDA backend, emulated. Few multiprocessors keep blocks from sharing columns, and little
-/// shared memory keeps them from having several tiles in flight.
+/// shared memory keeps them from having several tiles in flight, or many threads.
 struct Backend {
   int multiprocessors = 132;
   int shared_bytes_of_block = 232448;

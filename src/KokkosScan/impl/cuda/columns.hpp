@@ -157,10 +157,6 @@ struct Columns<Selected<A, Values, Mask>, E, spacing> {
   }
 };
 
-/// Chunks of a thread in shared memory: one in use, one on its way. With three there is no room for
-/// a second block of 256 threads on a multiprocessor.
-inline constexpr int chunks_in_flight = 2;
-
 /// Stores the first `columns` of E values.
 ///
 /// \param across between them, if they are apart
@@ -183,7 +179,7 @@ __device__ __forceinline__ void store_columns(Value* to, [[maybe_unused]] std::i
 /// How a launch shares columns; results do not depend on it.
 struct ColumnShape {
   int inner;         ///< columns that are neighbours
-  int lanes_of_row;  ///< a power of two up to 32
+  int lanes_of_row;  ///< a power of two
   int groups;  ///< that take chunks below each other: if in several rounds, whole rows of chunks
   int strips_of_row;    ///< of neighbouring columns
   std::int64_t strips;  ///< of all
@@ -251,34 +247,45 @@ __global__ void __launch_bounds__(most_threads_of_strip,
     return ColumnSlots{slots + slot * bytes_of_slots * threads.count, threads};
   };
 
-  // Begins to load the chunk of this thread in the round that begins with chunk `first`.
-  int slot = 0;
-  const auto begin_load = [&](const ColumnStrip& strip, int first) {
-    if constexpr (Input::bytes_of_slot > 0) {
-      const Input input(problem.input, LineNumber{problem.batch, strip.line}, distance,
-                        strip.columns);
-      const std::int64_t k = std::int64_t{first + group} * V;
-      const bool exists = strip.columns > 0 && first + group < shape.chunks;
-      if (exists && k + V <= problem.n) {
+  // Begins to load the chunk of this thread in the next round, which may be of the next strip.
+  std::int64_t number_ahead = blockIdx.x;
+  ColumnStrip ahead = ColumnStrip::find<E, spacing>(shape, lane, number_ahead);
+  int first_ahead = 0;
+  int slot_ahead = 0;
+  const auto begin_load = [&] {
+    if (number_ahead < shape.strips) {
+      if constexpr (Input::bytes_of_slot > 0) {
+        const Input input(problem.input, LineNumber{problem.batch, ahead.line}, distance,
+                          ahead.columns);
+        const std::int64_t k = std::int64_t{first_ahead + group} * V;
+        const bool exists = ahead.columns > 0 && first_ahead + group < shape.chunks;
+        if (exists && k + V <= problem.n) {
 #pragma unroll
-        for (int v = 0; v < V; ++v) {
-          input.begin_load(k + v, v, slots_of(slot), strip.columns);
+          for (int v = 0; v < V; ++v) {
+            input.begin_load(k + v, v, slots_of(slot_ahead), ahead.columns);
+          }
+        } else if (exists) {
+          for (int v = 0; v < V && k + v < problem.n; ++v) {
+            input.begin_load(k + v, v, slots_of(slot_ahead), ahead.columns);
+          }
         }
-      } else if (exists) {
-        for (int v = 0; v < V && k + v < problem.n; ++v) {
-          input.begin_load(k + v, v, slots_of(slot), strip.columns);
-        }
+      }
+      first_ahead += groups;
+      if (first_ahead >= shape.chunks) {
+        first_ahead = 0;
+        number_ahead += gridDim.x;
+        ahead = ColumnStrip::find<E, spacing>(shape, lane, number_ahead);
       }
     }
     __pipeline_commit();
-    slot ^= 1;
+    slot_ahead = slot_ahead == chunks_in_flight - 1 ? 0 : slot_ahead + 1;
   };
 
+  int slot = 0;
   int turn = 0;
-  std::int64_t number = blockIdx.x;
-  ColumnStrip strip = ColumnStrip::find<E, spacing>(shape, lane, number);
-  begin_load(strip, 0);
-  for (; number < shape.strips; number += gridDim.x) {
+  for (int i = 0; i < chunks_in_flight - 1; ++i) begin_load();
+  for (std::int64_t number = blockIdx.x; number < shape.strips; number += gridDim.x) {
+    const ColumnStrip strip = ColumnStrip::find<E, spacing>(shape, lane, number);
     const LineNumber line{problem.batch, strip.line};
     const auto line_of = [&](int e) {
       return LineNumber{problem.batch, strip.line + e * distance};
@@ -288,7 +295,6 @@ __global__ void __launch_bounds__(most_threads_of_strip,
     const Input input(problem.input, line, distance, strip.columns);
     Value* const output = problem.output.line(line).data;
     const bool has_start = problem.start.exists();
-    ColumnStrip next = strip;
 
     for (int first = 0; first < shape.chunks; first += groups, turn ^= 1) {
       const int chunk = first + group;
@@ -297,29 +303,23 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       const int length =
           strip.columns == 0 || chunk >= shape.chunks ? 0 : (left < V ? static_cast<int>(left) : V);
 
-      // Load: the next chunk is asked for before this one is waited for.
-      if (first + groups < shape.chunks) {
-        begin_load(strip, first + groups);
-      } else if (number + gridDim.x < shape.strips) {
-        next = ColumnStrip::find<E, spacing>(shape, lane, number + gridDim.x);
-        begin_load(next, 0);
-      } else {
-        __pipeline_commit();
-        slot ^= 1;
-      }
-      __pipeline_wait_prior(1);
+      // Load: another chunk is asked for before this one is waited for.
+      begin_load();
+      __pipeline_wait_prior(chunks_in_flight - 1);
+      const ColumnSlots loaded = slots_of(slot);
+      slot = slot == chunks_in_flight - 1 ? 0 : slot + 1;
       A x[V][E];
       if (Input::reads_slots || (E == 1 && length == V)) {
         // Without conditions, which would make each load wait for the last. What slots hold behind
         // the end of a column is of no use.
 #pragma unroll
-        for (int v = 0; v < V; ++v) input.load(k + v, v, slots_of(slot), E, x[v]);
+        for (int v = 0; v < V; ++v) input.load(k + v, v, loaded, E, x[v]);
       } else {
 #pragma unroll
         for (int v = 0; v < V; ++v) {
 #pragma unroll
           for (int e = 0; e < E; ++e) x[v][e] = A{};
-          if (v < length) input.load(k + v, v, slots_of(slot), strip.columns, x[v]);
+          if (v < length) input.load(k + v, v, loaded, strip.columns, x[v]);
         }
       }
 
@@ -441,7 +441,6 @@ __global__ void __launch_bounds__(most_threads_of_strip,
         if (v < length) store_columns<spacing>(to, across, strip.columns, y);
       }
     }
-    strip = next;
   }
 }
 

@@ -259,8 +259,17 @@ struct Backend {
     }
     const Launch launch{p.function, "cuda/lines", divide_up(p.batch.count, shape.lines_of_tile),
                         shape.threads, bytes};
-    enqueue(exec, launch, are_wide ? scan_lines<true, P> : scan_lines<false, P>, p.n, p.batch.count,
-            p, shape, has_packs, padding);
+    const auto scan = [&](auto most) {
+      enqueue(exec, launch, are_wide ? scan_lines<most, true, P> : scan_lines<most, false, P>, p.n,
+              p.batch.count, p, shape, has_packs, padding);
+    };
+    if (shape.threads <= lanes) {
+      scan(std::integral_constant<int, lanes>{});
+    } else if (shape.threads <= 2 * lanes) {
+      scan(std::integral_constant<int, 2 * lanes>{});
+    } else {
+      scan(std::integral_constant<int, most_threads>{});
+    }
   }
 
   template <class Exec, class P>
@@ -436,38 +445,57 @@ struct Backend {
     scan_tiles_of_columns(exec, p);
   }
 
-  template <int E, Spacing spacing, class Exec, class P>
-  static void scan_strips_of_columns(const Exec& exec, const P& p) {
-    using R = typename Types<P>::R;
-    const std::int64_t lines = p.batch.count;
+  /// \param most threads of a block
+  template <int E, class Exec, class P>
+  static ColumnShape shape_strips(const Exec& exec, const P& p, int most) {
     const auto inner = static_cast<int>(neighbours(p.batch));
-    ColumnShape shape{inner, 1, 0, 0, 0, 0, sections_of_column(p.n)};
-    while (shape.lanes_of_row < lanes && shape.lanes_of_row * E < inner) shape.lanes_of_row *= 2;
-    // All rows at once, or as many as a section has whole multiples of.
     const std::int64_t chunks = divide_up(p.n, chunk_of_column);
-    shape.chunks = static_cast<int>(chunks);
-    const int usual = std::max(row_of_chunks, most_threads / shape.lanes_of_row);
-    const bool is_one_round =
-        chunks * shape.lanes_of_row <= most_threads_of_strip && chunks <= 2 * usual;
-    shape.groups = static_cast<int>(is_one_round ? chunks : usual);
-    // Narrower strips rather than blocks of which a multiprocessor has only one, or too few blocks.
-    const auto strips = [&] { return lines / inner * divide_up(inner, shape.lanes_of_row * E); };
-    while (shape.lanes_of_row > 8 &&
-           (shape.groups * shape.lanes_of_row > most_threads || strips() < multiprocessors(exec))) {
+    ColumnShape shape{inner, 1, 0, 0, 0, static_cast<int>(chunks), sections_of_column(p.n)};
+    const int widest = std::min(widest_row_of_strip, most / row_of_chunks);
+    while (shape.lanes_of_row < widest && shape.lanes_of_row * E < inner) shape.lanes_of_row *= 2;
+    const auto strips_of_row = [&](int lanes_of_row) { return divide_up(inner, lanes_of_row * E); };
+    // Narrower strips rather than idle multiprocessors or idle lanes.
+    while (shape.lanes_of_row > narrowest_row_of_strip) {
+      const std::int64_t strips = strips_of_row(shape.lanes_of_row);
+      if (p.batch.count / inner * strips >= multiprocessors(exec) / 8 * 7 &&
+          20 * strips <= 11 * strips_of_row(shape.lanes_of_row / 2)) {
+        break;
+      }
       shape.lanes_of_row /= 2;
     }
-    shape.strips_of_row = static_cast<int>(divide_up(inner, shape.lanes_of_row * E));
-    shape.strips = lines / inner * shape.strips_of_row;
+    shape.strips_of_row = static_cast<int>(strips_of_row(shape.lanes_of_row));
+    shape.strips = p.batch.count / inner * shape.strips_of_row;
+    // All rows at once, or as many as a section has whole multiples of.
+    shape.groups = static_cast<int>(std::min<std::int64_t>(chunks, most / shape.lanes_of_row));
+    return shape;
+  }
+  /// Bytes of shared memory of a block.
+  template <int E, Spacing spacing, class P>
+  static int bytes_of_strips(const ColumnShape& shape) {
+    using R = typename Types<P>::R;
+    constexpr int bytes_of_slot = Columns<decltype(P::input), E, spacing>::bytes_of_slot;
+    const int slots =
+        chunks_in_flight * chunk_of_column * bytes_of_slot * shape.groups * shape.lanes_of_row;
+    const int folds =
+        2 * shape.groups + 2 * (shape.groups / row_of_chunks) + 2 * ColumnCarry<R>::folds;
+    return slots + folds * shape.lanes_of_row * E * static_cast<int>(sizeof(R));
+  }
+  template <int E, Spacing spacing, class Exec, class P>
+  static void scan_strips_of_columns(const Exec& exec, const P& p) {
+    const std::int64_t lines = p.batch.count;
+    // As many threads as a block can have, or has shared memory for.
+    int most = most_threads_of_strip;
+    ColumnShape shape = shape_strips<E>(exec, p, most);
+    const auto bytes = [&] { return bytes_of_strips<E, spacing, P>(shape); };
+    while (most > lanes && bytes() > shared_bytes_of_block(exec)) {
+      shape = shape_strips<E>(exec, p, most /= 2);
+    }
     const int threads = shape.groups * shape.lanes_of_row;
     // Blocks that find room at once: each goes on with the next strips.
     const std::int64_t resident = std::max(1, multiprocessors(exec)) *
                                   std::int64_t{std::max(1, threads_of_strips<E> / threads)};
-    const int folds =
-        2 * shape.groups + 2 * (shape.groups / row_of_chunks) + 2 * ColumnCarry<R>::folds;
     const Launch launch{p.function, "cuda/columns", std::min(shape.strips, resident), threads,
-                        chunks_in_flight * chunk_of_column *
-                                Columns<decltype(P::input), E, spacing>::bytes_of_slot * threads +
-                            folds * shape.lanes_of_row * E * static_cast<int>(sizeof(R))};
+                        bytes()};
     enqueue(exec, launch, cuda::scan_columns<E, spacing, P>, p.n, lines, p, shape);
   }
 
