@@ -96,7 +96,7 @@ __device__ __forceinline__ void scan_shared_lines(
 /// \tparam wide whether lines have n+1 results, which follow each other in memory
 /// \param packs_are_aligned whether packs are, in all operands but wide results
 template <int most, bool wide, class P>
-__global__ void __launch_bounds__(most, blocks_of_lines(most))
+__global__ void __launch_bounds__(most, blocks_of_lines(most, wide || !Types<P>::stores_in_bulk))
     scan_lines(const __grid_constant__ P problem, const __grid_constant__ Shape shape,
                bool packs_are_aligned, int padding) {
   using T = Types<P>;
