@@ -75,6 +75,9 @@ TEST(backends, cuda_tiles_fit_shared_memory) {
       EXPECT_LE(elements * size.all * 9 / 8 + 1024, granted) << n;
       EXPECT_GE(shape.threads, lanes);
       EXPECT_LE(shape.threads, cuda::most_threads);
+      for (bool const stores_more : {false, true}) {
+        EXPECT_LE(shape.threads, cuda::most_threads_of_tile(shape, size, stores_more));
+      }
     });
   }
 }
@@ -102,7 +105,7 @@ TEST(backends, cuda_chunks_meet_banks) {
   for (std::int64_t const n : {40, 72, 100, 200, 700, 1024}) {
     cuda::Cut const cut = cuda::cut_line(n, {4, 4});
     EXPECT_EQ(cuda::passes_of_warp(cut, 4, 4, 0), 1);
-    EXPECT_FALSE(cuda::pads_slots(cut, {4, 4})) << n;
+    EXPECT_FALSE(cuda::pads_slots(cut, 1, {4, 4})) << n;
   }
   for (std::int64_t const n : {2047, 8191, 32'767, 1'000'001}) {
     for (int const bytes : {1, 2}) {
@@ -111,8 +114,10 @@ TEST(backends, cuda_chunks_meet_banks) {
       EXPECT_EQ(cuda::passes_of_warp(cut, 1, bytes, 0), 1) << n;
     }
   }
-  EXPECT_TRUE(cuda::pads_slots(cuda::cut_line(32, {4, 4}), {4, 4}));
-  EXPECT_TRUE(cuda::pads_slots(cuda::cut_line(64, {4, 4}), {4, 4}));
+  EXPECT_TRUE(cuda::pads_slots(cuda::cut_line(8, {4, 4}), 4, {4, 4}));
+  EXPECT_FALSE(cuda::pads_slots(cuda::cut_line(28, {4, 4}), 1, {4, 4}));
+  EXPECT_TRUE(cuda::pads_slots(cuda::cut_line(32, {4, 4}), 1, {4, 4}));
+  EXPECT_TRUE(cuda::pads_slots(cuda::cut_line(64, {4, 4}), 1, {4, 4}));
 }
 
 TEST(backends, cuda_cuts_of_the_headline) {

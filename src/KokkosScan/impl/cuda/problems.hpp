@@ -251,7 +251,8 @@ struct Backend {
                           (shape.lines_of_tile == 1 || p.batch.rank == 0 ||
                            (p.batch.rank == 1 && p.output.strides.batch[0] == p.n + 1));
     const bool has_packs = has_aligned_packs(p, are_wide);
-    const int padding = has_packs && pads_slots(cut, Types<P>::size) ? bytes_of_padding : 0;
+    const int padding =
+        has_packs && pads_slots(cut, shape.lines_of_thread, Types<P>::size) ? bytes_of_padding : 0;
     const int elements = shape.lines_of_tile * cut.tile_length;
     int bytes = Types<P>::bytes_of_tile(elements, padding);
     if (are_wide) {
@@ -263,12 +264,14 @@ struct Backend {
       enqueue(exec, launch, are_wide ? scan_lines<most, true, P> : scan_lines<most, false, P>, p.n,
               p.batch.count, p, shape, has_packs, padding);
     };
-    if (shape.threads <= lanes) {
-      scan(std::integral_constant<int, lanes>{});
-    } else if (shape.threads <= 2 * lanes) {
-      scan(std::integral_constant<int, 2 * lanes>{});
-    } else {
-      scan(std::integral_constant<int, most_threads>{});
+    const bool stores_more = are_wide || !Types<P>::stores_in_bulk;
+    switch (most_threads_of_tile(shape, Types<P>::size, stores_more)) {
+      case 32:
+        return scan(std::integral_constant<int, 32>{});
+      case 64:
+        return scan(std::integral_constant<int, 64>{});
+      default:
+        return scan(std::integral_constant<int, most_threads>{});
     }
   }
 
@@ -483,8 +486,8 @@ struct Backend {
   template <int E, Spacing spacing, class Exec, class P>
   static void scan_strips_of_columns(const Exec& exec, const P& p) {
     const std::int64_t lines = p.batch.count;
-    // As many threads as a block can have, or has shared memory for.
-    int most = most_threads_of_strip;
+    // As many threads as a block has shared memory for.
+    int most = usual_threads_of_strip(E * static_cast<int>(sizeof(typename P::A)));
     ColumnShape shape = shape_strips<E>(exec, p, most);
     const auto bytes = [&] { return bytes_of_strips<E, spacing, P>(shape); };
     while (most > lanes && bytes() > shared_bytes_of_block(exec)) {

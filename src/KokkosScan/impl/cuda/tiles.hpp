@@ -92,11 +92,11 @@ __device__ __forceinline__ void scan_shared_lines(
 
 /// Scans lines of which a tile holds one or more.
 ///
-/// \tparam most of the threads that a block may have: one of `blocks_of_lines`
+/// \tparam most threads of a block
 /// \tparam wide whether lines have n+1 results, which follow each other in memory
 /// \param packs_are_aligned whether packs are, in all operands but wide results
 template <int most, bool wide, class P>
-__global__ void __launch_bounds__(most, blocks_of_lines(most, wide || !Types<P>::stores_in_bulk))
+__global__ void __launch_bounds__(most, blocks_of_lines(most))
     scan_lines(const __grid_constant__ P problem, const __grid_constant__ Shape shape,
                bool packs_are_aligned, int padding) {
   using T = Types<P>;

@@ -52,15 +52,10 @@ inline constexpr int groups_that_compute = 2;
 /// 0.70 without a limit. Other lines need the threads (50257 masked: 0.93 instead of 0.89).
 inline constexpr int most_bytes_of_part = 40960;
 
-/// Blocks for which a multiprocessor must have registers where tiles hold whole lines, by their
-/// most threads: one warp, two, or any number. Small ones stay clear of spilled registers: four of
-/// them cost lines of 1024 floats 0.03, lines of 2049 0.11. But with three of most threads lines of
-/// 3001 have 0.90 instead of 0.95, with two masked lines of 4096 0.70 instead of 0.99. Where there
-/// is more to store than to load, more warps: n+1 results of lines of 32 have 0.94 instead of 0.92,
-/// sums of int8 in int64 with 128 elements 0.89 instead of 0.83; but lines of 1024 floats 0.98.
-KOKKOS_FUNCTION constexpr int blocks_of_lines(int threads, bool stores_more) {
-  if (threads <= 32) return stores_more ? 28 : 24;
-  return threads <= 64 ? 14 : 4;
+/// Blocks for which a multiprocessor must have registers where tiles hold whole lines, by the most
+/// threads for which the kernel is compiled: 80, 72 or 64 registers a thread.
+KOKKOS_FUNCTION constexpr int blocks_of_lines(int most) {
+  return most <= 32 ? 24 : (most <= 64 ? 14 : 4);
 }
 
 /// Most tiles that a block has in flight where lines have several: 6 of 32 KB fill the shared
@@ -112,6 +107,13 @@ constexpr int round_chunk(std::int64_t elements, int pack, ElementSize size) {
 /// Most threads of a block that walks down strips, and threads of a multiprocessor, by the columns
 /// of a thread: those that leave it registers for so many.
 inline constexpr int most_threads_of_strip = 512;
+/// Threads of such a block, of which a multiprocessor has two where there is more to compute: sums
+/// of floats in double have 0.83 of 32768 x 32768 instead of 0.70.
+///
+/// \param bytes of the accumulators of a thread in a row
+constexpr int usual_threads_of_strip(int bytes) {
+  return bytes > 16 ? most_threads_of_strip / 2 : most_threads_of_strip;
+}
 template <int E>
 inline constexpr int threads_of_strips = E > 1 ? 512 : 1024;
 
@@ -502,9 +504,11 @@ constexpr double passes_of_warp(const Cut& cut, int pack, int bytes_of_element, 
 
 /// Whether slots in shared memory are padded, where lanes begin a multiple of 32 bytes apart or
 /// otherwise meet less banks; without padding results can be stored in longer runs.
-constexpr bool pads_slots(const Cut& cut, ElementSize size) {
-  if (cut.threads_of_line == 1) return true;
+///
+/// \param lines_of_thread if a thread has whole ones
+constexpr bool pads_slots(Cut cut, int lines_of_thread, ElementSize size) {
   if (cut.threads_of_line > 32) return false;
+  cut.tile_length *= lines_of_thread;  // from lane to lane, if a thread has whole lines
   const int pack = pack_length(size.widest);
   return passes_of_warp(cut, pack, size.widest, bytes_of_padding) <
          passes_of_warp(cut, pack, size.widest, 0);
@@ -601,6 +605,22 @@ constexpr Shape shape_launch(const Cut& cut, ElementSize size) {
     if (cut.chunk % pack_length(size.widest) != 0) lines_of_thread = (lines_of_thread - 1) | 1;
   }
   return {cut, lines_of_thread, 32 / cut.threads_of_line * lines_of_thread, 32, inverse};
+}
+
+/// The most threads for which the kernel is compiled that scans tiles of whole lines. Small blocks
+/// have registers of which none is spilled: four that are cost lines of 1024 floats 0.03, lines of
+/// 2049 0.11; but with as many in large ones lines of 3001 have 0.90 instead of 0.95, masked lines
+/// of 4096 0.70 instead of 0.99. One warp alone has room for more warps, with less registers, where
+/// each has many lines or little to load, or more to store: lines of 2 have 0.94 with 64 registers
+/// instead of 0.82, of 4 and 100 0.99 and 0.98 with 72 instead of 0.93, n+1 results of lines of 32
+/// 0.94 instead of 0.92; but lines of 1024 0.98 instead of 0.995.
+///
+/// \param stores_more whether there are more bytes to store than to load
+constexpr int most_threads_of_tile(const Shape& shape, ElementSize size, bool stores_more) {
+  if (shape.threads > 64 || shape.lines_of_thread > 16) return most_threads;
+  const int bytes = shape.lines_of_tile * shape.cut.tile_length * size.all;
+  const bool wants_warps = shape.lines_of_thread > 6 || bytes < 2900 || stores_more;
+  return shape.threads > 32 || wants_warps ? 64 : 32;
 }
 
 }  // namespace KokkosScan::impl::cuda
