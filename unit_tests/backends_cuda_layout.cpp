@@ -102,10 +102,13 @@ TEST(backends, cuda_chunks_meet_banks) {
   EXPECT_EQ(cuda::passes_of_warp({32, 1, 32, 1}, 1, 4, 0), 32);
   EXPECT_EQ(cuda::passes_of_warp({33, 1, 33, 1}, 1, 4, 0), 1);
   EXPECT_EQ(cuda::passes_of_warp({33, 1, 33, 1}, 1, 8, 0), 2);
+  auto const pads = [](std::int64_t n) {
+    return cuda::pads_slots(cuda::shape_launch(cuda::cut_line(n, {4, 4}), {4, 4}), {4, 4});
+  };
   for (std::int64_t const n : {40, 72, 100, 200, 700, 1024}) {
     cuda::Cut const cut = cuda::cut_line(n, {4, 4});
     EXPECT_EQ(cuda::passes_of_warp(cut, 4, 4, 0), 1);
-    EXPECT_FALSE(cuda::pads_slots(cut, 1, {4, 4})) << n;
+    EXPECT_FALSE(pads(n)) << n;
   }
   for (std::int64_t const n : {2047, 8191, 32'767, 1'000'001}) {
     for (int const bytes : {1, 2}) {
@@ -114,10 +117,10 @@ TEST(backends, cuda_chunks_meet_banks) {
       EXPECT_EQ(cuda::passes_of_warp(cut, 1, bytes, 0), 1) << n;
     }
   }
-  EXPECT_TRUE(cuda::pads_slots(cuda::cut_line(8, {4, 4}), 4, {4, 4}));
-  EXPECT_FALSE(cuda::pads_slots(cuda::cut_line(28, {4, 4}), 1, {4, 4}));
-  EXPECT_TRUE(cuda::pads_slots(cuda::cut_line(32, {4, 4}), 1, {4, 4}));
-  EXPECT_TRUE(cuda::pads_slots(cuda::cut_line(64, {4, 4}), 1, {4, 4}));
+  EXPECT_TRUE(pads(8));
+  EXPECT_FALSE(pads(28));
+  EXPECT_TRUE(pads(32));
+  EXPECT_TRUE(pads(64));
 }
 
 TEST(backends, cuda_cuts_of_the_headline) {

@@ -251,8 +251,7 @@ struct Backend {
                           (shape.lines_of_tile == 1 || p.batch.rank == 0 ||
                            (p.batch.rank == 1 && p.output.strides.batch[0] == p.n + 1));
     const bool has_packs = has_aligned_packs(p, are_wide);
-    const int padding =
-        has_packs && pads_slots(cut, shape.lines_of_thread, Types<P>::size) ? bytes_of_padding : 0;
+    const int padding = has_packs && pads_slots(shape, Types<P>::size) ? bytes_of_padding : 0;
     const int elements = shape.lines_of_tile * cut.tile_length;
     int bytes = Types<P>::bytes_of_tile(elements, padding);
     if (are_wide) {

@@ -107,15 +107,17 @@ constexpr int round_chunk(std::int64_t elements, int pack, ElementSize size) {
 /// Most threads of a block that walks down strips, and threads of a multiprocessor, by the columns
 /// of a thread: those that leave it registers for so many.
 inline constexpr int most_threads_of_strip = 512;
-/// Threads of such a block, of which a multiprocessor has two where there is more to compute: sums
-/// of floats in double have 0.76 of 32768 x 32768 instead of 0.70.
+template <int E>
+inline constexpr int threads_of_strips = E > 1 ? 512 : 1024;
+
+/// Threads of a block that walks down strips, if it has shared memory for them: half, of which a
+/// multiprocessor has two where there is more to compute: sums of floats in double have 0.76 of
+/// 32768 x 32768 instead of 0.70.
 ///
 /// \param bytes of the accumulators of a thread in a row
 constexpr int usual_threads_of_strip(int bytes) {
   return bytes > 16 ? most_threads_of_strip / 2 : most_threads_of_strip;
 }
-template <int E>
-inline constexpr int threads_of_strips = E > 1 ? 512 : 1024;
 
 /// Lanes that lie across a strip: the most, and the least to which strips are narrowed where there
 /// are too few of them. With 32 at most 32768 x 32768 has 0.92 instead of 0.93, unaligned rows 0.69
@@ -502,18 +504,6 @@ constexpr double passes_of_warp(const Cut& cut, int pack, int bytes_of_element, 
   return static_cast<double>(passes) / (pack * (word / bytes));
 }
 
-/// Whether slots in shared memory are padded, where lanes begin a multiple of 32 bytes apart or
-/// otherwise meet less banks; without padding results can be stored in longer runs.
-///
-/// \param lines_of_thread if a thread has whole ones
-constexpr bool pads_slots(Cut cut, int lines_of_thread, ElementSize size) {
-  if (cut.threads_of_line > 32) return false;
-  cut.tile_length *= lines_of_thread;  // from lane to lane, if a thread has whole lines
-  const int pack = pack_length(size.widest);
-  return passes_of_warp(cut, pack, size.widest, bytes_of_padding) <
-         passes_of_warp(cut, pack, size.widest, 0);
-}
-
 /// The cut of lines of n elements.
 constexpr Cut cut_line(std::int64_t n, ElementSize size) {
   const int bytes = size.all;
@@ -605,6 +595,17 @@ constexpr Shape shape_launch(const Cut& cut, ElementSize size) {
     if (cut.chunk % pack_length(size.widest) != 0) lines_of_thread = (lines_of_thread - 1) | 1;
   }
   return {cut, lines_of_thread, 32 / cut.threads_of_line * lines_of_thread, 32, inverse};
+}
+
+/// Whether slots in shared memory are padded, where lanes begin a multiple of 32 bytes apart or
+/// otherwise meet less banks; without padding results can be stored in longer runs.
+constexpr bool pads_slots(const Shape& shape, ElementSize size) {
+  if (shape.cut.threads_of_line > 32) return false;
+  Cut cut = shape.cut;
+  cut.tile_length *= shape.lines_of_thread;  // from lane to lane, if a thread has whole lines
+  const int pack = pack_length(size.widest);
+  return passes_of_warp(cut, pack, size.widest, bytes_of_padding) <
+         passes_of_warp(cut, pack, size.widest, 0);
 }
 
 /// The most threads for which the kernel is compiled that scans tiles of whole lines. Small blocks
