@@ -487,6 +487,11 @@ TEST(backends, emulated_cuda_starts_totals_and_masks) {
   // Runs of columns that a block has alone.
   starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(2500, 0, emulated::Backend{}, 9);
   starts_and_totals_in_one_view<Affine, ComposeAffine>(2500, 0, emulated::Backend{}, 7);
+  // In tiles of half rows of chunks.
+  starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(270, 0, emulated::Backend{}, 101);
+  starts_and_totals_in_one_view<Affine, ComposeAffine>(330, 0, emulated::Backend{}, 57);
+  // Runs of packs.
+  starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(5000, 0, emulated::Backend{}, 36);
 }
 
 }  // namespace

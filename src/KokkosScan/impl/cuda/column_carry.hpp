@@ -35,8 +35,7 @@ struct PublishedColumns {
   static constexpr int words = Published<R>::words;
 
   static constexpr std::int64_t bytes(std::int64_t n, std::int64_t columns, std::int64_t strips) {
-    const std::int64_t entries =
-        1 + divide_up(n, sections_of_column(n).elements()) + divide_up(n, elements_of_row);
+    const std::int64_t entries = 1 + divide_up(n, longest_section) + divide_up(n, elements_of_row);
     return 8 * (1 + strips + columns * entries * words);
   }
   /// Counts the strips that blocks have turned to after their first.
@@ -72,6 +71,7 @@ inline constexpr int words_at_once = 8;
 template <class Op, class R>
 class CarriedColumns {
  public:
+  using Value = R;
   /// Values that are read together, of which shared memory holds so many.
   static constexpr int values_at_once =
       lanes * std::max(1, words_at_once / PublishedColumns<R>::words);

@@ -76,15 +76,17 @@ struct ColumnPart {
             begin,         first_column, 1,
             rows,          columns,      problem.output.strides.along < 0};
   }
+  /// The first chunk, and its row.
+  [[nodiscard]] __device__ __forceinline__ std::int64_t first_chunk() const {
+    return begin / chunk_of_column;
+  }
+  [[nodiscard]] __device__ __forceinline__ std::int64_t first_row() const {
+    return begin / elements_of_row;
+  }
   /// The first column's number among all.
   [[nodiscard]] __device__ __forceinline__ std::int64_t column(const ColumnTiling& tiling) const {
     return outer * tiling.inner + first_column;
   }
-  /// The tile's first row of chunks, and how many of them are whole.
-  [[nodiscard]] __device__ __forceinline__ std::int64_t first_row() const {
-    return begin / elements_of_row;
-  }
-  [[nodiscard]] __device__ __forceinline__ int whole_rows() const { return rows / elements_of_row; }
 };
 
 constexpr int threads_of_column_ring(ColumnAccess access) {
@@ -124,22 +126,35 @@ struct alignas(quad) ColumnRing {
 
 /// How what a stage holds is aligned: for loads in bulk, or of quads.
 __host__ __device__ constexpr int alignment_of_columns(ColumnAccess access) {
-  return access == ColumnAccess::flat ? bulk_alignment : quad;
+  return are_runs(access) ? bulk_alignment : quad;
+}
+
+/// Whether blocks share columns. Else nothing is published, columns have one section, and a tile
+/// may be half a row of chunks, as the same block has the other half.
+__host__ __device__ constexpr bool is_shared(ColumnAccess access) {
+  return access != ColumnAccess::alone;
+}
+
+/// Where the ring has the first halves of rows whose second halves are in the next tile.
+template <class Carried, ColumnAccess access>
+__host__ __device__ constexpr int begin_of_first_halves(int width) {
+  return static_cast<int>(sizeof(ColumnRing)) + (1 + row_carriers(access)) * Carried::bytes(width);
 }
 
 /// Bytes of what is in front of the stages.
 template <class Carried, ColumnAccess access>
 __host__ __device__ constexpr int bytes_of_column_ring(int width) {
-  const int bytes_of_carriers = (1 + row_carriers(access)) * Carried::bytes(width);
-  return (static_cast<int>(sizeof(ColumnRing)) + bytes_of_carriers + 127) / 128 * 128;
+  const int first_halves =
+      is_shared(access) ? 0 : width * static_cast<int>(sizeof(typename Carried::Value));
+  return (begin_of_first_halves<Carried, access>(width) + first_halves + 127) / 128 * 128;
 }
 
 /// Bytes of what belongs to a tile between folding and scanning: the folds of chunks in their rows,
 /// and the prefixes.
-template <class R>
+template <ColumnAccess access, class R>
 __host__ __device__ constexpr int bytes_of_column_folds(const ColumnTiling& tiling) {
-  const int rows = tiling.rows / elements_of_row;
-  const int folds = tiling.items() + (1 + rows) * tiling.columns;
+  const int rows = (tiling.groups + row_of_chunks - 1) / row_of_chunks;
+  const int folds = tiling.items() + (1 + rows + (is_shared(access) ? 0 : 1)) * tiling.columns;
   return (folds * static_cast<int>(sizeof(R)) + quad - 1) / quad * quad;
 }
 
@@ -147,7 +162,7 @@ __host__ __device__ constexpr int bytes_of_column_folds(const ColumnTiling& tili
 template <ColumnAccess access, class P>
 struct ColumnRingTypes : Types<P> {
   using R = typename Types<P>::R;
-  using Tile = ColumnTile<access == ColumnAccess::flat>;
+  using Tile = ColumnTile<are_runs(access)>;
   using Carried = CarriedColumns<typename Types<P>::Carrying, R>;
   /// Warps that load.
   static constexpr int loaders = column_loaders(access);
@@ -169,13 +184,6 @@ struct ColumnRingTypes : Types<P> {
                                         : Stage<typename Types<P>::In>::is_computed;
 };
 
-/// Whether blocks share columns: else nothing is published, each block has strips of its own, and
-/// columns one section. Only runs of bytes are taken so.
-template <ColumnAccess access, class R>
-__device__ __forceinline__ bool is_shared(const PublishedColumns<R>& published) {
-  return access != ColumnAccess::flat || published.memory != nullptr;
-}
-
 /// The shared memory of a part.
 template <ColumnAccess access, class P>
 struct ColumnPartInStage {
@@ -185,7 +193,8 @@ struct ColumnPartInStage {
 
   typename T::Input input;
   Slots<typename T::Value> results;  ///< not of quads, whose results are stored as they come
-  R* chunks;                         ///< the folds of chunks and those before them in their rows
+  R* chunks;                         ///< the folds of chunks and those before them in their rows;
+                                     ///< not of shared columns, in front the last of another tile
   R* sections;                       ///< the prefixes of columns: earlier sections,
   R* rows;                           ///< and, for each row of the tile, earlier rows of its section
 
@@ -203,7 +212,8 @@ struct ColumnPartInStage {
       input.place(problem.input, tile, region, tile.flat(problem.output));
       results = place_results(problem, tile, region, input);
     }
-    chunks = reinterpret_cast<R*>(memory + shape.bytes_of_tile);
+    chunks = reinterpret_cast<R*>(memory + shape.bytes_of_tile) +
+             (is_shared(access) ? 0 : shape.tiling.columns);
     sections = chunks + shape.tiling.items();
     rows = sections + shape.tiling.columns;
   }
@@ -344,7 +354,6 @@ __device__ __forceinline__ void load_column_parts(const P& problem, const Column
   };
   // Blocks turn to strips in order: to those that nobody has begun, then to help others. One that
   // has found so many strips done that all are leaves.
-  const bool has_strips_alone = !is_shared<access>(published);
   std::int64_t turn_of_strip = blockIdx.x;
   std::int64_t strip = turn_of_strip % shape.strips;
   std::int64_t next_tile = 0;  // of a strip that the block has alone
@@ -358,10 +367,21 @@ __device__ __forceinline__ void load_column_parts(const P& problem, const Column
     if (thread < lanes) {  // the first of the warps
       ring.scanned[s].wait(turn.parity ^ 1);
       std::int64_t ticket = 0;
-      take_ticket_if(lane == 0 && !has_strips_alone, published.tickets(strip), ticket);
+      take_ticket_if(lane == 0 && is_shared(access), published.tickets(strip), ticket);
       ring.stored[s].wait(turn.parity ^ 1);
-      ticket = shuffle(ticket, 0);
-      if (has_strips_alone) {
+      if constexpr (is_shared(access)) {
+        ticket = shuffle(ticket, 0);
+        while (exists && ticket >= shape.tiles_of_strip) {
+          ++misses;
+          if (misses > most_misses && turn_of_strip >= shape.strips) {
+            exists = false;
+          } else {
+            turn_of_strip = gridDim.x + take(published.turns());
+            strip = turn_of_strip % shape.strips;
+            ticket = take(published.tickets(strip));
+          }
+        }
+      } else {
         ticket = next_tile;
         if (next_tile == shape.tiles_of_strip) {
           strip += gridDim.x;
@@ -369,16 +389,6 @@ __device__ __forceinline__ void load_column_parts(const P& problem, const Column
         }
         next_tile = ticket + 1;
         exists = strip < shape.strips;
-      }
-      while (exists && ticket >= shape.tiles_of_strip) {
-        ++misses;
-        if (misses > most_misses && turn_of_strip >= shape.strips) {
-          exists = false;
-        } else {
-          turn_of_strip = gridDim.x + take(published.turns());
-          strip = turn_of_strip % shape.strips;
-          ticket = take(published.tickets(strip));
-        }
       }
       if (lane == 0) {
         if (exists) {
@@ -429,6 +439,8 @@ __device__ __forceinline__ void fold_column_parts(const P& problem, const Column
   const int lane = thread % lanes;
   const ColumnTiling& tiling = shape.tiling;
   const int width = tiling.columns;
+  [[maybe_unused]] R* const first_halves = reinterpret_cast<R*>(
+      shared_memory() + begin_of_first_halves<typename T::Carried, access>(width));
   for (Turn turn;; turn.advance(shape.stages)) {
     const int s = turn.stage;
     ring.loaded[s].wait(turn.parity);
@@ -462,28 +474,52 @@ __device__ __forceinline__ void fold_column_parts(const P& problem, const Column
     if (lane == 0) ring.chunks_folded[s].arrive();
     ring.chunks_folded[s].wait(turn.parity);
 
-    // A row of chunks for each thread.
+    // Half a row of chunks for each thread: neighbours have halves of the same row.
+    constexpr int half = half_row_of_chunks;
     const int rows = (part.rows + elements_of_row - 1) / elements_of_row;
-    for (int i = thread; i < rows * width; i += threads) {
-      const int row = tiling.by_columns.quotient(i);
-      const int column = i - row * width;
-      if (column >= part.columns) continue;
-      const int left = part.rows / V - row * row_of_chunks;  // whole chunks from here on
-      R* const chunk = memory.chunks + row * row_of_chunks * width + column;
-      R total[row_of_chunks];
+    const int items = 2 * rows * width;
+    for (int first = 0; first < items; first += threads) {
+      const int i = first + thread;
+      const int row = tiling.by_columns.quotient(i / 2);
+      const int column = i / 2 - row * width;
+      const int chunk = row * row_of_chunks + i % 2 * half;
+      const int left = i < items && column < part.columns ? part.rows / V - chunk : 0;  // chunks
+      R* const own = memory.chunks + chunk * width + column;
+      R total[half];
 #pragma unroll
-      for (int c = 0; c < row_of_chunks; ++c) {
-        if (is_eager<typename T::Op> || c < left) total[c] = chunk[c * width];
+      for (int c = 0; c < half; ++c) {
+        total[c] = c < left ? own[c * width] : R{};
       }
 #pragma unroll
-      for (int c = 1; c < row_of_chunks; ++c) {
+      for (int c = 1; c < half; ++c) {
         if (is_eager<typename T::Op> || c < left) total[c] = op(total[c - 1], total[c]);
-        if (c < left) chunk[c * width] = total[c];
       }
-      if (is_shared<access>(published) && left >= row_of_chunks &&
+      R of_first_half = shuffle_up(total[half - 1], 1);
+      bool is_second_half = i % 2 > 0;
+      if (!is_shared(access) && tiling.groups == half && i < items && column < part.columns) {
+        // The first half is in the tile before, of which the same thread had the same column.
+        is_second_half = begins_second_half(static_cast<int>(part.first_chunk()));
+        if (i % 2 == 0 && is_second_half) {
+          of_first_half = first_halves[column];
+          memory.chunks[column - width] = of_first_half;
+        } else if (i % 2 == 0) {
+          first_halves[column] = total[half - 1];
+        }
+      }
+      if (is_second_half) {
+#pragma unroll
+        for (int c = 0; c < half; ++c) {
+          if (is_eager<typename T::Op> || c < left) total[c] = op(of_first_half, total[c]);
+        }
+      }
+#pragma unroll
+      for (int c = 0; c < half; ++c) {
+        if (c < left) own[c * width] = total[c];
+      }
+      if (is_shared(access) && i % 2 > 0 && left >= half &&
           part.begin + (row + 1) * elements_of_row < problem.n) {
         published.publish(published.entry_of_row(part.first_row() + row),
-                          part.column(tiling) + column, total[row_of_chunks - 1]);
+                          part.column(tiling) + column, total[half - 1]);
       }
     }
     __syncwarp();
@@ -505,6 +541,7 @@ __device__ __forceinline__ void carry_rows(const P& problem, const ColumnRingSha
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   const ColumnTiling& tiling = shape.tiling;
   const int width = tiling.columns;
+  const int chunks_of_row = tiling.groups < row_of_chunks ? tiling.groups : row_of_chunks;
   const typename T::Carried before(memory_of_carry, published, shape.by_columns_of_carrier,
                                    shape.columns_of_carrier);
   std::int64_t strip = -1;  // its first column
@@ -519,7 +556,7 @@ __device__ __forceinline__ void carry_rows(const P& problem, const ColumnRingSha
     // Until then most totals of others have arrived.
     ring.folded[s].wait(turn.parity);
     const std::int64_t row = part.first_row();
-    const std::int64_t section_begin = tiling.sections.first_row(tiling.sections.of_row(row));
+    const std::int64_t section_begin = row - row % rows_of_section;
     if (strip != part.column(tiling) || next_row < section_begin) next_row = section_begin;
     strip = part.column(tiling);
     const int first = carrier * shape.columns_of_carrier;
@@ -529,13 +566,14 @@ __device__ __forceinline__ void carry_rows(const P& problem, const ColumnRingSha
       before.add(op, published, columns, strip + first, published.entry_of_row(next_row),
                  static_cast<int>(row - next_row), next_row > section_begin);
     }
-    const int whole_rows = part.whole_rows();
+    const auto whole_rows =
+        static_cast<int>((part.begin + part.rows) / elements_of_row - part.first_row());
     next_row = row + whole_rows;
     const bool ends_section =
-        tiling.sections.begin_with_row(next_row) && part.begin + part.rows < problem.n;
+        is_shared(access) && next_row % rows_of_section == 0 && part.begin + part.rows < problem.n;
     for (int c = lane; c < columns; c += lanes) {
       Prefix prefix = row > section_begin ? Prefix(op, before[c]) : Prefix(op);
-      const R* const totals = memory.chunks + (row_of_chunks - 1) * width + first + c;
+      const R* const totals = memory.chunks + (chunks_of_row - 1) * width + first + c;
       R* const rows = memory.rows + first + c;
 #pragma unroll 8
       for (int r = 0; r < whole_rows; ++r) {
@@ -547,7 +585,7 @@ __device__ __forceinline__ void carry_rows(const P& problem, const ColumnRingSha
       }
       if (prefix.exists()) before[c] = prefix.value();
       if (ends_section) {
-        published.publish(tiling.sections.of_row(next_row), strip + first + c, prefix.value());
+        published.publish(next_row / rows_of_section, strip + first + c, prefix.value());
       }
     }
     __syncwarp();
@@ -580,7 +618,7 @@ __device__ __forceinline__ void carry_sections(const P& problem, const ColumnRin
     if (part.begin == 0 && problem.start.exists()) {
       for (int c = lane; c < part.columns; c += lanes) {
         const R start = static_cast<R>(problem.start.at(tile.place(0, c)).value);
-        if (is_shared<access>(published)) {
+        if (is_shared(access)) {
           published.publish(0, strip + c, start);
         } else {
           before[c] = start;
@@ -589,8 +627,8 @@ __device__ __forceinline__ void carry_sections(const P& problem, const ColumnRin
     }
     ring.folded[s].wait(turn.parity);
     // Entry e is what section e - 1 has added. Where nothing is published there is one section.
-    const std::int64_t end = tiling.sections.of_row(part.first_row()) + 1;
-    if (!is_shared<access>(published)) next_entry = end;
+    const std::int64_t end = part.first_row() / rows_of_section + 1;
+    if (!is_shared(access)) next_entry = end;
     before.add(op, published, part.columns, strip, next_entry, static_cast<int>(end - next_entry),
                next_entry > first_entry);
     next_entry = end;
@@ -655,8 +693,9 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
     const auto tile = part.tile<typename T::Tile>(problem, tiling);
     const ColumnPartInStage<access, P> memory(problem, shape, tile, turn);
     const std::int64_t first_row = part.first_row();
-    const bool has_sections = has_start || tiling.sections.of_row(first_row) > 0;
-    const bool begins_section = tiling.sections.begin_with_row(first_row);
+    const bool has_sections = has_start || first_row >= rows_of_section;
+    const bool begins_section = first_row % rows_of_section == 0;
+    const int chunks_before = is_shared(access) ? 0 : static_cast<int>(part.first_chunk());
     ring.folded[s].wait(turn.parity);
     ring.carried[s].wait(turn.parity);
     // The chunks in which columns begin and end, if they are in this tile.
@@ -680,11 +719,12 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
 #pragma unroll
         for (int e = 0; e < E; ++e) {
           // Carry.
-          ColumnPrefix<typename T::Carrying, R> prefix{Prefix(op), Prefix(op)};
+          ColumnPrefix<typename T::Carrying, R> prefix(op);
           if (has_sections) prefix.sections = Prefix(op, sections[e]);
           if (row > 0 || !begins_section) prefix.rows = Prefix(op, rows[e]);
-          Prefix run = prefix.join_all(
-              op, c.chunk % row_of_chunks > 0 ? Prefix(op, chunks[e - width]) : Prefix(op));
+          Prefix run = prefix.join_all(op, (c.chunk + chunks_before) % row_of_chunks > 0
+                                               ? Prefix(op, chunks[e - width])
+                                               : Prefix(op));
           A with{};
           if (is_full) with = static_cast<A>(prefix.join_all(op, Prefix(op, chunks[e])).value());
 
@@ -718,7 +758,7 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
       continue;
     }
     ring.scanned[s].wait(turn.parity);
-    if constexpr (access == ColumnAccess::flat) {
+    if constexpr (are_runs(access)) {
       Value* const to = tile.flat(problem.output);
       if (are_aligned(memory.results, to)) {
         begin_store(memory.results, to, tile.elements(), Threads{thread, threads});

@@ -16,7 +16,7 @@
 
 namespace KokkosScan::impl::cuda {
 
-static_assert(longest_of_threads <= longest_section);
+static_assert(longest_of_threads <= elements_of_row);
 
 /// Scans columns of which each thread has one.
 template <class P>
@@ -43,10 +43,10 @@ __global__ void __launch_bounds__(threads_of_columns,
   const bool has_start = problem.start.exists();
   const int n = static_cast<int>(problem.n);
 
-  // Columns have one section, so that only the starting value comes before it.
-  ColumnPrefix<typename T::Carrying, R> prefix{fold_of_start<R>(op, problem.start.at(place)),
-                                               Prefix(op)};
-  Prefix chunks(op);  // before the own one in its row
+  // Columns have one row of chunks, so that only the starting value comes before it.
+  ColumnPrefix<typename T::Carrying, R> prefix(op);
+  prefix.sections = fold_of_start<R>(op, problem.start.at(place));
+  Prefix chunks(op);  // before the own one in its half of the row
   for (int k = 0; k < n; k += V) {
     const int left = n - k;
     const int length = left < V ? left : V;
@@ -74,8 +74,8 @@ __global__ void __launch_bounds__(threads_of_columns,
       if (p == 0 || length > p) scan_pack_of_column(problem.op, op, run, x, p, 0, length - p);
     }
     if (is_full) x[V - 1][0] = static_cast<A>(prefix.join_all(op, chunks).value());
-    if ((k / V + 1) % row_of_chunks == 0) {
-      prefix.rows = Prefix(op, prefix.rows.then(op, chunks.value()));
+    if (k + V == half_row_of_chunks * V) {
+      prefix.half = chunks;
       chunks = Prefix(op);
     }
 

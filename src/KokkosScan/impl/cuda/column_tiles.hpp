@@ -271,7 +271,7 @@ struct ColumnStaging {
 template <bool carried, class P>
 __host__ __device__ constexpr int bytes_before_tile(const ColumnTiling& tiling) {
   using R = typename Types<P>::R;
-  int folds = tiling.totals() + tiling.slabs * tiling.full_rows * tiling.columns;
+  int folds = tiling.totals() + tiling.slabs * tiling.full_halves * tiling.columns;
   if (carried) {
     folds += 2 * ColumnCarry<R>::folds * tiling.columns;
   } else if (has_starts_of_lines<P>) {
@@ -307,11 +307,11 @@ __global__ void __launch_bounds__(most_threads_of_columns(access),
   const int width = tiling.columns;
   const bool has_start = problem.start.exists();
 
-  // In shared memory: totals of chunks and of rows of chunks, in turns what comes before the tile
-  // (or only the starting values), elements and results.
+  // In shared memory: totals of chunks and of half rows of chunks, in turns what comes before the
+  // tile (or only the starting values), elements and results.
   R* const totals = reinterpret_cast<R*>(shared_memory());
-  R* const totals_of_rows = totals + tiling.totals();
-  R* const carries = totals_of_rows + tiling.slabs * tiling.full_rows * width;
+  R* const totals_of_halves = totals + tiling.totals();
+  R* const carries = totals_of_halves + tiling.slabs * tiling.full_halves * width;
   std::byte* const memory = shared_memory() + bytes_before_tile<carried, P>(tiling);
 
   const ColumnTask task = ColumnTask::find(tiling, slabs, blockIdx.x);
@@ -400,72 +400,58 @@ __global__ void __launch_bounds__(most_threads_of_columns(access),
     }
     if (tiling.chunks > 1 || has_starts_of_lines<P>) __syncthreads();
 
-    // Carry: from chunk to chunk of a row, from row to row.
-    if (tiling.full_rows > 0) {
-      for (int i = threads.own; i < tiling.slabs * tiling.full_rows * width; i += threads.count) {
-        const int row = tiling.by_columns.quotient(i);
-        const int slab = row / tiling.full_rows;
-        const ColumnChunk last{slab, (row - slab * tiling.full_rows + 1) * row_of_chunks - 1,
-                               i - row * width};
+    // Carry: from chunk to chunk of half a row, from half to half.
+    if (tiling.full_halves > 0) {
+      for (int i = threads.own; i < tiling.slabs * tiling.full_halves * width; i += threads.count) {
+        constexpr int chunks = half_row_of_chunks;
+        const int half = tiling.by_columns.quotient(i);
+        const int slab = half / tiling.full_halves;
+        const ColumnChunk last{slab, (half - slab * tiling.full_halves + 1) * chunks - 1,
+                               i - half * width};
         if (tile.length(last) < V) continue;
-        const R* const of_row =
-            totals + (slab * tiling.groups + last.chunk + 1 - row_of_chunks) * width + last.column;
-        R fold = of_row[0];
+        const R* const of_half =
+            totals + (slab * tiling.groups + last.chunk + 1 - chunks) * width + last.column;
+        R fold = of_half[0];
 #pragma unroll
-        for (int c = 1; c < row_of_chunks; ++c) fold = op(fold, of_row[c * width]);
-        totals_of_rows[i] = fold;
+        for (int c = 1; c < chunks; ++c) fold = op(fold, of_half[c * width]);
+        totals_of_halves[i] = fold;
       }
       __syncthreads();
     }
 
     // Whether anything comes before the section.
-    const bool has_sections = has_start || tiling.sections.are_before(first);
+    const bool has_sections = has_start || has_section_before(first);
 #pragma unroll
     for (int q = 0; q < Q; ++q) {
       const ColumnChunk& c = chunk_of[q];
       const int length = length_of[q];
       if (length == 0) continue;
       const int chunk = first + c.chunk;
-      const int row = c.chunk / row_of_chunks;
+      const int half = c.chunk / half_row_of_chunks;
       const bool is_full = length == V;
       const bool hands_on = carried && c.chunk == tiling.groups - 1 && chunk + 1 < tiling.chunks;
 
       // What comes before.
       Prefix before(op);
       const R* const own = totals + threads.own + q * threads.count;
-      for (const R* other = own - c.chunk % row_of_chunks * width; other < own; other += width) {
+      const R* other = own - c.chunk % half_row_of_chunks * width;
+      for (; other < own; other += width) {
         before = Prefix(op, before.then(op, *other));
       }
       R with{};  // ... the next chunk
       if (is_full) with = before.then(op, total[q]);
-      if constexpr (carried) {
-        auto prefix =
-            carry.get(op, c.column, has_sections, !tiling.sections.begin_with_chunk(first));
-        const R* const rows = totals_of_rows + c.column;
-        for (int r = 0; r < row; ++r) {
-          prefix.rows = Prefix(op, prefix.rows.then(op, rows[r * width]));
-        }
-        before = prefix.join_all(op, before);
-        if (hands_on) {
-          next_carry.put(op, c.column, tiling.sections.begin_with_chunk(chunk + 1), prefix, with);
-        }
-        if (is_full) with = prefix.join_all(op, Prefix(op, with)).value();
-      } else {
-        if (row > 0) {
-          const R* const rows = totals_of_rows + c.slab * tiling.full_rows * width + c.column;
-          R fold = rows[0];
-          for (int r = 1; r < row; ++r) fold = op(fold, rows[r * width]);
-          before = join(op, Prefix(op, fold), before);
-          if (is_full) with = op(fold, with);
-        }
-        if (has_start) {
-          const R start = has_starts_of_lines<P>
-                              ? carries[c.slab * width + c.column]
-                              : static_cast<R>(problem.start.at(tile.place(0, 0)).value);
-          before = join(op, Prefix(op, start), before);
-          if (is_full) with = op(start, with);
-        }
+      auto prefix = carried ? carry.get(op, c.column, first, has_sections)
+                            : ColumnPrefix<typename T::Carrying, R>(op);
+      prefix.add_halves(op, totals_of_halves + c.slab * tiling.full_halves * width + c.column,
+                        width, half);
+      if (!carried && has_start) {
+        prefix.sections = Prefix(
+            op, has_starts_of_lines<P> ? carries[c.slab * width + c.column]
+                                       : static_cast<R>(problem.start.at(tile.place(0, 0)).value));
       }
+      before = prefix.join_all(op, before);
+      if (hands_on) next_carry.put(op, c.column, chunk + 1, prefix, with);
+      if (is_full) with = prefix.join_all(op, Prefix(op, with)).value();
 
       // Scan: x becomes B after each element.
       const A at_begin =

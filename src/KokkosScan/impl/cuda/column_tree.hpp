@@ -7,11 +7,12 @@
 /// the kernels for columns share.
 ///
 /// The combination tree counts from the element that is scanned first. Four elements make a pack,
-/// which combines in the accumulator, two packs a chunk, eight chunks a row of chunks, 32 or 64 of
-/// those a section (sections_of_column()); each combine left to right, chunks and all above in the
-/// carried type. With P the fold of the starting value and all earlier sections, Q that of the
-/// earlier rows of chunks of the section, q of the earlier chunks of the row, p of the packs before
-/// the own one in the chunk, and x the elements so far of the pack,
+/// which combines in the accumulator, two packs a chunk, 8 chunks half a row of chunks, 32 such
+/// rows a section; each combine left to right, chunks and all above in the carried type. With P the
+/// fold of the starting value and all earlier sections, Q that of the earlier rows of chunks of the
+/// section, q of the row's first half, if the own chunk lies in the second, and of the earlier
+/// chunks of the half, p of the packs before the own one in the chunk, and x the elements so far of
+/// the pack,
 ///
 ///     B(k) = ((P * (Q * q)) * p) * x    within a pack, what is in front being rounded to the
 ///                                       accumulator,
@@ -93,48 +94,67 @@ __device__ __forceinline__ R fold_chunk_of_column(const Op& op, const Carrying& 
                      static_cast<R>(fold_pack<0, 4>(op, b)));
 }
 
-/// What comes before a chunk of a column but the chunks of its own row: P and Q.
+/// What comes before a chunk of a column but the chunks of its own half row: P, Q and the first
+/// half.
 template <class Op, class R>
 struct ColumnPrefix {
-  Fold<Op, R> sections, rows;
+  Fold<Op, R> sections, rows, half;
+
+  __device__ __forceinline__ explicit ColumnPrefix(const Op& op)
+      : sections(op), rows(op), half(op) {}
 
   [[nodiscard]] __device__ __forceinline__ Fold<Op, R> join_all(
       const Op& op, const Fold<Op, R>& chunks_before) const {
-    return join(op, sections, join(op, rows, chunks_before));
+    return join(op, sections, join(op, rows, join(op, half, chunks_before)));
+  }
+  /// Continues with halves of rows, of which the first is the first of its row.
+  ///
+  /// \param halves in memory, `stride` apart
+  __device__ __forceinline__ void add_halves(const Op& op, const R* halves, int stride, int count) {
+    int i = 0;
+    for (; i + 1 < count; i += 2, halves += 2 * stride) {
+      rows = Fold<Op, R>(op, rows.then(op, op(halves[0], halves[stride])));
+    }
+    if (i < count) half = Fold<Op, R>(op, *halves);
   }
 };
 
 /// A prefix of each column in shared memory, as a tile hands it to the next.
 template <class R>
 struct ColumnCarry {
-  static constexpr int folds = 2;  ///< of a column
+  static constexpr int folds = 3;  ///< of a column
 
   R* memory;
   int stride;  ///< between the folds of a column
 
   /// The prefix of a column before a tile.
   ///
-  /// \param has_sections whether the first fold is there
-  /// \param has_rows     whether the second is
+  /// \param chunk        the tile's first, which begins half a row
+  /// \param has_sections whether something comes before its section
   template <class Op>
   [[nodiscard]] __device__ __forceinline__ ColumnPrefix<Op, R> get(const Op& op, int column,
-                                                                   bool has_sections,
-                                                                   bool has_rows) const {
-    ColumnPrefix<Op, R> prefix{Fold<Op, R>(op), Fold<Op, R>(op)};
+                                                                   int chunk,
+                                                                   bool has_sections) const {
+    ColumnPrefix<Op, R> prefix(op);
     if (has_sections) prefix.sections = Fold<Op, R>(op, memory[column]);
-    if (has_rows) prefix.rows = Fold<Op, R>(op, memory[stride + column]);
+    if (has_row_before(chunk)) prefix.rows = Fold<Op, R>(op, memory[stride + column]);
+    if (begins_second_half(chunk)) prefix.half = Fold<Op, R>(op, memory[2 * stride + column]);
     return prefix;
   }
-  /// What comes before the next tile: the prefix before the last row of chunks of this one, and the
-  /// chunks of that row.
+  /// What comes before the next tile.
   ///
-  /// \param ends_section whether the row is the section's last
+  /// \param chunk  the next tile's first
+  /// \param prefix before the last half row of this one
+  /// \param chunks of that half row
   template <class Op>
-  __device__ __forceinline__ void put(const Op& op, int column, bool ends_section,
+  __device__ __forceinline__ void put(const Op& op, int column, int chunk,
                                       const ColumnPrefix<Op, R>& prefix, const R& chunks) const {
-    const R of_section = prefix.rows.then(op, chunks);
-    memory[column] = ends_section ? prefix.sections.then(op, of_section) : prefix.sections.value();
-    memory[stride + column] = of_section;
+    const R of_row = prefix.half.then(op, chunks);
+    const R of_section = prefix.rows.then(op, of_row);
+    memory[column] =
+        begins_section(chunk) ? prefix.sections.then(op, of_section) : prefix.sections.value();
+    memory[stride + column] = begins_second_half(chunk) ? prefix.rows.value() : of_section;
+    memory[2 * stride + column] = of_row;
   }
 };
 

@@ -180,11 +180,11 @@ __device__ __forceinline__ void store_columns(Value* to, [[maybe_unused]] std::i
 struct ColumnShape {
   int inner;         ///< columns that are neighbours
   int lanes_of_row;  ///< a power of two
-  int groups;  ///< that take chunks below each other: if in several rounds, whole rows of chunks
+  int groups;  ///< that take chunks below each other: if in several rounds, whole half rows of
+               ///< chunks
   int strips_of_row;    ///< of neighbouring columns
   std::int64_t strips;  ///< of all
   int chunks;           ///< of a column
-  Sections sections;
 };
 
 /// The part of a strip that a thread works on: E columns.
@@ -229,11 +229,11 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   const int lane = threads.own % shape.lanes_of_row;
   const int group = threads.own / shape.lanes_of_row;
   const int groups = shape.groups;
-  const int row_begin = group / row_of_chunks * row_of_chunks;
-  const bool ends_row = group % row_of_chunks == row_of_chunks - 1;
+  const int own_half = group / half_row_of_chunks;
+  const bool ends_half = group % half_row_of_chunks == half_row_of_chunks - 1;
 
-  // In shared memory: slots; in turns, the totals of chunks and of rows of chunks, and what comes
-  // before the block's rows, P and Q.
+  // In shared memory: slots; in turns, the totals of chunks and of half rows of chunks, and what
+  // comes before the round.
   const int width = shape.lanes_of_row * E;
   const int stride = shape.lanes_of_row;  // between the columns of a thread
   const int distance = spacing == Spacing::packed ? 1 : shape.lanes_of_row;
@@ -241,8 +241,8 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   constexpr int bytes_of_slots = V * Input::bytes_of_slot;
   R* const all_totals =
       reinterpret_cast<R*>(slots + chunks_in_flight * bytes_of_slots * threads.count) + lane;
-  R* const all_rows = all_totals + 2 * groups * width;
-  R* const carries = all_rows + 2 * (groups / row_of_chunks) * width;
+  R* const all_halves = all_totals + 2 * groups * width;
+  R* const carries = all_halves + 2 * (groups / half_row_of_chunks) * width;
   const auto slots_of = [&](int slot) {
     return ColumnSlots{slots + slot * bytes_of_slots * threads.count, threads};
   };
@@ -326,9 +326,9 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       // Fold. Chunks that are not full are the last of their columns: nothing needs their totals.
       const bool is_full = length == V;
       R* const totals = all_totals + turn * groups * width;
-      R* const rows = all_rows + turn * (groups / row_of_chunks) * width;
+      R* const halves = all_halves + turn * (groups / half_row_of_chunks) * width;
       R* const own_totals = totals + group * width;
-      R* const carry = carries + (turn ^ 1) * 2 * width;
+      const ColumnCarry<R> carry{carries + (turn ^ 1) * ColumnCarry<R>::folds * width, width};
       if (is_eager<typename T::Op> || is_full) {
 #pragma unroll
         for (int e = 0; e < E; ++e) {
@@ -341,7 +341,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
 #pragma unroll
         for (int e = 0; e < E; ++e) {
           if (e >= strip.columns) continue;
-          carry[e * stride] = static_cast<R>(problem.start.at(line_of(e)).value);
+          carry.memory[e * stride] = static_cast<R>(problem.start.at(line_of(e)).value);
         }
       }
       __syncthreads();
@@ -351,7 +351,8 @@ __global__ void __launch_bounds__(most_threads_of_strip,
 #pragma unroll
       for (int e = 0; e < E; ++e) chunks_before[e] = Prefix(op);
       if (length > 0) {
-        for (const R* other = totals + row_begin * width; other < own_totals; other += width) {
+        const R* other = totals + own_half * half_row_of_chunks * width;
+        for (; other < own_totals; other += width) {
 #pragma unroll
           for (int e = 0; e < E; ++e) {
             if (!is_there(e)) continue;
@@ -359,45 +360,34 @@ __global__ void __launch_bounds__(most_threads_of_strip,
           }
         }
       }
-      if (groups > row_of_chunks) {
-        if (ends_row && is_full) {
+      if (groups > half_row_of_chunks) {
+        if (ends_half && is_full) {
 #pragma unroll
           for (int e = 0; e < E; ++e) {
             if (!is_there(e)) continue;
-            rows[group / row_of_chunks * width + e * stride] =
+            halves[own_half * width + e * stride] =
                 chunks_before[e].then(op, own_totals[e * stride]);
           }
         }
         __syncthreads();
       }
       if (length == 0) continue;
-      const bool begins_section = shape.sections.begin_with_chunk(first);
-      const bool ends_section = shape.sections.begin_with_chunk(first + groups);
-      const bool has_sections_before = has_start || shape.sections.are_before(first);
+      const bool has_sections = has_start || has_section_before(first);
       const bool hands_on = group == groups - 1 && chunk + 1 < shape.chunks;
       const bool is_none = k == 0 && !has_start;
-      R* const next_carry = carries + turn * 2 * width;
+      const ColumnCarry<R> next_carry{carries + turn * ColumnCarry<R>::folds * width, width};
       A at_begin[E];
 #pragma unroll
       for (int e = 0; e < E; ++e) {
         if (!is_there(e)) continue;
-        const Prefix sections_before =
-            has_sections_before ? Prefix(op, carry[e * stride]) : Prefix(op);
-        Prefix rows_before(op);
-        if (!begins_section) rows_before = Prefix(op, carry[width + e * stride]);
-        for (int r = 0; r < group / row_of_chunks; ++r) {
-          rows_before = Prefix(op, rows_before.then(op, rows[r * width + e * stride]));
-        }
-        const Prefix before = join(op, sections_before, join(op, rows_before, chunks_before[e]));
+        auto prefix = carry.get(op, e * stride, first, has_sections);
+        prefix.add_halves(op, halves + e * stride, width, own_half);
+        const Prefix before = prefix.join_all(op, chunks_before[e]);
         R with{};
         if (is_eager<typename T::Op> || is_full) {
-          const R of_section =
-              rows_before.then(op, chunks_before[e].then(op, own_totals[e * stride]));
-          with = sections_before.then(op, of_section);
-          if (hands_on) {
-            next_carry[e * stride] = ends_section ? with : sections_before.value();
-            next_carry[width + e * stride] = of_section;
-          }
+          const R chunks = chunks_before[e].then(op, own_totals[e * stride]);
+          with = prefix.join_all(op, Prefix(op, chunks)).value();
+          if (hands_on) next_carry.put(op, e * stride, first + groups, prefix, chunks);
         }
 
         // Scan: x becomes B after each element.

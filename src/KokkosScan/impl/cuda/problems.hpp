@@ -200,14 +200,25 @@ struct Backend {
                                         multiprocessors(exec));
   }
   /// The tiles of the kernel for parts of columns.
-  template <class P>
-  static ColumnTiling tile_parts_of_columns(const P& p) {
+  template <class Exec, class P>
+  static ColumnTiling tile_parts_of_columns(const Exec& exec, const P& p) {
     using R = typename Types<P>::R;
     const std::int64_t inner = neighbours(p.batch);
-    const int widest = std::min(
-        widest_strip(inner, p.batch.count / inner, has_columns(p) && has_packs_of_columns(p)),
-        CarriedColumns<typename Types<P>::Carrying, R>::values_at_once);
-    return tile_shared_columns(p.n, inner, Types<P>::size.all, sizeof(R), widest);
+    const auto tile = [&](int widest, bool is_large, bool is_run) {
+      widest = std::min(widest, CarriedColumns<typename Types<P>::Carrying, R>::values_at_once);
+      return tile_shared_columns(
+          p.n, inner, Types<P>::size.all, sizeof(R), widest,
+          bytes_of_shared_tile(shared_bytes_of_block(exec), is_large, is_run));
+    };
+    const bool has_packs = has_columns(p) && has_packs_of_columns(p);
+    if (!has_packs || takes_runs_of_packs(inner)) {
+      const ColumnTiling runs = tile(widest_of_others, has_large_runs(p.n, inner), true);
+      if (are_runs(p, runs)) return runs;
+    }
+    if (has_packs) return tile(widest_of_packs, false, false);
+    constexpr bool is_stored = OperandAccess<decltype(P::input)>::is_stored;
+    const bool are_quads = is_stored && has_columns(p) && inner >= narrowest_rows;
+    return tile(widest_of_others, are_quads, false);
   }
   /// Whether tiles of columns are runs of bytes in all operands.
   template <class P>
@@ -298,15 +309,18 @@ struct Backend {
   template <class Exec, class P>
   static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace,
                                     const ColumnTiling& tiling) {
+    const bool has_packs = has_columns(p) && has_packs_of_columns(p);
+    if (are_runs(p, tiling) && (!has_packs || takes_runs_of_packs(tiling.inner))) {
+      return p.n > longest_section
+                 ? scan_parts_of_columns<ColumnAccess::flat>(exec, p, workspace, tiling)
+                 : scan_parts_of_columns<ColumnAccess::alone>(exec, p, workspace, tiling);
+    }
     if constexpr (moves_packs_of_columns<P>) {
-      if (has_columns(p) && has_packs_of_columns(p)) {
+      if (has_packs) {
         const bool are_wide = tiling.columns * Types<P>::size.widest >= bytes_of_wide_row;
         return are_wide ? scan_parts_of_columns<ColumnAccess::rows>(exec, p, workspace, tiling)
                         : scan_parts_of_columns<ColumnAccess::narrow>(exec, p, workspace, tiling);
       }
-    }
-    if (are_runs(p, tiling)) {
-      return scan_parts_of_columns<ColumnAccess::flat>(exec, p, workspace, tiling);
     }
     if constexpr (OperandAccess<decltype(P::input)>::is_stored) {
       if (has_columns(p) && tiling.columns >= narrowest_rows) {
@@ -344,13 +358,13 @@ struct Backend {
   static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace,
                                     const ColumnTiling& tiling) {
     using R = typename Types<P>::R;
-    const bool are_shared = p.n > longest_section;  // else each block has strips of its own
     const std::int64_t strips = p.batch.count / tiling.inner * tiling.strips;
     const std::int64_t tiles = divide_up(p.n, tiling.rows);
     const int padding = pads_parts_of_columns<P>(access, tiling) ? bytes_of_padding : 0;
     const int bytes_of_tile = bytes_of_column_part<access, P>(tiling, padding);
     const int bytes =
-        static_cast<int>(divide_up(bytes_of_tile + bytes_of_column_folds<R>(tiling), 128)) * 128;
+        static_cast<int>(divide_up(bytes_of_tile + bytes_of_column_folds<access, R>(tiling), 128)) *
+        128;
     const int bytes_of_ring =
         bytes_of_column_ring<typename ColumnRingTypes<access, P>::Carried, access>(tiling.columns);
     const int stages =
@@ -373,21 +387,19 @@ struct Backend {
       shape.distance[v] = rows * tiling.pitch;
     }
     const Launch launch{p.function, "cuda/parts_of_columns",
-                        std::min<std::int64_t>(are_shared ? strips * tiles : strips,
+                        std::min<std::int64_t>(is_shared(access) ? strips * tiles : strips,
                                                std::max(1, multiprocessors(exec))),
                         threads_of_column_ring(access), bytes_of_ring + stages * bytes};
     std::optional<Temporary<Exec>> memory;
-    if (are_shared) {
+    if (is_shared(access)) {
       const auto needed =
           static_cast<std::size_t>(PublishedColumns<R>::bytes(p.n, p.batch.count, strips));
       if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
       clear(exec, launch, workspace, needed, p.n, p.batch.count);
-    } else {
-      workspace = nullptr;  // which tells the kernel
     }
     const PublishedColumns<R> published{reinterpret_cast<std::uint64_t*>(workspace),
-                                        are_shared ? p.batch.count : 0, strips,
-                                        divide_up(p.n, sections_of_column(p.n).elements())};
+                                        is_shared(access) ? p.batch.count : 0, strips,
+                                        divide_up(p.n, longest_section)};
     enqueue(exec, launch, cuda::scan_parts_of_columns<access, P>, p.n, p.batch.count, p, shape,
             published);
   }
@@ -421,7 +433,7 @@ struct Backend {
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
     constexpr int E = Types<P>::pack;
     const std::int64_t inner = neighbours(p.batch);
-    const ColumnTiling parts = tile_parts_of_columns(p);
+    const ColumnTiling parts = tile_parts_of_columns(exec, p);
     if (takes_parts_of_columns(exec, p, parts)) {
       return scan_parts_of_columns(exec, p, workspace, parts);
     }
@@ -452,8 +464,8 @@ struct Backend {
   static ColumnShape shape_strips(const Exec& exec, const P& p, int most) {
     const auto inner = static_cast<int>(neighbours(p.batch));
     const std::int64_t chunks = divide_up(p.n, chunk_of_column);
-    ColumnShape shape{inner, 1, 0, 0, 0, static_cast<int>(chunks), sections_of_column(p.n)};
-    const int widest = std::min(widest_row_of_strip, most / row_of_chunks);
+    ColumnShape shape{inner, 1, 0, 0, 0, static_cast<int>(chunks)};
+    const int widest = std::min(widest_row_of_strip, most / half_row_of_chunks);
     while (shape.lanes_of_row < widest && shape.lanes_of_row * E < inner) shape.lanes_of_row *= 2;
     const auto strips_of_row = [&](int lanes_of_row) { return divide_up(inner, lanes_of_row * E); };
     // Narrower strips rather than idle multiprocessors or idle lanes.
@@ -467,7 +479,7 @@ struct Backend {
     }
     shape.strips_of_row = static_cast<int>(strips_of_row(shape.lanes_of_row));
     shape.strips = p.batch.count / inner * shape.strips_of_row;
-    // All rows at once, or as many as a section has whole multiples of.
+    // All chunks at once, or as many as a section has whole multiples of.
     shape.groups = static_cast<int>(std::min<std::int64_t>(chunks, most / shape.lanes_of_row));
     return shape;
   }
@@ -479,7 +491,7 @@ struct Backend {
     const int slots =
         chunks_in_flight * chunk_of_column * bytes_of_slot * shape.groups * shape.lanes_of_row;
     const int folds =
-        2 * shape.groups + 2 * (shape.groups / row_of_chunks) + 2 * ColumnCarry<R>::folds;
+        2 * (shape.groups + shape.groups / half_row_of_chunks + ColumnCarry<R>::folds);
     return slots + folds * shape.lanes_of_row * E * static_cast<int>(sizeof(R));
   }
   template <int E, Spacing spacing, class Exec, class P>

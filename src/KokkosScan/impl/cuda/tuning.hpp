@@ -143,62 +143,51 @@ struct Divisor {
   }
 };
 
-/// Elements of a column that combine in the accumulator, those of a chunk, and chunks of a row.
+/// How the elements of a column combine (column_tree.hpp): those of a pack, of a chunk, chunks of
+/// half a row of chunks and of a row, rows of a section.
+///
+/// Rows of 16 chunks are so few totals for blocks that share columns ((1, 1048576, 256) has 0.67
+/// instead of 0.60 with 8), their halves so few chunks for threads that read the totals of those
+/// before theirs ((1, 343, 823543): 0.56 instead of 0.48 without). Blocks that share columns read
+/// the totals of all rows before theirs in the section, and of all sections since their last tile,
+/// one after the other: with sections twice as long (1, 134217728, 2) has 0.56 instead of 0.64, (1,
+/// 1953125, 125) 0.48 instead of 0.56, with half as long (1, 1048576, 256) 0.64 instead of 0.67.
 inline constexpr int pack_of_column = 4;
 inline constexpr int chunk_of_column = 8;
-inline constexpr int row_of_chunks = 8;
+inline constexpr int half_row_of_chunks = 8;
+inline constexpr int row_of_chunks = 2 * half_row_of_chunks;
+inline constexpr int rows_of_section = 32;
 
-inline constexpr int elements_of_row = chunk_of_column * row_of_chunks;
+inline constexpr int elements_of_row = row_of_chunks * chunk_of_column;
+inline constexpr int chunks_of_section = rows_of_section * row_of_chunks;
+inline constexpr int longest_section = rows_of_section * elements_of_row;
 
-/// Elements of the longest section of a column.
-inline constexpr int longest_section = 4096;
-
-/// How columns are cut into sections.
-struct Sections {
-  int bits;        ///< a section has 2^bits rows of chunks
-  int last_chunk;  ///< of a section, by its number there; kernels need no register for it
-
-  [[nodiscard]] KOKKOS_FUNCTION constexpr int rows() const { return 1 << bits; }
-  [[nodiscard]] KOKKOS_FUNCTION constexpr int elements() const { return elements_of_row << bits; }
-  /// The number of a row's section.
-  [[nodiscard]] KOKKOS_FUNCTION constexpr std::int64_t of_row(std::int64_t row) const {
-    return row >> bits;
-  }
-  [[nodiscard]] KOKKOS_FUNCTION constexpr std::int64_t first_row(std::int64_t section) const {
-    return section << bits;
-  }
-  /// Whether a section begins with a row, or with a chunk.
-  [[nodiscard]] KOKKOS_FUNCTION constexpr bool begin_with_row(std::int64_t row) const {
-    return first_row(of_row(row)) == row;
-  }
-  [[nodiscard]] KOKKOS_FUNCTION constexpr bool begin_with_chunk(int chunk) const {
-    return (chunk & last_chunk) == 0;
-  }
-  /// Whether there is one before that of a chunk.
-  [[nodiscard]] KOKKOS_FUNCTION constexpr bool are_before(int chunk) const {
-    return chunk > last_chunk;
-  }
-};
-
-/// The sections of a column: a function of n alone, as it decides the combination tree. Blocks that
-/// share columns read the totals of all rows before theirs in the section, and of all sections
-/// since their last tile, one after the other. Shorter sections have fewer of the former (with 4096
-/// elements 0.46 instead of 0.56 of (1, 1953125, 125), 0.65 instead of 0.74 of (25, 1953125, 5)),
-/// but long columns have too many of the latter then (with 2048 0.39 instead of 0.59 of 2^27 x 2).
-constexpr Sections sections_of_column(std::int64_t n) {
-  const bool are_longest = n <= longest_section || n >= std::int64_t{1} << 22;
-  const int rows = (are_longest ? longest_section : longest_section / 2) / elements_of_row;
-  return {std::countr_zero(static_cast<unsigned>(rows)), rows * row_of_chunks - 1};
+/// Whether a section begins with a chunk, a section comes before that of a chunk, a row before that
+/// of a chunk in the section, and whether the second half of a row begins with a chunk that begins
+/// one of its halves.
+KOKKOS_FUNCTION constexpr bool begins_section(int chunk) {
+  return (chunk & (chunks_of_section - 1)) == 0;
+}
+KOKKOS_FUNCTION constexpr bool has_section_before(int chunk) { return chunk >= chunks_of_section; }
+KOKKOS_FUNCTION constexpr bool has_row_before(int chunk) {
+  return (chunk & (chunks_of_section - 1)) >= row_of_chunks;
+}
+KOKKOS_FUNCTION constexpr bool begins_second_half(int chunk) {
+  return (chunk & half_row_of_chunks) != 0;
 }
 
 /// How a block that takes tiles of columns reaches their elements.
 enum class ColumnAccess {
-  rows,   ///< rows where they are, of so many columns that warps find neighbours
-  flat,   ///< through shared memory, as one run of bytes
-  apart,  ///< through shared memory, each element by itself
-  quads,  ///< through shared memory, the quads in which each row lies
-  narrow  ///< as rows, but results through shared memory
+  rows,    ///< rows where they are, of so many columns that warps find neighbours
+  flat,    ///< through shared memory, as one run of bytes
+  apart,   ///< through shared memory, each element by itself
+  quads,   ///< through shared memory, the quads in which each row lies
+  narrow,  ///< as rows, but results through shared memory
+  alone    ///< as one run of bytes, and each block has all tiles of a strip
 };
+KOKKOS_FUNCTION constexpr bool are_runs(ColumnAccess access) {
+  return access == ColumnAccess::flat || access == ColumnAccess::alone;
+}
 
 /// The narrowest rows that are read where they are.
 inline constexpr int narrowest_rows = 32;
@@ -228,16 +217,15 @@ inline constexpr int bytes_of_column_tile = 65536;
 
 /// How columns are cut into tiles of shared memory; results do not depend on it.
 struct ColumnTiling {
-  int inner;      ///< columns that are neighbours
-  int columns;    ///< of a tile
-  int pitch;      ///< elements from row to row in shared memory
-  int strips;     ///< of the neighbours
-  int slabs;      ///< of a tile: several only of whole columns
-  int groups;     ///< chunks of a column in a tile: all, or whole rows of chunks
-  int rows;       ///< of a tile
-  int chunks;     ///< of a column
-  int full_rows;  ///< of chunks, of a slab: those that others follow in the tile
-  Sections sections;
+  int inner;        ///< columns that are neighbours
+  int columns;      ///< of a tile
+  int pitch;        ///< elements from row to row in shared memory
+  int strips;       ///< of the neighbours
+  int slabs;        ///< of a tile: several only of whole columns
+  int groups;       ///< chunks of a column in a tile: all, or whole half rows of chunks
+  int rows;         ///< of a tile
+  int chunks;       ///< of a column
+  int full_halves;  ///< half rows of chunks, of a slab: those that others follow in the tile
   Divisor by_columns;
   Divisor by_groups;
 
@@ -269,29 +257,30 @@ constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, std::int
                                     int bytes, int bytes_of_accumulator, ColumnAccess access) {
   // Usually smaller blocks are faster, but a row that is left for a second tile is not.
   const bool is_rows = access == ColumnAccess::rows;
+  constexpr int half = half_row_of_chunks;
   const std::int64_t fit = bytes_of_column_tile / (chunk_of_column * bytes);
   const std::int64_t all =
       most_threads_of_columns(access) * chunks_of_thread(access, bytes_of_accumulator);
-  const std::int64_t most = is_rows ? all : std::clamp<std::int64_t>(fit, row_of_chunks, all);
+  const std::int64_t most = is_rows ? all : std::clamp<std::int64_t>(fit, half, all);
   const std::int64_t usual = is_rows ? most / 2 : most;
   const std::int64_t chunks = divide_up(n, chunk_of_column);
   std::int64_t columns = inner;
-  if (std::min<std::int64_t>(chunks, row_of_chunks) * inner > most) {
+  if (std::min<std::int64_t>(chunks, half) * inner > most) {
     // Strips of equal width, of 32 columns or multiples.
-    const std::int64_t narrow = std::min<std::int64_t>(32, usual / row_of_chunks);
+    const std::int64_t narrow = std::min<std::int64_t>(32, usual / half);
     const std::int64_t wish = std::max<std::int64_t>(usual / chunks / 32 * 32, narrow);
     columns = divide_up(inner, divide_up(inner, wish));
     if (columns > 32) columns = std::min(inner, divide_up(columns, 32) * 32);
   }
   std::int64_t groups = chunks;
   std::int64_t slabs = 1;
-  if (chunks * columns > (chunks > row_of_chunks ? usual / 2 * 3 : most) ||
-      chunks * columns > most || n > longest_section) {
-    // A power of two of rows, so that a section is so many whole tiles.
-    const auto rows =
-        static_cast<std::uint64_t>(std::max<std::int64_t>(1, usual / columns / row_of_chunks));
-    groups = std::min<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(rows)) * row_of_chunks,
-                                    sections_of_column(n).elements() / chunk_of_column);
+  if (chunks * columns > (chunks > half ? usual / 2 * 3 : most) || chunks * columns > most ||
+      n > longest_section) {
+    // A power of two of half rows, so that a section is so many whole tiles.
+    const auto halves =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(1, usual / columns / half));
+    groups = std::min<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(halves)) * half,
+                                    chunks_of_section);
   } else if (columns == inner && access != ColumnAccess::apart) {
     slabs = std::clamp<std::int64_t>(usual / (chunks * inner), 1, outer);
   }
@@ -304,8 +293,7 @@ constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, std::int
           static_cast<int>(groups),
           static_cast<int>(rows),
           static_cast<int>(chunks),
-          groups > row_of_chunks ? static_cast<int>(groups / row_of_chunks) : 0,
-          sections_of_column(n),
+          groups > half ? static_cast<int>(groups / half) : 0,
           Divisor(static_cast<int>(columns)),
           Divisor(static_cast<int>(groups))};
 }
@@ -321,11 +309,9 @@ inline constexpr int scanning_groups = 2;
 /// 2^23 x 32; with three loaders that copy single elements 0.45 instead of 0.49 of (1, 117649,
 /// 2401).
 KOKKOS_FUNCTION constexpr int column_loaders(ColumnAccess access) {
-  return access == ColumnAccess::flat ? 1 : (access == ColumnAccess::apart ? 7 : 3);
+  return are_runs(access) ? 1 : (access == ColumnAccess::apart ? 7 : 3);
 }
-KOKKOS_FUNCTION constexpr int row_carriers(ColumnAccess access) {
-  return access == ColumnAccess::flat ? 6 : 4;
-}
+KOKKOS_FUNCTION constexpr int row_carriers(ColumnAccess access) { return are_runs(access) ? 6 : 4; }
 /// Neighbouring columns that a thread of such a block takes at once: as many as two registers hold.
 /// Those of four spill, 0.48 instead of 0.57 of 2^24 x 64; one each takes more instructions.
 ///
@@ -333,7 +319,28 @@ KOKKOS_FUNCTION constexpr int row_carriers(ColumnAccess access) {
 constexpr int columns_of_thread(int bytes) { return std::max(1, 2 / registers_of(bytes)); }
 
 /// Bytes of a tile of columns that blocks share and of the totals of its chunks.
-inline constexpr int bytes_of_shared_tile = 40960;
+struct BytesOfSharedTile {
+  int usual;
+  int most;    ///< where the tile would be not much more than half as large as usual otherwise
+  int of_row;  ///< most where it has one row of chunks
+};
+
+/// Small tiles, of which the shared memory of a block holds five or six, or large ones, of which it
+/// holds three: blocks need to learn less often what comes before those ((5, 1953125, 25) has 0.64
+/// instead of 0.55, (1, 78125, 3125) 0.70 instead of 0.60, but 0.53 where two fit). Only runs of
+/// bytes are better with two than divided ((5, 390625, 125): 0.59 instead of 0.54).
+constexpr BytesOfSharedTile bytes_of_shared_tile(int bytes_of_block, bool is_large, bool are_runs) {
+  const int usual = is_large ? bytes_of_block / 15 * 4 : bytes_of_block / 17 * 3;
+  const int most = is_large ? bytes_of_block / 17 * 5 : bytes_of_block / 9 * 2;
+  return {usual, most, are_runs ? bytes_of_block / 17 * 6 : usual};
+}
+
+/// Whether tiles of runs are large: those of less columns have so many rows, of which each waits
+/// for the last, that (1, 40353607, 7) has 0.58 instead of 0.68; short columns have too few tiles
+/// ((15625, 625, 25): 0.71 instead of 0.74).
+constexpr bool has_large_runs(std::int64_t n, std::int64_t inner) {
+  return n > longest_section && inner >= 16;
+}
 
 /// Bytes of columns, a whole slab, from which on blocks have strips of their own whose tiles are
 /// runs of bytes: with 12.5 KB 0.47 instead of 0.52 in tiles, with 24 KB 0.70 instead of 0.57.
@@ -371,50 +378,51 @@ constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::i
           inner * size.widest < bytes_of_wide_row);
 }
 
-/// Widest strips of columns that blocks share. Packs are as fast in narrow ones; other rows are
-/// faster undivided, or in long runs, unless strips are then so few that blocks have many prefixes
-/// to read between two of their tiles ((1, 823543, 343): 0.53 in strips of 64, 0.42 of 128, 0.45 of
-/// 32).
-///
-/// \param outer how many times `inner` neighbours there are
-constexpr int widest_strip(std::int64_t inner, std::int64_t outer, bool has_packs) {
-  if (has_packs) return 32;
-  return inner <= 128 || outer * divide_up(inner, 128) >= 16 ? 128 : 64;
+/// Widest strips of columns that blocks share, if they are made of packs, and if they are not: the
+/// former are as fast in narrow ones, others are faster undivided, or in long runs.
+inline constexpr int widest_of_packs = 32;
+inline constexpr int widest_of_others = 128;
+
+/// Whether rows of packs are runs of bytes rather than divided: (8, 262144, 100) has 0.66 instead
+/// of 0.36, (64, 65536, 64) 0.82 instead of 0.76, but (1, 2097152, 128) 0.58 instead of 0.67.
+constexpr bool takes_runs_of_packs(std::int64_t inner) {
+  return inner > widest_of_packs && inner < widest_of_others;
 }
 
-/// The tiles of columns that blocks share: strips; a power of two of rows of chunks, so that a
-/// section is so many whole tiles.
+/// The tiles of the kernel for parts of columns: strips; a power of two of rows of chunks, so that
+/// a section is so many whole tiles, or of half rows of columns of one section, which no blocks
+/// share.
 ///
 /// \param bytes         of an element in all operands
 /// \param bytes_of_fold of a chunk
 /// \param widest        columns of a strip
 constexpr ColumnTiling tile_shared_columns(std::int64_t n, std::int64_t inner, int bytes,
-                                           int bytes_of_fold, int widest) {
-  const std::int64_t fit =
-      std::max(1, bytes_of_shared_tile / (elements_of_row * bytes + row_of_chunks * bytes_of_fold));
-  std::int64_t most = std::min<std::int64_t>(fit, widest);
-  if (most > 4) most -= most % 4;  // whole packs
-  // Strips of equal width, but those of packs.
-  const std::int64_t columns =
-      inner > most && most <= 32 ? most : divide_up(inner, divide_up(inner, most));
-  auto rows_of_chunks =
-      static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fit / columns)));
-  // Rather tiles that are a quarter too large than ones that are not much more than half full.
-  if (8 * rows_of_chunks * columns <= 5 * fit) rows_of_chunks *= 2;
-  const std::int64_t rows =
-      elements_of_row * std::min<std::int64_t>(rows_of_chunks, sections_of_column(n).rows());
+                                           int bytes_of_fold, int widest,
+                                           const BytesOfSharedTile& bytes_of_tile) {
+  const int chunks_of_row = n > longest_section ? row_of_chunks : half_row_of_chunks;
+  const int bytes_of_column = chunks_of_row * (chunk_of_column * bytes + bytes_of_fold);
+  std::int64_t most = std::clamp(bytes_of_tile.of_row / bytes_of_column, 1, widest);
+  if (most > 4) most -= most % 4;
+  // Strips of equal width: of packs and other narrow ones in fours.
+  std::int64_t columns = divide_up(inner, divide_up(inner, most));
+  if (columns < inner && most > 4 && most <= 32) columns = divide_up(columns, 4) * 4;
+  const std::int64_t bytes_of_row = columns * bytes_of_column;
+  const auto fit = std::max<std::int64_t>(1, bytes_of_tile.usual / bytes_of_row);
+  auto rows = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fit)));
+  // Rather tiles that are a little too large than ones that are not much more than half full.
+  if (2 * rows * bytes_of_row <= bytes_of_tile.most) rows *= 2;
+  const std::int64_t groups = std::min<std::int64_t>(rows * chunks_of_row, chunks_of_section);
   return {static_cast<int>(inner),
           static_cast<int>(columns),
           static_cast<int>(columns),
           static_cast<int>(divide_up(inner, columns)),
           1,
-          static_cast<int>(rows / chunk_of_column),
-          static_cast<int>(rows),
+          static_cast<int>(groups),
+          static_cast<int>(groups * chunk_of_column),
           static_cast<int>(divide_up(n, chunk_of_column)),
           0,
-          sections_of_column(n),
           Divisor(static_cast<int>(columns)),
-          Divisor(static_cast<int>(rows / chunk_of_column))};
+          Divisor(static_cast<int>(groups))};
 }
 
 /// Threads of a block that have a column each.
