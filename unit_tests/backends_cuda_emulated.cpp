@@ -335,18 +335,20 @@ TEST(backends, emulated_cuda_scans_unaligned_rows) {
 
 // A column has the same bits whatever kernel scans it.
 TEST(backends, emulated_cuda_columns_have_the_same_bits_in_every_kernel) {
-  for (int const n : {60, 128, 300, 2400, 4200}) {
+  for (int const n : {60, 128, 300, 2400, 4096, 4200}) {
     auto const values = random_values<float>(n);
     std::vector<float> expected;
-    for (int const inner : {4, 7, 40, 128, 129}) {
-      for (int const multiprocessors : {0, 132}) {
+    for (int const inner : {4, 6, 7, 33, 40, 64, 101, 128, 129}) {
+      for (auto const& backend :
+           {emulated::Backend{0}, emulated::Backend{132}, emulated::Backend{132, 166'912},
+            emulated::Backend{132, 101'376}}) {
         Kokkos::View<float**, Kokkos::LayoutRight, Exec> const x("x", n, inner);
         Kokkos::View<float**, Kokkos::LayoutRight, Exec> const y("y", n, inner);
         for (int k = 0; k < n; ++k) {
           for (int j = 0; j < inner; ++j) x(k, j) = values[static_cast<std::size_t>(k)];
         }
         ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), x, y, ks::along(0), ks::Sum{},
-                       emulated::Backend{multiprocessors});
+                       backend);
         if (expected.empty()) {
           for (int k = 0; k < n; ++k) expected.push_back(y(k, 0));
         }
@@ -443,34 +445,44 @@ struct JoinDefaultIntervals {
   }
 };
 
+void combines_only_neighbours(std::int64_t n, std::int64_t lines, int turn) {
+  std::uint32_t faulty = 0;
+  Job<DefaultInterval> job{{}, lines, n};
+  // Lines far apart, so that no value of one fits another; backward they descend.
+  bool const is_forward = turn / 2 == 0;
+  auto const begin_of = [](std::int64_t l) {
+    return static_cast<std::uint32_t>(l * 40'000'000 + 7);
+  };
+  for (std::int64_t l = 0; l < lines; ++l) {
+    for (std::int64_t k = 0; k < n; ++k) {
+      auto const begin = begin_of(l) + 3 * static_cast<std::uint32_t>(is_forward ? k : n - 1 - k);
+      job.values.push_back({begin, begin + 3});
+    }
+  }
+  job.placement = turn % 2 == 0 ? Placement::rows : Placement::columns;
+  job.direction = is_forward ? Direction::forward : Direction::backward;
+  auto const scanned = run(job, JoinDefaultIntervals{&faulty}, emulated::Backend{});
+  ASSERT_EQ(faulty, 0u) << "combines of strangers, n " << n << ", turn " << turn;
+  for (std::int64_t l = 0; l < lines; ++l) {
+    for (std::int64_t k = 0; k < n; ++k) {
+      auto const& actual = scanned.line(l)[is_forward ? k : n - 1 - k];
+      ASSERT_EQ(actual.begin, begin_of(l)) << "element " << k << " of " << n << ", turn " << turn;
+      ASSERT_EQ(actual.end, begin_of(l) + 3 * (static_cast<std::uint32_t>(k) + 1));
+    }
+    ASSERT_EQ(scanned.totals[static_cast<std::size_t>(l)].end,
+              begin_of(l) + 3 * static_cast<std::uint32_t>(n));
+  }
+}
+
 // G: uninitialised operands reach the operator (cccl #458, cudf #8705).
 TEST(backends, emulated_cuda_combines_only_neighbours) {
   for (std::int64_t const n : lengths(sizeof(DefaultInterval))) {
-    for (int turn = 0; turn < 4; ++turn) {
-      std::uint32_t faulty = 0;
-      Job<DefaultInterval> job{{}, 3, n};
-      for (std::int64_t l = 0; l < 3; ++l) {
-        for (std::int64_t k = 0; k < n; ++k) {
-          // Lines far apart, so that no value of one fits another; backward they descend.
-          auto const place = turn / 2 == 0 ? k : n - 1 - k;
-          auto const begin = static_cast<std::uint32_t>(l * 100'000'000 + 7 + 3 * place);
-          job.values.push_back({begin, begin + 3});
-        }
-      }
-      job.placement = turn % 2 == 0 ? Placement::rows : Placement::columns;
-      job.direction = turn / 2 == 0 ? Direction::forward : Direction::backward;
-      auto const scanned = run(job, JoinDefaultIntervals{&faulty}, emulated::Backend{});
-      ASSERT_EQ(faulty, 0u) << "combines of strangers, n " << n << ", turn " << turn;
-      for (std::int64_t l = 0; l < 3; ++l) {
-        auto const begin = static_cast<std::uint32_t>(l * 100'000'000 + 7);
-        for (std::int64_t k = 0; k < n; ++k) {
-          auto const& actual = scanned.line(l)[turn / 2 == 0 ? k : n - 1 - k];
-          ASSERT_EQ(actual.begin, begin) << "element " << k << " of " << n << ", turn " << turn;
-          ASSERT_EQ(actual.end, begin + 3 * (static_cast<std::uint32_t>(k) + 1));
-        }
-        ASSERT_EQ(scanned.totals[static_cast<std::size_t>(l)].end,
-                  begin + 3 * static_cast<std::uint32_t>(n));
-      }
+    for (int turn = 0; turn < 4; ++turn) combines_only_neighbours(n, 3, turn);
+  }
+  // Strips, and runs of columns in tiles of half rows of chunks.
+  for (std::int64_t const n : {300, 1003, 4300}) {
+    for (std::int64_t const lines : {57, 64}) {
+      for (int const turn : {1, 3}) combines_only_neighbours(n, lines, turn);
     }
   }
 }
@@ -490,7 +502,8 @@ TEST(backends, emulated_cuda_starts_totals_and_masks) {
   // In tiles of half rows of chunks.
   starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(270, 0, emulated::Backend{}, 101);
   starts_and_totals_in_one_view<Affine, ComposeAffine>(330, 0, emulated::Backend{}, 57);
-  // Runs of packs.
+  // Packs where few columns fit; runs of packs.
+  starts_and_totals_in_one_view<Affine, ComposeAffine>(5000, 0, emulated::Backend{132, 40'000}, 6);
   starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(5000, 0, emulated::Backend{}, 36);
 }
 

@@ -162,14 +162,14 @@ TEST(backends, cuda_parts_of_columns_are_few_or_narrow_or_unaligned) {
 // What lies before a chunk in the combination tree, counted from its elements.
 TEST(backends, cuda_chunks_of_columns_know_their_rows_and_sections) {
   EXPECT_EQ(cuda::elements_of_row, 128);
-  EXPECT_EQ(cuda::longest_section, 4096);
+  EXPECT_EQ(cuda::elements_of_section, 4096);
   for (int chunk = 0; chunk < 2000; chunk += cuda::half_row_of_chunks) {
     int const element = chunk * cuda::chunk_of_column;
     ASSERT_EQ(cuda::begins_section(chunk), element % 4096 == 0);
     ASSERT_FALSE(cuda::begins_section(chunk + 1));
     ASSERT_EQ(cuda::has_section_before(chunk), element >= 4096);
     ASSERT_EQ(cuda::has_row_before(chunk), element % 4096 >= 128);
-    ASSERT_EQ(cuda::begins_second_half(chunk), element % 128 == 64);
+    ASSERT_EQ(cuda::is_in_second_half(chunk), element % 128 == 64);
   }
 }
 
@@ -177,39 +177,42 @@ TEST(backends, cuda_chunks_of_columns_know_their_rows_and_sections) {
 // rows in short columns, and a section has a whole number of them.
 TEST(backends, cuda_tiles_of_parts_of_columns_cover_them) {
   auto const check = [](std::int64_t n, int inner, int bytes, int bytes_of_fold, int widest,
-                        cuda::BytesOfSharedTile const& most) {
+                        int pack, cuda::BytesOfPart const& most) {
     SCOPED_TRACE(::testing::Message()
                  << n << " x " << inner << ", " << bytes << " bytes, folds " << bytes_of_fold
                  << ", widest " << widest << ", tiles of " << most.usual);
-    auto const t = cuda::tile_shared_columns(n, inner, bytes, bytes_of_fold, widest, most);
+    auto const t = cuda::tile_parts(n, inner, bytes, bytes_of_fold, widest, pack, most);
     int const row = n > 4096 ? 128 : 64;
     ASSERT_GE(t.columns, 1);
     ASSERT_LE(t.columns, widest);
     ASSERT_GE(std::int64_t{t.strips} * t.columns, inner);
     ASSERT_LT(std::int64_t{t.strips - 1} * t.columns, inner);
-    if (inner % 4 == 0 && t.columns > 4 && widest == 32) ASSERT_EQ(t.columns % 4, 0);
+    ASSERT_EQ(t.columns % pack, 0);
     ASSERT_EQ(t.slabs, 1);
     ASSERT_EQ(t.rows, t.groups * cuda::chunk_of_column);
     ASSERT_EQ(t.rows % row, 0);
     ASSERT_EQ(4096 % t.rows, 0);
-    int const least = row * bytes + row / cuda::chunk_of_column * bytes_of_fold;
+    int const least = pack * (row * bytes + row / cuda::chunk_of_column * bytes_of_fold);
     ASSERT_LE(t.elements() * bytes + t.items() * bytes_of_fold,
-              std::max(t.rows == row ? most.of_row : most.most, least));
+              std::max(t.rows == row ? most.shortest : most.most, least));
     for (int const item : {0, 1, t.columns - 1, t.columns, t.items() - 1}) {
       ASSERT_EQ(t.by_columns.quotient(item), item / t.columns);
     }
   };
-  // From a multiprocessor of Turing to one of Hopper.
-  for (int const bytes_of_block : {64 << 10, 99 << 10, 163 << 10, 227 << 10}) {
+  // Multiprocessors of Ada, Ampere and Hopper.
+  for (int const bytes_of_block : {99 << 10, 163 << 10, 227 << 10}) {
     for (int const kind : {0, 1, 2, 3}) {
-      auto const most = cuda::bytes_of_shared_tile(bytes_of_block, kind % 2 != 0, kind / 2 != 0);
+      auto const most = cuda::bytes_of_part(bytes_of_block, kind % 2 != 0, kind / 2 != 0);
       for (auto const& size : all_sizes) {
         for (int const inner :
-             {1, 2, 3, 7, 16, 31, 32, 33, 36, 64, 65, 100, 125, 128, 129, 16000}) {
+             {1, 2, 3, 6, 7, 16, 31, 32, 33, 36, 64, 65, 100, 125, 128, 129, 16000}) {
           for (int const bytes_of_fold : {1, 4, 8, 64}) {
             for (int const widest : {32, 128}) {
               for (std::int64_t const n : {4096, 100'000}) {
-                check(n, inner, size.all, bytes_of_fold, widest, most);
+                for (int const pack : {1, 2, 4}) {
+                  if (inner % pack != 0) continue;
+                  check(n, inner, size.all, bytes_of_fold, widest, pack, most);
+                }
               }
             }
           }
@@ -245,7 +248,7 @@ TEST(backends, cuda_tiles_of_columns_cover_them) {
             ASSERT_EQ(cuda::chunks_of_section % t.groups, 0);
             ASSERT_EQ(t.slabs, 1);
           } else {
-            ASSERT_LE(n, cuda::longest_section);
+            ASSERT_LE(n, cuda::elements_of_section);
             ASSERT_TRUE(t.slabs == 1 || t.strips == 1);
           }
           if (access != ColumnAccess::rows) {

@@ -35,7 +35,8 @@ struct PublishedColumns {
   static constexpr int words = Published<R>::words;
 
   static constexpr std::int64_t bytes(std::int64_t n, std::int64_t columns, std::int64_t strips) {
-    const std::int64_t entries = 1 + divide_up(n, longest_section) + divide_up(n, elements_of_row);
+    const std::int64_t entries =
+        1 + divide_up(n, elements_of_section) + divide_up(n, elements_of_row);
     return 8 * (1 + strips + columns * entries * words);
   }
   /// Counts the strips that blocks have turned to after their first.

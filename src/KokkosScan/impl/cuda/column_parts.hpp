@@ -150,7 +150,7 @@ __host__ __device__ constexpr int bytes_of_column_ring(int width) {
 }
 
 /// Bytes of what belongs to a tile between folding and scanning: the folds of chunks in their rows,
-/// and the prefixes.
+/// in front of them perhaps the first half of a row, and the prefixes.
 template <ColumnAccess access, class R>
 __host__ __device__ constexpr int bytes_of_column_folds(const ColumnTiling& tiling) {
   const int rows = (tiling.groups + row_of_chunks - 1) / row_of_chunks;
@@ -194,7 +194,8 @@ struct ColumnPartInStage {
   typename T::Input input;
   Slots<typename T::Value> results;  ///< not of quads, whose results are stored as they come
   R* chunks;                         ///< the folds of chunks and those before them in their rows;
-                                     ///< not of shared columns, in front the last of another tile
+                                     ///< where blocks have columns alone, in front of them the
+                                     ///< first half of the row, from the tile before
   R* sections;                       ///< the prefixes of columns: earlier sections,
   R* rows;                           ///< and, for each row of the tile, earlier rows of its section
 
@@ -498,7 +499,7 @@ __device__ __forceinline__ void fold_column_parts(const P& problem, const Column
       bool is_second_half = i % 2 > 0;
       if (!is_shared(access) && tiling.groups == half && i < items && column < part.columns) {
         // The first half is in the tile before, of which the same thread had the same column.
-        is_second_half = begins_second_half(static_cast<int>(part.first_chunk()));
+        is_second_half = is_in_second_half(static_cast<int>(part.first_chunk()));
         if (i % 2 == 0 && is_second_half) {
           of_first_half = first_halves[column];
           memory.chunks[column - width] = of_first_half;
@@ -541,7 +542,7 @@ __device__ __forceinline__ void carry_rows(const P& problem, const ColumnRingSha
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   const ColumnTiling& tiling = shape.tiling;
   const int width = tiling.columns;
-  const int chunks_of_row = tiling.groups < row_of_chunks ? tiling.groups : row_of_chunks;
+  const int least_chunks = tiling.groups < row_of_chunks ? tiling.groups : row_of_chunks;
   const typename T::Carried before(memory_of_carry, published, shape.by_columns_of_carrier,
                                    shape.columns_of_carrier);
   std::int64_t strip = -1;  // its first column
@@ -566,22 +567,22 @@ __device__ __forceinline__ void carry_rows(const P& problem, const ColumnRingSha
       before.add(op, published, columns, strip + first, published.entry_of_row(next_row),
                  static_cast<int>(row - next_row), next_row > section_begin);
     }
-    const auto whole_rows =
+    const auto rows_ended =
         static_cast<int>((part.begin + part.rows) / elements_of_row - part.first_row());
-    next_row = row + whole_rows;
+    next_row = row + rows_ended;
     const bool ends_section =
         is_shared(access) && next_row % rows_of_section == 0 && part.begin + part.rows < problem.n;
     for (int c = lane; c < columns; c += lanes) {
       Prefix prefix = row > section_begin ? Prefix(op, before[c]) : Prefix(op);
-      const R* const totals = memory.chunks + (chunks_of_row - 1) * width + first + c;
+      const R* const totals = memory.chunks + (least_chunks - 1) * width + first + c;
       R* const rows = memory.rows + first + c;
 #pragma unroll 8
-      for (int r = 0; r < whole_rows; ++r) {
+      for (int r = 0; r < rows_ended; ++r) {
         if (prefix.exists()) rows[r * width] = prefix.value();
         prefix = Prefix(op, prefix.then(op, totals[r * row_of_chunks * width]));
       }
-      if (part.rows > whole_rows * elements_of_row && prefix.exists()) {
-        rows[whole_rows * width] = prefix.value();
+      if (part.begin + part.rows > next_row * elements_of_row && prefix.exists()) {
+        rows[rows_ended * width] = prefix.value();
       }
       if (prefix.exists()) before[c] = prefix.value();
       if (ends_section) {
@@ -695,7 +696,8 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
     const std::int64_t first_row = part.first_row();
     const bool has_sections = has_start || first_row >= rows_of_section;
     const bool begins_section = first_row % rows_of_section == 0;
-    const int chunks_before = is_shared(access) ? 0 : static_cast<int>(part.first_chunk());
+    const int chunks_of_row_before =
+        is_shared(access) ? 0 : static_cast<int>(part.first_chunk() % row_of_chunks);
     ring.folded[s].wait(turn.parity);
     ring.carried[s].wait(turn.parity);
     // The chunks in which columns begin and end, if they are in this tile.
@@ -722,7 +724,7 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
           ColumnPrefix<typename T::Carrying, R> prefix(op);
           if (has_sections) prefix.sections = Prefix(op, sections[e]);
           if (row > 0 || !begins_section) prefix.rows = Prefix(op, rows[e]);
-          Prefix run = prefix.join_all(op, (c.chunk + chunks_before) % row_of_chunks > 0
+          Prefix run = prefix.join_all(op, (c.chunk + chunks_of_row_before) % row_of_chunks > 0
                                                ? Prefix(op, chunks[e - width])
                                                : Prefix(op));
           A with{};

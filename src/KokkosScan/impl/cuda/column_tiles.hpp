@@ -440,18 +440,29 @@ __global__ void __launch_bounds__(most_threads_of_columns(access),
       }
       R with{};  // ... the next chunk
       if (is_full) with = before.then(op, total[q]);
-      auto prefix = carried ? carry.get(op, c.column, first, has_sections)
-                            : ColumnPrefix<typename T::Carrying, R>(op);
-      prefix.add_halves(op, totals_of_halves + c.slab * tiling.full_halves * width + c.column,
-                        width, half);
-      if (!carried && has_start) {
-        prefix.sections = Prefix(
-            op, has_starts_of_lines<P> ? carries[c.slab * width + c.column]
-                                       : static_cast<R>(problem.start.at(tile.place(0, 0)).value));
+      const R* const halves = totals_of_halves + c.slab * tiling.full_halves * width + c.column;
+      if constexpr (carried) {
+        auto prefix = carry.get(op, c.column, first, has_sections);
+        prefix.add_halves(op, halves, width, half);
+        before = prefix.join_all(op, before);
+        if (hands_on) next_carry.put(op, c.column, chunk + 1, prefix, with);
+        if (is_full) with = prefix.join_all(op, Prefix(op, with)).value();
+      } else {
+        // Most columns are so short that nothing comes before.
+        if (half > 0) {
+          ColumnPrefix<typename T::Carrying, R> prefix(op);
+          prefix.add_halves(op, halves, width, half);
+          before = prefix.join_all(op, before);
+          if (is_full) with = prefix.join_all(op, Prefix(op, with)).value();
+        }
+        if (has_start) {
+          const R start = has_starts_of_lines<P>
+                              ? carries[c.slab * width + c.column]
+                              : static_cast<R>(problem.start.at(tile.place(0, 0)).value);
+          before = join(op, Prefix(op, start), before);
+          if (is_full) with = op(start, with);
+        }
       }
-      before = prefix.join_all(op, before);
-      if (hands_on) next_carry.put(op, c.column, chunk + 1, prefix, with);
-      if (is_full) with = prefix.join_all(op, Prefix(op, with)).value();
 
       // Scan: x becomes B after each element.
       const A at_begin =

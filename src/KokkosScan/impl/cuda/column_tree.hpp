@@ -7,21 +7,22 @@
 /// the kernels for columns share.
 ///
 /// The combination tree counts from the element that is scanned first. Four elements make a pack,
-/// which combines in the accumulator, two packs a chunk, 8 chunks half a row of chunks, 32 such
-/// rows a section; each combine left to right, chunks and all above in the carried type. With P the
-/// fold of the starting value and all earlier sections, Q that of the earlier rows of chunks of the
-/// section, q of the row's first half, if the own chunk lies in the second, and of the earlier
-/// chunks of the half, p of the packs before the own one in the chunk, and x the elements so far of
-/// the pack,
+/// which combines in the accumulator, two packs a chunk, 8 chunks half a row of chunks, two halves
+/// a row, 32 rows a section; each combine left to right, chunks and all above in the carried type.
+/// With P the fold of the starting value and all earlier sections, Q that of the earlier rows of
+/// the section, h the first half of the row, if the own chunk lies in the second, q the earlier
+/// chunks of the own half, p the packs before the own one in the chunk, and x the elements so far
+/// of the pack,
 ///
-///     B(k) = ((P * (Q * q)) * p) * x    within a pack, what is in front being rounded to the
-///                                       accumulator,
-///     B(k) = (P * (Q * q)) * p          at the end of a pack, where p includes it,
-///     B(k) = P * (Q * q)                at the end of a chunk, where q includes it,
+///     B(k) = ((P * (Q * (h * q))) * p) * x    within a pack, what is in front being rounded to
+///                                             the accumulator,
+///     B(k) = (P * (Q * (h * q))) * p          at the end of a pack, where p includes it,
+///     B(k) = P * (Q * (h * q))                at the end of a chunk, where q includes it,
 ///
 /// and a part that is empty is left out. How columns are cut into tiles or strips does not matter.
 
 #include <KokkosScan/impl/cuda/chunk.hpp>
+#include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <cstddef>
@@ -94,8 +95,7 @@ __device__ __forceinline__ R fold_chunk_of_column(const Op& op, const Carrying& 
                      static_cast<R>(fold_pack<0, 4>(op, b)));
 }
 
-/// What comes before a chunk of a column but the chunks of its own half row: P, Q and the first
-/// half.
+/// What comes before a chunk of a column but the chunks of its own half row: P, Q and h.
 template <class Op, class R>
 struct ColumnPrefix {
   Fold<Op, R> sections, rows, half;
@@ -138,7 +138,7 @@ struct ColumnCarry {
     ColumnPrefix<Op, R> prefix(op);
     if (has_sections) prefix.sections = Fold<Op, R>(op, memory[column]);
     if (has_row_before(chunk)) prefix.rows = Fold<Op, R>(op, memory[stride + column]);
-    if (begins_second_half(chunk)) prefix.half = Fold<Op, R>(op, memory[2 * stride + column]);
+    if (is_in_second_half(chunk)) prefix.half = Fold<Op, R>(op, memory[2 * stride + column]);
     return prefix;
   }
   /// What comes before the next tile.
@@ -153,7 +153,7 @@ struct ColumnCarry {
     const R of_section = prefix.rows.then(op, of_row);
     memory[column] =
         begins_section(chunk) ? prefix.sections.then(op, of_section) : prefix.sections.value();
-    memory[stride + column] = begins_second_half(chunk) ? prefix.rows.value() : of_section;
+    memory[stride + column] = is_in_second_half(chunk) ? prefix.rows.value() : of_section;
     memory[2 * stride + column] = of_row;
   }
 };

@@ -137,8 +137,8 @@ struct Backend {
   /// Whether the kernels take a problem: all but empty lines, and more columns than a number holds.
   template <class P>
   static bool accepts(const P& p) {
-    return p.n > 0 && (is_contiguous(p) ||
-                       (neighbours(p.batch) <= INT32_MAX && p.n / chunk_of_column < INT32_MAX));
+    return p.n > 0 && (is_contiguous(p) || (neighbours(p.batch) <= INT32_MAX &&
+                                            p.n / chunk_of_column < INT32_MAX - chunks_of_section));
   }
 
   /// Bytes that a scan of `lines` lines of n elements needs at most: strides decide later which
@@ -192,33 +192,46 @@ struct Backend {
     return p.batch.rank > 0 && OperandAccess<decltype(P::output)>::has_columns(p.output, p.batch) &&
            OperandAccess<decltype(P::input)>::has_columns(p.input, p.batch);
   }
-  /// Whether the kernel for parts of columns runs, with these tiles.
+  /// How the kernel for parts of columns takes a problem.
+  struct PartsOfColumns {
+    ColumnAccess access;
+    ColumnTiling tiling;
+  };
   template <class Exec, class P>
-  static bool takes_parts_of_columns(const Exec& exec, const P& p, const ColumnTiling& tiling) {
-    return cuda::takes_parts_of_columns(p.n, neighbours(p.batch), p.batch.count, Types<P>::size,
-                                        has_packs_of_columns(p), are_runs(p, tiling),
-                                        multiprocessors(exec));
-  }
-  /// The tiles of the kernel for parts of columns.
-  template <class Exec, class P>
-  static ColumnTiling tile_parts_of_columns(const Exec& exec, const P& p) {
+  static PartsOfColumns cut_into_parts(const Exec& exec, const P& p) {
     using R = typename Types<P>::R;
     const std::int64_t inner = neighbours(p.batch);
-    const auto tile = [&](int widest, bool is_large, bool is_run) {
+    const auto tile = [&](int widest, int pack, bool is_large, bool is_run) {
       widest = std::min(widest, CarriedColumns<typename Types<P>::Carrying, R>::values_at_once);
-      return tile_shared_columns(
-          p.n, inner, Types<P>::size.all, sizeof(R), widest,
-          bytes_of_shared_tile(shared_bytes_of_block(exec), is_large, is_run));
+      return tile_parts(p.n, inner, Types<P>::size.all, sizeof(R), widest, pack,
+                        bytes_of_part(shared_bytes_of_block(exec), is_large, is_run));
     };
     const bool has_packs = has_columns(p) && has_packs_of_columns(p);
     if (!has_packs || takes_runs_of_packs(inner)) {
-      const ColumnTiling runs = tile(widest_of_others, has_large_runs(p.n, inner), true);
-      if (are_runs(p, runs)) return runs;
+      const ColumnTiling runs = tile(widest_of_others, 1, has_large_runs(p.n, inner), true);
+      if (are_runs(p, runs)) {
+        return {p.n > elements_of_section ? ColumnAccess::flat : ColumnAccess::alone, runs};
+      }
     }
-    if (has_packs) return tile(widest_of_packs, false, false);
-    constexpr bool is_stored = OperandAccess<decltype(P::input)>::is_stored;
-    const bool are_quads = is_stored && has_columns(p) && inner >= narrowest_rows;
-    return tile(widest_of_others, are_quads, false);
+    if (has_packs) {
+      const ColumnTiling packs = tile(widest_of_packs, Types<P>::pack, false, false);
+      const bool are_wide = packs.columns * Types<P>::size.widest >= bytes_of_wide_row;
+      return {are_wide ? ColumnAccess::rows : ColumnAccess::narrow, packs};
+    }
+    if (OperandAccess<decltype(P::input)>::is_stored && has_columns(p)) {
+      const ColumnTiling quads = tile(widest_of_others, 1, true, false);
+      if (quads.columns >= narrowest_rows) return {ColumnAccess::quads, quads};
+    }
+    ColumnTiling apart = tile(widest_of_others, 1, false, false);
+    apart.pitch = static_cast<int>(pitch_of_rows(apart.columns, apart.rows));
+    return {ColumnAccess::apart, apart};
+  }
+  /// Whether the kernel for parts of columns runs.
+  template <class Exec, class P>
+  static bool takes_parts_of_columns(const Exec& exec, const P& p, const PartsOfColumns& parts) {
+    return cuda::takes_parts_of_columns(p.n, neighbours(p.batch), p.batch.count, Types<P>::size,
+                                        has_packs_of_columns(p), cuda::are_runs(parts.access),
+                                        multiprocessors(exec));
   }
   /// Whether tiles of columns are runs of bytes in all operands.
   template <class P>
@@ -305,31 +318,35 @@ struct Backend {
     enqueue(exec, launch, scan_in_registers<access, P>, p.n, p.batch.count, p);
   }
 
-  /// Scans parts of columns.
   template <class Exec, class P>
   static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace,
-                                    const ColumnTiling& tiling) {
-    const bool has_packs = has_columns(p) && has_packs_of_columns(p);
-    if (are_runs(p, tiling) && (!has_packs || takes_runs_of_packs(tiling.inner))) {
-      return p.n > longest_section
-                 ? scan_parts_of_columns<ColumnAccess::flat>(exec, p, workspace, tiling)
-                 : scan_parts_of_columns<ColumnAccess::alone>(exec, p, workspace, tiling);
+                                    const PartsOfColumns& parts) {
+    const auto scan = [&](auto access) {
+      scan_parts_of_columns<access.value>(exec, p, workspace, parts.tiling);
+    };
+    switch (parts.access) {
+      case ColumnAccess::flat:
+        return scan(std::integral_constant<ColumnAccess, ColumnAccess::flat>{});
+      case ColumnAccess::alone:
+        return scan(std::integral_constant<ColumnAccess, ColumnAccess::alone>{});
+      case ColumnAccess::apart:
+        return scan(std::integral_constant<ColumnAccess, ColumnAccess::apart>{});
+      case ColumnAccess::quads:
+        if constexpr (OperandAccess<decltype(P::input)>::is_stored) {
+          scan(std::integral_constant<ColumnAccess, ColumnAccess::quads>{});
+        }
+        return;
+      case ColumnAccess::rows:
+        if constexpr (moves_packs_of_columns<P>) {
+          scan(std::integral_constant<ColumnAccess, ColumnAccess::rows>{});
+        }
+        return;
+      case ColumnAccess::narrow:
+        if constexpr (moves_packs_of_columns<P>) {
+          scan(std::integral_constant<ColumnAccess, ColumnAccess::narrow>{});
+        }
+        return;
     }
-    if constexpr (moves_packs_of_columns<P>) {
-      if (has_packs) {
-        const bool are_wide = tiling.columns * Types<P>::size.widest >= bytes_of_wide_row;
-        return are_wide ? scan_parts_of_columns<ColumnAccess::rows>(exec, p, workspace, tiling)
-                        : scan_parts_of_columns<ColumnAccess::narrow>(exec, p, workspace, tiling);
-      }
-    }
-    if constexpr (OperandAccess<decltype(P::input)>::is_stored) {
-      if (has_columns(p) && tiling.columns >= narrowest_rows) {
-        return scan_parts_of_columns<ColumnAccess::quads>(exec, p, workspace, tiling);
-      }
-    }
-    ColumnTiling apart = tiling;
-    apart.pitch = static_cast<int>(pitch_of_rows(tiling.columns, tiling.rows));
-    scan_parts_of_columns<ColumnAccess::apart>(exec, p, workspace, apart);
   }
   /// Whether one instruction moves packs of neighbouring columns, and whether all are aligned.
   template <class P>
@@ -399,7 +416,7 @@ struct Backend {
     }
     const PublishedColumns<R> published{reinterpret_cast<std::uint64_t*>(workspace),
                                         is_shared(access) ? p.batch.count : 0, strips,
-                                        divide_up(p.n, longest_section)};
+                                        divide_up(p.n, elements_of_section)};
     enqueue(exec, launch, cuda::scan_parts_of_columns<access, P>, p.n, p.batch.count, p, shape,
             published);
   }
@@ -433,7 +450,7 @@ struct Backend {
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
     constexpr int E = Types<P>::pack;
     const std::int64_t inner = neighbours(p.batch);
-    const ColumnTiling parts = tile_parts_of_columns(exec, p);
+    const PartsOfColumns parts = cut_into_parts(exec, p);
     if (takes_parts_of_columns(exec, p, parts)) {
       return scan_parts_of_columns(exec, p, workspace, parts);
     }

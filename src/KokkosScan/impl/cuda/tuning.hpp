@@ -160,11 +160,10 @@ inline constexpr int rows_of_section = 32;
 
 inline constexpr int elements_of_row = row_of_chunks * chunk_of_column;
 inline constexpr int chunks_of_section = rows_of_section * row_of_chunks;
-inline constexpr int longest_section = rows_of_section * elements_of_row;
+inline constexpr int elements_of_section = rows_of_section * elements_of_row;
 
-/// Whether a section begins with a chunk, a section comes before that of a chunk, a row before that
-/// of a chunk in the section, and whether the second half of a row begins with a chunk that begins
-/// one of its halves.
+/// Whether a section begins with a chunk, whether a section comes before that of a chunk and a row
+/// before that of a chunk in the section, and whether a chunk is in the second half of its row.
 KOKKOS_FUNCTION constexpr bool begins_section(int chunk) {
   return (chunk & (chunks_of_section - 1)) == 0;
 }
@@ -172,7 +171,7 @@ KOKKOS_FUNCTION constexpr bool has_section_before(int chunk) { return chunk >= c
 KOKKOS_FUNCTION constexpr bool has_row_before(int chunk) {
   return (chunk & (chunks_of_section - 1)) >= row_of_chunks;
 }
-KOKKOS_FUNCTION constexpr bool begins_second_half(int chunk) {
+KOKKOS_FUNCTION constexpr bool is_in_second_half(int chunk) {
   return (chunk & half_row_of_chunks) != 0;
 }
 
@@ -255,7 +254,7 @@ constexpr std::int64_t pitch_of_rows(std::int64_t columns, std::int64_t rows) {
 /// \param bytes_of_accumulator
 constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, std::int64_t outer,
                                     int bytes, int bytes_of_accumulator, ColumnAccess access) {
-  // Usually smaller blocks are faster, but a row that is left for a second tile is not.
+  // Usually smaller blocks are faster, but half a row that is left for a second tile is not.
   const bool is_rows = access == ColumnAccess::rows;
   constexpr int half = half_row_of_chunks;
   const std::int64_t fit = bytes_of_column_tile / (chunk_of_column * bytes);
@@ -275,7 +274,7 @@ constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, std::int
   std::int64_t groups = chunks;
   std::int64_t slabs = 1;
   if (chunks * columns > (chunks > half ? usual / 2 * 3 : most) || chunks * columns > most ||
-      n > longest_section) {
+      n > elements_of_section) {
     // A power of two of half rows, so that a section is so many whole tiles.
     const auto halves =
         static_cast<std::uint64_t>(std::max<std::int64_t>(1, usual / columns / half));
@@ -293,7 +292,7 @@ constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, std::int
           static_cast<int>(groups),
           static_cast<int>(rows),
           static_cast<int>(chunks),
-          groups > half ? static_cast<int>(groups / half) : 0,
+          static_cast<int>((groups - 1) / half),
           Divisor(static_cast<int>(columns)),
           Divisor(static_cast<int>(groups))};
 }
@@ -318,18 +317,19 @@ KOKKOS_FUNCTION constexpr int row_carriers(ColumnAccess access) { return are_run
 /// \param bytes of the accumulator
 constexpr int columns_of_thread(int bytes) { return std::max(1, 2 / registers_of(bytes)); }
 
-/// Bytes of a tile of columns that blocks share and of the totals of its chunks.
-struct BytesOfSharedTile {
+/// Bytes of a tile of the kernel for parts of columns, and of the totals of its chunks.
+struct BytesOfPart {
   int usual;
-  int most;    ///< where the tile would be not much more than half as large as usual otherwise
-  int of_row;  ///< most where it has one row of chunks
+  int most;      ///< where the tile would be not much more than half as large as usual otherwise
+  int shortest;  ///< where it has no more rows than it must
 };
 
-/// Small tiles, of which the shared memory of a block holds five or six, or large ones, of which it
-/// holds three: blocks need to learn less often what comes before those ((5, 1953125, 25) has 0.64
-/// instead of 0.55, (1, 78125, 3125) 0.70 instead of 0.60, but 0.53 where two fit). Only runs of
-/// bytes are better with two than divided ((5, 390625, 125): 0.59 instead of 0.54).
-constexpr BytesOfSharedTile bytes_of_shared_tile(int bytes_of_block, bool is_large, bool are_runs) {
+/// Small tiles, of which an H200 holds five or six of floats in the shared memory of a block, or
+/// large ones, of which it holds three: blocks need to learn less often what comes before those
+/// ((5, 1953125, 25) has 0.64 instead of 0.55, (1, 78125, 3125) 0.70 instead of 0.60, but 0.53
+/// where two fit). Only runs of bytes are better with two than divided ((5, 390625, 125): 0.59
+/// instead of 0.54). The fractions are 40, 50, 60, 67 and 80 KB of the 227 there.
+constexpr BytesOfPart bytes_of_part(int bytes_of_block, bool is_large, bool are_runs) {
   const int usual = is_large ? bytes_of_block / 15 * 4 : bytes_of_block / 17 * 3;
   const int most = is_large ? bytes_of_block / 17 * 5 : bytes_of_block / 9 * 2;
   return {usual, most, are_runs ? bytes_of_block / 17 * 6 : usual};
@@ -339,7 +339,7 @@ constexpr BytesOfSharedTile bytes_of_shared_tile(int bytes_of_block, bool is_lar
 /// for the last, that (1, 40353607, 7) has 0.58 instead of 0.68; short columns have too few tiles
 /// ((15625, 625, 25): 0.71 instead of 0.74).
 constexpr bool has_large_runs(std::int64_t n, std::int64_t inner) {
-  return n > longest_section && inner >= 16;
+  return n > elements_of_section && inner >= 16;
 }
 
 /// Bytes of columns, a whole slab, from which on blocks have strips of their own whose tiles are
@@ -349,13 +349,18 @@ inline constexpr int bytes_of_columns_alone = 20480;
 /// Whether blocks may share columns: those of several sections, and not so many that the memory
 /// through which they communicate would grow.
 constexpr bool may_share_columns(std::int64_t n, std::int64_t lines, int multiprocessors) {
-  return n > longest_section && lines < std::int64_t{128} * multiprocessors;
+  return n > elements_of_section && lines < std::int64_t{128} * multiprocessors;
 }
 
 /// Bytes from which on a row is not narrow. Results of parts of such columns are stored as they
 /// come: 0.65 instead of 0.63 of 2^26 x 16. Narrower rows are stored from shared memory, in longer
 /// runs: 0.43 instead of 0.53 of (4, 2^24, 4).
 inline constexpr int bytes_of_wide_row = 64;
+
+/// Widest strips of columns that blocks share, if they are made of packs, and if they are not: the
+/// former are as fast in narrow ones, others are faster undivided, or in long runs.
+inline constexpr int widest_of_packs = 32;
+inline constexpr int widest_of_others = 128;
 
 /// Whether the kernel for parts of columns runs: where blocks share columns, as columns alone would
 /// not keep all multiprocessors busy, or as rows are narrow or not made of aligned packs ((2401,
@@ -369,19 +374,14 @@ inline constexpr int bytes_of_wide_row = 64;
 constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::int64_t lines,
                                       ElementSize size, bool has_packs, bool are_runs,
                                       int multiprocessors) {
-  if (n <= longest_section) {
+  if (n <= elements_of_section) {
     return !has_packs && are_runs && n * inner * size.all >= bytes_of_columns_alone;
   }
-  const std::int64_t strips = lines / inner * divide_up(inner, 32);
+  const std::int64_t strips = lines / inner * divide_up(inner, widest_of_packs);
   return may_share_columns(n, lines, multiprocessors) &&
          (strips < std::int64_t{4} * multiprocessors || !has_packs ||
           inner * size.widest < bytes_of_wide_row);
 }
-
-/// Widest strips of columns that blocks share, if they are made of packs, and if they are not: the
-/// former are as fast in narrow ones, others are faster undivided, or in long runs.
-inline constexpr int widest_of_packs = 32;
-inline constexpr int widest_of_others = 128;
 
 /// Whether rows of packs are runs of bytes rather than divided: (8, 262144, 100) has 0.66 instead
 /// of 0.36, (64, 65536, 64) 0.82 instead of 0.76, but (1, 2097152, 128) 0.58 instead of 0.67.
@@ -396,22 +396,23 @@ constexpr bool takes_runs_of_packs(std::int64_t inner) {
 /// \param bytes         of an element in all operands
 /// \param bytes_of_fold of a chunk
 /// \param widest        columns of a strip
-constexpr ColumnTiling tile_shared_columns(std::int64_t n, std::int64_t inner, int bytes,
-                                           int bytes_of_fold, int widest,
-                                           const BytesOfSharedTile& bytes_of_tile) {
-  const int chunks_of_row = n > longest_section ? row_of_chunks : half_row_of_chunks;
-  const int bytes_of_column = chunks_of_row * (chunk_of_column * bytes + bytes_of_fold);
-  std::int64_t most = std::clamp(bytes_of_tile.of_row / bytes_of_column, 1, widest);
-  if (most > 4) most -= most % 4;
-  // Strips of equal width: of packs and other narrow ones in fours.
+/// \param pack          columns that are not divided: 1, 2 or 4
+constexpr ColumnTiling tile_parts(std::int64_t n, std::int64_t inner, int bytes, int bytes_of_fold,
+                                  int widest, int pack, const BytesOfPart& bytes_of_tile) {
+  const int least_chunks = n > elements_of_section ? row_of_chunks : half_row_of_chunks;
+  const int bytes_of_column = least_chunks * (chunk_of_column * bytes + bytes_of_fold);
+  std::int64_t most = std::max(pack, std::min(widest, bytes_of_tile.shortest / bytes_of_column));
+  const int unit = most < 8 ? pack : 4;
+  most -= most % unit;
+  // Strips of equal width.
   std::int64_t columns = divide_up(inner, divide_up(inner, most));
-  if (columns < inner && most > 4 && most <= 32) columns = divide_up(columns, 4) * 4;
-  const std::int64_t bytes_of_row = columns * bytes_of_column;
-  const auto fit = std::max<std::int64_t>(1, bytes_of_tile.usual / bytes_of_row);
-  auto rows = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fit)));
+  if (columns < inner && (pack > 1 || most <= 32)) columns = divide_up(columns, unit) * unit;
+  const std::int64_t least_bytes = columns * bytes_of_column;
+  const auto fit = std::max<std::int64_t>(1, bytes_of_tile.usual / least_bytes);
+  auto times = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fit)));
   // Rather tiles that are a little too large than ones that are not much more than half full.
-  if (2 * rows * bytes_of_row <= bytes_of_tile.most) rows *= 2;
-  const std::int64_t groups = std::min<std::int64_t>(rows * chunks_of_row, chunks_of_section);
+  if (2 * times * least_bytes <= bytes_of_tile.most) times *= 2;
+  const std::int64_t groups = std::min<std::int64_t>(times * least_chunks, chunks_of_section);
   return {static_cast<int>(inner),
           static_cast<int>(columns),
           static_cast<int>(columns),
