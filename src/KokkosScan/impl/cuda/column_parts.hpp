@@ -440,8 +440,6 @@ __device__ __forceinline__ void fold_column_parts(const P& problem, const Column
   const int lane = thread % lanes;
   const ColumnTiling& tiling = shape.tiling;
   const int width = tiling.columns;
-  [[maybe_unused]] R* const first_halves = reinterpret_cast<R*>(
-      shared_memory() + begin_of_first_halves<typename T::Carried, access>(width));
   for (Turn turn;; turn.advance(shape.stages)) {
     const int s = turn.stage;
     ring.loaded[s].wait(turn.parity);
@@ -484,7 +482,8 @@ __device__ __forceinline__ void fold_column_parts(const P& problem, const Column
       const int row = tiling.by_columns.quotient(i / 2);
       const int column = i / 2 - row * width;
       const int chunk = row * row_of_chunks + i % 2 * half;
-      const int left = i < items && column < part.columns ? part.rows / V - chunk : 0;  // chunks
+      const bool exists = i < items && column < part.columns;
+      const int left = exists ? part.rows / V - chunk : 0;  // whole chunks from here on
       R* const own = memory.chunks + chunk * width + column;
       R total[half];
 #pragma unroll
@@ -497,14 +496,18 @@ __device__ __forceinline__ void fold_column_parts(const P& problem, const Column
       }
       R of_first_half = shuffle_up(total[half - 1], 1);
       bool is_second_half = i % 2 > 0;
-      if (!is_shared(access) && tiling.groups == half && i < items && column < part.columns) {
-        // The first half is in the tile before, of which the same thread had the same column.
-        is_second_half = is_in_second_half(static_cast<int>(part.first_chunk()));
-        if (i % 2 == 0 && is_second_half) {
-          of_first_half = first_halves[column];
-          memory.chunks[column - width] = of_first_half;
-        } else if (i % 2 == 0) {
-          first_halves[column] = total[half - 1];
+      if constexpr (!is_shared(access)) {
+        if (exists && tiling.groups == half) {
+          // The first half is in the tile before, of which the same thread had the same column.
+          R* const first_halves = reinterpret_cast<R*>(
+              shared_memory() + begin_of_first_halves<typename T::Carried, access>(width));
+          is_second_half = is_in_second_half(static_cast<int>(part.first_chunk()));
+          if (i % 2 == 0 && is_second_half) {
+            of_first_half = first_halves[column];
+            memory.chunks[column - width] = of_first_half;
+          } else if (i % 2 == 0) {
+            first_halves[column] = total[half - 1];
+          }
         }
       }
       if (is_second_half) {
