@@ -48,8 +48,14 @@ set(prefix ${WORK}/prefix)
 
 run("Configure"
     ${CMAKE_COMMAND} -S ${CHECKOUT} -B ${WORK}/library -DCMAKE_INSTALL_PREFIX=${prefix}
-    -DCMAKE_PREFIX_PATH=${KOKKOS} -DKokkosScan_ENABLE_TESTS=OFF -DKokkosScan_ENABLE_PERF_TESTS=OFF
-    -DKokkosScan_ENABLE_TOOLS=OFF -DKokkosScan_ENABLE_EXAMPLES=OFF)
+    -DCMAKE_PREFIX_PATH=${KOKKOS} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)
+# With nothing but Kokkos there is nothing to compile.
+if(EXISTS ${WORK}/library/compile_commands.json)
+  file(READ ${WORK}/library/compile_commands.json commands)
+  if(commands MATCHES "command")
+    message(FATAL_ERROR "The library alone compiles:\n${commands}")
+  endif()
+endif()
 run("Build" ${CMAKE_COMMAND} --build ${WORK}/library)
 
 run("Install with DESTDIR" ${CMAKE_COMMAND} -E env DESTDIR=${WORK}/staged ${CMAKE_COMMAND} --install
@@ -109,22 +115,22 @@ endforeach()
 
 # ---- Install and use it with the commands of README.md ------------------------------------------
 
-find_program(bash bash)
-if(bash)
-  file(STRINGS ${CHECKOUT}/README.md commands REGEX "^[$] cmake ")
-  list(LENGTH commands count)
-  if(NOT count EQUAL 2)
-    message(FATAL_ERROR "README.md installs with other than two commands: ${commands}")
-  endif()
+find_program(shell sh)
+if(shell)
+  file(STRINGS ${CHECKOUT}/README.md lines REGEX "^[$] cmake ")
   # No other files are needed.
   file(COPY ${CHECKOUT}/CMakeLists.txt ${CHECKOUT}/cmake ${CHECKOUT}/include ${CHECKOUT}/src
        DESTINATION ${WORK}/readme)
   set(ENV{CMAKE_PREFIX_PATH} ${KOKKOS})
-  foreach(command IN LISTS commands)
-    string(REPLACE "$ cmake " "'${CMAKE_COMMAND}' " command "${command}")
-    string(REPLACE PREFIX ../readme-prefix command "${command}")
-    run("${command}" ${CMAKE_COMMAND} -E chdir ${WORK}/readme ${bash} -c "${command}")
+  foreach(line IN LISTS lines)
+    string(REPLACE "$ cmake " "cmake " line "${line}")
+    string(REPLACE "cmake " "'${CMAKE_COMMAND}' " line "${line}")
+    string(REPLACE PREFIX ../readme-prefix line "${line}")
+    run("${line}" ${CMAKE_COMMAND} -E chdir ${WORK}/readme ${shell} -c "${line}")
   endforeach()
+  if(NOT EXISTS ${WORK}/readme-prefix)
+    message(FATAL_ERROR "README.md does not install: ${lines}")
+  endif()
   file(RENAME ${WORK}/readme-prefix ${WORK}/readme-moved)
   file(COPY ${CMAKE_CURRENT_LIST_DIR}/my_code DESTINATION ${WORK})
   configure_file(${CHECKOUT}/examples/running_sum.cpp ${WORK}/my_code/main.cpp COPYONLY)
