@@ -36,7 +36,9 @@ int main() {
   Kokkos::deep_copy(dp, dp_host);
   Kokkos::deep_copy(p_top, p_top_host);
 
+  //! [exclusive]
   ks::exclusive_scan(exec, dp, p, ks::along(1).starting_at(p_top));
+  //! [exclusive]
 
   const auto p_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, p);
   for (int i = 0; i < columns; ++i) {

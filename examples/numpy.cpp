@@ -54,6 +54,7 @@ int main() {
   Kokkos::deep_copy(x, x_host);
   Kokkos::deep_copy(m, m_host);
 
+  //! [inclusive]
   ks::inclusive_scan(exec, x, y);
   print("cumsum, axis=-1", y);
   ks::inclusive_scan(exec, x, y, 0);
@@ -64,5 +65,6 @@ int main() {
   print("flip, cumsum, flip", y);
   ks::inclusive_scan(exec, ks::masked(x, m), y, 1);
   print("cumsum, where", y);
+  //! [inclusive]
   include_initial(exec, x);
 }

@@ -22,6 +22,7 @@
 
 namespace ks = KokkosScan;
 
+//! [function]
 struct DepthOfCell {
   Kokkos::View<const double**> extinction;
   Kokkos::View<const double*> length;
@@ -29,6 +30,7 @@ struct DepthOfCell {
     return extinction(r, k) * length(k);
   }
 };
+//! [function]
 
 int main() {
   const Kokkos::ScopeGuard kokkos;
@@ -52,8 +54,10 @@ int main() {
   Kokkos::deep_copy(length, length_host);
   Kokkos::deep_copy(cloudy, cloudy_host);
 
+  //! [inputs]
   const auto cloud = ks::masked(ks::elementwise(depth, DepthOfCell{extinction, length}), cloudy);
   ks::inclusive_scan(exec, cloud, depth, ks::along(1).backward());
+  //! [inputs]
 
   const auto depth_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, depth);
   for (int r = 0; r < rays; ++r) {

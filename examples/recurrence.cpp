@@ -19,6 +19,7 @@
 
 namespace ks = KokkosScan;
 
+//! [operator]
 /// x -> scale * x + shift
 struct Affine {
   double scale, shift;
@@ -31,6 +32,7 @@ struct Compose {
   }
   KOKKOS_FUNCTION static Affine identity() { return {1, 0}; }
 };
+//! [operator]
 
 struct Step {
   Kokkos::View<const double**> a, b;

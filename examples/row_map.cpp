@@ -44,8 +44,10 @@ int main() {
   for (int i = 0; i < rows; ++i) counts_host(i) = numbers[i];
   Kokkos::deep_copy(counts, counts_host);
 
+  //! [totals]
   ks::exclusive_scan(exec, counts, row_map, ks::along(0).totals(entries));
   Kokkos::parallel_for(Kokkos::RangePolicy(exec, 0, 1), MeanOfRows{entries, mean, rows});
+  //! [totals]
 
   const auto row_map_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, row_map);
   const auto entries_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, entries);

@@ -13,6 +13,9 @@
 
 namespace KokkosScan {
 
+/// \defgroup concepts Concepts
+/// @{
+
 namespace impl {
 template <class T>
 struct IsInput : Kokkos::is_view<T> {};
@@ -42,6 +45,12 @@ concept ScanLines = impl::IsLines<T>::value ||
     (std::integral<T> && !std::same_as<T, bool> && std::convertible_to<T, int>);
 
 /// A callable that combines two values of the accumulator `A` into one.
+///
+/// It is called on the execution space, with what comes first in scan order on the left. It must be
+/// associative, and need not commute.
+///
+/// \par Example
+/// \snippet recurrence.cpp operator
 template <class Op, class A>
 concept OperatorOn = std::is_invocable_r_v<A, const Op&, const A&, const A&>;
 
@@ -51,5 +60,7 @@ template <class Op, class A>
 concept HasIdentity = requires(const Op& op) {
   { op.identity() } -> std::convertible_to<A>;
 };
+
+/// @}
 
 }  // namespace KokkosScan

@@ -13,6 +13,9 @@
 
 namespace KokkosScan {
 
+/// \defgroup inputs Inputs
+/// @{
+
 /// An input whose elements count only where a mask is true; made by masked().
 template <class Values, class Mask>
 struct Masked {
@@ -27,6 +30,12 @@ struct Masked {
 ///
 /// \param values a View or any other input
 /// \param mask   an input of the same shape whose values convert to bool
+///
+/// The operator must have an identity. One byte more is read for each element of a mask of bool.
+///
+/// \par Example
+/// What is scanned is computed while it is read, masked, and scanned backward.
+/// \snippet optical_depth.cpp inputs
 template <class Values, class Mask>
 [[nodiscard]] Masked<Values, Mask> masked(const Values& values, const Mask& mask) {
   return {values, mask};
@@ -50,6 +59,12 @@ struct Elementwise {
 /// KOKKOS_FUNCTION. Views that it captures are invisible to the check for overlaps: they must not
 /// overlap the output, unless the output has the input's extents and element (i, j, ...) reads
 /// nothing but its own place.
+///
+/// \param extents  one for each dimension; the scan throws std::invalid_argument for a negative one
+/// \param function a callable with one std::int64_t for each dimension, without side effects
+///
+/// \par Example
+/// \snippet optical_depth.cpp function
 template <std::size_t Rank, class Function>
 [[nodiscard]] Elementwise<Rank, Function> elementwise(const std::array<std::int64_t, Rank>& extents,
                                                       Function function) {
@@ -58,13 +73,16 @@ template <std::size_t Rank, class Function>
 
 /// The same with the extents of a View.
 template <class View, class Function>
-requires Kokkos::is_view<View>::value [[nodiscard]] Elementwise<View::rank(), Function> elementwise(
-    const View& shape, Function function) {
+requires(Kokkos::is_view<View>::value)
+    [[nodiscard]] Elementwise<View::rank(), Function> elementwise(const View& shape,
+                                                                  Function function) {
   std::array<std::int64_t, View::rank()> extents;
   for (std::size_t d = 0; d < View::rank(); ++d) {
     extents[d] = static_cast<std::int64_t>(shape.extent(d));
   }
   return {extents, std::move(function)};
 }
+
+/// @}
 
 }  // namespace KokkosScan

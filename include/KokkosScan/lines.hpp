@@ -9,6 +9,9 @@
 
 namespace KokkosScan {
 
+/// \defgroup lines Lines
+/// @{
+
 /// The order in which the elements of a line are scanned.
 enum class Direction { forward, backward };
 
@@ -36,7 +39,8 @@ class Along {
   /// Combines a value before the first element of each line.
   ///
   /// \param start a value for all lines, or a View of one value a line: it has the shape of the
-  ///              input without the axis (rank 0 for an input of rank 1)
+  ///              input without the axis (rank 0 for an input of rank 1). It converts to the
+  ///              accumulator before it is combined.
   template <class NewStart>
   [[nodiscard]] constexpr Along<NewStart, Totals, Workspace> starting_at(NewStart start) const {
     return {m_axis, m_direction, std::move(start), m_totals, m_workspace};
@@ -81,8 +85,16 @@ class Along {
 };
 
 /// The lines along an axis, forward. Negative axes count from the end: -1 is the last.
+///
+/// \param axis from -rank to rank - 1; the scan throws std::invalid_argument for any other
+///
+/// \par Example
+/// Counts to offsets; the total stays on the device, and nothing waits for it.
+/// \snippet row_map.cpp totals
 [[nodiscard]] constexpr Along<> along(int axis) {
   return {axis, Direction::forward, None{}, None{}, None{}};
 }
+
+/// @}
 
 }  // namespace KokkosScan

@@ -21,6 +21,9 @@
 
 namespace KokkosScan {
 
+/// \defgroup operators Operators
+/// @{
+
 /// The type in which values of type `T` are combined: `T` itself, and float for 16-bit floating
 /// types. Specialise it for a storage type of your own:
 /// `template <> struct KokkosScan::accumulator<MyHalf> { using type = float; };`
@@ -83,6 +86,8 @@ using accumulator_t = typename accumulator<std::remove_cv_t<T>>::type;
 /// Integers wrap as unsigned arithmetic does. Values of type float and complex of float are
 /// carried in double, so that the error of a sum does not grow with the length of the line.
 /// Any other type with `a + b` works; its identity is `T(0)` where that exists.
+///
+/// Example: `ks::inclusive_scan(exec, x, y, 0, ks::Sum<double>{});`
 template <class T = void>
 struct Sum {
   /// The type that is combined.
@@ -97,6 +102,8 @@ struct Sum {
 ///
 /// Integers wrap as unsigned arithmetic does. Any other type with `a * b` works; its identity is
 /// `T(1)` where that exists.
+///
+/// Example: `ks::inclusive_scan(exec, x, y, 0, ks::Prod{});`
 template <class T = void>
 struct Prod {
   /// The type that is combined.
@@ -112,6 +119,8 @@ struct Prod {
 /// Minimum. NaN propagates, as in NumPy: once a line meets a NaN, all later results are NaN.
 ///
 /// Any type with `a < b` works; arithmetic types have an identity (infinity or the largest value).
+///
+/// Example: `ks::inclusive_scan(exec, x, y, 0, ks::Min{});`
 template <class T = void>
 struct Min {
   /// The type that is combined.
@@ -131,6 +140,8 @@ struct Min {
 /// Maximum. NaN propagates, as in NumPy: once a line meets a NaN, all later results are NaN.
 ///
 /// Any type with `a < b` works; arithmetic types have an identity (-infinity or the lowest value).
+///
+/// Example: `ks::inclusive_scan(exec, x, y, 0, ks::Max{});`
 template <class T = void>
 struct Max {
   /// The type that is combined.
@@ -183,5 +194,7 @@ struct Max<void> {
     return Max<T>{}(a, b);
   }
 };
+
+/// @}
 
 }  // namespace KokkosScan

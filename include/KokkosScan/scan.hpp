@@ -14,6 +14,9 @@
 
 namespace KokkosScan {
 
+/// \defgroup scans Scans
+/// @{
+
 /// Scans each line of `in` along an axis: out[k] = s * x[0] * x[1] * ... * x[k], where * is the
 /// operator, x are the elements of the line in scan order and s is the starting value, if any.
 ///
@@ -35,7 +38,15 @@ namespace KokkosScan {
 /// \throws std::invalid_argument if the axis is out of range, extents do not match, Views overlap
 ///         without being the same, the workspace is too small or misaligned, or totals of empty
 ///         lines have no value; nothing was written then
-/// \throws std::bad_alloc or std::runtime_error if a workspace was needed and could not be had
+/// \throws std::bad_alloc if a workspace was needed and could not be had
+/// \throws std::runtime_error the same, or a kernel could not be launched
+///
+/// \par Complexity
+/// O(n) combinations for a line of n elements. Each element is read once where no line is split
+/// between threads, at most twice where it is; each result is stored once.
+///
+/// \par Example
+/// \snippet numpy.cpp inclusive
 template <class Exec, class In, class Out, class Lines = Along<>, class Op = Sum<>>
 void inclusive_scan(const Exec& exec, const In& in, const Out& out, const Lines& lines = along(-1),
                     const Op& op = {}) {
@@ -58,7 +69,12 @@ void inclusive_scan(const Exec& exec, const In& in, const Out& out, const Lines&
 ///              the input itself, in the second the input may be its first or last n elements
 /// \param lines as in inclusive_scan()
 /// \param op    an associative operator, default Sum{}; it has an identity, or `lines` a start
-/// \throws as inclusive_scan()
+///
+/// Errors, complexity and the accumulator are those of inclusive_scan().
+///
+/// \par Example
+/// Layers to interfaces: n thicknesses to n + 1 pressures, from the pressure at the top.
+/// \snippet interface_pressure.cpp exclusive
 template <class Exec, class In, class Out, class Lines = Along<>, class Op = Sum<>>
 void exclusive_scan(const Exec& exec, const In& in, const Out& out, const Lines& lines = along(-1),
                     const Op& op = {}) {
@@ -72,12 +88,21 @@ void exclusive_scan(const Exec& exec, const In& in, const Out& out, const Lines&
 /// between blocks. One bound serves both functions and either direction. It depends on the types,
 /// the extents, the axis and the concurrency of `exec`.
 ///
+/// \returns a number of bytes, for Along::workspace()
 /// \throws std::invalid_argument as the scans do for the axis and the extents
+///
+/// \par Complexity
+/// O(1): nothing is enqueued.
+///
+/// \par Example
+/// \snippet workspace.cpp workspace
 template <class Exec, class In, class Out, class Lines = Along<>, class Op = Sum<>>
 [[nodiscard]] std::size_t workspace_bytes(const Exec& exec, const In& in, const Out& out,
                                           const Lines& lines = along(-1), const Op& op = {}) {
   impl::check_types<impl::Function::workspace_bytes, Exec, In, Out, Lines, Op>();
   return impl::workspace_bytes(exec, in, out, lines, op, impl::DefaultBackend<Exec>{});
 }
+
+/// @}
 
 }  // namespace KokkosScan

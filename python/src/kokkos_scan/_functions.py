@@ -139,7 +139,7 @@ def _alias(function, name):
         return function(x, axis=dim, **options)
 
     alias.__name__ = alias.__qualname__ = name
-    alias.__doc__ = f"{function.__name__}(x, axis=dim, **options)."
+    alias.__doc__ = f"``{function.__name__}(x, axis=dim, **options)``."
     return alias
 
 
