@@ -5,6 +5,14 @@
 set(operator_axis
     "the argument after the output must be an axis or along(axis); an operator needs an explicit axis before it."
 )
+set(axis_kind
+    "an axis must be an int or another integer, not a bool, a character, a floating-point number or an enumeration."
+)
+# A semicolon would make two sentences of one: so far as it goes.
+set(fills_input "the input's values would fill the first member of the accumulator")
+set(fills_start "a starting value would fill the first member of the accumulator")
+set(no_identity "Sum and Prod have no identity for a struct that a number does not construct")
+set(mask_kind "a mask must be a Kokkos View, masked(...) or elementwise(...)")
 set(bool_sum
     "Sum and Prod of bool need an output of another type, or an accumulator of another type, such as Sum<int>."
 )
@@ -21,24 +29,45 @@ set(workspace_kind "the workspace must be a Kokkos View of std::byte of rank 1."
 set(elementwise_call
     "the function of elementwise must be callable, as const, with one std::int64_t for each extent."
 )
+set(header ${CMAKE_CURRENT_BINARY_DIR}/concepts/header.hpp)
 # Lists would split the sentences at their semicolons.
 function(kokkos_scan_refuse case sentence)
   add_test(
     NAME concepts.refused.${case}
     COMMAND
       ${CMAKE_COMMAND} -D DATABASE=${CMAKE_BINARY_DIR}/compile_commands.json -D
-      LIKE=${CMAKE_CURRENT_SOURCE_DIR}/concepts.cpp -D
+      LIKE=${CMAKE_CURRENT_SOURCE_DIR}/concepts.cpp -D HEADER=${header} -D
       SOURCE=${CMAKE_CURRENT_SOURCE_DIR}/concepts/refused.cpp -D CASE=${case} -D
       "SENTENCE=KokkosScan: ${sentence}" -P
       ${CMAKE_CURRENT_SOURCE_DIR}/concepts/compile.cmake)
+  set_tests_properties(concepts.refused.${case} PROPERTIES FIXTURES_REQUIRED concepts_header)
 endfunction()
 
 set_target_properties(unit_test_concepts PROPERTIES EXPORT_COMPILE_COMMANDS ON)
+# What all cases include, precompiled where GCC compiles: most of the time goes there.
+add_test(
+  NAME concepts.header
+  COMMAND
+    ${CMAKE_COMMAND} -D DATABASE=${CMAKE_BINARY_DIR}/compile_commands.json -D
+    LIKE=${CMAKE_CURRENT_SOURCE_DIR}/concepts.cpp -D HEADER=${header} -P
+    ${CMAKE_CURRENT_SOURCE_DIR}/concepts/compile.cmake)
+set_tests_properties(concepts.header PROPERTIES FIXTURES_SETUP concepts_header)
 add_test(
   NAME concepts.accepted
   COMMAND
     ${CMAKE_COMMAND} -D DATABASE=${CMAKE_BINARY_DIR}/compile_commands.json -D
+    LIKE=${CMAKE_CURRENT_SOURCE_DIR}/concepts.cpp -D HEADER=${header} -D
+    SOURCE=${CMAKE_CURRENT_SOURCE_DIR}/concepts/refused.cpp -P
+    ${CMAKE_CURRENT_SOURCE_DIR}/concepts/compile.cmake)
+set_tests_properties(concepts.accepted PROPERTIES FIXTURES_REQUIRED concepts_header)
+
+# Nor do the headers, included as a project's own are, have what stricter projects make errors.
+add_test(
+  NAME concepts.without_warnings
+  COMMAND
+    ${CMAKE_COMMAND} -D DATABASE=${CMAKE_BINARY_DIR}/compile_commands.json -D
     LIKE=${CMAKE_CURRENT_SOURCE_DIR}/concepts.cpp -D
+    "OPTIONS=-Werror;-Wsign-conversion;-Wold-style-cast;-Wconversion" -D
     SOURCE=${CMAKE_CURRENT_SOURCE_DIR}/concepts/refused.cpp -P
     ${CMAKE_CURRENT_SOURCE_DIR}/concepts/compile.cmake)
 
@@ -48,7 +77,38 @@ kokkos_scan_refuse(input_of_another_kind
                    "the input must be a Kokkos View, masked(...) or elementwise(...).")
 kokkos_scan_refuse(output_of_another_kind "the output must be a Kokkos View.")
 kokkos_scan_refuse(operator_without_axis "${operator_axis}")
-kokkos_scan_refuse(boolean_as_axis "${operator_axis}")
+kokkos_scan_refuse(range_policy "the first argument must be a Kokkos execution space instance.")
+kokkos_scan_refuse(workspace_bytes_of_a_range_policy
+                   "the first argument must be a Kokkos execution space instance.")
+kokkos_scan_refuse(boolean_as_axis "${axis_kind}")
+kokkos_scan_refuse(character_as_axis "${axis_kind}")
+kokkos_scan_refuse(number_as_axis "${axis_kind}")
+kokkos_scan_refuse(enumeration_as_axis "${axis_kind}")
+kokkos_scan_refuse(number_as_axis_of_along "${axis_kind}")
+kokkos_scan_refuse(character_as_axis_of_along "${axis_kind}")
+kokkos_scan_refuse(lambda_as_mask "${mask_kind}")
+kokkos_scan_refuse(lambda_as_inner_mask "${mask_kind}")
+kokkos_scan_refuse(struct_without_plus "Sum needs a + b for two accumulators a and b.")
+kokkos_scan_refuse(struct_without_times "Prod needs a * b for two accumulators a and b.")
+kokkos_scan_refuse(struct_without_less "Min and Max need a < b for two accumulators a and b.")
+# Of C++20's conversions of a number to an aggregate.
+kokkos_scan_refuse(input_that_fills_an_aggregate "${fills_input}")
+kokkos_scan_refuse(computed_input_that_fills_an_aggregate "${fills_input}")
+kokkos_scan_refuse(output_that_is_filled
+                   "the accumulator would fill the first member of the output's values")
+kokkos_scan_refuse(totals_that_are_filled
+                   "the accumulator must convert to the values of the totals.")
+kokkos_scan_refuse(starts_that_fill_an_aggregate "${fills_start}")
+kokkos_scan_refuse(start_that_fills_an_aggregate "${fills_start}")
+kokkos_scan_refuse(computed_starts_that_fill_an_aggregate "${fills_start}")
+kokkos_scan_refuse(product_identity_of_an_aggregate "${no_identity}")
+kokkos_scan_refuse(sum_identity_of_an_aggregate "${no_identity}")
+kokkos_scan_refuse(
+  computed_starts_of_another_rank
+  "a View of starting values must have one dimension less than the input.")
+kokkos_scan_refuse(computed_starts_that_cannot_be_called
+                   "the function of computed starting values must be callable")
+kokkos_scan_refuse(masked_start "the starting value must convert to the accumulator.")
 kokkos_scan_refuse(rank_0 "the input must have rank 1 to 8.")
 kokkos_scan_refuse(output_of_another_rank "input and output must have the same rank.")
 kokkos_scan_refuse(const_output "${const_output}")

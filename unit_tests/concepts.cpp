@@ -29,13 +29,13 @@ using View = Kokkos::View<T, Device>;
 /// Instantiates the checks of a call, not its kernels. Fails to compile where the call is refused.
 template <class In, class Out, class Lines = ks::Along<>, class Op = ks::Sum<>>
 constexpr bool inclusive_accepts() {
-  ks::impl::check_types<Function::inclusive_scan, Exec, In, Out, Lines, Op>();
-  ks::impl::check_types<Function::workspace_bytes, Exec, In, Out, Lines, Op>();
+  ks::impl::explain<ks::impl::refusal_of<Function::inclusive_scan, Exec, In, Out, Lines, Op>()>();
+  ks::impl::explain<ks::impl::refusal_of<Function::workspace_bytes, Exec, In, Out, Lines, Op>()>();
   return true;
 }
 template <class In, class Out, class Lines = ks::Along<>, class Op = ks::Sum<>>
 constexpr bool accepts() {
-  ks::impl::check_types<Function::exclusive_scan, Exec, In, Out, Lines, Op>();
+  ks::impl::explain<ks::impl::refusal_of<Function::exclusive_scan, Exec, In, Out, Lines, Op>()>();
   return inclusive_accepts<In, Out, Lines, Op>();
 }
 

@@ -106,6 +106,32 @@ TEST(errors, axis_out_of_range) {
   axis_out_of_range<Exclusive>();
 }
 
+// M: a View of null that has elements is refused, whatever it is to the scan.
+template <class Function>
+void views_of_null() {
+  auto const x = field("x", 3, 4, 1.0f);
+  auto const y = field("y", 3, 4, poison);
+  Field<float> const null(nullptr, Kokkos::LayoutStride(3, 4, 4, 1));
+  LineField<float> const null_line(nullptr, Kokkos::LayoutStride(3, 1));
+  auto const message = [](std::string const& role) {
+    return std::string(Function::name) + ": " + role + " \"\" has elements, but its data is null.";
+  };
+  EXPECT_EQ(refusal([&] { Function::scan(Exec(), x, null, 1); }), message("output"));
+  EXPECT_EQ(refusal([&] { Function::scan(Exec(), null, y, 1); }), message("input"));
+  EXPECT_EQ(refusal([&] { Function::scan(Exec(), x, y, ks::along(1).totals(null_line)); }),
+            message("totals"));
+  EXPECT_EQ(refusal([&] {
+              Function::scan(Exec(), x, y, ks::along(1).starting_at(null_line).totals(null_line));
+            }),
+            message("starting values"));
+  EXPECT_TRUE(is_all(y, poison));
+}
+
+TEST(errors, views_of_null_that_have_elements) {
+  views_of_null<Inclusive>();
+  views_of_null<Exclusive>();
+}
+
 // F: nothing to do is nothing done, however many lines there are.
 void empty_lines_cost_nothing() {
   std::int64_t const many = std::int64_t(1) << 40;

@@ -8,7 +8,9 @@
 
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace test::lines {
 
@@ -156,6 +158,46 @@ void check_computed(std::vector<std::int64_t> const& extents) {
       expect_untouched_except("computed", out.memory(), out);
     }
   });
+}
+
+/// The formula's value at a line, as a start for the oracle.
+struct StartFormula {
+  Formula formula;
+  template <class A>
+  std::optional<A> get(Index const& line) const {
+    return static_cast<A>(FormulaValues<2>{formula}(line));
+  }
+};
+
+/// Starting values that a function computes, into outputs whose dimensions merge and do not. T of
+/// one byte is combined in a wider type by the host kernels.
+template <class T>
+void check_computed_starts() {
+  Random random(51);
+  Formula const formula{52};
+  for (std::vector<std::int64_t> const& extents :
+       {std::vector<std::int64_t>{4, 70, 3}, std::vector<std::int64_t>{5, 0, 2}}) {
+    for_each_scan(3, [&](Scan const& scan) {
+      for (bool const is_dense : {true, false}) {
+        auto const of_output = output_extents(extents, scan);
+        auto const of_lines = line_extents(extents, scan);
+        Array<T> const in(is_dense ? right(extents) : strided(extents, random));
+        Array<T> const out(is_dense ? right(of_output) : strided(of_output, random));
+        Array<T> const totals(is_dense ? right(of_lines) : strided(of_lines, random));
+        in.fill(random).upload();
+        out.upload();
+        totals.upload();
+        auto const starts = ks::elementwise({of_lines[0], of_lines[1]}, formula);
+        call(scan.form, Exec{}, const_view<3>(in), view<3>(out),
+             lines_of(scan).starting_at(starts).totals(view<2>(totals)), ks::Sum{});
+        out.download();
+        totals.download();
+        expect_scan<ks::Sum<>>("computed starts", scan, in.shape(), out, ValuesOf{in}, KeepAll{},
+                               StartFormula{formula}, &totals);
+        expect_untouched_except("computed starts", out.memory(), out);
+      }
+    });
+  }
 }
 
 /// A formula's small values as another type.
@@ -335,6 +377,10 @@ TEST(lines, computed_rank_1) { lines::check_computed<1>({777}); }
 TEST(lines, computed_rank_2) { lines::check_computed<2>({140, 5}); }
 TEST(lines, computed_rank_3) { lines::check_computed<3>({3, 5, 140}); }
 TEST(lines, computed_rank_8) { lines::check_computed<8>({2, 1, 3, 2, 4, 2, 1, 3}); }
+TEST(lines, computed_starts) {
+  lines::check_computed_starts<std::int64_t>();
+  lines::check_computed_starts<std::int8_t>();
+}
 TEST(lines, computed_lengths) {
   lines::check_computed_lengths<float, float>();
   lines::check_computed_lengths<std::int16_t, std::int64_t>();

@@ -26,7 +26,7 @@ template <std::size_t Rank, class Function>
 struct IsInput<Elementwise<Rank, Function>> : std::true_type {};
 
 template <class T>
-struct IsLines : std::is_same<T, int> {};
+struct IsLines : std::bool_constant<Axis<T>> {};
 template <class Start, class Totals, class Workspace>
 struct IsLines<Along<Start, Totals, Workspace>> : std::true_type {};
 }  // namespace impl
@@ -39,10 +39,9 @@ concept ViewLike = Kokkos::is_view<T>::value;
 template <class T>
 concept ScanInput = impl::IsInput<T>::value;
 
-/// Something that names lines: a plain int (the axis) or along(...).
+/// Something that names lines: a plain integer (the axis) or along(...).
 template <class T>
-concept ScanLines = impl::IsLines<T>::value ||
-    (std::integral<T> && !std::same_as<T, bool> && std::convertible_to<T, int>);
+concept ScanLines = impl::IsLines<T>::value;
 
 /// A callable that combines two values of the accumulator `A` into one.
 ///

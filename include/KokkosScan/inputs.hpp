@@ -7,6 +7,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -44,7 +45,6 @@ template <class Values, class Mask>
 /// An input of the given extents that is computed by a function; made by elementwise().
 template <std::size_t Rank, class Function>
 struct Elementwise {
-  static_assert(Rank >= 1 && Rank <= 8, "KokkosScan: elementwise needs 1 to 8 extents.");
   /// The extents; none may be negative.
   std::array<std::int64_t, Rank> extents;
   /// A callable with one index a dimension (std::int64_t), without side effects.
@@ -69,6 +69,25 @@ template <std::size_t Rank, class Function>
 [[nodiscard]] Elementwise<Rank, Function> elementwise(const std::array<std::int64_t, Rank>& extents,
                                                       Function function) {
   return {extents, std::move(function)};
+}
+
+namespace impl {
+/// An extent in braces: any integer.
+struct Extent {
+  std::int64_t value;
+  template <std::integral T>
+  constexpr Extent(T extent) requires(!std::same_as<T, bool>)
+      : value(static_cast<std::int64_t>(extent)) {}
+};
+}  // namespace impl
+
+/// The same with the extents in braces: `elementwise({rows, columns}, function)`.
+template <std::size_t Rank, class Function>
+[[nodiscard]] Elementwise<Rank, Function> elementwise(const impl::Extent (&extents)[Rank],
+                                                      Function function) {
+  std::array<std::int64_t, Rank> values;
+  for (std::size_t d = 0; d < Rank; ++d) values[d] = extents[d].value;
+  return {values, std::move(function)};
 }
 
 /// The same with the extents of a View.

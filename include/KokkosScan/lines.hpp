@@ -5,12 +5,22 @@
 /// \file
 /// Along which lines a scan goes, what it starts from and what it leaves behind.
 
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
 #include <utility>
 
 namespace KokkosScan {
 
 /// \defgroup lines Lines
 /// @{
+
+/// What can be an axis: an integer. Neither bool nor a character is one.
+template <class T>
+concept Axis = std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char> &&
+               !std::same_as<T, wchar_t> && !std::same_as<T, char8_t> &&
+               !std::same_as<T, char16_t> && !std::same_as<T, char32_t>;
 
 /// The order in which the elements of a line are scanned.
 enum class Direction { forward, backward };
@@ -38,9 +48,10 @@ class Along {
 
   /// Combines a value before the first element of each line.
   ///
-  /// \param start a value for all lines, or a View of one value a line: it has the shape of the
-  ///              input without the axis (rank 0 for an input of rank 1). It converts to the
-  ///              accumulator before it is combined.
+  /// \param start a value for all lines, or one value a line: a View or elementwise(...) of the
+  ///              shape of the input without the axis (a View of rank 0 for an input of rank 1). It
+  ///              converts to the accumulator; a number does not become a struct that has no
+  ///              constructor from it.
   template <class NewStart>
   [[nodiscard]] constexpr Along<NewStart, Totals, Workspace> starting_at(NewStart start) const {
     return {m_axis, m_direction, std::move(start), m_totals, m_workspace};
@@ -91,8 +102,22 @@ class Along {
 /// \par Example
 /// Counts to offsets; the total stays on the device, and nothing waits for it.
 /// \snippet row_map.cpp totals
-[[nodiscard]] constexpr Along<> along(int axis) {
-  return {axis, Direction::forward, None{}, None{}, None{}};
+template <class AxisType>
+[[nodiscard]] constexpr Along<> along(AxisType axis) {
+  static_assert(Axis<AxisType>,
+                "KokkosScan: an axis must be an int or another integer, not a bool, a character, a "
+                "floating-point number or an enumeration.");
+  if constexpr (Axis<AxisType>) {
+    // An axis that no int holds is out of range, not another one.
+    constexpr std::intmax_t least = std::numeric_limits<int>::min();
+    constexpr std::intmax_t most = std::numeric_limits<int>::max();
+    const int clamped = std::cmp_less(axis, least)     ? static_cast<int>(least)
+                        : std::cmp_greater(axis, most) ? static_cast<int>(most)
+                                                       : static_cast<int>(axis);
+    return {clamped, Direction::forward, None{}, None{}, None{}};
+  } else {
+    return {0, Direction::forward, None{}, None{}, None{}};
+  }
 }
 
 /// @}

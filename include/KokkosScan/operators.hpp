@@ -85,7 +85,7 @@ using accumulator_t = typename accumulator<std::remove_cv_t<T>>::type;
 ///
 /// Integers wrap as unsigned arithmetic does. Values of type float and complex of float are
 /// carried in double, so that the error of a sum does not grow with the length of the line.
-/// Any other type with `a + b` works; its identity is `T(0)` where that exists.
+/// Any other type with `a + b` works; its identity is `T(0)` where it has such a constructor.
 ///
 /// Example: `ks::inclusive_scan(exec, x, y, 0, ks::Sum<double>{});`
 template <class T = void>
@@ -95,13 +95,16 @@ struct Sum {
   /// a + b
   KOKKOS_FORCEINLINE_FUNCTION T operator()(const T& a, const T& b) const { return impl::add(a, b); }
   /// 0
-  static constexpr T identity() requires std::constructible_from<T, int> { return T(0); }
+  static constexpr T identity() requires(std::constructible_from<T, int> &&
+                                         !std::is_aggregate_v<T>) {
+    return T(0);
+  }
 };
 
 /// Product, a * b. `Prod{}` combines in the accumulator of the output's values; `Prod<T>{}` in T.
 ///
 /// Integers wrap as unsigned arithmetic does. Any other type with `a * b` works; its identity is
-/// `T(1)` where that exists.
+/// `T(1)` where it has such a constructor.
 ///
 /// Example: `ks::inclusive_scan(exec, x, y, 0, ks::Prod{});`
 template <class T = void>
@@ -113,7 +116,10 @@ struct Prod {
     return impl::multiply(a, b);
   }
   /// 1
-  static constexpr T identity() requires std::constructible_from<T, int> { return T(1); }
+  static constexpr T identity() requires(std::constructible_from<T, int> &&
+                                         !std::is_aggregate_v<T>) {
+    return T(1);
+  }
 };
 
 /// Minimum. NaN propagates, as in NumPy: once a line meets a NaN, all later results are NaN.

@@ -6,11 +6,23 @@
 /// The two functions of kokkos-scan.
 
 #include <KokkosScan/concepts.hpp>
-#include <KokkosScan/impl/dispatch.hpp>
 #include <KokkosScan/inputs.hpp>
 #include <KokkosScan/lines.hpp>
 #include <KokkosScan/operators.hpp>
+#include <Kokkos_Core.hpp>
 #include <cstddef>
+
+// Kernels index by signed integers and cast vectors as the compiler's own headers do; a project
+// that warns of that does not want to hear it from here.
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+#include <KokkosScan/impl/dispatch.hpp>
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
 
 namespace KokkosScan {
 
@@ -50,9 +62,13 @@ namespace KokkosScan {
 template <class Exec, class In, class Out, class Lines = Along<>, class Op = Sum<>>
 void inclusive_scan(const Exec& exec, const In& in, const Out& out, const Lines& lines = along(-1),
                     const Op& op = {}) {
-  impl::check_types<impl::Function::inclusive_scan, Exec, In, Out, Lines, Op>();
-  impl::scan(impl::Function::inclusive_scan, exec, in, out, lines, op,
-             impl::DefaultBackend<Exec>{});
+  constexpr impl::Refusal refusal =
+      impl::refusal_of<impl::Function::inclusive_scan, Exec, In, Out, Lines, Op>();
+  impl::explain<refusal>();
+  if constexpr (refusal == impl::Refusal::none) {
+    impl::scan(impl::Function::inclusive_scan, exec, in, out, lines, op,
+               impl::DefaultBackend<Exec>{});
+  }
 }
 
 /// Scans each line of `in` along an axis without the element itself:
@@ -78,9 +94,13 @@ void inclusive_scan(const Exec& exec, const In& in, const Out& out, const Lines&
 template <class Exec, class In, class Out, class Lines = Along<>, class Op = Sum<>>
 void exclusive_scan(const Exec& exec, const In& in, const Out& out, const Lines& lines = along(-1),
                     const Op& op = {}) {
-  impl::check_types<impl::Function::exclusive_scan, Exec, In, Out, Lines, Op>();
-  impl::scan(impl::Function::exclusive_scan, exec, in, out, lines, op,
-             impl::DefaultBackend<Exec>{});
+  constexpr impl::Refusal refusal =
+      impl::refusal_of<impl::Function::exclusive_scan, Exec, In, Out, Lines, Op>();
+  impl::explain<refusal>();
+  if constexpr (refusal == impl::Refusal::none) {
+    impl::scan(impl::Function::exclusive_scan, exec, in, out, lines, op,
+               impl::DefaultBackend<Exec>{});
+  }
 }
 
 /// The bytes of workspace with which inclusive_scan() and exclusive_scan() of these arguments
@@ -99,8 +119,14 @@ void exclusive_scan(const Exec& exec, const In& in, const Out& out, const Lines&
 template <class Exec, class In, class Out, class Lines = Along<>, class Op = Sum<>>
 [[nodiscard]] std::size_t workspace_bytes(const Exec& exec, const In& in, const Out& out,
                                           const Lines& lines = along(-1), const Op& op = {}) {
-  impl::check_types<impl::Function::workspace_bytes, Exec, In, Out, Lines, Op>();
-  return impl::workspace_bytes(exec, in, out, lines, op, impl::DefaultBackend<Exec>{});
+  constexpr impl::Refusal refusal =
+      impl::refusal_of<impl::Function::workspace_bytes, Exec, In, Out, Lines, Op>();
+  impl::explain<refusal>();
+  if constexpr (refusal == impl::Refusal::none) {
+    return impl::workspace_bytes(exec, in, out, lines, op, impl::DefaultBackend<Exec>{});
+  } else {
+    return 0;
+  }
 }
 
 /// @}

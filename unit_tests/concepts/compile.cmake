@@ -1,10 +1,11 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-# cmake -D DATABASE=compile_commands.json -D LIKE=FILE -D SOURCE=FILE [-D CASE=NAME -D SENTENCE=TEXT]
-#       -P compile.cmake
+# cmake -D DATABASE=compile_commands.json -D LIKE=FILE [-D HEADER=FILE]
+#       [-D SOURCE=FILE [-D CASE=NAME -D SENTENCE=TEXT] [-D OPTIONS=LIST]] -P compile.cmake
 # Compiles SOURCE with the command that compiles LIKE. With CASE, which becomes a definition, it must
-# fail and print SENTENCE; else it must succeed.
+# fail and print SENTENCE and no other error; else it must succeed. Without SOURCE, writes HEADER,
+# which includes the library, and precompiles it if the compiler is GCC.
 
 file(READ ${DATABASE} database)
 string(JSON count LENGTH "${database}")
@@ -30,11 +31,28 @@ foreach(argument IN LISTS command)
   elseif(argument MATCHES "^-(o|MF|MT|MQ)$")
     set(skip TRUE)
   elseif(argument STREQUAL LIKE)
-    list(APPEND arguments ${SOURCE})
+    set(skip FALSE)
   elseif(NOT argument MATCHES "^-(c|MD|MMD|O.|g)$")
     list(APPEND arguments ${argument})
   endif()
 endforeach()
+if(NOT SOURCE)
+  file(WRITE ${HEADER} "#include <KokkosScan/KokkosScan.hpp>\n#include <Kokkos_Core.hpp>\n")
+  execute_process(
+    COMMAND ${arguments} --version
+    OUTPUT_VARIABLE version
+    ERROR_QUIET)
+  if(version MATCHES "Free Software Foundation")
+    execute_process(
+      COMMAND ${arguments} -x c++-header ${HEADER} -o ${HEADER}.gch
+      WORKING_DIRECTORY ${directory} COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+  return()
+endif()
+if(HEADER)
+  list(APPEND arguments -include ${HEADER})
+endif()
+list(APPEND arguments ${OPTIONS} ${SOURCE})
 if(CASE)
   list(APPEND arguments -DREFUSED_${CASE})
 endif()
@@ -59,4 +77,9 @@ endif()
 string(FIND "${output}" "${SENTENCE}" found)
 if(found EQUAL -1)
   message(FATAL_ERROR "${CASE} is refused, but not with: ${SENTENCE}\n${output}")
+endif()
+string(REGEX MATCHALL "error: " errors "${output}")
+list(LENGTH errors count)
+if(NOT count EQUAL 1)
+  message(FATAL_ERROR "${CASE} is refused with ${count} errors, not with one:\n${output}")
 endif()

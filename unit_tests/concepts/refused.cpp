@@ -59,6 +59,41 @@ struct AddCopied {
 struct OneIndex {
   KOKKOS_FUNCTION float operator()(std::int64_t) const { return 1; }
 };
+struct NoPlus {
+  float value;
+};
+struct Affine {
+  double a, b;
+};
+struct ComposeAffine {
+  KOKKOS_FUNCTION Affine operator()(Affine const& f, Affine const& g) const {
+    return {g.a * f.a, g.a * f.b + g.b};
+  }
+};
+struct Mat2 {
+  double a, b, c, d;
+  friend KOKKOS_FUNCTION Mat2 operator*(Mat2 const& l, Mat2 const& r) {
+    return {l.a * r.a + l.b * r.c, l.a * r.b + l.b * r.d, l.c * r.a + l.d * r.c,
+            l.c * r.b + l.d * r.d};
+  }
+  friend KOKKOS_FUNCTION Mat2 operator+(Mat2 const& l, Mat2 const& r) {
+    return {l.a + r.a, l.b + r.b, l.c + r.c, l.d + r.d};
+  }
+};
+struct ValueAndIndex {
+  double value;
+  int index;
+};
+struct Largest {
+  using accumulator_type = ValueAndIndex;
+  KOKKOS_FUNCTION ValueAndIndex operator()(ValueAndIndex const& l, ValueAndIndex const& r) const {
+    return l.value < r.value ? r : l;
+  }
+};
+enum UnscopedAxis { rows, columns };
+struct TwoIndices {
+  KOKKOS_FUNCTION float operator()(std::int64_t, std::int64_t) const { return 1; }
+};
 struct OneIndexNotConst {
   KOKKOS_FUNCTION float operator()(std::int64_t) { return 1; }
 };
@@ -82,6 +117,60 @@ void calls() {
   ks::inclusive_scan(exec, x, y, ks::Prod{});
 #elif defined(REFUSED_boolean_as_axis)
   ks::inclusive_scan(exec, x, y, true);
+#elif defined(REFUSED_character_as_axis)
+  ks::inclusive_scan(exec, x, y, 'a');
+#elif defined(REFUSED_number_as_axis)
+  ks::inclusive_scan(exec, x, y, 1.7);
+#elif defined(REFUSED_enumeration_as_axis)
+  ks::inclusive_scan(exec, x, y, columns);
+#elif defined(REFUSED_number_as_axis_of_along)
+  ks::inclusive_scan(exec, x, y, ks::along(1.7));
+#elif defined(REFUSED_character_as_axis_of_along)
+  ks::inclusive_scan(exec, x, y, ks::along('a'));
+#elif defined(REFUSED_range_policy)
+  ks::inclusive_scan(Kokkos::RangePolicy<Exec>(exec, 0, 3), x, y);
+#elif defined(REFUSED_workspace_bytes_of_a_range_policy)
+  (void)ks::workspace_bytes(Kokkos::RangePolicy<Exec>(exec, 0, 3), x, y);
+#elif defined(REFUSED_lambda_as_mask)
+  ks::inclusive_scan(exec, ks::masked(x, [](int, int) { return true; }), y);
+#elif defined(REFUSED_lambda_as_inner_mask)
+  ks::inclusive_scan(exec, ks::masked(ks::masked(x, [](int, int) { return true; }), mask), y);
+#elif defined(REFUSED_struct_without_plus)
+  ks::inclusive_scan(exec, View<NoPlus*>("z", 3), View<NoPlus*>("z", 3));
+#elif defined(REFUSED_struct_without_times)
+  ks::inclusive_scan(exec, View<NoPlus*>("z", 3), View<NoPlus*>("z", 3), 0, ks::Prod{});
+#elif defined(REFUSED_struct_without_less)
+  ks::inclusive_scan(exec, View<NoPlus*>("z", 3), View<NoPlus*>("z", 3), 0, ks::Max{});
+#elif defined(REFUSED_input_that_fills_an_aggregate)
+  ks::inclusive_scan(exec, View<double*>("x", 3), View<ValueAndIndex*>("z", 3), 0, Largest{});
+#elif defined(REFUSED_computed_input_that_fills_an_aggregate)
+  ks::inclusive_scan(exec, ks::elementwise({3}, OneIndex{}), View<ValueAndIndex*>("z", 3), 0,
+                     Largest{});
+#elif defined(REFUSED_output_that_is_filled)
+  ks::inclusive_scan(exec, View<double*>("x", 3), View<ValueAndIndex*>("z", 3), 0,
+                     ks::Sum<double>{});
+#elif defined(REFUSED_totals_that_are_filled)
+  ks::inclusive_scan(exec, x, y, ks::along(1).totals(View<ValueAndIndex*>("t", 3)));
+#elif defined(REFUSED_starts_that_fill_an_aggregate)
+  ks::inclusive_scan(exec, View<Affine**>("z", 3, 4), View<Affine**>("z", 3, 4),
+                     ks::along(1).starting_at(View<double*>("s", 3)), ComposeAffine{});
+#elif defined(REFUSED_start_that_fills_an_aggregate)
+  ks::inclusive_scan(exec, View<Affine**>("z", 3, 4), View<Affine**>("z", 3, 4),
+                     ks::along(1).starting_at(50.0), ComposeAffine{});
+#elif defined(REFUSED_computed_starts_that_fill_an_aggregate)
+  ks::inclusive_scan(exec, View<Affine**>("z", 3, 4), View<Affine**>("z", 3, 4),
+                     ks::along(1).starting_at(ks::elementwise({3}, OneIndex{})), ComposeAffine{});
+#elif defined(REFUSED_product_identity_of_an_aggregate)
+  ks::exclusive_scan(exec, View<Mat2*>("z", 3), View<Mat2*>("z", 3), 0, ks::Prod{});
+#elif defined(REFUSED_sum_identity_of_an_aggregate)
+  ks::inclusive_scan(exec, ks::masked(View<Mat2*>("z", 3), View<bool*>("m", 3)),
+                     View<Mat2*>("z", 3), 0, ks::Sum{});
+#elif defined(REFUSED_computed_starts_of_another_rank)
+  ks::inclusive_scan(exec, x, y, ks::along(0).starting_at(ks::elementwise(extents, TwoIndices{})));
+#elif defined(REFUSED_computed_starts_that_cannot_be_called)
+  ks::inclusive_scan(exec, x, y, ks::along(0).starting_at(ks::elementwise({4}, TwoIndices{})));
+#elif defined(REFUSED_masked_start)
+  ks::inclusive_scan(exec, x, y, ks::along(1).starting_at(ks::masked(line, line)));
 #elif defined(REFUSED_rank_0)
   ks::inclusive_scan(exec, View<float>("zero"), View<float>("zero"));
 #elif defined(REFUSED_output_of_another_rank)
@@ -164,6 +253,13 @@ void calls() {
   ks::inclusive_scan(exec, View<Pair*>("z", 3), View<Pair*>("z", 3), 0, JoinPairs{});
   ks::inclusive_scan(exec, ks::elementwise(extent, OneIndex{}), line,
                      ks::along(0).workspace(View<std::byte*>("w", 16)));
+  // Aggregates, where nothing is made of a number.
+  ks::inclusive_scan(exec, View<Affine**>("z", 3, 4), View<Affine**>("z", 3, 4),
+                     ks::along(1).starting_at(View<Affine*>("s", 3)), ComposeAffine{});
+  ks::exclusive_scan(exec, View<Mat2*>("z", 3), View<Mat2*>("z", 3),
+                     ks::along(0).starting_at(Mat2{1, 0, 0, 1}), ks::Prod{});
+  ks::inclusive_scan(exec, ks::elementwise({3, std::size_t{4}}, TwoIndices{}), y,
+                     ks::along(std::size_t{1}).starting_at(ks::elementwise({3}, OneIndex{})));
   (void)extents;
 #endif
 }

@@ -24,7 +24,7 @@ struct BackendOf {
 #if defined(KOKKOS_ENABLE_CUDA)
 /// The CUDA kernels, and the generic backend for what they do not take.
 struct CudaOrTeam {
-  /// What the kernels need; those that they do not take are empty, or too many to be split.
+  /// What the kernels need; lines that they do not take are too many to be split.
   template <class P, class Exec>
   std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) const {
     if constexpr (cuda::Backend::supports<P>) {
@@ -58,9 +58,10 @@ struct HostOrTeam {
   template <class Exec, class P>
   void scan(const Exec& exec, const P& problem, std::byte* workspace) const {
     if constexpr (host::Backend::supports<P>) {
-      if (problem.n > 0) return host.scan(exec, problem);
+      host.scan(exec, problem);
+    } else {
+      team::Backend{}.scan(exec, problem, workspace);
     }
-    team::Backend{}.scan(exec, problem, workspace);
   }
 };
 #if defined(KOKKOS_ENABLE_SERIAL)

@@ -3,12 +3,14 @@
 #pragma once
 
 /// \file
-/// From the arguments of a public function to a Problem for a backend: types are checked here,
-/// shapes and memory in operands.hpp, each once and nowhere else.
+/// From the arguments of a public function to a Problem for a backend: types are checked in
+/// check_types.hpp, shapes and memory in operands.hpp, each once and nowhere else.
 
 #include <KokkosScan/concepts.hpp>
 #include <KokkosScan/impl/accumulate.hpp>
 #include <KokkosScan/impl/backend.hpp>
+#include <KokkosScan/impl/check_types.hpp>
+#include <KokkosScan/impl/empty_lines.hpp>
 #include <KokkosScan/impl/operands.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <KokkosScan/inputs.hpp>
@@ -17,225 +19,14 @@
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 namespace KokkosScan::impl {
-
-// ---- What the types tell ------------------------------------------------------------------------
-
-/// The value type and rank of an input, how many arrays or functions it is made of, and whether
-/// there are masks among them that are fit to be masks.
-template <class In>
-struct InputTraits {
-  using Value = typename In::non_const_value_type;
-  static constexpr int rank = static_cast<int>(In::rank());
-  static constexpr int leaves = 1;
-  static constexpr bool has_mask = false;
-  static constexpr bool masks_have_rank = true;
-  static constexpr bool masks_are_boolean = true;
-  template <class Exec>
-  static constexpr bool accessible =
-      Kokkos::SpaceAccessibility<Exec, typename In::memory_space>::accessible;
-};
-template <class In, class Mask>
-struct InputTraits<Masked<In, Mask>> {
-  using Value = typename InputTraits<In>::Value;
-  static constexpr int rank = InputTraits<In>::rank;
-  static constexpr int leaves = InputTraits<In>::leaves + InputTraits<Mask>::leaves;
-  static constexpr bool has_mask = true;
-  static constexpr bool masks_have_rank = InputTraits<Mask>::rank == rank &&
-                                          InputTraits<In>::masks_have_rank &&
-                                          InputTraits<Mask>::masks_have_rank;
-  static constexpr bool masks_are_boolean =
-      std::is_constructible_v<bool, const typename InputTraits<Mask>::Value&> &&
-      InputTraits<In>::masks_are_boolean && InputTraits<Mask>::masks_are_boolean;
-  template <class Exec>
-  static constexpr bool accessible =
-      InputTraits<In>::template accessible<Exec>&& InputTraits<Mask>::template accessible<Exec>;
-};
-// A class, because nvcc drops the parameter of an alias that does not use it.
-template <std::size_t>
-struct IndexType {
-  using type = std::int64_t;
-};
-template <std::size_t Rank, class F, class = std::make_index_sequence<Rank>>
-struct ElementwiseValue;
-template <std::size_t Rank, class F, std::size_t... D>
-struct ElementwiseValue<Rank, F, std::index_sequence<D...>> {
-  static_assert(std::is_invocable_v<const F&, typename IndexType<D>::type...>,
-                "KokkosScan: the function of elementwise must be callable, as const, with one "
-                "std::int64_t for each extent.");
-  using type = std::remove_cvref_t<std::invoke_result_t<const F&, typename IndexType<D>::type...>>;
-};
-template <std::size_t Rank, class F>
-struct InputTraits<Elementwise<Rank, F>> {
-  using Value = typename ElementwiseValue<Rank, F>::type;
-  static constexpr int rank = static_cast<int>(Rank);
-  static constexpr int leaves = 1;
-  static constexpr bool has_mask = false;
-  static constexpr bool masks_have_rank = true;
-  static constexpr bool masks_are_boolean = true;
-  template <class Exec>
-  static constexpr bool accessible = true;
-};
-
-template <class Op>
-inline constexpr bool is_sum_or_product = false;
-template <class T>
-inline constexpr bool is_sum_or_product<Sum<T>> = true;
-template <class T>
-inline constexpr bool is_sum_or_product<Prod<T>> = true;
-template <class Op>
-inline constexpr bool is_min_or_max = false;
-template <class T>
-inline constexpr bool is_min_or_max<Min<T>> = true;
-template <class T>
-inline constexpr bool is_min_or_max<Max<T>> = true;
-template <class T>
-inline constexpr bool is_complex = false;
-template <class T>
-inline constexpr bool is_complex<Kokkos::complex<T>> = true;
-
-template <class T>
-requires ViewLike<T>
-inline constexpr int view_rank = static_cast<int>(T::rank());
-
-template <class Out>
-using value_of = typename Out::non_const_value_type;
-
-/// The lines argument as an Along.
-template <class Start, class Totals, class Workspace>
-const Along<Start, Totals, Workspace>& lines_of(const Along<Start, Totals, Workspace>& lines) {
-  return lines;
-}
-template <std::integral Axis>
-Along<> lines_of(Axis axis) {
-  // An axis that no int holds is out of range, not another one.
-  constexpr std::intmax_t least = std::numeric_limits<int>::min();
-  constexpr std::intmax_t most = std::numeric_limits<int>::max();
-  if (std::cmp_less(axis, least)) return along(static_cast<int>(least));
-  return along(std::cmp_greater(axis, most) ? static_cast<int>(most) : static_cast<int>(axis));
-}
-template <class Lines>
-using lines_of_t = std::remove_cvref_t<decltype(lines_of(std::declval<const Lines&>()))>;
-
-template <class Lines>
-struct LinesTraits;
-template <class S, class T, class W>
-struct LinesTraits<Along<S, T, W>> {
-  using Start = S;
-  using Totals = T;
-  using Workspace = W;
-};
-
-/// Refuses, in a sentence, what the types of a call already tell to be wrong.
-template <Function function, class Exec, class In, class Out, class Lines, class Op>
-constexpr void check_types() {
-  static_assert(Kokkos::is_execution_space<Exec>::value,
-                "KokkosScan: the first argument must be a Kokkos execution space instance.");
-  static_assert(ScanInput<In>,
-                "KokkosScan: the input must be a Kokkos View, masked(...) or elementwise(...).");
-  static_assert(ViewLike<Out>, "KokkosScan: the output must be a Kokkos View.");
-  static_assert(
-      ScanLines<Lines>,
-      "KokkosScan: the argument after the output must be an axis or along(axis); an operator needs "
-      "an explicit axis before it.");
-  if constexpr (Kokkos::is_execution_space<Exec>::value && ScanInput<In> && ViewLike<Out> &&
-                ScanLines<Lines>) {
-    using I = InputTraits<In>;
-    using L = LinesTraits<lines_of_t<Lines>>;
-    using Value = value_of<Out>;
-    using A = accumulator_of_t<Op, Value>;
-    using Bound = bound_t<Op, A>;
-    static_assert(I::rank >= 1 && I::rank <= 8, "KokkosScan: the input must have rank 1 to 8.");
-    static_assert(static_cast<int>(Out::rank()) == I::rank,
-                  "KokkosScan: input and output must have the same rank.");
-    static_assert(!std::is_const_v<typename Out::value_type>,
-                  "KokkosScan: the output must not be a View of const values.");
-    static_assert(I::template accessible<Exec>,
-                  "KokkosScan: the execution space cannot access the memory of the input.");
-    static_assert(Kokkos::SpaceAccessibility<Exec, typename Out::memory_space>::accessible,
-                  "KokkosScan: the execution space cannot access the memory of the output.");
-    static_assert(!(is_sum_or_product<Bound> && std::is_same_v<A, bool>),
-                  "KokkosScan: Sum and Prod of bool need an output of another type, or "
-                  "an accumulator of another type, such as Sum<int>.");
-    static_assert(!(is_min_or_max<Bound> && is_complex<A>),
-                  "KokkosScan: complex values have no order, so Min and Max cannot combine them.");
-    static_assert(std::is_trivially_copyable_v<A> && std::is_trivially_copyable_v<Value>,
-                  "KokkosScan: values and accumulators must be trivially copyable.");
-    static_assert(
-        requires(const typename I::Value& x) { static_cast<A>(x); },
-        "KokkosScan: the input's values must convert to the accumulator.");
-    static_assert(
-        requires(const carried_t<Bound, A>& a) { static_cast<Value>(a); },
-        "KokkosScan: the accumulator must convert to the output's values.");
-    if constexpr (!(is_min_or_max<Bound> && is_complex<A>)) {
-      static_assert(
-          OperatorOn<Bound, A>,
-          "KokkosScan: the operator must be callable, as const, with two accumulators, and "
-          "return what converts to the accumulator.");
-    }
-    constexpr bool has_start = !std::is_same_v<typename L::Start, None>;
-    static_assert(!(function == Function::exclusive_scan) || has_start || HasIdentity<Bound, A>,
-                  "KokkosScan: an exclusive scan needs an operator with an identity, or "
-                  "along(...).starting_at(...).");
-    static_assert(!I::has_mask || HasIdentity<Bound, A>,
-                  "KokkosScan: a mask needs an operator with an identity.");
-    static_assert(I::masks_have_rank, "KokkosScan: a mask must have the rank of what it masks.");
-    static_assert(I::masks_are_boolean, "KokkosScan: the values of a mask must convert to bool.");
-    if constexpr (ViewLike<typename L::Start>) {
-      static_assert(view_rank<typename L::Start> == I::rank - 1,
-                    "KokkosScan: a View of starting values must have one dimension less than the "
-                    "input.");
-      static_assert(
-          Kokkos::SpaceAccessibility<Exec, typename L::Start::memory_space>::accessible,
-          "KokkosScan: the execution space cannot access the memory of the starting values.");
-      static_assert(
-          requires(const value_of<typename L::Start>& s) { static_cast<A>(s); },
-          "KokkosScan: starting values must convert to the accumulator.");
-    } else if constexpr (has_start) {
-      static_assert(
-          requires(const typename L::Start& s) { static_cast<A>(s); },
-          "KokkosScan: the starting value must convert to the accumulator.");
-    }
-    if constexpr (!std::is_same_v<typename L::Totals, None>) {
-      static_assert(ViewLike<typename L::Totals>, "KokkosScan: totals must be a Kokkos View.");
-      if constexpr (ViewLike<typename L::Totals>) {
-        static_assert(view_rank<typename L::Totals> == I::rank - 1,
-                      "KokkosScan: totals must have one dimension less than the input.");
-        static_assert(!std::is_const_v<typename L::Totals::value_type>,
-                      "KokkosScan: totals must not be a View of const values.");
-        static_assert(
-            Kokkos::SpaceAccessibility<Exec, typename L::Totals::memory_space>::accessible,
-            "KokkosScan: the execution space cannot access the memory of the totals.");
-        static_assert(
-            requires(const carried_t<Bound, A>& a) {
-              static_cast<value_of<typename L::Totals>>(a);
-            },
-            "KokkosScan: the accumulator must convert to the values of the totals.");
-      }
-    }
-    if constexpr (!std::is_same_v<typename L::Workspace, None>) {
-      static_assert(ViewLike<typename L::Workspace>,
-                    "KokkosScan: the workspace must be a Kokkos View of std::byte of rank 1.");
-      if constexpr (ViewLike<typename L::Workspace>) {
-        static_assert(std::is_same_v<typename L::Workspace::value_type, std::byte> &&
-                          view_rank<typename L::Workspace> == 1,
-                      "KokkosScan: the workspace must be a Kokkos View of std::byte of rank 1.");
-        static_assert(
-            Kokkos::SpaceAccessibility<Exec, typename L::Workspace::memory_space>::accessible,
-            "KokkosScan: the execution space cannot access the memory of the workspace.");
-      }
-    }
-  }
-}
 
 // ---- The operands as plain numbers --------------------------------------------------------------
 
@@ -324,7 +115,7 @@ auto build_input(const Masked<Values, Mask>& input, const InputContext<A>& conte
 /// values, totals, workspace.
 template <class In, class L>
 class Operands {
-  static constexpr bool has_start = ViewLike<typename L::Start>;
+  static constexpr bool has_start = is_start_of_each_line<typename L::Start>;
   static constexpr bool has_totals = ViewLike<typename L::Totals>;
   static constexpr bool has_workspace = ViewLike<typename L::Workspace>;
   static constexpr int m_output = InputTraits<In>::leaves;
@@ -338,7 +129,7 @@ class Operands {
     Operand* next = m_operands.data();
     describe_input(Role::input, in, next);
     *next++ = describe(Role::output, out);
-    if constexpr (has_start) *next++ = describe(Role::start, lines.start());
+    if constexpr (has_start) describe_input(Role::start, lines.start(), next);
     if constexpr (has_totals) *next++ = describe(Role::totals, lines.totals());
     if constexpr (has_workspace) *next++ = describe(Role::workspace, lines.workspace());
     m_axis = checked_axis(function, input(), lines.axis());
@@ -366,6 +157,14 @@ class Operands {
   int m_axis;
 };
 
+/// Starting values that a function computes: its indices are all those of the batch.
+template <std::size_t Rank, class F>
+auto computed_start(const Elementwise<Rank, F>& start, const Operand& operand) {
+  Computed<static_cast<int>(Rank), F> computed{start.function, {}, -1, 0, 0, operand.strides};
+  for (std::size_t d = 0; d < Rank; ++d) computed.extent[d] = start.extents[d];
+  return computed;
+}
+
 /// Starting values as a backend reads them.
 template <class A, class Start>
 auto build_start(const Start& start, const Operand& operand) {
@@ -374,6 +173,9 @@ auto build_start(const Start& start, const Operand& operand) {
   } else if constexpr (ViewLike<Start>) {
     using T = typename Start::non_const_value_type;
     return StartOfEachLine<A, T>{array_of<const T>(operand, start.data())};
+  } else if constexpr (is_elementwise<Start>) {
+    return StartOfEachLine<A, decltype(computed_start(start, operand))>{
+        computed_start(start, operand)};
   } else {
     return CommonStart<A>{Maybe<A>(static_cast<A>(start))};
   }
@@ -403,7 +205,7 @@ struct ProblemOf {
                        typename TotalOf<typename L::Totals, Value>::type>;
 };
 
-/// inclusive_scan and exclusive_scan, after check_types().
+/// inclusive_scan and exclusive_scan, where the types are right.
 template <class Exec, class In, class Out, class LinesOrAxis, class OpOrTransparent, class Backend>
 void scan(Function function, const Exec& exec, const In& in, const Out& out,
           const LinesOrAxis& lines_or_axis, const OpOrTransparent& op_or_transparent,
@@ -426,8 +228,11 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
   const int axis = operands.axis();
   const std::int64_t n = operands.length();
   const std::int64_t count = count_lines(operands.input(), axis);
-  const Extra extra =
-      check_overlaps(function, operands.all(), axis, lines.direction(), operands.has_extra());
+  check_memory(function, operands.all());
+  check_overlaps(function, operands.all(), axis, operands.has_extra());
+  const Extra extra = operands.has_extra()
+                          ? extra_of(operands.all(), operands.output(), axis, lines.direction())
+                          : Extra::none;
   if (has_totals && n == 0 && count > 0 && !has_start && !identity.exists) {
     refuse(function, operands.totals().named() +
                          " of empty lines need an identity of the operator or a starting value.");
@@ -458,14 +263,19 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
     if (operand.type == nullptr) address_computed(operand, axis);
   }
   const Batch batch = reduce(operands.shaped(), operands.output(), axis, lines.direction());
-  const Operand* next = &operands.input();
-  auto input = build_input<A>(in, InputContext<A>{identity, axis, lines.direction()}, next);
   auto output = array_of<Value>(operands.output(), out.data());
-  if (extra == Extra::first) output.data += output.strides.along;
   auto start = build_start<A>(lines.start(), operands.start());
   using Total = typename TotalOf<typename L::Totals, Value>::type;
   Array<Total> totals{};
   if constexpr (has_totals) totals = array_of<Total>(operands.totals(), lines.totals().data());
+  if (n == 0) {
+    if (extra == Extra::none) output.data = nullptr;
+    using Empty = EmptyLines<A, carried_t<Op, A>, decltype(start), Value, Total>;
+    return empty_lines(exec, name(function), Empty{batch, identity, start, output, totals});
+  }
+  const Operand* next = &operands.input();
+  auto input = build_input<A>(in, InputContext<A>{identity, axis, lines.direction()}, next);
+  if (extra == Extra::first) output.data += output.strides.along;
   // The n+1 results that begin with B(0) are the inclusive ones with B(0) before them.
   const Form form = function == Function::inclusive_scan || extra == Extra::first ? Form::inclusive
                                                                                   : Form::exclusive;
@@ -473,7 +283,7 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
                workspace);
 }
 
-/// workspace_bytes, after check_types().
+/// workspace_bytes, where the types are right.
 template <class Exec, class In, class Out, class LinesOrAxis, class OpOrTransparent, class Backend>
 std::size_t workspace_bytes(const Exec& exec, const In& in, const Out& out,
                             const LinesOrAxis& lines_or_axis, const OpOrTransparent&,

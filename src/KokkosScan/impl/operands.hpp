@@ -290,15 +290,24 @@ inline bool coincide(const Operand& a, const Operand& b, int axis, std::int64_t 
   return true;
 }
 
-/// Refuses operands that share memory, except an output that is exactly an input; says which of the
-/// two ways to store n+1 values keeps each line's elements with the results that replace them.
-inline Extra check_overlaps(Function function, std::span<const Operand> operands, int axis,
-                            Direction direction, bool has_extra) {
+/// Refuses Views of null that have elements.
+inline void check_memory(Function function, std::span<const Operand> operands) {
+  for (const Operand& operand : operands) {
+    if (operand.type != nullptr && operand.data == nullptr && !operand.empty()) {
+      refuse(function, operand.named() + " has elements, but its data is null.");
+    }
+  }
+}
+
+/// Refuses operands that share memory, except an output that is exactly an input, or whose first or
+/// last n of n+1 elements along the axis are.
+inline void check_overlaps(Function function, std::span<const Operand> operands, int axis,
+                           bool has_extra) {
   const auto refuse_pair = [&](const Operand& a, const Operand& b) {
     refuse(function,
            a.named() + " and " + b.named() + " overlap in memory without being the same elements.");
   };
-  // The places of the input within an output of n+1 elements, in memory.
+  // The places of all inputs within an output of n+1 elements, in memory.
   bool at_front = true;
   bool at_back = true;
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -326,10 +335,19 @@ inline Extra check_overlaps(Function function, std::span<const Operand> operands
       refuse_pair(a, b);
     }
   }
-  if (!has_extra) return Extra::none;
-  // Elements at the front of the output in scan order are replaced by the exclusive results.
-  const bool front_in_scan_order = direction == Direction::forward ? at_front : at_back;
-  return front_in_scan_order ? Extra::last : Extra::first;
+}
+
+/// Which of the two ways to store n+1 values keeps each line's elements with the results that
+/// replace them, after check_overlaps(): elements at the back of the output in scan order are
+/// replaced by the inclusive results, all others by the exclusive ones.
+inline Extra extra_of(std::span<const Operand> operands, const Operand& output, int axis,
+                      Direction direction) {
+  const std::int64_t back = direction == Direction::forward ? 1 : 0;
+  const bool is_at_back = std::any_of(operands.begin(), operands.end(), [&](const Operand& input) {
+    return (input.role == Role::input || input.role == Role::mask) &&
+           coincide(input, output, axis, back);
+  });
+  return is_at_back ? Extra::first : Extra::last;
 }
 
 /// Gives a computed input the strides of a dense array without the axis, which its decoder expects.

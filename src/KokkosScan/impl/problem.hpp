@@ -208,10 +208,22 @@ struct CommonStart {
   }
 };
 
+/// Where the starting values of lines come from: an array of T, or a function.
+template <class T>
+struct StartingValues {
+  using type = Array<const T>;
+};
+template <int Rank, class Function>
+struct StartingValues<Computed<Rank, Function>> {
+  using type = Computed<Rank, Function>;
+};
+
 /// A starting value for each line.
+///
+/// \tparam T the type of an array's elements, or Computed
 template <class A, class T>
 struct StartOfEachLine {
-  Array<const T> values;
+  typename StartingValues<T>::type values;
 
   [[nodiscard]] KOKKOS_FUNCTION bool exists() const { return true; }
   template <class Place>

@@ -42,7 +42,7 @@ struct Backend {
                : 0;
   }
 
-  /// Enqueues the scan. `workspace` has workspace_bytes(), or is null.
+  /// Enqueues the scan of lines that have elements. `workspace` has workspace_bytes(), or is null.
   template <class Exec, class P>
   void scan(const Exec& exec, const P& problem, std::byte* workspace) const {
     const std::string label = name(problem.function);
@@ -67,7 +67,6 @@ struct Backend {
  private:
   template <class Exec>
   Regime chosen(const Exec& exec, std::int64_t n, std::int64_t lines) const {
-    if (n == 0) return Regime::thread_per_line;
     return regime == Regime::automatic ? choose(n, lines, parallelism(exec)) : regime;
   }
 };

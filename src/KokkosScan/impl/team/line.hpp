@@ -37,14 +37,6 @@ KOKKOS_INLINE_FUNCTION constexpr std::int64_t divide_up(std::int64_t a, std::int
   return (a + b - 1) / b;
 }
 
-/// A policy whose functor travels as an argument of the kernel. A larger one, as Kokkos sees it,
-/// would wait on the host until the constant memory it goes through is free.
-template <class Policy>
-auto light(const Policy& policy) {
-  return Kokkos::Experimental::require(policy,
-                                       Kokkos::Experimental::WorkItemProperty::HintLightWeight);
-}
-
 /// All that is combined before a chunk: the tiles before its own, and the chunks before it in its
 /// tile.
 template <class R>
@@ -120,14 +112,6 @@ class Line {
     if (m_problem.form == Form::inclusive || m_problem.extra == Extra::last) store(end, result);
     if (is_last) store_total(result);
     return chunk;
-  }
-
-  /// Stores what a line without elements leaves behind.
-  KOKKOS_FUNCTION void scan_nothing() const {
-    if (m_problem.extra == Extra::none && m_problem.totals.data == nullptr) return;
-    const Maybe<R> carry = start();
-    if (m_problem.extra != Extra::none) store(0, fold_of_none(carry));
-    store_total(fold_of_none(carry));
   }
 
  private:

@@ -8,6 +8,7 @@
 /// step serve the third, so each element is read twice and stored once.
 
 #include <KokkosScan/impl/memory.hpp>
+#include <KokkosScan/impl/policy.hpp>
 #include <KokkosScan/impl/team/line.hpp>
 #include <KokkosScan/impl/team/tile.hpp>
 #include <Kokkos_Core.hpp>

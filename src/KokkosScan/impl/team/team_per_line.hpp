@@ -32,10 +32,6 @@ struct TeamPerLine {
   template <class Member>
   KOKKOS_FUNCTION void scan(const Member& team, R* totals, const Line<P>& line) const {
     const std::int64_t n = problem.n;
-    if (n == 0) {
-      if (team.team_rank() == 0) line.scan_nothing();
-      return;
-    }
     const std::int64_t chunks = divide_up(n, chunk_length);
     // A total may be stored where the starting value is; for_each_chunk() has a barrier before
     // that.

@@ -5,6 +5,7 @@
 /// \file
 /// Scans with a thread for each line: lines outnumber threads, or are short.
 
+#include <KokkosScan/impl/policy.hpp>
 #include <KokkosScan/impl/team/line.hpp>
 #include <Kokkos_Core.hpp>
 #include <string>
@@ -22,10 +23,6 @@ struct ThreadPerLine {
   KOKKOS_FUNCTION void operator()(std::int64_t index) const {
     const Line<P> line(problem, op, index);
     const std::int64_t n = problem.n;
-    if (n == 0) {
-      line.scan_nothing();
-      return;
-    }
     Prefix<R> prefix{line.start(), {}};
     for (std::int64_t begin = 0; begin < n; begin += chunk_length) {
       const std::int64_t end = begin + chunk_length < n ? begin + chunk_length : n;

@@ -5,6 +5,7 @@
 /// \file
 /// One tile of a line by one team: a thread takes a chunk.
 
+#include <KokkosScan/impl/policy.hpp>
 #include <KokkosScan/impl/team/line.hpp>
 #include <Kokkos_Core.hpp>
 #include <algorithm>

@@ -1,0 +1,483 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What the types of a call tell: whether they are right, and if not, the one sentence that says
+/// why. A call whose types are refused instantiates nothing else.
+
+#include <KokkosScan/concepts.hpp>
+#include <KokkosScan/impl/accumulate.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <KokkosScan/inputs.hpp>
+#include <KokkosScan/lines.hpp>
+#include <KokkosScan/operators.hpp>
+#include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace KokkosScan::impl {
+
+// ---- Inputs -------------------------------------------------------------------------------------
+
+/// The value type and rank of an input, how many arrays or functions it is made of, and whether
+/// functions among them can be called and masks are fit to be masks.
+template <class In>
+struct InputTraits {
+  using Value = typename In::non_const_value_type;
+  static constexpr int rank = static_cast<int>(In::rank());
+  static constexpr int leaves = 1;
+  static constexpr bool functions_are_callable = true;
+  static constexpr bool has_mask = false;
+  static constexpr bool masks_have_rank = true;
+  static constexpr bool masks_are_boolean = true;
+  template <class Exec>
+  static constexpr bool accessible =
+      Kokkos::SpaceAccessibility<Exec, typename In::memory_space>::accessible;
+};
+template <class In, class Mask>
+struct InputTraits<Masked<In, Mask>> {
+  using Value = typename InputTraits<In>::Value;
+  static constexpr int rank = InputTraits<In>::rank;
+  static constexpr int leaves = InputTraits<In>::leaves + InputTraits<Mask>::leaves;
+  static constexpr bool functions_are_callable =
+      InputTraits<In>::functions_are_callable && InputTraits<Mask>::functions_are_callable;
+  static constexpr bool has_mask = true;
+  static constexpr bool masks_have_rank = InputTraits<Mask>::rank == rank &&
+                                          InputTraits<In>::masks_have_rank &&
+                                          InputTraits<Mask>::masks_have_rank;
+  static constexpr bool masks_are_boolean =
+      std::is_constructible_v<bool, const typename InputTraits<Mask>::Value&> &&
+      InputTraits<In>::masks_are_boolean && InputTraits<Mask>::masks_are_boolean;
+  template <class Exec>
+  static constexpr bool accessible =
+      InputTraits<In>::template accessible<Exec>&& InputTraits<Mask>::template accessible<Exec>;
+};
+// A class, because nvcc drops the parameter of an alias that does not use it.
+template <std::size_t>
+struct IndexType {
+  using type = std::int64_t;
+};
+/// What the function of an elementwise input returns; None where it cannot be called.
+template <std::size_t Rank, class F, class = std::make_index_sequence<Rank>>
+struct ElementwiseValue;
+template <std::size_t Rank, class F, std::size_t... D>
+struct ElementwiseValue<Rank, F, std::index_sequence<D...>> {
+  static constexpr bool is_callable = false;
+  using type = None;
+};
+template <std::size_t Rank, class F, std::size_t... D>
+requires std::is_invocable_v<const F&, typename IndexType<D>::type...>
+struct ElementwiseValue<Rank, F, std::index_sequence<D...>> {
+  static constexpr bool is_callable = true;
+  using type = std::remove_cvref_t<std::invoke_result_t<const F&, typename IndexType<D>::type...>>;
+};
+template <std::size_t Rank, class F>
+struct InputTraits<Elementwise<Rank, F>> {
+  using Value = typename ElementwiseValue<Rank, F>::type;
+  static constexpr int rank = static_cast<int>(Rank);
+  static constexpr int leaves = 1;
+  static constexpr bool functions_are_callable = ElementwiseValue<Rank, F>::is_callable;
+  static constexpr bool has_mask = false;
+  static constexpr bool masks_have_rank = true;
+  static constexpr bool masks_are_boolean = true;
+  template <class Exec>
+  static constexpr bool accessible = true;
+};
+
+/// Whether some mask in it is nothing that a scan can read.
+template <class In>
+inline constexpr bool has_unreadable_mask = false;
+template <class In, class Mask>
+inline constexpr bool has_unreadable_mask<Masked<In, Mask>> =
+    !ScanInput<Mask> || has_unreadable_mask<In>;
+
+template <class In>
+inline constexpr bool is_elementwise = false;
+template <std::size_t Rank, class F>
+inline constexpr bool is_elementwise<Elementwise<Rank, F>> = true;
+
+template <class T>
+requires ViewLike<T>
+inline constexpr int view_rank = static_cast<int>(T::rank());
+
+template <class View>
+using value_of = typename View::non_const_value_type;
+
+/// Starting values, one a line: a View or a computed input.
+template <class Start>
+inline constexpr bool is_start_of_each_line = ViewLike<Start> || is_elementwise<Start>;
+
+// ---- Lines --------------------------------------------------------------------------------------
+
+/// The lines argument as an Along.
+template <class Start, class Totals, class Workspace>
+const Along<Start, Totals, Workspace>& lines_of(const Along<Start, Totals, Workspace>& lines) {
+  return lines;
+}
+template <Axis A>
+Along<> lines_of(A axis) {
+  return along(axis);
+}
+template <class Lines>
+using lines_of_t = std::remove_cvref_t<decltype(lines_of(std::declval<const Lines&>()))>;
+
+template <class Lines>
+struct LinesTraits;
+template <class S, class T, class W>
+struct LinesTraits<Along<S, T, W>> {
+  using Start = S;
+  using Totals = T;
+  using Workspace = W;
+};
+
+// ---- Operators and conversions ------------------------------------------------------------------
+
+template <class Op>
+inline constexpr bool is_sum = false;
+template <class T>
+inline constexpr bool is_sum<Sum<T>> = true;
+template <class Op>
+inline constexpr bool is_product = false;
+template <class T>
+inline constexpr bool is_product<Prod<T>> = true;
+template <class Op>
+inline constexpr bool is_min_or_max = false;
+template <class T>
+inline constexpr bool is_min_or_max<Min<T>> = true;
+template <class T>
+inline constexpr bool is_min_or_max<Max<T>> = true;
+template <class T>
+inline constexpr bool is_complex = false;
+template <class T>
+inline constexpr bool is_complex<Kokkos::complex<T>> = true;
+
+/// Whether a cast only fills the first member of an aggregate, as C++20 has it, and zeroes the
+/// rest.
+template <class From, class To>
+inline constexpr bool fills_first_member =
+    std::is_aggregate_v<To> && !std::is_convertible_v<const From&, To> && !requires(const From& x) {
+  x.operator To();
+};
+
+/// A conversion that a type offers: what static_cast does, but for filling an aggregate's first
+/// member.
+template <class From, class To>
+concept Converts = requires(const From& x) {
+  static_cast<To>(x);
+}
+&&!fills_first_member<From, To>;
+
+// ---- The checks ---------------------------------------------------------------------------------
+
+/// The first thing that is wrong with the types of a call.
+enum class Refusal {
+  none,
+  execution_space,
+  mask,
+  input,
+  output,
+  axis,
+  lines,
+  elementwise_function,
+  elementwise_extents,
+  input_rank,
+  output_rank,
+  const_output,
+  input_memory,
+  output_memory,
+  sum_of_bool,
+  order_of_complex,
+  not_trivially_copyable,
+  input_fills_aggregate,
+  input_conversion,
+  output_fills_aggregate,
+  output_conversion,
+  addition,
+  multiplication,
+  comparison,
+  operator_call,
+  identity_of_aggregate,
+  exclusive_identity,
+  mask_identity,
+  mask_rank,
+  mask_values,
+  start_function,
+  start_rank,
+  start_memory,
+  start_fills_aggregate,
+  starts_conversion,
+  start_conversion,
+  totals,
+  totals_rank,
+  const_totals,
+  totals_memory,
+  totals_conversion,
+  workspace,
+  workspace_memory
+};
+
+template <class Exec, class In, class L, class A>
+constexpr Refusal refusal_of_start() {
+  using Start = typename L::Start;
+  if constexpr (is_start_of_each_line<Start>) {
+    using S = InputTraits<Start>;
+    if constexpr (!S::functions_are_callable)
+      return Refusal::start_function;
+    else if constexpr (is_elementwise<Start> && S::rank < 1)
+      return Refusal::elementwise_extents;
+    else if constexpr (S::rank != InputTraits<In>::rank - 1)
+      return Refusal::start_rank;
+    else if constexpr (!S::template accessible<Exec>)
+      return Refusal::start_memory;
+    else if constexpr (fills_first_member<typename S::Value, A>)
+      return Refusal::start_fills_aggregate;
+    else if constexpr (!Converts<typename S::Value, A>)
+      return Refusal::starts_conversion;
+  } else if constexpr (!std::is_same_v<Start, None>) {
+    if constexpr (ScanInput<Start>)
+      return Refusal::start_conversion;
+    else if constexpr (fills_first_member<Start, A>)
+      return Refusal::start_fills_aggregate;
+    else if constexpr (!Converts<Start, A>)
+      return Refusal::start_conversion;
+  }
+  return Refusal::none;
+}
+
+template <class Exec, class In, class L, class R>
+constexpr Refusal refusal_of_totals() {
+  using Totals = typename L::Totals;
+  if constexpr (std::is_same_v<Totals, None>)
+    return Refusal::none;
+  else if constexpr (!ViewLike<Totals>)
+    return Refusal::totals;
+  else if constexpr (view_rank<Totals> != InputTraits<In>::rank - 1)
+    return Refusal::totals_rank;
+  else if constexpr (std::is_const_v<typename Totals::value_type>)
+    return Refusal::const_totals;
+  else if constexpr (!Kokkos::SpaceAccessibility<Exec, typename Totals::memory_space>::accessible)
+    return Refusal::totals_memory;
+  else if constexpr (!Converts<R, value_of<Totals>>)
+    return Refusal::totals_conversion;
+  else
+    return Refusal::none;
+}
+
+template <class Exec, class L>
+constexpr Refusal refusal_of_workspace() {
+  using Workspace = typename L::Workspace;
+  if constexpr (std::is_same_v<Workspace, None>)
+    return Refusal::none;
+  else if constexpr (!ViewLike<Workspace>)
+    return Refusal::workspace;
+  else if constexpr (!std::is_same_v<typename Workspace::value_type, std::byte> ||
+                     view_rank<Workspace> != 1)
+    return Refusal::workspace;
+  else if constexpr (!Kokkos::SpaceAccessibility<Exec,
+                                                 typename Workspace::memory_space>::accessible)
+    return Refusal::workspace_memory;
+  else
+    return Refusal::none;
+}
+
+/// Whether the operator can combine accumulators, and has the identity that it needs.
+template <Function function, class In, class L, class Op, class A>
+constexpr Refusal refusal_of_operator() {
+  constexpr bool has_start = !std::is_same_v<typename L::Start, None>;
+  constexpr bool needs_identity =
+      (function == Function::exclusive_scan && !has_start) || InputTraits<In>::has_mask;
+  if constexpr (is_sum<Op> && !requires(const A& a) { static_cast<A>(a + a); })
+    return Refusal::addition;
+  else if constexpr (is_product<Op> && !requires(const A& a) { static_cast<A>(a * a); })
+    return Refusal::multiplication;
+  else if constexpr (is_min_or_max<Op> && !requires(const A& a) { static_cast<bool>(a < a); })
+    return Refusal::comparison;
+  else if constexpr (!OperatorOn<Op, A>)
+    return Refusal::operator_call;
+  else if constexpr (!needs_identity || HasIdentity<Op, A>)
+    return Refusal::none;
+  else if constexpr ((is_sum<Op> || is_product<Op>)&&std::is_aggregate_v<A>)
+    return Refusal::identity_of_aggregate;
+  else if constexpr (InputTraits<In>::has_mask)
+    return Refusal::mask_identity;
+  else
+    return Refusal::exclusive_identity;
+}
+
+/// What is wrong with arguments that are all of the right kind.
+template <Function function, class Exec, class In, class Out, class L, class Op>
+constexpr Refusal refusal_of_values() {
+  using I = InputTraits<In>;
+  using Value = value_of<Out>;
+  using A = accumulator_of_t<Op, Value>;
+  using Bound = bound_t<Op, A>;
+  using R = carried_t<Bound, A>;
+  if constexpr (is_elementwise<In> && (I::rank < 1 || I::rank > 8))
+    return Refusal::elementwise_extents;
+  else if constexpr (!I::functions_are_callable)
+    return Refusal::elementwise_function;
+  else if constexpr (I::rank < 1 || I::rank > 8)
+    return Refusal::input_rank;
+  else if constexpr (view_rank<Out> != I::rank)
+    return Refusal::output_rank;
+  else if constexpr (std::is_const_v<typename Out::value_type>)
+    return Refusal::const_output;
+  else if constexpr (!I::template accessible<Exec>)
+    return Refusal::input_memory;
+  else if constexpr (!Kokkos::SpaceAccessibility<Exec, typename Out::memory_space>::accessible)
+    return Refusal::output_memory;
+  else if constexpr ((is_sum<Bound> || is_product<Bound>)&&std::is_same_v<A, bool>)
+    return Refusal::sum_of_bool;
+  else if constexpr (is_min_or_max<Bound> && is_complex<A>)
+    return Refusal::order_of_complex;
+  else if constexpr (!std::is_trivially_copyable_v<A> || !std::is_trivially_copyable_v<Value>)
+    return Refusal::not_trivially_copyable;
+  else if constexpr (fills_first_member<typename I::Value, A>)
+    return Refusal::input_fills_aggregate;
+  else if constexpr (!Converts<typename I::Value, A>)
+    return Refusal::input_conversion;
+  else if constexpr (fills_first_member<R, Value>)
+    return Refusal::output_fills_aggregate;
+  else if constexpr (!Converts<R, Value>)
+    return Refusal::output_conversion;
+  else if constexpr (!I::masks_have_rank)
+    return Refusal::mask_rank;
+  else if constexpr (!I::masks_are_boolean)
+    return Refusal::mask_values;
+  else if constexpr (constexpr Refusal of_operator =
+                         refusal_of_operator<function, In, L, Bound, A>();
+                     of_operator != Refusal::none)
+    return of_operator;
+  else if constexpr (constexpr Refusal of_start = refusal_of_start<Exec, In, L, A>();
+                     of_start != Refusal::none)
+    return of_start;
+  else if constexpr (constexpr Refusal of_totals = refusal_of_totals<Exec, In, L, R>();
+                     of_totals != Refusal::none)
+    return of_totals;
+  else
+    return refusal_of_workspace<Exec, L>();
+}
+
+/// What is wrong with the types of a call.
+template <Function function, class Exec, class In, class Out, class Lines, class Op>
+constexpr Refusal refusal_of() {
+  if constexpr (!Kokkos::is_execution_space<Exec>::value)
+    return Refusal::execution_space;
+  else if constexpr (has_unreadable_mask<In>)
+    return Refusal::mask;
+  else if constexpr (!ScanInput<In>)
+    return Refusal::input;
+  else if constexpr (!ViewLike<Out>)
+    return Refusal::output;
+  else if constexpr (std::is_arithmetic_v<Lines> && !ScanLines<Lines>)
+    return Refusal::axis;
+  else if constexpr (std::is_enum_v<Lines>)
+    return Refusal::axis;
+  else if constexpr (!ScanLines<Lines>)
+    return Refusal::lines;
+  else
+    return refusal_of_values<function, Exec, In, Out, LinesTraits<lines_of_t<Lines>>, Op>();
+}
+
+/// Fails to compile, with one sentence, unless nothing is wrong.
+template <Refusal r>
+constexpr void explain() {
+  static_assert(r != Refusal::execution_space,
+                "KokkosScan: the first argument must be a Kokkos execution space instance.");
+  static_assert(r != Refusal::mask,
+                "KokkosScan: a mask must be a Kokkos View, masked(...) or elementwise(...); a "
+                "function of the indices becomes one by elementwise(extents, function).");
+  static_assert(r != Refusal::input,
+                "KokkosScan: the input must be a Kokkos View, masked(...) or elementwise(...).");
+  static_assert(r != Refusal::output, "KokkosScan: the output must be a Kokkos View.");
+  static_assert(r != Refusal::axis,
+                "KokkosScan: an axis must be an int or another integer, not a bool, a character, a "
+                "floating-point number or an enumeration.");
+  static_assert(
+      r != Refusal::lines,
+      "KokkosScan: the argument after the output must be an axis or along(axis); an operator needs "
+      "an explicit axis before it.");
+  static_assert(r != Refusal::elementwise_function,
+                "KokkosScan: the function of elementwise must be callable, as const, with one "
+                "std::int64_t for each extent.");
+  static_assert(r != Refusal::elementwise_extents, "KokkosScan: elementwise needs 1 to 8 extents.");
+  static_assert(r != Refusal::input_rank, "KokkosScan: the input must have rank 1 to 8.");
+  static_assert(r != Refusal::output_rank, "KokkosScan: input and output must have the same rank.");
+  static_assert(r != Refusal::const_output,
+                "KokkosScan: the output must not be a View of const values.");
+  static_assert(r != Refusal::input_memory,
+                "KokkosScan: the execution space cannot access the memory of the input.");
+  static_assert(r != Refusal::output_memory,
+                "KokkosScan: the execution space cannot access the memory of the output.");
+  static_assert(r != Refusal::sum_of_bool,
+                "KokkosScan: Sum and Prod of bool need an output of another type, or "
+                "an accumulator of another type, such as Sum<int>.");
+  static_assert(r != Refusal::order_of_complex,
+                "KokkosScan: complex values have no order, so Min and Max cannot combine them.");
+  static_assert(r != Refusal::not_trivially_copyable,
+                "KokkosScan: values and accumulators must be trivially copyable.");
+  static_assert(r != Refusal::input_fills_aggregate,
+                "KokkosScan: the input's values would fill the first member of the accumulator and "
+                "leave the others 0; give the accumulator a constructor from them.");
+  static_assert(r != Refusal::input_conversion,
+                "KokkosScan: the input's values must convert to the accumulator.");
+  static_assert(r != Refusal::output_fills_aggregate,
+                "KokkosScan: the accumulator would fill the first member of the output's values "
+                "and leave the others 0; give them a constructor from it.");
+  static_assert(r != Refusal::output_conversion,
+                "KokkosScan: the accumulator must convert to the output's values.");
+  static_assert(r != Refusal::addition,
+                "KokkosScan: Sum needs a + b for two accumulators a and b.");
+  static_assert(r != Refusal::multiplication,
+                "KokkosScan: Prod needs a * b for two accumulators a and b.");
+  static_assert(r != Refusal::comparison,
+                "KokkosScan: Min and Max need a < b for two accumulators a and b.");
+  static_assert(r != Refusal::operator_call,
+                "KokkosScan: the operator must be callable, as const, with two accumulators, and "
+                "return what converts to the accumulator.");
+  static_assert(r != Refusal::identity_of_aggregate,
+                "KokkosScan: Sum and Prod have no identity for a struct that a number does not "
+                "construct: T(1) would fill its first member and leave the others 0; give it a "
+                "constructor from int, or write an operator with an identity().");
+  static_assert(r != Refusal::exclusive_identity,
+                "KokkosScan: an exclusive scan needs an operator with an identity, or "
+                "along(...).starting_at(...).");
+  static_assert(r != Refusal::mask_identity,
+                "KokkosScan: a mask needs an operator with an identity.");
+  static_assert(r != Refusal::mask_rank, "KokkosScan: a mask must have the rank of what it masks.");
+  static_assert(r != Refusal::mask_values,
+                "KokkosScan: the values of a mask must convert to bool.");
+  static_assert(r != Refusal::start_function,
+                "KokkosScan: the function of computed starting values must be callable, as const, "
+                "with one std::int64_t for each extent.");
+  static_assert(r != Refusal::start_rank,
+                "KokkosScan: a View of starting values must have one dimension less than the "
+                "input.");
+  static_assert(r != Refusal::start_memory,
+                "KokkosScan: the execution space cannot access the memory of the starting values.");
+  static_assert(r != Refusal::start_fills_aggregate,
+                "KokkosScan: a starting value would fill the first member of the accumulator and "
+                "leave the others 0; start at a value of the accumulator's type.");
+  static_assert(r != Refusal::starts_conversion,
+                "KokkosScan: starting values must convert to the accumulator.");
+  static_assert(r != Refusal::start_conversion,
+                "KokkosScan: the starting value must convert to the accumulator.");
+  static_assert(r != Refusal::totals, "KokkosScan: totals must be a Kokkos View.");
+  static_assert(r != Refusal::totals_rank,
+                "KokkosScan: totals must have one dimension less than the input.");
+  static_assert(r != Refusal::const_totals,
+                "KokkosScan: totals must not be a View of const values.");
+  static_assert(r != Refusal::totals_memory,
+                "KokkosScan: the execution space cannot access the memory of the totals.");
+  static_assert(r != Refusal::totals_conversion,
+                "KokkosScan: the accumulator must convert to the values of the totals.");
+  static_assert(r != Refusal::workspace,
+                "KokkosScan: the workspace must be a Kokkos View of std::byte of rank 1.");
+  static_assert(r != Refusal::workspace_memory,
+                "KokkosScan: the execution space cannot access the memory of the workspace.");
+}
+
+}  // namespace KokkosScan::impl

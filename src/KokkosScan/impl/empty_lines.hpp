@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What lines without elements leave behind, on every execution space: no backend sees them, and no
+/// input or operator is compiled for them.
+
+#include <KokkosScan/impl/accumulate.hpp>
+#include <KokkosScan/impl/policy.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <string>
+
+namespace KokkosScan::impl {
+
+/// Stores B(0), the starting value or else the identity, where there is an extra element or a
+/// total.
+///
+/// \tparam A the accumulator
+/// \tparam R the carried type, through which results pass
+template <class A, class R, class Start, class Value, class Total>
+struct EmptyLines {
+  Batch batch;
+  Maybe<A> identity;
+  Start start;
+  Array<Value> output;  ///< data is null without an extra element
+  Array<Total> totals;  ///< data is null where none are wanted
+
+  KOKKOS_FUNCTION void operator()(std::int64_t line) const {
+    const Coordinates at = batch.coordinates(line);
+    // A total may be stored where the starting value is. Dispatch has seen to it that one exists.
+    const Maybe<A> first = start.at(at);
+    const R fold = static_cast<R>(first.exists ? first.value : identity.value);
+    if (output.data != nullptr) output.line(at)(0) = static_cast<Value>(fold);
+    if (totals.data != nullptr) totals.line(at)(0) = static_cast<Total>(fold);
+  }
+};
+
+template <class Exec, class Lines>
+void empty_lines(const Exec& exec, const std::string& label, const Lines& lines) {
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(label + " [empty_lines]", light(Policy(exec, 0, lines.batch.count)), lines);
+}
+
+}  // namespace KokkosScan::impl
