@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """check.py SITE [FOLDER]: the site, seen in a browser.
 
-Each page loads without an error, shows its pictures and has a heading; each link inside of the site
-leads to something; search finds pages. Pictures of the pages are left in FOLDER.
+Each page loads without an error, shows its pictures and has a heading; no section is empty; each link
+inside of the site leads to something; search finds pages. Pictures of the pages are left in FOLDER.
 """
 
 import functools
@@ -23,6 +23,8 @@ SEARCHES = {
 }
 READ = """() => ({
   heading: document.querySelector("h1")?.innerText,
+  empty: [...document.querySelectorAll("article section")].filter(
+    section => !section.querySelector(":scope > :not(h1, h2, h3, h4, h5, h6, span)")).map(section => section.id),
   ids: [...document.querySelectorAll("[id]")].map(element => element.id),
   links: [...document.querySelectorAll("a[href]")].map(link => link.href),
   pictures: [...document.images].filter(image => !image.naturalWidth).map(image => image.src),
@@ -67,6 +69,7 @@ def main():
             links[name] = seen["links"]
             if not seen["heading"] and name != "search.html":
                 complaints.append(f"{name}: no heading")
+            complaints += [f"{name}: nothing stands below {section}" for section in seen["empty"]]
             complaints += [f"{name}: the picture {picture} is not shown" for picture in seen["pictures"]]
             if pictures:
                 pictures.mkdir(parents=True, exist_ok=True)

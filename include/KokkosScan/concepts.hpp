@@ -13,9 +13,6 @@
 
 namespace KokkosScan {
 
-/// \defgroup concepts Concepts
-/// @{
-
 namespace impl {
 template <class T>
 struct IsInput : Kokkos::is_view<T> {};
@@ -59,7 +56,5 @@ template <class Op, class A>
 concept HasIdentity = requires(const Op& op) {
   { op.identity() } -> std::convertible_to<A>;
 };
-
-/// @}
 
 }  // namespace KokkosScan
