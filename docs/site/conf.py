@@ -29,7 +29,6 @@ html_extra_path = ["index.html"]  # relative to this file
 html_copy_source = False
 
 myst_heading_anchors = 3
-myst_enable_extensions = ["dollarmath", "amsmath"]
 
 breathe_projects = {project: str(checkout / ".cache/doxygen/xml")}
 breathe_default_project = project
