@@ -41,6 +41,7 @@ def main():
     pictures = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
     server = http.server.ThreadingHTTPServer(
         ("127.0.0.1", 0), functools.partial(Quiet, directory=site))
+    server.handle_error = lambda *_: None  # a page that is left does not read to the end
     threading.Thread(target=server.serve_forever, daemon=True).start()
     start = f"http://127.0.0.1:{server.server_port}/"
     complaints, ids, links = [], {}, {}
