@@ -40,12 +40,14 @@ concept ScanInput = impl::IsInput<T>::value;
 template <class T>
 concept ScanLines = impl::IsLines<T>::value;
 
-/// A callable that combines two values of the accumulator `A` into one.
+/// A callable that combines two values of the accumulator `A` into one. It runs where the scan
+/// does, so its `operator()` is a KOKKOS_FUNCTION, const, and without side effects.
 template <class Op, class A>
 concept OperatorOn = std::is_invocable_r_v<A, const Op&, const A&, const A&>;
 
 /// An operator that knows its identity: `op.identity()` converts to the accumulator `A`, and
-/// combining it with any value, on either side, gives that value.
+/// combining it with any value, on either side, gives that value. It is called on the host, once
+/// for each scan, so it needs no KOKKOS_FUNCTION.
 template <class Op, class A>
 concept HasIdentity = requires(const Op& op) {
   { op.identity() } -> std::convertible_to<A>;
