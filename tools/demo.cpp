@@ -80,9 +80,8 @@ void print_table(const std::vector<DemoResult>& results, const std::string& spac
             << formatted("%.4g", mebibytes)
             << " MiB), uniform in [0, 1); the product's factors are\nuniform around 1. Times are "
                "medians; a copy moves 8 bytes an element, so does a scan, with a mask 9.\n"
-               "error: the largest in units of u * sum|x|, u = 2^-24, where 8 is allowed (product: "
-               "of u * |exact|,\nwhere one for each factor is), of all elements against long "
-               "double on the host.\n\n";
+               "error: the largest in units of u * sum|x|, u = 2^-24 (product: of u * |exact|), "
+               "where 8 is allowed,\nof all elements against long double on the host.\n\n";
   std::vector<std::vector<std::string>> table{
       {"scan", "space", "path", "ms", "GB/s", "of copy", "error"}};
   for (const DemoResult& result : results) {

@@ -13,7 +13,8 @@
 namespace scan_tool {
 namespace {
 
-constexpr double sum_bound = 8;
+/// What README promises of sums, in u of the sum of magnitudes, and of products.
+constexpr double bound = 8;
 
 /// A worse than B: outside of the bound first, then by the error.
 bool is_worse(const WorstError& a, const WorstError& b) {
@@ -32,7 +33,7 @@ WorstError check_row(DemoScan scan, const float* result, std::int64_t row, std::
   const bool is_exclusive = scan == DemoScan::exclusive_sum;
   const bool is_backward = scan == DemoScan::backward_sum;
   WorstError worst;
-  worst.bound = is_product ? 1 : sum_bound;
+  worst.bound = bound;
   worst.row = row;
   long double exact = is_product ? 1 : 0;
   for (std::int64_t k = 0; k < columns; ++k) {
@@ -46,7 +47,6 @@ WorstError check_row(DemoScan scan, const float* result, std::int64_t row, std::
     }
     // All values are positive: the exact sum is also the sum of magnitudes.
     const long double expected = is_exclusive ? before : exact;
-    const double bound = is_product ? static_cast<double>(k + 1) : sum_bound;
     const double error = error_in_u(result[row * columns + column], expected, expected);
     const WorstError here{error, bound, row, column, !(error <= bound)};
     if (is_worse(here, worst)) worst = here;

@@ -256,6 +256,109 @@ TEST(accuracy, sum_of_complex_float) {
   complex_sums(ks::Sum{}, Bound::one_ulp);
 }
 
+// ---- products -----------------------------------------------------------------------------------
+
+enum class Factors {
+  near_one,    ///< within 0.0005 of 1: serially in float off by about 1,000 u at 2^20
+  constant,    ///< each multiplication in float rounds the same way
+  reciprocal,  ///< 3 and its rounded reciprocal in turns
+  wide         ///< products of neighbours leave the range of float, those so far do not
+};
+
+std::vector<float> make(Factors kind, std::int64_t n) {
+  Random random(77);
+  std::vector<float> values;
+  double product = 1;
+  for (std::int64_t k = 0; k < n; ++k) {
+    float x = 1;
+    switch (kind) {
+      case Factors::near_one:
+        x = static_cast<float>(1 + 0.001 * (random.unit() - 0.5));
+        break;
+      case Factors::constant:
+        x = 1.0000073f;
+        break;
+      case Factors::reciprocal:
+        x = k % 2 == 0 ? 3.0f : 1 / 3.0f;
+        break;
+      case Factors::wide:
+        // 1e-28, and then twice 1e26 and twice 1e-26.
+        x = k == 0 ? 1e-28f
+                   : static_cast<float>((1 + random.unit() / 8) *
+                                        (k % 4 < 3 && k % 4 > 0 ? 1e26 : 1e-26));
+        if (product * x > 1e30 || product * x < 1e-30) x = static_cast<float>(1e-28 / product);
+        break;
+    }
+    product *= x;
+    values.push_back(x);
+  }
+  return values;
+}
+
+/// Every result of a line, of real or complex factors, within 8 u of the exact product.
+template <class T>
+void expect_products(std::vector<T> const& values, std::vector<T> const& out, T total) {
+  using Ref = oracle::Reference<ks::Prod<T>, T>;
+  auto exact = Ref::state(values[0]);
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    if (k > 0) exact = Ref::combine(exact, Ref::state(values[k]));
+    ASSERT_TRUE(Ref::matches(exact, out[k]))
+        << "after " << k + 1 << " factors: " << oracle::to_text(out[k]) << ", exact "
+        << Ref::print(exact);
+  }
+  ASSERT_TRUE(Ref::matches(exact, total)) << "total";
+}
+
+template <class T, class Backend>
+void products_are_accurate(std::vector<T> const& values, Backend const& backend) {
+  auto const n = static_cast<std::int64_t>(values.size());
+  auto const scanned = run(Job<T>{values, 1, n}, ks::Prod{}, backend);
+  expect_products(values, scanned.out, scanned.totals[0]);
+}
+
+// L: products of float are as accurate as sums, whatever the length.
+TEST(accuracy, product_of_float) {
+  for (auto const kind :
+       {Factors::near_one, Factors::constant, Factors::reciprocal, Factors::wide}) {
+    SCOPED_TRACE(::testing::Message() << "factors " << static_cast<int>(kind));
+    for (Regime const regime : forced_regimes) {
+      products_are_accurate(make(kind, 1 << 20), forced(regime));
+    }
+    products_are_accurate(make(kind, 1 << 20), Automatic{});
+    // Columns, and lines shorter than a chunk.
+    for (std::int64_t const n : {5, 13, 3000}) {
+      std::int64_t const lines = 70;
+      Job<float> all{{}, lines, n};
+      auto const line = make(kind, n);
+      for (std::int64_t l = 0; l < lines; ++l) {
+        all.values.insert(all.values.end(), line.begin(), line.end());
+      }
+      for (Placement const placement : {Placement::rows, Placement::columns}) {
+        all.placement = placement;
+        auto const scanned = run(all, ks::Prod{});
+        for (std::int64_t l = 0; l < lines; ++l) {
+          expect_products<float>(line, {scanned.line(l), scanned.line(l) + n},
+                                 scanned.totals[static_cast<std::size_t>(l)]);
+        }
+      }
+    }
+  }
+}
+
+TEST(accuracy, product_of_complex_float) {
+  using Complex = Kokkos::complex<float>;
+  std::int64_t const n = 1 << 18;
+  std::vector<Complex> values;
+  Random random(78);
+  for (std::int64_t k = 0; k < n; ++k) {
+    double const angle = 6.283185307179586 * random.unit();
+    double const size = 1 + 0.001 * (random.unit() - 0.5);
+    values.emplace_back(static_cast<float>(size * std::cos(angle)),
+                        static_cast<float>(size * std::sin(angle)));
+  }
+  for (Regime const regime : forced_regimes) products_are_accurate(values, forced(regime));
+}
+
 /// double has no wider carrier; its bound is the contract's with its own u, for every length.
 void double_sums() {
   std::int64_t const n = 1 << 20;

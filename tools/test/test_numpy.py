@@ -248,8 +248,11 @@ class Expectation:
         is_single = self.case.out_dtype.name in ("float16", "float32", "complex64")
         u = 2.0**-24 if is_single else 2.0**-53
         count = np.arange(values.shape[-1])
-        if self.case.op == "prod":  # each factor rounds once, a complex one three times
-            return (3 if values.dtype.kind == "c" else 1) * (count + 1) * u * abs(self.folds)
+        if self.case.op == "prod":
+            # The contract says 8 u for float; in double each factor rounds once, a complex one three
+            # times.
+            each = 3 if values.dtype.kind == "c" else 1
+            return (8 if is_single else each * (count + 1)) * u * abs(self.folds)
         # The contract says 8 u times the sum of magnitudes for float; any order of summation of
         # k + 1 values in double has an error of at most k u.
         factor = 8 * u if is_single else count * u

@@ -8,6 +8,7 @@
 #include <KokkosScan/concepts.hpp>
 #include <KokkosScan/operators.hpp>
 #include <Kokkos_Core.hpp>
+#include <concepts>
 #include <type_traits>
 
 namespace KokkosScan::impl {
@@ -47,9 +48,13 @@ Max<A> bind(const Max<void>&) {
 template <class Op, class A>
 using bound_t = std::remove_cvref_t<decltype(bind<A>(std::declval<const Op&>()))>;
 
-/// The operator that carries what many elements have combined to: a sum of float is carried in
-/// double, so that its error does not grow with the length of the line (measured to cost nothing);
-/// any other operator carries its own accumulator.
+/// The operator that carries what many elements have combined to: sums and products of float are
+/// carried in double, so that their error does not grow with the length of the line; any other
+/// operator carries its own accumulator.
+///
+/// A backend may sum some neighbours in float, where an element meets few roundings. A product has
+/// one for each factor, and what neighbours combine to may leave the range of float where no result
+/// does, so products are best combined in the carried type from the first factor on.
 template <class Op>
 KOKKOS_FUNCTION const Op& carrying(const Op& op) {
   return op;
@@ -58,17 +63,23 @@ KOKKOS_INLINE_FUNCTION Sum<double> carrying(const Sum<float>&) { return {}; }
 KOKKOS_INLINE_FUNCTION Sum<Kokkos::complex<double>> carrying(const Sum<Kokkos::complex<float>>&) {
   return {};
 }
+KOKKOS_INLINE_FUNCTION Prod<double> carrying(const Prod<float>&) { return {}; }
+KOKKOS_INLINE_FUNCTION Prod<Kokkos::complex<double>> carrying(const Prod<Kokkos::complex<float>>&) {
+  return {};
+}
 
 template <class Op, class A>
 struct Carried {
   using type = A;
 };
-template <>
-struct Carried<Sum<float>, float> {
+template <template <class> class Op>
+requires(std::same_as<Op<float>, Sum<float>> || std::same_as<Op<float>, Prod<float>>)  //
+    struct Carried<Op<float>, float> {
   using type = double;
 };
-template <>
-struct Carried<Sum<Kokkos::complex<float>>, Kokkos::complex<float>> {
+template <template <class> class Op>
+requires(std::same_as<Op<float>, Sum<float>> || std::same_as<Op<float>, Prod<float>>)  //
+    struct Carried<Op<Kokkos::complex<float>>, Kokkos::complex<float>> {
   using type = Kokkos::complex<double>;
 };
 /// The type that carrying(op) combines.

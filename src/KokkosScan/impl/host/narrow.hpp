@@ -3,11 +3,15 @@
 #pragma once
 
 /// \file
-/// Scans of integers of 1 and 2 bytes, as scans of 4 bytes, which fill vectors.
+/// Scans that combine in a wider type: of integers of 1 and 2 bytes, in 4 bytes, which fill
+/// vectors, and products of floats, in double.
 ///
 /// Values are converted to the narrow type first, as if they were combined in it, and then widened.
-/// Sums and products agree with those of the narrow type in all bits that it has, minima and maxima
-/// are equal, and results are stored in the narrow type. So they have the same bits.
+/// Sums and products of integers agree with those of the narrow type in all bits that it has,
+/// minima and maxima are equal, and results are stored in the narrow type. So they have the same
+/// bits. Products of floats are carried in double from the first factor on: each multiplication of
+/// two floats could cost half a unit of the result, and what several factors combine to, without
+/// those before them, can leave the range of float where the product of all does not.
 
 #include <KokkosScan/impl/host/load.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -22,17 +26,20 @@ template <class T>
 inline constexpr bool is_narrow =
     std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) < sizeof(std::int32_t);
 
-/// That type, for signed and unsigned ones.
-using Wide = std::int32_t;
-
+/// The operator in the type that it combines in, if that is another than its own.
 template <class Op>
-struct WideOperator;
+struct WideOperator {};
 template <template <class> class Op, class Narrow>
+requires is_narrow<Narrow>
 struct WideOperator<Op<Narrow>> {
-  using type = Op<Wide>;
+  using type = Op<std::int32_t>;
+};
+template <>
+struct WideOperator<Prod<float>> {
+  using type = Prod<double>;
 };
 
-template <class Narrow>
+template <class Wide, class Narrow>
 Maybe<Wide> widened(const Maybe<Narrow>& value) {
   return value.exists ? Maybe<Wide>(value.value) : Maybe<Wide>();
 }
@@ -95,40 +102,48 @@ bool follow_each_other(const NarrowInput<Narrow, In>& in, std::int64_t n) {
 }
 
 /// A starting value for each line, which is converted to Narrow before it is an accumulator.
-template <class Narrow, class T>
+template <class Wide, class Narrow, class T>
 struct NarrowStartOfEachLine {
   StartOfEachLine<Narrow, T> values;
 
   template <class Place>
   Maybe<Wide> at(const Place& place) const {
-    return widened(values.at(place));
+    return widened<Wide>(values.at(place));
   }
 };
 
-template <class Narrow>
-CommonStart<Wide> widened(const CommonStart<Narrow>& start) {
-  return {widened(start.value)};
+template <class Wide, class Narrow>
+CommonStart<Wide> widened_start(const CommonStart<Narrow>& start) {
+  return {widened<Wide>(start.value)};
 }
-template <class Narrow, class T>
-NarrowStartOfEachLine<Narrow, T> widened(const StartOfEachLine<Narrow, T>& start) {
+template <class Wide, class Narrow, class T>
+NarrowStartOfEachLine<Wide, Narrow, T> widened_start(const StartOfEachLine<Narrow, T>& start) {
   return {start};
 }
 
-/// The same problem, combined in Wide; its results and totals are of type Narrow.
-template <class Narrow, class Op, class In, class Start>
-auto widened(const Problem<Narrow, Op, In, Narrow, Start, Narrow>& p) {
+/// The same problem, combined in the wider type; its results and totals have the types they had.
+template <class Narrow, class Op, class In, class Value, class Start, class Total>
+auto widened(const Problem<Narrow, Op, In, Value, Start, Total>& p) {
   using WideOp = typename WideOperator<Op>::type;
-  using WideProblem =
-      Problem<Wide, WideOp, NarrowInput<Narrow, In>, Narrow, decltype(widened(p.start)), Narrow>;
-  return WideProblem{p.function,          p.n,       p.batch,  p.form,           p.extra, WideOp{},
-                     widened(p.identity), {p.input}, p.output, widened(p.start), p.totals};
+  using Wide = typename WideOp::accumulator_type;
+  const auto start = widened_start<Wide>(p.start);
+  using WideProblem = Problem<Wide, WideOp, NarrowInput<Narrow, In>, Value,
+                              std::remove_const_t<decltype(start)>, Total>;
+  return WideProblem{
+      p.function, p.n,      p.batch, p.form,  p.extra, WideOp{}, widened<Wide>(p.identity),
+      {p.input},  p.output, start,   p.totals};
 }
 
-/// Whether a problem has that form.
+/// Whether a problem is scanned so: integers where results are stored as these.
 template <class P>
 inline constexpr bool can_be_widened = false;
 template <class Narrow, class Op, class In, class Start>
-inline constexpr bool can_be_widened<Problem<Narrow, Op, In, Narrow, Start, Narrow>> =
-    is_narrow<Narrow>;
+inline constexpr bool can_be_widened<Problem<Narrow, Op, In, Narrow, Start, Narrow>> = requires {
+  typename WideOperator<Op>::type;
+};
+template <class In, class Value, class Start, class Total>
+requires(!std::is_same_v<Value, float> || !std::is_same_v<Total, float>)  //
+    inline constexpr bool can_be_widened<Problem<float, Prod<float>, In, Value, Start, Total>> =
+        true;
 
 }  // namespace KokkosScan::impl::host
