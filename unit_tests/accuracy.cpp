@@ -161,6 +161,43 @@ TEST(accuracy, sum_in_double_of_float_is_within_one_ulp) {
   sums_are_accurate_everywhere(ks::Sum<double>{}, Bound::one_ulp);
 }
 
+/// Sums of double: off by at most (256 + n / 256) u times the sum of magnitudes so far.
+template <class Backend>
+void sums_of_double_are_accurate(Values kind, std::int64_t n, std::int64_t lines,
+                                 Backend const& backend) {
+  SCOPED_TRACE(::testing::Message() << to_text(kind) << ", " << lines << " lines of " << n);
+  Random random(2025);
+  Job<double> all{{}, lines, n};
+  for (float const value : make(kind, n * lines)) {
+    all.values.push_back(value * (1 + 0x1p-20 * random.unit()));  // all bits of a double
+  }
+  auto const scanned = run(all, ks::Sum{}, backend);
+  for (std::int64_t l = 0; l < lines; ++l) {
+    DoubleDouble exact;
+    double magnitudes = 0;
+    for (std::int64_t k = 0; k < n; ++k) {
+      double const value = all.values[static_cast<std::size_t>(l * n + k)];
+      exact = exact + DoubleDouble{value, 0};
+      magnitudes += std::abs(value);
+      double const length = static_cast<double>(k + 1);
+      double const allowed = (256 + length / 256) * 0x1p-53 * magnitudes;
+      double const error = error_of(exact, scanned.line(l)[k]);
+      ASSERT_LE(error, allowed) << "after " << k + 1 << " elements";
+    }
+  }
+}
+
+TEST(accuracy, sum_of_double) {
+  for (auto const kind :
+       {Values::uniform, Values::constant, Values::alternating, Values::log_normal}) {
+    sums_of_double_are_accurate(kind, 1 << 20, 1, Automatic{});
+    sums_of_double_are_accurate(kind, 777, 50, Automatic{});
+    for (Regime const regime : forced_regimes) {
+      sums_of_double_are_accurate(kind, 1 << 20, 1, forced(regime));
+    }
+  }
+}
+
 /// The generic backend promises more: chunks of float are carried in double.
 TEST(accuracy, sum_of_float_of_one_sign_is_within_one_ulp) {
   for (auto const kind : {Values::uniform, Values::constant, Values::log_normal}) {

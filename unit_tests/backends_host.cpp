@@ -32,7 +32,7 @@ using backends::expect_oracle;
 using backends::random_values;
 using HostBackend = ks::impl::HostOrTeam;
 
-constexpr bool is_host = std::is_same_v<Automatic, HostBackend>;
+constexpr bool is_host = std::is_same_v<ks::impl::DefaultBackend<Exec>, HostBackend>;
 
 #define SKIP_WITHOUT_HOST() \
   if (!is_host) GTEST_SKIP() << "the default execution space has another backend"

@@ -47,6 +47,7 @@ pages = {
         "docs/inputs",
         "docs/accuracy",
         "docs/speed",
+        "docs/compile-time",
         "docs/python",
         "docs/command-line",
         "docs/comparison",

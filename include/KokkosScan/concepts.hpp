@@ -40,10 +40,10 @@ concept ScanInput = impl::IsInput<T>::value;
 template <class T>
 concept ScanLines = impl::IsLines<T>::value;
 
-/// A callable that combines two values of the accumulator `A` into one.
+/// A callable that combines two values of the accumulator `A` into one. It runs where the scan
+/// does, so its `operator()` is a KOKKOS_FUNCTION, const, and without side effects.
 ///
-/// It is called on the execution space, with what comes first in scan order on the left. It must be
-/// associative, and need not commute.
+/// What comes first in scan order is on the left. It must be associative, and need not commute.
 ///
 /// \par Example
 /// \snippet recurrence.cpp operator
@@ -51,7 +51,8 @@ template <class Op, class A>
 concept OperatorOn = std::is_invocable_r_v<A, const Op&, const A&, const A&>;
 
 /// An operator that knows its identity: `op.identity()` converts to the accumulator `A`, and
-/// combining it with any value, on either side, gives that value.
+/// combining it with any value, on either side, gives that value. It is called on the host, once
+/// for each scan, so it needs no KOKKOS_FUNCTION.
 template <class Op, class A>
 concept HasIdentity = requires(const Op& op) {
   { op.identity() } -> std::convertible_to<A>;

@@ -24,8 +24,12 @@ namespace KokkosScan {
 /// \defgroup operators Operators
 /// @{
 
-/// The type in which values of type `T` are combined: `T` itself, and float for 16-bit floating
-/// types. Specialise it for a storage type of your own:
+/// The type in which values of type `T` are combined, for outputs of T and operators that name no
+/// other: `T` itself, and float for 16-bit floating types. An operator names another one by a
+/// member `accumulator_type`: `Sum<double>` does, and a recurrence whose operator combines structs
+/// does so to read and store numbers (examples/recurrence.cpp). Elements are converted to the
+/// accumulator *before* they are combined, by `static_cast`: 0.5 summed into an output of int
+/// counts as 0, and does not in `Sum<double>`. Specialise it for a storage type of your own:
 /// `template <> struct KokkosScan::accumulator<MyHalf> { using type = float; };`
 /// The accumulator must convert from and to the storage type by `static_cast`.
 template <class T>
@@ -83,9 +87,13 @@ using accumulator_t = typename accumulator<std::remove_cv_t<T>>::type;
 
 /// Sum, a + b. `Sum{}` combines in the accumulator of the output's values; `Sum<T>{}` in T.
 ///
-/// Integers wrap as unsigned arithmetic does. Values of type float and complex of float are
-/// carried in double, so that the error of a sum does not grow with the length of the line.
-/// Any other type with `a + b` works; its identity is `T(0)` where it has such a constructor.
+/// Integers wrap as unsigned arithmetic does, in the width of the accumulator: sums of uint8 in an
+/// output of uint8 wrap at 256, where NumPy would widen; an output of a wider type, or
+/// `Sum<std::uint64_t>{}`, does too. Values of type float and complex of float are carried in
+/// double, so that the error of a sum does not grow with the length of the line: it is at most 8 u
+/// times the sum of magnitudes so far, u = 2^-24. A sum of k values of double is off by at most
+/// (256 + k / 256) u times the sum of magnitudes, u = 2^-53. Any other type with `a + b` works; its
+/// identity is `T(0)` where it has such a constructor.
 ///
 /// Example: `ks::inclusive_scan(exec, x, y, 0, ks::Sum<double>{});`
 template <class T = void>

@@ -40,22 +40,29 @@ namespace KokkosScan {
 /// \param out   a View of the same extents; it may be the input itself (same data and strides)
 /// \param lines the axis (negative counts from the end; default: the last), or along(axis) with
 ///              .backward(), .starting_at(s), .totals(t), .workspace(w)
-/// \param op    an associative operator, default Sum{}; it need not commute nor have an identity
+/// \param op    an associative operator, default Sum{}; it need not commute nor have an identity.
+///              Its `operator()` is a KOKKOS_FUNCTION, for it runs on `exec`; its identity(), where
+///              it is needed, on the host
 ///
-/// The values are combined in the accumulator: that of the operator where it names one
-/// (`accumulator_type`, as Sum<double> does), else accumulator_t of the output's values. Results
-/// are bitwise reproducible and, at equal strides along the lines, do not depend on how many other
-/// lines there are.
+/// The values are converted to the accumulator and combined there: that of the operator where it
+/// names one (`accumulator_type`, as Sum<double> does), else accumulator_t of the output's values.
+/// So 0.5 summed into an output of int counts as 0, and sums of uint8 into uint8 wrap at 256.
+/// Results are bitwise reproducible and, at equal strides along the lines, do not depend on how
+/// many other lines there are.
+///
+/// Two threads of the host may call this at once on two instances of execution spaces; one instance
+/// can be shared as far as Kokkos lets kernels be launched on it.
 ///
 /// \throws std::invalid_argument if the axis is out of range, extents do not match, Views overlap
-///         without being the same, the workspace is too small or misaligned, or totals of empty
-///         lines have no value; nothing was written then
+///         without being the same, a View with elements has null as data, the workspace is too
+///         small or misaligned, or totals of empty lines have no value; nothing was written then
 /// \throws std::bad_alloc if a workspace was needed and could not be had
 /// \throws std::runtime_error the same, or a kernel could not be launched
 ///
 /// \par Complexity
 /// O(n) combinations for a line of n elements. Each element is read once where no line is split
-/// between threads, at most twice where it is; each result is stored once.
+/// between threads, at most twice where it is; a computed input is called as often. Each result is
+/// stored once.
 ///
 /// \par Example
 /// \snippet numpy.cpp inclusive
@@ -66,8 +73,7 @@ void inclusive_scan(const Exec& exec, const In& in, const Out& out, const Lines&
       impl::refusal_of<impl::Function::inclusive_scan, Exec, In, Out, Lines, Op>();
   impl::explain<refusal>();
   if constexpr (refusal == impl::Refusal::none) {
-    impl::scan(impl::Function::inclusive_scan, exec, in, out, lines, op,
-               impl::DefaultBackend<Exec>{});
+    impl::scan(impl::Function::inclusive_scan, exec, in, out, lines, op, impl::ByDefault{});
   }
 }
 
@@ -98,8 +104,7 @@ void exclusive_scan(const Exec& exec, const In& in, const Out& out, const Lines&
       impl::refusal_of<impl::Function::exclusive_scan, Exec, In, Out, Lines, Op>();
   impl::explain<refusal>();
   if constexpr (refusal == impl::Refusal::none) {
-    impl::scan(impl::Function::exclusive_scan, exec, in, out, lines, op,
-               impl::DefaultBackend<Exec>{});
+    impl::scan(impl::Function::exclusive_scan, exec, in, out, lines, op, impl::ByDefault{});
   }
 }
 
@@ -123,7 +128,7 @@ template <class Exec, class In, class Out, class Lines = Along<>, class Op = Sum
       impl::refusal_of<impl::Function::workspace_bytes, Exec, In, Out, Lines, Op>();
   impl::explain<refusal>();
   if constexpr (refusal == impl::Refusal::none) {
-    return impl::workspace_bytes(exec, in, out, lines, op, impl::DefaultBackend<Exec>{});
+    return impl::workspace_bytes(exec, in, out, lines, op, impl::ByDefault{});
   } else {
     return 0;
   }

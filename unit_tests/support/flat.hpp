@@ -24,7 +24,7 @@
 namespace test {
 
 /// The backend that the library chooses, in the regime that it chooses.
-using Automatic = ks::impl::DefaultBackend<Exec>;
+using Automatic = ks::impl::ByDefault;
 using TeamBackend = ks::impl::team::Backend;
 using ks::impl::team::Regime;
 

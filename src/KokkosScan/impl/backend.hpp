@@ -21,7 +21,7 @@ struct BackendOf {
   using type = team::Backend;
 };
 
-#if defined(KOKKOS_ENABLE_CUDA)
+#if defined(KOKKOSSCAN_IMPL_HAS_CUDA_KERNELS)
 /// The CUDA kernels, and the generic backend for what they do not take.
 struct CudaOrTeam {
   /// What the kernels need; lines that they do not take are too many to be split.
@@ -85,5 +85,20 @@ struct BackendOf<Kokkos::Threads> {
 
 template <class Exec>
 using DefaultBackend = typename BackendOf<Exec>::type;
+
+/// Stands for the backend of the execution space, in its default state.
+struct ByDefault {
+  template <class P, class Exec>
+  std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) const {
+    return DefaultBackend<Exec>{}.template workspace_bytes<P>(exec, n, lines);
+  }
+};
+
+/// All that is compiled for a type of problem: a function of its own, so that a library can hold
+/// instances of it (instances.hpp).
+template <class Exec, class P>
+void scan_by_default(const Exec& exec, const P& problem, std::byte* workspace) {
+  DefaultBackend<Exec>{}.scan(exec, problem, workspace);
+}
 
 }  // namespace KokkosScan::impl

@@ -11,6 +11,7 @@
 #include <KokkosScan/impl/backend.hpp>
 #include <KokkosScan/impl/check_types.hpp>
 #include <KokkosScan/impl/empty_lines.hpp>
+#include <KokkosScan/impl/instances.hpp>
 #include <KokkosScan/impl/operands.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <KokkosScan/inputs.hpp>
@@ -279,8 +280,12 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
   // The n+1 results that begin with B(0) are the inclusive ones with B(0) before them.
   const Form form = function == Function::inclusive_scan || extra == Extra::first ? Form::inclusive
                                                                                   : Form::exclusive;
-  backend.scan(exec, P{function, n, batch, form, extra, op, identity, input, output, start, totals},
-               workspace);
+  const P problem{function, n, batch, form, extra, op, identity, input, output, start, totals};
+  if constexpr (std::is_same_v<Backend, ByDefault>) {
+    scan_by_default(exec, problem, workspace);
+  } else {
+    backend.scan(exec, problem, workspace);
+  }
 }
 
 /// workspace_bytes, where the types are right.

@@ -25,6 +25,7 @@ class KokkosScan(CMakePackage, CudaPackage, ROCmPackage):
 
     variant("tools", default=False, description="Build the command line kokkos-scan")
     variant("tests", default=False, description="Build the tests")
+    variant("eti", default=False, description="Build a library of common scans, compiled once")
 
     # The execution spaces are those of Kokkos; these variants, cuda and rocm only ask it for them.
     for space in ("serial", "openmp", "threads", "sycl"):
@@ -61,6 +62,7 @@ class KokkosScan(CMakePackage, CudaPackage, ROCmPackage):
         return self.compiler_args() + [
             self.define_from_variant("KokkosScan_ENABLE_TOOLS", "tools"),
             self.define_from_variant("KokkosScan_ENABLE_TESTS", "tests"),
+            self.define_from_variant("KokkosScan_ENABLE_ETI", "eti"),
             self.define("KokkosScan_ENABLE_PERF_TESTS", False),
             self.define("KokkosScan_ENABLE_EXAMPLES", False),
         ]
