@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The emulation of CUDA refuses what hardware refuses.
+// The emulation of CUDA refuses what hardware refuses, and no kernel asks for it.
 
 #include <Kokkos_Core.hpp>
 
@@ -12,8 +12,12 @@
 
 #include "support/emulated_cuda.hpp"
 
+#include <KokkosScan/KokkosScan.hpp>
+
 #include <cstdint>
 #include <string>
+
+#include "backends.hpp"
 
 namespace test {
 namespace backends {
@@ -21,7 +25,7 @@ namespace {
 
 namespace cuda = KokkosScan::impl::cuda;
 
-constexpr cuda::Launch usual{KokkosScan::impl::Function::inclusive_scan, "test", 1, 32, 1024};
+constexpr cuda::Launch usual{ks::impl::Function::inclusive_scan, "test", 1, 32, 1024};
 
 alignas(128) std::byte global[4096];
 
@@ -209,6 +213,50 @@ TEST(backends, emulated_cuda_goes_on_after_a_refusal) {
       __syncthreads();
     });
     EXPECT_EQ(refusal([] { __syncthreads(); }), "");
+  }
+}
+
+/// Masked columns, inclusive sums, and what they are in a loop.
+template <class T, class Value>
+void scans_masked_columns(std::int64_t n, std::int64_t inner, bool has_bulk_copies) {
+  SCOPED_TRACE(::testing::Message()
+               << n << " x " << inner << ", " << sizeof(T) << " bytes into " << sizeof(Value));
+  Kokkos::View<T**, Kokkos::LayoutRight, Exec> const x("x", n, inner);
+  Kokkos::View<bool**, Kokkos::LayoutRight, Exec> const mask("mask", n, inner);
+  Kokkos::View<Value**, Kokkos::LayoutRight, Exec> const y("y", n, inner);
+  for (std::int64_t i = 0; i < n * inner; ++i) {
+    x.data()[i] = static_cast<T>(i % 29);
+    mask.data()[i] = i % 7 < 4;
+  }
+  emulated::Backend const backend{132, emulated::most_shared_bytes, has_bulk_copies};
+  auto const scan = [&](auto const& input) {
+    ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), input, y, ks::along(0), ks::Sum{},
+                   backend);
+  };
+  for (bool const is_masked : {false, true}) {
+    if (is_masked) {
+      scan(ks::masked(x, mask));
+    } else {
+      scan(x);
+    }
+    for (std::int64_t j = 0; j < inner; ++j) {
+      Value sum{};
+      for (std::int64_t k = 0; k < n; ++k) {
+        if (!is_masked || mask(k, j)) sum = static_cast<Value>(sum + static_cast<Value>(x(k, j)));
+        ASSERT_EQ(y(k, j), sum) << k << ' ' << j;
+      }
+    }
+  }
+}
+
+// What killed the process on a GPU: packs of two bytes, of a mask beside doubles or of bytes that
+// become eight.
+TEST(backends, emulated_cuda_scans_masked_columns_of_doubles) {
+  for (std::int64_t const inner : {2, 4, 6, 8, 16}) {
+    for (bool const has_bulk_copies : {false, true}) {
+      scans_masked_columns<double, double>(9000, inner, has_bulk_copies);
+      scans_masked_columns<std::int8_t, std::int64_t>(9000, inner, has_bulk_copies);
+    }
   }
 }
 
