@@ -74,10 +74,10 @@ struct StagedRows<Array<const T>> {
       if (quads >= lowest && quads + bytes_of_quads <= highest) {
         if (has_bulk_copies()) {
           barrier.begin_bulk_load(to, quads, bytes_of_quads);
-          continue;
-        }
-        for (int b = own * quad; b < bytes_of_quads; b += of_row * quad) {
-          __pipeline_memcpy_async(to + b, quads + b, quad);
+        } else {
+          for (int b = own * quad; b < bytes_of_quads; b += of_row * quad) {
+            __pipeline_memcpy_async(to + b, quads + b, quad);
+          }
         }
       } else {
         for (int b = own * unit_of<T>; b < bytes; b += of_row * unit_of<T>) {
