@@ -4,6 +4,10 @@
 """Measures scans of PyTorch, torch.compile, a hand-written Triton kernel and CuPy on a GPU.
 
     perf_tests/peers.py --out peers.json [--seconds 150] [--log2-elements 30]
+    perf_tests/peers.py --out peers.json --shapes random.json [--worst 10]
+
+With --shapes, PyTorch and torch.compile on the slowest cases of each type in a result file of the
+group "random" (cuda/random.cu).
 
 Shapes, names and counters are those of perf_scan_cuda: medians of CUDA events, in turns with
 copies of the same bytes. What fails, or does not fit in the time, is recorded as an error.
@@ -13,12 +17,15 @@ import argparse
 import contextlib
 import datetime
 import json
+import itertools
 import math
 import signal
 import statistics
 import time
 
 import torch
+
+import report
 
 try:
     import triton
@@ -193,20 +200,24 @@ def torch_scan(kind, axis):
     def masked(x, mask, y):
         return torch.cumsum(x * mask, axis, dtype=y.dtype)
 
+    def wide(x, mask, y):
+        return torch.cumsum(x, axis, dtype=torch.float64).to(y.dtype)
+
     return {"cumsum": cumsum, "cumprod": cumprod, "reversed": reversed_sum,
-            "exclusive": exclusive, "masked": masked}[kind]
+            "exclusive": exclusive, "masked": masked, "wide": wide}[kind]
 
 
-def compiled_scan(kind, axis):
+def compiled_scan(kind, axis, dtype):
     """The same without an output argument, which would be one more copy."""
     scans = {
-        "cumsum": lambda x, mask: torch.cumsum(x, axis),
+        "cumsum": lambda x, mask: torch.cumsum(x, axis, dtype=dtype),
         "cumprod": lambda x, mask: torch.cumprod(x, axis),
         "reversed": lambda x, mask: torch.flip(torch.cumsum(torch.flip(x, [axis]), axis), [axis]),
         "exclusive": lambda x, mask: torch.cat(
             [torch.zeros_like(x.narrow(axis, 0, 1)),
              torch.cumsum(x, axis).narrow(axis, 0, x.shape[axis] - 1)], axis),
         "masked": lambda x, mask: torch.cumsum(x * mask, axis),
+        "wide": lambda x, mask: torch.cumsum(x, axis, dtype=torch.float64).to(dtype),
     }
     torch._dynamo.reset()
     return torch.compile(scans[kind], dynamic=False)
@@ -252,16 +263,27 @@ def expected(kind, x, mask):
         else sums
 
 
+def some_lines(x, axis, span):
+    """The first and the last line along an axis and one between, a part of each."""
+    x = x.movedim(axis, -1)
+    picked = []
+    count = math.prod(x.shape[:-1])
+    for line in sorted({0, count // 3, count - 1}):
+        index = []
+        for extent in reversed(x.shape[:-1]):
+            line, at = divmod(line, extent)
+            index.insert(0, at)
+        picked.append(x[tuple(index)][span])
+    return torch.stack(picked)
+
+
 def check(kind, axis, x, mask, y):
     """Compares some lines with double precision; of very long ones the beginning."""
-    if axis == 0:
-        x, y = x.T, y.T
-        mask = mask.T if mask is not None else None
-    n = x.shape[1]
-    some = sorted({0, x.shape[0] // 3, x.shape[0] - 1})
+    n = x.shape[axis]
     span = slice(max(0, n - 2**22), n) if kind == "reversed" else slice(0, 2**22)
-    reference = expected(kind, x[some, span], mask[some, span] if mask is not None else None)
-    result = y[some, span].double()
+    reference = expected(kind, some_lines(x, axis, span),
+                         some_lines(mask, axis, span) if mask is not None else None)
+    result = some_lines(y, axis, span).double()
     if not x.dtype.is_floating_point:
         reference = reference.long().to(y.dtype).double()
     error = (result - reference).norm() / reference.norm().clamp_min(1e-300)
@@ -273,10 +295,11 @@ def check(kind, axis, x, mask, y):
 def measure(name, peer, kind, shape, axis, dtype, out_dtype):
     x = uniform(shape, dtype, kind)
     y = torch.empty(shape, device=DEVICE, dtype=out_dtype)
-    mask = torch.rand(shape[1], device=DEVICE).lt(0.75).expand(shape).contiguous() \
+    mask = torch.rand(shape[-1], device=DEVICE).lt(0.75).expand(shape).contiguous() \
         if kind == "masked" else None
     if mask is not None:  # not the same in each row
-        mask ^= (torch.arange(shape[0], device=DEVICE) % 3 == 0)[:, None]
+        rows = mask.view(-1, shape[-1])
+        rows ^= (torch.arange(rows.shape[0], device=DEVICE) % 3 == 0)[:, None]
     count = x.numel() * (x.element_size() + y.element_size() + (kind == "masked"))
 
     results = []
@@ -284,7 +307,7 @@ def measure(name, peer, kind, shape, axis, dtype, out_dtype):
         scan = torch_scan(kind, axis)
         work = lambda: results.append(scan(x, mask, y))  # noqa: E731
     elif peer == "torch.compile":
-        scan = compiled_scan(kind, axis)
+        scan = compiled_scan(kind, axis, out_dtype)
         work = lambda: results.append(scan(x, mask))  # noqa: E731
     elif peer == "triton":
         scan = triton_scan(kind, x, mask, y)
@@ -349,9 +372,9 @@ def cases(elements):
 
 
 TYPE_NAMES = {torch.float32: "float", torch.float64: "double", torch.float16: "half",
-              torch.int8: "int8", torch.int64: "int64"}
+              torch.int8: "int8", torch.int32: "int32", torch.int64: "int64"}
 VARIANTS = {"cumsum": "", "cumprod": "/prod", "reversed": "/backward", "exclusive": "",
-            "masked": "/masked"}
+            "masked": "/masked", "wide": "/sum<double>"}
 
 
 def name_of(peer, kind, shape, axis, dtype, out):
@@ -359,6 +382,27 @@ def name_of(peer, kind, shape, axis, dtype, out):
     types = TYPE_NAMES[dtype] + ("" if dtype == out else f"-{TYPE_NAMES[out]}")
     return (f"{function}/Cuda/{types}/{shape[0]}x{shape[1]}/axis:{axis}{VARIANTS[kind]}"
             f"/peer:{peer}")
+
+
+def slowest(path, worst):
+    """(name, case) of PyTorch and torch.compile for the slowest cases of each type in a file."""
+    dtypes = {name: dtype for dtype, name in TYPE_NAMES.items()}
+    kinds = {variant.removeprefix("/"): kind for kind, variant in VARIANTS.items() if variant}
+    benchmarks = [b for b in report.load(path)[1] if not b.get("error_occurred")]
+    by_type = {}
+    for benchmark in sorted(benchmarks, key=lambda b: b["fraction_of_copy"]):
+        case = report.parse(benchmark["name"])
+        variant = case.variant.removesuffix("random").removesuffix("/")
+        by_type.setdefault((case.type, variant), []).append((benchmark["name"], case))
+    for (types, variant), named in by_type.items():
+        first, _, last = types.partition("-")
+        kind = kinds.get(variant, "cumsum")
+        # PyTorch has a faster way for the last axis, which extents of 1 behind it would hide.
+        for (name, case), peer in itertools.product(named[:worst], ("torch", "torch.compile")):
+            kept = [d for d, extent in enumerate(case.extents) if extent > 1 or d == case.axis]
+            shape = tuple(case.extents[d] for d in kept)
+            yield f"{name}/peer:{peer}", (peer, kind, shape, kept.index(case.axis), dtypes[first],
+                                          dtypes[last or first])
 
 
 def context():
@@ -389,12 +433,17 @@ def main():
     parser.add_argument("--seconds", type=float, default=150, help="no case begins later")
     parser.add_argument("--log2-elements", type=int, default=30)
     parser.add_argument("--filter", default="", help="only names that contain this")
+    parser.add_argument("--shapes", help="a result file of the group \"random\"")
+    parser.add_argument("--worst", type=int, default=10, help="so many of its cases of each type")
     arguments = parser.parse_args()
+    if arguments.shapes:
+        named_cases = slowest(arguments.shapes, arguments.worst)
+    else:
+        named_cases = ((name_of(*case), case) for case in cases(2**arguments.log2_elements))
 
     began = time.monotonic()
     data = {"context": context(), "benchmarks": []}
-    for case in cases(2**arguments.log2_elements):
-        name = name_of(*case)
+    for name, case in named_cases:
         if arguments.filter not in name:
             continue
         began_case = time.monotonic()

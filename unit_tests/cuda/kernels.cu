@@ -9,7 +9,6 @@
 //
 // N is the length of the longest lines, for sanitizers.
 
-#include <KokkosScan/impl/cuda/problems.hpp>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -18,46 +17,12 @@
 #include <type_traits>
 #include <vector>
 
+#include "stream.hpp"
+
 namespace test {
 
 namespace impl = KokkosScan::impl;
 namespace cuda = KokkosScan::impl::cuda;
-
-void check(cudaError_t result) {
-  if (result == cudaSuccess) return;
-  std::printf("%s\n", cudaGetErrorString(result));
-  std::exit(1);
-}
-
-/// The default stream, as an execution space.
-struct Stream {
-  using memory_space = Kokkos::HostSpace;
-};
-
-int attribute(cudaDeviceAttr which) {
-  int value = 0;
-  check(cudaDeviceGetAttribute(&value, which, 0));
-  return value;
-}
-int multiprocessors(Stream const&) { return attribute(cudaDevAttrMultiProcessorCount); }
-int shared_bytes_of_block(Stream const&) {
-  return attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-}
-void clear(Stream const&, cuda::Launch const&, std::byte* memory, std::size_t bytes, std::int64_t,
-           std::int64_t) {
-  check(cudaMemsetAsync(memory, 0, bytes));
-}
-template <class Kernel, class... Arguments>
-void enqueue(Stream const&, cuda::Launch const& launch, Kernel kernel, std::int64_t, std::int64_t,
-             Arguments const&... arguments) {
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             launch.shared_bytes));
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(launch.blocks));
-  config.blockDim = dim3(static_cast<unsigned>(launch.threads));
-  config.dynamicSmemBytes = static_cast<std::size_t>(launch.shared_bytes);
-  check(cudaLaunchKernelEx(&config, kernel, arguments...));
-}
 
 /// Memory that both sides can read.
 template <class T>
@@ -196,13 +161,6 @@ int failures(char const* name) {
 }
 
 }  // namespace test
-
-template <>
-class KokkosScan::impl::Temporary<test::Stream> {
- public:
-  Temporary(test::Stream const&, std::size_t) { std::abort(); }  // all calls bring a workspace
-  std::byte* data() const { return nullptr; }
-};
 
 int main(int argc, char** argv) {
   if (argc > 1) test::longest = std::atoll(argv[1]);

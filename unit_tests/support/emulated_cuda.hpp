@@ -6,6 +6,14 @@
 // the next fiber, and blocks run one after the other. This tests what the kernels compute and where
 // they read and write, in CI and under the sanitizers, for all types and modes; it says nothing
 // about races, since fibers never run at once.
+//
+// What hardware refuses is refused here, by an exception that says what it was: launches with too
+// many threads, blocks or bytes of shared memory; writes behind the shared memory that a block has;
+// asynchronous copies of other than 4, 8 or 16 bytes, or unaligned; bulk copies of other than
+// multiples of 16 bytes, or unaligned; copies to what is not shared memory, or from it; barriers
+// that nobody has initialised, that expect no arrival or too many bytes, or that a block leaves
+// within a phase, after too many arrivals or too few; unaligned accesses of uint2, uint4 and what
+// __ldcg and __stcg take. Nothing is known about registers and __launch_bounds__.
 
 #include <setjmp.h>
 #include <ucontext.h>
@@ -14,17 +22,80 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <vector>
+
+namespace test {
+namespace emulated {
+
+/// What hardware would not do, or would kill the process for.
+struct Refused : std::logic_error {
+  using std::logic_error::logic_error;
+};
+[[noreturn]] inline void refuse(std::string const& what) {
+  throw Refused("a GPU would refuse this: " + what);
+}
+
+inline bool is_aligned(void const volatile* at, std::size_t alignment) {
+  return reinterpret_cast<std::uintptr_t>(at) % alignment == 0;
+}
+/// The address of an access, which must be a multiple of its size.
+template <class T>
+T* aligned(T* at, std::size_t size) {
+  // The compiler must not conclude from the type that it is.
+  asm("" : "+r"(at));
+  if (!is_aligned(at, size)) {
+    refuse("an access of " + std::to_string(size) + " bytes at an address that is no multiple");
+  }
+  return at;
+}
+
+/// Shared memory: as much as any GPU has, and what must stay as it is behind it.
+inline constexpr int most_shared_bytes = 232448;
+inline constexpr int shared_canary_bytes = 1024;
+inline constexpr unsigned char shared_poison = 0xA5;
+/// What a launch asks for.
+inline int dynamic_shared_bytes = 0;
+/// Whether the running kernel has shared variables, whose size is not known.
+inline bool has_shared_variables = false;
+/// What a kernel may have in shared variables: launch.hpp counts on it.
+inline constexpr int most_bytes_of_shared_variables = 1024;
+/// What a launch on the device may ask for.
+inline int shared_bytes_of_block_now = most_shared_bytes;
+
+/// Where the kernel declares a shared variable.
+inline void declare_shared_variable() {
+  has_shared_variables = true;
+  if (dynamic_shared_bytes + most_bytes_of_shared_variables > shared_bytes_of_block_now) {
+    refuse("a block with shared variables asks for " + std::to_string(dynamic_shared_bytes) +
+           " more bytes of shared memory");
+  }
+}
+
+}  // namespace emulated
+}  // namespace test
+
+namespace KokkosScan::impl::cuda {
+/// Poisoned before each block, so that what a kernel has not written is not zero by luck.
+inline std::byte* shared_memory() {
+  alignas(1024) static std::byte
+      memory[test::emulated::most_shared_bytes + test::emulated::shared_canary_bytes];
+  return memory;
+}
+}  // namespace KokkosScan::impl::cuda
 
 // ---- What CUDA C++ has ------------------------------------------------------------------------
 
 #define __device__
 #define __host__
 #define __global__
-#define __shared__ static
+#define __shared__                           \
+  test::emulated::declare_shared_variable(); \
+  static
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define __forceinline__ inline
@@ -36,30 +107,116 @@ struct Dim {
 };
 inline Dim threadIdx, blockIdx, blockDim, gridDim;
 
+// Each access is one instruction, as on a GPU.
 struct alignas(8) uint2 {
   unsigned x, y;
+
+  uint2() = default;
+  uint2(unsigned a, unsigned b) : x(a), y(b) {}
+  uint2(uint2 const& from) { *this = from; }
+  uint2& operator=(uint2 const& from) {
+    std::memcpy(static_cast<void*>(test::emulated::aligned(this, 8)),
+                test::emulated::aligned(&from, 8), 8);
+    return *this;
+  }
 };
 struct alignas(16) uint4 {
   unsigned x, y, z, w;
+
+  uint4() = default;
+  uint4(unsigned a, unsigned b, unsigned c, unsigned d) : x(a), y(b), z(c), w(d) {}
+  uint4(uint4 const& from) { *this = from; }
+  uint4& operator=(uint4 const& from) {
+    std::memcpy(static_cast<void*>(test::emulated::aligned(this, 16)),
+                test::emulated::aligned(&from, 16), 16);
+    return *this;
+  }
 };
 template <class T>
 T __ldcg(T const* from) {
-  return *from;
+  return *test::emulated::aligned(from, sizeof(T));
 }
 template <class T>
 void __stcg(T* to, T const& value) {
-  *to = value;
+  *test::emulated::aligned(to, sizeof(T)) = value;
 }
+inline unsigned long long atomicAdd(unsigned long long* at, unsigned long long value) {
+  unsigned long long const before = *test::emulated::aligned(at, 8);
+  *at += value;
+  return before;
+}
+
+namespace test {
+namespace emulated {
+
+/// Whether the device has bulk copies (compute capability 9.0).
+inline bool has_bulk_copies = false;
+
+inline bool is_dynamic_shared(void const* at, std::size_t bytes) {
+  auto const* const begin = KokkosScan::impl::cuda::shared_memory();
+  auto const* const first = static_cast<std::byte const*>(at);
+  return first >= begin && first + bytes <= begin + dynamic_shared_bytes;
+}
+/// Checks the addresses of a copy between shared and global memory.
+inline void check_copy(char const* what, void const* shared, void const* global, std::size_t bytes,
+                       std::size_t alignment) {
+  auto const is = std::string(what) + " of " + std::to_string(bytes) + " bytes ";
+  if (!is_aligned(shared, alignment)) refuse(is + "whose shared address is not aligned");
+  if (!is_aligned(global, alignment)) refuse(is + "whose global address is not aligned");
+  // Of shared variables is not known where they are.
+  if (!is_dynamic_shared(shared, bytes) && !has_shared_variables) {
+    refuse(is + "beyond the block's shared memory");
+  }
+  if (is_dynamic_shared(global, 1)) refuse(is + "between two places in shared memory");
+}
+inline void check_bulk_copy(void const* shared, void const* global, int bytes) {
+  if (bytes <= 0 || bytes % 16 != 0) {
+    refuse("a bulk copy of " + std::to_string(bytes) + " bytes, which is no multiple of 16");
+  }
+  check_copy("a bulk copy", shared, global, static_cast<std::size_t>(bytes), 16);
+}
+
+/// The barriers of a block, by the number that each keeps.
+struct BarrierState {
+  void const* address;
+  int expected, missing;
+  int missing_bytes;
+  std::uint32_t phase;
+
+  /// Ends the phase if all is there.
+  void advance() {
+    if (missing > 0 || missing_bytes != 0) return;
+    missing = expected;
+    ++phase;
+  }
+};
+inline std::vector<BarrierState> barriers;
+inline constexpr int most_arrivals = (1 << 20) - 1;
+
+/// Of a block that has ended: that no thread has arrived once too often, or left others alone.
+inline void check_barriers() {
+  for (auto const& barrier : barriers) {
+    if (barrier.missing != barrier.expected || barrier.missing_bytes != 0) {
+      refuse("a block leaves a barrier within a phase: " + std::to_string(barrier.missing) +
+             " of " + std::to_string(barrier.expected) + " arrivals and " +
+             std::to_string(barrier.missing_bytes) + " bytes are missing");
+    }
+  }
+}
+
+}  // namespace emulated
+}  // namespace test
+
 inline void __pipeline_memcpy_async(void* to, void const* from, std::size_t bytes) {
+  if (bytes != 4 && bytes != 8 && bytes != 16) {
+    test::emulated::refuse("an asynchronous copy of " + std::to_string(bytes) +
+                           " bytes, which are not 4, 8 or 16");
+  }
+  test::emulated::check_copy("an asynchronous copy", to, from, bytes, bytes);
   std::memcpy(to, from, bytes);
 }
 inline void __pipeline_commit() {}
 inline void __pipeline_wait_prior(int) {}
-inline unsigned long long atomicAdd(unsigned long long* at, unsigned long long value) {
-  unsigned long long const before = *at;
-  *at += value;
-  return before;
-}
 
 namespace test {
 namespace emulated {
@@ -118,7 +275,12 @@ class Block {
     return stacks[static_cast<std::size_t>(thread)].get();
   }
   static void run() {
-    s_current->m_body();
+    // No exception leaves a fiber.
+    try {
+      s_current->m_body();
+    } catch (...) {
+      s_current->m_refusal = std::current_exception();
+    }
     s_current->m_fibers[threadIdx.x].ended = true;
     _longjmp(s_current->m_scheduler, 1);
   }
@@ -141,6 +303,7 @@ class Block {
         threadIdx.x = static_cast<unsigned>(i);
         fiber.yields = false;
         resume(fiber);
+        if (m_refusal) std::rethrow_exception(m_refusal);
         all_yield = all_yield && fiber.yields;
       }
       idle_turns = all_yield ? idle_turns + 1 : 0;
@@ -173,6 +336,7 @@ class Block {
   static inline Block* s_current = nullptr;
   std::function<void()> const& m_body;
   std::vector<Fiber> m_fibers;
+  std::exception_ptr m_refusal;
   jmp_buf m_scheduler;
 };
 
@@ -207,17 +371,77 @@ inline unsigned __shfl_up_sync(unsigned mask, unsigned value, int distance) {
 }
 
 namespace KokkosScan::impl::cuda {
+
 inline void pause() { test::emulated::Block::yield(); }
-/// Poisoned before each block, so that what a kernel has not written is not zero by luck.
-inline std::byte* shared_memory() {
-  alignas(128) static std::byte memory[232448 + 64];
-  return memory;
+inline bool has_bulk_copies() { return test::emulated::has_bulk_copies; }
+
+/// As barrier.hpp has it for GPUs.
+class Barrier {
+ public:
+  void initialize(int arrivals) {
+    using namespace test::emulated;
+    if (!is_aligned(this, 8)) refuse("a barrier that is not aligned");
+    if (arrivals < 1 || arrivals > most_arrivals) {
+      refuse("a barrier that expects " + std::to_string(arrivals) + " arrivals");
+    }
+    m_state = mark + barriers.size();
+    barriers.push_back({this, arrivals, arrivals, 0, 0});
+  }
+  void arrive() {
+    auto& own = state();
+    // Bytes of the phase may still be on their way.
+    if (own.missing == 0) test::emulated::refuse("an arrival beyond those that a barrier expects");
+    --own.missing;
+    own.advance();
+  }
+  void arrive_after_copies() { arrive(); }
+  void wait(int parity) const {
+    while (state().phase % 2 == static_cast<unsigned>(parity)) pause();
+  }
+  void begin_bulk_load(std::byte* to, std::byte const* from, int bytes) {
+    if (bytes == 0) return;
+    test::emulated::check_bulk_copy(to, from, bytes);
+    expect_bytes(bytes);
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    expect_bytes(-bytes);
+    state().advance();
+  }
+  /// Announces bytes, or says that as many are there.
+  void expect_bytes(int bytes) {
+    auto& own = state();
+    own.missing_bytes += bytes;
+    if (own.missing_bytes > test::emulated::most_arrivals ||
+        own.missing_bytes < -test::emulated::most_arrivals) {
+      test::emulated::refuse("a barrier that waits for " + std::to_string(own.missing_bytes) +
+                             " bytes");
+    }
+  }
+
+ private:
+  /// Poisoned memory is no barrier.
+  static constexpr std::uint64_t mark = 0xBA221E2000000000;
+  test::emulated::BarrierState& state() const {
+    auto& all = test::emulated::barriers;
+    std::uint64_t const number = m_state - mark;
+    if (number >= all.size() || all[number].address != this) {
+      test::emulated::refuse("the use of a barrier that is not initialised");
+    }
+    return all[number];
+  }
+  std::uint64_t m_state;
+};
+
+inline void begin_bulk_store(std::byte* to, std::byte const* from, int bytes) {
+  test::emulated::check_bulk_copy(from, to, bytes);
+  std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
+
 }  // namespace KokkosScan::impl::cuda
 
 // What is said to nvcc.
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wclass-memaccess"
 #include <KokkosScan/impl/cuda/problems.hpp>
 
 namespace test {
@@ -227,7 +451,8 @@ namespace emulated {
 struct Space {
   using memory_space = Kokkos::HostSpace;
   int multiprocessors = 132;
-  int shared_bytes_of_block = 232448;
+  int shared_bytes_of_block = most_shared_bytes;
+  bool has_bulk_copies = true;
 };
 
 inline int multiprocessors(Space const& space) { return space.multiprocessors; }
@@ -241,17 +466,36 @@ inline void clear(Space const&, KokkosScan::impl::cuda::Launch const&, std::byte
 template <class Kernel, class... Arguments>
 void enqueue(Space const& space, KokkosScan::impl::cuda::Launch const& launch, Kernel kernel,
              std::int64_t, std::int64_t, Arguments const&... arguments) {
-  if (launch.shared_bytes > space.shared_bytes_of_block) {
-    throw std::logic_error("a block has not so much shared memory");
+  if (launch.shared_bytes < 0 || launch.shared_bytes > space.shared_bytes_of_block) {
+    refuse("a block with " + std::to_string(launch.shared_bytes) + " bytes of shared memory");
+  }
+  if (launch.threads < 1 || launch.threads > 1024) {
+    refuse("a block of " + std::to_string(launch.threads) + " threads");
+  }
+  if (launch.blocks < 1 || launch.blocks > INT32_MAX) {
+    refuse("a launch of " + std::to_string(launch.blocks) + " blocks");
   }
   std::function<void()> const body = [&] { kernel(arguments...); };
+  dynamic_shared_bytes = launch.shared_bytes;
+  shared_bytes_of_block_now = space.shared_bytes_of_block;
+  has_bulk_copies = space.has_bulk_copies;
   blockDim.x = static_cast<unsigned>(launch.threads);
   gridDim.x = static_cast<unsigned>(launch.blocks);
+  std::byte* const memory = KokkosScan::impl::cuda::shared_memory();
+  std::byte* const behind = memory + launch.shared_bytes;
   for (std::int64_t block = 0; block < launch.blocks; ++block) {
     blockIdx.x = static_cast<unsigned>(block);
-    std::memset(KokkosScan::impl::cuda::shared_memory(), 0xA5,
-                static_cast<std::size_t>(launch.shared_bytes) + 64);
+    has_shared_variables = false;
+    barriers.clear();
+    std::memset(memory, shared_poison,
+                static_cast<std::size_t>(launch.shared_bytes) + shared_canary_bytes);
     Block(launch.threads, body);
+    check_barriers();
+    if (!std::all_of(behind, behind + shared_canary_bytes,
+                     [](std::byte b) { return b == std::byte{shared_poison}; })) {
+      refuse("a block writes behind its " + std::to_string(launch.shared_bytes) +
+             " bytes of shared memory");
+    }
   }
 }
 
@@ -259,7 +503,8 @@ void enqueue(Space const& space, KokkosScan::impl::cuda::Launch const& launch, K
 /// shared memory keeps them from having several tiles in flight, or many threads.
 struct Backend {
   int multiprocessors = 132;
-  int shared_bytes_of_block = 232448;
+  int shared_bytes_of_block = most_shared_bytes;
+  bool has_bulk_copies = true;
 
   template <class P, class Exec>
   std::size_t workspace_bytes(Exec const&, std::int64_t, std::int64_t) const {
@@ -271,8 +516,8 @@ struct Backend {
     if constexpr (cuda::Backend::supports<P>) {
       if (cuda::Backend::accepts(problem)) {
         exec.fence();
-        return cuda::Backend{}.scan(Space{multiprocessors, shared_bytes_of_block}, problem,
-                                    nullptr);
+        return cuda::Backend{}.scan(Space{multiprocessors, shared_bytes_of_block, has_bulk_copies},
+                                    problem, nullptr);
       }
     }
     throw std::logic_error("the CUDA backend does not take this problem");

@@ -14,7 +14,6 @@ namespace KokkosScan::impl::cuda {
 #if defined(__CUDACC__)
 /// Called where a thread asks again and again; without a GPU, other threads run then.
 __device__ __forceinline__ void pause() {}
-#endif
 
 /// A barrier (mbarrier): a phase ends when as many arrivals as it expects and all announced bytes
 /// are there. Phases have alternating parities, beginning with 0.
@@ -22,48 +21,34 @@ class Barrier {
  public:
   /// For one thread, before all others use it.
   __device__ __forceinline__ void initialize(int arrivals) {
-#if defined(__CUDACC__)
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address()), "r"(arrivals)
                  : "memory");
-#else
-    m_expected = m_missing = static_cast<std::uint16_t>(arrivals);
-    m_phase = 0;
-#endif
   }
   /// What this thread has written is visible to those that wait for the phase.
   __device__ __forceinline__ void arrive() {
-#if defined(__CUDACC__)
     [[maybe_unused]] std::uint64_t state;
     asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];"
                  : "=l"(state)
                  : "r"(address())
                  : "memory");
-#else
-    if (--m_missing == 0) {
-      m_missing = m_expected;
-      ++m_phase;
-    }
-#endif
   }
   /// Arrives when the asynchronous copies of this thread have.
   __device__ __forceinline__ void arrive_after_copies() {
-#if defined(__CUDACC__)
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(address())
                  : "memory");
-#else
-    arrive();
-#endif
   }
   /// Waits until the phase of this parity has ended; of a barrier that has had none, that before
   /// the first, of parity 1, has.
   __device__ __forceinline__ void wait(int parity) const {
     while (!has_ended(parity)) pause();
   }
-#if __CUDA_ARCH__ >= 900
   /// Begins a bulk copy of whole quads, whose bytes the phase waits for. For one thread, before it
   /// arrives.
-  __device__ __forceinline__ void begin_bulk_load(std::byte* to, const std::byte* from, int bytes) {
+  __device__ __forceinline__ void begin_bulk_load([[maybe_unused]] std::byte* to,
+                                                  [[maybe_unused]] const std::byte* from,
+                                                  int bytes) {
     if (bytes == 0) return;
+#if __CUDA_ARCH__ >= 900
     asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(address()),
                  "r"(bytes)
                  : "memory");
@@ -72,13 +57,12 @@ class Barrier {
         "[%1], %2, [%3];" ::"r"(shared_address(to)),
         "l"(from), "r"(bytes), "r"(address())
         : "memory");
-  }
 #endif
+  }
 
  private:
   /// May sleep for a while before it says no.
   [[nodiscard]] __device__ __forceinline__ bool has_ended(int parity) const {
-#if defined(__CUDACC__)
 #if __CUDA_ARCH__ >= 900
 #define KOKKOS_SCAN_MBARRIER_WAIT "mbarrier.try_wait"
 #else
@@ -96,19 +80,12 @@ class Barrier {
         : "memory");
 #undef KOKKOS_SCAN_MBARRIER_WAIT
     return ended != 0;
-#else
-    return m_phase % 2 != static_cast<unsigned>(parity);
-#endif
   }
 
-#if defined(__CUDACC__)
   __device__ __forceinline__ SharedAddress address() const { return shared_address(&m_state); }
   std::uint64_t m_state;
-#else
-  std::uint16_t m_expected, m_missing;
-  std::uint32_t m_phase;
-#endif
 };
+#endif
 
 /// Makes initialised barriers visible to copies. For the thread that has initialised them.
 __device__ __forceinline__ void after_initialization() {
@@ -121,17 +98,13 @@ __device__ __forceinline__ void after_initialization() {
 /// must arrive at the barrier, and arrive there after its copies.
 template <int Unit>
 __device__ __forceinline__ void begin_copy_in(const std::byte* from, const Span& to, int bytes,
-                                              [[maybe_unused]] Barrier& barrier,
-                                              const Threads& threads) {
+                                              Barrier& barrier, const Threads& threads) {
   const Pieces pieces(to.begin, bytes);
-#if __CUDA_ARCH__ >= 900
-  if (to.padding == 0) {
+  if (has_bulk_copies() && to.padding == 0) {
     if (threads.own == 0) {
       barrier.begin_bulk_load(to.at(pieces.head), from + pieces.head, pieces.quads * quad);
     }
-  } else
-#endif
-  {
+  } else {
     const int first = pieces.head + threads.own * quad;
     std::byte* slot = to.at(first);
     const std::byte* at = from + first;

@@ -52,7 +52,7 @@ struct StagedRows<Array<const T>> {
   /// \param n elements of a column
   template <class Tile>
   __device__ __forceinline__ void begin_load(const Array<const T>& in, const Tile& tile,
-                                             std::int64_t n, [[maybe_unused]] Barrier& barrier,
+                                             std::int64_t n, Barrier& barrier,
                                              const Threads& threads) const {
     // The bytes that surely belong to the array: those of the slab and between its rows.
     const std::int64_t along = in.strides.along;
@@ -62,11 +62,7 @@ struct StagedRows<Array<const T>> {
     const std::byte* const highest = bytes_of(slab + (last > 0 ? last : 0) + tile.tiling.inner);
 
     // A row for each thread, which copies it in bulk, or for each warp.
-#if __CUDA_ARCH__ >= 900
-    constexpr int of_row = 1;
-#else
-    constexpr int of_row = lanes;
-#endif
+    const int of_row = has_bulk_copies() ? 1 : lanes;
     const int bytes = tile.columns * size;
     const int own = threads.own % of_row;
     for (int k = threads.own / of_row; k < tile.rows; k += threads.count / of_row) {
@@ -76,13 +72,13 @@ struct StagedRows<Array<const T>> {
       const std::byte* const quads = row - before;
       const int bytes_of_quads = (before + bytes + quad - 1) / quad * quad;
       if (quads >= lowest && quads + bytes_of_quads <= highest) {
-#if __CUDA_ARCH__ >= 900
-        barrier.begin_bulk_load(to, quads, bytes_of_quads);
-#else
-        for (int b = own * quad; b < bytes_of_quads; b += of_row * quad) {
-          __pipeline_memcpy_async(to + b, quads + b, quad);
+        if (has_bulk_copies()) {
+          barrier.begin_bulk_load(to, quads, bytes_of_quads);
+        } else {
+          for (int b = own * quad; b < bytes_of_quads; b += of_row * quad) {
+            __pipeline_memcpy_async(to + b, quads + b, quad);
+          }
         }
-#endif
       } else {
         for (int b = own * unit_of<T>; b < bytes; b += of_row * unit_of<T>) {
           using Word = typename UnitOf<unit_of<T>>::type;

@@ -69,7 +69,7 @@ struct Columns<Array<const T>, E, spacing> {
   static constexpr int bytes = sizeof(T) * E;
   static constexpr int bytes_of_copy = is_packed ? bytes : sizeof(T);
   /// Whether elements go through slots.
-  static constexpr bool is_async = bytes_of_copy == 4 || bytes_of_copy == 8 || bytes_of_copy == 16;
+  static constexpr bool is_async = is_one_copy<bytes_of_copy>;
   static constexpr int bytes_of_slot = is_async ? bytes : 0;
   /// Whether nothing is read but what has arrived in slots.
   static constexpr bool reads_slots = is_async;

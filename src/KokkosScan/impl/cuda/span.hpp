@@ -252,6 +252,15 @@ __device__ __forceinline__ void before_bulk_copies() {
 #endif
 }
 
+#if defined(__CUDACC__)
+/// Whether the GPU has bulk copies.
+__device__ __forceinline__ constexpr bool has_bulk_copies() {
+#if __CUDA_ARCH__ >= 900
+  return true;
+#else
+  return false;
+#endif
+}
 /// Begins a bulk copy of whole quads to global memory. For one thread.
 __device__ __forceinline__ void begin_bulk_store([[maybe_unused]] std::byte* to,
                                                  [[maybe_unused]] const std::byte* from,
@@ -263,6 +272,7 @@ __device__ __forceinline__ void begin_bulk_store([[maybe_unused]] std::byte* to,
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 #endif
 }
+#endif
 /// Waits until the bulk stores of this thread have read their shared memory.
 __device__ __forceinline__ void wait_for_bulk_stores() {
 #if __CUDA_ARCH__ >= 900
@@ -278,12 +288,7 @@ template <int Unit, bool in_bulk>
 __device__ __forceinline__ void copy_out(const Span& from, std::byte* to, int bytes,
                                          const Threads& threads) {
   const Pieces pieces(from.begin, bytes);
-#if __CUDA_ARCH__ >= 900
-  constexpr bool has_bulk_copies = in_bulk;
-#else
-  constexpr bool has_bulk_copies = false;
-#endif
-  if (has_bulk_copies && from.padding == 0) {
+  if (in_bulk && has_bulk_copies() && from.padding == 0) {
     // Each warp a run, as instructions of several lanes are executed one after the other.
     constexpr int run = 4096;
     const int end = pieces.head + pieces.quads * quad;

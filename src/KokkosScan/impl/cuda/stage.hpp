@@ -104,6 +104,10 @@ template <int Bytes>
 inline constexpr bool is_one_move =
     Bytes == 1 || Bytes == 2 || Bytes == 4 || Bytes == 8 || Bytes == 16;
 
+/// Whether one asynchronous copy moves this many bytes: hardware has them for no fewer than four.
+template <int Bytes>
+inline constexpr bool is_one_copy = Bytes == 4 || Bytes == 8 || Bytes == 16;
+
 /// Reads or writes E neighbours, by one instruction if E > 1.
 template <class T, int E>
 __device__ __forceinline__ void move_pack(T (&x)[E], const std::byte* from) {
@@ -290,8 +294,7 @@ struct StagedValues {
 
 /// Whether elements of type T can be copied one by one without registers.
 template <class T>
-inline constexpr bool is_copied_apart = (sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16) &&
-                                        alignof(T) == sizeof(T);
+inline constexpr bool is_copied_apart = is_one_copy<sizeof(T)> && alignof(T) == sizeof(T);
 
 /// Loads the elements of lines that do not follow each other in memory.
 template <class T>
@@ -425,12 +428,18 @@ struct Stage<Array<const T>> : StagedValues<T> {
       begin_load_apart(in, this->slots, tile, threads);
     }
   }
-  /// Begins to load columns whose rows are made of aligned packs.
+  /// Begins to load columns whose rows are made of aligned packs; what no copy can move, it loads.
   template <int E, class AnyTile>
   __device__ __forceinline__ void begin_load_packs(const Array<const T>& in, const AnyTile& tile,
                                                    const Threads& threads) {
     for_each_pack<E>(tile, in, this->slots, threads, [](std::byte* slot, const T* from) {
-      __pipeline_memcpy_async(slot, from, sizeof(T) * E);
+      constexpr int bytes = sizeof(T) * E;
+      if constexpr (is_one_copy<bytes>) {
+        __pipeline_memcpy_async(slot, from, bytes);
+      } else {
+        using Word = typename UnitOf<bytes>::type;
+        *reinterpret_cast<Word*>(slot) = *reinterpret_cast<const Word*>(from);
+      }
     });
   }
   __device__ __forceinline__ void fill(const Array<const T>&, const Tile&, const Threads&) {}

@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// A scan by the CUDA backend without Kokkos, with data for it and a plain scan that every result
+/// is compared with. nvcc takes half a minute for each, so each source file that includes this has
+/// one.
+
+// Before what uses the backend as it is included.
+#include "../../unit_tests/cuda/stream.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "device.hpp"
+
+namespace perf {
+
+namespace ks = KokkosScan;
+
+/// Lines of n elements along the middle of a dense array (outer, n, inner).
+struct Shape {
+  std::int64_t outer, n, inner;
+
+  [[nodiscard]] __host__ __device__ std::int64_t lines() const { return outer * inner; }
+  [[nodiscard]] std::int64_t elements() const { return lines() * n; }
+};
+
+/// Device memory.
+struct Arrays {
+  void* in;
+  bool* mask;
+  void* out;
+};
+
+/// Exact data are small integers whose sums no order of combination rounds; natural data, with all
+/// their bits in use, are timed.
+enum class Data { exact, natural };
+enum class Masked { no, yes };
+
+/// What one source file compiles.
+struct RandomKind {
+  const char* option;         ///< --type
+  const char* type;           ///< in names
+  const char* variant;        ///< in names
+  std::size_t in, mask, out;  ///< bytes of an element; mask is 0 where there is none
+  void (*fill)(const Arrays&, std::int64_t elements, Data);
+  std::size_t (*workspace_bytes)(const Shape&);
+  void (*scan)(const Shape&, const Arrays&, std::byte* workspace);
+  std::size_t (*reference_bytes)(const Shape&);
+  /// Results of exact data that differ from the plain scan.
+  std::int64_t (*wrong)(const Shape&, const Arrays&, void* memory);
+};
+RandomKind random_float();
+RandomKind random_double();
+RandomKind random_masked();
+RandomKind random_bytes();
+RandomKind random_wide();
+
+/// The finaliser of splitmix64.
+__device__ inline std::uint64_t scramble(std::uint64_t i) {
+  std::uint64_t z = (i + 1) * 0x9E3779B97F4A7C15U;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
+  return z ^ (z >> 31);
+}
+
+template <class T>
+__global__ void fill_random(T* in, bool* mask, std::int64_t elements, Data data) {
+  const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < elements;
+       i += step) {
+    const std::uint64_t bits = scramble(static_cast<std::uint64_t>(i));
+    if (data == Data::exact) {
+      in[i] = static_cast<T>(static_cast<int>(bits & 63) - static_cast<int>(bits >> 8 & 63));
+    } else if constexpr (std::is_integral_v<T>) {
+      in[i] = static_cast<T>(bits);
+    } else {
+      in[i] = static_cast<T>(static_cast<double>(bits >> 11) * 0x1p-53);
+    }
+    if (mask != nullptr) mask[i] = (bits >> 32) % 4 != 0;
+  }
+}
+
+// The plain scan: a thread folds some neighbours of a line, one a line scans what these have
+// folded, and the first go through their elements again.
+
+/// Elements that a thread folds.
+inline std::int64_t length_of_segment(const Shape& shape) {
+  return std::max<std::int64_t>(256, (shape.n + 65535) / 65536);
+}
+
+/// Calls f(number of an element, its value) for those of segment number t; neighbouring lines have
+/// neighbouring numbers.
+template <class T, class F>
+__device__ void for_segment(const Shape& shape, std::int64_t length, std::int64_t segments,
+                            std::int64_t t, const T* in, const bool* mask, const F& f) {
+  const std::int64_t j = t % shape.inner;
+  const std::int64_t begin = t / shape.inner % segments * length;
+  const std::int64_t end = begin + length < shape.n ? begin + length : shape.n;
+  std::int64_t at = (t / shape.inner / segments * shape.n + begin) * shape.inner + j;
+  for (std::int64_t k = begin; k < end; ++k, at += shape.inner) {
+    f(at, mask != nullptr && !mask[at] ? 0 : static_cast<std::int64_t>(in[at]));
+  }
+}
+template <class T>
+__global__ void fold_segments(Shape shape, std::int64_t length, std::int64_t segments, const T* in,
+                              const bool* mask, std::int64_t* sums) {
+  const std::int64_t t = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (t >= shape.lines() * segments) return;
+  std::int64_t sum = 0;
+  for_segment(shape, length, segments, t, in, mask,
+              [&](std::int64_t, std::int64_t x) { sum += x; });
+  sums[t] = sum;
+}
+__global__ static void scan_segments(Shape shape, std::int64_t segments, std::int64_t* sums) {
+  const std::int64_t line = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (line >= shape.lines()) return;
+  std::int64_t* at = sums + line / shape.inner * segments * shape.inner + line % shape.inner;
+  std::int64_t sum = 0;
+  for (std::int64_t s = 0; s < segments; ++s, at += shape.inner) {
+    const std::int64_t next = *at;
+    *at = sum;
+    sum += next;
+  }
+}
+template <class T, class Out>
+__global__ void compare_segments(Shape shape, std::int64_t length, std::int64_t segments,
+                                 const T* in, const bool* mask, const std::int64_t* sums,
+                                 const Out* out, unsigned long long* wrong) {
+  const std::int64_t t = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (t >= shape.lines() * segments) return;
+  std::int64_t sum = sums[t];
+  unsigned long long different = 0;
+  for_segment(shape, length, segments, t, in, mask, [&](std::int64_t at, std::int64_t x) {
+    sum += x;
+    different += out[at] == static_cast<Out>(sum) ? 0 : 1;
+  });
+  if (different > 0) atomicAdd(wrong, different);
+}
+
+/// Inclusive sums of In in A, stored as Out.
+template <class A, class In, class Out, Masked masked>
+struct RandomScan {
+  using Values = ks::impl::Array<const In>;
+  using Input =
+      std::conditional_t<masked == Masked::yes,
+                         ks::impl::Selected<A, Values, ks::impl::Array<const bool>>, Values>;
+  using P = ks::impl::Problem<A, ks::Sum<A>, Input, Out, ks::impl::CommonStart<A>, Out>;
+
+  static unsigned blocks_for(std::int64_t threads) {
+    return static_cast<unsigned>((threads + 255) / 256);
+  }
+  static void fill(const Arrays& arrays, std::int64_t elements, Data data) {
+    fill_random<<<4096, 256>>>(static_cast<In*>(arrays.in),
+                               masked == Masked::yes ? arrays.mask : nullptr, elements, data);
+    check(cudaGetLastError());
+  }
+  static std::size_t workspace_bytes(const Shape& shape) {
+    return ks::impl::cuda::Backend::workspace_bytes<P>(test::Stream{}, shape.n, shape.lines());
+  }
+  static void scan(const Shape& shape, const Arrays& arrays, std::byte* workspace) {
+    // Dimensions of one line have merged with others, as in a call of the library.
+    ks::impl::Batch batch{shape.lines(), 0, {}};
+    ks::impl::Strides strides{shape.inner, {}};
+    const auto add = [&](std::int64_t extent, std::int64_t stride) {
+      if (extent == 1) return;
+      batch.extent[batch.rank] = extent;
+      strides.batch[batch.rank++] = stride;
+    };
+    add(shape.outer, shape.n * shape.inner);
+    add(shape.inner, 1);
+    const Values values{static_cast<const In*>(arrays.in), strides};
+    Input input;
+    if constexpr (masked == Masked::yes) {
+      input = {values, {arrays.mask, strides}, A(0)};
+    } else {
+      input = values;
+    }
+    const P p{ks::impl::Function::inclusive_scan,
+              shape.n,
+              batch,
+              ks::impl::Form::inclusive,
+              ks::impl::Extra::none,
+              ks::Sum<A>{},
+              ks::impl::Maybe<A>(A(0)),
+              input,
+              {static_cast<Out*>(arrays.out), strides},
+              {},
+              {nullptr, {}}};
+    ks::impl::cuda::Backend{}.scan(test::Stream{}, p, workspace);
+  }
+  static std::int64_t segments(const Shape& shape) {
+    return (shape.n + length_of_segment(shape) - 1) / length_of_segment(shape);
+  }
+  static std::size_t reference_bytes(const Shape& shape) {
+    return static_cast<std::size_t>(shape.lines() * segments(shape) + 1) * sizeof(std::int64_t);
+  }
+  static std::int64_t wrong(const Shape& shape, const Arrays& arrays, void* memory) {
+    auto* const count = static_cast<unsigned long long*>(memory);
+    auto* const sums = static_cast<std::int64_t*>(memory) + 1;
+    const auto* const in = static_cast<const In*>(arrays.in);
+    const bool* const mask = masked == Masked::yes ? arrays.mask : nullptr;
+    const std::int64_t length = length_of_segment(shape);
+    const unsigned blocks = blocks_for(shape.lines() * segments(shape));
+    check(cudaMemsetAsync(count, 0, sizeof *count));
+    fold_segments<<<blocks, 256>>>(shape, length, segments(shape), in, mask, sums);
+    scan_segments<<<blocks_for(shape.lines()), 256>>>(shape, segments(shape), sums);
+    compare_segments<<<blocks, 256>>>(shape, length, segments(shape), in, mask, sums,
+                                      static_cast<const Out*>(arrays.out), count);
+    check(cudaGetLastError());
+    unsigned long long result = 0;
+    check(cudaMemcpy(&result, count, sizeof result, cudaMemcpyDeviceToHost));
+    return static_cast<std::int64_t>(result);
+  }
+  static RandomKind kind(const char* option, const char* type, const char* variant) {
+    return {
+        option,      type, variant,         sizeof(In), masked == Masked::yes ? sizeof(bool) : 0,
+        sizeof(Out), fill, workspace_bytes, scan,       reference_bytes,
+        wrong};
+  }
+};
+
+}  // namespace perf

@@ -1,0 +1,7 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "random.hpp"
+
+perf::RandomKind perf::random_float() {
+  return RandomScan<float, float, float, Masked::no>::kind("float", "float", "");
+}

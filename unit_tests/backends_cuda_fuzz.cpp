@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Random scans by the CUDA kernels, emulated on a host.
+
+#include <Kokkos_Core.hpp>
+
+// With CUDA all suites run the kernels themselves; unit_tests/cuda/fuzz.cu does this on a GPU.
+#if !defined(KOKKOS_ENABLE_CUDA)
+
+#include <gtest/gtest.h>
+
+#include "support/emulated_cuda.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/fuzz.hpp"
+
+namespace test {
+namespace backends {
+namespace {
+
+/// Memory of its own for each block, so that sanitizers see what lies behind it.
+class Machine {
+ public:
+  std::byte* upload(std::vector<std::byte> const& bytes) {
+    m_memory.reset(new (std::align_val_t{256}) std::byte[bytes.size()]);
+    std::memcpy(m_memory.get(), bytes.data(), bytes.size());
+    return m_memory.get();
+  }
+  void download(std::vector<std::byte>& bytes) const {
+    std::memcpy(bytes.data(), m_memory.get(), bytes.size());
+  }
+  /// A large GPU, one without bulk copies and little shared memory, or one that has hardly anything
+  /// to run blocks on.
+  static emulated::Space space(fuzz::Random& random) {
+    emulated::Space space;
+    space.multiprocessors = random.one_in(2) ? 132 : static_cast<int>(random.between(1, 8));
+    if (random.one_in(3)) space.shared_bytes_of_block = 101376;
+    space.has_bulk_copies = !random.one_in(3);
+    return space;
+  }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{256}); }
+  };
+  std::unique_ptr<std::byte[], Free> m_memory;
+};
+
+// Some of the kinds, as each takes seconds to compile: all inputs and sizes from 1 to 24 bytes.
+TEST(backends, emulated_cuda_passes_random_cases) {
+  fuzz::Runners<Machine> runners;
+  fuzz::add<fuzz::FloatSum>(runners);
+  fuzz::add<fuzz::DoubleSum>(runners);
+  fuzz::add<fuzz::MaskedDoubleSum>(runners);
+  fuzz::add<fuzz::MaskedByteSum>(runners);
+  fuzz::add<fuzz::BytesIntoLong>(runners);
+  fuzz::add<fuzz::MaskedComputedSum>(runners);
+  fuzz::add<fuzz::Struct12>(runners);
+  Machine machine;
+  fuzz::Limits const limits{1 << 13, 1 << 17};
+  for (std::uint64_t number = 0; number < 4000; ++number) {
+    auto const& runner = runners[number % fuzz::AllKinds::size];
+    if (runner.run == nullptr) continue;
+    ASSERT_EQ(runner.run(machine, 1, number, limits, fuzz::MaskBits::as_they_are), "");
+  }
+}
+
+}  // namespace
+}  // namespace backends
+}  // namespace test
+
+#endif

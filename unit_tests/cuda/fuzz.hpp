@@ -1,0 +1,799 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Random scans by the CUDA backend, without Kokkos, compared with a serial loop: on a GPU
+// (fuzz.cu) and in the emulation (backends_cuda_fuzz.cpp). A case follows from a seed and a number
+// alone. All of its arrays lie in one block of memory, of which every byte is compared afterwards:
+// results where there are results, and whatever was there elsewhere: between lines, before and
+// behind arrays, in the input, the mask and the starting values.
+//
+// Whoever includes this has included the backend, on a GPU or emulated.
+//
+// What is random: the kind, in turn (types, operator, input, where lines start); the number of
+// lines, their length and how many dimensions of a batch they have; the order of dimensions in
+// memory, pads between them, offsets from aligned addresses, for each array its own or the same
+// for all; direction, form, n+1 results, totals, totals in the place of starting values, results
+// in the place of elements; how dense a mask is; how small the device seems to be.
+
+#include <KokkosScan/impl/problem.hpp>
+#include <KokkosScan/operators.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace test {
+namespace fuzz {
+
+namespace ks = KokkosScan;
+namespace impl = KokkosScan::impl;
+
+/// Numbers that follow from a seed and the number of a case (SplitMix64).
+class Random {
+ public:
+  Random(std::uint64_t seed, std::uint64_t number)
+      : m_state(seed * 0x9E3779B97F4A7C15 + number * 0xD1B54A32D192ED03) {}
+  std::uint64_t operator()() {
+    m_state += 0x9E3779B97F4A7C15;
+    std::uint64_t x = m_state;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+    return x ^ (x >> 31);
+  }
+  /// From `least` to `most`.
+  std::int64_t between(std::int64_t least, std::int64_t most) {
+    return least +
+           static_cast<std::int64_t>((*this)() % static_cast<std::uint64_t>(most - least + 1));
+  }
+  bool one_in(std::int64_t count) { return between(1, count) == 1; }
+  /// From 0 to 1.
+  double uniform() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
+  /// From 1 to `most`, as likely in [1, 2) as in [most / 2, most).
+  std::int64_t log_uniform(std::int64_t most) {
+    auto const x =
+        static_cast<std::int64_t>(std::exp(uniform() * std::log(static_cast<double>(most) + 1)));
+    return std::clamp<std::int64_t>(x, 1, most);
+  }
+
+ private:
+  std::uint64_t m_state;
+};
+
+// ---- What is combined -------------------------------------------------------------------------
+
+/// Matrices {1 a c, 0 1 b, 0 0 1}: exact, and not commutative.
+template <class T>
+struct Heisenberg {
+  T a, b, c;
+};
+template <class T>
+struct MultiplyHeisenberg {
+  KOKKOS_FUNCTION Heisenberg<T> operator()(Heisenberg<T> const& x, Heisenberg<T> const& y) const {
+    return {x.a + y.a, x.b + y.b, x.c + x.a * y.b + y.c};
+  }
+};
+/// The same with an identity.
+template <class T>
+struct MultiplyHeisenbergFromOne : MultiplyHeisenberg<T> {
+  static constexpr Heisenberg<T> identity() { return {0, 0, 0}; }
+};
+/// x -> scale * x + shift, composed from left to right.
+struct Affine {
+  std::uint64_t scale, shift;
+};
+struct Compose {
+  KOKKOS_FUNCTION Affine operator()(Affine const& f, Affine const& g) const {
+    return {f.scale * g.scale, f.shift * g.scale + g.shift};
+  }
+  static constexpr Affine identity() { return {1, 0}; }
+};
+
+/// Computes an element from its indices.
+template <class T>
+struct Formula {
+  std::uint32_t seed;
+
+  KOKKOS_FUNCTION T operator()(std::int64_t i, std::int64_t j, std::int64_t k) const {
+    std::uint32_t const x =
+        seed + static_cast<std::uint32_t>(i * 7919 + j * 104729 + k * 1299709) * 2654435761u;
+    return static_cast<T>(static_cast<std::int32_t>(x >> 20) - 2048);
+  }
+};
+
+enum class Source { array, masked, computed, masked_computed };
+enum class Start { common, of_each_line };
+
+/// What is scanned; one instantiation of the backend, and one more where sums of floats are masked.
+template <class A_, class Op_, class Element_, class Value_, Source source_, Start start_>
+struct Kind {
+  using A = A_;
+  using Op = Op_;
+  using Element = Element_;
+  using Value = Value_;
+  static constexpr Source source = source_;
+  static constexpr Start start = start_;
+  static constexpr bool is_masked = source == Source::masked || source == Source::masked_computed;
+  static constexpr bool is_computed =
+      source == Source::computed || source == Source::masked_computed;
+  static constexpr bool is_sum = std::is_same_v<Op, ks::Sum<A>>;
+  static constexpr bool is_product = std::is_same_v<Op, ks::Prod<A>>;
+  /// Whether results depend on the order of combination.
+  static constexpr bool is_inexact = std::is_floating_point_v<A> && (is_sum || is_product);
+  static constexpr bool has_identity = requires { Op::identity(); };
+};
+
+// Cases turn to these kinds in order, so their number is part of what a case follows from.
+struct FloatSum : Kind<float, ks::Sum<float>, float, float, Source::array, Start::common> {
+  static constexpr char const* name = "float-sum";
+};
+struct MaskedFloatSum : Kind<float, ks::Sum<float>, float, float, Source::masked, Start::common> {
+  static constexpr char const* name = "masked-float-sum";
+};
+struct FloatProduct
+    : Kind<float, ks::Prod<float>, float, float, Source::array, Start::of_each_line> {
+  static constexpr char const* name = "float-product";
+};
+struct DoubleSum : Kind<double, ks::Sum<double>, double, double, Source::array, Start::common> {
+  static constexpr char const* name = "double-sum";
+};
+struct MaskedDoubleSum
+    : Kind<double, ks::Sum<double>, double, double, Source::masked, Start::common> {
+  static constexpr char const* name = "masked-double-sum";
+};
+struct DoubleMax
+    : Kind<double, ks::Max<double>, double, double, Source::array, Start::of_each_line> {
+  static constexpr char const* name = "double-max";
+};
+struct FloatSumInDouble
+    : Kind<double, ks::Sum<double>, float, float, Source::array, Start::common> {
+  static constexpr char const* name = "float-sum-in-double";
+};
+struct BytesIntoInt : Kind<std::int32_t, ks::Sum<std::int32_t>, std::int8_t, std::int32_t,
+                           Source::array, Start::common> {
+  static constexpr char const* name = "bytes-into-int32";
+};
+struct MaskedByteSum : Kind<std::uint8_t, ks::Sum<std::uint8_t>, std::uint8_t, std::uint8_t,
+                            Source::masked, Start::of_each_line> {
+  static constexpr char const* name = "masked-byte-sum";
+};
+struct ShortMin : Kind<std::int16_t, ks::Min<std::int16_t>, std::int16_t, std::int16_t,
+                       Source::array, Start::of_each_line> {
+  static constexpr char const* name = "int16-min";
+};
+struct BytesIntoLong : Kind<std::int64_t, ks::Sum<std::int64_t>, std::int8_t, std::int64_t,
+                            Source::array, Start::common> {
+  static constexpr char const* name = "bytes-into-int64";
+};
+struct ComputedLongSum : Kind<std::int64_t, ks::Sum<std::int64_t>, std::int32_t, std::int64_t,
+                              Source::computed, Start::of_each_line> {
+  static constexpr char const* name = "computed-int64-sum";
+};
+struct MaskedComputedSum : Kind<std::uint32_t, ks::Sum<std::uint32_t>, std::uint32_t, std::uint32_t,
+                                Source::masked_computed, Start::common> {
+  static constexpr char const* name = "masked-computed-sum";
+};
+struct Struct12
+    : Kind<Heisenberg<std::uint32_t>, MultiplyHeisenberg<std::uint32_t>, Heisenberg<std::uint32_t>,
+           Heisenberg<std::uint32_t>, Source::array, Start::of_each_line> {
+  static constexpr char const* name = "struct12";
+};
+struct Struct24
+    : Kind<Heisenberg<std::uint64_t>, MultiplyHeisenbergFromOne<std::uint64_t>,
+           Heisenberg<std::uint64_t>, Heisenberg<std::uint64_t>, Source::array, Start::common> {
+  static constexpr char const* name = "struct24";
+};
+struct MaskedAffine : Kind<Affine, Compose, Affine, Affine, Source::masked, Start::common> {
+  static constexpr char const* name = "masked-affine";
+};
+template <class... Kinds>
+struct List {
+  static constexpr int size = sizeof...(Kinds);
+  /// The place of a kind.
+  template <class K>
+  static constexpr int number() {
+    int place = 0, found = -1;
+    ((found = std::is_same_v<K, Kinds> ? place : found, ++place), ...);
+    return found;
+  }
+};
+using AllKinds = List<FloatSum, MaskedFloatSum, FloatProduct, DoubleSum, MaskedDoubleSum, DoubleMax,
+                      FloatSumInDouble, BytesIntoInt, MaskedByteSum, ShortMin, BytesIntoLong,
+                      ComputedLongSum, MaskedComputedSum, Struct12, Struct24, MaskedAffine>;
+
+// ---- The serial loop --------------------------------------------------------------------------
+
+/// Exact types are folded by the operator itself.
+template <class K, bool is_inexact = K::is_inexact>
+struct Fold {
+  using A = typename K::A;
+  A value;
+
+  explicit Fold(A const& first) : value(first) {}
+  void combine(A const& next) { value = static_cast<A>(typename K::Op{}(value, next)); }
+  bool matches(typename K::Value const& actual) const {
+    auto const expected = static_cast<typename K::Value>(value);
+    return std::memcmp(&actual, &expected, sizeof expected) == 0;
+  }
+  std::string text() const { return to_text(static_cast<typename K::Value>(value)); }
+
+  template <class T>
+  static std::string to_text(T const& x) {
+    char text[64];
+    if constexpr (std::is_arithmetic_v<T>) {
+      std::snprintf(text, sizeof text, "%.17g", static_cast<double>(x));
+    } else {
+      unsigned words[4];
+      std::memcpy(words, &x, std::min(sizeof x, sizeof words));
+      std::snprintf(text, sizeof text, "{%x %x %x ...}", words[0], words[1], words[2]);
+    }
+    return text;
+  }
+};
+/// Sums of floats in the widest type there is, with a correction (Neumaier); products in that type.
+template <class K>
+struct Fold<K, true> {
+  using A = typename K::A;
+  long double value, correction = 0;
+  long double magnitudes;
+  double factors = 1;
+
+  explicit Fold(A const& first) : value(first), magnitudes(std::abs(value)) {}
+  void combine(A const& next) {
+    long double const x = next;
+    factors += 1;
+    if constexpr (K::is_product) {
+      value *= x;
+      magnitudes *= std::abs(x);
+    } else {
+      long double const sum = value + x;
+      correction += std::abs(value) >= std::abs(x) ? (value - sum) + x : (x - sum) + value;
+      value = sum;
+      magnitudes += std::abs(x);
+    }
+  }
+  /// The contract: 8 u of the sum of magnitudes, of products u for each factor; and one rounding to
+  /// the type of the result.
+  bool matches(typename K::Value const& actual) const {
+    long double const u = std::numeric_limits<A>::epsilon() / 2;
+    long double const u_of_value = std::numeric_limits<typename K::Value>::epsilon() / 2;
+    long double const exact = value + correction;
+    long double allowed = (K::is_product ? factors + 1 : 8) * u * magnitudes;
+    if (u_of_value > u) allowed += u_of_value * (std::abs(exact) + allowed);
+    return std::abs(static_cast<long double>(actual) - exact) <= allowed;
+  }
+  std::string text() const { return to_text(value + correction); }
+  static std::string to_text(long double x) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.17Lg", x);
+    return text;
+  }
+};
+
+/// Any value that an element may have.
+template <class K, class T>
+T random_element(Random& random) {
+  if constexpr (K::is_product && std::is_floating_point_v<T>) {
+    return static_cast<T>((random.one_in(2) ? 1 : -1) * (1 + (random.uniform() - 0.5) / 16384));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>((random.uniform() - 0.4) * std::exp2(random.between(-3, 3)));
+  } else {
+    T value;
+    std::uint64_t words[(sizeof(T) + 7) / 8];
+    for (auto& word : words) word = random();
+    std::memcpy(static_cast<void*>(&value), words, sizeof value);
+    return value;
+  }
+}
+
+// ---- A case -----------------------------------------------------------------------------------
+
+/// How large cases may be.
+struct Limits {
+  std::int64_t usual_elements = 1 << 13;
+  std::int64_t most_elements = 1 << 20;
+};
+enum class MaskBits {
+  as_they_are,   ///< an all-true mask may change the last bits of sums of floats
+  as_without_it  ///< it may not
+};
+
+/// Where one array lies in the block of memory.
+struct Place {
+  std::size_t offset = 0;   ///< bytes before the element that is first in memory
+  std::int64_t extent = 0;  ///< along the lines
+  impl::Strides strides{};  ///< of elements, forward
+};
+
+/// One case: its numbers, its memory, and what must be there afterwards.
+template <class K>
+class Case {
+ public:
+  Case(std::uint64_t seed, std::uint64_t number, Limits const& limits) : m_random(seed, number) {
+    choose_shape(limits);
+    choose_mode();
+    place_arrays();
+    fill();
+  }
+
+  /// Scans on the machine and compares. Returns what is wrong, or nothing.
+  template <class Machine>
+  std::string run(Machine& machine, MaskBits mask_bits) {
+    auto const space = machine.space(m_random);
+    std::vector<std::byte> const first =
+        scan(machine, space, [&](std::byte* block) { return problem<K::is_masked>(block); });
+    std::string wrong = compare(first);
+    if constexpr (K::is_inexact) {
+      if (wrong.empty() && !K::is_computed) wrong = compare_some_lines(machine, space, first);
+      if constexpr (K::source == Source::masked) {
+        if (wrong.empty() && m_selects == Selects::all && mask_bits == MaskBits::as_without_it) {
+          auto const second =
+              scan(machine, space, [&](std::byte* block) { return problem<false>(block); });
+          if (!same_lines(first, second, 0, m_batch.count)) {
+            wrong = "an all-true mask changes bits";
+          }
+        }
+      }
+    }
+    return wrong;
+  }
+
+  [[nodiscard]] std::string text() const {
+    std::string text = std::string(K::name) + ", lines of " + std::to_string(m_n) + ", batch (";
+    for (int d = 0; d < m_batch.rank; ++d) {
+      text += (d > 0 ? ", " : "") + std::to_string(m_batch.extent[d]);
+    }
+    text += m_backward ? "), backward" : "), forward";
+    text += m_form == impl::Form::inclusive ? ", inclusive" : ", exclusive";
+    if (m_extra != impl::Extra::none) text += m_extra == impl::Extra::first ? " + 1" : " 1 +";
+    if (m_has_start) text += starts_each_line ? ", a start for each line" : ", a start";
+    if (m_has_totals) text += m_totals_are_starts ? ", totals replace starts" : ", totals";
+    if (m_in_place) text += ", in place";
+    if (K::is_masked) {
+      text += m_selects == Selects::all    ? ", mask all true"
+              : m_selects == Selects::none ? ", mask all false"
+                                           : ", mask";
+    }
+    if (K::is_computed) {
+      text += ", axis " + std::to_string(m_axis_of_formula);
+    } else if (!m_in_place) {
+      text += "\n  input: " + text_of(m_input);
+    }
+    if (K::is_masked) text += "\n  mask: " + text_of(m_mask);
+    text += "\n  output: " + text_of(m_output);
+    if (starts_each_line) text += "\n  starts: " + text_of(m_starts);
+    if (m_has_totals && !m_totals_are_starts) text += "\n  totals: " + text_of(m_totals);
+    return text;
+  }
+
+ private:
+  using A = typename K::A;
+  using Op = typename K::Op;
+  using Element = typename K::Element;
+  using Value = typename K::Value;
+  static constexpr bool starts_each_line = K::start == Start::of_each_line;
+  static constexpr int most_dimensions = 4;
+  static constexpr int axis = -1;  ///< stands for the axis among dimensions of the batch
+  static constexpr std::byte poison{0xFF};
+  static constexpr std::size_t alignment = 256;
+  enum class Selects { all, none, some };
+
+  using Values = std::conditional_t<K::is_computed, impl::Computed<3, Formula<Element>>,
+                                    impl::Array<Element const>>;
+  using Mask = impl::Array<bool const>;
+  template <bool masked>
+  using InputOf = std::conditional_t<masked, impl::Selected<A, Values, Mask>, Values>;
+  using StartValue =
+      std::conditional_t<starts_each_line, impl::StartOfEachLine<A, Value>, impl::CommonStart<A>>;
+
+  // -- Choices --
+
+  void choose_shape(Limits const& limits) {
+    // Most cases are not tiny, and some are large.
+    std::int64_t const most = m_random.one_in(16) ? limits.most_elements : limits.usual_elements;
+    std::int64_t const elements =
+        m_random.one_in(4) ? m_random.log_uniform(most) : most / m_random.log_uniform(64);
+    m_batch.rank = static_cast<int>(
+        m_random.one_in(2) ? 1 : m_random.between(0, K::is_computed ? 2 : most_dimensions - 1));
+    m_n = m_batch.rank == 0 ? elements : m_random.log_uniform(elements);
+    std::int64_t left = elements / m_n;
+    m_batch.count = 1;
+    for (int d = 0; d < m_batch.rank; ++d) {
+      m_batch.extent[d] = d == m_batch.rank - 1 ? left : m_random.log_uniform(left);
+      left /= m_batch.extent[d];
+      m_batch.count *= m_batch.extent[d];
+    }
+    // Outermost first: as the batch has them, with the axis somewhere between, or in any order.
+    int const place = static_cast<int>(m_random.between(0, m_batch.rank));
+    for (int d = 0; d < m_batch.rank; ++d) m_order.push_back(d);
+    m_order.insert(m_order.begin() + place, axis);
+    if (m_random.one_in(8)) shuffle(m_order);
+    m_are_alike = m_random.one_in(2);
+    for (auto& pad : m_pads) pad = random_pad(m_random.one_in(2));
+  }
+  void choose_mode() {
+    m_backward = m_random.one_in(2);
+    m_has_start = starts_each_line || m_random.one_in(2);
+    m_start = random_element<K, A>(m_random);
+    m_form = m_random.one_in(2) ? impl::Form::inclusive : impl::Form::exclusive;
+    if (m_random.one_in(4)) {
+      m_extra = m_form == impl::Form::inclusive ? impl::Extra::first : impl::Extra::last;
+    }
+    if (!K::has_identity && !m_has_start) {
+      m_form = impl::Form::inclusive;
+      m_extra = impl::Extra::none;
+    }
+    m_has_totals = m_random.one_in(2);
+    m_totals_are_starts = starts_each_line && m_has_totals && m_random.one_in(3);
+    m_in_place = std::is_same_v<Element, Value> && !K::is_computed && m_random.one_in(3);
+    std::int64_t const selects = m_random.between(1, 8);
+    m_selects = selects <= 2 ? Selects::all : selects == 3 ? Selects::none : Selects::some;
+    m_formula.seed = static_cast<std::uint32_t>(m_random());
+    m_axis_of_formula = static_cast<int>(m_random.between(0, 2));
+  }
+  std::int64_t random_pad(bool exists) {
+    if (!exists || m_random.one_in(2)) return 0;
+    return m_random.one_in(3) ? 16 * m_random.between(1, 4) : m_random.between(1, 9);
+  }
+  void shuffle(std::vector<int>& x) {
+    for (std::size_t i = x.size(); i > 1; --i) {
+      std::swap(x[i - 1],
+                x[static_cast<std::size_t>(m_random.between(0, static_cast<std::int64_t>(i) - 1))]);
+    }
+  }
+
+  // -- Memory --
+
+  /// Takes memory for an array behind all others.
+  template <class T>
+  Place place(std::int64_t extent, bool has_lines) {
+    Place place;
+    place.extent = extent;
+    std::vector<int> order = m_order;
+    if (!m_are_alike && m_random.one_in(4)) shuffle(order);
+    std::int64_t size = !m_are_alike && m_random.one_in(8) ? m_random.between(2, 3) : 1;
+    for (std::size_t i = order.size(); i-- > 0;) {
+      int const d = order[i];
+      if (d == axis && !has_lines) continue;
+      std::int64_t const length = d == axis ? extent : m_batch.extent[d];
+      (d == axis ? place.strides.along : place.strides.batch[d]) = size;
+      size = size * length + (m_are_alike ? m_pads[i] : random_pad(m_random.one_in(3)));
+    }
+    // A guard of at least 64 bytes, then an aligned place or any that suits the type.
+    m_bytes = (m_bytes + 64 + alignment - 1) / alignment * alignment;
+    place.offset = m_bytes;
+    if (m_random.one_in(2)) {
+      place.offset += sizeof(T) * static_cast<std::size_t>(m_random.between(0, 33));
+    }
+    m_bytes = place.offset + sizeof(T) * static_cast<std::size_t>(size);
+    // Of dimensions of one element no stride means anything.
+    for (int d = 0; d < m_batch.rank; ++d) {
+      if (m_batch.extent[d] == 1 && m_random.one_in(4)) {
+        place.strides.batch[d] = m_random.between(0, 1000);
+      }
+    }
+    if (extent == 1 && m_random.one_in(4)) place.strides.along = m_random.between(-1000, 1000);
+    return place;
+  }
+  void place_arrays() {
+    m_output = place<Value>(m_n + (m_extra == impl::Extra::none ? 0 : 1), true);
+    if (!K::is_computed && !m_in_place) {
+      m_input = place<Element>(m_n, true);
+      share_one_line(m_input);
+    }
+    if (K::is_masked) {
+      m_mask = place<bool>(m_n, true);
+      share_one_line(m_mask);
+    }
+    if (starts_each_line) m_starts = place<Value>(1, false);
+    if (m_has_totals) m_totals = m_totals_are_starts ? m_starts : place<Value>(1, false);
+    m_bytes += 64;
+  }
+  /// Sometimes what is only read is the same for all lines of a dimension.
+  void share_one_line(Place& place) {
+    if (m_batch.rank > 0 && m_random.one_in(12)) {
+      place.strides.batch[m_random.between(0, m_batch.rank - 1)] = 0;
+    }
+  }
+
+  /// An array in scan order.
+  template <class T, class Byte>
+  impl::Array<T> array(Place const& place, Byte* block) const {
+    impl::Array<T> array{reinterpret_cast<T*>(block + place.offset), place.strides};
+    if (m_backward) {
+      array.data += (place.extent - 1) * place.strides.along;
+      array.strides.along = -place.strides.along;
+    }
+    return array;
+  }
+  /// The output, whose element 0 is the first result, behind that which is one more.
+  template <class T, class Byte>
+  impl::Array<T> output(Byte* block) const {
+    auto output = array<T>(m_output, block);
+    if (m_extra == impl::Extra::first) output.data += output.strides.along;
+    return output;
+  }
+  template <class T, class Byte>
+  impl::Array<T> input(Byte* block) const {
+    // In place each element is where its result will be.
+    return m_in_place ? output<T>(block) : array<T>(m_input, block);
+  }
+  [[nodiscard]] impl::Computed<3, Formula<Element>> computed() const {
+    impl::Computed<3, Formula<Element>> in{m_formula, {}, m_axis_of_formula, 0, 1, {}};
+    if (m_backward) {
+      in.first = m_n - 1;
+      in.step = -1;
+    }
+    // Of fewer dimensions than the function has, the others have one index.
+    int d = 0;
+    for (int i = 0; i < 3; ++i) {
+      in.extent[i] = i == m_axis_of_formula ? m_n : d < m_batch.rank ? m_batch.extent[d++] : 1;
+    }
+    std::int64_t stride = 1;
+    for (d = m_batch.rank - 1; d >= 0; --d) {
+      in.strides.batch[d] = stride;
+      stride *= m_batch.extent[d];
+    }
+    return in;
+  }
+  template <bool masked>
+  auto problem(std::byte* block) const {
+    InputOf<masked> in;
+    if constexpr (masked) {
+      in = {values(block), array<bool const>(m_mask, block), Op::identity()};
+    } else {
+      in = values(block);
+    }
+    StartValue start;
+    if constexpr (starts_each_line) {
+      start.values = array<Value const>(m_starts, block);
+    } else if (m_has_start) {
+      start.value = impl::Maybe<A>(m_start);
+    }
+    impl::Maybe<A> identity;
+    if constexpr (K::has_identity) identity = impl::Maybe<A>(Op::identity());
+    impl::Array<Value> totals{nullptr, {}};
+    if (m_has_totals) totals = array<Value>(m_totals, block);
+    return impl::Problem<A, Op, InputOf<masked>, Value, StartValue, Value>{
+        impl::Function::inclusive_scan, m_n,   m_batch, m_form, m_extra, Op{}, identity, in,
+        output<Value>(block),           start, totals};
+  }
+  template <class Byte>
+  Values values([[maybe_unused]] Byte* block) const {
+    if constexpr (K::is_computed) {
+      return computed();
+    } else {
+      return input<Element const>(block);
+    }
+  }
+
+  void fill() {
+    m_before.assign(m_bytes, poison);
+    bool const hides_poison = m_random.one_in(2);
+    double const density = m_random.uniform();
+    std::byte* const block = m_before.data();
+    for (std::int64_t l = 0; l < m_batch.count; ++l) {
+      auto const c = m_batch.coordinates(l);
+      if (starts_each_line) {
+        array<Value>(m_starts, block).line(c)(0) = random_element<K, Value>(m_random);
+      }
+      for (std::int64_t k = 0; k < m_n; ++k) {
+        bool selected = true;
+        if constexpr (K::is_masked) {
+          selected = m_selects == Selects::all ||
+                     (m_selects == Selects::some && m_random.uniform() < density);
+          array<bool>(m_mask, block).line(c)(k) = selected;
+        }
+        if constexpr (!K::is_computed) {
+          if (selected || !hides_poison) {
+            input<Element>(block).line(c)(k) = random_element<K, Element>(m_random);
+          }
+        }
+      }
+    }
+    // Lines that share a mask see what was written last, so all elements need a value.
+    if constexpr (K::is_masked && !K::is_computed) {
+      for (std::int64_t l = 0; l < m_batch.count; ++l) {
+        auto const c = m_batch.coordinates(l);
+        for (std::int64_t k = 0; k < m_n; ++k) {
+          auto& element = input<Element>(block).line(c)(k);
+          if (array<bool>(m_mask, block).line(c)(k) && is_poison(element)) {
+            element = random_element<K, Element>(m_random);
+          }
+        }
+      }
+    }
+  }
+  template <class T>
+  static bool is_poison(T const& x) {
+    auto const* const bytes = reinterpret_cast<std::byte const*>(&x);
+    return std::all_of(bytes, bytes + sizeof x, [](std::byte b) { return b == poison; });
+  }
+
+  // -- Scanning and comparing --
+
+  /// The block afterwards.
+  template <class Machine, class Space, class ProblemIn>
+  std::vector<std::byte> scan(Machine& machine, Space const& space, ProblemIn const& problem_in) {
+    using P = decltype(problem_in(nullptr));
+    namespace cuda = impl::cuda;
+    std::size_t const of_workspace = cuda::Backend::workspace_bytes<P>(space, m_n, m_batch.count);
+    std::size_t const workspace = (m_bytes + alignment - 1) / alignment * alignment;
+    std::vector<std::byte> bytes = m_before;
+    bytes.resize(workspace + of_workspace + 64, std::byte{0x5A});
+    std::byte* const block = machine.upload(bytes);
+    P const p = problem_in(block);
+    if (!cuda::Backend::accepts(p)) throw std::logic_error("the backend does not take it");
+    cuda::Backend{}.scan(space, p, block + workspace);
+    machine.download(bytes);
+    for (std::size_t i = bytes.size() - 64; i < bytes.size(); ++i) {
+      if (bytes[i] != std::byte{0x5A}) throw std::logic_error("behind the workspace is written to");
+    }
+    bytes.resize(m_bytes);
+    return bytes;
+  }
+  /// Compares all bytes with a serial loop and what was there before.
+  std::string compare(std::vector<std::byte> const& after) const {
+    std::vector<std::byte> expected = m_before;
+    auto const in = values(m_before.data());
+    for (std::int64_t l = 0; l < m_batch.count; ++l) {
+      auto const c = m_batch.coordinates(l);
+      std::optional<Fold<K>> prefix;
+      if constexpr (starts_each_line) {
+        prefix.emplace(static_cast<A>(array<Value const>(m_starts, m_before.data()).line(c)(0)));
+      } else if (m_has_start) {
+        prefix.emplace(m_start);
+      }
+      std::string wrong;
+      auto const check = [&](impl::Array<Value const> const& results, std::int64_t at) {
+        std::optional<Fold<K>> fold = prefix;
+        if constexpr (K::has_identity) {
+          if (!fold) fold.emplace(Op::identity());
+        }
+        Value const& actual = results.line(c)(at);
+        if (wrong.empty() && !fold->matches(actual)) {
+          wrong = Fold<K>::to_text(actual) + " instead of " + fold->text() + " is result " +
+                  std::to_string(at) + " of line " + std::to_string(l);
+        }
+        std::memcpy(expected.data() + (reinterpret_cast<std::byte const*>(&actual) - after.data()),
+                    &actual, sizeof actual);
+      };
+      auto const results = output<Value const>(after.data());
+      // Result number j of the inclusive form is the fold of j + 1 elements.
+      std::int64_t const first = m_form == impl::Form::inclusive ? 1 : 0;
+      auto const line = in.line(c);
+      for (std::int64_t k = 0; k <= m_n; ++k) {
+        if ((k >= first || m_extra == impl::Extra::first) &&
+            (k < m_n + first || m_extra == impl::Extra::last)) {
+          check(results, k - first);
+        }
+        if (k == m_n) break;
+        A next = static_cast<A>(line(k));
+        if constexpr (K::is_masked) {
+          if (!array<bool const>(m_mask, m_before.data()).line(c)(k)) next = Op::identity();
+        }
+        prefix ? prefix->combine(next) : static_cast<void>(prefix.emplace(next));
+      }
+      if (!wrong.empty()) return wrong;
+      if (m_has_totals) check(array<Value const>(m_totals, after.data()), 0);
+      if (!wrong.empty()) return wrong + "'s total";
+    }
+    for (std::size_t i = 0; i < m_bytes; ++i) {
+      if (expected[i] != after[i]) {
+        return "byte " + std::to_string(i) + ", which is no result, is written to";
+      }
+    }
+    return "";
+  }
+  /// Scans some of the lines without the others.
+  template <class Machine, class Space>
+  std::string compare_some_lines(Machine& machine, Space const& space,
+                                 std::vector<std::byte> const& all) {
+    std::int64_t const first = m_random.between(0, m_batch.count - 1);
+    std::int64_t const count =
+        m_batch.rank == 1 && m_random.one_in(2) ? m_random.log_uniform(m_batch.count - first) : 1;
+    auto const some = scan(machine, space, [&](std::byte* block) {
+      auto p = problem<K::is_masked>(block);
+      auto const c = m_batch.coordinates(first);
+      auto const advance = [&](auto& array) { array.data += c.offset(array.strides); };
+      if constexpr (K::is_masked) {
+        advance(p.input.values);
+        advance(p.input.mask);
+      } else {
+        advance(p.input);
+      }
+      advance(p.output);
+      if constexpr (starts_each_line) advance(p.start.values);
+      if (p.totals.data != nullptr) advance(p.totals);
+      p.batch = {count, count > 1 ? 1 : 0, {count}};
+      return p;
+    });
+    if (same_lines(all, some, first, count)) return "";
+    return "lines " + std::to_string(first) + " to " + std::to_string(first + count - 1) +
+           " have other bits without the others";
+  }
+  [[nodiscard]] bool same_lines(std::vector<std::byte> const& a, std::vector<std::byte> const& b,
+                                std::int64_t first, std::int64_t count) const {
+    for (std::int64_t l = first; l < first + count; ++l) {
+      auto const c = m_batch.coordinates(l);
+      for (std::int64_t j = 0; j < m_output.extent; ++j) {
+        auto const& x = array<Value const>(m_output, a.data()).line(c)(j);
+        auto const& y = array<Value const>(m_output, b.data()).line(c)(j);
+        if (std::memcmp(&x, &y, sizeof x) != 0) return false;
+      }
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::string text_of(Place const& place) const {
+    std::string text = "byte " + std::to_string(place.offset) + ", strides along " +
+                       std::to_string(place.strides.along) + ", batch";
+    for (int d = 0; d < m_batch.rank; ++d) text += " " + std::to_string(place.strides.batch[d]);
+    return text;
+  }
+
+  Random m_random;
+  std::int64_t m_n = 0;
+  impl::Batch m_batch{};
+  std::vector<int> m_order;
+  bool m_are_alike = true;
+  std::int64_t m_pads[most_dimensions] = {};
+
+  bool m_backward = false;
+  bool m_has_start = false;
+  A m_start{};
+  impl::Form m_form = impl::Form::inclusive;
+  impl::Extra m_extra = impl::Extra::none;
+  bool m_has_totals = false;
+  bool m_totals_are_starts = false;
+  bool m_in_place = false;
+  Selects m_selects = Selects::all;
+  Formula<Element> m_formula{};
+  int m_axis_of_formula = 0;
+
+  Place m_output, m_input, m_mask, m_starts, m_totals;
+  std::size_t m_bytes = 0;
+  std::vector<std::byte> m_before;
+};
+
+/// Runs a case. Returns nothing, or what is wrong behind a description of the case.
+template <class K, class Machine>
+std::string run_case(Machine& machine, std::uint64_t seed, std::uint64_t number,
+                     Limits const& limits, MaskBits mask_bits) {
+  Case<K> random_case(seed, number, limits);
+  std::string wrong;
+  try {
+    wrong = random_case.run(machine, mask_bits);
+  } catch (std::exception const& e) {
+    wrong = e.what();
+  }
+  if (wrong.empty()) return "";
+  return "seed " + std::to_string(seed) + ", case " + std::to_string(number) + ": " +
+         random_case.text() + "\n  " + wrong;
+}
+
+/// The kinds that a program has, each at its place among all.
+template <class Machine>
+struct Runner {
+  char const* name = nullptr;
+  std::string (*run)(Machine&, std::uint64_t, std::uint64_t, Limits const&, MaskBits) = nullptr;
+};
+template <class Machine>
+using Runners = Runner<Machine>[AllKinds::size];
+template <class K, class Machine>
+void add(Runners<Machine>& runners) {
+  runners[AllKinds::number<K>()] = {K::name, run_case<K, Machine>};
+}
+
+}  // namespace fuzz
+}  // namespace test

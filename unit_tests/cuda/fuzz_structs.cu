@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Random scans of structs, whose operators do not commute.
+
+#include "fuzz_gpu.hpp"
+
+void test::fuzz::add_structs(Runners<Gpu>& runners) {
+  add<Struct12>(runners);
+  add<Struct24>(runners);
+  add<MaskedAffine>(runners);
+}
