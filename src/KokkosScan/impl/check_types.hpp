@@ -7,7 +7,7 @@
 /// why. A call whose types are refused instantiates nothing else.
 
 #include <KokkosScan/concepts.hpp>
-#include <KokkosScan/impl/accumulate.hpp>
+#include <KokkosScan/impl/operator_traits.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <KokkosScan/inputs.hpp>
 #include <KokkosScan/lines.hpp>
@@ -133,26 +133,7 @@ struct LinesTraits<Along<S, T, W>> {
   using Workspace = W;
 };
 
-// ---- Operators and conversions ------------------------------------------------------------------
-
-template <class Op>
-inline constexpr bool is_sum = false;
-template <class T>
-inline constexpr bool is_sum<Sum<T>> = true;
-template <class Op>
-inline constexpr bool is_product = false;
-template <class T>
-inline constexpr bool is_product<Prod<T>> = true;
-template <class Op>
-inline constexpr bool is_min_or_max = false;
-template <class T>
-inline constexpr bool is_min_or_max<Min<T>> = true;
-template <class T>
-inline constexpr bool is_min_or_max<Max<T>> = true;
-template <class T>
-inline constexpr bool is_complex = false;
-template <class T>
-inline constexpr bool is_complex<Kokkos::complex<T>> = true;
+// ---- Conversions -------------------------------------------------------------------------------
 
 /// Whether a cast only fills the first member of an aggregate, as C++20 has it, and zeroes the
 /// rest.

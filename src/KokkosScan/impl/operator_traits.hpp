@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What is asked of an operator: in which type it combines for an output, which one it is once that
+/// is known, and in which type and by which operator long lines are carried.
+
+#include <KokkosScan/operators.hpp>
+#include <Kokkos_Core.hpp>
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+namespace KokkosScan::impl {
+
+// ---- Which operator it is -----------------------------------------------------------------------
+
+template <class Op>
+inline constexpr bool is_sum = false;
+template <class T>
+inline constexpr bool is_sum<Sum<T>> = true;
+template <class Op>
+inline constexpr bool is_product = false;
+template <class T>
+inline constexpr bool is_product<Prod<T>> = true;
+template <class Op>
+inline constexpr bool is_min_or_max = false;
+template <class T>
+inline constexpr bool is_min_or_max<Min<T>> = true;
+template <class T>
+inline constexpr bool is_min_or_max<Max<T>> = true;
+template <class T>
+inline constexpr bool is_complex = false;
+template <class T>
+inline constexpr bool is_complex<Kokkos::complex<T>> = true;
+
+// ---- In which type it combines ------------------------------------------------------------------
+
+template <class Op, class Value>
+struct AccumulatorOf : accumulator<std::remove_cv_t<Value>> {};
+template <class Op, class Value>
+requires requires { typename Op::accumulator_type; }
+struct AccumulatorOf<Op, Value> {
+  using type = typename Op::accumulator_type;
+};
+/// The type in which Op combines values for an output of Value.
+template <class Op, class Value>
+using accumulator_of_t = typename AccumulatorOf<Op, Value>::type;
+
+/// A transparent operator with its type filled in; any other operator as it is.
+template <class A, class Op>
+const Op& bind(const Op& op) {
+  return op;
+}
+template <class A>
+Sum<A> bind(const Sum<void>&) {
+  return {};
+}
+template <class A>
+Prod<A> bind(const Prod<void>&) {
+  return {};
+}
+template <class A>
+Min<A> bind(const Min<void>&) {
+  return {};
+}
+template <class A>
+Max<A> bind(const Max<void>&) {
+  return {};
+}
+template <class Op, class A>
+using bound_t = std::remove_cvref_t<decltype(bind<A>(std::declval<const Op&>()))>;
+
+/// The operator that carries what many elements have combined to: sums and products of float are
+/// carried in double, so that their error does not grow with the length of the line; any other
+/// operator carries its own accumulator.
+///
+/// A backend may sum some neighbours in float, where an element meets few roundings. A product has
+/// one for each factor, and what neighbours combine to may leave the range of float where no result
+/// does, so products are best combined in the carried type from the first factor on.
+template <class Op>
+KOKKOS_FUNCTION const Op& carrying(const Op& op) {
+  return op;
+}
+KOKKOS_INLINE_FUNCTION Sum<double> carrying(const Sum<float>&) { return {}; }
+KOKKOS_INLINE_FUNCTION Sum<Kokkos::complex<double>> carrying(const Sum<Kokkos::complex<float>>&) {
+  return {};
+}
+KOKKOS_INLINE_FUNCTION Prod<double> carrying(const Prod<float>&) { return {}; }
+KOKKOS_INLINE_FUNCTION Prod<Kokkos::complex<double>> carrying(const Prod<Kokkos::complex<float>>&) {
+  return {};
+}
+
+template <class Op, class A>
+struct Carried {
+  using type = A;
+};
+template <template <class> class Op>
+requires(std::same_as<Op<float>, Sum<float>> || std::same_as<Op<float>, Prod<float>>)  //
+    struct Carried<Op<float>, float> {
+  using type = double;
+};
+template <template <class> class Op>
+requires(std::same_as<Op<float>, Sum<float>> || std::same_as<Op<float>, Prod<float>>)  //
+    struct Carried<Op<Kokkos::complex<float>>, Kokkos::complex<float>> {
+  using type = Kokkos::complex<double>;
+};
+/// The type that carrying(op) combines.
+template <class Op, class A>
+using carried_t = typename Carried<Op, A>::type;
+
+}  // namespace KokkosScan::impl
