@@ -14,6 +14,7 @@
 
 #include <KokkosScan/KokkosScan.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -87,8 +88,11 @@ TEST(backends, emulated_cuda_refuses_writes_behind_shared_memory) {
 
 TEST(backends, emulated_cuda_refuses_asynchronous_copies) {
   auto const copy = [](int to, int from, std::size_t bytes) {
-    return by_one_thread(
-        [=](std::byte* shared) { __pipeline_memcpy_async(shared + to, global + from, bytes); });
+    return by_one_thread([=](std::byte* shared) {
+      __pipeline_memcpy_async(shared + to, global + from, bytes);
+      __pipeline_commit();
+      __pipeline_wait_prior(0);
+    });
   };
   for (int const bytes : {4, 8, 16}) {
     auto const size = static_cast<std::size_t>(bytes);
@@ -185,6 +189,58 @@ TEST(backends, emulated_cuda_refuses_wrong_barriers) {
                    barrier.initialize(1);
                    barrier.expect_bytes(1 << 20);
                  }));
+}
+
+// Copies arrive when somebody waits for them, not before; groups of them in turn.
+TEST(backends, emulated_cuda_copies_arrive_late) {
+  for (std::size_t i = 0; i < sizeof global; ++i) global[i] = std::byte(i % 101);
+  auto const reads = [](std::byte const* shared, int from, bool has_arrived) {
+    auto const poison = std::byte{emulated::shared_poison};
+    EXPECT_EQ(shared[3], has_arrived ? global[from + 3] : poison);
+  };
+  auto const asynchronous = by_one_thread([=](std::byte* shared) {
+    for (int group = 0; group < 3; ++group) {
+      __pipeline_memcpy_async(shared + 16 * group, global + 64 * group, 16);
+      __pipeline_commit();
+    }
+    for (int waits_for = 0; waits_for <= 3; ++waits_for) {
+      if (waits_for > 0) __pipeline_wait_prior(3 - waits_for);
+      for (int group = 0; group < 3; ++group) {
+        reads(shared + 16 * group, 64 * group, group < waits_for);
+      }
+    }
+  });
+  EXPECT_EQ(refusal(asynchronous), "");
+  auto const with_barrier = by_one_thread([=](std::byte* shared) {
+    auto& barrier = *reinterpret_cast<cuda::Barrier*>(shared);
+    barrier.initialize(2);
+    __pipeline_memcpy_async(shared + 64, global + 64, 16);
+    barrier.begin_bulk_load(shared + 128, global + 128, 32);
+    barrier.arrive();
+    reads(shared + 64, 64, false);
+    barrier.arrive_after_copies();
+    reads(shared + 64, 64, true);
+    reads(shared + 128, 128, false);
+    barrier.wait(0);
+    reads(shared + 128, 128, true);
+  });
+  EXPECT_EQ(refusal(with_barrier), "");
+  expect_refused("a block ends before its asynchronous copies have arrived",
+                 by_one_thread([](std::byte* shared) {
+                   __pipeline_memcpy_async(shared, global, 16);
+                   __pipeline_commit();
+                 }));
+  // A bulk store reads what is there when it is waited for, or at the end.
+  for (bool const waits : {false, true}) {
+    EXPECT_EQ(refusal(by_one_thread([=](std::byte* shared) {
+                std::fill(shared, shared + 16, std::byte{1});
+                cuda::begin_bulk_store(global + 256, shared, 16);
+                if (waits) cuda::wait_for_bulk_stores();
+                std::fill(shared, shared + 16, std::byte{2});
+              })),
+              "");
+    EXPECT_EQ(global[256], waits ? std::byte{1} : std::byte{2});
+  }
 }
 
 template <class T>

@@ -7,13 +7,15 @@
 // they read and write, in CI and under the sanitizers, for all types and modes; it says nothing
 // about races, since fibers never run at once.
 //
-// What hardware refuses is refused here, by an exception that says what it was: launches with too
-// many threads, blocks or bytes of shared memory; writes behind the shared memory that a block has;
-// asynchronous copies of other than 4, 8 or 16 bytes, or unaligned; bulk copies of other than
-// multiples of 16 bytes, or unaligned; copies to what is not shared memory, or from it; barriers
-// that nobody has initialised, that expect no arrival or too many bytes, or that a block leaves
-// within a phase, after too many arrivals or too few; unaligned accesses of uint2, uint4 and what
-// __ldcg and __stcg take. Nothing is known about registers and __launch_bounds__.
+// Copies arrive when a thread waits for them, and read their source then: as late as on a GPU at
+// worst, so that a missing wait shows. What hardware refuses is refused here, by an exception that
+// says what it was: launches with too many threads, blocks or bytes of shared memory; writes behind
+// the shared memory that a block has; asynchronous copies of other than 4, 8 or 16 bytes, or
+// unaligned, or that nobody waits for; bulk copies of other than multiples of 16 bytes, or
+// unaligned; copies to what is not shared memory, or from it; barriers that nobody has initialised,
+// that expect no arrival or too many bytes, or that a block leaves within a phase, after too many
+// arrivals or too few; unaligned accesses of uint2, uint4 and what __ldcg and __stcg take. Nothing
+// is known about registers and __launch_bounds__.
 
 #include <setjmp.h>
 #include <ucontext.h>
@@ -176,12 +178,38 @@ inline void check_bulk_copy(void const* shared, void const* global, int bytes) {
   check_copy("a bulk copy", shared, global, static_cast<std::size_t>(bytes), 16);
 }
 
+/// A copy that is on its way: it arrives when somebody waits for it, as late as it can.
+struct Copy {
+  void* to;
+  void const* from;
+  std::size_t bytes;
+  int group;  ///< of its thread's asynchronous copies
+
+  void arrive() const { std::memcpy(to, from, bytes); }
+};
+/// Lets those of the first groups arrive.
+inline void arrive(std::vector<Copy>& copies, int groups) {
+  auto const late = std::stable_partition(copies.begin(), copies.end(),
+                                          [=](Copy const& copy) { return copy.group < groups; });
+  for (auto copy = copies.begin(); copy != late; ++copy) copy->arrive();
+  copies.erase(copies.begin(), late);
+}
+/// What a thread has begun and not waited for.
+struct Pending {
+  std::vector<Copy> loads;
+  int group = 0;  ///< that the next load belongs to
+  std::vector<Copy> bulk_stores;
+};
+inline std::vector<Pending> pending;
+inline Pending& pending_of_thread() { return pending[threadIdx.x]; }
+
 /// The barriers of a block, by the number that each keeps.
 struct BarrierState {
   void const* address;
   int expected, missing;
   int missing_bytes;
   std::uint32_t phase;
+  std::vector<Copy> bulk_loads;
 
   /// Ends the phase if all is there.
   void advance() {
@@ -193,6 +221,14 @@ struct BarrierState {
 inline std::vector<BarrierState> barriers;
 inline constexpr int most_arrivals = (1 << 20) - 1;
 
+/// Of a block that has ended: the stores that nobody needs to wait for, and that there are no
+/// loads.
+inline void check_copies() {
+  for (auto& thread : pending) {
+    if (!thread.loads.empty()) refuse("a block ends before its asynchronous copies have arrived");
+    arrive(thread.bulk_stores, 1);
+  }
+}
 /// Of a block that has ended: that no thread has arrived once too often, or left others alone.
 inline void check_barriers() {
   for (auto const& barrier : barriers) {
@@ -213,10 +249,14 @@ inline void __pipeline_memcpy_async(void* to, void const* from, std::size_t byte
                            " bytes, which are not 4, 8 or 16");
   }
   test::emulated::check_copy("an asynchronous copy", to, from, bytes, bytes);
-  std::memcpy(to, from, bytes);
+  auto& thread = test::emulated::pending_of_thread();
+  thread.loads.push_back({to, from, bytes, thread.group});
 }
-inline void __pipeline_commit() {}
-inline void __pipeline_wait_prior(int) {}
+inline void __pipeline_commit() { ++test::emulated::pending_of_thread().group; }
+inline void __pipeline_wait_prior(int groups) {
+  auto& thread = test::emulated::pending_of_thread();
+  test::emulated::arrive(thread.loads, thread.group - groups);
+}
 
 namespace test {
 namespace emulated {
@@ -385,7 +425,7 @@ class Barrier {
       refuse("a barrier that expects " + std::to_string(arrivals) + " arrivals");
     }
     m_state = mark + barriers.size();
-    barriers.push_back({this, arrivals, arrivals, 0, 0});
+    barriers.push_back({this, arrivals, arrivals, 0, 0, {}});
   }
   void arrive() {
     auto& own = state();
@@ -394,17 +434,25 @@ class Barrier {
     --own.missing;
     own.advance();
   }
-  void arrive_after_copies() { arrive(); }
-  void wait(int parity) const {
-    while (state().phase % 2 == static_cast<unsigned>(parity)) pause();
+  void arrive_after_copies() {
+    auto& thread = test::emulated::pending_of_thread();
+    test::emulated::arrive(thread.loads, thread.group + 1);
+    arrive();
+  }
+  void wait(int parity) {
+    while (state().phase % 2 == static_cast<unsigned>(parity)) {
+      if (state().bulk_loads.empty()) {
+        pause();
+      } else {
+        land();
+      }
+    }
   }
   void begin_bulk_load(std::byte* to, std::byte const* from, int bytes) {
     if (bytes == 0) return;
     test::emulated::check_bulk_copy(to, from, bytes);
     expect_bytes(bytes);
-    std::memcpy(to, from, static_cast<std::size_t>(bytes));
-    expect_bytes(-bytes);
-    state().advance();
+    state().bulk_loads.push_back({to, from, static_cast<std::size_t>(bytes), 0});
   }
   /// Announces bytes, or says that as many are there.
   void expect_bytes(int bytes) {
@@ -418,6 +466,13 @@ class Barrier {
   }
 
  private:
+  /// The bytes arrive that are on their way.
+  void land() {
+    auto& own = state();
+    for (auto const& copy : own.bulk_loads) own.missing_bytes -= static_cast<int>(copy.bytes);
+    test::emulated::arrive(own.bulk_loads, 1);
+    own.advance();
+  }
   /// Poisoned memory is no barrier.
   static constexpr std::uint64_t mark = 0xBA221E2000000000;
   test::emulated::BarrierState& state() const {
@@ -433,7 +488,11 @@ class Barrier {
 
 inline void begin_bulk_store(std::byte* to, std::byte const* from, int bytes) {
   test::emulated::check_bulk_copy(from, to, bytes);
-  std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  test::emulated::pending_of_thread().bulk_stores.push_back(
+      {to, from, static_cast<std::size_t>(bytes), 0});
+}
+inline void wait_for_bulk_stores() {
+  test::emulated::arrive(test::emulated::pending_of_thread().bulk_stores, 1);
 }
 
 }  // namespace KokkosScan::impl::cuda
@@ -487,10 +546,12 @@ void enqueue(Space const& space, KokkosScan::impl::cuda::Launch const& launch, K
     blockIdx.x = static_cast<unsigned>(block);
     has_shared_variables = false;
     barriers.clear();
+    pending.assign(static_cast<std::size_t>(launch.threads), {});
     std::memset(memory, shared_poison,
                 static_cast<std::size_t>(launch.shared_bytes) + shared_canary_bytes);
     Block(launch.threads, body);
     check_barriers();
+    check_copies();
     if (!std::all_of(behind, behind + shared_canary_bytes,
                      [](std::byte b) { return b == std::byte{shared_poison}; })) {
       refuse("a block writes behind its " + std::to_string(launch.shared_bytes) +

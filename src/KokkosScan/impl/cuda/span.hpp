@@ -272,13 +272,13 @@ __device__ __forceinline__ void begin_bulk_store([[maybe_unused]] std::byte* to,
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 #endif
 }
-#endif
 /// Waits until the bulk stores of this thread have read their shared memory.
 __device__ __forceinline__ void wait_for_bulk_stores() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 #endif
 }
+#endif
 
 /// Begins to copy a span to global memory, where it must be aligned as it is in shared memory;
 /// wait_for_bulk_stores() ends it.
