@@ -7,6 +7,7 @@
 /// and reduced to a batch of lines. Nothing here depends on a type, so it is compiled once.
 
 #include <KokkosScan/impl/problem.hpp>
+#include <KokkosScan/lines.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
