@@ -8,7 +8,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include <KokkosScan/impl/host/simd.hpp>
+#include <KokkosScan/impl/host/instruction_sets.hpp>
+#include <KokkosScan/impl/host/move.hpp>
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <chrono>

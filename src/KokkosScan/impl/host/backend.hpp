@@ -7,6 +7,7 @@
 
 #include <KokkosScan/impl/host/lines.hpp>
 #include <KokkosScan/impl/host/narrow.hpp>
+#include <KokkosScan/impl/host/slabs.hpp>
 #include <KokkosScan/impl/host/split_lines.hpp>
 #include <KokkosScan/impl/host/strips.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
@@ -15,6 +16,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <type_traits>
 
@@ -39,9 +41,10 @@ struct WholeLines {
   std::int64_t strips;
   std::int64_t strips_of_row;
   std::int64_t units;
+  bool has_rows;
 
   void operator()(std::int64_t unit) const {
-    Scanner(problem, destination, registers)
+    Scanner(problem, destination, registers, has_rows)
         .scan(begin_of(unit), begin_of(unit + 1), strips_of_row);
   }
 
@@ -79,33 +82,43 @@ struct Backend {
   template <class Exec, class P>
   void scan_vectorized(const Exec& exec, const P& p) const {
     const Batch& batch = p.batch;
-    const bool has_neighbours = batch.rank > 0 && p.output.strides.batch[batch.rank - 1] == 1;
-    const bool takes_strips =
-        shape == Shape::automatic ? has_neighbours : has_neighbours && shape == Shape::strips;
-    if (!takes_strips) return scan_with<Lines<P>>(exec, p, "lines", batch.count, 1);
+    const bool has_neighbours =
+        batch.rank > 0 && p.output.strides.batch[batch.rank - 1] == 1 && shape != Shape::lines;
+    if (!has_neighbours) {
+      const bool is_short =
+          p.n <= block_length && shape != Shape::strips &&
+          ((p.n == 1 && p.extra == Extra::none) || std::abs(p.output.strides.along) == 1);
+      if (is_short) return scan_with<Slabs<P>>(exec, p, "short_lines", batch.count, 1);
+      return scan_with<Lines<P>>(exec, p, "lines", batch.count, 1);
+    }
 
     // Strips as wide as keeps all threads busy; where that is narrow, threads share strips.
     constexpr std::int64_t most = strip_bytes / sizeof(typename P::A);
     const std::int64_t row = batch.extent[batch.rank - 1];
     const std::int64_t rows = batch.count / row;
     const std::int64_t threads = exec.concurrency();
+    const bool is_slab = row <= Slabs<P>::most_width;
+    if (is_slab && shares_evenly(rows, threads) && sharing != Sharing::split_lines) {
+      return scan_with<Slabs<P>>(exec, p, "slabs", rows, 1, true);
+    }
     std::int64_t strips = (row + most - 1) / most;
     if (!shares_evenly(rows * strips, threads)) strips = (strips + threads - 1) / threads * threads;
     strips = (row + strip_width(row, strips) - 1) / strip_width(row, strips);
-    if (row <= narrow_strip || !shares_evenly(rows * strips, threads) ||
-        sharing == Sharing::split_lines) {
+    if (is_slab || !shares_evenly(rows * strips, threads) || sharing == Sharing::split_lines) {
       strips = (row + narrow_strip - 1) / narrow_strip;
-      return scan_with<Strips<P, narrow_strip>>(exec, p, "strips", rows * strips, strips);
+      return scan_with<Slabs<P>>(exec, p, "slabs", rows * strips, strips, true);
     }
-    scan_with<Strips<P, most>>(exec, p, "strips", rows * strips, strips);
+    scan_with<Strips<P>>(exec, p, "strips", rows * strips, strips, true);
   }
 
   template <class Scanner, class Exec, class P>
   void scan_with(const Exec& exec, const P& p, const std::string& path, std::int64_t strips,
-                 std::int64_t strips_of_row) const {
+                 std::int64_t strips_of_row, bool has_rows = false) const {
     using A = typename P::A;
     using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-    constexpr int width = Scanner::most_width;
+    // Threads share lines, and strips that are narrow.
+    constexpr int width = std::min<int>(Scanner::most_width, narrow_strip);
+    constexpr bool can_split = !std::is_same_v<Scanner, Strips<P>>;
     const std::int64_t threads = exec.concurrency();
     const Destination results_go =
         destination == Destination::automatic ? destination_of(p) : destination;
@@ -116,15 +129,15 @@ struct Backend {
     const bool splits = sharing == Sharing::automatic
                             ? threads > 1 && is_long && !shares_evenly(strips, threads)
                             : sharing == Sharing::split_lines;
-    if (splits && width <= narrow_strip) {
-      if constexpr (width <= narrow_strip) {
+    if (can_split && splits && p.batch.count / strips <= narrow_strip) {
+      if constexpr (can_split) {
         const std::int64_t lines = std::min<std::int64_t>(width, p.batch.count / strips);
         const int tiles = static_cast<int>(std::max<std::int64_t>(
             1, part_bytes / (tile_length * static_cast<std::int64_t>(sizeof(A)) * lines)));
         Chain<A, typename Scanner::R, width> chain;
         Kokkos::parallel_for(label + path + " split]", Policy(exec, 0, threads),
                              SplitLines<P, Scanner, width>{p, results_go, registers, strips,
-                                                           strips_of_row, tiles, &chain});
+                                                           strips_of_row, tiles, has_rows, &chain});
       }
       return;
     }
@@ -133,7 +146,7 @@ struct Backend {
         std::min(threads, strips), strips);
     Kokkos::parallel_for(
         label + path + "]", Policy(exec, 0, units),
-        WholeLines<P, Scanner>{p, results_go, registers, strips, strips_of_row, units});
+        WholeLines<P, Scanner>{p, results_go, registers, strips, strips_of_row, units, has_rows});
   }
 
   /// Whether whole strips keep all threads busy for most of the time.
@@ -148,18 +161,6 @@ struct Backend {
     // What has just been loaded is in the cache, and stored there.
     return bytes > streaming_bytes && !is_in_place(p.input, p.output.data) ? Destination::memory
                                                                            : Destination::caches;
-  }
-  template <class T, class Value>
-  static bool is_in_place(const Array<T>& in, const Value* out) {
-    return static_cast<const void*>(in.data) == static_cast<const void*>(out);
-  }
-  template <class A, class Values, class Mask, class Value>
-  static bool is_in_place(const Selected<A, Values, Mask>& in, const Value* out) {
-    return is_in_place(in.values, out);
-  }
-  template <class In, class Value>
-  static bool is_in_place(const In&, const Value*) {
-    return false;
   }
 };
 

@@ -6,8 +6,9 @@
 /// Loads elements of any input, as accumulators in scan order: neighbours in a line, or one element
 /// of each of several neighbouring lines.
 
-#include <KokkosScan/impl/host/simd.hpp>
-#include <KokkosScan/impl/host/tree.hpp>
+#include <KokkosScan/impl/host/instruction_sets.hpp>
+#include <KokkosScan/impl/host/select.hpp>
+#include <KokkosScan/impl/host/trees.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <cstdint>
 #include <type_traits>
@@ -104,30 +105,6 @@ SelectedElements<A> elements_of(
   return {selected == nullptr ? nullptr : as_stored<A>(line.values, step), selected, line.identity};
 }
 
-/// The elements from a line to the next; the batch has one dimension.
-template <class T>
-std::int64_t stride_of_lines(const Array<T>& in) {
-  return in.strides.batch[0];
-}
-template <class In>
-std::int64_t stride_of_lines(const In&) {
-  return 0;
-}
-
-/// Whether lines of n elements follow each other as the elements of a line do, in either direction.
-template <class T>
-bool follow_each_other(const Array<T>& in, std::int64_t n) {
-  return in.strides.batch[0] == n && (in.strides.along == 1 || in.strides.along == -1);
-}
-template <int Rank, class Function>
-bool follow_each_other(const Computed<Rank, Function>&, std::int64_t) {
-  return false;
-}
-template <class A, class Values, class Mask>
-bool follow_each_other(const Selected<A, Values, Mask>& in, std::int64_t n) {
-  return follow_each_other(in.values, n) && follow_each_other(in.mask, n);
-}
-
 // ---- Neighbouring lines -------------------------------------------------------------------------
 
 /// Loads element k of `count` lines from the line at `c` on: neighbours in the last dimension of
@@ -171,12 +148,6 @@ ArrayLine<const A> as_stored(const In&, const Coordinates&) {
   return {nullptr, 0};
 }
 
-/// Whether values and masks of a masked input may lie in memory so.
-template <class A, class In>
-inline constexpr bool is_stored_selection = false;
-template <class A>
-inline constexpr bool is_stored_selection<A, Selected<A, Array<const A>, Array<const bool>>> = true;
-
 template <int Most, class A, class Values, class Mask>
 void load_across(const Selected<A, Values, Mask>& in, const Coordinates& c, std::int64_t k,
                  int count, A* x) {
@@ -192,42 +163,114 @@ void load_across(const Selected<A, Values, Mask>& in, const Coordinates& c, std:
          in.identity, count, x);
 }
 
-/// Asks for elements k ... k + rows - 1 of `count` lines, which need not exist, where lines are
-/// neighbours in memory.
-template <class T>
-void prefetch_rows(const Array<T>& in, const Coordinates& c, std::int64_t k, int rows, int count,
-                   Caches caches) {
-  if (c.rank == 0 || in.strides.batch[c.rank - 1] != 1) return;
-  const auto line = in.line(c);
-  if (line.stride == count) return prefetch(&line(k), rows * count, caches);
-  for (int i = 0; i < rows; ++i) prefetch(&line(k + i), count, caches);
+/// Whether results are stored in the places of elements.
+template <class T, class Value>
+bool is_in_place(const Array<T>& in, const Value* out) {
+  return static_cast<const void*>(in.data) == static_cast<const void*>(out);
 }
-template <int Rank, class Function>
-void prefetch_rows(const Computed<Rank, Function>&, const Coordinates&, std::int64_t, int, int,
-                   Caches) {}
-template <class A, class Values, class Mask>
-void prefetch_rows(const Selected<A, Values, Mask>& in, const Coordinates& c, std::int64_t k,
-                   int rows, int count, Caches caches) {
-  prefetch_rows(in.values, c, k, rows, count, caches);
-  prefetch_rows(in.mask, c, k, rows, count, caches);
+template <class In, class Value>
+bool is_in_place(const In&, const Value*) {
+  return false;
+}
+template <class A, class Values, class Mask, class Value>
+bool is_in_place(const Selected<A, Values, Mask>& in, const Value* out) {
+  return is_in_place(in.values, out);
 }
 
-/// Loads elements k ... k + rows - 1 of `count` lines, row after row.
-template <int Most, class A, class In>
-void load_rows(const In& in, const Coordinates& c, std::int64_t k, int rows, int count, A* x) {
-  for (int i = 0; i < rows; ++i) load_across<Most>(in, c, k + i, count, x + i * count);
+// ---- Slabs --------------------------------------------------------------------------------------
+
+/// Rows k ... k + rows - 1 of `width` neighbouring lines from the line at `c` on, in each of
+/// `slabs` slabs, which differ in dimension `dimension` of the batch and have n rows.
+struct Rectangle {
+  Coordinates c;
+  std::int64_t n, k;
+  int rows, width, slabs, dimension;
+
+  [[nodiscard]] int size() const { return slabs * rows * width; }
+};
+
+/// The lowest address of a rectangle whose elements follow each other in memory, in scan order or
+/// with the rows of each slab in the opposite one; else null.
+template <class T>
+T* as_run(const Array<T>& array, const Rectangle& r) {
+  const std::int64_t along = array.strides.along;
+  if (r.width > 1 && array.strides.batch[r.c.rank - 1] != 1) return nullptr;
+  if (r.rows > 1 && along != r.width && along != -r.width) return nullptr;
+  if (r.slabs > 1 && array.strides.batch[r.dimension] != r.n * r.width) return nullptr;
+  const auto line = array.line(r.c);
+  return along < 0 ? &line(r.k + r.rows - 1) : &line(r.k);
 }
-/// Rows that follow each other without a gap are one.
+/// Where it lies as A, in `step` rows' direction; else null.
+template <class A, class T>
+const A* as_stored_run(const Array<T>& in, const Rectangle& r) {
+  if constexpr (std::is_same_v<const A, T>) return as_run(in, r);
+  return nullptr;
+}
+template <class A, class In>
+const A* as_stored_run(const In&, const Rectangle&) {
+  return nullptr;
+}
+
+/// The direction in which rows of an array lie in memory.
+template <class T>
+int direction_of_run(const Array<T>& in) {
+  return in.strides.along < 0 ? -1 : 1;
+}
+template <int Rank, class Function>
+int direction_of_run(const Computed<Rank, Function>&) {
+  return 1;
+}
+template <class A, class Values, class Mask>
+int direction_of_run(const Selected<A, Values, Mask>& in) {
+  return direction_of_run(in.values);
+}
+
+/// Loads a rectangle of up to Most elements as it lies in memory, if it is a run: of all operands
+/// in the same direction.
+template <int Most, class A, class T>
+bool load_run(const Array<T>& in, const Rectangle& r, A* x) {
+  const T* const run = as_run(in, r);
+  if (run != nullptr) convert(run, r.size(), x);
+  return run != nullptr;
+}
+template <int Most, class A, int Rank, class Function>
+bool load_run(const Computed<Rank, Function>&, const Rectangle&, A*) {
+  return false;
+}
 template <int Most, class A, class Values, class Mask>
-void load_rows(const Selected<A, Values, Mask>& in, const Coordinates& c, std::int64_t k, int rows,
-               int count, A* x) {
-  const ArrayLine<const bool> selected = as_stored<bool>(in.mask, c);
-  const ArrayLine<const A> values = as_stored<A>(in.values, c);
-  if (selected.data != nullptr && values.data != nullptr && selected.stride == count &&
-      values.stride == count) {
-    return select(&selected(k), &values(k), in.identity, rows * count, x);
+bool load_run(const Selected<A, Values, Mask>& in, const Rectangle& r, A* x) {
+  if (direction_of_run(in.values) != direction_of_run(in.mask)) return false;
+  bool loaded[Most];
+  const bool* selected = as_stored_run<bool>(in.mask, r);
+  if (selected == nullptr) {
+    if (!load_run<Most>(in.mask, r, loaded)) return false;
+    selected = loaded;
   }
-  for (int i = 0; i < rows; ++i) load_across<Most>(in, c, k + i, count, x + i * count);
+  const A* values = as_stored_run<A>(in.values, r);
+  if (values == nullptr) {
+    if (!load_run<Most>(in.values, r, x)) return false;
+    values = x;
+  }
+  select(selected, values, in.identity, r.size(), x);
+  return true;
+}
+
+/// Asks for what lies `ahead` elements from a rectangle that is a run, in the direction of the
+/// scan.
+template <class T>
+void prefetch_run(const Array<T>& in, const Rectangle& r, int ahead, Caches caches) {
+  const T* const run = as_run(in, r);
+  if (run == nullptr) return;
+  in.strides.along < 0 ? prefetch<-1>(run - ahead, r.size(), caches)
+                       : prefetch(run + ahead, r.size(), caches);
+}
+template <int Rank, class Function>
+void prefetch_run(const Computed<Rank, Function>&, const Rectangle&, int, Caches) {}
+template <class A, class Values, class Mask>
+void prefetch_run(const Selected<A, Values, Mask>& in, const Rectangle& r, int ahead,
+                  Caches caches) {
+  prefetch_run(in.values, r, ahead, caches);
+  prefetch_run(in.mask, r, ahead, caches);
 }
 
 }  // namespace KokkosScan::impl::host

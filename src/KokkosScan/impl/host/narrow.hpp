@@ -77,28 +77,29 @@ void load_across(const NarrowInput<Narrow, In>& in, const Coordinates& c, std::i
   if (values.data == nullptr) load_across<Most>(in.values, c, k, count, loaded);
   convert(values.data == nullptr ? loaded : &values(k), count, x);
 }
-template <int Most, class A, class Narrow, class In>
-void load_rows(const NarrowInput<Narrow, In>& in, const Coordinates& c, std::int64_t k, int rows,
-               int count, A* x) {
-  Narrow loaded[pack_length * Most];
-  const ArrayLine<const Narrow> values = as_stored<Narrow>(in.values, c);
-  const bool is_one = values.data != nullptr && values.stride == count;
-  if (!is_one) load_rows<Most>(in.values, c, k, rows, count, loaded);
-  convert(is_one ? &values(k) : loaded, rows * count, x);
-}
 template <class Narrow, class Line>
 void prefetch_along(const NarrowLine<Narrow, Line>& line, std::int64_t k, int count,
                     Caches caches) {
   prefetch_along(line.values, k, count, caches);
 }
 template <class Narrow, class In>
-void prefetch_rows(const NarrowInput<Narrow, In>& in, const Coordinates& c, std::int64_t k,
-                   int rows, int count, Caches caches) {
-  prefetch_rows(in.values, c, k, rows, count, caches);
+int direction_of_run(const NarrowInput<Narrow, In>& in) {
+  return direction_of_run(in.values);
+}
+template <int Most, class A, class Narrow, class In>
+bool load_run(const NarrowInput<Narrow, In>& in, const Rectangle& r, A* x) {
+  Narrow loaded[Most];
+  const Narrow* values = as_stored_run<Narrow>(in.values, r);
+  if (values == nullptr) {
+    if (!load_run<Most>(in.values, r, loaded)) return false;
+    values = loaded;
+  }
+  convert(values, r.size(), x);
+  return true;
 }
 template <class Narrow, class In>
-bool follow_each_other(const NarrowInput<Narrow, In>& in, std::int64_t n) {
-  return follow_each_other(in.values, n);
+void prefetch_run(const NarrowInput<Narrow, In>& in, const Rectangle& r, int ahead, Caches caches) {
+  prefetch_run(in.values, r, ahead, caches);
 }
 
 /// A starting value for each line, which is converted to Narrow before it is an accumulator.

@@ -7,7 +7,7 @@
 /// comes before it, and scans it while it is still in the cache. So each element comes from memory
 /// once, and totals combine in the order of the parts, whoever takes them.
 
-#include <KokkosScan/impl/host/tree.hpp>
+#include <KokkosScan/impl/host/chunks.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
@@ -51,6 +51,7 @@ struct SplitLines {
   std::int64_t strips;         ///< of the batch
   std::int64_t strips_of_row;  ///< strips that are neighbours
   int tiles_of_part;
+  bool has_rows;
   Chain<A, R, Width>* chain;
 
   void operator()(std::int64_t) const {
@@ -58,7 +59,7 @@ struct SplitLines {
     const auto wide = carrying(p.op);
     const std::int64_t part_length = std::int64_t{tiles_of_part} * tile_length;
     const std::int64_t parts = (p.n + part_length - 1) / part_length;
-    Strips scanner(p, destination, registers);
+    Strips scanner(p, destination, registers, has_rows);
     const auto take_part = [&] { return chain->next_part.fetch_add(1, std::memory_order_relaxed); };
     std::int64_t next = 0;
     for (std::int64_t index = take_part(); index < strips * parts; index = next) {

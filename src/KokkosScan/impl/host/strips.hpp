@@ -3,398 +3,201 @@
 #pragma once
 
 /// \file
-/// Scans strips: neighbouring lines side by side, element after element, as their elements with the
-/// same index follow each other in memory.
+/// Scans strips: many neighbouring lines side by side, a pack of rows at a time.
 
 #include <KokkosScan/impl/host/load.hpp>
-#include <KokkosScan/impl/host/store.hpp>
-#include <KokkosScan/impl/host/tree.hpp>
+#include <KokkosScan/impl/host/slab_rows.hpp>
+#include <KokkosScan/impl/host/store_run.hpp>
+#include <KokkosScan/impl/host/trees.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <type_traits>
 #include <utility>
 
 namespace KokkosScan::impl::host {
 
-/// Scans or folds strips of up to Width neighbouring lines, on one thread.
-template <class P, int Width>
+/// Scans strips of up to most_width neighbouring lines, on one thread.
+template <class P>
 class Strips {
   using Op = typename Combination<P>::Op;
-  using In = decltype(P::input);
   using Value = std::remove_pointer_t<decltype(P::output.data)>;
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
-  static constexpr int segment = segment_bytes / sizeof(typename P::A);
-  static constexpr int dense = dense_bytes / sizeof(typename P::A);
-  static_assert(dense <= segment, "four rows that are stored together have room for four segments");
 
  public:
   using A = typename P::A;
   using R = typename Combination<P>::R;
-  using Row = Writer<A, Value, segment, std::max(segment, (pack_length + 1) * dense)>;
+  static constexpr int most_width = strip_bytes / sizeof(A);
 
-  Strips(const P& problem, Destination destination, Registers registers)
+ private:
+  static constexpr int segment = segment_bytes / sizeof(A);
+  static constexpr int spill = 32 / sizeof(A);
+  static constexpr int of_line = cache_line / sizeof(A);
+  static constexpr bool has_common_start = std::is_same_v<decltype(P::start), CommonStart<A>>;
+
+ public:
+  Strips(const P& problem, Destination destination, Registers registers, bool)
       : m_problem(problem),
         m_registers(registers),
-        m_rows{Row(destination), Row(destination), Row(destination), Row(destination)} {}
+        m_streams(is_plain<A, Value> && can_stream && destination == Destination::memory) {}
+  Strips(const Strips&) = delete;
+  Strips& operator=(const Strips&) = delete;
+  ~Strips() {
+    if (m_streams) end_streaming();
+  }
 
-  static constexpr int most_width = Width;
-
-  /// Strip number `index` of those into which each row of neighbouring lines is cut: where its
-  /// first line stands, and its width.
-  [[nodiscard]] std::pair<Coordinates, int> strip(std::int64_t index,
-                                                  std::int64_t strips_of_row) const {
+  /// Scans strips begin ... end - 1 of those into which each row of neighbouring lines is cut.
+  void scan(std::int64_t begin, std::int64_t end, std::int64_t strips_of_row) {
+    // Through memory in one direction, which the hardware can foresee.
+    const bool descends = m_problem.output.strides.along < 0;
     const Batch& batch = m_problem.batch;
     const std::int64_t lines_of_row = batch.extent[batch.rank - 1];
     const std::int64_t width = strip_width(lines_of_row, strips_of_row);
-    const std::int64_t first = index % strips_of_row * width;
-    return {batch.coordinates(index / strips_of_row * lines_of_row + first),
-            static_cast<int>(std::min(lines_of_row - first, width))};
-  }
-
-  /// Scans strips begin ... end - 1.
-  void scan(std::int64_t begin, std::int64_t end, std::int64_t strips_of_row) {
-    R tiles[Width];
-    A before[Width];
-    // Through memory in one direction, which the hardware can foresee.
-    const bool descends = m_problem.output.strides.along < 0;
     for (std::int64_t i = begin; i < end; ++i) {
-      const auto [c, width] = strip(descends ? begin + (end - 1 - i) : i, strips_of_row);
-      start(c, width, tiles, before);
-      scan_part(c, width, 0, m_problem.n, tiles, before, usual_ahead(width));
-    }
-  }
-
-  /// What precedes the strip from the line at `c` on: starting values, or what stands for none.
-  ///
-  /// \param tiles  receives them in the carried type
-  /// \param before receives B(0), where that is stored
-  void start(const Coordinates& c, int width, R* tiles, A* before) const {
-    const P& p = m_problem;
-    Coordinates line = c;
-    for (int w = 0; w < width; ++w) {
-      const Maybe<A> start = p.start.at(line);
-      tiles[w] = start.exists ? static_cast<R>(start.value) : neutral(carrying(p.op));
-      before[w] = start.exists ? start.value : p.identity.value;
-      ++line.index[inner(c)];
-    }
-  }
-
-  /// Scans elements begin ... end - 1, whole tiles except at the end of the lines.
-  ///
-  /// \param tiles  what comes before, the starting value included; on return, at `end`
-  /// \param before B(begin); on return, B(end)
-  /// \param ahead  how many rows ahead others are asked for, and where to; none where it is 0
-  void scan_part(const Coordinates& c, int width, std::int64_t begin, std::int64_t end, R* tiles,
-                 A* before, const Ahead& ahead) {
-    const P& p = m_problem;
-    const auto wide = carrying(p.op);
-    const R none = neutral(wide);
-    if (begin == 0 && p.extra == Extra::first) store_row(c, width, -1, before);
-
-    R chunks[Width];
-    A carry[Width];
-    A folds[Width];
-    for (int w = 0; w < width; ++w) {
-      chunks[w] = none;
-      carry[w] = static_cast<A>(wide(tiles[w], none));
-      folds[w] = neutral(p.op);
-    }
-    const ArrayLine<const A> stored = as_stored<A>(p.input, c);
-    const auto results = p.output.line(c);
-    // Where rows follow each other without a gap, several are stored as one.
-    const bool is_dense = width <= dense && std::abs(results.stride) == width;
-    // Where segments are whole cache lines, or none of them are streamed, they need no writer.
-    const bool is_aligned = !m_rows[0].streams() || (is_multiple(&results(begin), cache_line) &&
-                                                     is_multiple(&results(begin + 1), cache_line));
-    int rows = 0;
-    for (std::int64_t k = begin; k < end; k += rows) {
-      rows = static_cast<int>(std::min<std::int64_t>(end - k, pack_length));
-      if (ahead.elements != 0) {
-        prefetch_rows(p.input, c, k + ahead.elements, is_dense ? chunk_length : rows, width,
-                      ahead.caches);
-      }
-      if (is_dense) {
-        rows = scan_dense(c, stored, width, k, end, folds, carry, before);
-        if ((k + rows) % chunk_length == 0 && k + rows < end) {
-          end_chunk_of_rows(m_registers, p.op, width, (k + rows) % tile_length == 0, folds, chunks,
-                            tiles, carry);
-        }
-      } else {
-        const bool ends_chunk = (k + rows) % chunk_length == 0 && k + rows < end;
-        const bool ends_tile = (k + rows) % tile_length == 0;
-        for (int w = 0; w < width; w += segment) {
-          const int count = std::min(width - w, segment);
-          A loaded[pack_length][segment];
-          with_pack_of_rows(c, stored, k, rows, w, count, loaded, [&](const auto& x) {
-            if (is_aligned && Row::is_plain && rows == pack_length) {
-              scan_direct(x, count, folds + w, carry + w, before + w, results, k, w);
-            } else {
-              scan_staged(x, count, rows, folds + w, carry + w, before + w, results, k, w,
-                          is_aligned);
-            }
-          });
-          if (ends_chunk) {
-            end_chunk_of_rows(m_registers, p.op, count, ends_tile, folds + w, chunks + w, tiles + w,
-                              carry + w);
-          }
-        }
-      }
-    }
-    if (end < p.n) return;
-    const bool has_totals = p.totals.data != nullptr;
-    if (!has_totals && p.extra != Extra::last) return;
-    for (int w = 0; w < width; ++w) before[w] = p.op(carry[w], folds[w]);
-    if (p.extra == Extra::last) store_row(c, width, p.n, before);
-    if (has_totals) {
-      Coordinates line = c;
-      for (int w = 0; w < width; ++w) {
-        p.totals.line(line)(0) = static_cast<Total>(before[w]);
-        ++line.index[inner(c)];
-      }
-    }
-  }
-
-  /// Folds elements begin ... end - 1 of a tile.
-  ///
-  /// \param chunks receives the total
-  /// \param last   receives, for each line, what the last chunk left behind
-  void fold(const Coordinates& c, int width, std::int64_t begin, std::int64_t end, R* chunks,
-            LastChunk<A, R>* last) const {
-    const P& p = m_problem;
-    const auto wide = carrying(p.op);
-    const ArrayLine<const A> stored = as_stored<A>(p.input, c);
-    A folds[Width];
-    for (int w = 0; w < width; ++w) {
-      chunks[w] = neutral(wide);
-      folds[w] = neutral(p.op);
-    }
-    int rows = 0;
-    for (std::int64_t k = begin; k < end; k += rows) {
-      rows = static_cast<int>(std::min<std::int64_t>(end - k, chunk_length - k % chunk_length));
-      if (stored.data != nullptr && width <= dense && rows % pack_length == 0) {
-        // Short rows: a call takes a chunk.
-        const Rows<const A> x{{&stored(k), &stored(k + 1), &stored(k + 2), &stored(k + 3)},
-                              pack_length * stored.stride};
-        combine_rows<Pass::fold>(m_registers, p.op, x, width, rows / pack_length, folds,
-                                 static_cast<const A*>(nullptr), Rows<A>{});
-      } else {
-        rows = std::min(rows, pack_length);
-        for (int w = 0; w < width; w += segment) {
-          const int count = std::min(width - w, segment);
-          A loaded[pack_length][segment];
-          with_pack_of_rows(c, stored, k, rows, w, count, loaded, [&](const auto& x) {
-            combine_rows<Pass::fold>(m_registers, p.op, x, count, 1, folds + w,
-                                     static_cast<const A*>(nullptr), Rows<A>{});
-          });
-        }
-      }
-      if (k + rows >= end) {
-        for (int w = 0; w < width; ++w) last[w] = {chunks[w], folds[w]};
-      }
-      if ((k + rows) % chunk_length == 0 || k + rows >= end) {
-        for (int w = 0; w < width; ++w) {
-          chunks[w] = wide(chunks[w], static_cast<R>(folds[w]));
-          folds[w] = neutral(p.op);
-        }
-      }
+      const std::int64_t index = descends ? begin + (end - 1 - i) : i;
+      const std::int64_t first = index % strips_of_row * width;
+      if (first >= lines_of_row) continue;
+      scan_strip(batch.coordinates(index / strips_of_row * lines_of_row + first),
+                 static_cast<int>(std::min(lines_of_row - first, width)));
     }
   }
 
  private:
+  void scan_strip(const Coordinates& c, int width) {
+    const P& p = m_problem;
+    start(c, width);
+    const auto results = p.output.line(c);
+    const bool is_exclusive = p.form == Form::exclusive;
+    if (p.extra == Extra::first) store_row(results, -1, width);
+    // Rows of whole registers go to memory as they are computed; past the caches, if all of them
+    // are aligned.
+    const bool is_aligned =
+        is_multiple(&results(0), cache_line) && is_multiple(&results(1), cache_line);
+    const bool is_direct =
+        is_plain<A, Value> && !(is_exclusive && is_in_place(p.input, p.output.data));
+    for (std::int64_t k = 0; k < p.n; k += pack_length) {
+      const int rows = static_cast<int>(std::min<std::int64_t>(p.n - k, pack_length));
+      // In the exclusive form results stand a row later; B(n) may have no place.
+      const bool stores_last = !is_exclusive || k + rows < p.n || p.extra == Extra::last;
+      const bool stores_now = is_direct && stores_last;
+      int count = 0;
+      for (int w = 0; w < width; w += count) {
+        count = std::min(width - w, rows < pack_length ? pack_length / rows * segment : segment);
+        const bool is_whole = count % spill == 0;
+        if (m_streams && count > of_line) {
+          count -= count % of_line;
+        } else if (!is_whole && count > spill) {
+          count -= count % spill;
+        }
+        SlabBlock<A, R> block = loaded(c, k, rows, w, count);
+        block.begin = static_cast<int>(k % tile_length);
+        block.begins_lines = k == 0;
+        block.starts = m_starts + spill + (has_common_start ? 0 : w);
+        block.ends_chunk = k + rows < p.n;
+        const bool has_firsts = is_exclusive && (k == 0 || !is_direct);
+        block.firsts = has_firsts ? m_before + spill + w : nullptr;
+        if (stores_now && count % spill == 0) {
+          block.b = reinterpret_cast<A*>(&results(is_exclusive && !has_firsts ? k + 1 : k) + w);
+          block.b_row = results.stride;
+          block.streams = m_streams && is_aligned && count % of_line == 0;
+          combine_slabs(m_registers, p.op, block);
+          continue;
+        }
+        block.b = m_staged + spill;
+        block.b_row = count;
+        combine_slabs(m_registers, p.op, block);
+        const int first = is_exclusive && !has_firsts ? 1 : 0;
+        const int stored =
+            is_exclusive && is_direct ? rows + (has_firsts ? 1 : 0) - (stores_last ? 0 : 1) : rows;
+        for (int i = 0; i < stored; ++i) {
+          store_run(m_streams && is_aligned, block.b + i * count, count,
+                    &results(k + first + i) + w);
+        }
+        if (is_exclusive && !is_direct) {
+          const A* const next = block.b + rows * count;
+          std::copy(next, next + count, m_before + spill + w);
+        }
+      }
+    }
+    const bool wants_total = p.totals.data != nullptr || (p.extra == Extra::last && !is_direct);
+    for (int w = 0; wants_total && w < width; ++w) {
+      m_before[spill + w] = p.op(m_state.carry()[w], m_state.folds()[w]);
+    }
+    if (p.extra == Extra::last && !is_direct) store_row(results, p.n, width);
+    for (int w = 0; p.totals.data != nullptr && w < width; ++w) {
+      Coordinates line = c;
+      line.index[c.rank - 1] += w;
+      p.totals.line(line)(0) = static_cast<Total>(m_before[spill + w]);
+    }
+  }
+
   static bool is_multiple(const void* address, int of) {
     return reinterpret_cast<std::uintptr_t>(address) % of == 0;
   }
 
-  /// What is asked for where threads do not share lines: nothing where rows are so long that the
-  /// hardware foresees the next. Elements from memory are used once; but rows of one register are
-  /// no faster for it.
-  [[nodiscard]] Ahead usual_ahead(int width) const {
-    if (width > dense) return nothing_ahead;
-    const auto bytes = static_cast<int>(width * sizeof(A));
-    const bool is_used_once = m_rows[0].streams() && bytes > short_row_bytes;
-    return {ahead_bytes / bytes, is_used_once ? Caches::nearest : Caches::all};
+  /// Starting values, or neutral ones, and B(0) of the strip from the line at `c` on.
+  void start(const Coordinates& c, int width) {
+    const P& p = m_problem;
+    const bool wants_first = p.form == Form::exclusive || p.extra == Extra::first;
+    Coordinates line = c;
+    // One that all lines have is there for as many as a call takes.
+    const int starts = !has_common_start ? width : m_has_starts ? 0 : pack_length * segment;
+    for (int w = 0; w < starts; ++w) {
+      const Maybe<A> start = p.start.at(line);
+      m_starts[spill + w] = start.exists ? start.value : neutral(p.op);
+      if (!has_common_start) ++line.index[c.rank - 1];
+    }
+    m_has_starts = true;
+    line = c;
+    for (int w = 0; wants_first && w < width; ++w) {
+      const Maybe<A> start = p.start.at(line);
+      m_before[spill + w] = start.exists ? start.value : p.identity.value;
+      ++line.index[c.rank - 1];
+    }
   }
 
-  /// The dimension of the batch in which lines are neighbours.
-  static int inner(const Coordinates& c) { return std::max(c.rank - 1, 0); }
-
-  /// Scans a pack of each of `count` lines from line w of the strip on, and stores each register of
-  /// results where it belongs.
-  template <class X>
-  void scan_direct(const X& x, int count, A* folds, const A* carry, A* before,
-                   const ArrayLine<Value>& results, std::int64_t k, int w) {
-    const bool is_exclusive = m_problem.form == Form::exclusive;
-    Rows<A> b{};
-    A first[segment];
-    for (int i = 0; i < pack_length; ++i) {
-      // B(k) is stored when the element in its place has been loaded, B(k+4) waits for that, too.
-      const int row = is_exclusive ? i + 1 : i;
-      b.row[i] = row < pack_length ? reinterpret_cast<A*>(&results(k + row) + w) : before;
+  /// Elements of lines w ... w + count - 1, where they lie or loaded.
+  SlabBlock<A, R> loaded(const Coordinates& c, std::int64_t k, int rows, int w, int count) {
+    SlabBlock<A, R> block{};
+    block.slabs = 1;
+    block.rows = rows;
+    block.width = count;
+    block.tiles = m_state.tiles() + w;
+    block.chunks = m_state.chunks() + w;
+    block.carry = m_state.carry() + w;
+    block.folds = m_state.folds() + w;
+    const ArrayLine<const A> stored = as_stored<A>(m_problem.input, c);
+    if (stored.data != nullptr && count % spill == 0) {
+      block.x = &stored(k) + w;
+      block.x_row = stored.stride;
+      return block;
     }
-    if (is_exclusive) std::copy(before, before + count, first);
-    if (m_rows[0].streams()) {
-      combine_rows<Pass::stream>(m_registers, m_problem.op, x, count, 1, folds, carry, b,
-                                 is_exclusive ? pack_length - 1 : pack_length);
-    } else {
-      combine_rows<Pass::scan>(m_registers, m_problem.op, x, count, 1, folds, carry, b);
-    }
-    if (is_exclusive) m_rows[0].store_now(first, count, &results(k) + w);
-  }
-
-  /// The same for up to four rows, of any alignment and type of results.
-  template <class X>
-  void scan_staged(const X& x, int count, int rows, A* folds, const A* carry, A* before,
-                   const ArrayLine<Value>& results, std::int64_t k, int w, bool is_aligned) {
-    Rows<A> b{};
-    A staged[pack_length][segment];
-    for (int i = 0; i < pack_length; ++i) {
-      b.row[i] = staged[i];
-      if (is_aligned) continue;
-      if (i < rows) m_rows[i].seek(&results(k + i) + w, 1);
-      b.row[i] = m_rows[i].next();
-    }
-    if (m_problem.form == Form::exclusive) {
-      // B(k) is stored now; B(k+4) waits until the element in its place has been loaded.
-      std::copy(before, before + count, b.row[0]);
-      b = {{rows > 1 ? b.row[1] : before, rows > 2 ? b.row[2] : before,
-            rows > 3 ? b.row[3] : before, before},
-           0};
-    }
-    combine_rows<Pass::scan>(m_registers, m_problem.op, x, count, 1, folds, carry, b);
+    Coordinates line = c;
+    line.index[c.rank - 1] += w;
     for (int i = 0; i < rows; ++i) {
-      if (is_aligned) {
-        m_rows[i].store_now(staged[i], count, &results(k + i) + w);
-      } else {
-        m_rows[i].add(count);
-      }
+      load_across<pack_length * segment>(m_problem.input, line, k + i, count,
+                                         m_loaded + spill + i * count);
     }
+    block.x = m_loaded + spill;
+    block.x_row = count;
+    return block;
   }
 
-  /// Scans elements from k on of a strip whose rows of results follow each other without a gap, as
-  /// many as are left of the chunk and as the writer takes; returns how many. Inclusive results
-  /// that stay in the caches, or are short rows, need no writer.
-  int scan_dense(const Coordinates& c, const ArrayLine<const A>& stored, int width, std::int64_t k,
-                 std::int64_t end, A* folds, const A* carry, A* before) {
-    const P& p = m_problem;
-    const auto results = p.output.line(c);
-    const int of_chunk = chunk_length - static_cast<int>(k % chunk_length);
-    const int of_writer = dense / width * pack_length;
-    int rows = static_cast<int>(std::min<std::int64_t>(end - k, std::min(of_chunk, of_writer)));
-    if (rows > pack_length) rows -= rows % pack_length;
-
-    A loaded[pack_length * segment];
-    Rows<const A> x{};
-    if (rows < pack_length) {
-      x = pack_of_rows(c, stored, k, rows, 0, width,
-                       reinterpret_cast<A(&)[pack_length][segment]>(loaded));
-    } else if (stored.data != nullptr) {
-      x = {{&stored(k), &stored(k + 1), &stored(k + 2), &stored(k + 3)}, 4 * stored.stride};
-    } else {
-      load_rows<segment>(p.input, c, k, rows, width, loaded);
-      x = {{loaded, loaded + width, loaded + 2 * width, loaded + 3 * width}, 4 * width};
-    }
-    if constexpr (Row::is_plain) {
-      const bool streams = m_rows[0].streams();
-      auto* const to = reinterpret_cast<A*>(&results(k));
-      const auto bytes = static_cast<int>(width * sizeof(A));
-      const bool is_short = bytes == short_row_bytes && is_multiple(to, 16);
-      const bool is_whole_lines = bytes % cache_line == 0 && is_multiple(to, cache_line);
-      if (p.form == Form::inclusive && rows >= pack_length &&
-          (!streams || is_short || is_whole_lines)) {
-        const std::int64_t step = results.stride;
-        const Rows<A> b{{to, to + step, to + 2 * step, to + 3 * step}, 4 * step};
-        const int packs = rows / pack_length;
-        if (!streams) {
-          combine_rows<Pass::scan>(m_registers, p.op, x, width, packs, folds, carry, b);
-        } else if (is_short) {
-          stream_short_rows(m_registers, p.op, x, packs, folds, carry, b);
-        } else {
-          combine_rows<Pass::stream>(m_registers, p.op, x, width, packs, folds, carry, b,
-                                     pack_length);
-        }
-        return rows;
-      }
-    }
-    const bool descends = results.stride < 0;
-    const int count = rows * width;
-    const int step = descends ? -width : width;
-    if (!descends) m_rows[0].seek(&results(k), 1);
-    A* const first = descends
-                         ? m_rows[0].next_below(&results(k + rows - 1), count) + (count - width)
-                         : m_rows[0].next();
-    // In the exclusive form B(k) comes first, and the last row is what is before the next.
-    const bool is_exclusive = p.form == Form::exclusive;
-    A* const to = is_exclusive ? first + step : first;
-    A unused[pack_length * segment];
-    Rows<A> b{{}, pack_length * step};
-    for (int i = 0; i < pack_length; ++i) {
-      b.row[i] = i < rows ? to + i * step : unused;
-    }
-    if (is_exclusive) std::copy(before, before + width, first);
-    combine_rows<Pass::scan>(m_registers, p.op, x, width, std::max(1, rows / pack_length), folds,
-                             carry, b);
-    if (is_exclusive) {
-      const A* const next = first + rows * step;
-      std::copy(next, next + width, before);
-    }
-    descends ? m_rows[0].add_below(count) : m_rows[0].add(count);
-    return rows;
-  }
-
-  /// f(x), where x are elements k ... k + rows - 1 of lines w ... w + count - 1, and neutral values
-  /// in the other rows of four: as they lie in memory, also where a mask selects them, or `loaded`.
-  template <class F>
-  void with_pack_of_rows(const Coordinates& c, const ArrayLine<const A>& stored, std::int64_t k,
-                         int rows, int w, int count, A (&loaded)[pack_length][segment],
-                         const F& f) const {
-    if constexpr (is_stored_selection<A, In>) {
-      const auto values = as_stored<A>(m_problem.input.values, c);
-      const auto selected = as_stored<bool>(m_problem.input.mask, c);
-      if (rows == pack_length && values.data != nullptr && selected.data != nullptr) {
-        SelectedRows<A> x{{}, {}, m_problem.input.identity};
-        for (int i = 0; i < pack_length; ++i) {
-          x.values.row[i] = &values(k + i) + w;
-          x.selected.row[i] = &selected(k + i) + w;
-        }
-        return f(x);
-      }
-    }
-    f(pack_of_rows(c, stored, k, rows, w, count, loaded));
-  }
-
-  /// Points to, or loads, elements k ... k + rows - 1 of lines w ... w + count - 1; the other rows
-  /// of four are neutral.
-  Rows<const A> pack_of_rows(const Coordinates& c, const ArrayLine<const A>& stored, std::int64_t k,
-                             int rows, int w, int count, A (&loaded)[pack_length][segment]) const {
-    const P& p = m_problem;
-    Rows<const A> x{};
-    for (int i = 0; i < pack_length; ++i) {
-      x.row[i] = loaded[i];
-      if (i >= rows) {
-        for (int j = 0; j < count; ++j) loaded[i][j] = neutral(p.op);
-      } else if (stored.data != nullptr) {
-        x.row[i] = &stored(k + i) + w;
-      } else {
-        Coordinates line = c;
-        line.index[inner(c)] += w;
-        load_across<segment>(p.input, line, k + i, count, loaded[i]);
-      }
-    }
-    return x;
-  }
-
-  /// Stores a row of results, element k of the output.
-  void store_row(const Coordinates& c, int width, std::int64_t k, const A* values) const {
-    Value* to = &m_problem.output.line(c)(k);
-    for (int w = 0; w < width; ++w) to[w] = static_cast<Value>(values[w]);
+  void store_row(const ArrayLine<Value>& results, std::int64_t k, int width) const {
+    Value* const to = &results(k);
+    for (int w = 0; w < width; ++w) to[w] = static_cast<Value>(m_before[spill + w]);
   }
 
   const P& m_problem;
   Registers m_registers;
-  Row m_rows[pack_length];
+  bool m_streams;
+  bool m_has_starts = false;
+  SlabState<A, R, most_width> m_state;
+  alignas(64) A m_starts[(has_common_start ? pack_length * segment : most_width) + 2 * spill];
+  alignas(64) A m_before[most_width + 2 * spill];
+  alignas(64) A m_loaded[pack_length * segment + 2 * spill];
+  alignas(64) A m_staged[2 * pack_length * segment + 2 * spill];
 };
 
 }  // namespace KokkosScan::impl::host

@@ -4,7 +4,7 @@
 
 /// \file
 /// The tuned numbers of the host backend. None of them changes a result; what does is in
-/// tree.hpp.
+/// trees.hpp.
 
 #include <cstdint>
 
@@ -13,13 +13,6 @@ namespace KokkosScan::impl::host {
 /// Elements of a line that are scanned between two stores to memory: their results stay in L1
 /// meanwhile. 128 to 512 are alike; at 1024 loads wait while results are stored (0.9).
 inline constexpr int block_length = 256;
-
-/// Bytes of a line from which on lines of up to a block are loaded from memory one at a time. In
-/// the caches, and from shorter lines, two side by side are faster (1.2 times), but loads from
-/// memory wait where the two begin further apart: 64 doubles take 0.54 ns an element instead of
-/// 0.59 on two threads of Zen 2, and 0.75 instead of 1.4 on one of Zen 4 when nothing was asked for
-/// ahead.
-inline constexpr int apart_bytes = 480;
 
 /// Bytes by which elements are asked for ahead of those that are loaded. The hardware foresees
 /// nothing beyond a page: without, rows from memory take 0.30 ns an element on two threads of Zen 2
@@ -37,10 +30,8 @@ inline constexpr int strip_bytes = 16384;
 /// times).
 inline constexpr int segment_bytes = 512;
 
-/// Bytes of a row up to which neighbouring lines whose rows follow each other are stored together,
-/// and asked for ahead: as many as a segment has. With 256, 50 columns of doubles take 1.8 ns an
-/// element instead of 0.9 on one thread of Zen 2, and of floats 0.59 instead of 0.50.
-inline constexpr int dense_bytes = segment_bytes;
+/// Bytes of a row of a slab. A block is four of these, and its results as much: half of L1.
+inline constexpr int slab_bytes = 2048;
 
 /// The most neighbouring lines of a strip where threads share lines, and the unit of the width
 /// where they do not: several cache lines, so that threads do not share one.

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file
+/// perf_random [--seed=S] [--count=N] [--elements=E] [--type=float|double|int32|int64]
+///             [--variant=sum|exclusive|backward|masked] [--threads=T] [--json=FILE]
+/// scans random shapes and says how fast, beside a copy and a plain loop: worst, tenth and median,
+/// and the ten worst cases with the path taken.
+
+#include "random.hpp"
+
+#include <fstream>
+#include <functional>
+#include <iomanip>
+#include <map>
+
+std::string perf::last_kernel;
+
+namespace {
+
+void remember(const char* name, std::uint32_t, std::uint64_t*) {
+  const std::string text(name);
+  const auto begin = text.find('['), end = text.find(']');
+  if (end != std::string::npos) perf::last_kernel = text.substr(begin + 1, end - begin - 1);
+}
+
+using Fraction = std::function<double(const perf::RandomResult&)>;
+
+double of_copy(const perf::RandomResult& r) { return r.copy / r.scan; }
+double of_plain(const perf::RandomResult& r) { return r.plain / r.scan; }
+
+void print_summary(std::vector<perf::RandomResult> results, const std::string& what,
+                   const Fraction& fraction) {
+  std::sort(results.begin(), results.end(),
+            [&](const auto& a, const auto& b) { return fraction(a) < fraction(b); });
+  std::cout << what << ": worst " << fraction(results[0]) << ", tenth "
+            << fraction(results[results.size() / 10]) << ", median "
+            << fraction(results[results.size() / 2]) << '\n';
+  for (std::size_t i = 0; i < std::min<std::size_t>(10, results.size()); ++i) {
+    const auto& r = results[i];
+    std::cout << "  " << fraction(r) << "  (" << r.shape.outer << ", " << r.shape.n << ", "
+              << r.shape.inner << ") " << r.path << ", copy " << r.copy * 1e3 << " ms, plain loop "
+              << r.plain * 1e3 << " ms\n";
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  perf::RandomOptions options;
+  std::string type = "float", json;
+  Kokkos::InitializationSettings settings;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const auto equals = argument.find('=');
+    const std::string flag = argument.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : argument.substr(equals + 1);
+    if (flag == "--seed") {
+      options.seed = std::stoull(value);
+    } else if (flag == "--count") {
+      options.count = std::stoi(value);
+    } else if (flag == "--elements") {
+      options.elements = std::stod(value);
+    } else if (flag == "--type") {
+      type = value;
+    } else if (flag == "--variant") {
+      options.variant = value;
+    } else if (flag == "--threads") {
+      settings.set_num_threads(std::stoi(value));
+    } else if (flag == "--json") {
+      json = value;
+    } else {
+      std::cerr << "perf_random: " << argument << " is unknown\n";
+      return 2;
+    }
+  }
+  const std::map<std::string, decltype(&perf::measure_random_float)> types{
+      {"float", perf::measure_random_float},
+      {"double", perf::measure_random_double},
+      {"int32", perf::measure_random_int32},
+      {"int64", perf::measure_random_int64}};
+  if (types.count(type) == 0 || options.count < 1) {
+    std::cerr << "perf_random: --type is float, double, int32 or int64, --count above 0\n";
+    return 2;
+  }
+  Kokkos::ScopeGuard kokkos(settings);
+  Kokkos::Tools::Experimental::set_begin_parallel_for_callback(remember);
+  const auto results = types.at(type)(options);
+  std::cout << std::setprecision(3) << options.count << " shapes of seed " << options.seed << ", "
+            << type << ", " << options.variant << ", "
+            << Kokkos::DefaultHostExecutionSpace().concurrency() << " threads of "
+            << Kokkos::DefaultHostExecutionSpace::name() << '\n';
+  print_summary(results, "of a copy", of_copy);
+  print_summary(results, "times a plain loop", of_plain);
+  if (json.empty()) return 0;
+  std::ofstream file(json);
+  file << std::setprecision(6) << "{\"seed\": " << options.seed << ", \"type\": \"" << type
+       << "\", \"variant\": \"" << options.variant
+       << "\", \"threads\": " << Kokkos::DefaultHostExecutionSpace().concurrency()
+       << ", \"cases\": [";
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto& r = results[i];
+    file << (i == 0 ? "\n" : ",\n") << "  {\"shape\": [" << r.shape.outer << ", " << r.shape.n
+         << ", " << r.shape.inner << "], \"path\": \"" << r.path << "\", \"scan\": " << r.scan
+         << ", \"copy\": " << r.copy << ", \"plain\": " << r.plain << '}';
+  }
+  file << "\n]}\n";
+  return file ? 0 : 1;
+}

@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Scans of random shapes on a host, each beside a copy of the same bytes and beside a plain loop,
+/// in turns: what a list of shapes misses is where a library tuned on the list is slow.
+
+#include <KokkosScan/KokkosScan.hpp>
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <iostream>
+#include <limits>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "measure.hpp"
+
+namespace perf {
+
+namespace ks = KokkosScan;
+
+/// The last kernel that the library launched: how it took a scan.
+extern std::string last_kernel;
+
+/// Lines of n elements, `inner` apart, in `outer` slabs of n * inner.
+struct Shape {
+  std::int64_t outer, n, inner;
+};
+
+/// The rule of drawing shapes, the same for a seed everywhere: with u uniform in [0, 1) from the 53
+/// upper bits of std::mt19937_64, numbers whose logarithms are uniform and whose product is about
+/// `elements`. Case i of i mod 3 = 0 has rows (inner 1), 1 columns (outer 1), 2 anything: the
+/// logarithm of `elements` is cut at two uniform places.
+inline std::vector<Shape> random_shapes(std::uint64_t seed, int count, double elements) {
+  std::mt19937_64 random(seed);
+  const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
+  const auto power = [&](double u) {
+    return std::max<std::int64_t>(1, std::llround(std::pow(elements, u)));
+  };
+  const auto rest = [&](std::int64_t a) {
+    return std::max<std::int64_t>(1, std::llround(elements / static_cast<double>(a)));
+  };
+  std::vector<Shape> shapes;
+  for (int i = 0; i < count; ++i) {
+    const double u = uniform();
+    if (i % 3 == 0) {
+      shapes.push_back({power(u), rest(power(u)), 1});
+    } else if (i % 3 == 1) {
+      shapes.push_back({1, power(u), rest(power(u))});
+    } else {
+      const double v = uniform();
+      const double low = std::min(u, v), high = std::max(u, v);
+      shapes.push_back({power(low), power(high - low), power(1 - high)});
+    }
+  }
+  return shapes;
+}
+
+struct RandomOptions {
+  std::uint64_t seed = 1;
+  int count = 48;
+  double elements = 1 << 24;
+  std::string variant = "sum";  ///< sum, exclusive, backward, masked
+};
+
+struct RandomResult {
+  Shape shape;
+  std::string path;
+  double scan, copy, plain;  ///< seconds
+};
+
+/// What a person would write: nested loops that carry double where values are float, a row of up to
+/// 1024 neighbouring lines at a time, parallel over slabs and such rows.
+template <class T>
+struct PlainLoop {
+  using Wide = std::conditional_t<std::is_same_v<T, float>, double, T>;
+  static constexpr std::int64_t most = 1024;
+
+  const T* x;
+  const bool* mask;  ///< null where all are selected
+  T* y;
+  Shape shape;
+  std::int64_t width;
+  bool is_exclusive, is_backward;
+
+  [[nodiscard]] std::int64_t rows_of_slab() const { return (shape.inner + width - 1) / width; }
+  void operator()(std::int64_t unit) const {
+    // Nobody would divide where each slab is one unit.
+    const bool is_slab = width == shape.inner;
+    const std::int64_t begin = is_slab ? 0 : unit % rows_of_slab() * width;
+    const std::int64_t slab = is_slab ? unit : unit / rows_of_slab();
+    const std::int64_t first = slab * shape.n * shape.inner + begin;
+    const std::int64_t count = std::min(width, shape.inner - begin);
+    if (is_exclusive || is_backward || mask != nullptr) return scan_some_way(first, count);
+    if (count == 1) {
+      Wide sum = 0;
+      for (std::int64_t k = 0; k < shape.n; ++k) {
+        sum += x[first + k * shape.inner];
+        y[first + k * shape.inner] = static_cast<T>(sum);
+      }
+      return;
+    }
+    Wide sums[most];
+    for (std::int64_t i = 0; i < count; ++i) sums[i] = 0;
+    for (std::int64_t k = 0; k < shape.n; ++k) {
+      const T* from = x + first + k * shape.inner;
+      T* to = y + first + k * shape.inner;
+      for (std::int64_t i = 0; i < count; ++i) {
+        sums[i] += from[i];
+        to[i] = static_cast<T>(sums[i]);
+      }
+    }
+  }
+
+ private:
+  void scan_some_way(std::int64_t first, std::int64_t count) const {
+    Wide sums[most];
+    for (std::int64_t i = 0; i < count; ++i) sums[i] = 0;
+    for (std::int64_t step = 0; step < shape.n; ++step) {
+      const std::int64_t k = is_backward ? shape.n - 1 - step : step;
+      const std::int64_t row = first + k * shape.inner;
+      for (std::int64_t i = 0; i < count; ++i) {
+        const Wide before = sums[i];
+        if (mask == nullptr || mask[row + i]) sums[i] += x[row + i];
+        y[row + i] = static_cast<T>(is_exclusive ? before : sums[i]);
+      }
+    }
+  }
+};
+
+/// Whether `y` is the scan of `x`: a serial loop, exact, as the values are small integers.
+template <class T>
+bool is_scan(const PlainLoop<T>& loop, const std::vector<T>& expected, const T* y) {
+  PlainLoop<T> serial = loop;
+  serial.y = const_cast<T*>(expected.data());
+  serial.width = std::min(loop.shape.inner, PlainLoop<T>::most);
+  const std::int64_t units = serial.rows_of_slab() * serial.shape.outer;
+  for (std::int64_t unit = 0; unit < units; ++unit) serial(unit);
+  return std::memcmp(expected.data(), y, expected.size() * sizeof(T)) == 0;
+}
+
+/// Measures all cases of a type; throws where a scan is wrong.
+template <class T>
+std::vector<RandomResult> measure_random(const RandomOptions& options) {
+  using Exec = Kokkos::DefaultHostExecutionSpace;
+  using Cube = Field<Exec, T>;
+  const Exec exec;
+  const bool is_masked = options.variant == "masked";
+  std::vector<RandomResult> results;
+  for (const Shape& shape : random_shapes(options.seed, options.count, options.elements)) {
+    const auto u = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+    const Cube x(Kokkos::view_alloc("x", Kokkos::WithoutInitializing), u(shape.outer), u(shape.n),
+                 u(shape.inner));
+    const Cube y(Kokkos::view_alloc("y", Kokkos::WithoutInitializing), u(shape.outer), u(shape.n),
+                 u(shape.inner));
+    const Kokkos::View<bool***, Kokkos::LayoutRight, Exec> mask(
+        "mask", u(is_masked ? shape.outer : 0), u(shape.n), u(shape.inner));
+    T* const values = x.data();
+    bool* const selected = mask.data();
+    const auto size = static_cast<std::int64_t>(x.size());
+    Kokkos::parallel_for("fill", Range<Exec>(exec, 0, size), [=](std::int64_t i) {
+      // Integers in -3 ... 3, whose sums stay exact.
+      const std::uint64_t bits = static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15U >> 40;
+      values[i] = static_cast<T>(static_cast<int>(bits % 7) - 3);
+      if (is_masked) selected[i] = (bits / 7) % 3 != 0;
+    });
+    const bool is_exclusive = options.variant == "exclusive";
+    const auto along = options.variant == "backward" ? ks::along(1).backward() : ks::along(1);
+    const auto scan = [&] {
+      if (is_masked) {
+        ks::inclusive_scan(exec, ks::masked(x, mask), y, along);
+      } else if (is_exclusive) {
+        ks::exclusive_scan(exec, x, y, along);
+      } else {
+        ks::inclusive_scan(exec, x, y, along);
+      }
+    };
+    const std::int64_t threads = exec.concurrency();
+    std::int64_t width = std::min(shape.inner, PlainLoop<T>::most);
+    if (shape.outer * ((shape.inner + width - 1) / width) < threads) {
+      width = std::min(width, std::max<std::int64_t>(1, shape.inner / threads));
+    }
+    const PlainLoop<T> loop{values,       is_masked ? selected : nullptr, y.data(), shape, width,
+                            is_exclusive, options.variant == "backward"};
+    const std::int64_t units = loop.rows_of_slab() * shape.outer;
+    const auto plain = [&] { Kokkos::parallel_for("plain", Range<Exec>(exec, 0, units), loop); };
+    const std::string shown = std::to_string(shape.outer) + " x " + std::to_string(shape.n) +
+                              " x " + std::to_string(shape.inner);
+    scan();
+    exec.fence();
+    const std::string path = last_kernel;
+    if (!is_scan(loop, std::vector<T>(x.size()), y.data())) {
+      throw std::runtime_error("the scan of " + shown + " is wrong");
+    }
+    const auto ways = copies(exec, x, y);
+    std::vector<double> scans, plains;
+    std::vector<std::vector<double>> copied(ways.size());
+    for (int round = 0; round < 5; ++round) {
+      scans.push_back(seconds(exec, scan));
+      for (std::size_t i = 0; i < ways.size(); ++i) copied[i].push_back(seconds(exec, ways[i]));
+      plains.push_back(seconds(exec, plain));
+    }
+    double copy = median(copied[0]);
+    for (const auto& way : copied) copy = std::min(copy, median(way));
+    results.push_back({shape, path, median(scans), copy, median(plains)});
+    std::cerr << shown << ": " << copy / results.back().scan << " of a copy, "
+              << results.back().plain / results.back().scan << " times a plain loop\n";
+  }
+  return results;
+}
+
+std::vector<RandomResult> measure_random_float(const RandomOptions& options);
+std::vector<RandomResult> measure_random_double(const RandomOptions& options);
+std::vector<RandomResult> measure_random_int32(const RandomOptions& options);
+std::vector<RandomResult> measure_random_int64(const RandomOptions& options);
+
+}  // namespace perf

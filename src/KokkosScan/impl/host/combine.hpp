@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The operators in registers, and the prefixes of packs.
+
+#include <KokkosScan/impl/host/registers.hpp>
+#include <KokkosScan/impl/host/select.hpp>
+#include <KokkosScan/operators.hpp>
+#include <concepts>
+#include <cstdint>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace KokkosScan::impl::host {
+
+template <class T, int places>
+[[gnu::always_inline]] inline Register<T, places> combine_registers(const Sum<T>&,
+                                                                    const Register<T, places>& a,
+                                                                    const Register<T, places>& b) {
+  if constexpr (std::integral<T>) {
+    using Wrapping = native_t<wrapping_lane_t<T>, places>;
+    return (native_t<T, places>)((Wrapping)a.lanes + (Wrapping)b.lanes);
+  } else {
+    return a.lanes + b.lanes;
+  }
+}
+template <class T, int places>
+[[gnu::always_inline]] inline Register<T, places> combine_registers(const Prod<T>&,
+                                                                    const Register<T, places>& a,
+                                                                    const Register<T, places>& b) {
+  if constexpr (std::integral<T>) {
+    using Wrapping = native_t<wrapping_lane_t<T>, places>;
+    return (native_t<T, places>)((Wrapping)a.lanes * (Wrapping)b.lanes);
+  } else {
+    return a.lanes * b.lanes;
+  }
+}
+/// b < a ? b : a, the operator where b is no NaN: may_have_nan() tells. Without AVX, GCC does not
+/// see that it is one instruction.
+template <class T, int places>
+[[gnu::always_inline]] inline Register<T, places> combine_registers(const Min<T>&,
+                                                                    const Register<T, places>& a,
+                                                                    const Register<T, places>& b) {
+#if defined(__SSE2__)
+  if constexpr (places == 1 && std::same_as<T, float>) {
+    return (native_t<T>)_mm_min_ps((__m128)b.lanes, (__m128)a.lanes);
+  } else if constexpr (places == 1 && std::same_as<T, double>) {
+    return (native_t<T>)_mm_min_pd((__m128d)b.lanes, (__m128d)a.lanes);
+  }
+#endif
+  return b.lanes < a.lanes ? b.lanes : a.lanes;
+}
+/// b > a ? b : a, likewise.
+template <class T, int places>
+[[gnu::always_inline]] inline Register<T, places> combine_registers(const Max<T>&,
+                                                                    const Register<T, places>& a,
+                                                                    const Register<T, places>& b) {
+#if defined(__SSE2__)
+  if constexpr (places == 1 && std::same_as<T, float>) {
+    return (native_t<T>)_mm_max_ps((__m128)b.lanes, (__m128)a.lanes);
+  } else if constexpr (places == 1 && std::same_as<T, double>) {
+    return (native_t<T>)_mm_max_pd((__m128d)b.lanes, (__m128d)a.lanes);
+  }
+#endif
+  return b.lanes > a.lanes ? b.lanes : a.lanes;
+}
+
+/// An operator, and also where there are NaNs.
+template <class Op>
+struct Exact {
+  const Op& op;
+};
+template <class T, int places>
+[[gnu::always_inline]] inline Register<T, places> combine_registers(const Exact<Min<T>>&,
+                                                                    const Register<T, places>& ra,
+                                                                    const Register<T, places>& rb) {
+  const auto &a = ra.lanes, &b = rb.lanes;
+  return ((b < a) | ((b != b) & (a == a))) ? b : a;
+}
+template <class T, int places>
+[[gnu::always_inline]] inline Register<T, places> combine_registers(const Exact<Max<T>>&,
+                                                                    const Register<T, places>& ra,
+                                                                    const Register<T, places>& rb) {
+  const auto &a = ra.lanes, &b = rb.lanes;
+  return ((b > a) | ((b != b) & (a == a))) ? b : a;
+}
+
+/// Whether a comparison is true in some lane.
+template <class T, int places>
+[[gnu::always_inline]] inline bool any(const Register<T, places>& lanes) {
+#if defined(__SSE2__)
+  if constexpr (places == 2) {
+    return any<T, 1>(at_place<0>(lanes).lanes | at_place<1>(lanes).lanes);
+  } else {
+    return _mm_movemask_epi8((__m128i)lanes.lanes) != 0;
+  }
+#else
+  std::int64_t words[sizeof lanes.lanes / 8];
+  __builtin_memcpy(words, &lanes.lanes, sizeof words);
+  std::int64_t all = 0;
+  for (const std::int64_t word : words) all |= word;
+  return all != 0;
+#endif
+}
+
+/// In which lanes there may be a NaN in some register: where there is one, or infinities of both
+/// signs. A sum finds out with fewer instructions than comparisons.
+template <class T, int places, class... Registers>
+[[gnu::always_inline]] inline Register<truth_t<T>, places> where_nan(
+    const Register<T, places>& first, const Registers&... others) {
+  native_t<T, places> sum = first.lanes;
+  ((sum += others.lanes), ...);
+  return (native_t<truth_t<T>, places>)(sum != sum);
+}
+
+/// The fold of what comes before each lane of a pack and the pack's value there.
+template <class Op, class T, int places>
+[[gnu::always_inline]] inline Pack<T, places> combine(const Op& op, const Pack<T, places>& a,
+                                                      const Pack<T, places>& b) {
+  Pack<T, places> result;
+  for (int i = 0; i < Pack<T>::parts; ++i) {
+    result.part[i] = combine_registers(op, a.part[i], b.part[i]);
+  }
+  return result;
+}
+
+/// The prefixes of a pack: x0, x0 * x1, (x0 * x1) * x2, (x0 * x1) * (x2 * x3).
+///
+/// \param neutral a value that, combined from the left, leaves every other as it is
+template <class Op, class T, int places>
+[[gnu::always_inline]] inline Pack<T, places> prefixes(const Op& op, const Pack<T, places>& x,
+                                                       const Pack<T, places>& neutral) {
+  const auto fill = neutral.part[0];
+  if constexpr (Pack<T>::parts == 1) {
+    auto before = fill;  // fill, x0, fill, x2
+    if constexpr (places == 1) {
+      // GCC needs two shuffles for this, written as one it makes four.
+      const auto even = shuffle<0, 1, 4, 6>(fill, x.part[0]);
+      before = shuffle<0, 2, 1, 3>(even, even);
+    } else {
+      // With AVX2 the second is a blend, of which there can be more at once.
+      const auto even = shuffle<0, 0, 2, 2>(x.part[0], x.part[0]);
+      before = shuffle<4, 1, 6, 3>(even, fill);
+    }
+    const auto pairs = combine_registers(op, before, x.part[0]);
+    return {{combine_registers(op, shuffle<0, 1, 5, 5>(fill, pairs), pairs)}};
+  } else {
+    const auto low = combine_registers(op, shuffle<0, 2>(fill, x.part[0]), x.part[0]);
+    const auto high = combine_registers(op, shuffle<0, 2>(fill, x.part[1]), x.part[1]);
+    return {{low, combine_registers(op, shuffle<1, 1>(low, low), high)}};
+  }
+}
+
+/// Each two neighbours of two registers, combined.
+template <class Op, class T, int places>
+[[gnu::always_inline]] inline Register<T, places> combine_pairs(const Op& op,
+                                                                const Register<T, places>& a,
+                                                                const Register<T, places>& b) {
+  if constexpr (sizeof(T) == 4) {
+    return combine_registers(op, shuffle<0, 2, 4, 6>(a, b), shuffle<1, 3, 5, 7>(a, b));
+  } else {
+    return combine_registers(op, shuffle<0, 2>(a, b), shuffle<1, 3>(a, b));
+  }
+}
+
+/// The totals of four packs that follow each other, (x0 * x1) * (x2 * x3) of each.
+///
+/// \param packs those packs
+template <class Op, class T, int places>
+[[gnu::always_inline]] inline Pack<T, places> totals_of_packs(const Op& op,
+                                                              const Pack<T, places> (&packs)[4]) {
+  if constexpr (Pack<T>::parts == 1) {
+    return {{combine_pairs(op, combine_pairs(op, packs[0].part[0], packs[1].part[0]),
+                           combine_pairs(op, packs[2].part[0], packs[3].part[0]))}};
+  } else {
+    Pack<T, places> totals;
+    for (int i = 0; i < 2; ++i) {
+      const auto& left = packs[2 * i].part;
+      const auto& right = packs[2 * i + 1].part;
+      totals.part[i] = combine_pairs(op, combine_pairs(op, left[0], left[1]),
+                                     combine_pairs(op, right[0], right[1]));
+    }
+    return totals;
+  }
+}
+
+}  // namespace KokkosScan::impl::host

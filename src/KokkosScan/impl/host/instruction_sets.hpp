@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Which instructions kernels use, chosen when the program runs.
+
+#include <KokkosScan/impl/host/registers.hpp>
+#include <type_traits>
+
+namespace KokkosScan::impl::host {
+
+/// The registers that kernels use. Results have the same bits with all of them.
+enum class Registers { of_16_bytes, of_32_bytes };
+
+/// The widest registers of this processor.
+inline Registers widest_registers() {
+#if defined(KOKKOSSCAN_IMPL_AVX2)
+  if (__builtin_cpu_supports("avx2")) return Registers::of_32_bytes;
+#endif
+  return Registers::of_16_bytes;
+}
+
+#if defined(KOKKOSSCAN_IMPL_AVX2)
+/// f(2), compiled for AVX2.
+template <class F>
+[[gnu::target("avx2")]] auto call_with_avx2(const F& f) {
+  return f(std::integral_constant<int, 2>{});
+}
+#endif
+
+/// Calls f(places): 1 for registers of 16 bytes, 2 for those of 32, which the processor must have.
+///
+/// f and all that it calls with registers are always inlined, so they are compiled for both.
+template <class F>
+[[gnu::always_inline]] inline auto call_with(Registers registers, const F& f) {
+#if defined(KOKKOSSCAN_IMPL_AVX2)
+  if (registers == Registers::of_32_bytes) return call_with_avx2(f);
+#endif
+  return f(std::integral_constant<int, 1>{});
+}
+
+/// Converts `count` neighbours, upwards (step 1) or downwards (step -1) from the first, in vectors
+/// that the compiler makes.
+template <int step = 1, class To, class From>
+void convert(const From* from, int count, To* to) {
+  call_with(
+      widest_registers(), [=](auto) __attribute__((always_inline)) {
+        // Copies, which stores of bytes cannot alias.
+        const From* const x = from;
+        To* const y = to;
+        const int n = count;
+        for (int i = 0; i < n; ++i) y[i] = static_cast<To>(x[step * i]);
+      });
+}
+
+}  // namespace KokkosScan::impl::host

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Loads registers and packs, stores them, and asks for what is loaded later.
+
+#include <KokkosScan/impl/host/registers.hpp>
+#include <cstdint>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace KokkosScan::impl::host {
+
+/// A register from any address.
+template <int places = 1, class T>
+[[gnu::always_inline]] inline Register<T, places> load_register(const T* from) {
+  Register<T, places> r;
+  __builtin_memcpy(&r.lanes, from, sizeof r.lanes);
+  return r;
+}
+
+/// A register to any address.
+template <class T, int places>
+[[gnu::always_inline]] inline void store_register(T* to, const Register<T, places>& r) {
+  __builtin_memcpy(to, &r.lanes, sizeof r.lanes);
+}
+
+/// A register to an address that is a multiple of 16, past the caches where the processor can.
+template <class T>
+[[gnu::always_inline]] inline void stream_register(T* to, const Register<T>& r) {
+#if defined(__SSE2__)
+  _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)r.lanes);
+#else
+  store_register(to, r);
+#endif
+}
+
+/// The same for a register of two places, by halves.
+template <class T>
+[[gnu::always_inline]] inline void stream_register(T* to, const Register<T, 2>& r) {
+  stream_register(to, at_place<0>(r));
+  stream_register(to + 16 / sizeof(T), at_place<1>(r));
+}
+
+/// A value, likewise.
+template <class T>
+[[gnu::always_inline]] inline void stream_value(T* to, const T& value) {
+#if defined(__x86_64__)
+  if constexpr (sizeof(T) == 4) {
+    int bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    _mm_stream_si32(reinterpret_cast<int*>(to), bits);
+  } else {
+    long long bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    _mm_stream_si64(reinterpret_cast<long long*>(to), bits);
+  }
+#else
+  *to = value;
+#endif
+}
+
+/// What stream_register() has stored is visible to other threads as ordinary stores are.
+[[gnu::always_inline]] inline void end_streaming() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+/// Whether stream_register() passes the caches by.
+#if defined(__SSE2__)
+inline constexpr bool can_stream = true;
+#else
+inline constexpr bool can_stream = false;
+#endif
+
+/// The caches to which come elements that are asked for: all of them, or only the nearest, where
+/// they are used once and displace nothing that others need.
+enum class Caches { all, nearest };
+
+/// How far ahead of the elements that are loaded others are asked for, and where to.
+struct Ahead {
+  std::int64_t elements;
+  Caches caches;
+};
+inline constexpr Ahead nothing_ahead{0, Caches::all};
+
+/// Asks for `count` neighbours, which are loaded soon and need not exist.
+///
+/// \tparam step the direction in which memory is passed through. Cache lines are asked for in it:
+///              the hardware, which asks for others by itself, is misled by each one that is not
+///              (backward rows of doubles from memory took 1.3 times as long).
+template <int step = 1, class T>
+[[gnu::always_inline]] inline void prefetch(const T* from, int count, Caches caches) {
+  constexpr int of_line = cache_line / static_cast<int>(sizeof(T));
+  const int last = step > 0 ? 0 : (count - 1) / of_line * of_line;
+  if (caches == Caches::nearest) {
+    for (int i = 0; i < count; i += of_line) __builtin_prefetch(from + last + step * i, 0, 0);
+  } else {
+    for (int i = 0; i < count; i += of_line) __builtin_prefetch(from + last + step * i);
+  }
+}
+
+// A pack moves register by register: as a whole GCC takes one of two registers through the stack.
+
+/// Four values from any address, and from each other place `distance` on.
+template <int places = 1, class T>
+[[gnu::always_inline]] inline Pack<T, places> load(const T* from, std::int64_t distance = 0) {
+  Pack<T, places> p;
+  for (int i = 0; i < Pack<T>::parts; ++i, from += Pack<T>::lanes) {
+    if constexpr (places == 1) {
+      p.part[i] = load_register(from);
+    } else {
+      p.part[i] = join(load_register(from), load_register(from + distance));
+    }
+  }
+  return p;
+}
+
+/// The four values of a place to any address; past the caches, if `streams` says so, to one that is
+/// a multiple of 16.
+template <bool streams, int place = 0, class T, int places>
+[[gnu::always_inline]] inline void store(T* to, const Pack<T, places>& p) {
+  for (int i = 0; i < Pack<T>::parts; ++i, to += Pack<T>::lanes) {
+    const Register<T> r = at_place<place>(p.part[i]);
+    if constexpr (streams) {
+      stream_register(to, r);
+    } else {
+      store_register(to, r);
+    }
+  }
+}
+
+/// The first `count` of the four values of a place, 1 to 3, to any address.
+template <int place, class T, int places>
+[[gnu::always_inline]] inline void store_some(T* to, const Pack<T, places>& p, int count) {
+  const Register<T> low = at_place<place>(p.part[0]);
+  to[0] = low.lanes[0];
+  if (count > 1) to[1] = low.lanes[1];
+  if (count > 2) to[2] = at_place<place>(p.part[Pack<T>::parts - 1]).lanes[2 % Pack<T>::lanes];
+}
+
+/// A part of a pack of the first `count` of four values, 1 to 3, and `fill` behind them.
+template <class T>
+[[gnu::always_inline]] inline Register<T> load_some_of_part(int part, const T* from, int count,
+                                                            T fill) {
+  if constexpr (Pack<T>::parts == 1) {
+    if (count == 1) return native_t<T>{from[0], fill, fill, fill};
+    if (count == 2) return native_t<T>{from[0], from[1], fill, fill};
+    return native_t<T>{from[0], from[1], from[2], fill};
+  } else {
+    if (part == 1) return native_t<T>{count > 2 ? from[2] : fill, fill};
+    return native_t<T>{from[0], count > 1 ? from[1] : fill};
+  }
+}
+
+/// The first `count` of four values of each place, 1 to 3, and `fill` behind them. Nothing else is
+/// read.
+template <int places, class T>
+[[gnu::always_inline]] inline Pack<T, places> load_some(const T* from, std::int64_t distance,
+                                                        int count, T fill) {
+  Pack<T, places> p;
+  for (int i = 0; i < Pack<T>::parts; ++i) {
+    const Register<T> first = load_some_of_part(i, from, count, fill);
+    if constexpr (places == 1) {
+      p.part[i] = first;
+    } else {
+      p.part[i] = join(first, load_some_of_part(i, from + distance, count, fill));
+    }
+  }
+  return p;
+}
+
+}  // namespace KokkosScan::impl::host

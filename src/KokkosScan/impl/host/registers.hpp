@@ -1,0 +1,291 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Vector registers, from the vector extensions of GCC and Clang: 16 bytes for four neighbours at a
+/// time (SSE2, NEON), and 32 for four from each of two places (AVX2). What the lanes of a place
+/// compute does not depend on how many places there are, so results have the same bits. All that
+/// depends on a processor is in this file and in move.hpp, combine.hpp and instruction_sets.hpp.
+
+#include <KokkosScan/impl/host/trees.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace KokkosScan::impl::host {
+
+// Registers of 32 bytes: kernels that use them are compiled for AVX2 whatever the flags say, and
+// are called where the processor has it. nvcc refuses their types.
+#if defined(__x86_64__) && !defined(__CUDACC__)
+#define KOKKOSSCAN_IMPL_AVX2
+#endif
+
+/// The vector of 16 bytes a place for an arithmetic type. Those for one place are written out,
+/// since nvcc refuses the attribute on a type that depends on a template parameter.
+template <bool is_floating, bool is_signed, std::size_t size>
+struct Native;
+template <>
+struct Native<true, true, 4> {
+  typedef float type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<true, true, 8> {
+  typedef double type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<false, true, 1> {
+  typedef std::int8_t type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<false, true, 2> {
+  typedef std::int16_t type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<false, true, 4> {
+  typedef std::int32_t type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<false, false, 4> {
+  typedef std::uint32_t type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<false, true, 8> {
+  typedef std::int64_t type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<false, false, 8> {
+  typedef std::uint64_t type __attribute__((vector_size(16)));
+};
+template <class T, int places>
+struct NativeOf {
+  typedef T type __attribute__((vector_size(16 * places)));
+};
+template <class T>
+struct NativeOf<T, 1> : Native<std::is_floating_point_v<T>, std::is_signed_v<T>, sizeof(T)> {};
+template <class T, int places = 1>
+using native_t = typename NativeOf<T, places>::type;
+
+/// A register of arithmetic values.
+template <class T, int places = 1>
+struct Register {
+  native_t<T, places> lanes;
+
+  Register() = default;
+  [[gnu::always_inline]] Register(const native_t<T, places>& v) : lanes(v) {}
+  // Not trivial: so functions take and return registers in memory, unless they are inlined, where
+  // the ABI for vectors would depend on the instructions that the caller is compiled for.
+  [[gnu::always_inline]] Register(const Register& other) : lanes(other.lanes) {}
+  [[gnu::always_inline]] Register& operator=(const Register& other) {
+    lanes = other.lanes;
+    return *this;
+  }
+};
+
+/// The unsigned type whose arithmetic wraps.
+template <class T>
+using wrapping_lane_t = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
+/// Whether values of type T fill vectors.
+template <class T>
+inline constexpr bool is_vectorized = (std::is_floating_point_v<T> ||
+                                       std::is_integral_v<T>)&&(sizeof(T) == 4 || sizeof(T) == 8);
+
+/// Bytes of a cache line.
+inline constexpr int cache_line = 64;
+
+/// Four neighbours from each of some places.
+template <class T, int places = 1>
+struct Pack {
+  static constexpr int parts = pack_length * sizeof(T) / 16;
+  static constexpr int lanes = pack_length / parts;  ///< of a place in each part
+  Register<T, places> part[parts];
+};
+
+// ---- Lanes --------------------------------------------------------------------------------------
+
+/// Where lane `index` of a shuffle is at a place: below `lanes` in the first register, else in the
+/// second.
+constexpr int lane_at(int place, int places, int lanes, int index) {
+  const int lane = index < lanes ? index : index - lanes + places * lanes;
+  return lane + place * lanes;
+}
+
+/// __builtin_shufflevector(). (Lane by lane, as nvcc loses the expansion of a pack among the
+/// arguments of a built-in function.)
+template <int... Lane, class T, int places>
+[[gnu::always_inline]] inline Register<T, places> shuffle_all(const Register<T, places>& a,
+                                                              const Register<T, places>& b) {
+  constexpr int at[] = {Lane...};
+  if constexpr (sizeof...(Lane) == 2) {
+    return __builtin_shufflevector(a.lanes, b.lanes, at[0], at[1]);
+  } else if constexpr (sizeof...(Lane) == 4) {
+    return __builtin_shufflevector(a.lanes, b.lanes, at[0], at[1], at[2], at[3]);
+  } else if constexpr (sizeof...(Lane) == 8) {
+    return __builtin_shufflevector(a.lanes, b.lanes, at[0], at[1], at[2], at[3], at[4], at[5],
+                                   at[6], at[7]);
+  } else if constexpr (sizeof...(Lane) == 16) {
+    return __builtin_shufflevector(a.lanes, b.lanes, at[0], at[1], at[2], at[3], at[4], at[5],
+                                   at[6], at[7], at[8], at[9], at[10], at[11], at[12], at[13],
+                                   at[14], at[15]);
+  } else {
+    static_assert(sizeof...(Lane) == 32);
+    return __builtin_shufflevector(
+        a.lanes, b.lanes, at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7], at[8], at[9],
+        at[10], at[11], at[12], at[13], at[14], at[15], at[16], at[17], at[18], at[19], at[20],
+        at[21], at[22], at[23], at[24], at[25], at[26], at[27], at[28], at[29], at[30], at[31]);
+  }
+}
+/// The same at each place alike.
+template <int... Index, class T, int places>
+[[gnu::always_inline]] inline Register<T, places> shuffle(const Register<T, places>& a,
+                                                          const Register<T, places>& b) {
+  constexpr int lanes = sizeof...(Index);
+  if constexpr (places == 1) {
+    return shuffle_all<Index...>(a, b);
+  } else {
+    return shuffle_all<lane_at(0, 2, lanes, Index)..., lane_at(1, 2, lanes, Index)...>(a, b);
+  }
+}
+
+/// Calls f(place) for each place, which is known at compile time.
+template <int places, class F>
+[[gnu::always_inline]] inline void for_each_place(const F& f) {
+  f(std::integral_constant<int, 0>{});
+  if constexpr (places == 2) f(std::integral_constant<int, 1>{});
+}
+
+/// The register of a place.
+template <int place, class T, int places>
+[[gnu::always_inline]] inline Register<T> at_place(const Register<T, places>& r) {
+  if constexpr (places == 1) {
+    return r;
+  } else if constexpr (sizeof(T) == 4) {
+    constexpr int i = 4 * place;
+    return __builtin_shufflevector(r.lanes, r.lanes, i, i + 1, i + 2, i + 3);
+  } else {
+    return __builtin_shufflevector(r.lanes, r.lanes, 2 * place, 2 * place + 1);
+  }
+}
+
+/// Registers of two places beside each other.
+template <class T>
+[[gnu::always_inline]] inline Register<T, 2> join(const Register<T>& a, const Register<T>& b) {
+  if constexpr (sizeof(T) == 4) {
+    return __builtin_shufflevector(a.lanes, b.lanes, 0, 1, 2, 3, 4, 5, 6, 7);
+  } else {
+    return __builtin_shufflevector(a.lanes, b.lanes, 0, 1, 2, 3);
+  }
+}
+
+template <class T>
+[[gnu::always_inline]] inline Register<T> broadcast_register(const T& value) {
+  if constexpr (sizeof(T) == 4) {
+    return native_t<T>{value, value, value, value};
+  } else {
+    return native_t<T>{value, value};
+  }
+}
+
+/// A value for each place, in all of its lanes.
+template <class T, int places = 1>
+[[gnu::always_inline]] inline Pack<T, places> broadcast(const T (&values)[places]) {
+  Pack<T, places> p;
+  for (auto& part : p.part) {
+    if constexpr (places == 1) {
+      part = broadcast_register(values[0]);
+    } else {
+      part = join(broadcast_register(values[0]), broadcast_register(values[1]));
+    }
+  }
+  return p;
+}
+
+/// One value in all places.
+template <int places = 1, class T>
+[[gnu::always_inline]] inline Pack<T, places> broadcast(const T& value) {
+  if constexpr (places == 1) {
+    return broadcast<T, 1>({value});
+  } else {
+    return broadcast<T, 2>({value, value});
+  }
+}
+
+/// The last value of each place in all of its lanes.
+template <class T, int places>
+[[gnu::always_inline]] inline Pack<T, places> broadcast_last(const Pack<T, places>& p) {
+  if constexpr (Pack<T>::parts == 1) {
+    return {{shuffle<3, 3, 3, 3>(p.part[0], p.part[0])}};
+  } else {
+    const auto last = shuffle<1, 1>(p.part[1], p.part[1]);
+    return {{last, last}};
+  }
+}
+
+/// The last value of a place.
+template <int place = 0, class T, int places>
+[[gnu::always_inline]] inline T last(const Pack<T, places>& p) {
+  return p.part[Pack<T>::parts - 1].lanes[(place + 1) * Pack<T>::lanes - 1];
+}
+
+/// The values of each place in the opposite order.
+template <class T, int places>
+[[gnu::always_inline]] inline Register<T, places> reverse(const Register<T, places>& r) {
+  if constexpr (sizeof(T) == 4) {
+    return shuffle<3, 2, 1, 0>(r, r);
+  } else {
+    return shuffle<1, 0>(r, r);
+  }
+}
+template <class T, int places>
+[[gnu::always_inline]] inline Pack<T, places> reverse(const Pack<T, places>& p) {
+  Pack<T, places> reversed;
+  for (int i = 0; i < Pack<T>::parts; ++i) {
+    reversed.part[i] = reverse(p.part[Pack<T>::parts - 1 - i]);
+  }
+  return reversed;
+}
+
+/// The four values of each place that end `shift` values before the second pack does: the last of
+/// the first pack and the first of the second.
+template <int shift, class T, int places>
+[[gnu::always_inline]] inline Pack<T, places> shift_in(const Pack<T, places>& a,
+                                                       const Pack<T, places>& b) {
+  if constexpr (shift == 0) {
+    return b;
+  } else if constexpr (shift == Pack<T>::lanes && Pack<T>::parts == 1) {
+    return a;
+  } else if constexpr (Pack<T>::parts == 1) {
+    return {{shuffle<4 - shift, 5 - shift, 6 - shift, 7 - shift>(a.part[0], b.part[0])}};
+  } else if constexpr (shift == 1) {
+    return {{shuffle<1, 2>(a.part[1], b.part[0]), shuffle<1, 2>(b.part[0], b.part[1])}};
+  } else {
+    static_assert(shift == 2);
+    return {{a.part[1], b.part[0]}};
+  }
+}
+
+/// The pack at the last place.
+template <class T, int places>
+[[gnu::always_inline]] inline Pack<T> at_last_place(const Pack<T, places>& p) {
+  Pack<T> last;
+  for (int i = 0; i < Pack<T>::parts; ++i) last.part[i] = at_place<places - 1>(p.part[i]);
+  return last;
+}
+
+/// The pack before the first of each place: `before`, and then those at the other places.
+template <class T, int places>
+[[gnu::always_inline]] inline Pack<T, places> before_places(const Pack<T>& before,
+                                                            const Pack<T, places>& p) {
+  Pack<T, places> all;
+  for (int i = 0; i < Pack<T>::parts; ++i) {
+    if constexpr (places == 1) {
+      all.part[i] = before.part[i];
+    } else {
+      all.part[i] = join(before.part[i], at_place<0>(p.part[i]));
+    }
+  }
+  return all;
+}
+
+}  // namespace KokkosScan::impl::host

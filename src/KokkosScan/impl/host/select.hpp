@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Masks in registers.
+
+#include <KokkosScan/impl/host/move.hpp>
+#include <KokkosScan/impl/host/registers.hpp>
+#include <cstdint>
+#include <type_traits>
+
+namespace KokkosScan::impl::host {
+
+/// The signed integers that comparisons of values of type T give: all bits of a lane, or none.
+template <class T>
+using truth_t = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+
+/// Each lane of the lower or upper half of each place twice, as one that is twice as wide: so
+/// truths of a type become those of a wider one.
+template <bool upper, int places>
+[[gnu::always_inline]] inline Register<std::int16_t, places> widen(
+    const Register<std::int8_t, places>& r) {
+  constexpr int i = upper ? 8 : 0;
+  return (native_t<std::int16_t, places>)
+      shuffle<i, i, i + 1, i + 1, i + 2, i + 2, i + 3, i + 3, i + 4, i + 4, i + 5, i + 5, i + 6,
+              i + 6, i + 7, i + 7>(r, r)
+          .lanes;
+}
+template <bool upper, int places>
+[[gnu::always_inline]] inline Register<std::int32_t, places> widen(
+    const Register<std::int16_t, places>& r) {
+  constexpr int i = upper ? 4 : 0;
+  return (native_t<std::int32_t, places>)shuffle<i, i, i + 1, i + 1, i + 2, i + 2, i + 3, i + 3>(r,
+                                                                                                 r)
+      .lanes;
+}
+template <bool upper, int places>
+[[gnu::always_inline]] inline Register<std::int64_t, places> widen(
+    const Register<std::int32_t, places>& r) {
+  constexpr int i = upper ? 2 : 0;
+  return (native_t<std::int64_t, places>)shuffle<i, i, i + 1, i + 1>(r, r).lanes;
+}
+
+/// The truths of 16 neighbouring bools, and of 16 at each other place `distance` on, as they select
+/// values of type T: those of four packs.
+template <class T, int places>
+struct Truths {
+  Register<truth_t<T>, places> of_pack[4][Pack<T>::parts];
+
+  [[gnu::always_inline]] explicit Truths(const bool* selected, std::int64_t distance = 0) {
+    Register<std::int8_t, places> bytes;
+    for (int place = 0; place < places; ++place) {
+      __builtin_memcpy(reinterpret_cast<char*>(&bytes.lanes) + 16 * place,
+                       selected + place * distance, 16);
+    }
+    bytes.lanes = bytes.lanes != 0;
+    const auto low = widen<false>(bytes), high = widen<true>(bytes);
+    const Register<std::int32_t, places> packs[] = {widen<false>(low), widen<true>(low),
+                                                    widen<false>(high), widen<true>(high)};
+    for (int i = 0; i < 4; ++i) {
+      if constexpr (sizeof(T) == 4) {
+        of_pack[i][0] = packs[i];
+      } else {
+        of_pack[i][0] = widen<false>(packs[i]);
+        of_pack[i][1] = widen<true>(packs[i]);
+      }
+    }
+  }
+};
+
+/// Each value whose truth is all bits, and `other` where it is none.
+template <class T, int places>
+[[gnu::always_inline]] inline Register<T, places> select(const Register<truth_t<T>, places>& truth,
+                                                         const Register<T, places>& values,
+                                                         const Register<T, places>& other) {
+  if constexpr (places == 2) {
+    return truth.lanes < 0 ? values.lanes : other.lanes;  // one instruction of AVX
+  } else {
+    using Bits = native_t<truth_t<T>, places>;
+    return (native_t<T, places>)(((Bits)values.lanes & truth.lanes) |
+                                 ((Bits)other.lanes & ~truth.lanes));
+  }
+}
+
+/// Each of 16 neighbours where its bool is true, else `other`.
+template <class T>
+[[gnu::always_inline]] inline void select_of_16(const bool* selected, const T* from, const T& other,
+                                                T* x) {
+  const Truths<T, 1> truths(selected);
+  for (int i = 0; i < 4; ++i) {
+    for (int part = 0; part < Pack<T>::parts; ++part) {
+      const int at = (i * Pack<T>::parts + part) * Pack<T>::lanes;
+      store_register(x + at, select(truths.of_pack[i][part], load_register(from + at),
+                                    broadcast_register(other)));
+    }
+  }
+}
+
+}  // namespace KokkosScan::impl::host

@@ -1,0 +1,248 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Combines lines side by side that lie interleaved: element k of line w of a slab is `width`
+/// places from element k + 1. The kernels take whole blocks of slabs, so that nothing is done once
+/// a line.
+
+#include <KokkosScan/impl/host/chunks.hpp>
+#include <cstdint>
+#include <type_traits>
+
+namespace KokkosScan::impl::host {
+
+/// What lines have combined to, for up to Width of them. Registers that reach over the first or the
+/// last line use the places around.
+template <class A, class R, int Width>
+struct SlabState {
+  static constexpr int spill = 32 / sizeof(A);
+  alignas(32) R tiles_[Width + 2 * spill];
+  alignas(32) R chunks_[Width + 2 * spill];
+  alignas(32) A carry_[Width + 2 * spill];
+  alignas(32) A folds_[Width + 2 * spill];
+
+  R* tiles() { return tiles_ + spill; }
+  R* chunks() { return chunks_ + spill; }
+  A* carry() { return carry_ + spill; }
+  A* folds() { return folds_ + spill; }
+};
+
+/// Rows k ... k + rows - 1 of each of some slabs.
+template <class A, class R>
+struct SlabBlock {
+  const A* x;           ///< the first row; may be read up to a register before and behind
+  std::int64_t x_row;   ///< from row to row
+  std::int64_t x_slab;  ///< from slab to slab
+  A* b;                 ///< where results go, and some more up to a register behind
+  std::int64_t b_row, b_slab;
+  int slabs, rows, width;
+  int begin;                 ///< the place in its tile of the first row; begins a pack
+  bool begins_lines;         ///< else the state says what came before
+  bool ends_chunk;           ///< whether the last chunk joins those before
+  bool streams;              ///< past the caches: rows of results are whole cache lines
+  std::int64_t ahead;        ///< how far from elements, in places of x, others are asked for
+  Caches caches;             ///< where to
+  const A* starts;           ///< of each line: the starting value, or a neutral one
+  const A* firsts;           ///< of each line: B(0), where that is stored before the other results
+  std::int64_t starts_slab;  ///< from slab to slab of these; 0: all slabs have the same
+  R* tiles;
+  R* chunks;
+  A* carry;
+  A* folds;
+};
+
+/// Where rows of one chunk of some lines are, and where their results go.
+template <class A>
+struct ChunkOfRows {
+  const A* x;
+  std::int64_t x_row;
+  A* b;
+  std::int64_t b_row;
+};
+
+/// Up to four rows of some registers of lines. Results are stored row by row.
+///
+/// \param count  how many rows
+/// \param before what the chunk's earlier rows combine to; on return, these included
+template <bool streams, int places, int registers, class Op, class A>
+[[gnu::always_inline]] inline void combine_pack_of_lines(
+    const Op& op, const ChunkOfRows<A>& rows, int count, Register<A, places> (&before)[registers],
+    const Register<A, places> (&carry)[registers]) {
+  using V = Register<A, places>;
+  constexpr int lanes = sizeof(V) / sizeof(A);
+  V results[pack_length][registers];
+  for (int r = 0; r < registers; ++r) {
+    V x[pack_length];
+    for (int i = 0; i < pack_length; ++i) {
+      x[i] = load_register<places>(rows.x + (i < count ? i : 0) * rows.x_row + r * lanes);
+    }
+    const V pair = combine_registers(op, x[0], x[1]);
+    const V folds[pack_length] = {
+        combine_registers(op, before[r], x[0]), combine_registers(op, before[r], pair),
+        combine_registers(op, before[r], combine_registers(op, pair, x[2])),
+        combine_registers(op, before[r],
+                          combine_registers(op, pair, combine_registers(op, x[2], x[3])))};
+    for (int i = 0; i < pack_length; ++i) results[i][r] = combine_registers(op, carry[r], folds[i]);
+    before[r] = count == 1 ? folds[0] : count == 2 ? folds[1] : count == 3 ? folds[2] : folds[3];
+  }
+  for (int i = 0; i < pack_length; ++i) {
+    for (int r = 0; r < registers && i < count; ++r) {
+      A* const to = rows.b + i * rows.b_row + r * lanes;
+      if constexpr (streams) {
+        stream_register(to, results[i][r]);
+      } else {
+        store_register(to, results[i][r]);
+      }
+    }
+  }
+}
+
+/// Rows of one chunk of some registers of lines.
+template <bool streams, int places, int registers, class Op, class A>
+[[gnu::always_inline]] inline void combine_chunk_of_lines(const Op& op, ChunkOfRows<A> rows,
+                                                          int count, A* folds, const A* carry) {
+  using V = Register<A, places>;
+  constexpr int lanes = sizeof(V) / sizeof(A);
+  V before[registers], c[registers];
+  for (int r = 0; r < registers; ++r) {
+    before[r] = load_register<places>(folds + r * lanes);
+    c[r] = load_register<places>(carry + r * lanes);
+  }
+  for (; count > 0; count -= pack_length) {
+    if constexpr (minds_nan<Op>) {
+      // Vectors lose a NaN that follows a number; the carry is followed by the earlier packs, too.
+      V sum = before[0];
+      for (int r = 0; r < registers; ++r) {
+        if (r > 0) sum.lanes += before[r].lanes;
+        for (int i = 0; i < pack_length && i < count; ++i) {
+          sum.lanes += load_register<places>(rows.x + i * rows.x_row + r * lanes).lanes;
+        }
+      }
+      if (any(where_nan(sum))) {
+        combine_pack_of_lines<streams, places>(
+            Exact<Op>{op}, rows, count < pack_length ? count : pack_length, before, c);
+        rows.x += pack_length * rows.x_row;
+        rows.b += pack_length * rows.b_row;
+        continue;
+      }
+    }
+    if (count >= pack_length) {
+      combine_pack_of_lines<streams, places>(op, rows, pack_length, before, c);
+    } else {
+      combine_pack_of_lines<streams, places>(op, rows, count, before, c);
+    }
+    rows.x += pack_length * rows.x_row;
+    rows.b += pack_length * rows.b_row;
+  }
+  for (int r = 0; r < registers; ++r) store_register(folds + r * lanes, before[r]);
+}
+
+/// Scans a block. Where the lines of a slab do not fill registers, one of them reaches into the
+/// rows that follow in scan order, which are stored later.
+template <class Op, class A, class R>
+void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& block) {
+  call_with(
+      registers, [ op, block ](auto places) __attribute__((always_inline)) {
+        using V = Register<A, places>;
+        constexpr int lanes = sizeof(V) / sizeof(A);
+        const auto wide = carrying(op);
+        const auto none = broadcast<places>(neutral(op)).part[0];
+        const int width = block.width;
+        const int rest = width % lanes;
+        // Registers of lines: the one that spills comes first.
+        const int spilling = block.b_row < 0 ? rest - lanes : width - rest;
+        const int first = block.b_row < 0 ? rest : 0;
+        const int last = first + (width - rest);
+        for (int s = 0; s < block.slabs; ++s) {
+          const A* x = block.x + s * block.x_slab;
+          A* b = block.b + s * block.b_slab;
+          const A* const starts = block.starts + s * block.starts_slab;
+          const A* const firsts =
+              block.firsts + (block.firsts == nullptr ? 0 : s * block.starts_slab);
+          if (block.begins_lines && (block.rows > chunk_length || block.ends_chunk)) {
+            for (int w = 0; w < width; ++w) {
+              block.tiles[w] = static_cast<R>(starts[w]);
+              block.chunks[w] = neutral(wide);
+            }
+          }
+          for (int k = 0; k < block.rows;) {
+            const int left = block.rows - k;
+            const int of_chunk = chunk_length - (block.begin + k) % chunk_length;
+            // Long rows are passed through in as few streams as make a pack.
+            const int at_once = width >= 4 * lanes ? pack_length : of_chunk;
+            const int rows = left < at_once ? left : at_once;
+            const auto combine = [&](auto is_streamed, auto registers_at_once, int w)
+                __attribute__((always_inline)) {
+              A* to = b + w;
+              for (int r = 0; r < registers_at_once; ++r) {
+                const int at = w + r * lanes;
+                if (k == 0 && block.begins_lines) {
+                  store_register(block.folds + at, none);
+                  store_register(block.carry + at, load_register<places>(starts + at));
+                }
+                if (k == 0 && firsts != nullptr) {
+                  const V first_results = load_register<places>(firsts + at);
+                  if constexpr (is_streamed) {
+                    stream_register(to + r * lanes, first_results);
+                  } else {
+                    store_register(to + r * lanes, first_results);
+                  }
+                }
+              }
+              if (firsts != nullptr) to += block.b_row;
+              combine_chunk_of_lines<is_streamed, places, registers_at_once>(
+                  op,
+                  ChunkOfRows<A>{x + k * block.x_row + w, block.x_row, to + k * block.b_row,
+                                 block.b_row},
+                  rows, block.folds + w, block.carry + w);
+            };
+            constexpr std::integral_constant<int, 1> one;
+            constexpr std::integral_constant<int, cache_line / sizeof(V)> of_line;
+            // What lies ahead is asked for in the order of memory, which the hardware can foresee.
+            const A* later = x + k * block.x_row + block.ahead;
+            const auto ask_for = [&](int bytes) __attribute__((always_inline)) {
+              const int step = block.ahead < 0 ? -cache_line : cache_line;
+              for (int i = 0; i < bytes; i += cache_line) {
+                block.caches == Caches::nearest ? __builtin_prefetch(later, 0, 0)
+                                                : __builtin_prefetch(later);
+                later += step / static_cast<int>(sizeof(A));
+              }
+            };
+            const bool asks_once = width < 4 * lanes;
+            if (block.ahead != 0 && asks_once) ask_for(rows * width * static_cast<int>(sizeof(A)));
+            if (rest > 0) combine(std::false_type{}, one, spilling);
+            int next = first;
+            if (block.streams) {
+              for (; next < last; next += of_line * lanes) combine(std::true_type{}, of_line, next);
+            } else {
+              for (; next < last; next += lanes) {
+                if (block.ahead != 0 && !asks_once) ask_for(pack_length * sizeof(V));
+                combine(std::false_type{}, one, next);
+              }
+            }
+            k += rows;
+            if ((block.begin + k) % chunk_length == 0 && (k < block.rows || block.ends_chunk)) {
+              const bool ends_tile = (block.begin + k) % tile_length == 0;
+              R* const tiles = block.tiles;
+              R* const chunks = block.chunks;
+              A* const folds = block.folds;
+              A* const carry = block.carry;
+              for (int w = 0; w < width; ++w) {
+                R chunk = wide(chunks[w], static_cast<R>(folds[w]));
+                if (ends_tile) {
+                  tiles[w] = wide(tiles[w], chunk);
+                  chunk = neutral(wide);
+                }
+                folds[w] = neutral(op);
+                chunks[w] = chunk;
+                carry[w] = static_cast<A>(wide(tiles[w], chunk));
+              }
+            }
+          }
+        }
+      });
+}
+
+}  // namespace KokkosScan::impl::host
