@@ -25,8 +25,8 @@ find_program(nm nm)
 if(nm)
   file(GLOB_RECURSE object ${WORK}/my_code/build/*main.cpp.o)
   run(${nm} ${object})
-  # The instances are named but not there, and nothing of a backend is.
-  if(NOT output MATCHES " U [^\n]*scan_by_default" OR output MATCHES " [WTt] [^\n]*4host")
+  # The instances are named but not there, and nothing of a backend scans.
+  if(NOT output MATCHES " U [^\n]*scan_by_default" OR output MATCHES " [WTt] [^\n]*4host7Backend4scan")
     message(FATAL_ERROR "The program compiles what KokkosScan::ETI holds.")
   endif()
 endif()
