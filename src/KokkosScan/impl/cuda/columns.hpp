@@ -3,433 +3,743 @@
 #pragma once
 
 /// \file
-/// The kernel for columns that are many, long and aligned.
-///
-/// A block walks down a strip of columns, then down the next of its strips. Its lanes lie across
-/// the strip, so that every load and store covers neighbouring addresses; groups of lanes take
-/// chunks of rows below each other. While a thread works on one chunk its next ones are on their
-/// way to slots of its own in shared memory. It folds its chunk in registers, the totals of the
-/// chunks meet in shared memory, and each thread scans its chunk with all that comes before.
-/// column_tree.hpp has the combination tree.
+/// The kernel for columns, lines whose elements are not neighbours in memory. A thread keeps a chunk
+/// of a line in registers, or some whole short lines; threads side by side have neighbouring lines,
+/// those below each other the chunks of a line. They combine their totals at a barrier, a block walks
+/// down its lines step by step, and where lines are few several blocks share them. As each element is
+/// loaded by itself, nothing asks for alignment, and a mask, a conversion or a computed input costs
+/// an expression in the load. Rows of so few columns that a warp would find little side by side pass
+/// through shared memory, in the order of memory. trees.hpp has the combination tree.
 
 #include <KokkosScan/impl/cuda/chunk.hpp>
-#include <KokkosScan/impl/cuda/column_tree.hpp>
-#include <KokkosScan/impl/cuda/span.hpp>
-#include <KokkosScan/impl/cuda/stage.hpp>
-#include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/cuda/column_plan.hpp>
+#include <KokkosScan/impl/cuda/published.hpp>
+#include <KokkosScan/impl/cuda/trees.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
 #include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 namespace KokkosScan::impl::cuda {
 
-/// The distance in memory of lines that are `distance` lines apart in the last dimension.
-__device__ __forceinline__ std::int64_t distance_of(const Strides& strides, const Batch& batch,
-                                                    int distance) {
-  return batch.rank == 0 ? 0 : strides.batch[batch.rank - 1] * distance;
+// ---- Where columns are --------------------------------------------------------------------------
+
+/// The offset of a slab, all lines that are neighbours, in a batch of more dimensions than two: rare.
+__device__ __forceinline__ std::int64_t offset_of_rare_slab(const Batch& batch,
+                                                                const Strides& strides,
+                                                                std::int64_t slab) {
+  std::int64_t sum = 0;
+#pragma unroll 1
+  for (int d = batch.rank - 2; d >= 0; --d) {
+    const Division at(slab, batch.extent[d]);
+    sum += at.remainder * strides.batch[d];
+    slab = at.quotient;
+  }
+  return sum;
+}
+__device__ __forceinline__ std::int64_t offset_of_slab(const Batch& batch, const Strides& strides,
+                                                       std::int64_t slab) {
+  if (batch.rank <= 1) return 0;
+  return batch.rank == 2 ? slab * strides.batch[0] : offset_of_rare_slab(batch, strides, slab);
 }
 
-/// Where a thread keeps the chunks that are on their way, in shared memory that no other thread
-/// uses.
-struct ColumnSlots {
-  std::byte* memory;
-  Threads threads;
+/// A column: the how-manieth of a slab, and of which.
+struct ColumnPlace {
+  const Batch& batch;
+  std::int64_t slab;
+  int column;
 
-  /// The slot of row v, for rows of `bytes`: neighbouring threads are neighbours.
-  [[nodiscard]] __device__ __forceinline__ std::byte* at(int v, int bytes) const {
-    return memory + (v * threads.count + threads.own) * bytes;
-  }
-  /// Slots behind those with rows of `bytes`.
-  [[nodiscard]] __device__ __forceinline__ ColumnSlots behind(int bytes) const {
-    return {memory + chunk_of_column * threads.count * bytes, threads};
+  [[nodiscard]] __device__ __forceinline__ std::int64_t offset(const Strides& strides) const {
+    const int last = batch.rank > 0 ? batch.rank - 1 : 0;
+    return offset_of_slab(batch, strides, slab) + column * strides.batch[last];
   }
 };
 
-/// Which columns a thread has.
-enum class Spacing {
-  packed,  ///< E neighbours, which one instruction moves
-  apart    ///< E columns, each as far from the next as the strip has lanes
+/// Where a run of memory begins, the rows of a chunk of all lines of a slab, in a batch of slabs at
+/// equal distances.
+struct FlatPlace {
+  const Batch& batch;
+  std::int64_t slab;
+  std::int64_t rest;  ///< elements from the slab's first line and row
+  std::int64_t k;     ///< the first row
+  int elements;
+  int inner;
+  bool backward;  ///< whether the last row comes first
+
+  [[nodiscard]] __device__ __forceinline__ std::int64_t offset_of_slab(
+      const Strides& strides) const {
+    return batch.rank == 2 ? slab * strides.batch[0] : 0;
+  }
 };
 
-/// Where a thread reads E columns.
-///
-///     begin_load(k, v, slots, columns)   begins to load element k, the chunk's v-th
-///     load(k, v, slots, columns, x)      its values, which have arrived
-///
-/// for the first `columns` of them.
-template <class In, int E, Spacing spacing>
-struct Columns;
+/// Element i of a run of an input.
+template <class T>
+__device__ __forceinline__ T flat_element(const Array<T>& in, const FlatPlace& at, int i) {
+  return in.data[at.offset_of_slab(in.strides) + at.rest + i];
+}
+template <int Rank, class Function>
+__device__ __forceinline__ auto flat_element(const Computed<Rank, Function>& in,
+                                             const FlatPlace& at, int i) {
+  const int row = i / at.inner;
+  return in.line(ColumnPlace{at.batch, at.slab, i - row * at.inner})(
+      at.k + (at.backward ? at.elements / at.inner - 1 - row : row));
+}
+template <class A, class Values, class Mask>
+__device__ __forceinline__ A flat_element(const Selected<A, Values, Mask>& in, const FlatPlace& at,
+                                          int i) {
+  const bool selected = static_cast<bool>(flat_element(in.mask, at, i));
+  const A value = static_cast<A>(flat_element(in.values, at, i));
+  return selected ? value : in.identity;
+}
 
-template <class T, int E, Spacing spacing>
-struct Columns<Array<const T>, E, spacing> {
-  static constexpr bool is_packed = spacing == Spacing::packed;
-  static constexpr int bytes = sizeof(T) * E;
-  static constexpr int bytes_of_copy = is_packed ? bytes : sizeof(T);
-  /// Whether elements go through slots.
-  static constexpr bool is_async = is_one_copy<bytes_of_copy>;
-  static constexpr int bytes_of_slot = is_async ? bytes : 0;
-  /// Whether nothing is read but what has arrived in slots.
-  static constexpr bool reads_slots = is_async;
+/// Groups of a warp, each of them the rows of a chunk of all lines of a slab: a run of memory, which
+/// lies in shared memory in the same order. (Where scans go backward, the last row comes first.)
+template <class P>
+struct FlatGroups {
+  const P& p;
+  const ColumnPlan& plan;
+  std::int64_t strip;
+  std::int64_t first_chunk;  ///< of the step
+  int rows;                  ///< of a chunk
 
-  const T* data;
-  std::int64_t along;
-  std::int64_t across;  ///< between the columns
-
-  /// \param distance of the columns
-  __device__ __forceinline__ Columns(const Array<const T>& in, const LineNumber& line, int distance,
-                                     int /* columns */)
-      : data(in.line(line).data),
-        along(in.strides.along),
-        across(distance_of(in.strides, line.batch, distance)) {}
-  __device__ __forceinline__ void begin_load(std::int64_t k, int v, const ColumnSlots& slots,
-                                             [[maybe_unused]] int columns) const {
-    if constexpr (is_async && is_packed) {
-      __pipeline_memcpy_async(slots.at(v, bytes), data + k * along, bytes);
-    } else if constexpr (is_async) {
-#pragma unroll
-      for (int e = 0; e < E; ++e) {
-        if (e >= columns) continue;
-        __pipeline_memcpy_async(slots.at(v * E + e, sizeof(T)), data + k * along + e * across,
-                                sizeof(T));
+  /// Calls f(slot, elements, place, own) for each group; a lane has every 32nd element from `own` on.
+  template <class F>
+  __device__ __forceinline__ void for_each_run(const F& f) const {
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    const int first_group = static_cast<int>(threadIdx.x) / lanes * plan.groups_of_warp;
+    const std::int64_t first_slab = strip * plan.slabs_of_block;
+    const std::int64_t left = p.n - first_chunk * rows;
+#pragma unroll 1
+    for (int group = 0; group < plan.groups_of_warp; ++group) {
+      const int number = first_group + group;
+      const int slab = number >> plan.log2_chunks;
+      const int chunk = number & (plan.chunks_of_step - 1);
+      const std::int64_t rows_left = left - chunk * rows;
+      if (rows_left <= 0 || slab >= plan.slabs_of_block ||
+          (first_slab + slab) * plan.inner >= p.batch.count) {
+        continue;
       }
+      const int elements = static_cast<int>(rows_left < rows ? rows_left : rows) * plan.inner;
+      f(group * plan.pitch, elements, place(first_slab + slab, first_chunk + chunk, elements), lane);
     }
   }
-  template <class A>
-  __device__ __forceinline__ void load([[maybe_unused]] std::int64_t k, [[maybe_unused]] int v,
-                                       [[maybe_unused]] const ColumnSlots& slots,
-                                       [[maybe_unused]] int columns, A (&x)[E]) const {
-    if constexpr (is_packed) {
-      using Word = typename UnitOf<bytes>::type;
-      Word word;
-      if constexpr (is_async) {
-        word = *reinterpret_cast<const Word*>(slots.at(v, bytes));
-      } else {
-        word = *reinterpret_cast<const Word*>(data + k * along);
-      }
-      T raw[E];
-      memcpy(static_cast<void*>(raw), &word, sizeof(Word));
+  /// The place of element 0 of a group.
+  [[nodiscard]] __device__ __forceinline__ FlatPlace place(std::int64_t slab, std::int64_t chunk,
+                                                           int elements) const {
+    const std::int64_t k = chunk * rows;
+    const bool backward = p.output.strides.along < 0;
+    return {p.batch, slab, backward ? plan.inner - elements - k * plan.inner : k * plan.inner, k,
+            elements, plan.inner, backward};
+  }
+};
+
+/// Copies a run to shared memory.
+template <class A, class In>
+__device__ __forceinline__ void load_run(const In& in, const FlatPlace& place, int elements,
+                                         int own, A* slots) {
+  constexpr int at_once = sizeof(A) <= 8 ? 8 : 2;
+#pragma unroll 1
+  for (int i = own; i < elements; i += at_once * lanes) {
+    A x[at_once];
 #pragma unroll
-      for (int e = 0; e < E; ++e) x[e] = static_cast<A>(raw[e]);
-    } else {
+    for (int j = 0; j < at_once; ++j) {
+      if (i + j * lanes < elements) x[j] = static_cast<A>(flat_element(in, place, i + j * lanes));
+    }
 #pragma unroll
-      for (int e = 0; e < E; ++e) {
-        if constexpr (is_async) {
-          x[e] = static_cast<A>(*reinterpret_cast<const T*>(slots.at(v * E + e, sizeof(T))));
-        } else {
-          if (e < columns) x[e] = static_cast<A>(data[k * along + e * across]);
-        }
-      }
+    for (int j = 0; j < at_once; ++j) {
+      if (i + j * lanes < elements) slots[i + j * lanes] = x[j];
     }
   }
-};
-template <class A, class Values, class Mask, int E, Spacing spacing>
-struct Columns<Selected<A, Values, Mask>, E, spacing> {
-  static constexpr int bytes_of_values = Columns<Values, E, spacing>::bytes_of_slot;
-  static constexpr int bytes_of_slot = bytes_of_values + Columns<Mask, E, spacing>::bytes_of_slot;
-  static constexpr bool reads_slots =
-      Columns<Values, E, spacing>::reads_slots && Columns<Mask, E, spacing>::reads_slots;
-
-  Columns<Values, E, spacing> values;
-  Columns<Mask, E, spacing> mask;
-  const A& identity;
-
-  __device__ __forceinline__ Columns(const Selected<A, Values, Mask>& in, const LineNumber& line,
-                                     int distance, int columns)
-      : values(in.values, line, distance, columns),
-        mask(in.mask, line, distance, columns),
-        identity(in.identity) {}
-  __device__ __forceinline__ void begin_load(std::int64_t k, int v, const ColumnSlots& slots,
-                                             int columns) const {
-    values.begin_load(k, v, slots, columns);
-    mask.begin_load(k, v, slots.behind(bytes_of_values), columns);
+}
+/// The same without registers; wait_for_runs() ends it.
+template <class T>
+requires is_copied_apart<T>
+__device__ __forceinline__ void load_run(const Array<const T>& in, const FlatPlace& place,
+                                         int elements, int own, T* slots) {
+  const T* from = in.data + place.offset_of_slab(in.strides) + place.rest;
+#pragma unroll 4
+  for (int i = own; i < elements; i += lanes) {
+    __pipeline_memcpy_async(slots + i, from + i, sizeof(T));
   }
-  template <class Accumulator>
-  __device__ __forceinline__ void load(std::int64_t k, int v, const ColumnSlots& slots, int columns,
-                                       Accumulator (&x)[E]) const {
-    bool selected[E] = {};
-    values.load(k, v, slots, columns, x);
-    mask.load(k, v, slots.behind(bytes_of_values), columns, selected);
-#pragma unroll
-    for (int e = 0; e < E; ++e) x[e] = selected[e] ? x[e] : identity;
-  }
-};
+}
+__device__ __forceinline__ void wait_for_runs() {
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+}
+/// Copies a run to the output.
+template <class Value>
+__device__ __forceinline__ void store_run(const Array<Value>& out, const FlatPlace& place,
+                                          int elements, int own, const Value* slots) {
+  Value* const to = out.data + place.offset_of_slab(out.strides) + place.rest;
+#pragma unroll 4
+  for (int i = own; i < elements; i += lanes) to[i] = slots[i];
+}
 
-/// Stores the first `columns` of E values.
+/// Loads rows of a line; those from `length` on are A{}.
 ///
-/// \param across between them, if they are apart
-template <Spacing spacing, int E, class Value>
-__device__ __forceinline__ void store_columns(Value* to, [[maybe_unused]] std::int64_t across,
-                                              [[maybe_unused]] int columns, const Value (&y)[E]) {
-  if constexpr (spacing == Spacing::packed) {
-    using Word = typename UnitOf<sizeof(Value) * E>::type;
-    Word word;
-    memcpy(&word, y, sizeof(Word));
-    *reinterpret_cast<Word*>(to) = word;
+/// \param begin the first
+template <int N, class A, class T>
+__device__ __forceinline__ void load_rows(const ArrayLine<T>& line, std::int64_t begin, int length,
+                                          A* x) {
+  const T* row = line.data + begin * line.stride;
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    x[i] = i < length ? static_cast<A>(*row) : A{};
+    row += line.stride;
+  }
+}
+template <int N, class A, int Rank, class Function>
+__device__ __forceinline__ void load_rows(const ComputedLine<Rank, Function>& line,
+                                          std::int64_t begin, int length, A* x) {
+  if (length >= N) {  // without conditions, as a load behind one may wait for the last
+#pragma unroll
+    for (int i = 0; i < N; ++i) x[i] = static_cast<A>(line(begin + i));
   } else {
 #pragma unroll
-    for (int e = 0; e < E; ++e) {
-      if (e < columns) to[e * across] = y[e];
-    }
+    for (int i = 0; i < N; ++i) x[i] = i < length ? static_cast<A>(line(begin + i)) : A{};
+  }
+}
+template <int N, class A, class Accumulator, class Values, class Mask>
+__device__ __forceinline__ void load_rows(const SelectedLine<Accumulator, Values, Mask>& line,
+                                          std::int64_t begin, int length, A* x) {
+  // Half of them at once, as registers hold twice as much until values are selected.
+  constexpr int at_once = N > 16 ? N / 2 : N;
+#pragma unroll
+  for (int i = 0; i < N; i += at_once) {
+    bool selected[at_once];
+    load_rows<at_once>(line.values, begin + i, length - i, x + i);
+    load_rows<at_once>(line.mask, begin + i, length - i, selected);
+#pragma unroll
+    for (int j = 0; j < at_once; ++j) x[i + j] = selected[j] ? x[i + j] : line.identity;
   }
 }
 
-/// How a launch shares columns; results do not depend on it.
-struct ColumnShape {
-  int inner;         ///< columns that are neighbours
-  int lanes_of_row;  ///< a power of two
-  int groups;  ///< that take chunks below each other: if in several rounds, whole half rows of
-               ///< chunks
-  int strips_of_row;    ///< of neighbouring columns
-  std::int64_t strips;  ///< of all
-  int chunks;           ///< of a column
+/// Writes rows to shared memory.
+template <int N, class A>
+__device__ __forceinline__ void put_rows(const ArrayLine<A>& line, int length, const A (&x)[N]) {
+  A* row = line.data;
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    if (i < length) *row = x[i];
+    row += line.stride;
+  }
+}
+
+// ---- A chunk ------------------------------------------------------------------------------------
+
+/// Scans chunks: what combines in a problem, and in which groups.
+template <class P, int N>
+struct ChunkOfRows {
+  using T = Types<P>;
+  using A = typename T::A;
+  using R = typename T::R;
+  using Op = typename T::Op;
+  using Carrying = typename T::Carrying;
+  using Prefix = Fold<Carrying, R>;
+  static constexpr bool is_grouped = !std::is_same_v<A, R>;
+  static constexpr int group = is_grouped && rows_of_group < N ? rows_of_group : N;
+
+  /// From rows to their folds within their group; returns the fold of all, where all N are there.
+  static __device__ __forceinline__ R fold(const Op& op, const Carrying& carrying_op, A (&x)[N],
+                                           int length) {
+#pragma unroll
+    for (int i = 1; i < N; ++i) {
+      if (i % group != 0 && (is_eager<Op> || i < length)) x[i] = op(x[i - 1], x[i]);
+    }
+    R total = static_cast<R>(x[group - 1]);
+    if (is_eager<Carrying> || length == N) {
+#pragma unroll
+      for (int i = 2 * group - 1; i < N; i += group) {
+        total = carrying_op(total, static_cast<R>(x[i]));
+      }
+    }
+    return total;
+  }
+
+  /// Calls store(is_row, result) for each of N rows.
+  ///
+  /// \param x        as fold() leaves it
+  /// \param before   all before the chunk
+  /// \param at_begin B at the begin of the chunk
+  /// \param at_end   B at its end, if all N rows are there and others follow it in the tree
+  /// \return B behind the last row
+  template <class Store>
+  static __device__ __forceinline__ A scan(const P& p, const Carrying& carrying_op,
+                                           const A (&x)[N], int length, const Prefix& before,
+                                           const A& at_begin, const Maybe<A>& at_end,
+                                           const Store& store) {
+    const Op& op = p.op;
+    const bool inclusive = p.form == Form::inclusive;
+    Prefix run = before;
+    Fold<Op, A> rounded = run.exists() ? Fold<Op, A>(op, static_cast<A>(run.value())) : Fold<Op, A>(op);
+    A last = at_begin;
+    A previous = at_begin;
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      const bool exists = i < length;
+      A b = x[i];
+      if (is_eager<Op> || exists) b = rounded.then(op, x[i]);
+      if (is_grouped && i % group == group - 1 && (is_eager<Carrying> || exists)) {
+        run = Prefix(carrying_op, run.then(carrying_op, static_cast<R>(x[i])));
+        b = static_cast<A>(run.value());
+        rounded = Fold<Op, A>(op, b);
+      }
+      if (i == N - 1 && at_end.exists) b = at_end.value;
+      store(exists, inclusive ? b : previous);
+      last = exists ? b : last;
+      previous = b;
+    }
+    return last;
+  }
 };
 
-/// The part of a strip that a thread works on: E columns.
-struct ColumnStrip {
-  std::int64_t line;  ///< number of the first column; of another one where this is not there
-  int columns;        ///< that are there
+/// All that comes before a chunk, as the tree has it.
+template <class Op, class R>
+struct ColumnPrefix {
+  Fold<Op, R> sections, tiles, chunks;
 
-  template <int E, Spacing spacing>
-  static __device__ __forceinline__ ColumnStrip find(const ColumnShape& shape, int lane,
-                                                     std::int64_t number) {
-    // In the order of memory: strips of the same rows follow each other.
-    const std::int64_t outer = number / shape.strips_of_row;
-    const int strip = static_cast<int>(number - outer * shape.strips_of_row);
-    constexpr bool is_packed = spacing == Spacing::packed;
-    const int column = strip * shape.lanes_of_row * E + (is_packed ? lane * E : lane);
-    const int left = shape.inner - column;
-    const int here = is_packed ? left : (left + shape.lanes_of_row - 1) / shape.lanes_of_row;
-    const int columns = left <= 0 ? 0 : (here < E ? here : E);
-    return {outer * shape.inner + (columns > 0 ? column : 0), columns};
+  __device__ __forceinline__ explicit ColumnPrefix(const Op& op)
+      : sections(op), tiles(op), chunks(op) {}
+
+  [[nodiscard]] __device__ __forceinline__ Fold<Op, R> all(const Op& op) const {
+    return join(op, sections, join(op, tiles, chunks));
+  }
+  /// Goes on with a whole tile.
+  ///
+  /// \param number of tiles of the line with it
+  __device__ __forceinline__ void add_tile(const Op& op, const R& tile, std::int64_t number) {
+    tiles = Fold<Op, R>(op, tiles.then(op, tile));
+    if ((number & (tiles_of_section - 1)) == 0) {
+      sections = join(op, sections, tiles);
+      tiles = Fold<Op, R>(op);
+    }
+  }
+  /// Goes on with a chunk.
+  ///
+  /// \param number of chunks of the line with it
+  __device__ __forceinline__ void add(const Op& op, const R& chunk, std::int64_t number) {
+    chunks = Fold<Op, R>(op, chunks.then(op, chunk));
+    if ((number & (chunks_of_tile - 1)) == 0) {
+      add_tile(op, chunks.value(), number / chunks_of_tile);
+      chunks = Fold<Op, R>(op);
+    }
+  }
+};
+
+/// `count` values in memory, `stride` apart, from left to right.
+template <class Op, class R>
+__device__ __forceinline__ Fold<Op, R> fold_all(const Op& op, const R* values, int stride,
+                                                int count) {
+  Fold<Op, R> fold(op);
+#pragma unroll 1
+  for (int i = 0; i < count; ++i) fold = Fold<Op, R>(op, fold.then(op, values[i * stride]));
+  return fold;
+}
+
+// ---- Lines that blocks share --------------------------------------------------------------------
+
+/// The memory through which blocks share lines: a ticket a strip, then totals of tiles, then those of
+/// sections.
+template <class R>
+struct SharedColumns {
+  std::uint64_t* memory;  ///< null where nothing is shared
+  std::int64_t tiles;     ///< of a line
+  std::int64_t sections;
+
+  [[nodiscard]] __device__ __forceinline__ std::uint64_t* tickets(std::int64_t strip) const {
+    return memory + strip;
+  }
+  [[nodiscard]] __device__ __forceinline__ std::uint64_t* tile(const ColumnPlan& plan,
+                                                               std::int64_t strip,
+                                                               std::int64_t number) const {
+    return memory + plan.strips +
+           (strip * tiles + number) * plan.width * Published<R>::words;
+  }
+  [[nodiscard]] __device__ __forceinline__ std::uint64_t* section(const ColumnPlan& plan,
+                                                                  std::int64_t strip,
+                                                                  std::int64_t number) const {
+    return memory + plan.strips +
+           (plan.strips * tiles + strip * sections + number) * plan.width * Published<R>::words;
+  }
+};
+
+/// What comes before a step of a line that blocks share, as one thread learns it from step to step
+/// of its block. It lies in shared memory, as registers hold rows.
+template <class Op, class R>
+struct SharedPrefix {
+  R* memory;   ///< of the line: sections and tiles before the step, and before the next
+  int stride;  ///< between these four
+  bool has_start;
+
+  /// The sections and tiles before a step.
+  ///
+  /// \param tile the first of the step
+  [[nodiscard]] __device__ __forceinline__ ColumnPrefix<Op, R> get(const Op& op,
+                                                                   std::int64_t tile) const {
+    return get(op, tile, memory);
+  }
+  /// Begins with a starting value.
+  __device__ __forceinline__ void start(const Fold<Op, R>& fold) const {
+    if (has_start) memory[2 * stride] = fold.value();
+  }
+  /// Publishes the totals of a step's tiles, and learns what comes before it.
+  ///
+  /// \param line   of the strip
+  /// \param known  tiles up to the end of the block's last step
+  /// \param tile   the first of this one
+  /// \param totals of its tiles, in memory, `step_of_totals` apart
+  /// \param count  of them
+  /// \param is_last whether nothing follows that would need the totals
+  __device__ __forceinline__ void move_to(const Op& op, const SharedColumns<R>& shared,
+                                          const ColumnPlan& plan, std::int64_t strip, int line,
+                                          std::int64_t known, std::int64_t tile, const R* totals,
+                                          int step_of_totals, int count, bool is_last) const {
+    constexpr int words = Published<R>::words;
+    const std::int64_t step = std::int64_t{plan.width} * words;
+    std::uint64_t* const at = shared.tile(plan, strip, tile) + line * words;
+    if (!is_last && count < tiles_of_section) {
+#pragma unroll 1
+      for (int i = 0; i < count; ++i) publish(at + i * step, totals[i * step_of_totals]);
+    }
+    // First the tiles of the section, so that whoever ends it can publish its total: sections must
+    // not wait for each other.
+    ColumnPrefix<Op, R> prefix = get(op, known, memory + 2 * stride);
+    const std::int64_t section = tile / tiles_of_section;
+    const std::int64_t known_sections = known / tiles_of_section;
+    if (known_sections < section) {
+      prefix.tiles = Fold<Op, R>(op);
+      known = section * tiles_of_section;
+    }
+    fold_published(op, at - (tile - known) * step, step, tile - known, prefix.tiles);
+    Fold<Op, R> tiles = prefix.tiles;
+    const bool ends_section = ((tile + count) & (tiles_of_section - 1)) == 0;
+    if (!is_last) {
+#pragma unroll 1
+      for (int i = 0; i < count; ++i) {
+        tiles = Fold<Op, R>(op, tiles.then(op, totals[i * step_of_totals]));
+      }
+      if (ends_section) {
+        publish(shared.section(plan, strip, section) + line * words, tiles.value());
+      }
+    }
+    fold_published(op, shared.section(plan, strip, known_sections) + line * words, step,
+                   section - known_sections, prefix.sections);
+    put(prefix, memory);
+    if (is_last) return;
+    if (ends_section) prefix.sections = join(op, prefix.sections, tiles);
+    prefix.tiles = tiles;
+    put(prefix, memory + 2 * stride);
+  }
+
+ private:
+  [[nodiscard]] __device__ __forceinline__ ColumnPrefix<Op, R> get(const Op& op, std::int64_t tile,
+                                                                   const R* from) const {
+    ColumnPrefix<Op, R> prefix(op);
+    if (has_start || tile >= tiles_of_section) prefix.sections = Fold<Op, R>(op, from[0]);
+    if ((tile & (tiles_of_section - 1)) != 0) prefix.tiles = Fold<Op, R>(op, from[stride]);
+    return prefix;
+  }
+  __device__ __forceinline__ void put(const ColumnPrefix<Op, R>& prefix, R* to) const {
+    to[0] = prefix.sections.value();
+    to[stride] = prefix.tiles.value();
+  }
+};
+
+// ---- The kernel ---------------------------------------------------------------------------------
+
+/// Shared memory of a block.
+template <class P>
+struct ColumnMemory {
+  using R = typename Types<P>::R;
+  using A = typename Types<P>::A;
+  using Value = typename Types<P>::Value;
+  static constexpr int slot = static_cast<int>(std::max(sizeof(A), sizeof(Value)));
+  static constexpr int of_chunks = threads_of_columns * static_cast<int>(sizeof(R));
+  static constexpr int most_tiles = 2 * threads_of_columns / chunks_of_tile;
+  static constexpr int of_tiles = most_tiles * static_cast<int>(sizeof(R));
+  /// Bytes of a warp's slots.
+  static KOKKOS_FUNCTION constexpr int of_warp(const ColumnPlan& plan) {
+    return (plan.groups_of_warp * plan.pitch * slot + 15) / 16 * 16;
+  }
+  /// Totals twice, as a block writes those of a step while threads still read those of the last.
+  static constexpr int bytes(const ColumnPlan& plan) {
+    int all = 16;
+    if (plan.lines_of_thread == 1) all += 2 * (of_chunks + of_tiles);
+    if (plan.blocks_of_strip > 1) all += 4 * plan.width * static_cast<int>(sizeof(R));
+    if (plan.is_staged) {
+      all += threads_of_columns / lanes * of_warp(plan);
+    } else if (plan.blocks_of_strip > 1) {  // where rows wait
+      all += lanes * rows_of_chunk(sizeof(A)) * static_cast<int>(sizeof(A));
+    }
+    return (all + 15) / 16 * 16;
   }
 };
 
 /// Scans columns.
 ///
-/// \tparam E columns of a thread
-template <int E, Spacing spacing, class P>
-__global__ void __launch_bounds__(most_threads_of_strip,
-                                  threads_of_strips<E> / most_threads_of_strip)
-    scan_columns(const __grid_constant__ P problem, const __grid_constant__ ColumnShape shape) {
+/// \tparam U      lines of a thread: one, of which it has a chunk at a time, or whole ones
+/// \tparam staged whether elements pass through shared memory
+template <int U, bool staged, class P>
+__global__ void __launch_bounds__(threads_of_columns, blocks_of_columns(sizeof(typename P::A)))
+    scan_columns(const __grid_constant__ P problem, const __grid_constant__ ColumnPlan plan,
+                 const SharedColumns<typename Types<P>::R> shared) {
   using T = Types<P>;
   using A = typename T::A;
   using R = typename T::R;
   using Value = typename T::Value;
   using Carrying = typename T::Carrying;
   using Prefix = Fold<Carrying, R>;
-  using Input = Columns<typename T::In, E, spacing>;
-  constexpr int V = chunk_of_column;
+  using Memory = ColumnMemory<P>;
+  constexpr int N = rows_of_thread(sizeof(A), U);
+  using Rows = ChunkOfRows<P, N>;
   const auto op = carrying(problem.op);
   const Ends<P> ends{problem};
+  const bool shares = plan.blocks_of_strip > 1;
+  const std::int64_t strip = shares ? blockIdx.x % plan.strips : blockIdx.x;
 
-  const Threads threads = threads_of_block();
-  const int lane = threads.own % shape.lanes_of_row;
-  const int group = threads.own / shape.lanes_of_row;
-  const int groups = shape.groups;
-  const int own_half = group / half_row_of_chunks;
-  const bool ends_half = group % half_row_of_chunks == half_row_of_chunks - 1;
-
-  // In shared memory: slots; in turns, the totals of chunks and of half rows of chunks, and what
-  // comes before the round.
-  const int width = shape.lanes_of_row * E;
-  const int stride = shape.lanes_of_row;  // between the columns of a thread
-  const int distance = spacing == Spacing::packed ? 1 : shape.lanes_of_row;
-  std::byte* const slots = shared_memory();
-  constexpr int bytes_of_slots = V * Input::bytes_of_slot;
-  R* const all_totals =
-      reinterpret_cast<R*>(slots + chunks_in_flight * bytes_of_slots * threads.count) + lane;
-  R* const all_halves = all_totals + 2 * groups * width;
-  R* const carries = all_halves + 2 * (groups / half_row_of_chunks) * width;
-  const auto slots_of = [&](int slot) {
-    return ColumnSlots{slots + slot * bytes_of_slots * threads.count, threads};
+  // Where this thread stands: the chunk of a step, and among whose totals its own is.
+  const int thread = static_cast<int>(threadIdx.x);
+  int w, at, at_tiles, line_of_strip, stride;
+  bool has_place;
+  [[maybe_unused]] int slot = 0;            // of its first row
+  [[maybe_unused]] const int groups = plan.groups_of_warp / U;
+  if constexpr (staged) {
+    const int group = plan.by_inner.quotient(thread % lanes);
+    const int column = thread % lanes - group * plan.inner;
+    const int number = thread / lanes * plan.groups_of_warp + group;
+    const int slab = number >> plan.log2_chunks;
+    w = number & (plan.chunks_of_step - 1);
+    at = number * plan.inner + column;
+    at_tiles = slab * ((plan.chunks_of_step + chunks_of_tile - 1) / chunks_of_tile) * plan.inner + column;
+    line_of_strip = slab * plan.inner + column;
+    stride = plan.inner;
+    has_place = group < groups && slab < plan.slabs_of_block;
+    slot = group * plan.pitch + column;
+  } else {
+    w = plan.by_width.quotient(thread);
+    at = thread;
+    at_tiles = thread - w * plan.width;
+    line_of_strip = thread - w * plan.width;
+    stride = plan.width;
+    has_place = w < plan.chunks_of_step;
+  }
+  const auto line = [&](int u) {
+    return staged ? strip * plan.width + line_of_strip + u * groups * plan.inner
+                  : (strip * U + u) * plan.width + line_of_strip;
+  };
+  const auto place = [&](int u) {
+    const Division of_slab(line(u), plan.inner);
+    return ColumnPlace{problem.batch, of_slab.quotient, static_cast<int>(of_slab.remainder)};
   };
 
-  // Begins to load the chunk of this thread in the next round, which may be of the next strip.
-  std::int64_t number_ahead = blockIdx.x;
-  ColumnStrip ahead = ColumnStrip::find<E, spacing>(shape, lane, number_ahead);
-  int first_ahead = 0;
-  int slot_ahead = 0;
-  const auto begin_load = [&] {
-    if (number_ahead < shape.strips) {
-      if constexpr (Input::bytes_of_slot > 0) {
-        const Input input(problem.input, LineNumber{problem.batch, ahead.line}, distance,
-                          ahead.columns);
-        const std::int64_t k = std::int64_t{first_ahead + group} * V;
-        const bool exists = ahead.columns > 0 && first_ahead + group < shape.chunks;
-        if (exists && k + V <= problem.n) {
+  // Shared memory.
+  std::byte* memory = shared_memory();
+  std::int64_t& next_step = *reinterpret_cast<std::int64_t*>(memory);
+  memory += 16;
+  R* const totals = reinterpret_cast<R*>(memory);
+  R* const tiles = reinterpret_cast<R*>(memory + 2 * Memory::of_chunks);
+  if (U == 1) memory += 2 * (Memory::of_chunks + Memory::of_tiles);
+  const SharedPrefix<Carrying, R> shared_prefix{reinterpret_cast<R*>(memory) + line_of_strip,
+                                                plan.width, problem.start.exists()};
+  if (shares) memory += 4 * plan.width * static_cast<int>(sizeof(R));
+  if (staged) memory += thread / lanes * Memory::of_warp(plan);
+  [[maybe_unused]] A* const elements = reinterpret_cast<A*>(memory);
+  [[maybe_unused]] Value* const results = reinterpret_cast<Value*>(memory);
+
+  // A line's chunk in shared memory, in scan order.
+  [[maybe_unused]] const auto staged_line = [&](auto* slots, int u, int rows) {
+    const bool backward = problem.output.strides.along < 0;
+    slots += slot + u * groups * plan.pitch + (backward ? (rows - 1) * plan.inner : 0);
+    return ArrayLine<std::remove_pointer_t<decltype(slots)>>{slots,
+                                                             backward ? -plan.inner : plan.inner};
+  };
+
+  // What comes before a step, and the ticket of the next.
+  ColumnPrefix<Carrying, R> prefix(op);
+  const bool exists = has_place && line(0) < problem.batch.count;
+  // Of the only line, found once, or else of none.
+  [[maybe_unused]] const auto input_line = problem.input.line(place(0));
+  [[maybe_unused]] const auto output_line = problem.output.line(place(0));
+  const bool has_start = problem.start.exists();
+  if (U == 1 && exists) prefix.sections = fold_of_start<R>(op, problem.start.at(place(0)));
+  [[maybe_unused]] std::int64_t ticket = 0;
+  [[maybe_unused]] std::int64_t known_tiles = 0;  // up to the end of the block's last step
+  if (U == 1 && shares) {
+    if (w == 0 && exists) shared_prefix.start(prefix.sections);
+    // Starting values are read before totals of others allow one to be stored in their place.
+    fence();
+    take_ticket_if(thread == 0, shared.tickets(strip), ticket);
+  }
+
+  for (std::int64_t step = 0;; ++step) {
+    if (U == 1 && shares) {
+      if (thread == 0) next_step = ticket;
+      __syncthreads();
+      step = next_step;
+      if (step >= plan.steps) return;
+      take_ticket_if(thread == 0, shared.tickets(strip), ticket);
+    } else if (step >= plan.steps) {
+      return;
+    }
+    const std::int64_t first = step * plan.chunks_of_step;
+    const std::int64_t chunk = first + w;
+    const std::int64_t begin = chunk * N;
+    const std::int64_t left = problem.n - begin;
+    const int rows = static_cast<int>(left < N ? left : N);
+    int length[U];
 #pragma unroll
-          for (int v = 0; v < V; ++v) {
-            input.begin_load(k + v, v, slots_of(slot_ahead), ahead.columns);
-          }
-        } else if (exists) {
-          for (int v = 0; v < V && k + v < problem.n; ++v) {
-            input.begin_load(k + v, v, slots_of(slot_ahead), ahead.columns);
-          }
-        }
+    for (int u = 0; u < U; ++u) {
+      length[u] = has_place && rows > 0 && line(u) < problem.batch.count ? rows : 0;
+    }
+
+    // Load.
+    A x[U][N];
+    [[maybe_unused]] const FlatGroups<P> runs{problem, plan, strip, first, N};
+    if constexpr (staged) {
+      runs.for_each_run([&](int begin_of_run, int count, const FlatPlace& at, int own) {
+        load_run(problem.input, at, count, own, elements + begin_of_run);
+      });
+      wait_for_runs();
+      __syncwarp();
+#pragma unroll
+      for (int u = 0; u < U; ++u) {
+        load_rows<N>(staged_line(elements, u, length[u]), 0, length[u], x[u]);
       }
-      first_ahead += groups;
-      if (first_ahead >= shape.chunks) {
-        first_ahead = 0;
-        number_ahead += gridDim.x;
-        ahead = ColumnStrip::find<E, spacing>(shape, lane, number_ahead);
+      __syncwarp();
+    } else {
+#pragma unroll
+      for (int u = 0; u < U; ++u) {
+        if (U == 1) {
+          load_rows<N>(input_line, begin, length[u], x[u]);
+        } else if (length[u] > 0) {
+          load_rows<N>(problem.input.line(place(u)), begin, length[u], x[u]);
+        }
       }
     }
-    __pipeline_commit();
-    slot_ahead = slot_ahead == chunks_in_flight - 1 ? 0 : slot_ahead + 1;
-  };
 
-  int slot = 0;
-  int turn = 0;
-  for (int i = 0; i < chunks_in_flight - 1; ++i) begin_load();
-  for (std::int64_t number = blockIdx.x; number < shape.strips; number += gridDim.x) {
-    const ColumnStrip strip = ColumnStrip::find<E, spacing>(shape, lane, number);
-    const LineNumber line{problem.batch, strip.line};
-    const auto line_of = [&](int e) {
-      return LineNumber{problem.batch, strip.line + e * distance};
-    };
-    // Whether column e takes part: built-in operators do no harm where there is none.
-    const auto is_there = [&](int e) { return is_eager<typename T::Op> || e < strip.columns; };
-    const Input input(problem.input, line, distance, strip.columns);
-    Value* const output = problem.output.line(line).data;
-    const bool has_start = problem.start.exists();
-
-    for (int first = 0; first < shape.chunks; first += groups, turn ^= 1) {
-      const int chunk = first + group;
-      const std::int64_t k = std::int64_t{chunk} * V;
-      const std::int64_t left = problem.n - k;
-      const int length =
-          strip.columns == 0 || chunk >= shape.chunks ? 0 : (left < V ? static_cast<int>(left) : V);
-
-      // Load: another chunk is asked for before this one is waited for.
-      begin_load();
-      __pipeline_wait_prior(chunks_in_flight - 1);
-      const ColumnSlots loaded = slots_of(slot);
-      slot = slot == chunks_in_flight - 1 ? 0 : slot + 1;
-      A x[V][E];
-      if (Input::reads_slots || (E == 1 && length == V)) {
-        // Without conditions, which would make each load wait for the last. What slots hold behind
-        // the end of a column is of no use.
-#pragma unroll
-        for (int v = 0; v < V; ++v) input.load(k + v, v, loaded, E, x[v]);
+    // Scan and store.
+    const auto scan = [&](int u, const Prefix& before, const Maybe<A>& at_end) {
+      if (length[u] == 0) return;
+      const A at_begin = chunk == 0 && !has_start ? problem.identity.value
+                                                  : static_cast<A>(before.value());
+      A last;
+      if constexpr (staged) {
+        const ArrayLine<Value> line_of_results = staged_line(results, u, length[u]);
+        Value* result = line_of_results.data;
+        last = Rows::scan(problem, op, x[u], length[u], before, at_begin, at_end,
+                          [&](bool is_row, const A& b) {
+                            if (is_row) *result = static_cast<Value>(b);
+                            result += line_of_results.stride;
+                          });
       } else {
-#pragma unroll
-        for (int v = 0; v < V; ++v) {
-#pragma unroll
-          for (int e = 0; e < E; ++e) x[v][e] = A{};
-          if (v < length) input.load(k + v, v, loaded, strip.columns, x[v]);
-        }
+        const ArrayLine<Value> output = U == 1 ? output_line : problem.output.line(place(u));
+        Value* row = output.data + begin * output.stride;
+        last = Rows::scan(problem, op, x[u], length[u], before, at_begin, at_end,
+                          [&](bool is_row, const A& b) {
+                            if (is_row) *row = static_cast<Value>(b);
+                            row += output.stride;
+                          });
       }
+      if (ends.exist()) {
+        if (chunk == 0) ends.store_begin(place(u), at_begin);
+        if (begin + length[u] == problem.n) ends.store_end(place(u), last);
+      }
+    };
+    if constexpr (U > 1) {
+#pragma unroll
+      for (int u = 0; u < U; ++u) {
+        if (length[u] == 0) continue;
+        Rows::fold(problem.op, op, x[u], length[u]);
+        scan(u, fold_of_start<R>(op, problem.start.at(place(u))), Maybe<A>());
+      }
+    } else {
+      const R total = Rows::fold(problem.op, op, x[0], length[0]);
+      const bool is_full = length[0] == N;
+      const bool is_last = step == plan.steps - 1;
+      const int buffer = static_cast<int>(step & 1);
+      R* const of_chunks = totals + buffer * threads_of_columns + at - w * stride;
+      R* const of_tiles = tiles + buffer * Memory::most_tiles + at_tiles;
+      const int tiles_of_step = staged ? plan.chunks_of_step / chunks_of_tile : 1;
+      const int chunk_of_tile = static_cast<int>(chunk & (chunks_of_tile - 1));
 
-      // Fold. Chunks that are not full are the last of their columns: nothing needs their totals.
-      const bool is_full = length == V;
-      R* const totals = all_totals + turn * groups * width;
-      R* const halves = all_halves + turn * (groups / half_row_of_chunks) * width;
-      R* const own_totals = totals + group * width;
-      const ColumnCarry<R> carry{carries + (turn ^ 1) * ColumnCarry<R>::folds * width, width};
-      if (is_eager<typename T::Op> || is_full) {
-#pragma unroll
-        for (int e = 0; e < E; ++e) {
-          if (!is_there(e)) continue;
-          own_totals[e * stride] = fold_chunk_of_column<R>(problem.op, op, x, e);
-        }
-      }
-      // What comes before the strip: read before others may store totals in its place.
-      if (first == 0 && has_start && group == 0) {
-#pragma unroll
-        for (int e = 0; e < E; ++e) {
-          if (e >= strip.columns) continue;
-          carry.memory[e * stride] = static_cast<R>(problem.start.at(line_of(e)).value);
-        }
-      }
-      __syncthreads();
-
-      // Carry.
-      Prefix chunks_before[E];
-#pragma unroll
-      for (int e = 0; e < E; ++e) chunks_before[e] = Prefix(op);
-      if (length > 0) {
-        const R* other = totals + own_half * half_row_of_chunks * width;
-        for (; other < own_totals; other += width) {
-#pragma unroll
-          for (int e = 0; e < E; ++e) {
-            if (!is_there(e)) continue;
-            chunks_before[e] = Prefix(op, chunks_before[e].then(op, other[e * stride]));
+      // Chunks before the own one in its tile; the tile may have begun in an earlier step.
+      ColumnPrefix<Carrying, R> before = prefix;
+      if (plan.chunks_of_step > 1) {
+        if (is_full) of_chunks[w * stride] = total;
+        __syncthreads();
+        if (w >= chunk_of_tile) before.chunks = Prefix(op);
+        if (length[0] > 0) {
+#pragma unroll 1
+          for (int v = w < chunk_of_tile ? 0 : w - chunk_of_tile; v < w; ++v) {
+            before.chunks = Prefix(op, before.chunks.then(op, of_chunks[v * stride]));
           }
         }
       }
-      if (groups > half_row_of_chunks) {
-        if (ends_half && is_full) {
-#pragma unroll
-          for (int e = 0; e < E; ++e) {
-            if (!is_there(e)) continue;
-            halves[own_half * width + e * stride] =
-                chunks_before[e].then(op, own_totals[e * stride]);
-          }
+      // Tiles of the step before the own one, and what comes before the step.
+      if (staged && plan.chunks_of_step > chunks_of_tile) {
+        if (is_full && chunk_of_tile == chunks_of_tile - 1) {
+          of_tiles[w / chunks_of_tile * stride] = before.chunks.then(op, total);
         }
         __syncthreads();
       }
-      if (length == 0) continue;
-      const bool has_sections = has_start || has_section_before(first);
-      const bool hands_on = group == groups - 1 && chunk + 1 < shape.chunks;
-      const bool is_none = k == 0 && !has_start;
-      const ColumnCarry<R> next_carry{carries + turn * ColumnCarry<R>::folds * width, width};
-      A at_begin[E];
-#pragma unroll
-      for (int e = 0; e < E; ++e) {
-        if (!is_there(e)) continue;
-        auto prefix = carry.get(op, e * stride, first, has_sections);
-        prefix.add_halves(op, halves + e * stride, width, own_half);
-        const Prefix before = prefix.join_all(op, chunks_before[e]);
-        R with{};
-        if (is_eager<typename T::Op> || is_full) {
-          const R chunks = chunks_before[e].then(op, own_totals[e * stride]);
-          with = prefix.join_all(op, Prefix(op, chunks)).value();
-          if (hands_on) next_carry.put(op, e * stride, first + groups, prefix, chunks);
+      if (shares) {
+        if (w == 0 && exists) {
+          // Rows wait in shared memory, as registers hold what other blocks publish.
+          const ArrayLine<A> waiting = staged ? staged_line(elements, 0, length[0])
+                                              : ArrayLine<A>{elements + thread, lanes};
+          put_rows<N>(waiting, length[0], x[0]);
+          if (tiles_of_step == 1 && !is_last) {
+            *of_tiles = fold_all(op, of_chunks, stride, chunks_of_tile).value();
+          }
+          shared_prefix.move_to(op, shared, plan, strip, line_of_strip, known_tiles,
+                                first / chunks_of_tile, of_tiles, stride, tiles_of_step, is_last);
+          load_rows<N>(waiting, 0, length[0], x[0]);
         }
-
-        // Scan: x becomes B after each element.
-        at_begin[e] = is_none ? problem.identity.value : static_cast<A>(before.value());
-        Prefix run = before;
-#pragma unroll
-        for (int p = 0; p < V; p += pack_of_column) {
-          scan_pack_of_column(problem.op, op, run, x, p, e, length - p);
-        }
-        if (is_full) x[V - 1][e] = static_cast<A>(with);
-      }
-      if (ends.exist()) {
-#pragma unroll
-        for (int e = 0; e < E; ++e) {
-          if (e >= strip.columns) continue;
-          if (k == 0) ends.store_begin(line_of(e), at_begin[e]);
-          A last = x[0][e];
-#pragma unroll
-          for (int v = 1; v < V; ++v) last = v < length ? x[v][e] : last;
-          if (k + length == problem.n) ends.store_end(line_of(e), last);
+        __syncthreads();
+        known_tiles = first / chunks_of_tile + tiles_of_step;
+        if (exists) {
+          const Prefix chunks_before = before.chunks;
+          before = shared_prefix.get(op, first / chunks_of_tile);
+          before.chunks = chunks_before;
         }
       }
-      if (problem.form == Form::exclusive) {
-#pragma unroll
-        for (int e = 0; e < E; ++e) {
-#pragma unroll
-          for (int v = V - 1; v > 0; --v) x[v][e] = x[v - 1][e];
-          x[0][e] = at_begin[e];
+      if (length[0] > 0) {
+#pragma unroll 1
+        for (int v = 0; staged && v < w / chunks_of_tile; ++v) {
+          before.tiles = Prefix(op, before.tiles.then(op, of_tiles[v * stride]));
+        }
+        Maybe<A> at_end;
+        if (is_full) {
+          ColumnPrefix<Carrying, R> after = before;
+          after.add(op, total, chunk + 1);
+          at_end = Maybe<A>(static_cast<A>(after.all(op).value()));
+        }
+        scan(0, before.all(op), at_end);
+        if (!shares && !is_last) {
+          if (plan.chunks_of_step == 1) {
+            prefix.add(op, total, chunk + 1);
+          } else if (!staged || plan.chunks_of_step <= chunks_of_tile) {
+#pragma unroll 1
+            for (int v = 0; v < plan.chunks_of_step; ++v) {
+              prefix.add(op, of_chunks[v * stride], first + v + 1);
+            }
+          } else {
+#pragma unroll 1
+            for (int v = 0; v < tiles_of_step; ++v) {
+              prefix.add_tile(op, of_tiles[v * stride], first / chunks_of_tile + v + 1);
+            }
+          }
         }
       }
-
-      // Store.
-      const std::int64_t along = problem.output.strides.along;
-      const std::int64_t across = distance_of(problem.output.strides, problem.batch, distance);
-      Value* to = output + k * along;
-#pragma unroll
-      for (int v = 0; v < V; ++v, to += along) {
-        Value y[E];
-#pragma unroll
-        for (int e = 0; e < E; ++e) y[e] = static_cast<Value>(x[v][e]);
-        if (v < length) store_columns<spacing>(to, across, strip.columns, y);
-      }
+    }
+    if constexpr (staged) {
+      __syncwarp();
+      runs.for_each_run([&](int begin_of_run, int count, const FlatPlace& at, int own) {
+        store_run(problem.output, at, count, own, results + begin_of_run);
+      });
+      __syncwarp();
     }
   }
 }
