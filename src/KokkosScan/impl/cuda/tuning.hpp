@@ -439,18 +439,23 @@ KOKKOS_FUNCTION constexpr int blocks_of_column_threads(int bytes) { return bytes
 /// and how many a multiprocessor must have of them at least. ((550, 100, 3600): 0.88 instead of
 /// 0.79 in strips, (55000, 72, 50): 0.63 instead of 0.38 in tiles, 72 x 10^6 computed floats 0.85
 /// instead of 0.61; (40000, 72, 50) doubles 0.81 instead of 0.47; but 1000 x 10^6 floats 0.87
-/// instead of 0.91.)
-inline constexpr int shortest_of_threads = 4;
+/// instead of 0.91; (1, 2, 134217728) 0.37 instead of 0.30.)
+inline constexpr int shortest_of_threads = 2;
 inline constexpr int longest_of_threads = 128;
 inline constexpr int bytes_of_threads = 8;
 inline constexpr int columns_of_multiprocessor = 512;
+/// The longest of them in rows so narrow that neighbouring threads have different slabs.
+/// ((67108864, 2, 2) has 0.33 instead of 0.29, (16777216, 4, 4) 0.60 instead of 0.52, but (5000000,
+/// 7, 7) 0.65 instead of 0.69.)
+inline constexpr int longest_of_narrow_threads = 4;
 
 /// Whether each thread has a column of its own.
 ///
 /// \param columns of all
 constexpr bool takes_threads(std::int64_t n, std::int64_t inner, std::int64_t columns,
                              int multiprocessors) {
-  return n >= shortest_of_threads && n <= longest_of_threads && inner >= narrowest_rows &&
+  return n >= shortest_of_threads &&
+         n <= (inner >= narrowest_rows ? longest_of_threads : longest_of_narrow_threads) &&
          columns >= std::int64_t{columns_of_multiprocessor} * multiprocessors;
 }
 
