@@ -485,6 +485,10 @@ TEST(backends, emulated_cuda_combines_only_neighbours) {
       for (int const turn : {1, 3}) combines_only_neighbours(n, lines, turn);
     }
   }
+  // A line of more than one group of tiles, whose last tile has no total.
+  constexpr int bytes = sizeof(DefaultInterval);
+  std::int64_t const tile = cuda::cut_line(1'000'001, {bytes, bytes}).tile_length;
+  for (int const turn : {0, 2}) combines_only_neighbours(40 * tile + 5, 1, turn);
 }
 
 // Masks, starting values, and totals that replace them.

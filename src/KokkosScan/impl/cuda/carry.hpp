@@ -218,7 +218,9 @@ class CarriedPrefix {
             const R of_group = shuffle(folds[row], own - 1);
             prefixes.before = Fold<Op, R>(op, m_groups.then(op, of_group));
           }
-          prefixes.with = m_groups.then(op, shuffle(folds[row], own));
+          // The last tile of a line has no total that an operator of a user may see.
+          prefixes.with = shuffle(folds[row], own);
+          if (is_eager<Op> || has_total) prefixes.with = m_groups.then(op, prefixes.with);
           is_found = true;
         } else {
           const R of_group = shuffle(folds[row], lanes - 1);
