@@ -135,7 +135,8 @@ auto widened(const Problem<Narrow, Op, In, Value, Start, Total>& p) {
       {p.input},  p.output, start,   p.totals};
 }
 
-/// Whether a problem is scanned so: integers where results are stored as these.
+/// Whether a problem is scanned so: integers where results are stored as these, products of float
+/// always.
 template <class P>
 inline constexpr bool can_be_widened = false;
 template <class Narrow, class Op, class In, class Start>
