@@ -367,7 +367,7 @@ TEST(backends, emulated_cuda_columns_have_the_same_bits_in_every_kernel) {
 // of columns is enough for them.
 template <class T>
 void threads_scan_columns() {
-  for (std::int64_t const n : {4, 7, 8, 9, 63, 64, 65, 100, 128}) {
+  for (std::int64_t const n : {17, 23, 24, 25, 63, 64, 65, 100, 128}) {
     for (int i = 0; i < 6; ++i) {
       std::int64_t const lines = 33 + 8 * i;
       Job<T> job{random_values<T>(lines * n), lines, n};
@@ -382,6 +382,66 @@ void threads_scan_columns() {
 TEST(backends, emulated_cuda_threads_scan_columns) {
   threads_scan_columns<float>();
   threads_scan_columns<double>();
+}
+
+// Short columns combine from left to right in the carried type, whatever their number and place,
+// and a mask that hides nothing changes no bit.
+TEST(backends, emulated_cuda_folds_short_columns_from_left_to_right) {
+  for (int n = 1; n <= cuda::longest_short_column; ++n) {
+    auto const values = random_values<float>(n);
+    std::vector<float> expected;
+    double sum = 0;
+    for (float const value : values) {
+      sum = expected.empty() ? value : sum + value;
+      expected.push_back(static_cast<float>(sum));
+    }
+    for (int const inner : {2, 4, 5, 8, 33, 1200}) {
+      for (int const outer : {1, 3, 40}) {
+        if (outer * inner * n > 40'000) continue;
+        Kokkos::View<float***, Kokkos::LayoutRight, Exec> const x("x", outer, n, inner);
+        Kokkos::View<bool***, Kokkos::LayoutRight, Exec> const mask("mask", outer, n, inner);
+        Kokkos::deep_copy(mask, true);
+        for (int i = 0; i < outer * n * inner; ++i) {
+          x.data()[i] = values[static_cast<std::size_t>(i / inner % n)];
+        }
+        for (bool const is_masked : {false, true}) {
+          for (bool const has_bulk_copies : {false, true}) {
+            Kokkos::View<float***, Kokkos::LayoutRight, Exec> const y("y", outer, n, inner);
+            emulated::Backend const backend{132, 232448, has_bulk_copies};
+            if (is_masked) {
+              ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), ks::masked(x, mask), y,
+                             ks::along(1), ks::Sum{}, backend);
+            } else {
+              ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), x, y, ks::along(1),
+                             ks::Sum{}, backend);
+            }
+            for (int i = 0; i < outer * n * inner; ++i) {
+              ASSERT_EQ(y.data()[i], expected[static_cast<std::size_t>(i / inner % n)])
+                  << outer << " x " << n << " x " << inner << ", element " << i;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// Results of short columns whose rows lie otherwise than those of the input, and inputs of which
+// only the mask or nothing can be moved in runs.
+TEST(backends, emulated_cuda_scans_short_columns_of_every_layout) {
+  int turn = 0;
+  for (std::int64_t const n : {1, 2, 3, 5, 8, 15, 16}) {
+    for (std::int64_t const lines : {1, 7, 64, 333, 2001}) {
+      for (int i = 0; i < 5; ++i, ++turn) {
+        Job<float> job{random_values<float>(lines * n), lines, n};
+        job.form = forms[turn % 3];
+        job.placement = placements[2 + turn % 4];
+        job.direction = turn % 2 == 0 ? Direction::forward : Direction::backward;
+        expect_oracle<ks::Sum<>>(job, run(job, ks::Sum{}, emulated::Backend{}));
+        if (::testing::Test::HasFailure()) return;
+      }
+    }
+  }
 }
 
 // The choice among kernels must not show where strides do not: columns that blocks share, or not.

@@ -6,9 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include <KokkosScan/impl/cuda/short_column_plan.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <random>
 
 namespace test {
 namespace {
@@ -219,6 +222,53 @@ TEST(backends, cuda_tiles_of_parts_of_columns_cover_them) {
         }
       }
     }
+  }
+}
+
+// Every plan for short columns has room in shared memory, numbers that its divisions take, and all
+// columns in its tiles.
+TEST(backends, cuda_short_columns_have_plans) {
+  std::mt19937_64 random(7);
+  auto const log_uniform = [&](double most) {
+    return static_cast<std::int64_t>(
+        std::exp(std::uniform_real_distribution<>(0, std::log(most))(random)));
+  };
+  auto const one_of = [&](auto const& list) { return list[random() % std::size(list)]; };
+  for (int i = 0; i < 100'000; ++i) {
+    cuda::ShortColumnFacts facts{};
+    facts.n = 1 + static_cast<std::int64_t>(random() % cuda::longest_short_column);
+    facts.inner = log_uniform(1e8);
+    facts.lines = facts.inner * log_uniform(1e6);
+    bool const has_gaps = random() % 3 == 0;
+    facts.row = facts.inner + (has_gaps ? log_uniform(100) : 0);
+    facts.loads = one_of(std::array{cuda::MoveRows::one_by_one, cuda::MoveRows::as_runs});
+    facts.stores = one_of(std::array{cuda::MoveRows::one_by_one, cuda::MoveRows::as_runs});
+    facts.is_flat = !has_gaps && facts.stores == cuda::MoveRows::as_runs && random() % 2 == 0;
+    facts.is_along = random() % 8 == 0;
+    facts.is_aligned = random() % 2 == 0;
+    facts.unit = one_of(std::array{1, 2, 4, 8, 16, 64});
+    facts.widest = std::max(facts.unit, one_of(std::array{4, 8, 16, 64}));
+    facts.element = facts.widest + (random() % 2 == 0 ? facts.unit : 0);
+    facts.multiprocessors = one_of(std::array{0, 4, 108, 132, 148});
+    SCOPED_TRACE(::testing::Message() << facts.lines / facts.inner << " x " << facts.n << " x "
+                                      << facts.inner << " of " << facts.element << " bytes");
+    cuda::ShortColumnPlan const plan = cuda::plan_short_columns(facts);
+    ASSERT_GE(plan.columns, 1);
+    ASSERT_LE(plan.columns, plan.inner);
+    ASSERT_GE(plan.slabs_of_tile, 1);
+    ASSERT_TRUE(plan.slabs_of_tile == 1 || plan.columns == plan.inner);
+    ASSERT_GE(std::int64_t{plan.strips_of_slab} * plan.columns, plan.inner);
+    ASSERT_GE(plan.strips, plan.slabs / plan.slabs_of_tile * plan.strips_of_slab);
+    ASSERT_GE(plan.blocks, 1);
+    ASSERT_LE(plan.blocks, plan.strips);
+    ASSERT_LT(plan.elements(), 1 << 15);
+    // Rows, then slabs, do not overlap in shared memory.
+    ASSERT_GE(plan.pitch, plan.columns);
+    ASSERT_GE(plan.pitch_of_slab, plan.n * plan.pitch);
+    ASSERT_GE(plan.bytes_of_buffer, plan.pitch_of_slab * plan.slabs_of_tile * facts.element);
+    // All blocks of a multiprocessor find room on Hopper, and one on the smallest GPU.
+    ASSERT_LE(plan.shared_bytes() + 1024, 233'472 / cuda::blocks_of_short_columns);
+    ASSERT_LE(plan.shared_bytes(), 101'376);
   }
 }
 

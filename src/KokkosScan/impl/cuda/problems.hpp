@@ -13,6 +13,7 @@
 #include <KokkosScan/impl/cuda/in_registers.hpp>
 #include <KokkosScan/impl/cuda/launch.hpp>
 #include <KokkosScan/impl/cuda/parts.hpp>
+#include <KokkosScan/impl/cuda/short_columns.hpp>
 #include <KokkosScan/impl/cuda/tiles.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/memory.hpp>
@@ -271,16 +272,19 @@ struct Backend {
     const Shape shape = shape_launch(cut, Types<P>::size);
     // Lines of one element count as contiguous whatever their stride, two results need not be.
     const std::int64_t along = p.output.strides.along;
-    const bool are_wide = p.extra != Extra::none && (along == 1 || along == -1) &&
-                          (shape.lines_of_tile == 1 || p.batch.rank == 0 ||
-                           (p.batch.rank == 1 && p.output.strides.batch[0] == p.n + 1));
+    const bool may_be_wide = p.extra != Extra::none && (along == 1 || along == -1) &&
+                             (shape.lines_of_tile == 1 || p.batch.rank == 0 ||
+                              (p.batch.rank == 1 && p.output.strides.batch[0] == p.n + 1));
+    const int elements = shape.lines_of_tile * cut.tile_length;
+    const int bytes_of_results =
+        bytes_of_span((elements + shape.lines_of_tile) * static_cast<int>(sizeof(Value)), 0);
+    const bool are_wide =
+        may_be_wide && Types<P>::bytes_of_tile(elements, bytes_of_padding) + bytes_of_results <=
+                           shared_bytes_of_block(exec);
     const bool has_packs = has_aligned_packs(p, are_wide);
     const int padding = has_packs && pads_slots(shape, Types<P>::size) ? bytes_of_padding : 0;
-    const int elements = shape.lines_of_tile * cut.tile_length;
-    int bytes = Types<P>::bytes_of_tile(elements, padding);
-    if (are_wide) {
-      bytes += bytes_of_span((elements + shape.lines_of_tile) * static_cast<int>(sizeof(Value)), 0);
-    }
+    const int bytes =
+        Types<P>::bytes_of_tile(elements, padding) + (are_wide ? bytes_of_results : 0);
     const Launch launch{p.function, "cuda/lines", divide_up(p.batch.count, shape.lines_of_tile),
                         shape.threads, bytes};
     const auto scan = [&](auto most) {
@@ -448,6 +452,7 @@ struct Backend {
   }
   template <class Exec, class P>
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
+    if (p.n <= longest_short_column) return scan_short_columns(exec, p);
     constexpr int E = Types<P>::pack;
     const std::int64_t inner = neighbours(p.batch);
     const PartsOfColumns parts = cut_into_parts(exec, p);
@@ -474,6 +479,83 @@ struct Backend {
       }
     }
     scan_tiles_of_columns(exec, p);
+  }
+
+  template <class Exec, class P>
+  static void scan_short_columns(const Exec& exec, const P& p) {
+    const ShortColumnPlan plan = plan_short_columns(short_column_facts(p, multiprocessors(exec)));
+    const Launch launch{p.function, "cuda/short_columns", plan.blocks,
+                        threads_of_short_columns + lanes, plan.shared_bytes()};
+    enqueue(exec, launch, cuda::scan_short_columns<P>, p.n, p.batch.count, p, plan);
+  }
+  /// What the plan for short columns depends on.
+  template <class P>
+  static ShortColumnFacts short_column_facts(const P& p, int multiprocessors) {
+    using Input = ShortInput<typename P::A, decltype(P::input)>;
+    using Value = typename Types<P>::Value;
+    constexpr bool in_place = short_in_place<Input, Value>;
+    ShortColumnFacts facts{};
+    facts.n = p.n;
+    facts.lines = p.batch.count;
+    facts.inner = neighbours(p.batch);
+    facts.row = magnitude_of_row(p.output);
+    facts.is_flat = true;
+    facts.is_aligned = true;
+    facts.is_along = is_along(p.batch, p.output) || is_along(p.batch, p.input);
+    const auto see = [&](const auto& array, bool may_be_runs, MoveRows& move) {
+      using Element = std::remove_cvref_t<decltype(*array.data)>;
+      constexpr int size = sizeof(Element);
+      if (!may_be_runs || !has_columns_of(p.batch, array)) {
+        facts.is_flat = false;
+        return;
+      }
+      move = MoveRows::as_runs;
+      facts.row = magnitude_of_row(array);
+      // Slabs, too, must follow each other where tiles have several.
+      const bool has_slabs = p.batch.rank == 2;
+      const std::int64_t slab = p.n * facts.inner;
+      facts.is_flat = facts.is_flat && p.batch.rank <= 2 && facts.row == facts.inner &&
+                      (!has_slabs || array.strides.batch[0] == slab);
+      const Element* first = array.data;
+      if (array.strides.along < 0) first += (p.n - 1) * array.strides.along;
+      facts.is_aligned = facts.is_aligned && reinterpret_cast<std::uintptr_t>(first) % quad == 0 &&
+                         slab * size % quad == 0;
+    };
+    see(p.output, ShortInput<typename P::A, Array<const Value>>::is_run, facts.stores);
+    if constexpr (Input::is_run) {
+      MoveRows of_mask = MoveRows::as_runs;
+      if constexpr (Input::has_mask) {
+        of_mask = MoveRows::one_by_one;
+        see(Input::mask(p.input), true, of_mask);
+      }
+      const std::int64_t row_of_mask = facts.row;
+      see(Input::values(p.input), true, facts.loads);
+      // Both have the same pitch in shared memory.
+      if (of_mask == MoveRows::one_by_one || (Input::has_mask && facts.row != row_of_mask)) {
+        facts.loads = MoveRows::one_by_one;
+      }
+    } else if constexpr (Input::is_staged) {
+      facts.is_flat = false;
+    }
+    facts.element = Input::bytes + (in_place ? 0 : static_cast<int>(sizeof(Value)));
+    facts.widest = static_cast<int>(std::max(sizeof(typename Input::Value), sizeof(Value)));
+    facts.unit = static_cast<int>(sizeof(Value));
+    if constexpr (Input::is_staged) {
+      facts.unit = static_cast<int>(std::min(sizeof(typename Input::Value), sizeof(Value)));
+    }
+    if constexpr (Input::has_mask) {
+      facts.unit = std::min(facts.unit, static_cast<int>(sizeof(typename Input::Mask)));
+    }
+    facts.multiprocessors = multiprocessors;
+    return facts;
+  }
+  template <class T>
+  static bool has_columns_of(const Batch& batch, const Array<T>& array) {
+    return batch.rank > 0 && OperandAccess<Array<T>>::has_columns(array, batch);
+  }
+  template <class T>
+  static std::int64_t magnitude_of_row(const Array<T>& array) {
+    return array.strides.along < 0 ? -array.strides.along : array.strides.along;
   }
 
   /// \param most threads of a block

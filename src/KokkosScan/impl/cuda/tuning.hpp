@@ -426,6 +426,21 @@ constexpr ColumnTiling tile_parts(std::int64_t n, std::int64_t inner, int bytes,
           Divisor(static_cast<int>(groups))};
 }
 
+/// The longest of the short columns, which have a tree of their own: a fold from left to right.
+inline constexpr int longest_short_column = 16;
+
+/// Threads of a block that scan short columns, and blocks of a multiprocessor for which it must
+/// have registers and shared memory.
+inline constexpr int threads_of_short_columns = 256;
+inline constexpr int blocks_of_short_columns = 3;
+
+/// Bytes of a tile of short columns, of which such a block has two, and of what it keeps besides.
+inline constexpr int bytes_of_short_tile = 34816;
+inline constexpr int bytes_of_short_block = 256;
+
+/// Fewest bytes of a row that is moved by a bulk copy.
+inline constexpr int bytes_of_bulk_row = 1024;
+
 /// Threads of a block that have a column each.
 inline constexpr int threads_of_columns = 256;
 /// Blocks of a multiprocessor for which it must have registers where threads have a column each.
@@ -435,27 +450,20 @@ inline constexpr int threads_of_columns = 256;
 /// \param bytes of the accumulator
 KOKKOS_FUNCTION constexpr int blocks_of_column_threads(int bytes) { return bytes > 4 ? 3 : 4; }
 
-/// Columns that threads take one by one: the shortest and longest, bytes of their elements at most,
-/// and how many a multiprocessor must have of them at least. ((550, 100, 3600): 0.88 instead of
-/// 0.79 in strips, (55000, 72, 50): 0.63 instead of 0.38 in tiles, 72 x 10^6 computed floats 0.85
-/// instead of 0.61; (40000, 72, 50) doubles 0.81 instead of 0.47; but 1000 x 10^6 floats 0.87
-/// instead of 0.91; (1, 2, 134217728) 0.37 instead of 0.30.)
-inline constexpr int shortest_of_threads = 2;
+/// Columns that threads take one by one, if they are not short: the longest, bytes of their
+/// elements at most, and how many a multiprocessor must have of them at least. ((550, 100, 3600):
+/// 0.88 instead of 0.79 in strips, (55000, 72, 50): 0.63 instead of 0.38 in tiles, 72 x 10^6
+/// computed floats 0.85 instead of 0.61; (40000, 72, 50) doubles 0.81 instead of 0.47; but 1000 x
+/// 10^6 floats 0.87 instead of 0.91.)
 inline constexpr int longest_of_threads = 128;
 inline constexpr int bytes_of_threads = 8;
 inline constexpr int columns_of_multiprocessor = 512;
-/// The longest of them in rows so narrow that neighbouring threads have different slabs.
-/// ((67108864, 2, 2) has 0.33 instead of 0.29, (16777216, 4, 4) 0.60 instead of 0.52, but (5000000,
-/// 7, 7) 0.65 instead of 0.69.)
-inline constexpr int longest_of_narrow_threads = 4;
-
 /// Whether each thread has a column of its own.
 ///
 /// \param columns of all
 constexpr bool takes_threads(std::int64_t n, std::int64_t inner, std::int64_t columns,
                              int multiprocessors) {
-  return n >= shortest_of_threads &&
-         n <= (inner >= narrowest_rows ? longest_of_threads : longest_of_narrow_threads) &&
+  return n <= longest_of_threads && inner >= narrowest_rows &&
          columns >= std::int64_t{columns_of_multiprocessor} * multiprocessors;
 }
 

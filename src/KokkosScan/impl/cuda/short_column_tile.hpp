@@ -1,0 +1,252 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Tiles of short columns: where they are in memory and in shared memory, and how their elements
+/// travel, as runs of bytes or one by one.
+
+#include <KokkosScan/impl/cuda/barrier.hpp>
+#include <KokkosScan/impl/cuda/column_tree.hpp>
+#include <KokkosScan/impl/cuda/short_column_plan.hpp>
+#include <KokkosScan/impl/cuda/span.hpp>
+#include <KokkosScan/impl/cuda/stage.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <cstddef>
+#include <cstdint>
+
+namespace KokkosScan::impl::cuda {
+
+/// All rows of some columns of a slab, or of several whole slabs. Rows are numbered in the order of
+/// memory.
+struct ShortColumnTile {
+  std::int64_t slab;  ///< the first
+  int first_column;
+  int slabs;
+  int columns;
+  int shift, shift_of_mask,
+      shift_of_results;  ///< bytes behind a multiple of 128, where each begins
+  bool exists;
+  bool stores_runs;
+
+  ShortColumnTile() = default;
+  __device__ __forceinline__ ShortColumnTile(const ShortColumnPlan& plan, std::int64_t number)
+      : shift(0),
+        shift_of_mask(0),
+        shift_of_results(0),
+        exists(number < plan.strips),
+        stores_runs(false) {
+    const Division at(number, plan.strips_of_slab);
+    slab = at.quotient * plan.slabs_of_tile;
+    first_column = static_cast<int>(at.remainder) * plan.columns;
+    const std::int64_t slabs_left = plan.slabs - slab;
+    const int columns_left = plan.inner - first_column;
+    slabs = static_cast<int>(slabs_left < plan.slabs_of_tile ? slabs_left : plan.slabs_of_tile);
+    columns = columns_left < plan.columns ? columns_left : plan.columns;
+  }
+  [[nodiscard]] __device__ __forceinline__ ColumnPlace place(const Batch& batch, int slab_of_tile,
+                                                             int column) const {
+    return {batch, slab + slab_of_tile, first_column + column};
+  }
+};
+
+/// The address of a tile's first element in memory.
+template <class T>
+__device__ __forceinline__ T* first_in_memory(const Batch& batch, const ShortColumnTile& tile,
+                                              const Array<T>& array, int n) {
+  return &array.line(tile.place(batch, 0, 0))(array.strides.along < 0 ? n - 1 : 0);
+}
+__device__ __forceinline__ std::int64_t magnitude(std::int64_t x) { return x < 0 ? -x : x; }
+
+/// A tile in shared memory. What is moved in runs begins as many bytes behind a multiple of 16 as
+/// it does in global memory, and rows are as far apart up to a multiple of 16, so that the same 16
+/// bytes can be moved at once on both sides.
+template <class T>
+struct TileSlots {
+  int begin;  ///< byte of the shared memory
+
+  [[nodiscard]] __device__ __forceinline__ T& operator[](int i) const {
+    return reinterpret_cast<T*>(shared_memory() + begin)[i];
+  }
+};
+
+/// The runs of a tile, neighbours in memory: its rows, or all of them at once.
+template <class T>
+struct TileRuns {
+  static constexpr int size = sizeof(T);
+
+  std::byte* global;  ///< the first byte of the first run
+  std::byte* shared;
+  std::int64_t distance;  ///< bytes from run to run
+  int pitch;              ///< the same in shared memory
+  int bytes;              ///< of a run
+  int count;
+
+  template <class U>
+  __device__ __forceinline__ TileRuns(const Batch& batch, const ShortColumnPlan& plan,
+                                      const ShortColumnTile& tile, const Array<U>& array,
+                                      const TileSlots<T>& slots)
+      : global(reinterpret_cast<std::byte*>(
+            const_cast<T*>(first_in_memory(batch, tile, array, plan.n)))),
+        shared(shared_memory() + slots.begin),
+        distance(magnitude(array.strides.along) * size),
+        pitch(plan.pitch * size),
+        bytes((plan.is_one_run ? tile.slabs * plan.n * tile.columns : tile.columns) * size),
+        count(plan.is_one_run ? 1 : plan.n) {}
+
+  /// Calls of_quads(global, shared, bytes) for the whole quads of each run and of_elements(global,
+  /// shared) for the elements before and behind them. For the lanes of a warp.
+  template <class Quads, class Elements>
+  __device__ __forceinline__ void for_each_run(int lane, const Quads& of_quads,
+                                               const Elements& of_elements) const {
+#pragma unroll 1
+    for (int r = lane; r < count; r += lanes) {
+      std::byte* const from = global + r * distance;
+      std::byte* const to = shared + r * pitch;
+      const Pieces pieces(misalignment(from), bytes);
+      if (pieces.quads > 0) of_quads(from + pieces.head, to + pieces.head, pieces.quads * quad);
+#pragma unroll 1
+      for (int b = 0; b < pieces.head; b += size) of_elements(from + b, to + b);
+#pragma unroll 1
+      for (int b = bytes - pieces.tail; b < bytes; b += size) of_elements(from + b, to + b);
+    }
+  }
+  /// Calls of_quad(global, shared) for each of these quads, and of_elements as above. All threads
+  /// that scan share one run, or a warp has one after another.
+  template <class Quad, class Elements>
+  __device__ __forceinline__ void for_each_quad(const ShortColumnPlan& plan, const Quad& of_quad,
+                                                const Elements& of_elements) const {
+    const int thread = static_cast<int>(threadIdx.x);
+    const bool is_one = count == 1;
+    const int step = (is_one ? threads_of_short_columns : lanes) * quad;
+    const int own = (is_one ? thread : thread % lanes) * quad;
+    constexpr int runs_at_once = threads_of_short_columns / lanes;
+    int r = is_one ? 0 : thread / lanes;
+    std::byte* from = global + r * distance;
+    std::byte* to = shared + r * pitch;
+    const int pad = plan.is_padded ? (plan.pitch_of_slab - plan.columns * plan.n) * size : 0;
+#pragma unroll 1
+    for (; r < count; r += runs_at_once) {
+#pragma unroll 4
+      for (int b = own - misalignment(from); b < bytes; b += step) {
+        if (b >= 0 && b + quad <= bytes) {
+          const int before = pad == 0 ? 0 : plan.by_slab.quotient(b / size) * pad;
+          of_quad(from + b, to + b + before);
+        } else {
+#pragma unroll 1
+          for (int e = b < 0 ? 0 : b; e < bytes && e < b + quad; e += size) {
+            of_elements(from + e, to + e + (pad == 0 ? 0 : plan.by_slab.quotient(e / size) * pad));
+          }
+        }
+      }
+      from += runs_at_once * distance;
+      to += runs_at_once * pitch;
+    }
+  }
+};
+
+/// Begins to copy an element without registers, if that is possible; else copies it.
+template <class T>
+__device__ __forceinline__ void load_element(const std::byte* global, std::byte* shared) {
+  if constexpr (is_one_copy<sizeof(T)>) {
+    __pipeline_memcpy_async(shared, global, sizeof(T));
+  } else {
+    *reinterpret_cast<T*>(shared) = *reinterpret_cast<const T*>(global);
+  }
+}
+template <class T>
+__device__ __forceinline__ void store_element(std::byte* global, const std::byte* shared) {
+  *reinterpret_cast<T*>(global) = *reinterpret_cast<const T*>(shared);
+}
+
+/// Whether a warp moves runs by bulk copies. Those of a few hundred bytes would be too many: a
+/// multiprocessor begins one in about 90 cycles.
+template <class T>
+__device__ __forceinline__ bool moves_in_bulk(const ShortColumnPlan& plan) {
+  return has_bulk_copies() && !plan.is_padded &&
+         (plan.is_one_run || plan.columns * static_cast<int>(sizeof(T)) >= bytes_of_bulk_row);
+}
+
+/// Whether elements of the same line are neighbours rather than those of the same row.
+template <class T>
+KOKKOS_FUNCTION bool is_along(const Batch& batch, const Array<T>& array) {
+  if (batch.rank == 0) return false;
+  const std::int64_t across = array.strides.batch[batch.rank - 1];
+  const std::int64_t along = array.strides.along;
+  return (across < 0 ? -across : across) > (along < 0 ? -along : along);
+}
+template <int Rank, class Function>
+KOKKOS_FUNCTION bool is_along(const Batch&, const Computed<Rank, Function>&) {
+  return false;
+}
+template <class A, class Values, class Mask>
+KOKKOS_FUNCTION bool is_along(const Batch& batch, const Selected<A, Values, Mask>& in) {
+  return is_along(batch, in.values);
+}
+
+/// An element of a tile: where it is, and its number in shared memory.
+struct ShortColumnElement {
+  int slab, column, k;
+  int slot;
+  bool exists;
+
+  /// \param number in the order of memory: of rows or, `along` the columns, of these
+  __device__ __forceinline__ ShortColumnElement(const ShortColumnPlan& plan,
+                                                const ShortColumnTile& tile, bool along,
+                                                bool backward, int number) {
+    int row;
+    if (along) {
+      const int line = plan.by_rows.quotient(number);
+      row = number - line * plan.n;
+      slab = plan.by_columns.quotient(line);
+      column = line - slab * plan.columns;
+    } else {
+      const int all_rows = plan.by_columns.quotient(number);
+      column = number - all_rows * plan.columns;
+      slab = plan.by_rows.quotient(all_rows);
+      row = all_rows - slab * plan.n;
+    }
+    k = backward ? plan.n - 1 - row : row;
+    slot = slab * plan.pitch_of_slab + row * plan.pitch + column;
+    exists = number < plan.elements() && slab < tile.slabs && column < tile.columns;
+  }
+};
+
+/// Loads the elements of a tile one by one.
+template <class T, class In>
+__device__ __noinline__ void load_one_by_one(const Batch& batch, const ShortColumnPlan& plan,
+                                             const ShortColumnTile& tile, const In& in,
+                                             bool backward, const TileSlots<T> slots) {
+  constexpr int at_once = sizeof(T) <= 8 ? 8 : 2;
+  const bool along = is_along(batch, in);
+#pragma unroll 1
+  for (int e = static_cast<int>(threadIdx.x); e < plan.elements();
+       e += at_once * threads_of_short_columns) {
+    T x[at_once];
+    int slot[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const ShortColumnElement at(plan, tile, along, backward, e + i * threads_of_short_columns);
+      slot[i] = at.exists ? at.slot : -1;
+      if (at.exists) x[i] = static_cast<T>(in.line(tile.place(batch, at.slab, at.column))(at.k));
+    }
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      if (slot[i] >= 0) slots[slot[i]] = x[i];
+    }
+  }
+}
+/// Stores the results of a tile one by one.
+template <class T>
+__device__ __noinline__ void store_one_by_one(const Batch& batch, const ShortColumnPlan& plan,
+                                              const ShortColumnTile& tile, const Array<T>& out,
+                                              const TileSlots<T> slots) {
+  const bool along = is_along(batch, out);
+#pragma unroll 4
+  for (int e = static_cast<int>(threadIdx.x); e < plan.elements(); e += threads_of_short_columns) {
+    const ShortColumnElement at(plan, tile, along, out.strides.along < 0, e);
+    if (at.exists) out.line(tile.place(batch, at.slab, at.column))(at.k) = slots[at.slot];
+  }
+}
+
+}  // namespace KokkosScan::impl::cuda
