@@ -413,6 +413,7 @@ inline unsigned __shfl_up_sync(unsigned mask, unsigned value, int distance) {
 namespace KokkosScan::impl::cuda {
 
 inline void pause() { test::emulated::Block::yield(); }
+inline void rest() { pause(); }
 inline bool has_bulk_copies() { return test::emulated::has_bulk_copies; }
 
 /// As barrier.hpp has it for GPUs.

@@ -14,6 +14,8 @@ namespace KokkosScan::impl::cuda {
 #if defined(__CUDACC__)
 /// Called where a thread asks again and again; without a GPU, other threads run then.
 __device__ __forceinline__ void pause() {}
+/// The same for a thread among many that ask global memory, beside others that work.
+__device__ __forceinline__ void rest() { __nanosleep(64); }
 
 /// A barrier (mbarrier): a phase ends when as many arrivals as it expects and all announced bytes
 /// are there. Phases have alternating parities, beginning with 0.

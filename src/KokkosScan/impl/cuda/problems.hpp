@@ -6,9 +6,6 @@
 /// Which problems the CUDA kernels take, and which kernel takes which: written for any execution
 /// space with enqueue(), clear() and multiprocessors(), as launch.hpp has them for Kokkos::Cuda.
 
-#include <KokkosScan/impl/cuda/column_parts.hpp>
-#include <KokkosScan/impl/cuda/column_threads.hpp>
-#include <KokkosScan/impl/cuda/column_tiles.hpp>
 #include <KokkosScan/impl/cuda/columns.hpp>
 #include <KokkosScan/impl/cuda/in_registers.hpp>
 #include <KokkosScan/impl/cuda/launch.hpp>
@@ -40,23 +37,17 @@ struct OperandAccess<Array<T>> {
   static bool has_columns(const Array<T>& in, const Batch& batch) {
     return in.strides.batch[batch.rank - 1] == 1;
   }
-  /// Whether one instruction moves E columns.
-  template <int E>
-  static constexpr bool moves_columns = is_one_move<sizeof(T) * E>;
-  template <int E>
-  static bool has_aligned_columns(const Array<T>& in, const Batch& batch) {
-    bool aligned = reinterpret_cast<std::uintptr_t>(in.data) % (sizeof(T) * E) == 0 &&
-                   in.strides.along % E == 0;
-    for (int d = 0; d < batch.rank - 1; ++d) aligned = aligned && in.strides.batch[d] % E == 0;
-    return aligned;
+  /// Whether neighbouring lines, over all n, are one run of memory.
+  ///
+  /// \param row elements from row to row then, in scan order
+  static bool is_flat(const Array<T>& in, const Batch& batch, std::int64_t row) {
+    return has_columns(in, batch) && in.strides.along == row;
   }
-  /// Whether the elements of tiles follow each other in memory, in the order of the output.
-  template <class P>
-  static bool has_flat_columns(const P& p, const Array<T>& in, const ColumnTiling& tiling) {
-    const int rank = p.batch.rank;
-    const std::int64_t row = p.output.strides.along < 0 ? -tiling.inner : tiling.inner;
-    return tiling.columns == tiling.inner && in.strides.along == row &&
-           (tiling.slabs == 1 || (rank == 2 && in.strides.batch[0] == p.n * tiling.inner));
+  /// Whether rows begin at sectors of memory.
+  static bool has_aligned_rows(const Array<T>& in) {
+    constexpr std::uintptr_t sector = 32;
+    return reinterpret_cast<std::uintptr_t>(in.data) % sector == 0 &&
+           static_cast<std::uintptr_t>(in.strides.along) * sizeof(T) % sector == 0;
   }
   template <int E>
   static bool has_aligned_packs(const Array<T>& in, const Batch& batch) {
@@ -73,12 +64,8 @@ struct OperandAccess<Computed<Rank, Function>> {
   static constexpr bool is_stored = false;
   static bool is_contiguous(const Computed<Rank, Function>&, std::int64_t) { return true; }
   static bool has_columns(const Computed<Rank, Function>&, const Batch&) { return true; }
-  template <class P>
-  static bool has_flat_columns(const P&, const Computed<Rank, Function>&, const ColumnTiling&) {
-    return true;
-  }
-  template <int E>
-  static constexpr bool moves_columns = false;
+  static bool is_flat(const Computed<Rank, Function>&, const Batch&, std::int64_t) { return true; }
+  static bool has_aligned_rows(const Computed<Rank, Function>&) { return true; }
   template <int E>
   static bool has_aligned_packs(const Computed<Rank, Function>&, const Batch&) {
     return true;
@@ -99,18 +86,13 @@ struct OperandAccess<Selected<A, Values, Mask>> {
     return OperandAccess<Values>::has_columns(in.values, batch) &&
            OperandAccess<Mask>::has_columns(in.mask, batch);
   }
-  template <class P>
-  static bool has_flat_columns(const P& p, const In& in, const ColumnTiling& tiling) {
-    return OperandAccess<Values>::has_flat_columns(p, in.values, tiling) &&
-           OperandAccess<Mask>::has_flat_columns(p, in.mask, tiling);
+  static bool is_flat(const In& in, const Batch& batch, std::int64_t row) {
+    return OperandAccess<Values>::is_flat(in.values, batch, row) &&
+           OperandAccess<Mask>::is_flat(in.mask, batch, row);
   }
-  template <int E>
-  static constexpr bool moves_columns = OperandAccess<Values>::template moves_columns<E>&&
-      OperandAccess<Mask>::template moves_columns<E>;
-  template <int E>
-  static bool has_aligned_columns(const In& in, const Batch& batch) {
-    return OperandAccess<Values>::template has_aligned_columns<E>(in.values, batch) &&
-           OperandAccess<Mask>::template has_aligned_columns<E>(in.mask, batch);
+  static bool has_aligned_rows(const In& in) {
+    return OperandAccess<Values>::has_aligned_rows(in.values) &&
+           OperandAccess<Mask>::has_aligned_rows(in.mask);
   }
   template <int E>
   static bool has_aligned_packs(const In& in, const Batch& batch) {
@@ -137,8 +119,7 @@ struct Backend {
   /// Whether the kernels take a problem: all but empty lines, and more columns than a number holds.
   template <class P>
   static bool accepts(const P& p) {
-    return p.n > 0 && (is_contiguous(p) || (neighbours(p.batch) <= INT32_MAX &&
-                                            p.n / chunk_of_column < INT32_MAX - chunks_of_section));
+    return p.n > 0 && (is_contiguous(p) || neighbours(p.batch) <= INT32_MAX);
   }
 
   /// Bytes that a scan of `lines` lines of n elements needs at most: strides decide later which
@@ -151,8 +132,10 @@ struct Backend {
     if (!stays_in_registers<P>(n)) {
       bytes = Carry<R>::bytes(lines, cut_line(n, Types<P>::size).tiles_of_line);
     }
-    if (may_share_columns(n, lines, multiprocessors(exec))) {
-      bytes = std::max(bytes, PublishedColumns<R>::bytes(n, lines, lines));
+    constexpr int accumulator = sizeof(typename P::A);
+    if (may_share_columns(n, lines, accumulator, multiprocessors(exec))) {
+      bytes = std::max(bytes,
+                       bytes_to_share_columns(n, lines, accumulator, Published<R>::words));
     }
     return static_cast<std::size_t>(bytes);
   }
@@ -192,55 +175,6 @@ struct Backend {
     return p.batch.rank > 0 && OperandAccess<decltype(P::output)>::has_columns(p.output, p.batch) &&
            OperandAccess<decltype(P::input)>::has_columns(p.input, p.batch);
   }
-  /// How the kernel for parts of columns takes a problem.
-  struct PartsOfColumns {
-    ColumnAccess access;
-    ColumnTiling tiling;
-  };
-  template <class Exec, class P>
-  static PartsOfColumns cut_into_parts(const Exec& exec, const P& p) {
-    using R = typename Types<P>::R;
-    const std::int64_t inner = neighbours(p.batch);
-    const auto tile = [&](int widest, int pack, bool is_large, bool is_run) {
-      widest = std::min(widest, CarriedColumns<typename Types<P>::Carrying, R>::values_at_once);
-      return tile_parts(p.n, inner, Types<P>::size.all, sizeof(R), widest, pack,
-                        bytes_of_part(shared_bytes_of_block(exec), is_large, is_run));
-    };
-    const bool has_packs = has_columns(p) && has_packs_of_columns(p);
-    if (!has_packs || takes_runs_of_packs(inner)) {
-      const ColumnTiling runs = tile(widest_of_others, 1, has_large_runs(p.n, inner), true);
-      if (are_runs(p, runs)) {
-        return {p.n > elements_of_section ? ColumnAccess::flat : ColumnAccess::alone, runs};
-      }
-    }
-    if (has_packs) {
-      const ColumnTiling packs = tile(widest_of_packs, Types<P>::pack, false, false);
-      const bool are_wide = packs.columns * Types<P>::size.widest >= bytes_of_wide_row;
-      return {are_wide ? ColumnAccess::rows : ColumnAccess::narrow, packs};
-    }
-    if (OperandAccess<decltype(P::input)>::is_stored && has_columns(p)) {
-      const ColumnTiling quads = tile(widest_of_others, 1, true, false);
-      if (quads.columns >= narrowest_rows) return {ColumnAccess::quads, quads};
-    }
-    ColumnTiling apart = tile(widest_of_others, 1, false, false);
-    apart.pitch = static_cast<int>(pitch_of_rows(apart.columns, apart.rows));
-    return {ColumnAccess::apart, apart};
-  }
-  /// Whether the kernel for parts of columns runs.
-  template <class Exec, class P>
-  static bool takes_parts_of_columns(const Exec& exec, const P& p, const PartsOfColumns& parts) {
-    return cuda::takes_parts_of_columns(p.n, neighbours(p.batch), p.batch.count, Types<P>::size,
-                                        has_packs_of_columns(p), cuda::are_runs(parts.access),
-                                        multiprocessors(exec));
-  }
-  /// Whether tiles of columns are runs of bytes in all operands.
-  template <class P>
-  static bool are_runs(const P& p, const ColumnTiling& tiling) {
-    return has_columns(p) &&
-           OperandAccess<decltype(P::input)>::has_flat_columns(p, p.input, tiling) &&
-           OperandAccess<decltype(P::output)>::has_flat_columns(p, p.output, tiling);
-  }
-
   /// Whether lines are kept in registers, if they fit: those of sums and products of 4 bytes that
   /// are in memory. (32768 floats: 0.985 instead of 0.92; but 0.69
   /// instead of 0.93 for maxima, 0.55 instead of 0.93 for 16 bits, 0.84 instead of 0.93 for
@@ -319,261 +253,94 @@ struct Backend {
   }
 
   template <class Exec, class P>
-  static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace,
-                                    const PartsOfColumns& parts) {
-    const auto scan = [&](auto access) {
-      scan_parts_of_columns<access.value>(exec, p, workspace, parts.tiling);
+  static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
+    scan_columns(exec, p, workspace,
+                 plan_columns(column_facts(p, multiprocessors(exec), shared_bytes_of_block(exec))));
+  }
+
+ public:
+  /// What the plan for columns depends on.
+  template <class P>
+  static ColumnFacts column_facts(const P& p, int multiprocessors, int shared_bytes) {
+    using A = typename P::A;
+    using In = decltype(P::input);
+    using Value = typename Types<P>::Value;
+    using Loaded = typename LoadedFrom<A, In>::type;
+    constexpr bool in_place = may_share_slots<Loaded, Value>;
+    const std::int64_t inner = neighbours(p.batch);
+    const std::int64_t row = p.output.strides.along < 0 ? -inner : inner;
+    const auto is_run = [&](const auto& operand, bool may_be) {
+      return may_be && p.batch.rank > 0 &&
+             OperandAccess<std::remove_cvref_t<decltype(operand)>>::has_columns(operand, p.batch);
     };
-    switch (parts.access) {
-      case ColumnAccess::flat:
-        return scan(std::integral_constant<ColumnAccess, ColumnAccess::flat>{});
-      case ColumnAccess::alone:
-        return scan(std::integral_constant<ColumnAccess, ColumnAccess::alone>{});
-      case ColumnAccess::apart:
-        return scan(std::integral_constant<ColumnAccess, ColumnAccess::apart>{});
-      case ColumnAccess::quads:
-        if constexpr (OperandAccess<decltype(P::input)>::is_stored) {
-          scan(std::integral_constant<ColumnAccess, ColumnAccess::quads>{});
-        }
-        return;
-      case ColumnAccess::rows:
-        if constexpr (moves_packs_of_columns<P>) {
-          scan(std::integral_constant<ColumnAccess, ColumnAccess::rows>{});
-        }
-        return;
-      case ColumnAccess::narrow:
-        if constexpr (moves_packs_of_columns<P>) {
-          scan(std::integral_constant<ColumnAccess, ColumnAccess::narrow>{});
-        }
-        return;
-    }
+    const auto is_flat = [&](const auto& operand) {
+      return p.batch.rank > 0 &&
+             OperandAccess<std::remove_cvref_t<decltype(operand)>>::is_flat(operand, p.batch, row);
+    };
+    const std::int64_t slab = p.n * inner;
+    ColumnFacts facts{};
+    facts.n = p.n;
+    facts.lines = p.batch.count;
+    facts.inner = inner;
+    facts.loads_in_bulk = is_run(p.input, LoadedFrom<A, In>::is_run);
+    facts.stores_in_bulk = is_run(p.output, LoadedFrom<A, Array<const Value>>::is_run);
+    facts.loads_flat = !facts.loads_in_bulk || is_flat(p.input);
+    facts.stores_flat = facts.stores_in_bulk && is_flat(p.output);
+    facts.flat_slabs = has_flat_slabs(p.input, p.batch, slab) &&
+                       has_flat_slabs(p.output, p.batch, slab);
+    facts.are_apart = is_along(p.batch, p.output) || is_along(p.batch, p.input);
+    facts.element = static_cast<int>(sizeof(Loaded) + (in_place ? 0 : sizeof(Value)));
+    facts.unit = static_cast<int>(std::min(sizeof(Loaded), sizeof(Value)));
+    facts.row = p.batch.rank == 0 ? 1 : row_of_runs(p);
+    facts.accumulator = sizeof(A);
+    facts.carried = sizeof(typename Types<P>::R);
+    facts.multiprocessors = multiprocessors;
+    facts.shared_bytes = shared_bytes;
+    return facts;
   }
-  /// Whether one instruction moves packs of neighbouring columns, and whether all are aligned.
-  template <class P>
-  static constexpr bool moves_packs_of_columns = [] {
-    constexpr int E = Types<P>::pack;
-    using In = OperandAccess<decltype(P::input)>;
-    if constexpr (E > 1 && In::is_stored) {
-      return In::template moves_columns<E> &&
-             OperandAccess<decltype(P::output)>::template moves_columns<E>;
-    } else {
-      return false;
-    }
-  }();
-  template <class P>
-  static bool has_packs_of_columns([[maybe_unused]] const P& p) {
-    if constexpr (moves_packs_of_columns<P>) {
-      constexpr int E = Types<P>::pack;
-      return neighbours(p.batch) % E == 0 &&
-             OperandAccess<decltype(P::input)>::template has_aligned_columns<E>(p.input, p.batch) &&
-             OperandAccess<decltype(P::output)>::template has_aligned_columns<E>(p.output, p.batch);
-    } else {
-      return false;
-    }
-  }
-  template <ColumnAccess access, class Exec, class P>
-  static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace,
-                                    const ColumnTiling& tiling) {
+  /// The same with a given plan, for tests and measurements.
+  template <class Exec, class P>
+  static void scan_columns(const Exec& exec, const P& p, std::byte* workspace,
+                           const ColumnPlan& plan) {
     using R = typename Types<P>::R;
-    const std::int64_t strips = p.batch.count / tiling.inner * tiling.strips;
-    const std::int64_t tiles = divide_up(p.n, tiling.rows);
-    const int padding = pads_parts_of_columns<P>(access, tiling) ? bytes_of_padding : 0;
-    const int bytes_of_tile = bytes_of_column_part<access, P>(tiling, padding);
-    const int bytes =
-        static_cast<int>(divide_up(bytes_of_tile + bytes_of_column_folds<access, R>(tiling), 128)) *
-        128;
-    const int bytes_of_ring =
-        bytes_of_column_ring<typename ColumnRingTypes<access, P>::Carried, access>(tiling.columns);
-    const int stages =
-        std::clamp((shared_bytes_of_block(exec) - bytes_of_ring) / bytes, 1, most_stages);
-    const auto columns_of_carrier =
-        static_cast<int>(divide_up(tiling.columns, row_carriers(access)));
-    ColumnRingShape shape{tiling,
-                          strips,
-                          tiles,
-                          stages,
-                          padding,
-                          bytes_of_tile,
-                          bytes,
-                          Divisor(tiling.columns / ColumnRingTypes<access, P>::columns),
-                          columns_of_carrier,
-                          Divisor(columns_of_carrier),
-                          {}};
-    for (int v = 0; v < chunk_of_column; ++v) {
-      const int rows = p.output.strides.along < 0 ? chunk_of_column - 1 - v : v;
-      shape.distance[v] = rows * tiling.pitch;
-    }
-    const Launch launch{p.function, "cuda/parts_of_columns",
-                        std::min<std::int64_t>(is_shared(access) ? strips * tiles : strips,
-                                               std::max(1, multiprocessors(exec))),
-                        threads_of_column_ring(access), bytes_of_ring + stages * bytes};
+    constexpr int bytes = sizeof(typename P::A);
+    const Launch launch{p.function, "cuda/columns", plan.blocks, threads_of_column_block,
+                        shared_bytes(plan, sizeof(R))};
+    SharedColumns<R> shared{nullptr, 0, 0, 0};
     std::optional<Temporary<Exec>> memory;
-    if (is_shared(access)) {
-      const auto needed =
-          static_cast<std::size_t>(PublishedColumns<R>::bytes(p.n, p.batch.count, strips));
+    if (plan.shares) {
+      constexpr std::int64_t rows = rows_of_chunk(bytes);
+      const auto needed = static_cast<std::size_t>(
+          bytes_to_share_columns(p.n, p.batch.count, bytes, Published<R>::words));
       if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
       clear(exec, launch, workspace, needed, p.n, p.batch.count);
+      shared = {reinterpret_cast<std::uint64_t*>(workspace), p.batch.count,
+                divide_up(p.n, rows * chunks_of_tile), divide_up(p.n, rows * chunks_of_section)};
     }
-    const PublishedColumns<R> published{reinterpret_cast<std::uint64_t*>(workspace),
-                                        is_shared(access) ? p.batch.count : 0, strips,
-                                        divide_up(p.n, elements_of_section)};
-    enqueue(exec, launch, cuda::scan_parts_of_columns<access, P>, p.n, p.batch.count, p, shape,
-            published);
+    enqueue(exec, launch, cuda::scan_columns<P>, p.n, p.batch.count, p, plan, shared);
   }
-  /// Bytes of shared memory for the elements and results of a tile.
-  template <ColumnAccess access, class P>
-  static int bytes_of_column_part(const ColumnTiling& tiling, int padding) {
-    using In = typename Types<P>::In;
-    constexpr int alignment = alignment_of_columns(access);
-    if constexpr (access == ColumnAccess::quads) {
-      return StagedRows<In>::bytes(tiling.rows, tiling.columns);
-    } else {
-      return Types<P>::bytes_of_tile(tiling.elements(), padding, alignment);
-    }
-  }
-  /// Whether slots are padded: where rows are so short that the same column of several chunks would
-  /// be in the same bank, and padding is as much in each chunk. Rows that are apart have a pitch.
+
+ private:
+  /// Elements from row to row of what is copied as runs of memory: of the input, if it is.
   template <class P>
-  static bool pads_parts_of_columns(ColumnAccess access, const ColumnTiling& tiling) {
-    const int bytes = tiling.columns * Types<P>::size.widest;
-    return access != ColumnAccess::quads && access != ColumnAccess::apart && Types<P>::has_packs &&
-           bytes < 128 && std::has_single_bit(static_cast<unsigned>(bytes));
-  }
-  /// Whether slots are padded: where rows are so short that the same column of several chunks would
-  /// be in the same bank.
-  template <class P>
-  static bool pads_columns(ColumnAccess access, const ColumnTiling& tiling) {
-    return access == ColumnAccess::flat && Types<P>::has_packs &&
-           tiling.columns * Types<P>::size.widest < 128;
-  }
-  template <class Exec, class P>
-  static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
-    constexpr int E = Types<P>::pack;
-    const std::int64_t inner = neighbours(p.batch);
-    const PartsOfColumns parts = cut_into_parts(exec, p);
-    if (takes_parts_of_columns(exec, p, parts)) {
-      return scan_parts_of_columns(exec, p, workspace, parts);
-    }
-    if constexpr (Types<P>::size.widest <= bytes_of_threads) {
-      if (has_columns(p) && takes_threads(p.n, inner, p.batch.count, multiprocessors(exec))) {
-        const Launch launch{p.function, "cuda/columns_by_threads",
-                            divide_up(p.batch.count, threads_of_columns), threads_of_columns, 0};
-        return enqueue(exec, launch, scan_columns_by_threads<P>, p.n, p.batch.count, p);
+  static std::int64_t row_of_runs(const P& p) {
+    std::int64_t along = p.output.strides.along;
+    if constexpr (LoadedFrom<typename P::A, decltype(P::input)>::is_run) {
+      if (OperandAccess<decltype(P::input)>::has_columns(p.input, p.batch)) {
+        along = p.input.strides.along;
       }
     }
-    if constexpr (OperandAccess<decltype(P::input)>::is_stored) {
-      if (has_columns(p)) {
-        if constexpr (moves_packs_of_columns<P>) {
-          if (has_packs_of_columns(p) && takes_strips(p.n, inner, true)) {
-            return scan_strips_of_columns<E, Spacing::packed>(exec, p);
-          }
-        }
-        if (takes_strips(p.n, inner, false)) {
-          return scan_strips_of_columns<E, Spacing::apart>(exec, p);
-        }
-      }
-    }
-    scan_tiles_of_columns(exec, p);
+    return along < 0 ? -along : along;
   }
-
-  /// \param most threads of a block
-  template <int E, class Exec, class P>
-  static ColumnShape shape_strips(const Exec& exec, const P& p, int most) {
-    const auto inner = static_cast<int>(neighbours(p.batch));
-    const std::int64_t chunks = divide_up(p.n, chunk_of_column);
-    ColumnShape shape{inner, 1, 0, 0, 0, static_cast<int>(chunks)};
-    const int widest = std::min(widest_row_of_strip, most / half_row_of_chunks);
-    while (shape.lanes_of_row < widest && shape.lanes_of_row * E < inner) shape.lanes_of_row *= 2;
-    const auto strips_of_row = [&](int lanes_of_row) { return divide_up(inner, lanes_of_row * E); };
-    // Narrower strips rather than idle multiprocessors or idle lanes.
-    while (shape.lanes_of_row > narrowest_row_of_strip) {
-      const std::int64_t strips = strips_of_row(shape.lanes_of_row);
-      if (p.batch.count / inner * strips >= multiprocessors(exec) / 8 * 7 &&
-          20 * strips <= 11 * strips_of_row(shape.lanes_of_row / 2)) {
-        break;
-      }
-      shape.lanes_of_row /= 2;
-    }
-    shape.strips_of_row = static_cast<int>(strips_of_row(shape.lanes_of_row));
-    shape.strips = p.batch.count / inner * shape.strips_of_row;
-    // All chunks at once, or as many as a section has whole multiples of.
-    shape.groups = static_cast<int>(std::min<std::int64_t>(chunks, most / shape.lanes_of_row));
-    return shape;
+  /// Whether slabs, all lines that are neighbours, follow each other in memory.
+  template <class T>
+  static bool has_flat_slabs(const Array<T>& operand, const Batch& batch, std::int64_t slab) {
+    return batch.rank == 1 || (batch.rank == 2 && operand.strides.batch[0] == slab);
   }
-  /// Bytes of shared memory of a block.
-  template <int E, Spacing spacing, class P>
-  static int bytes_of_strips(const ColumnShape& shape) {
-    using R = typename Types<P>::R;
-    constexpr int bytes_of_slot = Columns<decltype(P::input), E, spacing>::bytes_of_slot;
-    const int slots =
-        chunks_in_flight * chunk_of_column * bytes_of_slot * shape.groups * shape.lanes_of_row;
-    const int folds =
-        2 * (shape.groups + shape.groups / half_row_of_chunks + ColumnCarry<R>::folds);
-    return slots + folds * shape.lanes_of_row * E * static_cast<int>(sizeof(R));
+  template <class In>
+  static bool has_flat_slabs(const In&, const Batch&, std::int64_t) {
+    return true;
   }
-  template <int E, Spacing spacing, class Exec, class P>
-  static void scan_strips_of_columns(const Exec& exec, const P& p) {
-    const std::int64_t lines = p.batch.count;
-    // As many threads as a block has shared memory for.
-    int most = usual_threads_of_strip(E * static_cast<int>(sizeof(typename P::A)));
-    ColumnShape shape = shape_strips<E>(exec, p, most);
-    const auto bytes = [&] { return bytes_of_strips<E, spacing, P>(shape); };
-    while (most > lanes && bytes() > shared_bytes_of_block(exec)) {
-      shape = shape_strips<E>(exec, p, most /= 2);
-    }
-    const int threads = shape.groups * shape.lanes_of_row;
-    // Blocks that find room at once: each goes on with the next strips.
-    const std::int64_t resident = std::max(1, multiprocessors(exec)) *
-                                  std::int64_t{std::max(1, threads_of_strips<E> / threads)};
-    const Launch launch{p.function, "cuda/columns", std::min(shape.strips, resident), threads,
-                        bytes()};
-    enqueue(exec, launch, cuda::scan_columns<E, spacing, P>, p.n, lines, p, shape);
-  }
-
-  template <class Exec, class P>
-  static void scan_tiles_of_columns(const Exec& exec, const P& p) {
-    const std::int64_t inner = neighbours(p.batch);
-    const auto scan = [&](auto access, const ColumnTiling& tiling) {
-      if (tiling.is_carried()) {
-        scan_tiles_of_columns<access.value, true>(exec, p, tiling);
-      } else {
-        scan_tiles_of_columns<access.value, false>(exec, p, tiling);
-      }
-    };
-    const auto tile = [&](ColumnAccess access) {
-      return tile_columns(p.n, inner, p.batch.count / inner, Types<P>::size.all,
-                          sizeof(typename P::A), access);
-    };
-    if (has_columns(p)) {
-      using Rows = std::integral_constant<ColumnAccess, ColumnAccess::rows>;
-      if (inner >= narrowest_rows) return scan(Rows{}, tile(ColumnAccess::rows));
-      using Flat = std::integral_constant<ColumnAccess, ColumnAccess::flat>;
-      const ColumnTiling tiling = tile(ColumnAccess::flat);
-      if (are_runs(p, tiling)) return scan(Flat{}, tiling);
-    }
-    using Apart = std::integral_constant<ColumnAccess, ColumnAccess::apart>;
-    scan(Apart{}, tile(ColumnAccess::apart));
-  }
-  template <ColumnAccess access, bool carried, class Exec, class P>
-  static void scan_tiles_of_columns(const Exec& exec, const P& p, const ColumnTiling& tiling) {
-    const bool has_rows = p.batch.rank > 0 && tiling.columns >= narrowest_rows;
-    const ColumnStaging staging{
-        !has_rows || !OperandAccess<decltype(P::input)>::has_columns(p.input, p.batch),
-        !has_rows || !OperandAccess<decltype(P::output)>::has_columns(p.output, p.batch),
-        pads_columns<P>(access, tiling) ? bytes_of_padding : 0};
-    const std::int64_t slabs = p.batch.count / tiling.inner;
-    const std::int64_t blocks = tiling.strips * divide_up(slabs, tiling.slabs);
-    const auto threads =
-        divide_up(tiling.items(), chunks_of_thread(access, sizeof(typename P::A)) * lanes) * lanes;
-    int bytes = bytes_before_tile<carried, P>(tiling);
-    if (access != ColumnAccess::rows) {
-      bytes += Types<P>::bytes_of_tile(tiling.elements(), staging.padding);
-    }
-    const Launch launch{p.function, "cuda/column_tiles", blocks, static_cast<int>(threads), bytes};
-    enqueue(exec, launch, scan_column_tiles<access, carried, P>, p.n, p.batch.count, p, tiling,
-            staging, slabs);
-  }
-
   template <class Exec, class P>
   static void scan_parts(const Exec& exec, const P& p, std::byte* workspace, const Cut& cut) {
     using R = typename Types<P>::R;

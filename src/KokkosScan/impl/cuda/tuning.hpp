@@ -104,32 +104,6 @@ constexpr int round_chunk(std::int64_t elements, int pack, ElementSize size) {
   return static_cast<int>(std::min(units, most)) * unit;
 }
 
-/// Most threads of a block that walks down strips, and threads of a multiprocessor, by the columns
-/// of a thread: those that leave it registers for so many.
-inline constexpr int most_threads_of_strip = 512;
-template <int E>
-inline constexpr int threads_of_strips = E > 1 ? 512 : 1024;
-
-/// Threads of a block that walks down strips, if it has shared memory for them: half, of which a
-/// multiprocessor has two where there is more to compute: sums of floats in double have 0.76 of
-/// 32768 x 32768 instead of 0.70.
-///
-/// \param bytes of the accumulators of a thread in a row
-constexpr int usual_threads_of_strip(int bytes) {
-  return bytes > 16 ? most_threads_of_strip / 2 : most_threads_of_strip;
-}
-
-/// Lanes that lie across a strip: the most, and the least to which strips are narrowed where there
-/// are too few of them. With 32 at most 32768 x 32768 has 0.92 instead of 0.93, unaligned rows 0.69
-/// instead of 0.73.
-inline constexpr int widest_row_of_strip = 64;
-inline constexpr int narrowest_row_of_strip = 8;
-
-/// Chunks of a thread in shared memory, one in use and others on their way. With three, blocks of
-/// half as many threads have 0.92 of 32768 x 32768; with four, 16-bit integers have 0.91 instead
-/// of 0.94.
-inline constexpr int chunks_in_flight = 2;
-
 /// Division by a number from 1 to 2^15, of numbers below 2^15: exact, as the error of the inverse
 /// stays below 2^15 / 2^31.
 struct Divisor {
@@ -143,328 +117,32 @@ struct Divisor {
   }
 };
 
-/// How the elements of a column combine (column_tree.hpp): those of a pack, of a chunk, chunks of
-/// half a row of chunks and of a row, rows of a section.
-///
-/// Rows of 16 chunks are so few totals for blocks that share columns ((1, 1048576, 256) has 0.67
-/// instead of 0.60 with 8), their halves so few chunks for threads that read the totals of those
-/// before theirs ((1, 343, 823543): 0.56 instead of 0.48 without). Blocks that share columns read
-/// the totals of all rows before theirs in the section, and of all sections since their last tile,
-/// one after the other: with sections twice as long (1, 134217728, 2) has 0.56 instead of 0.64, (1,
-/// 1953125, 125) 0.48 instead of 0.56, with half as long (1, 1048576, 256) 0.64 instead of 0.67.
-inline constexpr int pack_of_column = 4;
-inline constexpr int chunk_of_column = 8;
-inline constexpr int half_row_of_chunks = 8;
-inline constexpr int row_of_chunks = 2 * half_row_of_chunks;
-inline constexpr int rows_of_section = 32;
-
-inline constexpr int elements_of_row = row_of_chunks * chunk_of_column;
-inline constexpr int chunks_of_section = rows_of_section * row_of_chunks;
-inline constexpr int elements_of_section = rows_of_section * elements_of_row;
-
-/// Whether a section begins with a chunk, whether a section comes before that of a chunk and a row
-/// before that of a chunk in the section, and whether a chunk is in the second half of its row.
-KOKKOS_FUNCTION constexpr bool begins_section(int chunk) {
-  return (chunk & (chunks_of_section - 1)) == 0;
-}
-KOKKOS_FUNCTION constexpr bool has_section_before(int chunk) { return chunk >= chunks_of_section; }
-KOKKOS_FUNCTION constexpr bool has_row_before(int chunk) {
-  return (chunk & (chunks_of_section - 1)) >= row_of_chunks;
-}
-KOKKOS_FUNCTION constexpr bool is_in_second_half(int chunk) {
-  return (chunk & half_row_of_chunks) != 0;
-}
-
-/// How a block that takes tiles of columns reaches their elements.
-enum class ColumnAccess {
-  rows,    ///< rows where they are, of so many columns that warps find neighbours
-  flat,    ///< through shared memory, as one run of bytes
-  apart,   ///< through shared memory, each element by itself
-  quads,   ///< through shared memory, the quads in which each row lies
-  narrow,  ///< as rows, but results through shared memory
-  alone    ///< as one run of bytes, and each block has all tiles of a strip
-};
-KOKKOS_FUNCTION constexpr bool are_runs(ColumnAccess access) {
-  return access == ColumnAccess::flat || access == ColumnAccess::alone;
-}
-
-/// The narrowest rows that are read where they are.
-inline constexpr int narrowest_rows = 32;
-
-/// Chunks of columns that a thread has, which it keeps in registers. In runs of bytes, with two of
-/// floats instead of four (16777216, 4, 4) has 0.49 instead of 0.54; but where layouts change, with
-/// four and three blocks 32768 x 32768 has 0.48 instead of 0.66, from rows to columns 0.48 instead
-/// of 0.54.
-///
-/// \param bytes of the accumulator
-KOKKOS_FUNCTION constexpr int chunks_of_thread(ColumnAccess access, int bytes) {
-  if (access == ColumnAccess::rows || bytes > 8) return 1;
-  return access == ColumnAccess::flat && bytes <= 4 ? 4 : 2;
-}
-/// Most threads of a block, and blocks of a multiprocessor for which it must have registers: with
-/// two instead of three, where nothing is spilled, (16777216, 4, 4) has 0.46 instead of 0.54.
-KOKKOS_FUNCTION constexpr int most_threads_of_columns(ColumnAccess access) {
-  return access == ColumnAccess::rows ? 512 : 256;
-}
-KOKKOS_FUNCTION constexpr int blocks_of_columns(ColumnAccess access, int bytes) {
-  if (access == ColumnAccess::rows) return 2;
-  return access == ColumnAccess::apart && bytes <= 4 ? 4 : 3;
-}
-
-/// Bytes of shared memory that hold a tile of columns at most.
-inline constexpr int bytes_of_column_tile = 65536;
-
-/// How columns are cut into tiles of shared memory; results do not depend on it.
-struct ColumnTiling {
-  int inner;        ///< columns that are neighbours
-  int columns;      ///< of a tile
-  int pitch;        ///< elements from row to row in shared memory
-  int strips;       ///< of the neighbours
-  int slabs;        ///< of a tile: several only of whole columns
-  int groups;       ///< chunks of a column in a tile: all, or whole half rows of chunks
-  int rows;         ///< of a tile
-  int chunks;       ///< of a column
-  int full_halves;  ///< half rows of chunks, of a slab: those that others follow in the tile
-  Divisor by_columns;
-  Divisor by_groups;
-
-  /// Chunks of a tile.
-  [[nodiscard]] KOKKOS_FUNCTION constexpr int items() const { return slabs * groups * columns; }
-  /// Elements of a tile, and those that are left out between its rows.
-  [[nodiscard]] KOKKOS_FUNCTION constexpr int elements() const { return slabs * rows * pitch; }
-  /// Whether something comes before a tile but the starting value.
-  [[nodiscard]] KOKKOS_FUNCTION constexpr bool is_carried() const { return groups < chunks; }
-  /// Chunks whose totals others need.
-  [[nodiscard]] KOKKOS_FUNCTION constexpr int totals() const { return chunks > 1 ? items() : 0; }
-};
-
-/// Elements from row to row in shared memory where threads also go down columns: so that lanes
-/// which have neighbouring rows, in some columns if there are less rows than lanes, meet different
-/// banks.
-constexpr std::int64_t pitch_of_rows(std::int64_t columns, std::int64_t rows) {
-  if (columns < 4) return columns;
-  const auto side_by_side = static_cast<std::int64_t>(
-      32 / std::bit_ceil(static_cast<std::uint64_t>(std::min<std::int64_t>(rows, 32))));
-  return (divide_up(columns, side_by_side) | 1) * side_by_side;
-}
-
-/// \param inner columns that are neighbours
-/// \param outer so many times
-/// \param bytes of an element in all operands
-/// \param bytes_of_accumulator
-constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, std::int64_t outer,
-                                    int bytes, int bytes_of_accumulator, ColumnAccess access) {
-  // Usually smaller blocks are faster, but half a row that is left for a second tile is not.
-  const bool is_rows = access == ColumnAccess::rows;
-  constexpr int half = half_row_of_chunks;
-  const std::int64_t fit = bytes_of_column_tile / (chunk_of_column * bytes);
-  const std::int64_t all =
-      most_threads_of_columns(access) * chunks_of_thread(access, bytes_of_accumulator);
-  const std::int64_t most = is_rows ? all : std::clamp<std::int64_t>(fit, half, all);
-  const std::int64_t usual = is_rows ? most / 2 : most;
-  const std::int64_t chunks = divide_up(n, chunk_of_column);
-  std::int64_t columns = inner;
-  if (std::min<std::int64_t>(chunks, half) * inner > most) {
-    // Strips of equal width, of 32 columns or multiples.
-    const std::int64_t narrow = std::min<std::int64_t>(32, usual / half);
-    const std::int64_t wish = std::max<std::int64_t>(usual / chunks / 32 * 32, narrow);
-    columns = divide_up(inner, divide_up(inner, wish));
-    if (columns > 32) columns = std::min(inner, divide_up(columns, 32) * 32);
-  }
-  std::int64_t groups = chunks;
-  std::int64_t slabs = 1;
-  if (chunks * columns > (chunks > half ? usual / 2 * 3 : most) || chunks * columns > most ||
-      n > elements_of_section) {
-    // A power of two of half rows, so that a section is so many whole tiles.
-    const auto halves =
-        static_cast<std::uint64_t>(std::max<std::int64_t>(1, usual / columns / half));
-    groups = std::min<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(halves)) * half,
-                                    chunks_of_section);
-  } else if (columns == inner && access != ColumnAccess::apart) {
-    slabs = std::clamp<std::int64_t>(usual / (chunks * inner), 1, outer);
-  }
-  const std::int64_t rows = std::min(n, groups * chunk_of_column);
-  return {static_cast<int>(inner),
-          static_cast<int>(columns),
-          static_cast<int>(access == ColumnAccess::apart ? pitch_of_rows(columns, rows) : columns),
-          static_cast<int>(divide_up(inner, columns)),
-          static_cast<int>(slabs),
-          static_cast<int>(groups),
-          static_cast<int>(rows),
-          static_cast<int>(chunks),
-          static_cast<int>((groups - 1) / half),
-          Divisor(static_cast<int>(columns)),
-          Divisor(static_cast<int>(groups))};
-}
-
-/// Threads of the group that folds and of each group that scans in blocks that take parts of
-/// columns. Two groups that scan tiles in turns do not wait for each other's stores: 0.78 instead
-/// of 0.73 of (343, 16807, 49) with one of 256.
-inline constexpr int threads_that_fold = 128;
-inline constexpr int threads_that_scan = 128;
-inline constexpr int scanning_groups = 2;
-/// Warps of such a block that load, and that carry rows: all together a multiple of four, as the
-/// registers of a multiprocessor are in four parts. With one carrier 0.43 instead of 0.59 of
-/// 2^23 x 32; with three loaders that copy single elements 0.45 instead of 0.49 of (1, 117649,
-/// 2401).
-KOKKOS_FUNCTION constexpr int column_loaders(ColumnAccess access) {
-  return are_runs(access) ? 1 : (access == ColumnAccess::apart ? 7 : 3);
-}
-KOKKOS_FUNCTION constexpr int row_carriers(ColumnAccess access) { return are_runs(access) ? 6 : 4; }
-/// Neighbouring columns that a thread of such a block takes at once: as many as two registers hold.
-/// Those of four spill, 0.48 instead of 0.57 of 2^24 x 64; one each takes more instructions.
-///
-/// \param bytes of the accumulator
-constexpr int columns_of_thread(int bytes) { return std::max(1, 2 / registers_of(bytes)); }
-
-/// Bytes of a tile of the kernel for parts of columns, and of the totals of its chunks.
-struct BytesOfPart {
-  int usual;
-  int most;      ///< where the tile would be not much more than half as large as usual otherwise
-  int shortest;  ///< where it has no more rows than it must
-};
-
-/// Small tiles, of which an H200 holds five or six of floats in the shared memory of a block, or
-/// large ones, of which it holds three: blocks need to learn less often what comes before those
-/// ((5, 1953125, 25) has 0.64 instead of 0.55, (1, 78125, 3125) 0.70 instead of 0.60, but 0.53
-/// where two fit). Only runs of bytes are better with two than divided ((5, 390625, 125): 0.59
-/// instead of 0.54). The fractions are 40, 50, 60, 67 and 80 KB of the 227 there.
-constexpr BytesOfPart bytes_of_part(int bytes_of_block, bool is_large, bool are_runs) {
-  const int usual = is_large ? bytes_of_block / 15 * 4 : bytes_of_block / 17 * 3;
-  const int most = is_large ? bytes_of_block / 17 * 5 : bytes_of_block / 9 * 2;
-  return {usual, most, are_runs ? bytes_of_block / 17 * 6 : usual};
-}
-
-/// Whether tiles of runs are large: those of less columns have so many rows, of which each waits
-/// for the last, that (1, 40353607, 7) has 0.58 instead of 0.68; short columns have too few tiles
-/// ((15625, 625, 25): 0.71 instead of 0.74).
-constexpr bool has_large_runs(std::int64_t n, std::int64_t inner) {
-  return n > elements_of_section && inner >= 16;
-}
-
-/// Bytes of columns, a whole slab, from which on blocks have strips of their own whose tiles are
-/// runs of bytes: with 12.5 KB 0.47 instead of 0.52 in tiles, with 24 KB 0.70 instead of 0.57.
-inline constexpr int bytes_of_columns_alone = 20480;
-
-/// Whether blocks may share columns: those of several sections, and not so many that the memory
-/// through which they communicate would grow.
-constexpr bool may_share_columns(std::int64_t n, std::int64_t lines, int multiprocessors) {
-  return n > elements_of_section && lines < std::int64_t{128} * multiprocessors;
-}
-
-/// Bytes from which on a row is not narrow. Results of parts of such columns are stored as they
-/// come: 0.65 instead of 0.63 of 2^26 x 16. Narrower rows are stored from shared memory, in longer
-/// runs: 0.43 instead of 0.53 of (4, 2^24, 4).
-inline constexpr int bytes_of_wide_row = 64;
-
-/// Widest strips of columns that blocks share, if they are made of packs, and if they are not: the
-/// former are as fast in narrow ones, others are faster undivided, or in long runs.
-inline constexpr int widest_of_packs = 32;
-inline constexpr int widest_of_others = 128;
-
-/// Whether the kernel for parts of columns runs: where blocks share columns, as columns alone would
-/// not keep all multiprocessors busy, or as rows are narrow or not made of aligned packs ((2401,
-/// 16807, 7) has 0.79 instead of 0.47 in tiles, (1024, 65536, 4) 0.71 instead of 0.52, but (1024,
-/// 16384, 16) 0.73 instead of 0.85); and where tiles are runs of bytes of shorter columns, of which
-/// each block has some alone ((2401, 2401, 49): 0.86 instead of 0.52 in tiles).
-///
-/// \param lines     of all
-/// \param has_packs whether rows are made of aligned packs
-/// \param are_runs  whether tiles of the kernel are runs of bytes in all operands
-constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::int64_t lines,
-                                      ElementSize size, bool has_packs, bool are_runs,
-                                      int multiprocessors) {
-  if (n <= elements_of_section) {
-    return !has_packs && are_runs && n * inner * size.all >= bytes_of_columns_alone;
-  }
-  const std::int64_t strips = lines / inner * divide_up(inner, widest_of_packs);
-  return may_share_columns(n, lines, multiprocessors) &&
-         (strips < std::int64_t{4} * multiprocessors || !has_packs ||
-          inner * size.widest < bytes_of_wide_row);
-}
-
-/// Whether rows of packs are runs of bytes rather than divided: (8, 262144, 100) has 0.66 instead
-/// of 0.36, (64, 65536, 64) 0.82 instead of 0.76, but (1, 2097152, 128) 0.58 instead of 0.67.
-constexpr bool takes_runs_of_packs(std::int64_t inner) {
-  return inner > widest_of_packs && inner < widest_of_others;
-}
-
-/// The tiles of the kernel for parts of columns: strips; a power of two of rows of chunks, so that
-/// a section is so many whole tiles, or of half rows of columns of one section, which no blocks
-/// share.
-///
-/// \param bytes         of an element in all operands
-/// \param bytes_of_fold of a chunk
-/// \param widest        columns of a strip
-/// \param pack          columns that are not divided: 1, 2 or 4
-constexpr ColumnTiling tile_parts(std::int64_t n, std::int64_t inner, int bytes, int bytes_of_fold,
-                                  int widest, int pack, const BytesOfPart& bytes_of_tile) {
-  const int least_chunks = n > elements_of_section ? row_of_chunks : half_row_of_chunks;
-  const int bytes_of_column = least_chunks * (chunk_of_column * bytes + bytes_of_fold);
-  std::int64_t most = std::max(pack, std::min(widest, bytes_of_tile.shortest / bytes_of_column));
-  const int unit = most < 8 ? pack : 4;
-  most -= most % unit;
-  // Strips of equal width.
-  std::int64_t columns = divide_up(inner, divide_up(inner, most));
-  if (columns < inner && (pack > 1 || most <= 32)) columns = divide_up(columns, unit) * unit;
-  const std::int64_t least_bytes = columns * bytes_of_column;
-  const auto fit = std::max<std::int64_t>(1, bytes_of_tile.usual / least_bytes);
-  auto times = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fit)));
-  // Rather tiles that are a little too large than ones that are not much more than half full.
-  if (2 * times * least_bytes <= bytes_of_tile.most) times *= 2;
-  const std::int64_t groups = std::min<std::int64_t>(times * least_chunks, chunks_of_section);
-  return {static_cast<int>(inner),
-          static_cast<int>(columns),
-          static_cast<int>(columns),
-          static_cast<int>(divide_up(inner, columns)),
-          1,
-          static_cast<int>(groups),
-          static_cast<int>(groups * chunk_of_column),
-          static_cast<int>(divide_up(n, chunk_of_column)),
-          0,
-          Divisor(static_cast<int>(columns)),
-          Divisor(static_cast<int>(groups))};
-}
-
-/// Threads of a block that have a column each.
+/// Threads of a block that scans columns, and most such blocks of a multiprocessor, for which it
+/// must have registers.
 inline constexpr int threads_of_columns = 256;
-/// Blocks of a multiprocessor for which it must have registers where threads have a column each.
-/// With three (550, 100, 3600) floats have 0.82 instead of 0.87, with four as many doubles 0.85
-/// instead of 0.90.
-///
-/// \param bytes of the accumulator
-KOKKOS_FUNCTION constexpr int blocks_of_column_threads(int bytes) { return bytes > 4 ? 3 : 4; }
+inline constexpr int threads_of_column_block = threads_of_columns + 32;
+inline constexpr int most_blocks_of_columns = 3;
 
-/// Columns that threads take one by one: the shortest and longest, bytes of their elements at most,
-/// and how many a multiprocessor must have of them at least. ((550, 100, 3600): 0.88 instead of
-/// 0.79 in strips, (55000, 72, 50): 0.63 instead of 0.38 in tiles, 72 x 10^6 computed floats 0.85
-/// instead of 0.61; (40000, 72, 50) doubles 0.81 instead of 0.47; but 1000 x 10^6 floats 0.87
-/// instead of 0.91; (1, 2, 134217728) 0.37 instead of 0.30.)
-inline constexpr int shortest_of_threads = 2;
-inline constexpr int longest_of_threads = 128;
-inline constexpr int bytes_of_threads = 8;
-inline constexpr int columns_of_multiprocessor = 512;
-/// The longest of them in rows so narrow that neighbouring threads have different slabs.
-/// ((67108864, 2, 2) has 0.33 instead of 0.29, (16777216, 4, 4) 0.60 instead of 0.52, but (5000000,
-/// 7, 7) 0.65 instead of 0.69.)
-inline constexpr int longest_of_narrow_threads = 4;
+/// Most tiles that such a block has in shared memory.
+inline constexpr int most_buffers_of_columns = 3;
 
-/// Whether each thread has a column of its own.
-///
-/// \param columns of all
-constexpr bool takes_threads(std::int64_t n, std::int64_t inner, std::int64_t columns,
-                             int multiprocessors) {
-  return n >= shortest_of_threads &&
-         n <= (inner >= narrowest_rows ? longest_of_threads : longest_of_narrow_threads) &&
-         columns >= std::int64_t{columns_of_multiprocessor} * multiprocessors;
-}
+/// Fewest bytes of a row that is moved by a bulk copy.
+inline constexpr int bytes_of_bulk_row = 1024;
 
-/// Whether blocks walk down strips, rather than take tiles of columns: where a strip keeps the
-/// threads of a block busy. Rows that are not aligned are faster in tiles while columns have one.
-constexpr bool takes_strips(std::int64_t n, std::int64_t inner, bool is_aligned) {
-  if (!is_aligned) return n > 400 && inner >= narrowest_rows;
-  return n >= 16 && inner >= 16 && n * inner >= 1024;
-}
+/// Bytes of a tile of columns, and most elements, which numbers of 15 bits count.
+inline constexpr int bytes_of_columns = 34816;
+inline constexpr int most_elements_of_columns = 32767;
+
+/// Lines that blocks share at most, for each multiprocessor.
+inline constexpr int lines_of_multiprocessor_that_share = 1024;
+
+/// The part of a copy's speed that blocks which share lines reach; where they do not, but
+/// multiprocessors are busy for a larger part of the time, lines are not shared.
+inline constexpr double busy_when_shared = 0.75;
+
+/// Bytes that cost as much as the ends of a strip's row, and as much as waiting for a tile.
+inline constexpr double cost_of_strip = 96;
+inline constexpr double cost_of_tile = 2048;
 
 /// Whether lines of n elements are kept in registers: long ones whose length is that of whole
 /// packs, and that a block can hold, of values that take one register.
