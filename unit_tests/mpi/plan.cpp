@@ -140,7 +140,7 @@ TEST(mpi_plan, a_pending_scan_is_finished_by_its_end) {
 TEST(mpi_plan, the_duplicate_ends_with_its_communicator) {
   MPI_Comm const comm = first_ranks(4);
   if (comm == MPI_COMM_NULL) return;
-  // More communicators than there can be at once.
+  // A duplicate that outlived it would be found under a handle that is used again.
   Values const x("x", 2, 3);
   Values const y("y", 2, 3);
   Kokkos::deep_copy(x, 1);

@@ -29,7 +29,9 @@ struct Facts {
     has_totals,
     accumulator,
     order,
-    block,
+    block_bytes,
+    least_lines,
+    element_size,
     count
   };
 
@@ -53,8 +55,12 @@ struct Facts {
         return "the size of an accumulator";
       case order:
         return "the layout of the output";
-      case block:
+      case block_bytes:
         return "the number of bytes of a block";
+      case least_lines:
+        return "the least number of lines of a block";
+      case element_size:
+        return "the size of an element of the output";
       default:
         return "extent " + std::to_string(fact - extents);
     }

@@ -29,8 +29,8 @@ struct Settings {
   Staging staging = Staging::automatic;
   /// Elements of a block, in bytes: what is folded shall still be in the cache when it is scanned.
   std::int64_t block_bytes = 0;  ///< 0: as tuning.hpp has it
-  /// The fewest lines of a block where lines are neighbours.
-  std::int64_t least_lines = 64;
+  /// The fewest lines of a block.
+  std::int64_t least_lines = 0;  ///< 0: likewise
 };
 
 /// Host memory that devices copy from and to.

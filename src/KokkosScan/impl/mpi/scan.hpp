@@ -605,7 +605,9 @@ void prepare(std::optional<Run>& run, Shared<Exec>& shared, Function function, c
     facts[Facts::has_totals] = has_totals ? 1 : 0;
     facts[Facts::accumulator] = sizeof(R);
     facts[Facts::order] = counts_left<Out> ? 1 : 0;
-    facts[Facts::block] = shared.settings.block_bytes;
+    facts[Facts::block_bytes] = shared.settings.block_bytes;
+    facts[Facts::least_lines] = shared.settings.least_lines;
+    facts[Facts::element_size] = sizeof(value_of<Out>);
   } catch (const std::exception& e) {
     local.reset();
     refusal = e.what();
@@ -623,9 +625,12 @@ void prepare(std::optional<Run>& run, Shared<Exec>& shared, Function function, c
   constexpr bool on_host = launches_block<Exec>;
   const std::int64_t block_bytes =
       shared.settings.block_bytes > 0 ? shared.settings.block_bytes : default_block_bytes<on_host>;
-  Blocks blocks =
-      cut_into_blocks(count, unit, longest * static_cast<std::int64_t>(sizeof(value_of<Out>)),
-                      block_bytes, shared.settings.least_lines);
+  constexpr auto element_size = static_cast<std::int64_t>(sizeof(value_of<Out>));
+  const int fastest = counts_left<Out> ? 0 : operands->input().rank - 1;
+  const std::int64_t least_lines = shared.settings.least_lines > 0
+                                       ? shared.settings.least_lines
+                                       : default_least_lines(axis == fastest, element_size);
+  Blocks blocks = cut_into_blocks(count, unit, longest * element_size, block_bytes, least_lines);
   if (shared.comm.size() == 1) blocks = {count, count, 1};
   if (blocks.lines_of_block > std::numeric_limits<int>::max() / static_cast<int>(sizeof(R))) {
     throw std::invalid_argument(name_with_ranks(function) + ": a message of " +

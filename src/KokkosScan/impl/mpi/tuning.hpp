@@ -17,6 +17,12 @@ namespace KokkosScan::impl::mpi {
 template <bool on_host>
 inline constexpr std::int64_t default_block_bytes = std::int64_t{on_host ? 1 : 8} << 20;
 
+/// The fewest lines of a block. Each row of neighbouring lines is long enough to be fetched well
+/// (blocks of 2 KB rows took twice the time); lines that are contiguous themselves may be few.
+inline std::int64_t default_least_lines(bool are_contiguous, std::int64_t element_size) {
+  return are_contiguous ? 16 : std::max<std::int64_t>(1, 32768 / element_size);
+}
+
 /// Where lines are cut into blocks. Lines are counted as in a dense array of all of them; a block
 /// is a multiple of `unit` of them, those of one index in its slowest dimension.
 struct Blocks {
