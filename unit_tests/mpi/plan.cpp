@@ -123,6 +123,26 @@ TEST(mpi_plan, two_plans_and_plain_calls_do_not_meet) {
   for (auto const& result : {y, z, w}) expect_positions(result, 10 * me);
 }
 
+TEST(mpi_plan, other_work_goes_on_meanwhile) {
+  MPI_Comm const comm = first_ranks(7);
+  if (comm == MPI_COMM_NULL) return;
+  Exec const exec;
+  Values const x("x", 10, 70);
+  Values const y("y", 10, 70);
+  Kokkos::deep_copy(x, 1);
+  int work = 0;
+  auto const do_other_work = [&] { ++work; };
+  ks::mpi::Plan plan(exec, comm);
+  for (int step = 0; step < 3; ++step) {
+    auto pending = plan.begin_inclusive_scan(x, y, 0);
+    do_other_work();
+    pending.finish();
+  }
+  exec.fence();
+  EXPECT_EQ(work, 3);
+  expect_positions(y, 10 * rank_in(comm));
+}
+
 TEST(mpi_plan, a_pending_scan_is_finished_by_its_end) {
   int const ranks = 5;
   MPI_Comm const comm = first_ranks(ranks);
