@@ -7,6 +7,7 @@
 /// that do not wait for each other. The order is not that of the scan's combination tree.
 
 #include <KokkosScan/impl/host/load.hpp>
+#include <KokkosScan/impl/host/tuning.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstddef>
@@ -35,15 +36,23 @@ class FoldsOfStrips {
   };
 
  public:
-  /// Lines of a strip: their folds and a few of their rows stay in L1.
-  static constexpr int most_width = std::clamp<int>(2048 / sizeof(A), 1, 512);
+  /// The most lines of a strip: their folds stay in L2, and rows are long enough to be foreseen.
+  static constexpr int most_width = std::clamp<int>(16384 / sizeof(A), 1, 4096);
 
   FoldsOfStrips(const P& problem, const Op& op, const Results& results)
       : m_problem(problem), m_op(op), m_results(results) {}
 
-  static std::int64_t work(const P& problem) {
+  /// Lines of a strip: most_width, or fewer, so that there is a strip for each thread.
+  static std::int64_t width(const P& problem, std::int64_t threads) {
+    constexpr std::int64_t least = std::min<std::int64_t>(narrow_strip, most_width);
     const std::int64_t row = lines_of_row(problem);
-    return problem.batch.count / row * strips_of_row(row);
+    const std::int64_t rows = problem.batch.count / row;
+    const std::int64_t strips = (threads + rows - 1) / rows;
+    return std::clamp<std::int64_t>(strip_width(row, strips), least, most_width);
+  }
+  static std::int64_t work(const P& problem, std::int64_t width) {
+    const std::int64_t row = lines_of_row(problem);
+    return problem.batch.count / row * strips_of_row(row, width);
   }
 
   void operator()(std::int64_t index) const {
@@ -54,9 +63,10 @@ class FoldsOfStrips {
     const std::int64_t length = (m_problem.n + parts - 1) / parts;
     const std::int64_t begin = part * length;
     const std::int64_t end = std::min(begin + length, m_problem.n);
-    const std::int64_t first = strip % strips_of_row(row) * most_width;
-    const std::int64_t line = strip / strips_of_row(row) * row + first;
-    const int width = static_cast<int>(std::min<std::int64_t>(row - first, most_width));
+    const std::int64_t strips = strips_of_row(row, m_results.width);
+    const std::int64_t first = strip % strips * m_results.width;
+    const std::int64_t line = strip / strips * row + first;
+    const int width = static_cast<int>(std::min<std::int64_t>(row - first, m_results.width));
     Coordinates c = m_problem.batch.coordinates(line);
     if (row == 1) {
       m_results.store(m_problem, c, line, part, fold_line(c, begin, end));
@@ -78,8 +88,8 @@ class FoldsOfStrips {
     const bool has_neighbours = batch.rank > 0 && problem.output.strides.batch[batch.rank - 1] == 1;
     return has_neighbours ? batch.extent[batch.rank - 1] : 1;
   }
-  static std::int64_t strips_of_row(std::int64_t row) {
-    return (row + most_width - 1) / most_width;
+  static std::int64_t strips_of_row(std::int64_t row, std::int64_t width) {
+    return (row + width - 1) / width;
   }
 
   void fold_strip(const Coordinates& c, int width, std::int64_t begin, std::int64_t end,

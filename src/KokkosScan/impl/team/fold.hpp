@@ -43,6 +43,7 @@ template <class P>
 struct FoldResults {
   using R = typename Combination<P>::R;
 
+  std::int64_t width;  ///< lines of a strip
   std::int64_t parts;
   R* of_parts;
 
@@ -67,7 +68,8 @@ struct FoldLines {
 
   static constexpr int most_width = 1;
 
-  static std::int64_t work(const P& problem) { return problem.batch.count; }
+  static std::int64_t width(const P&, std::int64_t) { return 1; }
+  static std::int64_t work(const P& problem, std::int64_t) { return problem.batch.count; }
 
   KOKKOS_FUNCTION void operator()(std::int64_t index) const {
     const std::int64_t part = index / problem.batch.count;
@@ -101,17 +103,19 @@ struct JoinParts {
 
 /// Stores the fold of each line in the problem's totals.
 ///
-/// \tparam Folds     FoldLines, or another class that folds work(problem) times a number of parts
+/// \tparam Folds     FoldLines, or another class that folds work(problem, width) times a number of
+///                   parts, in strips of width(problem, threads) lines
 /// \param  workspace fold_workspace_bytes() of memory
 template <class Folds, class Exec, class P>
 void fold(const Exec& exec, const P& problem, std::byte* workspace) {
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   using R = typename Combination<P>::R;
-  const std::int64_t work = Folds::work(problem);
+  const std::int64_t width = Folds::width(problem, exec.concurrency());
+  const std::int64_t work = Folds::work(problem, width);
   std::int64_t parts = parts_of_line(problem.n, work, exec.concurrency());
   // None is empty.
   parts = divide_up(problem.n, divide_up(problem.n, parts));
-  const FoldResults<P> results{parts, reinterpret_cast<R*>(workspace)};
+  const FoldResults<P> results{width, parts, reinterpret_cast<R*>(workspace)};
   const auto op = carrying(problem.op);
   const std::string label = name(problem.function);
   Kokkos::parallel_for(label + " [fold]", light(Policy(exec, 0, work * parts)),
