@@ -160,17 +160,36 @@ TEST(mpi_plan, a_pending_scan_is_finished_by_its_end) {
 TEST(mpi_plan, the_duplicate_ends_with_its_communicator) {
   MPI_Comm const comm = first_ranks(4);
   if (comm == MPI_COMM_NULL) return;
-  // A duplicate that outlived it would be found under a handle that is used again.
   Values const x("x", 2, 3);
   Values const y("y", 2, 3);
   Kokkos::deep_copy(x, 1);
-  for (int i = 0; i < 100; ++i) {
-    MPI_Comm copy = MPI_COMM_NULL;
-    MPI_Comm_dup(comm, &copy);
-    ks::mpi::inclusive_scan(Exec(), copy, x, y, 0);
-    ks::mpi::inclusive_scan(Exec(), copy, x, y, 0);
-    MPI_Comm_free(&copy);
-  }
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(comm, &copy);
+  ks::mpi::inclusive_scan(Exec(), copy, x, y, 0);
+  MPI_Comm const duplicate = ks::impl::mpi::duplicate_of(copy).get();
+  ks::mpi::inclusive_scan(Exec(), copy, x, y, 0);
+  EXPECT_EQ(ks::impl::mpi::duplicate_of(copy).get(), duplicate);
+  EXPECT_NE(duplicate, copy);
+  // A duplicate of the copy has one of its own.
+  MPI_Comm other = MPI_COMM_NULL;
+  MPI_Comm_dup(copy, &other);
+  EXPECT_NE(ks::impl::mpi::duplicate_of(other).get(), duplicate);
+  MPI_Comm_free(&other);
+  // MPI says when it is freed.
+  int freed = 0;
+  int key = MPI_KEYVAL_INVALID;
+  MPI_Comm_create_keyval(
+      MPI_COMM_NULL_COPY_FN,
+      [](MPI_Comm, int, void* counter, void*) {
+        ++*static_cast<int*>(counter);
+        return MPI_SUCCESS;
+      },
+      &key, nullptr);
+  MPI_Comm_set_attr(duplicate, key, &freed);
+  EXPECT_EQ(freed, 0);
+  MPI_Comm_free(&copy);
+  EXPECT_EQ(freed, 1);
+  MPI_Comm_free_keyval(&key);
   Exec().fence();
   expect_positions(y, 2 * rank_in(comm));
 }
