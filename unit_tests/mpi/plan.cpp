@@ -27,6 +27,7 @@ void* allocate(std::size_t bytes) {
 }  // namespace
 
 void* operator new(std::size_t bytes) { return allocate(bytes); }
+void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept { return std::malloc(bytes); }
 void operator delete(void* data) noexcept { std::free(data); }
 void operator delete(void* data, std::size_t) noexcept { std::free(data); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
