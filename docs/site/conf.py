@@ -45,6 +45,7 @@ pages = {
         "docs/install",
         "docs/call",
         "docs/inputs",
+        "docs/mpi",
         "docs/accuracy",
         "docs/speed",
         "docs/compile-time",

@@ -8,10 +8,14 @@
 #include <KokkosScan/impl/cuda/backend.hpp>
 #include <KokkosScan/impl/cuda/memory.hpp>
 #include <KokkosScan/impl/host/backend.hpp>
+#include <KokkosScan/impl/host/fold.hpp>
+#include <KokkosScan/impl/problem.hpp>
 #include <KokkosScan/impl/team/backend.hpp>
+#include <KokkosScan/impl/team/fold.hpp>
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace KokkosScan::impl {
 
@@ -94,11 +98,39 @@ struct ByDefault {
   }
 };
 
+/// Whether lines without elements are the backend's as well; else they end in empty_lines.hpp.
+template <class Backend>
+inline constexpr bool takes_empty_lines = false;
+
 /// All that is compiled for a type of problem: a function of its own, so that a library can hold
 /// instances of it (instances.hpp).
 template <class Exec, class P>
 void scan_by_default(const Exec& exec, const P& problem, std::byte* workspace) {
   DefaultBackend<Exec>{}.scan(exec, problem, workspace);
+}
+
+/// What folds lines on an execution space, chosen as the backend is.
+template <class Exec, class P>
+struct FoldsOf {
+  using type = team::FoldLines<P>;
+};
+template <class Exec, class P>
+requires(std::is_same_v<DefaultBackend<Exec>, HostOrTeam>) struct FoldsOf<Exec, P> {
+  using type = host::FoldsOfStrips<P, typename Combination<P>::Wide, team::FoldResults<P>>;
+};
+
+/// At least the bytes that fold_by_default() needs for `lines` lines of n elements, or fewer.
+template <class P, class Exec>
+std::size_t fold_workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) {
+  return team::fold_workspace_bytes<typename Combination<P>::R, FoldsOf<Exec, P>::type::most_width>(
+      exec, n, lines);
+}
+
+/// Stores the folds of lines that have elements in the problem's totals, whose type is the carried
+/// one: no starting value counts, and nothing else is stored.
+template <class Exec, class P>
+void fold_by_default(const Exec& exec, const P& problem, std::byte* workspace) {
+  team::fold<typename FoldsOf<Exec, P>::type>(exec, problem, workspace);
 }
 
 }  // namespace KokkosScan::impl

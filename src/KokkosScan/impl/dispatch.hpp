@@ -229,12 +229,13 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
   const int axis = operands.axis();
   const std::int64_t n = operands.length();
   const std::int64_t count = count_lines(operands.input(), axis);
+  const bool is_empty = n == 0 && !takes_empty_lines<Backend>;
   check_memory(function, operands.all());
   check_overlaps(function, operands.all(), axis, operands.has_extra());
   const Extra extra = operands.has_extra()
                           ? extra_of(operands.all(), operands.output(), axis, lines.direction())
                           : Extra::none;
-  if (has_totals && n == 0 && count > 0 && !has_start && !identity.exists) {
+  if (has_totals && is_empty && count > 0 && !has_start && !identity.exists) {
     refuse(function, operands.totals().named() +
                          " of empty lines need an identity of the operator or a starting value.");
   }
@@ -257,7 +258,7 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
              operands.workspace().named() + " begins at an address that is not a multiple of 16.");
     }
   }
-  if (count == 0 || (n == 0 && extra == Extra::none && !has_totals)) return;
+  if (count == 0 || (is_empty && extra == Extra::none && !has_totals)) return;
 
   // The problem, without rank, layout, axis and direction.
   for (Operand& operand : operands.shaped()) {
@@ -269,7 +270,7 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
   using Total = typename TotalOf<typename L::Totals, Value>::type;
   Array<Total> totals{};
   if constexpr (has_totals) totals = array_of<Total>(operands.totals(), lines.totals().data());
-  if (n == 0) {
+  if (is_empty) {
     if (extra == Extra::none) output.data = nullptr;
     using Empty = EmptyLines<A, carried_t<Op, A>, decltype(start), Value, Total>;
     return empty_lines(exec, name(function), Empty{batch, identity, start, output, totals});

@@ -143,11 +143,12 @@ struct Computed {
   std::int64_t first;  ///< index of the element that is scanned first
   std::int64_t step;   ///< 1 or -1
   Strides strides;
+  std::int64_t origin = 0;  ///< in that array, of the first line of the batch
 
   template <class Place>
   KOKKOS_FUNCTION ComputedLine<Rank, Function> line(const Place& place) const {
     ComputedLine<Rank, Function> line{function, {}, axis, first, step};
-    std::int64_t offset = place.offset(strides);
+    std::int64_t offset = origin + place.offset(strides);
     const int outermost = axis == 0 ? 1 : 0;
     for (int d = Rank - 1; d >= 0; --d) {
       line.index[d] = 0;

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// A duplicate of the caller's communicator, on which all messages travel, and MPI's errors as
+/// exceptions.
+
+#include <mpi.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace KokkosScan::impl::mpi {
+
+/// Throws what MPI says of a call that failed.
+inline void check(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw std::runtime_error(std::string("KokkosScan::mpi: ") + call + ": " + text);
+}
+
+/// A duplicate of a communicator, freed with this object. Its errors are returned.
+class Communicator {
+ public:
+  /// Collective.
+  explicit Communicator(MPI_Comm comm) {
+    int is_inter = 0;
+    check(MPI_Comm_test_inter(comm, &is_inter), "MPI_Comm_test_inter");
+    if (is_inter != 0) {
+      throw std::invalid_argument(
+          "KokkosScan::mpi: the ranks of an intercommunicator have no order.");
+    }
+    check(MPI_Comm_dup(comm, &m_comm), "MPI_Comm_dup");
+    check(MPI_Comm_set_errhandler(m_comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check(MPI_Comm_rank(m_comm, &m_rank), "MPI_Comm_rank");
+    check(MPI_Comm_size(m_comm, &m_size), "MPI_Comm_size");
+  }
+  ~Communicator() {
+    int is_over = 0;
+    MPI_Finalized(&is_over);
+    if (is_over == 0 && m_comm != MPI_COMM_NULL) MPI_Comm_free(&m_comm);
+  }
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  [[nodiscard]] MPI_Comm get() const { return m_comm; }
+  [[nodiscard]] int rank() const { return m_rank; }
+  [[nodiscard]] int size() const { return m_size; }
+  /// MPI frees it.
+  void release() { m_comm = MPI_COMM_NULL; }
+
+ private:
+  MPI_Comm m_comm = MPI_COMM_NULL;
+  int m_rank = 0;
+  int m_size = 0;
+};
+
+/// What MPI calls when a communicator is freed: its duplicate is no longer needed.
+inline int free_duplicate(MPI_Comm comm, int, void* duplicate, void*) {
+  auto* const communicator = static_cast<Communicator*>(duplicate);
+  // These two end with MPI, which frees what is left by itself, and may take no calls any more.
+  if (comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF) communicator->release();
+  delete communicator;
+  return MPI_SUCCESS;
+}
+
+/// The duplicate of `comm` that is kept as one of its attributes until it is freed; made by the
+/// first call, which is collective.
+inline const Communicator& duplicate_of(MPI_Comm comm) {
+  static const int key = [] {
+    int made = MPI_KEYVAL_INVALID;
+    check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &free_duplicate, &made, nullptr),
+          "MPI_Comm_create_keyval");
+    return made;
+  }();
+  void* duplicate = nullptr;
+  int exists = 0;
+  check(MPI_Comm_get_attr(comm, key, &duplicate, &exists), "MPI_Comm_get_attr");
+  if (exists == 0) {
+    duplicate = new Communicator(comm);
+    check(MPI_Comm_set_attr(comm, key, duplicate), "MPI_Comm_set_attr");
+  }
+  return *static_cast<const Communicator*>(duplicate);
+}
+
+}  // namespace KokkosScan::impl::mpi

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The memory of a plan, and whether MPI takes it as it is.
+
+#include <mpi.h>
+#include <KokkosScan/impl/memory.hpp>
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+
+namespace KokkosScan::impl::mpi {
+
+/// How values get from the memory of an execution space to MPI.
+enum class Staging {
+  automatic,  ///< as the memory and MPI want it
+  never,      ///< MPI is handed the memory itself
+  always      ///< they are copied through memory of the host
+};
+
+/// Numbers that change no result; for tests and measurements. The same on all ranks.
+struct Settings {
+  Staging staging = Staging::automatic;
+  /// Elements of a block, in bytes: what is folded shall still be in the cache when it is scanned.
+  std::int64_t block_bytes = 0;  ///< 0: as tuning.hpp has it
+  /// The fewest lines of a block.
+  std::int64_t least_lines = 0;  ///< 0: likewise
+};
+
+/// Host memory that devices copy from and to.
+#if defined(KOKKOS_HAS_SHARED_HOST_PINNED_SPACE)
+using PinnedSpace = Kokkos::SharedHostPinnedSpace;
+#else
+using PinnedSpace = Kokkos::HostSpace;
+#endif
+
+/// Whether MPI takes pointers to the memory of the execution space.
+template <class Exec>
+bool takes_memory_of() {
+  using Space = typename Exec::memory_space;
+  if constexpr (Kokkos::SpaceAccessibility<Kokkos::HostSpace, Space>::accessible) return true;
+#if defined(KOKKOS_ENABLE_CUDA) && defined(MPIX_CUDA_AWARE_SUPPORT) && MPIX_CUDA_AWARE_SUPPORT
+  if constexpr (std::is_same_v<Exec, Kokkos::Cuda>) return MPIX_Query_cuda_support() == 1;
+#endif
+  return false;
+}
+
+/// Memory that grows when more is asked for and is kept otherwise. Never a View: freeing one
+/// fences all instances.
+template <class Space>
+class Memory {
+ public:
+  Memory() = default;
+  ~Memory() { Kokkos::kokkos_free<Space>(m_data); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  /// At least `bytes` of it. What it held is lost, and `exec` has to finish with it.
+  template <class Exec>
+  void reserve(const Exec& exec, std::size_t bytes) {
+    if (bytes <= m_bytes) return;
+    exec.fence("KokkosScan::mpi: before memory of a plan grows");
+    Kokkos::kokkos_free<Space>(m_data);
+    m_data = nullptr;
+    m_bytes = 0;
+    m_data = static_cast<std::byte*>(Kokkos::kokkos_malloc<Space>("KokkosScan::mpi", bytes));
+    m_bytes = bytes;
+  }
+  [[nodiscard]] std::byte* data() const { return m_data; }
+
+ private:
+  std::byte* m_data = nullptr;
+  std::size_t m_bytes = 0;
+};
+
+/// Hands out parts of a piece of memory; with null it only counts.
+class Parts {
+ public:
+  explicit Parts(std::byte* data) : m_data(data) {}
+
+  template <class T>
+  T* take(std::int64_t count) {
+    constexpr std::size_t alignment = std::max<std::size_t>(alignof(T), 64);
+    m_bytes = (m_bytes + alignment - 1) / alignment * alignment;
+    T* const part = m_data == nullptr ? nullptr : reinterpret_cast<T*>(m_data + m_bytes);
+    m_bytes += static_cast<std::size_t>(count) * sizeof(T);
+    return part;
+  }
+  [[nodiscard]] std::size_t bytes() const { return m_bytes; }
+
+ private:
+  std::byte* m_data;
+  std::size_t m_bytes = 0;
+};
+
+/// Copies bytes in the order of an execution space instance.
+template <class Exec, class ToSpace, class FromSpace>
+void copy(const Exec& exec, std::byte* to, const std::byte* from, std::size_t bytes) {
+  using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+  Kokkos::deep_copy(exec, Kokkos::View<std::byte*, ToSpace, Unmanaged>(to, bytes),
+                    Kokkos::View<const std::byte*, FromSpace, Unmanaged>(from, bytes));
+}
+
+}  // namespace KokkosScan::impl::mpi

@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Folds of whole lines, without results: what a scan of parts of lines needs first
+/// (impl/mpi/scan.hpp). Lines are cut into parts where there are fewer of them than threads; the
+/// totals of parts combine left to right. All of it happens in the carried type.
+
+#include <KokkosScan/impl/memory.hpp>
+#include <KokkosScan/impl/policy.hpp>
+#include <KokkosScan/impl/team/line.hpp>
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace KokkosScan::impl::team {
+
+/// The fewest elements of a part.
+inline constexpr std::int64_t least_part = 2048;
+
+/// The parts into which each line is cut, so that `work` lines, or strips of them, keep all
+/// threads busy.
+inline std::int64_t parts_of_line(std::int64_t n, std::int64_t work, std::int64_t threads) {
+  if (work >= threads) return 1;
+  return std::max<std::int64_t>(1, std::min(divide_up(threads, work), n / least_part));
+}
+
+/// At least the bytes that fold() needs for this many lines, or fewer.
+///
+/// \tparam width the most lines of a strip
+template <class R, int width, class Exec>
+std::size_t fold_workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) {
+  const std::int64_t threads = exec.concurrency();
+  if (parts_of_line(n, 1, threads) == 1) return 0;
+  return static_cast<std::size_t>(threads * width + lines) * sizeof(R);
+}
+
+/// Where folds go: the totals of the problem, or those of parts, part by part.
+template <class P>
+struct FoldResults {
+  using R = typename Combination<P>::R;
+
+  std::int64_t width;  ///< lines of a strip
+  std::int64_t parts;
+  R* of_parts;
+
+  KOKKOS_FUNCTION void store(const P& problem, const Coordinates& c, std::int64_t line,
+                             std::int64_t part, const R& fold) const {
+    if (parts == 1) {
+      problem.totals.line(c)(0) = fold;
+    } else {
+      of_parts[part * problem.batch.count + line] = fold;
+    }
+  }
+};
+
+/// A part of a line for each thread; neighbouring threads take neighbouring lines.
+template <class P>
+struct FoldLines {
+  using Op = typename Line<P>::Op;
+
+  P problem;
+  Op op;
+  FoldResults<P> results;
+
+  static constexpr int most_width = 1;
+
+  static std::int64_t width(const P&, std::int64_t) { return 1; }
+  static std::int64_t work(const P& problem, std::int64_t) { return problem.batch.count; }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t index) const {
+    const std::int64_t part = index / problem.batch.count;
+    const std::int64_t line = index % problem.batch.count;
+    const std::int64_t length = divide_up(problem.n, results.parts);
+    const std::int64_t begin = part * length;
+    const std::int64_t end = begin + length < problem.n ? begin + length : problem.n;
+    results.store(problem, problem.batch.coordinates(line), line, part,
+                  Line<P>(problem, op, line).fold(begin, end));
+  }
+};
+
+/// Joins the parts of each line.
+template <class P>
+struct JoinParts {
+  using Op = typename Line<P>::Op;
+  using R = typename Line<P>::R;
+
+  P problem;
+  Op op;
+  FoldResults<P> results;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t line) const {
+    R fold = results.of_parts[line];
+    for (std::int64_t part = 1; part < results.parts; ++part) {
+      fold = op(fold, results.of_parts[part * problem.batch.count + line]);
+    }
+    problem.totals.line(problem.batch.coordinates(line))(0) = fold;
+  }
+};
+
+/// Stores the fold of each line in the problem's totals.
+///
+/// \tparam Folds     FoldLines, or another class that folds work(problem, width) times a number of
+///                   parts, in strips of width(problem, threads) lines
+/// \param  workspace fold_workspace_bytes() of memory
+template <class Folds, class Exec, class P>
+void fold(const Exec& exec, const P& problem, std::byte* workspace) {
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  using R = typename Combination<P>::R;
+  const std::int64_t width = Folds::width(problem, exec.concurrency());
+  const std::int64_t work = Folds::work(problem, width);
+  std::int64_t parts = parts_of_line(problem.n, work, exec.concurrency());
+  // None is empty.
+  parts = divide_up(problem.n, divide_up(problem.n, parts));
+  const FoldResults<P> results{width, parts, reinterpret_cast<R*>(workspace)};
+  const auto op = carrying(problem.op);
+  const std::string label = name(problem.function);
+  Kokkos::parallel_for(label + " [fold]", light(Policy(exec, 0, work * parts)),
+                       Folds{problem, op, results});
+  if (parts == 1) return;
+  Kokkos::parallel_for(label + " [fold join]", light(Policy(exec, 0, problem.batch.count)),
+                       JoinParts<P>{problem, op, results});
+}
+
+}  // namespace KokkosScan::impl::team
