@@ -93,6 +93,21 @@ class Host : public Memory {
   }
 };
 
+/// Scans on a GPU that is emulated: a large one, or one with little to run blocks on.
+class Gpu : public Memory {
+ public:
+  static emulated::Space space(fuzz::Random& random) {
+    emulated::Space space;
+    space.multiprocessors = random.one_in(2) ? 132 : static_cast<int>(random.between(1, 8));
+    if (random.one_in(3)) space.shared_bytes_of_block = 101376;
+    return space;
+  }
+  template <class P>
+  void scan(emulated::Space const& space, P const& problem) const {
+    KokkosScan::impl::cuda::InOrderBackend{}.scan(space, problem);
+  }
+};
+
 template <class Machine, class... Kinds>
 void run(fuzz::List<Kinds...>, fuzz::Limits const& limits) {
   Machine machine;
@@ -106,6 +121,10 @@ void run(fuzz::List<Kinds...>, fuzz::Limits const& limits) {
 }
 
 TEST(in_order, hosts_pass_random_cases) { run<Host>(fuzz::KindsInOrder{}, {1 << 12, 1 << 16}); }
+
+TEST(in_order, emulated_cuda_passes_random_cases) {
+  run<Gpu>(fuzz::KindsInOrder{}, {1 << 12, 1 << 15});
+}
 
 }  // namespace
 }  // namespace in_order_random

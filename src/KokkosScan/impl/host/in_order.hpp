@@ -16,7 +16,9 @@
 #include <KokkosScan/impl/problem.hpp>
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <type_traits>
 
@@ -166,31 +168,39 @@ class RowsInOrder : InOrderScanner<P> {
   void combine(int lines, int count) {
     const P& p = m_problem;
     int begin = 0;
-    if constexpr (is_masked) {
-      const bool all_exist = std::all_of(m_exist, m_exist + lines, [](bool e) { return e; });
-      if (!(combines_registers<Op, A> && all_exist)) {
-        for (int l = 0; l < lines; ++l) {
-          A* const x = staged(l);
-          for (int k = 0; k < count; ++k) {
-            if (m_counts[l * most + k]) this->add(m_folds[l], m_exist[l], x[k]);
-            x[k] = this->result(m_folds[l], m_exist[l]);
-          }
-        }
-        return;
+    if constexpr (is_masked && combines_registers<Op, A>) {
+      const A neutral = host::neutral(p.op.op);
+      for (int l = 0; l < lines; ++l) {
+        select(m_counts + l * most, staged(l), neutral, count, staged(l));
+        if (!m_exist[l]) m_folds[l] = neutral;
       }
-      if constexpr (combines_registers<Op, A>) {
-        const A neutral = host::neutral(p.op.op);
-        for (int l = 0; l < lines; ++l) {
-          select(m_counts + l * most, staged(l), neutral, count, staged(l));
+      combine_rows(m_registers, p.op, staged(0), pitch, 0, count, m_folds);
+      for (int l = 0; l < lines; ++l) {
+        if (m_exist[l]) continue;
+        // What precedes the first element that counts has become the neutral value.
+        const bool* const counts = m_counts + l * most;
+        const auto before = static_cast<int>(std::find(counts, counts + count, true) - counts);
+        std::fill_n(staged(l), before, p.identity.value);
+        m_exist[l] = before < count;
+      }
+      return;
+    } else if constexpr (is_masked) {
+      for (int l = 0; l < lines; ++l) {
+        A* const x = staged(l);
+        for (int k = 0; k < count; ++k) {
+          if (m_counts[l * most + k]) this->add(m_folds[l], m_exist[l], x[k]);
+          x[k] = this->result(m_folds[l], m_exist[l]);
         }
       }
+      return;
     } else if (!m_exist[0]) {
       // The first element is taken as it is.
       for (int l = 0; l < lines; ++l) m_folds[l] = staged(l)[0];
       std::fill_n(m_exist, lines, true);
       begin = 1;
     }
-    if (combines_registers<Op, A> || lines == lines_at_once) {
+    // One line alone waits for itself, whatever else is done beside it.
+    if (lines > 1 && (combines_registers<Op, A> || lines == lines_at_once)) {
       combine_rows(m_registers, p.op, staged(0), pitch, begin, count, m_folds);
     } else {
       for (int l = 0; l < lines; ++l) {
@@ -257,7 +267,6 @@ class ColumnsInOrder : InOrderScanner<P> {
   }
 
  private:
-  static constexpr int most_rows = 4;
   static constexpr int segment = std::max<int>(16, segment_bytes / sizeof(A));
 
   void scan_strip(const Coordinates& c, int width) {
@@ -274,8 +283,8 @@ class ColumnsInOrder : InOrderScanner<P> {
       scan_first(c, results, width);
       k = 1;
     }
-    for (; k < p.n; k += most_rows) {
-      const int rows = static_cast<int>(std::min<std::int64_t>(p.n - k, most_rows));
+    for (; k < p.n; k += rows_at_once) {
+      const int rows = static_cast<int>(std::min<std::int64_t>(p.n - k, rows_at_once));
       for (int w = 0; w < width; w += segment) {
         scan_segment(c, results, k, rows, w, std::min(width - w, segment));
       }
@@ -325,28 +334,20 @@ class ColumnsInOrder : InOrderScanner<P> {
       }
     }
     if constexpr (is_masked) {
-      const bool all_exist =
-          std::all_of(m_exist + w, m_exist + w + width, [](bool e) { return e; });
       for (int i = 0; i < rows; ++i) {
-        bool counts[segment];
-        load_counts<segment, true>(p.input, line_at(c, w), k + i, width, counts);
-        A* const x = m_x + i * segment;
-        if constexpr (combines_registers<Op, A>) {
-          if (all_exist) {
-            select(counts, x, neutral(p.op.op), width, x);
-            continue;
-          }
-        }
-        for (int j = 0; j < width; ++j) {
-          A& fold = m_folds[w + j];
-          bool& exists = m_exist[w + j];
-          const A next = x[j];
-          if (p.form == Form::exclusive) x[j] = this->result(fold, exists);
-          if (counts[j]) this->add(fold, exists, next);
-          if (p.form == Form::inclusive) x[j] = this->result(fold, exists);
+        load_counts<segment, true>(p.input, line_at(c, w), k + i, width, m_counts + i * segment);
+      }
+      if (!combines_registers<Op, A> ||
+          std::memchr(m_exist + w, 0, static_cast<std::size_t>(width)) != nullptr) {
+        combine_masked(rows, w, width);
+        return store(results, k, rows, w, width);
+      }
+      if constexpr (combines_registers<Op, A>) {
+        for (int i = 0; i < rows; ++i) {
+          A* const x = m_x + i * segment;
+          select(m_counts + i * segment, x, neutral(p.op.op), width, x);
         }
       }
-      if (!(combines_registers<Op, A> && all_exist)) return store(results, k, rows, w, width);
     }
     if constexpr (std::is_same_v<A, Value>) {
       block.y = &results(k) + w;
@@ -356,6 +357,22 @@ class ColumnsInOrder : InOrderScanner<P> {
     } else {
       combine_columns(m_registers, p.op, block);
       store(results, k, rows, w, width);
+    }
+  }
+
+  /// Combines staged elements of lines that may not have a fold yet.
+  void combine_masked(int rows, int w, int width) {
+    const bool is_exclusive = m_problem.form == Form::exclusive;
+    for (int i = 0; i < rows; ++i) {
+      A* const x = m_x + i * segment;
+      for (int j = 0; j < width; ++j) {
+        A& fold = m_folds[w + j];
+        bool& exists = m_exist[w + j];
+        const A next = x[j];
+        if (is_exclusive) x[j] = this->result(fold, exists);
+        if (m_counts[i * segment + j]) this->add(fold, exists, next);
+        if (!is_exclusive) x[j] = this->result(fold, exists);
+      }
     }
   }
 
@@ -369,7 +386,8 @@ class ColumnsInOrder : InOrderScanner<P> {
   bool m_streams_rows = false;
   alignas(cache_line) A m_folds[most_width];
   bool m_exist[most_width];
-  alignas(cache_line) A m_x[most_rows * segment];
+  alignas(cache_line) A m_x[rows_at_once * segment];
+  bool m_counts[is_masked ? rows_at_once * segment : 1];
 };
 
 // ---- The backend --------------------------------------------------------------------------------

@@ -40,6 +40,9 @@ struct Columns {
   bool streams;  ///< past the caches; y and y_row are multiples of 16 bytes
 };
 
+/// Rows that are combined at once.
+inline constexpr int rows_at_once = 4;
+
 template <bool streams, bool is_exclusive, int places, class Op, class A>
 [[gnu::always_inline]] inline void combine_columns_in_registers(const Op& op, const Columns<A>& b) {
   constexpr int lanes = places * 16 / static_cast<int>(sizeof(A));
@@ -48,8 +51,8 @@ template <bool streams, bool is_exclusive, int places, class Op, class A>
     Register<A, places> fold = load_register<places>(b.folds + w);
     const A* x = b.x + w;
     A* y = b.y + w;
-    for (int k = 0; k < b.rows; ++k, x += b.x_row, y += b.y_row) {
-      const Register<A, places> next = combine_registers(op, fold, load_register<places>(x));
+    const auto combine_next = [&](const Register<A, places>& from) __attribute__((always_inline)) {
+      const Register<A, places> next = combine_registers(op, fold, from);
       const Register<A, places>& result = is_exclusive ? fold : next;
       if constexpr (streams) {
         stream_register(y, result);
@@ -57,6 +60,15 @@ template <bool streams, bool is_exclusive, int places, class Op, class A>
         store_register(y, result);
       }
       fold = next;
+      y += b.y_row;
+    };
+    if (b.rows == rows_at_once) {
+      // All loads first: one that follows a store a multiple of 4096 bytes away waits for it.
+      Register<A, places> from[rows_at_once];
+      for (int k = 0; k < rows_at_once; ++k) from[k] = load_register<places>(x + k * b.x_row);
+      for (int k = 0; k < rows_at_once; ++k) combine_next(from[k]);
+    } else {
+      for (int k = 0; k < b.rows; ++k) combine_next(load_register<places>(x + k * b.x_row));
     }
     store_register(b.folds + w, fold);
   }
