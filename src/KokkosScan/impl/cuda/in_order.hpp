@@ -97,6 +97,28 @@ struct RunningFold {
   }
 };
 
+/// Waits until at most so many tiles are on their way.
+__device__ __forceinline__ void wait_for_copies(int tiles) {
+  switch (tiles) {
+    case 0:
+      return __pipeline_wait_prior(0);
+    case 1:
+      return __pipeline_wait_prior(1);
+    case 2:
+      return __pipeline_wait_prior(2);
+    case 3:
+      return __pipeline_wait_prior(3);
+    case 4:
+      return __pipeline_wait_prior(4);
+    case 5:
+      return __pipeline_wait_prior(5);
+    case 6:
+      return __pipeline_wait_prior(6);
+    default:
+      return __pipeline_wait_prior(7);
+  }
+}
+
 // ---- Columns ------------------------------------------------------------------------------------
 
 /// Neighbours in a line, in registers.
@@ -105,8 +127,7 @@ struct ChunkInOrder {
   A x[N];
   unsigned counts = 0;
 
-  /// Loads elements from k on. Behind the end of the line the last is loaded again: a condition
-  /// would make each load wait for the one before.
+  /// Loads elements from k on, behind the end of the line the last again.
   template <class Line>
   __device__ __forceinline__ void load(const Line& line, std::int64_t k, std::int64_t n) {
     if constexpr (masked) counts = 0;
@@ -115,7 +136,11 @@ struct ChunkInOrder {
       for (int i = 0; i < N; ++i) load_one(line, k + i, i);
     } else {
 #pragma unroll
-      for (int i = 0; i < N; ++i) load_one(line, k + i < n ? k + i : n - 1, i);
+      for (int pair = 0; pair < N; pair += 2) {
+        if (k + pair >= n) continue;
+        load_one(line, k + pair, pair);
+        if (pair + 1 < N) load_one(line, k + pair + 1 < n ? k + pair + 1 : n - 1, pair + 1);
+      }
     }
   }
 
@@ -170,6 +195,87 @@ __global__ void __launch_bounds__(threads_of_columns_in_order)
     }
   }
   if (p.extra == Extra::last) output(n) = static_cast<Value>(fold.result(p));
+  if (p.totals.data != nullptr) {
+    p.totals.line(place)(0) = static_cast<typename T::Total>(fold.result(p));
+  }
+}
+
+/// Elements of a column that are copied together.
+template <class A>
+inline constexpr int rows_of_group_in_order = bytes_of_long_chunk_in_order /
+                                              static_cast<int>(sizeof(A));
+
+/// The same for columns so few that registers cannot hold what must be on its way: elements travel
+/// to slots in shared memory, of which each thread has its own, so that no thread waits for
+/// another.
+///
+/// \param groups groups of elements that there are slots for
+template <class P>
+__global__ void __launch_bounds__(threads_of_few_columns_in_order)
+    scan_few_columns_in_order(const __grid_constant__ P p, const int groups) {
+  using T = InOrderTypes<P>;
+  using A = typename T::A;
+  constexpr int N = rows_of_group_in_order<A>;
+  constexpr int width = threads_of_few_columns_in_order;
+  const std::int64_t number = std::int64_t{blockIdx.x} * width + threadIdx.x;
+  if (number >= p.batch.count) return;
+  const Coordinates place = p.batch.coordinates(number);
+  const A* from = p.input.line(place).data;
+  A* to = p.output.line(place).data;
+  const std::int64_t in_along = p.input.strides.along;
+  const std::int64_t out_along = p.output.strides.along;
+  const bool is_exclusive = p.form == Form::exclusive;
+  A* const slots = reinterpret_cast<A*>(shared_memory()) + threadIdx.x;
+
+  std::int64_t left_to_load = p.n;
+  int group_to_load = 0;
+  const auto load_next = [&] {
+    A* const group = slots + group_to_load * (N * width);
+    if (left_to_load >= N) {
+#pragma unroll
+      for (int i = 0; i < N; ++i) {
+        __pipeline_memcpy_async(group + i * width, from, sizeof(A));
+        from += in_along;
+      }
+    } else {
+#pragma unroll 1
+      for (int i = 0; i < left_to_load; ++i) {
+        __pipeline_memcpy_async(group + i * width, from, sizeof(A));
+        from += in_along;
+      }
+    }
+    __pipeline_commit();
+    left_to_load = left_to_load >= N ? left_to_load - N : 0;
+    group_to_load = group_to_load + 1 == groups ? 0 : group_to_load + 1;
+  };
+  for (int i = 1; i < groups; ++i) load_next();
+  RunningFold<P> fold(p.start.at(place));
+  if (p.extra == Extra::first) to[-out_along] = fold.result(p);
+  int group = 0;
+  for (std::int64_t left = p.n; left > 0; left -= N) {
+    load_next();
+    wait_for_copies(groups - 1);
+    A* const own = slots + group * (N * width);
+    group = group + 1 == groups ? 0 : group + 1;
+    // Half at a time, in registers.
+    constexpr int half = N > 1 ? N / 2 : 1;
+#pragma unroll
+    for (int begin = 0; begin < N; begin += half) {
+      if (begin >= left) continue;
+      A x[half];
+#pragma unroll
+      for (int i = 0; i < half; ++i) x[i] = own[(begin + i) * width];
+      const int length = left - begin < half ? static_cast<int>(left - begin) : half;
+      fold.template scan<false>(p, x, 0, length, is_exclusive);
+#pragma unroll
+      for (int i = 0; i < half; ++i) {
+        if (i >= length) continue;
+        *to = x[i];
+        to += out_along;
+      }
+    }
+  }
+  if (p.extra == Extra::last) *to = fold.result(p);
   if (p.totals.data != nullptr) {
     p.totals.line(place)(0) = static_cast<typename T::Total>(fold.result(p));
   }
@@ -324,35 +430,13 @@ class WarpOfRows {
     return along < 0 ? -(k + length - 1) : k;
   }
 
-  /// Waits until at most so many tiles are on their way.
-  __device__ __forceinline__ static void wait_for_copies(int tiles) {
-    switch (tiles) {
-      case 0:
-        return __pipeline_wait_prior(0);
-      case 1:
-        return __pipeline_wait_prior(1);
-      case 2:
-        return __pipeline_wait_prior(2);
-      case 3:
-        return __pipeline_wait_prior(3);
-      case 4:
-        return __pipeline_wait_prior(4);
-      case 5:
-        return __pipeline_wait_prior(5);
-      case 6:
-        return __pipeline_wait_prior(6);
-      default:
-        return __pipeline_wait_prior(7);
-    }
-  }
-
   __device__ __forceinline__ void load(std::int64_t k, int stage) const {
     const int length = length_at(k);
     A* const to = slots(stage);
     if constexpr (T::is_copied) {
       const std::int64_t begin = lowest(k, length, p.input.strides.along);
       const auto copy = [&](auto elements) {
-        constexpr int E = elements;
+        constexpr int E = decltype(elements)::value;
 #pragma unroll 4
         for (WarpWalk walk(m_lane, m_lines, length / E); !walk.is_done(); walk.advance()) {
           const A* const from = p.input.line(place(walk.line)).data + begin;
@@ -407,7 +491,7 @@ class WarpOfRows {
       A raw[pack];
       move_pack(raw, reinterpret_cast<const std::byte*>(line + at));
 #pragma unroll
-      for (int e = 0; e < pack; ++e) chunk.x[i * pack + e] = raw[backward ? pack - 1 - e : e];
+      for (int e = 0; e < pack; ++e) chunk.x[i * pack + e] = backward ? raw[pack - 1 - e] : raw[e];
       if constexpr (T::is_masked) {
         chunk.counts |= static_cast<unsigned>(counted[m_lane * m_shape.pitch + at]) << i;
       }
@@ -421,7 +505,9 @@ class WarpOfRows {
       const int at = (backward ? all - 1 - (first + i) : first + i) * pack;
       A raw[pack];
 #pragma unroll
-      for (int e = 0; e < pack; ++e) raw[e] = chunk.x[i * pack + (backward ? pack - 1 - e : e)];
+      for (int e = 0; e < pack; ++e) {
+        raw[e] = backward ? chunk.x[i * pack + pack - 1 - e] : chunk.x[i * pack + e];
+      }
       move_pack(reinterpret_cast<std::byte*>(line + at), raw);
     }
   }
@@ -446,8 +532,9 @@ class WarpOfRows {
     }
     if (!backward && odd > 0) combine_odd(fold, line + all * pack, odd, is_exclusive, false);
   }
-  __device__ __noinline__ void combine_odd(RunningFold<P>& fold, A* x, int count, bool is_exclusive,
-                                           bool backward) const {
+  __device__ __forceinline__ void combine_odd(RunningFold<P>& fold, A* x, int count,
+                                              bool is_exclusive, bool backward) const {
+#pragma unroll 1
     for (int i = 0; i < count; ++i) {
       A one[1] = {x[backward ? count - 1 - i : i]};
       fold.template scan<false>(p, one, 0, 1, is_exclusive);
@@ -460,7 +547,7 @@ class WarpOfRows {
     if constexpr (T::is_copied) {
       const std::int64_t begin = lowest(k, length, p.output.strides.along);
       const auto copy = [&](auto elements) {
-        constexpr int E = elements;
+        constexpr int E = decltype(elements)::value;
 #pragma unroll 4
         for (WarpWalk walk(m_lane, m_lines, length / E); !walk.is_done(); walk.advance()) {
           A x[E];
@@ -515,6 +602,20 @@ inline constexpr int most_stages_in_order = 8;
 inline constexpr int shared_bytes_in_order = 200 * 1024;
 inline constexpr int warps_in_order = 10;
 
+/// Tiles of a warp that are there at once.
+///
+/// \param bytes  of a tile
+/// \param others that a warp has
+constexpr int stages_in_order(std::int64_t tiles, std::int64_t warps, int bytes, int others,
+                              int multiprocessors, int shared_bytes_of_block) {
+  const std::int64_t resident =
+      std::clamp<std::int64_t>((warps + multiprocessors - 1) / multiprocessors, 1, warps_in_order);
+  const auto room = static_cast<int>(
+      std::min<std::int64_t>(shared_bytes_in_order / resident, shared_bytes_of_block));
+  return static_cast<int>(
+      std::min<std::int64_t>(tiles, std::clamp((room - others) / bytes, 2, most_stages_in_order)));
+}
+
 struct RowsPlan {
   RowsInOrder shape;
   std::int64_t blocks;
@@ -542,12 +643,8 @@ constexpr RowsPlan plan_rows_in_order(std::int64_t n, std::int64_t lines, int si
   const std::int64_t tiles = (n + shape.length - 1) / shape.length;
   shape.stages = 1;
   if (is_copied && tiles > 1) {
-    const std::int64_t resident = std::clamp<std::int64_t>(
-        (warps + multiprocessors - 1) / multiprocessors, 1, warps_in_order);
-    const auto room = static_cast<int>(
-        std::min<std::int64_t>(shared_bytes_in_order / resident, shared_bytes_of_block));
-    shape.stages = static_cast<int>(std::min<std::int64_t>(
-        tiles, std::clamp((room - others) / shape.stage, 2, most_stages_in_order)));
+    shape.stages =
+        stages_in_order(tiles, warps, shape.stage, others, multiprocessors, shared_bytes_of_block);
   }
   shape.warp = shape.stages * shape.stage + others;
   // Several warps in a block only where blocks would be many and small.

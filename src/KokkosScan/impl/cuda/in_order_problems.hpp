@@ -31,6 +31,8 @@ struct InOrderBackend {
     const std::int64_t few = std::int64_t{1024} * multiprocessors(exec);
     if (p.batch.count >= few) {
       scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_columns_in_order);
+    } else if constexpr (InOrderTypes<P>::is_copied) {
+      scan_few_columns(exec, p);
     } else {
       scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_few_columns_in_order);
     }
@@ -66,6 +68,18 @@ struct InOrderBackend {
     const Launch launch{p.function, "cuda/in_order_columns",
                         (p.batch.count + threads - 1) / threads, threads, 0};
     enqueue(exec, launch, scan_columns_in_order<N, P>, p.n, p.batch.count, p);
+  }
+  template <class Exec, class P>
+  static void scan_few_columns(const Exec& exec, const P& p) {
+    using A = typename P::A;
+    constexpr int threads = threads_of_few_columns_in_order;
+    constexpr int rows = rows_of_group_in_order<A>;
+    constexpr int bytes = rows * threads * static_cast<int>(sizeof(A));
+    const std::int64_t blocks = (p.batch.count + threads - 1) / threads;
+    const int groups = stages_in_order((p.n + rows - 1) / rows, blocks, bytes, 0,
+                                       multiprocessors(exec), shared_bytes_of_block(exec));
+    const Launch launch{p.function, "cuda/in_order_few_columns", blocks, threads, groups * bytes};
+    enqueue(exec, launch, scan_few_columns_in_order<P>, p.n, p.batch.count, p, groups);
   }
   template <class Exec, class P>
   static void scan_rows(const Exec& exec, const P& p) {
