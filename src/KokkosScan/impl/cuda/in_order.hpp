@@ -33,6 +33,17 @@ inline constexpr int bytes_of_long_chunk_in_order = 128;
 /// Lines of a warp that scans rows in order.
 inline constexpr int lines_of_warp_in_order = 32;
 
+/// Arrays of values, which may have a mask, as they are copied to shared memory.
+template <class A>
+__host__ __device__ const Array<const A>& values_of(const Array<const A>& in) {
+  return in;
+}
+template <class A>
+__host__ __device__ const Array<const A>& values_of(
+    const Selected<A, Array<const A>, Array<const bool>>& in) {
+  return in.values;
+}
+
 /// What the types of a problem are to these kernels.
 template <class P>
 struct InOrderTypes {
@@ -43,7 +54,10 @@ struct InOrderTypes {
   static constexpr bool is_masked = is_selected<In>;
   /// Whether elements can be copied to shared memory as they are, and results back.
   static constexpr bool is_copied =
-      std::is_same_v<In, Array<const A>> && std::is_same_v<Value, A> && is_copied_apart<A>;
+      (std::is_same_v<In, Array<const A>> ||
+       std::is_same_v<In, Selected<A, Array<const A>, Array<const bool>>>)&&std::is_same_v<Value,
+                                                                                           A> &&
+      is_copied_apart<A>;
   /// Elements that one instruction moves within shared memory.
   static constexpr int pack = is_copied ? quad / static_cast<int>(sizeof(A)) : 1;
 };
@@ -290,6 +304,8 @@ struct RowsInOrder {
   int stages;      ///< tiles that are there at once
   int stage;       ///< bytes of a tile
   int warp;        ///< bytes of a warp
+  int mask_pitch;  ///< from line to line in shared memory, of whether elements count
+  int mask_bytes;  ///< of a mask that are copied at once: 16, or 4, or 1 without copies
   bool has_packs;  ///< whether 16 bytes of the input are copied at once
   bool stores_packs;
 };
@@ -434,12 +450,13 @@ class WarpOfRows {
     const int length = length_at(k);
     A* const to = slots(stage);
     if constexpr (T::is_copied) {
-      const std::int64_t begin = lowest(k, length, p.input.strides.along);
+      const Array<const A>& values = values_of<A>(p.input);
+      const std::int64_t begin = lowest(k, length, values.strides.along);
       const auto copy = [&](auto elements) {
         constexpr int E = decltype(elements)::value;
 #pragma unroll 4
         for (WarpWalk walk(m_lane, m_lines, length / E); !walk.is_done(); walk.advance()) {
-          const A* const from = p.input.line(place(walk.line)).data + begin;
+          const A* const from = values.line(place(walk.line)).data + begin;
           __pipeline_memcpy_async(to + walk.line * m_shape.pitch + walk.unit * E,
                                   from + walk.unit * E, E * size);
         }
@@ -449,14 +466,17 @@ class WarpOfRows {
       } else {
         copy(std::integral_constant<int, 1>{});
       }
+      if constexpr (T::is_masked) load_mask(k, stage, length);
     } else {
       for (WarpWalk walk(m_lane, m_lines, length); !walk.is_done();) {
         A x[at_once];
         [[maybe_unused]] bool counted[at_once];
         int slot[at_once];
+        [[maybe_unused]] int mask_slot[at_once];
 #pragma unroll
         for (int i = 0; i < at_once; ++i) {
           slot[i] = walk.is_done() ? -1 : walk.line * m_shape.pitch + walk.unit;
+          mask_slot[i] = walk.line * m_shape.mask_pitch + walk.unit;
           if (slot[i] >= 0) {
             const auto line = p.input.line(place(walk.line));
             x[i] = element<A>(line, k + walk.unit);
@@ -468,9 +488,37 @@ class WarpOfRows {
         for (int i = 0; i < at_once; ++i) {
           if (slot[i] < 0) continue;
           to[slot[i]] = x[i];
-          if constexpr (T::is_masked) counts(stage)[slot[i]] = counted[i] ? 1 : 0;
+          if constexpr (T::is_masked) counts(stage)[mask_slot[i]] = counted[i] ? 1 : 0;
         }
       }
+    }
+  }
+
+  /// Loads the mask of a tile that is copied.
+  __device__ __forceinline__ void load_mask(std::int64_t k, int stage, int length) const {
+    const auto& mask = p.input.mask;
+    const std::int64_t begin = lowest(k, length, mask.strides.along);
+    unsigned char* const to = counts(stage);
+    const auto copy = [&](auto bytes) {
+      constexpr int B = decltype(bytes)::value;
+#pragma unroll 4
+      for (WarpWalk walk(m_lane, m_lines, length / B); !walk.is_done(); walk.advance()) {
+        const bool* const from = mask.line(place(walk.line)).data + begin + walk.unit * B;
+        unsigned char* const at = to + walk.line * m_shape.mask_pitch + walk.unit * B;
+        if constexpr (B > 1) {
+          __pipeline_memcpy_async(at, from, B);
+        } else {
+          *at = *from ? 1 : 0;
+        }
+      }
+    };
+    switch (m_shape.mask_bytes) {
+      case 16:
+        return copy(std::integral_constant<int, 16>{});
+      case 4:
+        return copy(std::integral_constant<int, 4>{});
+      default:
+        return copy(std::integral_constant<int, 1>{});
     }
   }
 
@@ -493,7 +541,12 @@ class WarpOfRows {
 #pragma unroll
       for (int e = 0; e < pack; ++e) chunk.x[i * pack + e] = backward ? raw[pack - 1 - e] : raw[e];
       if constexpr (T::is_masked) {
-        chunk.counts |= static_cast<unsigned>(counted[m_lane * m_shape.pitch + at]) << i;
+        const unsigned char* const flags = counted + m_lane * m_shape.mask_pitch + at;
+#pragma unroll
+        for (int e = 0; e < pack; ++e) {
+          const unsigned flag = flags[backward ? pack - 1 - e : e];
+          chunk.counts |= flag << (i * pack + e);
+        }
       }
     }
   }
@@ -520,7 +573,7 @@ class WarpOfRows {
     int all = length / pack;
     const int odd = length - all * pack;
     // Elements that are no whole pack are the last in memory.
-    if (backward && odd > 0) combine_odd(fold, line + all * pack, odd, is_exclusive, true);
+    if (backward && odd > 0) combine_odd(fold, line, counted, all * pack, odd, is_exclusive, true);
     Chunk next;
     get(next, line, counted, 0, all, backward);
     for (int first = 0; first < all; first += packs) {
@@ -530,15 +583,21 @@ class WarpOfRows {
       fold.template scan<T::is_masked>(p, chunk.x, chunk.counts, left, is_exclusive);
       put(chunk, line, first, all, backward);
     }
-    if (!backward && odd > 0) combine_odd(fold, line + all * pack, odd, is_exclusive, false);
+    if (!backward && odd > 0)
+      combine_odd(fold, line, counted, all * pack, odd, is_exclusive, false);
   }
-  __device__ __forceinline__ void combine_odd(RunningFold<P>& fold, A* x, int count,
-                                              bool is_exclusive, bool backward) const {
+  __device__ __forceinline__ void combine_odd(RunningFold<P>& fold, A* line,
+                                              [[maybe_unused]] const unsigned char* counted,
+                                              int first, int count, bool is_exclusive,
+                                              bool backward) const {
 #pragma unroll 1
     for (int i = 0; i < count; ++i) {
-      A one[1] = {x[backward ? count - 1 - i : i]};
-      fold.template scan<false>(p, one, 0, 1, is_exclusive);
-      x[backward ? count - 1 - i : i] = one[0];
+      const int at = first + (backward ? count - 1 - i : i);
+      A x[1] = {line[at]};
+      unsigned counts = 1;
+      if constexpr (T::is_masked) counts = counted[m_lane * m_shape.mask_pitch + at];
+      fold.template scan<T::is_masked>(p, x, counts, 1, is_exclusive);
+      line[at] = x[0];
     }
   }
 
@@ -636,7 +695,9 @@ constexpr RowsPlan plan_rows_in_order(std::int64_t n, std::int64_t lines, int si
   // An odd number of units: lanes that read their lines side by side meet all banks.
   shape.pitch = ((shape.length + pack - 1) / pack | 1) * pack;
   const auto round = [](int bytes) { return (bytes + quad - 1) / quad * quad; };
-  shape.stage = round(lines_of_warp_in_order * shape.pitch * (size + (is_masked ? 1 : 0)));
+  // Masks of lines begin at multiples of 16 bytes, and in different banks.
+  shape.mask_pitch = is_masked ? round(shape.length) | quad : 0;
+  shape.stage = round(lines_of_warp_in_order * (shape.pitch * size + shape.mask_pitch));
   const int others =
       has_coordinates ? round(lines_of_warp_in_order * static_cast<int>(sizeof(Coordinates))) : 0;
   const std::int64_t warps = (lines + lines_of_warp_in_order - 1) / lines_of_warp_in_order;

@@ -31,7 +31,7 @@ struct InOrderBackend {
     const std::int64_t few = std::int64_t{1024} * multiprocessors(exec);
     if (p.batch.count >= few) {
       scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_columns_in_order);
-    } else if constexpr (InOrderTypes<P>::is_copied) {
+    } else if constexpr (InOrderTypes<P>::is_copied && !InOrderTypes<P>::is_masked) {
       scan_few_columns(exec, p);
     } else {
       scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_few_columns_in_order);
@@ -50,14 +50,15 @@ struct InOrderBackend {
   }
   template <class A, class Values, class Mask>
   static bool is_contiguous(const Selected<A, Values, Mask>& in, std::int64_t n) {
-    return is_contiguous(in.values, n);
+    return is_contiguous(in.values, n) && is_contiguous(in.mask, n);
   }
-  /// Whether all quads of an array are at multiples of 16 bytes.
+  /// Whether all pieces of so many bytes of an array's lines are at multiples of that.
   template <class T>
-  static bool has_quads(const Array<T>& array, const Batch& batch, std::int64_t n) {
-    constexpr int E = quad / static_cast<int>(sizeof(T));
+  static bool has_pieces(int bytes, const Array<T>& array, const Batch& batch, std::int64_t n) {
+    const int E = bytes / static_cast<int>(sizeof(T));
     const T* const lowest = array.strides.along < 0 ? array.data - (n - 1) : array.data;
-    bool aligned = n % E == 0 && reinterpret_cast<std::uintptr_t>(lowest) % quad == 0;
+    bool aligned =
+        n % E == 0 && reinterpret_cast<std::uintptr_t>(lowest) % static_cast<unsigned>(bytes) == 0;
     for (int d = 0; d < batch.rank; ++d) aligned = aligned && array.strides.batch[d] % E == 0;
     return aligned;
   }
@@ -88,8 +89,16 @@ struct InOrderBackend {
         plan_rows_in_order(p.n, p.batch.count, sizeof(typename P::A), T::is_copied, T::is_masked,
                            p.batch.rank > 1, multiprocessors(exec), shared_bytes_of_block(exec));
     if constexpr (T::is_copied) {
-      plan.shape.has_packs = has_quads(p.input, p.batch, p.n);
-      plan.shape.stores_packs = has_quads(p.output, p.batch, p.n);
+      using A = typename P::A;
+      RowsInOrder& shape = plan.shape;
+      shape.has_packs = has_pieces(quad, values_of<A>(p.input), p.batch, p.n);
+      shape.stores_packs = has_pieces(quad, p.output, p.batch, p.n);
+      if constexpr (T::is_masked) {
+        const auto fits = [&](int bytes) {
+          return shape.length % bytes == 0 && has_pieces(bytes, p.input.mask, p.batch, p.n);
+        };
+        shape.mask_bytes = fits(16) ? 16 : fits(4) ? 4 : 1;
+      }
     }
     const Launch launch{p.function, "cuda/in_order_rows", plan.blocks, plan.threads,
                         plan.shared_bytes};
