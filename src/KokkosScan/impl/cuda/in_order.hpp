@@ -25,13 +25,32 @@ namespace KokkosScan::impl::cuda {
 inline constexpr int threads_of_columns_in_order = 128;
 /// The same where there are so few columns that each block shall have a multiprocessor.
 inline constexpr int threads_of_few_columns_in_order = 32;
-/// Bytes of each of two chunks in registers. The first where there are threads enough to hide
-/// the latency of memory, 1024 on a multiprocessor; the second where there are not.
+/// Bytes of each of two chunks in registers: where columns are no longer than the first; where
+/// there are threads enough to hide the latency of memory, or rows are not aligned and hit the
+/// cache that neighbours fill; and where there are not.
+inline constexpr int bytes_of_short_chunk_in_order = 16;
 inline constexpr int bytes_of_chunk_in_order = 32;
 inline constexpr int bytes_of_long_chunk_in_order = 128;
+/// Columns for each multiprocessor from which chunks are not long, and below which elements travel
+/// through shared memory.
+inline constexpr int many_columns_in_order = 1024;
+inline constexpr int few_columns_in_order = 96;
 
-/// Lines of a warp that scans rows in order.
+/// The most lines of a warp that scans rows in order, and the least.
 inline constexpr int lines_of_warp_in_order = 32;
+inline constexpr int least_lines_of_warp_in_order = 8;
+/// Warps for each multiprocessor below which warps have fewer lines, or columns.
+inline constexpr int wanted_warps_in_order = 4;
+
+/// Lines of a warp: as many as it can have, unless there are few.
+constexpr int lines_of_warp(std::int64_t lines, int multiprocessors) {
+  int of_warp = lines_of_warp_in_order;
+  while (of_warp > least_lines_of_warp_in_order &&
+         lines < std::int64_t{of_warp} * wanted_warps_in_order * multiprocessors) {
+    of_warp /= 2;
+  }
+  return of_warp;
+}
 
 /// Arrays of values, which may have a mask, as they are copied to shared memory.
 template <class A>
@@ -141,7 +160,8 @@ struct ChunkInOrder {
   A x[N];
   unsigned counts = 0;
 
-  /// Loads elements from k on, behind the end of the line the last again.
+  /// Loads elements from k on. Behind the end of the line the last is loaded again: a condition
+  /// would make each load wait for the one before.
   template <class Line>
   __device__ __forceinline__ void load(const Line& line, std::int64_t k, std::int64_t n) {
     if constexpr (masked) counts = 0;
@@ -150,11 +170,7 @@ struct ChunkInOrder {
       for (int i = 0; i < N; ++i) load_one(line, k + i, i);
     } else {
 #pragma unroll
-      for (int pair = 0; pair < N; pair += 2) {
-        if (k + pair >= n) continue;
-        load_one(line, k + pair, pair);
-        if (pair + 1 < N) load_one(line, k + pair + 1 < n ? k + pair + 1 : n - 1, pair + 1);
-      }
+      for (int i = 0; i < N; ++i) load_one(line, k + i < n ? k + i : n - 1, i);
     }
   }
 
@@ -224,13 +240,14 @@ inline constexpr int rows_of_group_in_order = bytes_of_long_chunk_in_order /
 /// another.
 ///
 /// \param groups groups of elements that there are slots for
+/// \tparam P      a problem whose elements are copied, without a mask
 template <class P>
 __global__ void __launch_bounds__(threads_of_few_columns_in_order)
     scan_few_columns_in_order(const __grid_constant__ P p, const int groups) {
   using T = InOrderTypes<P>;
   using A = typename T::A;
   constexpr int N = rows_of_group_in_order<A>;
-  constexpr int width = threads_of_few_columns_in_order;
+  const int width = static_cast<int>(blockDim.x);
   const std::int64_t number = std::int64_t{blockIdx.x} * width + threadIdx.x;
   if (number >= p.batch.count) return;
   const Coordinates place = p.batch.coordinates(number);
@@ -281,11 +298,19 @@ __global__ void __launch_bounds__(threads_of_few_columns_in_order)
       for (int i = 0; i < half; ++i) x[i] = own[(begin + i) * width];
       const int length = left - begin < half ? static_cast<int>(left - begin) : half;
       fold.template scan<false>(p, x, 0, length, is_exclusive);
+      if (length == half) {
 #pragma unroll
-      for (int i = 0; i < half; ++i) {
-        if (i >= length) continue;
-        *to = x[i];
-        to += out_along;
+        for (int i = 0; i < half; ++i) {
+          *to = x[i];
+          to += out_along;
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < half; ++i) {
+          if (i >= length) continue;
+          *to = x[i];
+          to += out_along;
+        }
       }
     }
   }
@@ -299,6 +324,7 @@ __global__ void __launch_bounds__(threads_of_few_columns_in_order)
 
 /// How a warp takes its lines through shared memory.
 struct RowsInOrder {
+  int lines;       ///< of a warp
   int length;      ///< elements of a line in a tile
   int pitch;       ///< from line to line in shared memory, in elements
   int stages;      ///< tiles that are there at once
@@ -324,6 +350,9 @@ struct RowPlace {
 /// Goes through all units of all lines, a lane each, in the order of memory.
 class WarpWalk {
  public:
+  WarpWalk() = default;
+  /// \param lines the lines of the warp
+  /// \param units of each line
   __device__ __forceinline__ WarpWalk(int lane, int lines, int units)
       : line(lane / units),
         unit(lane % units),
@@ -369,9 +398,11 @@ class WarpOfRows {
         m_memory(shared_memory() + static_cast<int>(threadIdx.x) / 32 * shape.warp) {
     const std::int64_t warp =
         std::int64_t{blockIdx.x} * (blockDim.x / 32) + static_cast<int>(threadIdx.x) / 32;
-    m_first = warp * lines_of_warp_in_order;
+    m_first = warp * shape.lines;
     const std::int64_t left = p.batch.count - m_first;
-    m_lines = left < lines_of_warp_in_order ? static_cast<int>(left) : lines_of_warp_in_order;
+    m_lines = left < shape.lines ? static_cast<int>(left) : shape.lines;
+    m_packs = WarpWalk(m_lane, m_lines, shape.length / pack > 0 ? shape.length / pack : 1);
+    m_elements = WarpWalk(m_lane, m_lines, shape.length);
   }
 
   __device__ __forceinline__ void scan() {
@@ -430,7 +461,7 @@ class WarpOfRows {
   }
   /// Whether elements count, behind the slots.
   [[nodiscard]] __device__ __forceinline__ unsigned char* counts(int stage) const {
-    return reinterpret_cast<unsigned char*>(slots(stage) + lines_of_warp_in_order * m_shape.pitch);
+    return reinterpret_cast<unsigned char*>(slots(stage) + m_shape.lines * m_shape.pitch);
   }
   [[nodiscard]] __device__ __forceinline__ int length_at(std::int64_t k) const {
     const std::int64_t left = p.n - k;
@@ -446,6 +477,13 @@ class WarpOfRows {
     return along < 0 ? -(k + length - 1) : k;
   }
 
+  /// Through a tile, E elements at a time. It takes divisions, so that of whole tiles is kept.
+  template <int E>
+  [[nodiscard]] __device__ __forceinline__ WarpWalk walk_of(int length) const {
+    if (length < m_shape.length) return WarpWalk(m_lane, m_lines, length / E);
+    return E == pack ? m_packs : m_elements;
+  }
+
   __device__ __forceinline__ void load(std::int64_t k, int stage) const {
     const int length = length_at(k);
     A* const to = slots(stage);
@@ -455,7 +493,7 @@ class WarpOfRows {
       const auto copy = [&](auto elements) {
         constexpr int E = decltype(elements)::value;
 #pragma unroll 4
-        for (WarpWalk walk(m_lane, m_lines, length / E); !walk.is_done(); walk.advance()) {
+        for (WarpWalk walk = walk_of<E>(length); !walk.is_done(); walk.advance()) {
           const A* const from = values.line(place(walk.line)).data + begin;
           __pipeline_memcpy_async(to + walk.line * m_shape.pitch + walk.unit * E,
                                   from + walk.unit * E, E * size);
@@ -468,7 +506,7 @@ class WarpOfRows {
       }
       if constexpr (T::is_masked) load_mask(k, stage, length);
     } else {
-      for (WarpWalk walk(m_lane, m_lines, length); !walk.is_done();) {
+      for (WarpWalk walk = walk_of<1>(length); !walk.is_done();) {
         A x[at_once];
         [[maybe_unused]] bool counted[at_once];
         int slot[at_once];
@@ -608,7 +646,7 @@ class WarpOfRows {
       const auto copy = [&](auto elements) {
         constexpr int E = decltype(elements)::value;
 #pragma unroll 4
-        for (WarpWalk walk(m_lane, m_lines, length / E); !walk.is_done(); walk.advance()) {
+        for (WarpWalk walk = walk_of<E>(length); !walk.is_done(); walk.advance()) {
           A x[E];
           move_pack(x, reinterpret_cast<const std::byte*>(from + walk.line * m_shape.pitch +
                                                           walk.unit * E));
@@ -624,7 +662,7 @@ class WarpOfRows {
       }
     } else {
 #pragma unroll 4
-      for (WarpWalk walk(m_lane, m_lines, length); !walk.is_done(); walk.advance()) {
+      for (WarpWalk walk = walk_of<1>(length); !walk.is_done(); walk.advance()) {
         p.output.line(place(walk.line))(k + walk.unit) =
             static_cast<Value>(from[walk.line * m_shape.pitch + walk.unit]);
       }
@@ -637,6 +675,7 @@ class WarpOfRows {
   int m_lines;
   std::int64_t m_first;
   std::byte* m_memory;
+  WarpWalk m_packs, m_elements;  ///< through whole tiles
 };
 
 /// The most threads of a block that scans rows in order.
@@ -652,7 +691,7 @@ __global__ void __launch_bounds__(threads_of_rows_in_order)
 // ---- The choice of a shape ----------------------------------------------------------------------
 
 /// Bytes of a line in a tile, unless the line has less than the second number.
-inline constexpr int bytes_of_row_in_order = 128;
+inline constexpr int bytes_of_row_in_order = 256;
 inline constexpr int bytes_of_short_row_in_order = 512;
 /// The most tiles of a warp that are on their way.
 inline constexpr int most_stages_in_order = 8;
@@ -692,15 +731,16 @@ constexpr RowsPlan plan_rows_in_order(std::int64_t n, std::int64_t lines, int si
   const std::int64_t usual = is_copied ? bytes_of_row_in_order / size : size <= 8 ? 32 : 16;
   shape.length = static_cast<int>(
       is_copied && n * size <= bytes_of_short_row_in_order ? n : std::min(n, usual));
+  shape.lines = lines_of_warp(lines, multiprocessors);
   // An odd number of units: lanes that read their lines side by side meet all banks.
   shape.pitch = ((shape.length + pack - 1) / pack | 1) * pack;
   const auto round = [](int bytes) { return (bytes + quad - 1) / quad * quad; };
   // Masks of lines begin at multiples of 16 bytes, and in different banks.
   shape.mask_pitch = is_masked ? round(shape.length) | quad : 0;
-  shape.stage = round(lines_of_warp_in_order * (shape.pitch * size + shape.mask_pitch));
+  shape.stage = round(shape.lines * (shape.pitch * size + shape.mask_pitch));
   const int others =
-      has_coordinates ? round(lines_of_warp_in_order * static_cast<int>(sizeof(Coordinates))) : 0;
-  const std::int64_t warps = (lines + lines_of_warp_in_order - 1) / lines_of_warp_in_order;
+      has_coordinates ? round(shape.lines * static_cast<int>(sizeof(Coordinates))) : 0;
+  const std::int64_t warps = (lines + shape.lines - 1) / shape.lines;
   const std::int64_t tiles = (n + shape.length - 1) / shape.length;
   shape.stages = 1;
   if (is_copied && tiles > 1) {

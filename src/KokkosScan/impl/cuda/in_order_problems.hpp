@@ -10,6 +10,7 @@
 #include <KokkosScan/impl/cuda/launch.hpp>
 #include <KokkosScan/impl/in_order.hpp>
 #include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -27,12 +28,14 @@ struct InOrderBackend {
     if (is_contiguous(p.output, p.n) && is_contiguous(p.input, p.n) && p.n > 1) {
       return scan_rows(exec, p);
     }
-    // Long chunks where there are few columns.
-    const std::int64_t few = std::int64_t{1024} * multiprocessors(exec);
-    if (p.batch.count >= few) {
+    const std::int64_t columns = p.batch.count / std::max(1, multiprocessors(exec));
+    if constexpr (InOrderTypes<P>::is_copied && !InOrderTypes<P>::is_masked) {
+      if (columns < few_columns_in_order) return scan_few_columns(exec, p);
+    }
+    if (p.n * static_cast<std::int64_t>(sizeof(typename P::A)) <= bytes_of_short_chunk_in_order) {
+      scan_columns<bytes_of_short_chunk_in_order>(exec, p, threads_of_columns_in_order);
+    } else if (columns >= many_columns_in_order || !has_aligned_rows(p.output)) {
       scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_columns_in_order);
-    } else if constexpr (InOrderTypes<P>::is_copied && !InOrderTypes<P>::is_masked) {
-      scan_few_columns(exec, p);
     } else {
       scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_few_columns_in_order);
     }
@@ -51,6 +54,11 @@ struct InOrderBackend {
   template <class A, class Values, class Mask>
   static bool is_contiguous(const Selected<A, Values, Mask>& in, std::int64_t n) {
     return is_contiguous(in.values, n) && is_contiguous(in.mask, n);
+  }
+  /// Whether neighbouring columns begin at multiples of the 32 bytes that memory is read by.
+  template <class T>
+  static bool has_aligned_rows(const Array<T>& array) {
+    return array.strides.along * static_cast<std::int64_t>(sizeof(T)) % 32 == 0;
   }
   /// Whether all pieces of so many bytes of an array's lines are at multiples of that.
   template <class T>
@@ -73,9 +81,9 @@ struct InOrderBackend {
   template <class Exec, class P>
   static void scan_few_columns(const Exec& exec, const P& p) {
     using A = typename P::A;
-    constexpr int threads = threads_of_few_columns_in_order;
+    const int threads = lines_of_warp(p.batch.count, multiprocessors(exec));
     constexpr int rows = rows_of_group_in_order<A>;
-    constexpr int bytes = rows * threads * static_cast<int>(sizeof(A));
+    const int bytes = rows * threads * static_cast<int>(sizeof(A));
     const std::int64_t blocks = (p.batch.count + threads - 1) / threads;
     const int groups = stages_in_order((p.n + rows - 1) / rows, blocks, bytes, 0,
                                        multiprocessors(exec), shared_bytes_of_block(exec));
