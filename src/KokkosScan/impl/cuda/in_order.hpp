@@ -39,7 +39,7 @@ inline constexpr int few_columns_in_order = 96;
 /// The most lines of a warp that scans rows in order, and the least.
 inline constexpr int lines_of_warp_in_order = 32;
 inline constexpr int least_lines_of_warp_in_order = 8;
-/// Warps for each multiprocessor below which warps have fewer lines, or columns.
+/// Warps for each multiprocessor below which warps have fewer lines.
 inline constexpr int wanted_warps_in_order = 4;
 
 /// Lines of a warp: as many as it can have, unless there are few.
@@ -247,7 +247,7 @@ __global__ void __launch_bounds__(threads_of_few_columns_in_order)
   using T = InOrderTypes<P>;
   using A = typename T::A;
   constexpr int N = rows_of_group_in_order<A>;
-  const int width = static_cast<int>(blockDim.x);
+  constexpr int width = threads_of_few_columns_in_order;
   const std::int64_t number = std::int64_t{blockIdx.x} * width + threadIdx.x;
   if (number >= p.batch.count) return;
   const Coordinates place = p.batch.coordinates(number);

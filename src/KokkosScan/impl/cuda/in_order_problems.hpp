@@ -81,9 +81,9 @@ struct InOrderBackend {
   template <class Exec, class P>
   static void scan_few_columns(const Exec& exec, const P& p) {
     using A = typename P::A;
-    const int threads = lines_of_warp(p.batch.count, multiprocessors(exec));
+    constexpr int threads = threads_of_few_columns_in_order;
     constexpr int rows = rows_of_group_in_order<A>;
-    const int bytes = rows * threads * static_cast<int>(sizeof(A));
+    constexpr int bytes = rows * threads * static_cast<int>(sizeof(A));
     const std::int64_t blocks = (p.batch.count + threads - 1) / threads;
     const int groups = stages_in_order((p.n + rows - 1) / rows, blocks, bytes, 0,
                                        multiprocessors(exec), shared_bytes_of_block(exec));
