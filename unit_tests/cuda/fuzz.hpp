@@ -310,7 +310,7 @@ struct Fold {
     if constexpr (std::is_arithmetic_v<T>) {
       std::snprintf(text, sizeof text, "%.17g", static_cast<double>(x));
     } else {
-      unsigned words[4];
+      unsigned words[4] = {};
       std::memcpy(words, &x, std::min(sizeof x, sizeof words));
       std::snprintf(text, sizeof text, "{%x %x %x ...}", words[0], words[1], words[2]);
     }

@@ -205,7 +205,9 @@ class RowsInOrder : InOrderScanner<P> {
     } else {
       for (int l = 0; l < lines; ++l) {
         A* const x = staged(l);
-        for (int k = begin; k < count; ++k) x[k] = m_folds[l] = p.op(m_folds[l], x[k]);
+        A fold = m_folds[l];
+        for (int k = begin; k < count; ++k) x[k] = fold = p.op(fold, x[k]);
+        m_folds[l] = fold;
       }
     }
   }
