@@ -37,7 +37,11 @@ struct CudaOrTeam {
   }
   template <class Exec, class P>
   void scan(const Exec& exec, const P& problem, std::byte* workspace) const {
-    if constexpr (cuda::Backend::supports<P> && !scans_in_order<P>) {
+    if constexpr (scans_in_order<P>) {
+      if constexpr (cuda::InOrderBackend::supports<P>) {
+        return cuda::InOrderBackend{}.scan(exec, problem);
+      }
+    } else if constexpr (cuda::Backend::supports<P>) {
       if (cuda::Backend::accepts(problem)) return cuda::Backend{}.scan(exec, problem, workspace);
     }
     team::Backend{}.scan(exec, problem, workspace);
