@@ -36,15 +36,15 @@ struct CudaOrTeam {
     }
   }
   template <class Exec, class P>
-  void scan(const Exec& exec, const P& problem, std::byte* workspace) const {
-    if constexpr (scans_in_order<P>) {
-      if constexpr (cuda::InOrderBackend::supports<P>) {
-        return cuda::InOrderBackend{}.scan(exec, problem);
+  void scan(const Exec& exec, const P& problem, [[maybe_unused]] std::byte* workspace) const {
+    if constexpr (scans_in_order<P> && cuda::InOrderBackend::supports<P>) {
+      cuda::InOrderBackend{}.scan(exec, problem);
+    } else {
+      if constexpr (cuda::Backend::supports<P> && !scans_in_order<P>) {
+        if (cuda::Backend::accepts(problem)) return cuda::Backend{}.scan(exec, problem, workspace);
       }
-    } else if constexpr (cuda::Backend::supports<P>) {
-      if (cuda::Backend::accepts(problem)) return cuda::Backend{}.scan(exec, problem, workspace);
+      team::Backend{}.scan(exec, problem, workspace);
     }
-    team::Backend{}.scan(exec, problem, workspace);
   }
 };
 template <>
