@@ -101,6 +101,10 @@ CLI::App& add_scan(CLI::App& app, ScanOptions& options) {
   scan.add_option("--initial", options.initial,
                   "Value combined before the first element of each line, such as 3, 1.5 or 1+2j")
       ->type_name("V");
+  scan.add_flag(
+      "--in-order", options.in_order,
+      "Combine one element after the other, as a serial loop does: the same bits on every "
+      "space, and those of numpy.cumsum and numpy.cumprod for float32 and float64");
   scan.add_option(
           "--totals", options.totals,
           "File for the total of each line, --initial included: IN's shape without the axis")

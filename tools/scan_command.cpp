@@ -210,6 +210,9 @@ void execute(const Plan& plan) {
   problem.operation = plan.operation;
   problem.mode = options.exclusive ? Mode::exclusive : Mode::inclusive;
   problem.direction = options.reverse ? Direction::backward : Direction::forward;
+  // The order makes no difference to minima and maxima.
+  const bool in_order = options.in_order && !is_ordering(plan.operation);
+  if (in_order) problem.grouping = Grouping::in_order;
   problem.outer = plan.geometry.outer;
   problem.length = plan.geometry.length;
   problem.inner = plan.geometry.inner;
@@ -218,7 +221,7 @@ void execute(const Plan& plan) {
   const bool shows_identity = is_ordering(plan.operation) && (options.exclusive || options.mask);
   if (options.initial) {
     problem.start = parse_value<A>("--initial", *options.initial, plan.dtype);
-  } else if (plan.totals != nullptr || shows_identity) {
+  } else if (!in_order && (plan.totals != nullptr || shows_identity)) {
     problem.start = identity<A>(plan.operation, plan.dtype);
   }
 
@@ -241,7 +244,7 @@ void execute(const Plan& plan) {
   const bool in_place = values.scratch() != nullptr && !options.include_total;
   const Buffer<A> result = in_place ? Buffer<A>() : Buffer<A>(out_count);
   problem.output = in_place ? values.scratch() : result.data();
-  const Buffer<A> totals(problem.start ? problem.outer * problem.inner : 0);
+  const Buffer<A> totals(problem.has_totals() ? problem.outer * problem.inner : 0);
   problem.totals = totals.data();
 
   scan(problem, options.space);

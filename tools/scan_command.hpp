@@ -19,6 +19,7 @@ struct ScanOptions {
   bool exclusive = false;
   bool include_total = false;
   bool reverse = false;
+  bool in_order = false;
   std::optional<std::string> mask;
   std::optional<std::string> initial;
   std::optional<std::string> totals;

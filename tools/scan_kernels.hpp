@@ -10,6 +10,7 @@
 #include <Kokkos_Core.hpp>
 #include <complex>
 #include <cstddef>
+#include <type_traits>
 
 #include "scan_problem.hpp"
 #include "spaces.hpp"
@@ -75,15 +76,17 @@ class ScanRun {
     const HostView<Value***> host_output(reinterpret_cast<Value*>(p.output), extent(p.outer),
                                          extent(p.output_length), extent(p.inner));
     const HostView<Value**> host_totals(reinterpret_cast<Value*>(p.totals),
-                                        extent(p.start ? p.outer : 0),
-                                        extent(p.start ? p.inner : 0));
+                                        extent(p.has_totals() ? p.outer : 0),
+                                        extent(p.has_totals() ? p.inner : 0));
     const auto output = place_for(host_output);
     const auto totals = place_for(host_totals);
     const KokkosScan::Along<> forward = KokkosScan::along(1);
     const KokkosScan::Along<> lines =
         p.direction == Direction::backward ? forward.backward() : forward;
     // The plain call is the one that people write; all others share one form, for compile time.
-    if (p.start) {
+    if (p.grouping == Grouping::in_order) {
+      in_order(op, input, output, totals, lines);
+    } else if (p.start) {
       call(input, output, lines.starting_at(Value(*p.start)).totals(totals), op);
     } else {
       call(input, output, lines, op);
@@ -91,6 +94,24 @@ class ScanRun {
     Kokkos::deep_copy(m_exec, host_output, output);
     Kokkos::deep_copy(m_exec, host_totals, totals);
     m_exec.fence("kokkos-scan: results have arrived");
+  }
+
+  /// Whole numbers, minima and maxima have the same bits in any order.
+  template <class Op, class In, class Out, class Totals>
+  void in_order(const Op& op, const In& input, const Out& output, const Totals& totals,
+                const KokkosScan::Along<>& lines) {
+    const auto with_totals = [&] {
+      if constexpr (std::is_integral_v<Value> || KokkosScan::impl::is_min_or_max<Op>) {
+        return lines.totals(totals);
+      } else {
+        return lines.in_order().totals(totals);
+      }
+    }();
+    if (m_problem.start) {
+      call(input, output, with_totals.starting_at(Value(*m_problem.start)), op);
+    } else {
+      call(input, output, with_totals, op);
+    }
   }
 
   template <class Op, class In, class Out, class Lines>

@@ -15,6 +15,7 @@ namespace scan_tool {
 enum class Operation { sum, prod, min, max };
 enum class Mode { inclusive, exclusive };
 enum class Direction { forward, backward };
+enum class Grouping { by_tree, in_order };
 
 /// One scan of contiguous host memory. Arrays of any rank and order are (outer, length, inner),
 /// the last index fastest, when they are scanned along their axis in the middle.
@@ -23,20 +24,24 @@ struct ScanProblem {
   Operation operation = Operation::sum;
   Mode mode = Mode::inclusive;
   Direction direction = Direction::forward;
+  Grouping grouping = Grouping::by_tree;
   std::int64_t outer = 0;
   std::int64_t length = 0;
   std::int64_t inner = 0;
   /// `length`, or one more.
   std::int64_t output_length = 0;
-  /// Combined before the first element. With a start there must be room for the totals.
+  /// Combined before the first element. With a start, and in order, there must be room for the
+  /// totals.
   std::optional<A> start;
   const A* input = nullptr;
   /// Elements count where it is not zero; nullptr: all do.
   const std::uint8_t* mask = nullptr;
   /// May be the input if the lengths are the same.
   A* output = nullptr;
-  /// (outer, inner), written if there is a start.
+  /// (outer, inner), written if has_totals().
   A* totals = nullptr;
+
+  [[nodiscard]] bool has_totals() const { return start || grouping == Grouping::in_order; }
 };
 
 /// Scans on the named space and waits. Compiled for the types of AccumulatorType.

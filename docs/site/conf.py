@@ -44,6 +44,7 @@ pages = {
         "Start <self>",
         "docs/install",
         "docs/call",
+        "docs/in-order",
         "docs/inputs",
         "docs/mpi",
         "docs/accuracy",

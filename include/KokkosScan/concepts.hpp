@@ -24,8 +24,8 @@ struct IsInput<Elementwise<Rank, Function>> : std::true_type {};
 
 template <class T>
 struct IsLines : std::bool_constant<Axis<T>> {};
-template <class Start, class Totals, class Workspace>
-struct IsLines<Along<Start, Totals, Workspace>> : std::true_type {};
+template <class Start, class Totals, class Workspace, Grouping grouping>
+struct IsLines<Along<Start, Totals, Workspace, grouping>> : std::true_type {};
 }  // namespace impl
 
 /// A Kokkos View.
@@ -43,7 +43,8 @@ concept ScanLines = impl::IsLines<T>::value;
 /// A callable that combines two values of the accumulator `A` into one. It runs where the scan
 /// does, so its `operator()` is a KOKKOS_FUNCTION, const, and without side effects.
 ///
-/// What comes first in scan order is on the left. It must be associative, and need not commute.
+/// What comes first in scan order is on the left. It must be associative, except for scans in
+/// order, and need not commute.
 ///
 /// \par Example
 /// \snippet recurrence.cpp operator

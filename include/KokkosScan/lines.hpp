@@ -25,11 +25,16 @@ concept Axis = std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, ch
 /// The order in which the elements of a line are scanned.
 enum class Direction { forward, backward };
 
+/// Which values of a line combine first. `by_tree`: each backend has a combination tree of its own,
+/// which keeps many threads busy with one line. `in_order`: one after the other, as a loop does.
+enum class Grouping { by_tree, in_order };
+
 /// In place of a starting value, totals or workspace that was not given.
 struct None {};
 
 /// The lines of a scan; made by along(). Immutable: each member returns a changed copy.
-template <class Start = None, class Totals = None, class Workspace = None>
+template <class Start = None, class Totals = None, class Workspace = None,
+          Grouping grouping = Grouping::by_tree>
 class Along {
  public:
   /// Use along().
@@ -53,7 +58,8 @@ class Along {
   ///              converts to the accumulator; a number does not become a struct that has no
   ///              constructor from it.
   template <class NewStart>
-  [[nodiscard]] constexpr Along<NewStart, Totals, Workspace> starting_at(NewStart start) const {
+  [[nodiscard]] constexpr Along<NewStart, Totals, Workspace, grouping> starting_at(
+      NewStart start) const {
     return {m_axis, m_direction, std::move(start), m_totals, m_workspace};
   }
 
@@ -62,7 +68,8 @@ class Along {
   /// \param totals a View of one value a line, of the shape of the input without the axis. It may
   ///               be the View of the starting values.
   template <class NewTotals>
-  [[nodiscard]] constexpr Along<Start, NewTotals, Workspace> totals(NewTotals totals) const {
+  [[nodiscard]] constexpr Along<Start, NewTotals, Workspace, grouping> totals(
+      NewTotals totals) const {
     return {m_axis, m_direction, m_start, std::move(totals), m_workspace};
   }
 
@@ -71,9 +78,22 @@ class Along {
   /// \param workspace a View of rank 1 of std::byte, aligned to 16 bytes; its content is arbitrary
   ///                  before and after. Scans on one execution space instance may share it.
   template <class NewWorkspace>
-  [[nodiscard]] constexpr Along<Start, Totals, NewWorkspace> workspace(
+  [[nodiscard]] constexpr Along<Start, Totals, NewWorkspace, grouping> workspace(
       NewWorkspace workspace) const {
     return {m_axis, m_direction, m_start, m_totals, std::move(workspace)};
+  }
+
+  /// Combines as a serial loop does, from left to right in the accumulator:
+  ///
+  ///     acc = start;
+  ///     for (k = 0; k < n; ++k) { acc = op(acc, x[k]); y[k] = acc; }
+  ///
+  /// Without a start, the first element is taken as it is. Elements that are masked out are
+  /// skipped; where nothing has been combined yet, the result is the identity. So the results have
+  /// the bits of that loop on every backend, for any number of threads, and the operator need not
+  /// be associative. A line is never shared between threads: it takes n dependent combinations.
+  [[nodiscard]] constexpr Along<Start, Totals, Workspace, Grouping::in_order> in_order() const {
+    return {m_axis, m_direction, m_start, m_totals, m_workspace};
   }
 
   /// The axis as given; negative counts from the end.

@@ -39,8 +39,9 @@ namespace KokkosScan {
 /// \param in    a View of rank 1 to 8, or masked(...), or elementwise(...)
 /// \param out   a View of the same extents; it may be the input itself (same data and strides)
 /// \param lines the axis (negative counts from the end; default: the last), or along(axis) with
-///              .backward(), .starting_at(s), .totals(t), .workspace(w)
-/// \param op    an associative operator, default Sum{}; it need not commute nor have an identity.
+///              .backward(), .starting_at(s), .totals(t), .workspace(w), .in_order()
+/// \param op    an associative operator (in order, any), default Sum{}; it need not commute nor
+/// have an identity.
 ///              Its `operator()` is a KOKKOS_FUNCTION, for it runs on `exec`; its identity(), where
 ///              it is needed, on the host
 ///

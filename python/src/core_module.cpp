@@ -218,7 +218,7 @@ Place place_of(const NdArray& memory, std::uintptr_t stream) {
 /// is_bfloat16: x and the results are arrays of uint16 that hold bfloat16, bits 0 and 1.
 void scan_arrays(int operation, nb::handle x, nb::handle out, int axis, bool include_initial,
                  bool exclusive, bool reverse, nb::handle mask, nb::handle initial,
-                 nb::handle totals, std::uintptr_t stream, int is_bfloat16) {
+                 nb::handle totals, std::uintptr_t stream, int is_bfloat16, bool in_order) {
   const bool x_is_bfloat16 = (is_bfloat16 & 1) != 0;
   const bool out_is_bfloat16 = (is_bfloat16 & 2) != 0;
   const auto x_memory = memory_of<AnyArray>(x, "x");
@@ -227,6 +227,7 @@ void scan_arrays(int operation, nb::handle x, nb::handle out, int axis, bool inc
   request.operation = static_cast<Operation>(operation);
   request.form = exclusive || include_initial ? Form::exclusive : Form::inclusive;
   request.direction = reverse ? Direction::backward : Direction::forward;
+  request.grouping = in_order ? Grouping::in_order : Grouping::by_tree;
   request.rank = shape.rank;
   request.axis = shape.axis;
   std::copy(shape.extent.begin(), shape.extent.end(), request.extent);
@@ -390,7 +391,7 @@ NB_MODULE(_core, module) {
   module.def("scan", &ks::scan_arrays, nb::arg("operation"), nb::arg("x"), nb::arg("out"),
              nb::arg("axis"), nb::arg("include_initial"), nb::arg("exclusive"), nb::arg("reverse"),
              nb::arg("mask").none(), nb::arg("initial").none(), nb::arg("totals").none(),
-             nb::arg("stream"), nb::arg("is_bfloat16"));
+             nb::arg("stream"), nb::arg("is_bfloat16"), nb::arg("in_order") = false);
   module.def("gradient", &ks::gradient_of_arrays, nb::arg("operation"), nb::arg("grad"),
              nb::arg("x").none(), nb::arg("result").none(), nb::arg("out"), nb::arg("axis"),
              nb::arg("exclusive"), nb::arg("reverse"), nb::arg("mask").none(),

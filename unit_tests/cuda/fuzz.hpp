@@ -111,8 +111,38 @@ struct Formula {
   }
 };
 
+/// Neither associative nor commutative: scans in order alone have one result.
+struct Hash12 {
+  std::uint32_t a, b, c;
+};
+struct alignas(8) Hash8 {
+  std::uint32_t a, b;
+};
+struct MixHashes {
+  KOKKOS_FUNCTION Hash12 operator()(Hash12 const& x, Hash12 const& y) const {
+    return {x.a * 31 + (y.a ^ 5), x.b * 7 + y.c, (x.c ^ y.b) + (x.a >> 3)};
+  }
+  KOKKOS_FUNCTION Hash8 operator()(Hash8 const& x, Hash8 const& y) const {
+    return {x.a * 31 + (y.a ^ 5), (x.b ^ y.b) + (x.a >> 3)};
+  }
+};
+template <class T>
+struct MixFromNothing : MixHashes {
+  static constexpr T identity() { return {}; }
+};
+
 enum class Source { array, masked, computed, masked_computed };
 enum class Start { common, of_each_line };
+
+/// An operator without the order that a scan may ask for.
+template <class Op>
+struct Unordered {
+  using type = Op;
+};
+template <class Op>
+struct Unordered<impl::InOrder<Op>> {
+  using type = Op;
+};
 
 /// What is scanned; one instantiation of the backend, and one more where sums of floats are masked.
 template <class A_, class Op_, class Element_, class Value_, Source source_, Start start_>
@@ -126,11 +156,15 @@ struct Kind {
   static constexpr bool is_masked = source == Source::masked || source == Source::masked_computed;
   static constexpr bool is_computed =
       source == Source::computed || source == Source::masked_computed;
-  static constexpr bool is_sum = std::is_same_v<Op, ks::Sum<A>>;
-  static constexpr bool is_product = std::is_same_v<Op, ks::Prod<A>>;
-  /// Whether results depend on the order of combination.
-  static constexpr bool is_inexact = std::is_floating_point_v<A> && (is_sum || is_product);
-  static constexpr bool has_identity = requires { Op::identity(); };
+  /// The operator itself.
+  using Combines = typename Unordered<Op>::type;
+  static constexpr bool is_in_order = impl::is_in_order<Op>;
+  static constexpr bool is_sum = std::is_same_v<Combines, ks::Sum<A>>;
+  static constexpr bool is_product = std::is_same_v<Combines, ks::Prod<A>>;
+  /// Whether results depend on the order of combination, and that is not known.
+  static constexpr bool is_inexact =
+      std::is_floating_point_v<A> && (is_sum || is_product) && !is_in_order;
+  static constexpr bool has_identity = requires { Combines::identity(); };
 };
 
 // Cases turn to these kinds in order, so their number is part of what a case follows from.
@@ -196,6 +230,46 @@ struct Struct24
 struct MaskedAffine : Kind<Affine, Compose, Affine, Affine, Source::masked, Start::common> {
   static constexpr char const* name = "masked-affine";
 };
+
+// ---- Kinds that are scanned in order ------------------------------------------------------------
+
+struct FloatSumInOrder
+    : Kind<float, impl::InOrder<ks::Sum<float>>, float, float, Source::array, Start::common> {
+  static constexpr char const* name = "float-sum-in-order";
+};
+struct MaskedFloatSumInOrder
+    : Kind<float, impl::InOrder<ks::Sum<float>>, float, float, Source::masked, Start::common> {
+  static constexpr char const* name = "masked-float-sum-in-order";
+};
+struct FloatProductInOrder : Kind<float, impl::InOrder<ks::Prod<float>>, float, float,
+                                  Source::masked, Start::of_each_line> {
+  static constexpr char const* name = "float-product-in-order";
+};
+struct DoubleSumInOrder : Kind<double, impl::InOrder<ks::Sum<double>>, double, double,
+                               Source::array, Start::of_each_line> {
+  static constexpr char const* name = "double-sum-in-order";
+};
+struct FloatSumInDoubleInOrder
+    : Kind<double, impl::InOrder<ks::Sum<double>>, float, double, Source::array, Start::common> {
+  static constexpr char const* name = "float-sum-in-double-in-order";
+};
+struct DoubleSumToFloatInOrder
+    : Kind<double, impl::InOrder<ks::Sum<double>>, double, float, Source::masked, Start::common> {
+  static constexpr char const* name = "double-sum-to-float-in-order";
+};
+struct MaskedComputedSumInOrder : Kind<float, impl::InOrder<ks::Sum<float>>, float, float,
+                                       Source::masked_computed, Start::of_each_line> {
+  static constexpr char const* name = "masked-computed-sum-in-order";
+};
+struct Hash12InOrder : Kind<Hash12, impl::InOrder<MixFromNothing<Hash12>>, Hash12, Hash12,
+                            Source::masked, Start::common> {
+  static constexpr char const* name = "hash12-in-order";
+};
+struct Hash8InOrder
+    : Kind<Hash8, impl::InOrder<MixHashes>, Hash8, Hash8, Source::array, Start::of_each_line> {
+  static constexpr char const* name = "hash8-in-order";
+};
+
 template <class... Kinds>
 struct List {
   static constexpr int size = sizeof...(Kinds);
@@ -210,6 +284,9 @@ struct List {
 using AllKinds = List<FloatSum, MaskedFloatSum, FloatProduct, DoubleSum, MaskedDoubleSum, DoubleMax,
                       FloatSumInDouble, BytesIntoInt, MaskedByteSum, ShortMin, BytesIntoLong,
                       ComputedLongSum, MaskedComputedSum, Struct12, Struct24, MaskedAffine>;
+using KindsInOrder = List<FloatSumInOrder, MaskedFloatSumInOrder, FloatProductInOrder,
+                          DoubleSumInOrder, FloatSumInDoubleInOrder, DoubleSumToFloatInOrder,
+                          MaskedComputedSumInOrder, Hash12InOrder, Hash8InOrder>;
 
 // ---- The serial loop --------------------------------------------------------------------------
 
@@ -233,7 +310,7 @@ struct Fold {
     if constexpr (std::is_arithmetic_v<T>) {
       std::snprintf(text, sizeof text, "%.17g", static_cast<double>(x));
     } else {
-      unsigned words[4];
+      unsigned words[4] = {};
       std::memcpy(words, &x, std::min(sizeof x, sizeof words));
       std::snprintf(text, sizeof text, "{%x %x %x ...}", words[0], words[1], words[2]);
     }
@@ -550,7 +627,7 @@ class Case {
   auto problem(std::byte* block) const {
     InputOf<masked> in;
     if constexpr (masked) {
-      in = {values(block), array<bool const>(m_mask, block), Op::identity()};
+      in = {values(block), array<bool const>(m_mask, block), K::Combines::identity()};
     } else {
       in = values(block);
     }
@@ -561,7 +638,7 @@ class Case {
       start.value = impl::Maybe<A>(m_start);
     }
     impl::Maybe<A> identity;
-    if constexpr (K::has_identity) identity = impl::Maybe<A>(Op::identity());
+    if constexpr (K::has_identity) identity = impl::Maybe<A>(K::Combines::identity());
     impl::Array<Value> totals{nullptr, {}};
     if (m_has_totals) totals = array<Value>(m_totals, block);
     return impl::Problem<A, Op, InputOf<masked>, Value, StartValue, Value>{
@@ -626,6 +703,18 @@ class Case {
   template <class Machine, class Space, class ProblemIn>
   std::vector<std::byte> scan(Machine& machine, Space const& space, ProblemIn const& problem_in) {
     using P = decltype(problem_in(nullptr));
+    if constexpr (requires { machine.scan(space, std::declval<P>()); }) {
+      std::vector<std::byte> bytes = m_before;
+      machine.scan(space, problem_in(machine.upload(bytes)));
+      machine.download(bytes);
+      return bytes;
+    } else {
+      return scan_by_tree<P>(machine, space, problem_in);
+    }
+  }
+  template <class P, class Machine, class Space, class ProblemIn>
+  std::vector<std::byte> scan_by_tree(Machine& machine, Space const& space,
+                                      ProblemIn const& problem_in) {
     namespace cuda = impl::cuda;
     std::size_t const of_workspace = cuda::Backend::workspace_bytes<P>(space, m_n, m_batch.count);
     std::size_t const workspace = (m_bytes + alignment - 1) / alignment * alignment;
@@ -658,7 +747,7 @@ class Case {
       auto const check = [&](impl::Array<Value const> const& results, std::int64_t at) {
         std::optional<Fold<K>> fold = prefix;
         if constexpr (K::has_identity) {
-          if (!fold) fold.emplace(Op::identity());
+          if (!fold) fold.emplace(K::Combines::identity());
         }
         Value const& actual = results.line(c)(at);
         if (wrong.empty() && !fold->matches(actual)) {
@@ -680,7 +769,10 @@ class Case {
         if (k == m_n) break;
         A next = static_cast<A>(line(k));
         if constexpr (K::is_masked) {
-          if (!array<bool const>(m_mask, m_before.data()).line(c)(k)) next = Op::identity();
+          if (!array<bool const>(m_mask, m_before.data()).line(c)(k)) {
+            if (K::is_in_order) continue;
+            next = K::Combines::identity();
+          }
         }
         prefix ? prefix->combine(next) : static_cast<void>(prefix.emplace(next));
       }

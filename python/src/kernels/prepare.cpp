@@ -148,6 +148,14 @@ void refuse_overlap(const Request& request, const Array& read, const char* name,
       " \"\" and output \"\" overlap in memory without being the same elements.");
 }
 
+/// Whether a mask is left to the scan: in order nothing stands in for what it excludes.
+bool keeps_mask(const Request& request) {
+  const Kind kind = info(request.output.dtype).kind;
+  const bool is_sum = request.operation == Operation::sum || request.operation == Operation::prod;
+  return request.grouping == Grouping::in_order && is_sum &&
+         (kind == Kind::real || kind == Kind::bfloat || kind == Kind::complex);
+}
+
 template <DType To>
 void convert(const Request& request, const Array& place) {
   Convert<To> convert;
@@ -176,7 +184,7 @@ void convert(const Request& request, const Array& place) {
   to_the_end(convert.to_stride);
   convert.from_dtype = request.input.dtype;
   convert.from = request.input.data;
-  convert.mask = static_cast<const bool*>(request.mask.data);
+  convert.mask = keeps_mask(request) ? nullptr : static_cast<const bool*>(request.mask.data);
   convert.to = static_cast<stored_t<To>*>(place.data);
   convert.masked = identity<To>(request.operation);
   on_instance(request.place, elements_of(request), [&]<class Exec>(const Exec& exec) {
@@ -198,7 +206,7 @@ void convert(const Request& request, const Array& place) {
 
 Request prepared(const Request& request) {
   Request next = request;
-  next.mask = {};
+  if (!keeps_mask(request)) next.mask = {};
   next.input = request.output;
   // With n+1 results the elements are the last n in scan order: the result before an element is
   // stored once the element has been read.

@@ -28,6 +28,8 @@ inline constexpr int max_rank = 8;
 enum class Operation : std::uint8_t { sum, prod, min, max };
 enum class Form : std::uint8_t { inclusive, exclusive };
 enum class Direction : std::uint8_t { forward, backward };
+/// Which values combine first: as the backend likes, or as in a serial loop.
+enum class Grouping : std::uint8_t { by_tree, in_order };
 
 /// Memory that is read or written; its extents follow from the request. Absent where `exists` is
 /// false.
@@ -67,6 +69,7 @@ struct Request {
   Operation operation = Operation::sum;
   Form form = Form::inclusive;
   Direction direction = Direction::forward;
+  Grouping grouping = Grouping::by_tree;
   int rank = 0;  ///< 1 to 8
   int axis = 0;  ///< counted from the front
   std::int64_t extent[max_rank] = {};

@@ -39,7 +39,7 @@ inline std::int64_t elements_of(const Request& request) {
 /// The arrays of a request on a space, and the calls of the library.
 ///
 /// \tparam D  the type of the output
-template <class Exec, DType D, class Op>
+template <class Exec, DType D, class Op, Grouping grouping = Grouping::by_tree>
 class ScanRun {
   using T = stored_t<D>;
 
@@ -65,9 +65,15 @@ class ScanRun {
   }
 
  private:
-  [[nodiscard]] KokkosScan::Along<> lines() const {
+  [[nodiscard]] auto lines() const {
     const KokkosScan::Along<> forward = KokkosScan::along(m_request.axis);
-    return m_request.direction == Direction::backward ? forward.backward() : forward;
+    const KokkosScan::Along<> directed =
+        m_request.direction == Direction::backward ? forward.backward() : forward;
+    if constexpr (grouping == Grouping::in_order) {
+      return directed.in_order();
+    } else {
+      return directed;
+    }
   }
 
   template <class In, class Lines>
@@ -100,9 +106,33 @@ inline constexpr bool fuses_masks = (std::is_same_v<Op, KokkosScan::Sum<>> ||
                                      std::is_same_v<Op, KokkosScan::Prod<>>)&&(sizeof(T) >= 4 ||
                                                                                is_16_bit_float<T>);
 
+/// One operation in order: its masks are always read while scanning, as what they exclude is not
+/// combined with anything.
+template <DType D, class Op>
+void scan_in_order(const Request& request) {
+  on_instance(request.place, elements_of(request), [&]<class Exec>(const Exec& exec) {
+    const ScanRun<Exec, D, Op, Grouping::in_order> scan(exec, request);
+    const std::int64_t length = request.extent[request.axis];
+    const auto in = array_view<const stored_t<D>, Exec>(request.input, request, length);
+    if (request.mask.exists) {
+      scan.run(KokkosScan::masked(in, array_view<const bool, Exec>(request.mask, request, length)));
+    } else {
+      scan.run(in);
+    }
+  });
+}
+
 /// One operation on an input whose elements have the C++ type In.
 template <DType D, class Op, class In>
 bool scan_input(const Request& request) {
+  using A = KokkosScan::accumulator_t<stored_t<D>>;
+  using KokkosScan::impl::associates_exactly, KokkosScan::impl::bound_t;
+  if constexpr (!associates_exactly<bound_t<Op, A>, A> && std::is_same_v<In, stored_t<D>>) {
+    if (request.grouping == Grouping::in_order) {
+      scan_in_order<D, Op>(request);
+      return true;
+    }
+  }
   constexpr bool fuses = fuses_masks<Op, stored_t<D>> && std::is_same_v<In, stored_t<D>>;
   if (request.mask.exists && (!fuses || request.starts.exists)) return false;
   on_instance(request.place, elements_of(request), [&]<class Exec>(const Exec& exec) {

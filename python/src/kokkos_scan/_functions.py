@@ -34,6 +34,10 @@ _PARAMETERS = """
     return_totals : bool
         Return (result, totals); totals have the shape of x without the axis and what each whole
         line combines to, its initial value included.
+    in_order : bool
+        Combine one element after the other, rounding each time, as a serial loop does: the same
+        bits on every device and for any number of threads, those of numpy.cumsum and numpy.cumprod
+        for float32 and float64. A line is not shared between threads then.
 
     Returns
     -------
@@ -46,7 +50,7 @@ _ORDER_DTYPE = "that of x."
 
 
 def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
-              return_totals):
+              return_totals, in_order):
     if exclusive and include_initial:
         raise ValueError("kokkos_scan: exclusive=True and include_initial=True say different things "
                          "of the result's shape: choose one.")
@@ -55,7 +59,7 @@ def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, revers
         from . import torch
 
         return torch.cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse,
-                              mask, initial, return_totals)
+                              mask, initial, return_totals, in_order)
     x = kind.array(x, "x")
     if axis is None:
         if x.ndim != 1:
@@ -103,33 +107,34 @@ def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, revers
                None if mask is None else kind.exported(mask, stream),
                initial if initial is None or isinstance(initial, (int, float, complex))
                else kind.exported(initial, stream),
-               None if totals is None else kind.exported(totals, stream), stream, bfloat16)
+               None if totals is None else kind.exported(totals, stream), stream, bfloat16,
+               in_order)
     result = out if out is not None else kind.finished(result, stream)
     return (result, kind.finished(totals, stream)) if return_totals else result
 
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, out=None, exclusive=False,
-                   reverse=False, mask=None, initial=None, return_totals=False):
+                   reverse=False, mask=None, initial=None, return_totals=False, in_order=False):
     return _cumulate(SUM, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
-                     return_totals)
+                     return_totals, in_order)
 
 
 def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, out=None,
-                    exclusive=False, reverse=False, mask=None, initial=None, return_totals=False):
+                    exclusive=False, reverse=False, mask=None, initial=None, return_totals=False, in_order=False):
     return _cumulate(PROD, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
-                     return_totals)
+                     return_totals, in_order)
 
 
 def cumulative_min(x, /, *, axis=None, dtype=None, include_initial=False, out=None, exclusive=False,
-                   reverse=False, mask=None, initial=None, return_totals=False):
+                   reverse=False, mask=None, initial=None, return_totals=False, in_order=False):
     return _cumulate(MIN, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
-                     return_totals)
+                     return_totals, in_order)
 
 
 def cumulative_max(x, /, *, axis=None, dtype=None, include_initial=False, out=None, exclusive=False,
-                   reverse=False, mask=None, initial=None, return_totals=False):
+                   reverse=False, mask=None, initial=None, return_totals=False, in_order=False):
     return _cumulate(MAX, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
-                     return_totals)
+                     return_totals, in_order)
 
 
 def _alias(function, name):

@@ -12,7 +12,7 @@ host space, those of CUDA devices on the current stream.
 
 import torch
 
-from . import _functions
+from . import _core, _functions
 
 try:
     import kokkos_scan._torch as _torch
@@ -28,21 +28,84 @@ _scan = _torch.scan
 _is_compiling = torch.compiler.is_compiling
 
 
-def _apply(operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial):
+class _InOrder(torch.autograd.Function):
+    """A sum or product in order. Its gradient is that of the scan by default."""
+
+    @staticmethod
+    def forward(ctx, operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial):
+        ctx.save_for_backward(x, mask, initial)
+        ctx.call = operation, dim, dtype, include_initial, exclusive, reverse
+        # The shape and all checks are those of the scan by default, which computes nothing here.
+        shape = _OPERATORS[operation](x.to("meta"), dim, dtype,
+                                      include_initial, exclusive, reverse,
+                                      None if mask is None else mask.to("meta"),
+                                      None if initial is None else initial.to("meta")).shape
+        for name, t in (("mask", mask), ("initial", initial)):
+            if t is not None and t.device != x.device and (t.dim() or t.device.type != "cpu"):
+                raise ValueError(f"kokkos_scan: {name} is on {t.device}, but x is on {x.device}.")
+        result = torch.empty(shape or [1], dtype=dtype, device=x.device)
+        lines = list(x.shape)
+        if lines:
+            del lines[dim]
+        stream = (torch.cuda.current_stream(x.device).cuda_stream or 1) if x.is_cuda else 0
+
+        def exported(t):
+            if t is None:
+                return None
+            t = t.detach()
+            t = t.resolve_conj().resolve_neg()
+            return t.__dlpack__(stream=stream) if stream else t
+
+        line = x.reshape(1) if x.dim() == 0 else x
+        if mask is not None:
+            mask = mask.expand(x.shape).reshape(line.shape)
+        if initial is not None:
+            initial = initial.to(x.device, dtype).expand(lines)
+        _core.scan(operation, exported(line), exported(result), dim, include_initial, exclusive,
+                   reverse, exported(mask), exported(initial), None, stream, 0, True)
+        return result.reshape(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, mask, initial = ctx.saved_tensors
+        operation, dim, dtype, include_initial, exclusive, reverse = ctx.call
+        with torch.enable_grad():
+            inputs = [t if t is None else t.detach().requires_grad_(needed)
+                      for t, needed in ((x, ctx.needs_input_grad[1]),
+                                        (initial, ctx.needs_input_grad[8]))]
+            result = _OPERATORS[operation](inputs[0], dim, dtype, include_initial, exclusive,
+                                           reverse, mask, inputs[1])
+            wanted = [t for t in inputs if t is not None and t.requires_grad]
+            gradients = iter(torch.autograd.grad(result, wanted, grad))
+        of_x, of_initial = (next(gradients) if t is not None and t.requires_grad else None
+                            for t in inputs)
+        return None, of_x, None, None, None, None, None, None, of_initial
+
+
+def _apply(operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial,
+           in_order=False):
     if initial is not None and not isinstance(initial, torch.Tensor):
         initial = torch.tensor(initial)
+    if in_order and operation < _functions.MIN:
+        result_dtype = x.dtype if dtype is None else dtype
+        # Whole numbers have the same bits in any order.
+        if result_dtype.is_floating_point or result_dtype.is_complex:
+            return _InOrder.apply(operation, x, dim, result_dtype, include_initial, exclusive,
+                                  reverse, mask, initial)
     return _OPERATORS[operation](x, dim, dtype, include_initial, exclusive, reverse, mask, initial)
 
 
 def _function(operation, name, what, torch_name):
     def function(x, dim, *, dtype=None, include_initial=False, exclusive=False, reverse=False,
-                 mask=None, initial=None):
-        if dtype is None and initial is None and not include_initial and not _is_compiling():
+                 mask=None, initial=None, in_order=False):
+        if dtype is None and initial is None and not (include_initial or in_order or
+                                                      _is_compiling()):
             # Half of the time of a call through torch.ops.
             result = _scan(operation, x, dim, exclusive, reverse, mask)
             if result is not NotImplemented:
                 return result
-        return _apply(operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial)
+        return _apply(operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial,
+                      in_order)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""The cumulative {what} of the elements along a dimension; {torch_name}
@@ -66,6 +129,8 @@ def _function(operation, name, what, torch_name):
         Elements count where it is true. Its shape broadcasts to that of x.
     initial : number or Tensor, optional
         What each line starts with: one value, or a tensor of the shape of x without the dimension.
+    in_order : bool
+        Combine one element after the other, as a serial loop does: the same bits on every device.
 
     Gradients flow to x and to initial."""
     return function
@@ -81,7 +146,7 @@ cummax = _function(_functions.MAX, "cummax", "maximum",
 
 
 def cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
-             return_totals):
+             return_totals, in_order=False):
     """kokkos_scan.cumulative_sum and its siblings for tensors."""
     if axis is None:
         if x.ndim > 1:
@@ -96,7 +161,7 @@ def cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse
     # Totals are the last of n+1 results.
     with_total = include_initial or (return_totals and exclusive)
     result = _apply(operation, x, axis, dtype, with_total,
-                    exclusive and not with_total, reverse, mask, initial)
+                    exclusive and not with_total, reverse, mask, initial, in_order)
     total = None
     length = x.shape[axis]
     if return_totals:
@@ -105,7 +170,7 @@ def cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse
         else:
             # The initial value or the identity.
             total = _apply(operation, x, axis, dtype, True, False, reverse, mask,
-                           initial).select(axis, 0)
+                           initial, in_order).select(axis, 0)
         if exclusive:
             result = result.narrow(axis, 1 if reverse else 0, length)
     if out is not None:

@@ -9,6 +9,8 @@
 #include <KokkosScan/impl/cuda/memory.hpp>
 #include <KokkosScan/impl/host/backend.hpp>
 #include <KokkosScan/impl/host/fold.hpp>
+#include <KokkosScan/impl/host/in_order.hpp>
+#include <KokkosScan/impl/in_order.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <KokkosScan/impl/team/backend.hpp>
 #include <KokkosScan/impl/team/fold.hpp>
@@ -31,18 +33,22 @@ struct CudaOrTeam {
   /// What the kernels need; lines that they do not take are too many to be split.
   template <class P, class Exec>
   std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) const {
-    if constexpr (cuda::Backend::supports<P>) {
+    if constexpr (cuda::Backend::supports<P> && !scans_in_order<P>) {
       return cuda::Backend::workspace_bytes<P>(exec, n, lines);
     } else {
       return team::Backend{}.workspace_bytes<P>(exec, n, lines);
     }
   }
   template <class Exec, class P>
-  void scan(const Exec& exec, const P& problem, std::byte* workspace) const {
-    if constexpr (cuda::Backend::supports<P>) {
-      if (cuda::Backend::accepts(problem)) return cuda::Backend{}.scan(exec, problem, workspace);
+  void scan(const Exec& exec, const P& problem, [[maybe_unused]] std::byte* workspace) const {
+    if constexpr (scans_in_order<P> && cuda::InOrderBackend::supports<P>) {
+      cuda::InOrderBackend{}.scan(exec, problem);
+    } else {
+      if constexpr (cuda::Backend::supports<P> && !scans_in_order<P>) {
+        if (cuda::Backend::accepts(problem)) return cuda::Backend{}.scan(exec, problem, workspace);
+      }
+      team::Backend{}.scan(exec, problem, workspace);
     }
-    team::Backend{}.scan(exec, problem, workspace);
   }
 };
 template <>
@@ -60,8 +66,14 @@ struct HostOrTeam {
     return team::Backend{}.workspace_bytes<P>(exec, n, lines);
   }
   template <class Exec, class P>
-  void scan(const Exec& exec, const P& problem, std::byte* workspace) const {
-    if constexpr (host::Backend::supports<P>) {
+  void scan(const Exec& exec, const P& problem, [[maybe_unused]] std::byte* workspace) const {
+    if constexpr (scans_in_order<P>) {
+      if constexpr (host::InOrderBackend::supports<P>) {
+        host::InOrderBackend{host.destination, host.registers}.scan(exec, problem);
+      } else {
+        team::Backend{}.scan(exec, problem, workspace);
+      }
+    } else if constexpr (host::Backend::supports<P>) {
       host.scan(exec, problem);
     } else {
       team::Backend{}.scan(exec, problem, workspace);

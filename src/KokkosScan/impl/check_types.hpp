@@ -113,8 +113,9 @@ inline constexpr bool is_start_of_each_line = ViewLike<Start> || is_elementwise<
 // ---- Lines --------------------------------------------------------------------------------------
 
 /// The lines argument as an Along.
-template <class Start, class Totals, class Workspace>
-const Along<Start, Totals, Workspace>& lines_of(const Along<Start, Totals, Workspace>& lines) {
+template <class Start, class Totals, class Workspace, Grouping grouping>
+const Along<Start, Totals, Workspace, grouping>& lines_of(
+    const Along<Start, Totals, Workspace, grouping>& lines) {
   return lines;
 }
 template <Axis A>
@@ -126,11 +127,12 @@ using lines_of_t = std::remove_cvref_t<decltype(lines_of(std::declval<const Line
 
 template <class Lines>
 struct LinesTraits;
-template <class S, class T, class W>
-struct LinesTraits<Along<S, T, W>> {
+template <class S, class T, class W, Grouping g>
+struct LinesTraits<Along<S, T, W, g>> {
   using Start = S;
   using Totals = T;
   using Workspace = W;
+  static constexpr Grouping grouping = g;
 };
 
 // ---- Conversions -------------------------------------------------------------------------------

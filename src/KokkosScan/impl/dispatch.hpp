@@ -202,9 +202,20 @@ struct ProblemOf {
                               std::declval<const Operand*&>()));
   using Start = decltype(build_start<A>(std::declval<const typename L::Start&>(),
                                         std::declval<const Operand&>()));
-  using type = Problem<A, bound_t<OpOrTransparent, A>, Input, Value, Start,
-                       typename TotalOf<typename L::Totals, Value>::type>;
+  using Op = grouped_t<bound_t<OpOrTransparent, A>, A, L::grouping == Grouping::in_order>;
+  using type =
+      Problem<A, Op, Input, Value, Start, typename TotalOf<typename L::Totals, Value>::type>;
 };
+
+/// An operator as a problem has it.
+template <class Grouped, class Op>
+Grouped grouped(const Op& op) {
+  if constexpr (is_in_order<Grouped>) {
+    return Grouped{op};
+  } else {
+    return op;
+  }
+}
 
 /// inclusive_scan and exclusive_scan, where the types are right.
 template <class Exec, class In, class Out, class LinesOrAxis, class OpOrTransparent, class Backend>
@@ -281,7 +292,8 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
   // The n+1 results that begin with B(0) are the inclusive ones with B(0) before them.
   const Form form = function == Function::inclusive_scan || extra == Extra::first ? Form::inclusive
                                                                                   : Form::exclusive;
-  const P problem{function, n, batch, form, extra, op, identity, input, output, start, totals};
+  const P problem{function, n,     batch,  form,  extra, grouped<decltype(P::op)>(op),
+                  identity, input, output, start, totals};
   if constexpr (std::is_same_v<Backend, ByDefault>) {
     scan_by_default(exec, problem, workspace);
   } else {

@@ -92,6 +92,36 @@ KOKKOS_INLINE_FUNCTION Prod<Kokkos::complex<double>> carrying(const Prod<Kokkos:
   return {};
 }
 
+// ---- In which order it combines -----------------------------------------------------------------
+
+/// An operator that combines elements one after the other. It is carried in its own accumulator.
+template <class Op>
+struct InOrder {
+  Op op;
+
+  template <class A>
+  KOKKOS_FORCEINLINE_FUNCTION A operator()(const A& a, const A& b) const {
+    return static_cast<A>(op(a, b));
+  }
+};
+template <class Op>
+inline constexpr bool is_in_order = false;
+template <class Op>
+inline constexpr bool is_in_order<InOrder<Op>> = true;
+
+/// Whether the bits of a scan are the same in whatever order values combine: integers wrap, and
+/// minima and maxima are one of their operands. (They are chosen alike for zeros of both signs and
+/// for several NaNs: the first of those that are equal, and the first NaN.)
+template <class Op, class A>
+inline constexpr bool associates_exactly =
+    std::integral<A> && (std::same_as<Op, Sum<A>> || std::same_as<Op, Prod<A>> ||
+                         std::same_as<Op, Min<A>> || std::same_as<Op, Max<A>>) ||
+    std::is_arithmetic_v<A> && (std::same_as<Op, Min<A>> || std::same_as<Op, Max<A>>);
+
+/// The operator of a problem. Whatever associates exactly needs no kernels of its own.
+template <class Op, class A, bool in_order>
+using grouped_t = std::conditional_t<in_order && !associates_exactly<Op, A>, InOrder<Op>, Op>;
+
 template <class Op, class A>
 struct Carried {
   using type = A;

@@ -6,8 +6,10 @@
 /// The generic backend: written once against Kokkos policies, for any execution space, type and
 /// operator. The reference and the fallback.
 
+#include <KokkosScan/impl/in_order.hpp>
 #include <KokkosScan/impl/memory.hpp>
 #include <KokkosScan/impl/team/choose.hpp>
+#include <KokkosScan/impl/team/in_order.hpp>
 #include <KokkosScan/impl/team/split_lines.hpp>
 #include <KokkosScan/impl/team/team_per_line.hpp>
 #include <KokkosScan/impl/team/thread_per_line.hpp>
@@ -36,15 +38,30 @@ struct Backend {
 
   /// Bytes that a scan of `lines` lines of n elements needs, for problems of type P.
   template <class P, class Exec>
-  std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) const {
-    return chosen(exec, n, lines) == Regime::split_lines
-               ? Totals<typename Line<P>::R>::bytes(n, lines)
-               : 0;
+  std::size_t workspace_bytes([[maybe_unused]] const Exec& exec, [[maybe_unused]] std::int64_t n,
+                              [[maybe_unused]] std::int64_t lines) const {
+    if constexpr (scans_in_order<P>) {
+      return 0;
+    } else {
+      return chosen(exec, n, lines) == Regime::split_lines
+                 ? Totals<typename Line<P>::R>::bytes(n, lines)
+                 : 0;
+    }
   }
 
   /// Enqueues the scan of lines that have elements. `workspace` has workspace_bytes(), or is null.
   template <class Exec, class P>
-  void scan(const Exec& exec, const P& problem, std::byte* workspace) const {
+  void scan(const Exec& exec, const P& problem, [[maybe_unused]] std::byte* workspace) const {
+    if constexpr (scans_in_order<P>) {
+      scan_in_order(exec, name(problem.function), problem);
+    } else {
+      scan_by_tree(exec, problem, workspace);
+    }
+  }
+
+ private:
+  template <class Exec, class P>
+  void scan_by_tree(const Exec& exec, const P& problem, std::byte* workspace) const {
     const std::string label = name(problem.function);
     const std::int64_t lines = problem.batch.count;
     switch (chosen(exec, problem.n, lines)) {
@@ -64,7 +81,6 @@ struct Backend {
     }
   }
 
- private:
   template <class Exec>
   Regime chosen(const Exec& exec, std::int64_t n, std::int64_t lines) const {
     return regime == Regime::automatic ? choose(n, lines, parallelism(exec)) : regime;

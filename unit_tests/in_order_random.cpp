@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Random scans in order, against a serial loop, bit by bit: by the host kernels with all registers
+// and numbers of threads, by the generic backend, and by the CUDA kernels in their emulation. The
+// cases are those of cuda/fuzz.hpp. KOKKOS_SCAN_RANDOM_CASES=N runs N cases of each kind.
+
+#include <Kokkos_Core.hpp>
+
+// With CUDA all suites run the kernels themselves; unit_tests/cuda/fuzz.cu does this on a GPU.
+#if !defined(KOKKOS_ENABLE_CUDA)
+
+#include <gtest/gtest.h>
+
+#include "support/emulated_cuda.hpp"
+
+#include <KokkosScan/KokkosScan.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "cuda/fuzz.hpp"
+
+namespace test {
+namespace in_order_random {
+namespace {
+
+namespace host = KokkosScan::impl::host;
+namespace team = KokkosScan::impl::team;
+using Exec = Kokkos::DefaultExecutionSpace;
+
+std::uint64_t cases() {
+  char const* const text = std::getenv("KOKKOS_SCAN_RANDOM_CASES");
+  return text == nullptr ? 600 : std::strtoull(text, nullptr, 10);
+}
+
+/// Memory of its own for each block, so that sanitizers see what lies behind it.
+class Memory {
+ public:
+  std::byte* upload(std::vector<std::byte> const& bytes) {
+    m_memory.reset(new (std::align_val_t{256}) std::byte[bytes.size()]);
+    std::memcpy(m_memory.get(), bytes.data(), bytes.size());
+    return m_memory.get();
+  }
+  void download(std::vector<std::byte>& bytes) const {
+    std::memcpy(bytes.data(), m_memory.get(), bytes.size());
+  }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{256}); }
+  };
+  std::unique_ptr<std::byte[], Free> m_memory;
+};
+
+/// Scans on the threads of the host: 1, 2 or 7 of them, registers of 16 or 32 bytes, results in the
+/// caches or past them, by the host kernels or by the generic backend.
+class Host : public Memory {
+ public:
+  struct Choice {
+    Exec exec;
+    bool is_generic;
+    host::InOrderBackend backend;
+  };
+  static Choice space(fuzz::Random& random) {
+    Choice choice{Exec(), random.one_in(8), {}};
+#if defined(KOKKOS_ENABLE_OPENMP)
+    if constexpr (std::is_same_v<Exec, Kokkos::OpenMP>) {
+      int const threads[] = {1, 2, 7};
+      int const wanted = threads[random.between(0, 2)];
+      if (wanted <= Exec().concurrency()) choice.exec = Exec(wanted);
+    }
+#endif
+    if (random.one_in(2)) choice.backend.registers = host::Registers::of_16_bytes;
+    choice.backend.destination =
+        random.one_in(2) ? host::Destination::memory : host::Destination::caches;
+    return choice;
+  }
+  template <class P>
+  void scan(Choice const& choice, P const& problem) const {
+    if (choice.is_generic) {
+      team::Backend{}.scan(choice.exec, problem, nullptr);
+    } else {
+      choice.backend.scan(choice.exec, problem);
+    }
+    choice.exec.fence();
+  }
+};
+
+/// Scans on a GPU that is emulated: a large one, or one with little to run blocks on.
+class Gpu : public Memory {
+ public:
+  static emulated::Space space(fuzz::Random& random) {
+    emulated::Space space;
+    space.multiprocessors = random.one_in(2) ? 132 : static_cast<int>(random.between(1, 8));
+    if (random.one_in(3)) space.shared_bytes_of_block = 101376;
+    return space;
+  }
+  template <class P>
+  void scan(emulated::Space const& space, P const& problem) const {
+    KokkosScan::impl::cuda::InOrderBackend{}.scan(space, problem);
+  }
+};
+
+template <class Machine, class... Kinds>
+void run(fuzz::List<Kinds...>, fuzz::Limits const& limits) {
+  Machine machine;
+  auto const run_kind = [&](auto kind) {
+    using K = typename decltype(kind)::type;
+    for (std::uint64_t number = 0; number < cases(); ++number) {
+      ASSERT_EQ(fuzz::run_case<K>(machine, 1, number, limits, fuzz::MaskBits::as_they_are), "");
+    }
+  };
+  (run_kind(std::type_identity<Kinds>{}), ...);
+}
+
+TEST(in_order, hosts_pass_random_cases) { run<Host>(fuzz::KindsInOrder{}, {1 << 12, 1 << 16}); }
+
+TEST(in_order, emulated_cuda_passes_random_cases) {
+  run<Gpu>(fuzz::KindsInOrder{}, {1 << 12, 1 << 15});
+}
+
+}  // namespace
+}  // namespace in_order_random
+}  // namespace test
+
+#endif
