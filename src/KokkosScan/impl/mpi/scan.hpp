@@ -667,7 +667,9 @@ constexpr bool are_right() {
         !std::is_same_v<typename LinesTraits<lines_of_t<Lines>>::Workspace, None>;
     static_assert(!lends,
                   "KokkosScan: a scan over ranks takes no workspace; an mpi::Plan keeps memory.");
-    return !lends;
+    constexpr bool is_in_order = LinesTraits<lines_of_t<Lines>>::grouping == Grouping::in_order;
+    static_assert(!is_in_order, "KokkosScan: a scan over ranks combines by a tree, not in order.");
+    return !lends && !is_in_order;
   }
   return false;
 }
