@@ -73,9 +73,9 @@ template <bool streams, int places, int registers, class Op, class A>
   using V = Register<A, places>;
   constexpr int lanes = sizeof(V) / sizeof(A);
   V results[pack_length][registers];
-  for (int r = 0; r < registers; ++r) {
+  KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
     V x[pack_length];
-    for (int i = 0; i < pack_length; ++i) {
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
       x[i] = load_register<places>(rows.x + (i < count ? i : 0) * rows.x_row + r * lanes);
     }
     const V pair = combine_registers(op, x[0], x[1]);
@@ -84,11 +84,12 @@ template <bool streams, int places, int registers, class Op, class A>
         combine_registers(op, before[r], combine_registers(op, pair, x[2])),
         combine_registers(op, before[r],
                           combine_registers(op, pair, combine_registers(op, x[2], x[3])))};
-    for (int i = 0; i < pack_length; ++i) results[i][r] = combine_registers(op, carry[r], folds[i]);
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) results[i][r] =
+        combine_registers(op, carry[r], folds[i]);
     before[r] = count == 1 ? folds[0] : count == 2 ? folds[1] : count == 3 ? folds[2] : folds[3];
   }
-  for (int i = 0; i < pack_length; ++i) {
-    for (int r = 0; r < registers && i < count; ++r) {
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+    KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers && i < count; ++r) {
       A* const to = rows.b + i * rows.b_row + r * lanes;
       if constexpr (streams) {
         stream_register(to, results[i][r]);
@@ -100,43 +101,98 @@ template <bool streams, int places, int registers, class Op, class A>
 }
 
 /// Rows of one chunk of some registers of lines.
+///
+/// \param before what the chunk's earlier rows combine to; on return, these included
 template <bool streams, int places, int registers, class Op, class A>
-[[gnu::always_inline]] inline void combine_chunk_of_lines(const Op& op, ChunkOfRows<A> rows,
-                                                          int count, A* folds, const A* carry) {
+[[gnu::always_inline]] inline void combine_chunk_of_lines(
+    const Op& op, ChunkOfRows<A> rows, int count, Register<A, places> (&before)[registers],
+    const Register<A, places> (&carry)[registers]) {
   using V = Register<A, places>;
   constexpr int lanes = sizeof(V) / sizeof(A);
-  V before[registers], c[registers];
-  for (int r = 0; r < registers; ++r) {
-    before[r] = load_register<places>(folds + r * lanes);
-    c[r] = load_register<places>(carry + r * lanes);
-  }
   for (; count > 0; count -= pack_length) {
+    bool is_exact = false;
     if constexpr (minds_nan<Op>) {
       // Vectors lose a NaN that follows a number; the carry is followed by the earlier packs, too.
       V sum = before[0];
-      for (int r = 0; r < registers; ++r) {
+      KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
         if (r > 0) sum.lanes += before[r].lanes;
-        for (int i = 0; i < pack_length && i < count; ++i) {
-          sum.lanes += load_register<places>(rows.x + i * rows.x_row + r * lanes).lanes;
+        KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+          const int row = i < count ? i : 0;
+          sum.lanes += load_register<places>(rows.x + row * rows.x_row + r * lanes).lanes;
         }
       }
-      if (any(where_nan(sum))) {
+      is_exact = any(where_nan(sum));
+      if (is_exact) {
         combine_pack_of_lines<streams, places>(
-            Exact<Op>{op}, rows, count < pack_length ? count : pack_length, before, c);
-        rows.x += pack_length * rows.x_row;
-        rows.b += pack_length * rows.b_row;
-        continue;
+            Exact<Op>{op}, rows, count < pack_length ? count : pack_length, before, carry);
       }
     }
-    if (count >= pack_length) {
-      combine_pack_of_lines<streams, places>(op, rows, pack_length, before, c);
+    if (is_exact) {
+      // Done.
+    } else if (count >= pack_length) {
+      combine_pack_of_lines<streams, places>(op, rows, pack_length, before, carry);
     } else {
-      combine_pack_of_lines<streams, places>(op, rows, count, before, c);
+      combine_pack_of_lines<streams, places>(op, rows, count, before, carry);
     }
     rows.x += pack_length * rows.x_row;
     rows.b += pack_length * rows.b_row;
   }
-  for (int r = 0; r < registers; ++r) store_register(folds + r * lanes, before[r]);
+}
+
+/// The operator, or the form of it that minds NaNs.
+template <class Op>
+[[gnu::always_inline]] inline auto exactly(const Op& op) {
+  if constexpr (minds_nan<Op>) {
+    return Exact<Op>{op};
+  } else {
+    return op;
+  }
+}
+
+/// Stores a register of lines in the carried type.
+template <class R, class A, int places>
+[[gnu::always_inline]] inline void store_wide(R* to, const Register<A, places>& r) {
+  if constexpr (std::is_same_v<A, R>) {
+    store_register(to, r);
+  } else {
+    constexpr int lanes = sizeof(r) / sizeof(A);
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < lanes; ++i) to[i] = static_cast<R>(r.lanes[i]);
+  }
+}
+
+/// What comes before the next chunk of a register of lines.
+///
+/// \param fold   what the chunk combines to
+/// \param tiles  what earlier tiles combine to; on return, this one included where it ends
+/// \param chunks what the tile's earlier chunks combine to; on return, this one included
+template <int places, class Op, class A, class R>
+[[gnu::always_inline]] inline Register<A, places> end_chunk_of_lines(
+    const Op& op, const Register<A, places>& fold, bool ends_tile, R* tiles, R* chunks) {
+  const auto wide = carrying(op);
+  if constexpr (std::is_same_v<A, R>) {
+    auto tile = load_register<places>(tiles);
+    auto chunk = combine_registers(exactly(wide), load_register<places>(chunks), fold);
+    if (ends_tile) {
+      tile = combine_registers(exactly(wide), tile, chunk);
+      store_register(tiles, tile);
+      chunk = broadcast<places>(neutral(wide)).part[0];
+    }
+    store_register(chunks, chunk);
+    return combine_registers(exactly(wide), tile, chunk);
+  } else {
+    constexpr int lanes = sizeof(fold) / sizeof(A);
+    A carry[lanes];
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < lanes; ++i) {
+      R chunk = wide(chunks[i], static_cast<R>(fold.lanes[i]));
+      if (ends_tile) {
+        tiles[i] = wide(tiles[i], chunk);
+        chunk = neutral(wide);
+      }
+      chunks[i] = chunk;
+      carry[i] = static_cast<A>(wide(tiles[i], chunk));
+    }
+    return load_register<places>(carry);
+  }
 }
 
 /// Scans a block. Where the lines of a slab do not fill registers, one of them reaches into the
@@ -147,8 +203,7 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& blo
       registers, [ op, block ](auto places) __attribute__((always_inline)) {
         using V = Register<A, places>;
         constexpr int lanes = sizeof(V) / sizeof(A);
-        const auto wide = carrying(op);
-        const auto none = broadcast<places>(neutral(op)).part[0];
+        const V none = broadcast<places>(neutral(op)).part[0];
         const int width = block.width;
         const int rest = width % lanes;
         // Registers of lines: the one that spills comes first.
@@ -161,42 +216,56 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& blo
           const A* const starts = block.starts + s * block.starts_slab;
           const A* const firsts =
               block.firsts + (block.firsts == nullptr ? 0 : s * block.starts_slab);
-          if (block.begins_lines && (block.rows > chunk_length || block.ends_chunk)) {
-            for (int w = 0; w < width; ++w) {
-              block.tiles[w] = static_cast<R>(starts[w]);
-              block.chunks[w] = neutral(wide);
-            }
-          }
           for (int k = 0; k < block.rows;) {
             const int left = block.rows - k;
             const int of_chunk = chunk_length - (block.begin + k) % chunk_length;
             // Long rows are passed through in as few streams as make a pack.
             const int at_once = width >= 4 * lanes ? pack_length : of_chunk;
             const int rows = left < at_once ? left : at_once;
+            const bool begins_lines = block.begins_lines && k == 0;
+            const bool begins_chunk = (block.begin + k) % chunk_length == 0;
+            const bool goes_on = k + rows < block.rows || block.ends_chunk;
+            const bool ends_chunk = goes_on && (block.begin + k + rows) % chunk_length == 0;
+            const bool ends_tile = (block.begin + k + rows) % tile_length == 0;
+            const A* const first_results = k == 0 ? firsts : nullptr;
             const auto combine = [&](auto is_streamed, auto registers_at_once, int w)
                 __attribute__((always_inline)) {
-              A* to = b + w;
-              for (int r = 0; r < registers_at_once; ++r) {
+              A* to = b + w + k * block.b_row;
+              V before[registers_at_once], carry[registers_at_once];
+              KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers_at_once; ++r) {
                 const int at = w + r * lanes;
-                if (k == 0 && block.begins_lines) {
-                  store_register(block.folds + at, none);
-                  store_register(block.carry + at, load_register<places>(starts + at));
+                before[r] = none;
+                if (!begins_chunk) before[r] = load_register<places>(block.folds + at);
+                carry[r] = load_register<places>((begins_lines ? starts : block.carry) + at);
+                if (begins_lines && goes_on) {
+                  store_register(block.carry + at, carry[r]);
+                  store_wide(block.tiles + at, carry[r]);
+                  store_wide(block.chunks + at, none);
                 }
-                if (k == 0 && firsts != nullptr) {
-                  const V first_results = load_register<places>(firsts + at);
+                if (first_results != nullptr) {
+                  const V result = load_register<places>(first_results + at);
                   if constexpr (is_streamed) {
-                    stream_register(to + r * lanes, first_results);
+                    stream_register(to + r * lanes, result);
                   } else {
-                    store_register(to + r * lanes, first_results);
+                    store_register(to + r * lanes, result);
                   }
                 }
               }
               if (firsts != nullptr) to += block.b_row;
               combine_chunk_of_lines<is_streamed, places, registers_at_once>(
-                  op,
-                  ChunkOfRows<A>{x + k * block.x_row + w, block.x_row, to + k * block.b_row,
-                                 block.b_row},
-                  rows, block.folds + w, block.carry + w);
+                  op, ChunkOfRows<A>{x + k * block.x_row + w, block.x_row, to, block.b_row}, rows,
+                  before, carry);
+              KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers_at_once; ++r) {
+                const int at = w + r * lanes;
+                if (ends_chunk) {
+                  store_register(block.carry + at,
+                                 end_chunk_of_lines(op, before[r], ends_tile, block.tiles + at,
+                                                    block.chunks + at));
+                  store_register(block.folds + at, none);
+                } else {
+                  store_register(block.folds + at, before[r]);
+                }
+              }
             };
             constexpr std::integral_constant<int, 1> one;
             constexpr std::integral_constant<int, cache_line / sizeof(V)> of_line;
@@ -223,23 +292,6 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& blo
               }
             }
             k += rows;
-            if ((block.begin + k) % chunk_length == 0 && (k < block.rows || block.ends_chunk)) {
-              const bool ends_tile = (block.begin + k) % tile_length == 0;
-              R* const tiles = block.tiles;
-              R* const chunks = block.chunks;
-              A* const folds = block.folds;
-              A* const carry = block.carry;
-              for (int w = 0; w < width; ++w) {
-                R chunk = wide(chunks[w], static_cast<R>(folds[w]));
-                if (ends_tile) {
-                  tiles[w] = wide(tiles[w], chunk);
-                  chunk = neutral(wide);
-                }
-                folds[w] = neutral(op);
-                chunks[w] = chunk;
-                carry[w] = static_cast<A>(wide(tiles[w], chunk));
-              }
-            }
           }
         }
       });
