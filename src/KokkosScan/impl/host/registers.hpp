@@ -248,6 +248,14 @@ template <int place = 0, class T, int places>
   return p.part[Pack<T>::parts - 1].lanes[(place + 1) * Pack<T>::lanes - 1];
 }
 
+/// Four values of a place as double, and back.
+[[gnu::always_inline]] inline Register<double, 2> widened(const Register<float>& r) {
+  return __builtin_convertvector(r.lanes, native_t<double, 2>);
+}
+[[gnu::always_inline]] inline Register<float> narrowed(const Register<double, 2>& r) {
+  return __builtin_convertvector(r.lanes, native_t<float>);
+}
+
 /// The values of each place in the opposite order.
 template <class T, int places>
 [[gnu::always_inline]] inline Register<T, places> reverse(const Register<T, places>& r) {

@@ -52,13 +52,13 @@ template <int places, class Op, class A, class R>
 [[gnu::always_inline]] inline void combine_line_at_each_place(const Op& op,
                                                               const SlabBlock<A, R>& block,
                                                               const Register<A, places>& none,
-                                                              const A* starts, const A* x, A* b) {
+                                                              A (&before)[places], const A* x,
+                                                              A* b) {
   const auto wide = carrying(op);
   const int n = block.rows;
   R start[places], chunks[places];
-  A before[places], totals[places];
+  A totals[places];
   KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
-    before[place] = starts[place * block.starts_slab];
     start[place] = static_cast<R>(before[place]);
     chunks[place] = neutral(wide);
   }
@@ -93,7 +93,7 @@ template <int places, class Op, class A, class R>
   }
   // What is behind the first line is the begin of the second.
   if constexpr (places == 2) {
-    if (n > chunk_length && n % pack_length != 0) store<false, 1>(b + block.b_slab, first);
+    if (n % pack_length != 0) store<false, 1>(b + block.b_slab, first);
   }
 }
 
@@ -102,25 +102,57 @@ template <int places, class Op, class A, class R>
 template <class Op, class A, class R>
 void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R>& slabs) {
   call_with(
-      registers, [ op, slabs ](auto places) __attribute__((always_inline)) {
+      registers, [ op, slabs ](auto places_) __attribute__((always_inline)) {
+        constexpr int places = places_;
         SlabBlock<A, R> block = slabs;
         // A single line stands at both places, the last of an odd number a second time.
         if (block.slabs == 1) block.x_slab = block.b_slab = 0;
         const auto none = hidden<places>(neutral(op));
-        const A* later = block.x + block.ahead;
-        for (int s = 0; s < block.slabs; s += places) {
-          const int first = s + places <= block.slabs || s == 0 ? s : block.slabs - places;
-          const A* const x = block.x + first * block.x_slab;
-          A* const b = block.b + first * block.b_slab + (block.firsts == nullptr ? 0 : 1);
-          if (block.ahead != 0) {
-            const A* const end = x + places * block.x_slab + block.ahead;
-            for (; later < end; later += cache_line / sizeof(A)) {
-              block.caches == Caches::nearest ? __builtin_prefetch(later, 0, 0)
-                                              : __builtin_prefetch(later);
+        // Of lines of one chunk, it is known how many packs they have.
+        const auto scan = [&](auto packs) __attribute__((always_inline)) {
+          const A* later = block.x + block.ahead;
+          const std::int64_t starts_slab = block.starts_slab;
+          const auto start_of = [&](int first, A(&before)[places]) __attribute__((always_inline)) {
+            for_each_place<places>([&](auto place) __attribute__((always_inline)) {
+              before[place] = block.starts[(first + place) * starts_slab];
+            });
+          };
+          A before[places], totals[places];
+          start_of(0, before);
+          auto carry = broadcast<A>(before);
+          for (int s = 0; s < block.slabs; s += places) {
+            const int first = s + places <= block.slabs || s == 0 ? s : block.slabs - places;
+            const A* const x = block.x + first * block.x_slab;
+            A* const b = block.b + first * block.b_slab + (block.firsts == nullptr ? 0 : 1);
+            if (block.ahead != 0) {
+              const A* const end = x + places * block.x_slab + block.ahead;
+              for (; later < end; later += cache_line / sizeof(A)) {
+                block.caches == Caches::nearest ? __builtin_prefetch(later, 0, 0)
+                                                : __builtin_prefetch(later);
+              }
+            }
+            if constexpr (packs == 0) {
+              start_of(first, before);
+              combine_line_at_each_place<places>(op, block, none, before, x, b);
+            } else {
+              if (starts_slab != 0) {
+                start_of(first, before);
+                carry = broadcast<A>(before);
+              }
+              combine_packs_of_lines<packs>(op, block, none, x, b, carry, totals);
             }
           }
-          combine_line_at_each_place<places>(op, block, none,
-                                             block.starts + first * block.starts_slab, x, b);
+        };
+        if (block.rows <= pack_length) {
+          scan(constant<1>);
+        } else if (block.rows <= 2 * pack_length) {
+          scan(constant<2>);
+        } else if (block.rows <= 3 * pack_length) {
+          scan(constant<3>);
+        } else if (block.rows <= chunk_length) {
+          scan(constant<4>);
+        } else {
+          scan(constant<0>);
         }
         for (int s = 0; block.firsts != nullptr && s < block.slabs; ++s) {
           block.b[s * block.b_slab] = block.firsts[s * block.starts_slab];

@@ -155,8 +155,9 @@ template <class R, class A, int places>
   if constexpr (std::is_same_v<A, R>) {
     store_register(to, r);
   } else {
-    constexpr int lanes = sizeof(r) / sizeof(A);
-    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < lanes; ++i) to[i] = static_cast<R>(r.lanes[i]);
+    for_each_place<places>([&](auto place) __attribute__((always_inline)) {
+      store_register(to + place * pack_length, widened(at_place<place>(r)));
+    });
   }
 }
 
@@ -169,29 +170,27 @@ template <int places, class Op, class A, class R>
 [[gnu::always_inline]] inline Register<A, places> end_chunk_of_lines(
     const Op& op, const Register<A, places>& fold, bool ends_tile, R* tiles, R* chunks) {
   const auto wide = carrying(op);
-  if constexpr (std::is_same_v<A, R>) {
-    auto tile = load_register<places>(tiles);
-    auto chunk = combine_registers(exactly(wide), load_register<places>(chunks), fold);
+  const auto end_chunk = [&](const auto& total, R* tiles_of, R* chunks_of)
+      __attribute__((always_inline)) {
+    constexpr int at_once = sizeof(total) / sizeof(R) == 16 / sizeof(R) ? 1 : 2;
+    auto tile = load_register<at_once>(tiles_of);
+    auto chunk = combine_registers(exactly(wide), load_register<at_once>(chunks_of), total);
     if (ends_tile) {
       tile = combine_registers(exactly(wide), tile, chunk);
-      store_register(tiles, tile);
-      chunk = broadcast<places>(neutral(wide)).part[0];
+      store_register(tiles_of, tile);
+      chunk = broadcast<at_once>(neutral(wide)).part[0];
     }
-    store_register(chunks, chunk);
+    store_register(chunks_of, chunk);
     return combine_registers(exactly(wide), tile, chunk);
+  };
+  if constexpr (std::is_same_v<A, R>) {
+    return end_chunk(fold, tiles, chunks);
+  } else if constexpr (places == 1) {
+    return narrowed(end_chunk(widened(fold), tiles, chunks));
   } else {
-    constexpr int lanes = sizeof(fold) / sizeof(A);
-    A carry[lanes];
-    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < lanes; ++i) {
-      R chunk = wide(chunks[i], static_cast<R>(fold.lanes[i]));
-      if (ends_tile) {
-        tiles[i] = wide(tiles[i], chunk);
-        chunk = neutral(wide);
-      }
-      chunks[i] = chunk;
-      carry[i] = static_cast<A>(wide(tiles[i], chunk));
-    }
-    return load_register<places>(carry);
+    return join(
+        narrowed(end_chunk(widened(at_place<0>(fold)), tiles, chunks)),
+        narrowed(end_chunk(widened(at_place<1>(fold)), tiles + pack_length, chunks + pack_length)));
   }
 }
 
