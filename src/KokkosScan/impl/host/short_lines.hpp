@@ -106,7 +106,7 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
         constexpr int places = places_;
         SlabBlock<A, R> block = slabs;
         // A single line stands at both places, the last of an odd number a second time.
-        if (block.slabs == 1) block.x_slab = block.b_slab = 0;
+        if (block.slabs == 1) block.x_slab = block.b_slab = block.starts_slab = 0;
         const auto none = hidden<places>(neutral(op));
         // Of lines of one chunk, it is known how many packs they have.
         const auto scan = [&](auto packs) __attribute__((always_inline)) {

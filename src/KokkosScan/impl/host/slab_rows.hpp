@@ -208,7 +208,12 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& blo
         // Registers of lines: the one that spills comes first.
         const int spilling = block.b_row < 0 ? rest - lanes : width - rest;
         const int first = block.b_row < 0 ? rest : 0;
-        const int last = first + (width - rest);
+        const auto for_each_register = [&](const auto& f) __attribute__((always_inline)) {
+          for (int w = rest == 0 ? 0 : spilling, next = rest == 0 ? lanes : first, i = 0; i < width;
+               i += lanes, w = next, next += lanes) {
+            f(w);
+          }
+        };
         for (int s = 0; s < block.slabs; ++s) {
           const A* x = block.x + s * block.x_slab;
           A* b = block.b + s * block.b_slab;
@@ -221,53 +226,42 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& blo
             // Long rows are passed through in as few streams as make a pack.
             const int at_once = width >= 4 * lanes ? pack_length : of_chunk;
             const int rows = left < at_once ? left : at_once;
-            const bool begins_lines = block.begins_lines && k == 0;
-            const bool begins_chunk = (block.begin + k) % chunk_length == 0;
             const bool goes_on = k + rows < block.rows || block.ends_chunk;
-            const bool ends_chunk = goes_on && (block.begin + k + rows) % chunk_length == 0;
-            const bool ends_tile = (block.begin + k + rows) % tile_length == 0;
-            const A* const first_results = k == 0 ? firsts : nullptr;
-            const auto combine = [&](auto is_streamed, auto registers_at_once, int w)
+            if (k == 0 && block.begins_lines) {
+              for_each_register([&](int w) __attribute__((always_inline)) {
+                const V start = load_register<places>(starts + w);
+                store_register(block.folds + w, none);
+                store_register(block.carry + w, start);
+                if (goes_on) {
+                  store_wide(block.tiles + w, start);
+                  store_wide(block.chunks + w, none);
+                }
+              });
+            }
+            if (k == 0 && firsts != nullptr) {
+              for_each_register([&](int w) __attribute__((always_inline)) {
+                const V result = load_register<places>(firsts + w);
+                block.streams ? stream_register(b + w, result) : store_register(b + w, result);
+              });
+              b += block.b_row;
+            }
+            const auto combine = [&](auto is_streamed, auto registers_at_once, auto count, int w)
                 __attribute__((always_inline)) {
-              A* to = b + w + k * block.b_row;
               V before[registers_at_once], carry[registers_at_once];
               KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers_at_once; ++r) {
-                const int at = w + r * lanes;
-                before[r] = none;
-                if (!begins_chunk) before[r] = load_register<places>(block.folds + at);
-                carry[r] = load_register<places>((begins_lines ? starts : block.carry) + at);
-                if (begins_lines && goes_on) {
-                  store_register(block.carry + at, carry[r]);
-                  store_wide(block.tiles + at, carry[r]);
-                  store_wide(block.chunks + at, none);
-                }
-                if (first_results != nullptr) {
-                  const V result = load_register<places>(first_results + at);
-                  if constexpr (is_streamed) {
-                    stream_register(to + r * lanes, result);
-                  } else {
-                    store_register(to + r * lanes, result);
-                  }
-                }
+                before[r] = load_register<places>(block.folds + w + r * lanes);
+                carry[r] = load_register<places>(block.carry + w + r * lanes);
               }
-              if (firsts != nullptr) to += block.b_row;
               combine_chunk_of_lines<is_streamed, places, registers_at_once>(
-                  op, ChunkOfRows<A>{x + k * block.x_row + w, block.x_row, to, block.b_row}, rows,
-                  before, carry);
+                  op,
+                  ChunkOfRows<A>{x + k * block.x_row + w, block.x_row, b + k * block.b_row + w,
+                                 block.b_row},
+                  count, before, carry);
               KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers_at_once; ++r) {
-                const int at = w + r * lanes;
-                if (ends_chunk) {
-                  store_register(block.carry + at,
-                                 end_chunk_of_lines(op, before[r], ends_tile, block.tiles + at,
-                                                    block.chunks + at));
-                  store_register(block.folds + at, none);
-                } else {
-                  store_register(block.folds + at, before[r]);
-                }
+                store_register(block.folds + w + r * lanes, before[r]);
               }
             };
-            constexpr std::integral_constant<int, 1> one;
-            constexpr std::integral_constant<int, cache_line / sizeof(V)> of_line;
+            constexpr auto of_line = constant<static_cast<int>(cache_line / sizeof(V))>;
             // What lies ahead is asked for in the order of memory, which the hardware can foresee.
             const A* later = x + k * block.x_row + block.ahead;
             const auto ask_for = [&](int bytes) __attribute__((always_inline)) {
@@ -280,17 +274,27 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& blo
             };
             const bool asks_once = width < 4 * lanes;
             if (block.ahead != 0 && asks_once) ask_for(rows * width * static_cast<int>(sizeof(A)));
-            if (rest > 0) combine(std::false_type{}, one, spilling);
-            int next = first;
-            if (block.streams) {
-              for (; next < last; next += of_line * lanes) combine(std::true_type{}, of_line, next);
-            } else {
-              for (; next < last; next += lanes) {
-                if (block.ahead != 0 && !asks_once) ask_for(pack_length * sizeof(V));
-                combine(std::false_type{}, one, next);
+            if (block.streams && rows == pack_length) {
+              for (int w = 0; w < width; w += of_line * lanes) {
+                combine(constant<true>, of_line, constant<pack_length>, w);
               }
+            } else {
+              for_each_register([&](int w) __attribute__((always_inline)) {
+                if (block.ahead != 0 && !asks_once) ask_for(pack_length * sizeof(V));
+                combine(constant<false>, constant<1>, rows, w);
+              });
             }
             k += rows;
+            if (goes_on && (block.begin + k) % chunk_length == 0) {
+              const bool ends_tile = (block.begin + k) % tile_length == 0;
+              for_each_register([&](int w) __attribute__((always_inline)) {
+                const auto fold = load_register<places>(block.folds + w);
+                const auto carry =
+                    end_chunk_of_lines(op, fold, ends_tile, block.tiles + w, block.chunks + w);
+                store_register(block.carry + w, carry);
+                store_register(block.folds + w, none);
+              });
+            }
           }
         }
       });
