@@ -69,6 +69,10 @@ template <class T, int places>
 struct NativeOf {
   typedef T type __attribute__((vector_size(16 * places)));
 };
+template <>
+struct NativeOf<double, 2> {
+  typedef double type __attribute__((vector_size(32)));  // in which floats are carried
+};
 template <class T>
 struct NativeOf<T, 1> : Native<std::is_floating_point_v<T>, std::is_signed_v<T>, sizeof(T)> {};
 template <class T, int places = 1>
