@@ -102,13 +102,17 @@ template <bool streams, int places, int registers, class Op, class A>
 
 /// Rows of one chunk of some registers of lines.
 ///
-/// \param before what the chunk's earlier rows combine to; on return, these included
+/// \param folds what the chunk's earlier rows combine to; on return, these included
 template <bool streams, int places, int registers, class Op, class A>
-[[gnu::always_inline]] inline void combine_chunk_of_lines(
-    const Op& op, ChunkOfRows<A> rows, int count, Register<A, places> (&before)[registers],
-    const Register<A, places> (&carry)[registers]) {
+[[gnu::always_inline]] inline void combine_chunk_of_lines(const Op& op, ChunkOfRows<A> rows,
+                                                          int count, A* folds, const A* carries) {
   using V = Register<A, places>;
   constexpr int lanes = sizeof(V) / sizeof(A);
+  V before[registers], carry[registers];
+  KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
+    before[r] = load_register<places>(folds + r * lanes);
+    carry[r] = load_register<places>(carries + r * lanes);
+  }
   for (; count > 0; count -= pack_length) {
     bool is_exact = false;
     if constexpr (minds_nan<Op>) {
@@ -136,6 +140,9 @@ template <bool streams, int places, int registers, class Op, class A>
     }
     rows.x += pack_length * rows.x_row;
     rows.b += pack_length * rows.b_row;
+  }
+  KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
+    store_register(folds + r * lanes, before[r]);
   }
 }
 
@@ -247,19 +254,11 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& blo
             }
             const auto combine = [&](auto is_streamed, auto registers_at_once, auto count, int w)
                 __attribute__((always_inline)) {
-              V before[registers_at_once], carry[registers_at_once];
-              KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers_at_once; ++r) {
-                before[r] = load_register<places>(block.folds + w + r * lanes);
-                carry[r] = load_register<places>(block.carry + w + r * lanes);
-              }
               combine_chunk_of_lines<is_streamed, places, registers_at_once>(
                   op,
                   ChunkOfRows<A>{x + k * block.x_row + w, block.x_row, b + k * block.b_row + w,
                                  block.b_row},
-                  count, before, carry);
-              KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers_at_once; ++r) {
-                store_register(block.folds + w + r * lanes, before[r]);
-              }
+                  count, block.folds + w, block.carry + w);
             };
             constexpr auto of_line = constant<static_cast<int>(cache_line / sizeof(V))>;
             // What lies ahead is asked for in the order of memory, which the hardware can foresee.
