@@ -12,6 +12,7 @@
 #include <KokkosScan/impl/host/select.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
 #include <cstdint>
+#include <type_traits>
 
 namespace KokkosScan::impl::host {
 
@@ -31,6 +32,10 @@ struct Way {
   Pass pass;
   int shift = 0;
 };
+
+/// A value that a function receives when it is compiled.
+template <auto value>
+inline constexpr std::integral_constant<std::remove_const_t<decltype(value)>, value> constant{};
 
 /// The last chunk that was combined: what a tile's chunks before it combine to, and its total.
 template <class A, class R>
@@ -73,7 +78,8 @@ struct SelectedElements {
 template <int step, class A, int places>
 [[gnu::always_inline]] inline void load_packs(const A* x, std::int64_t distance, const A& none,
                                               int count, Chunks<A, places>& packs) {
-  for (int i = 0; i < chunk_length / pack_length; ++i, x += step * pack_length) {
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length;
+                              ++i, x += step * pack_length) {
     const int left = count - i * pack_length;
     if (left <= 0) {
       packs[i] = packs[i - 1];
@@ -92,7 +98,7 @@ template <int step, class A, int places>
                                               const A& none, int count, Chunks<A, places>& packs) {
   if (count < chunk_length) {
     A loaded[places][chunk_length];
-    for (int place = 0; place < places; ++place) {
+    KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
       for (int i = 0; i < chunk_length; ++i) {
         const std::int64_t at = place * distance + i;
         loaded[place][i] = i >= count ? none : x.selected[at] ? x.values[at] : x.other;
@@ -103,9 +109,9 @@ template <int step, class A, int places>
   const std::int64_t first = step < 0 ? 1 - chunk_length : 0;
   const Truths<A, places> truths(x.selected + first, distance);
   const auto other = broadcast<places>(x.other);
-  for (int i = 0; i < chunk_length / pack_length; ++i) {
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
     Pack<A, places> pack = load<places>(x.values + first + i * pack_length, distance);
-    for (int part = 0; part < Pack<A>::parts; ++part) {
+    KOKKOSSCAN_IMPL_UNROLL for (int part = 0; part < Pack<A>::parts; ++part) {
       pack.part[part] = select(truths.of_pack[i][part], pack.part[part], other.part[part]);
     }
     if constexpr (step < 0) {
@@ -133,14 +139,14 @@ template <class A, int places>
 /// \param none  a value that leaves every other as it is
 /// \param packs the elements; on return, the folds from the begin of the chunk
 template <class Op, class A, int places>
-[[gnu::always_inline]] inline void fold_packs(const Op& op, const A& none, int count,
-                                              Chunks<A, places>& packs) {
-  for (int i = 0; i < chunk_length / pack_length; ++i) {
+[[gnu::always_inline]] inline void fold_packs(const Op& op, const Register<A, places>& none,
+                                              int count, Chunks<A, places>& packs) {
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
     if (count <= i * pack_length) {
       packs[i] = packs[i - 1];
       continue;
     }
-    packs[i] = prefixes(op, packs[i], broadcast<places>(none));
+    packs[i] = prefixes(op, packs[i], none);
     if (i > 0) packs[i] = combine(op, broadcast_last(packs[i - 1]), packs[i]);
   }
 }
@@ -148,7 +154,7 @@ template <class Op, class A, int places>
 /// Stores results of a place, `count` of them.
 template <bool streams, int step, int place, class A, int places>
 [[gnu::always_inline]] inline void store_packs(const Chunks<A, places>& results, int count, A* b) {
-  for (int i = 0; i < chunk_length / pack_length; ++i) {
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
     const int left = count - i * pack_length;
     if (left <= 0) return;
     if constexpr (step < 0) {
@@ -177,8 +183,18 @@ template <class Op, class A, int places>
 template <class A, int places>
 struct Folded {
   Chunks<A, places> folds;
-  A before[places];  ///< P * q
-  bool is_exact;     ///< whether there may be NaNs that the operator minds
+  Pack<A, places> before;  ///< P * q
+  bool is_exact;           ///< whether there may be NaNs that the operator minds
+
+  Folded() = default;
+  Folded(const Folded&) = delete;
+  [[gnu::always_inline]] Folded& operator=(const Folded& other) {
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) folds[i] =
+        other.folds[i];
+    before = other.before;
+    is_exact = other.is_exact;
+    return *this;
+  }
 };
 
 /// Loads and folds whole chunks of a line, as many as registers have places, or up to one chunk.
@@ -187,9 +203,11 @@ struct Folded {
 /// \param count  how many of a chunk; not all only at the end of the line, where `step` is 1
 /// \param carry  what comes before; on return, chunks includes the elements
 /// \param folded receives them
-template <int step, int places, class Op, class X, class A, class R>
-[[gnu::always_inline]] inline LastChunk<A, R> fold_neighbours(Pass pass, const Op& op, const X& x,
-                                                              int count, Carry<R>& carry,
+template <Pass pass, int step, int places, class Op, class X, class A, class R>
+[[gnu::always_inline]] inline LastChunk<A, R> fold_neighbours(const Op& op,
+                                                              const Register<A, places>& none,
+                                                              const X& x, int count,
+                                                              Carry<R>& carry,
                                                               Folded<A, places>& folded) {
   const auto wide = carrying(op);
   A totals[places];
@@ -200,20 +218,22 @@ template <int step, int places, class Op, class X, class A, class R>
     total_chunks(op, folded.folds, totals);
   } else {
     if (folded.is_exact) {
-      if constexpr (minds_nan<Op>) fold_packs(Exact<Op>{op}, neutral(op), count, folded.folds);
+      if constexpr (minds_nan<Op>) fold_packs(Exact<Op>{op}, none, count, folded.folds);
     } else {
-      fold_packs(op, neutral(op), count, folded.folds);
+      fold_packs(op, none, count, folded.folds);
     }
     for_each_place<places>([&](auto place) __attribute__((always_inline)) {
       totals[place] = last<place>(folded.folds[3]);
     });
   }
   LastChunk<A, R> end{};
-  for (int place = 0; place < places; ++place) {
-    folded.before[place] = static_cast<A>(wide(carry.tiles, carry.chunks));
-    end = {carry.chunks, totals[place]};
+  A before[places];
+  KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
+    before[place] = static_cast<A>(wide(carry.tiles, carry.chunks));
+    if constexpr (pass == Pass::fold) end = {carry.chunks, totals[place]};
     carry.chunks = wide(carry.chunks, static_cast<R>(totals[place]));
   }
+  folded.before = broadcast<A>(before);
   return end;
 }
 
@@ -226,7 +246,7 @@ template <int shift, class A, int places>
                                                   Pack<A>& waiting) {
   Chunks<A, places> shifted;
   const Pack<A, places> earlier = before_places(waiting, results[3]);
-  for (int i = 0; i < chunk_length / pack_length; ++i) {
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
     shifted[i] = shift_in<shift>(i > 0 ? results[i - 1] : earlier, results[i]);
   }
   waiting = at_last_place(results[3]);
@@ -240,13 +260,13 @@ template <int shift, class A, int places>
 /// \param b      where B(k+1) and on go
 /// \param result receives the last of them
 /// \param waiting as stream_shifted() has it
-template <int step, class Op, class A, int places>
+template <Pass pass, bool shifts, int step, class Op, class A, int places>
 [[gnu::always_inline]] inline void store_neighbours(const Way& way, const Op& op,
                                                     const Folded<A, places>& folded, int count,
                                                     A* b, A& result, Pack<A>& waiting) {
   Chunks<A, places> results;
-  const auto before = broadcast<A>(folded.before);
-  for (int i = 0; i < chunk_length / pack_length; ++i) {
+  const auto& before = folded.before;
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
     if (folded.is_exact) {
       if constexpr (minds_nan<Op>) results[i] = combine(Exact<Op>{op}, before, folded.folds[i]);
     } else {
@@ -254,7 +274,7 @@ template <int step, class Op, class A, int places>
     }
   }
   result = last<places - 1>(results[3]);
-  if constexpr (step > 0) {
+  if constexpr (shifts) {
     if (way.shift == 1) return stream_shifted<1>(results, b, waiting);
     if (way.shift == 2) return stream_shifted<2>(results, b, waiting);
     if constexpr (Pack<A>::lanes == pack_length) {
@@ -264,9 +284,73 @@ template <int step, class Op, class A, int places>
   }
   for_each_place<places>([&](auto place) __attribute__((always_inline)) {
     A* const to = b + place * step * chunk_length;
-    way.pass == Pass::stream ? store_packs<true, step, place>(results, count, to)
-                             : store_packs<false, step, place>(results, count, to);
+    store_packs<pass == Pass::stream, step, place>(results, count, to);
   });
+}
+
+/// combine_chunks() in registers of some places.
+///
+/// \tparam shifts whether `way.shift` is not 0
+template <Pass pass, bool shifts, int step, int places, class Op, class X, class A, class R>
+[[gnu::always_inline]] inline LastChunk<A, R> combine_chunks_at_places(const Way& way, const Op& op,
+                                                                       const X& x, int count,
+                                                                       const Ahead& ahead,
+                                                                       Carry<R>& carry, A* b,
+                                                                       A& result, A* last_pack) {
+  constexpr int at_once = places * chunk_length;
+  // Where results stay in the caches, so does all that is asked for.
+  const Caches caches = pass == Pass::stream ? ahead.caches : Caches::all;
+  // Copies, which stores of results cannot alias, stay in registers.
+  const X from = x;
+  const Way to = way;
+  const auto none = hidden<places>(neutral(op));
+  Carry<R> before = carry;
+  A last_result{};
+  LastChunk<A, R> end{};
+  Pack<A> waiting = broadcast(A{});
+  if constexpr (shifts) waiting = load(last_pack);
+  const X later = from + (step > 0 ? ahead.elements : -ahead.elements - (at_once - 1));
+  const auto fold = [&](int k, int of_chunk, const auto& fill, auto& folded)
+      __attribute__((always_inline)) {
+    end = fold_neighbours<pass, step>(op, fill, from + k * step, of_chunk, before, folded);
+  };
+  const auto store = [&](int k, int of_chunk, const auto& folded) __attribute__((always_inline)) {
+    if constexpr (pass == Pass::fold) return;
+    store_neighbours<pass, shifts, step>(to, op, folded, of_chunk, b + k * step, last_result,
+                                         waiting);
+  };
+  int k = 0;
+  if (at_once <= count) {
+    // Each is stored when the next are folded: neither waits for the other, which fills the
+    // time that a fold from pack to pack and then to the carry takes.
+    Folded<A, places> next;
+    fold(0, chunk_length, none, next);
+    for (k = at_once; k + at_once <= count; k += at_once) {
+      Folded<A, places> folded;
+      folded = next;
+      prefetch<step>(later + k * step, at_once, caches);
+      fold(k, chunk_length, none, next);
+      store(k - at_once, chunk_length, folded);
+    }
+    store(k - at_once, chunk_length, next);
+  }
+  if (k < count) {
+    Folded<A, 1> folded;
+    if constexpr (step < 0) {
+      fold(k, chunk_length, at_place<0>(none), folded);
+      store(k, chunk_length, folded);
+    } else {
+      for (; k < count; k += chunk_length) {
+        const int of_chunk = count - k < chunk_length ? count - k : chunk_length;
+        fold(k, of_chunk, at_place<0>(none), folded);
+        store(k, of_chunk, folded);
+      }
+    }
+  }
+  if constexpr (shifts) KokkosScan::impl::host::store<false>(last_pack, waiting);
+  carry = before;
+  result = last_result;
+  return end;
 }
 
 /// Combines elements of one tile, whole chunks except at the end of the line, and whole chunks only
@@ -280,63 +364,23 @@ template <int step, class Op, class A, int places>
 /// \param b      where B(k+1) and on go
 /// \param result receives B at their end
 /// \param last_pack where `way.shift` is not 0: the four results before; on return, the last four
+/// \return where the pass only folds, what the last chunk left behind
 template <int step, class Op, class X, class A, class R>
 LastChunk<A, R> combine_chunks(Registers registers, Way way, const Op& op, const X& x, int count,
                                Ahead ahead, Carry<R>& carry, A* b, A& result,
                                A* last_pack = nullptr) {
   return call_with(
       registers, [ =, &op, &x, &carry, &result ](auto places) __attribute__((always_inline)) {
-        constexpr int at_once = places * chunk_length;
-        // Where results stay in the caches, so does all that is asked for.
-        const Caches caches = way.pass == Pass::stream ? ahead.caches : Caches::all;
-        // Copies, which stores of results cannot alias, stay in registers.
-        const X from = x;
-        const Way to = way;
-        Carry<R> before = carry;
-        A last_result{};
-        LastChunk<A, R> end{};
-        Pack<A> waiting = broadcast(A{});
-        if (to.shift > 0) waiting = load(last_pack);
-        const X later = from + (step > 0 ? ahead.elements : -ahead.elements - (at_once - 1));
-        const auto fold = [&](int k, int of_chunk, auto& folded) __attribute__((always_inline)) {
-          end = fold_neighbours<step>(to.pass, op, from + k * step, of_chunk, before, folded);
+        const auto combine_by = [&](auto pass, auto shifts) __attribute__((always_inline)) {
+          return combine_chunks_at_places<pass, shifts, step, places>(way, op, x, count, ahead,
+                                                                      carry, b, result, last_pack);
         };
-        const auto store = [&](int k, int of_chunk, const auto& folded)
-            __attribute__((always_inline)) {
-          if (to.pass == Pass::fold) return;
-          store_neighbours<step>(to, op, folded, of_chunk, b + k * step, last_result, waiting);
-        };
-        int k = 0;
-        if (at_once <= count) {
-          // Each is stored when the next are folded: neither waits for the other, which fills the
-          // time that a fold from pack to pack and then to the carry takes.
-          Folded<A, places> next;
-          fold(0, chunk_length, next);
-          for (k = at_once; k + at_once <= count; k += at_once) {
-            Folded<A, places> folded = next;
-            prefetch<step>(later + k * step, at_once, caches);
-            fold(k, chunk_length, next);
-            store(k - at_once, chunk_length, folded);
-          }
-          store(k - at_once, chunk_length, next);
+        if (way.pass == Pass::fold) return combine_by(constant<Pass::fold>, constant<false>);
+        if (way.pass == Pass::scan) return combine_by(constant<Pass::scan>, constant<false>);
+        if constexpr (step > 0) {
+          if (way.shift > 0) return combine_by(constant<Pass::stream>, constant<true>);
         }
-        if (k < count) {
-          Folded<A, 1> folded;
-          if constexpr (step < 0) {
-            fold(k, chunk_length, folded);
-            store(k, chunk_length, folded);
-          } else {
-            for (; k < count; k += chunk_length) {
-              const int of_chunk = count - k < chunk_length ? count - k : chunk_length;
-              fold(k, of_chunk, folded);
-              store(k, of_chunk, folded);
-            }
-          }
-        }
-        if (to.shift > 0) KokkosScan::impl::host::store<false>(last_pack, waiting);
-        carry = before;
-        result = last_result;
-        return end;
+        return combine_by(constant<Pass::stream>, constant<false>);
       });
 }
 

@@ -121,7 +121,7 @@ template <class Op, class T, int places>
 [[gnu::always_inline]] inline Pack<T, places> combine(const Op& op, const Pack<T, places>& a,
                                                       const Pack<T, places>& b) {
   Pack<T, places> result;
-  for (int i = 0; i < Pack<T>::parts; ++i) {
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < Pack<T>::parts; ++i) {
     result.part[i] = combine_registers(op, a.part[i], b.part[i]);
   }
   return result;
@@ -129,11 +129,10 @@ template <class Op, class T, int places>
 
 /// The prefixes of a pack: x0, x0 * x1, (x0 * x1) * x2, (x0 * x1) * (x2 * x3).
 ///
-/// \param neutral a value that, combined from the left, leaves every other as it is
+/// \param fill values that, combined from the left, leave every other as it is
 template <class Op, class T, int places>
 [[gnu::always_inline]] inline Pack<T, places> prefixes(const Op& op, const Pack<T, places>& x,
-                                                       const Pack<T, places>& neutral) {
-  const auto fill = neutral.part[0];
+                                                       const Register<T, places>& fill) {
   if constexpr (Pack<T>::parts == 1) {
     auto before = fill;  // fill, x0, fill, x2
     if constexpr (places == 1) {
@@ -146,7 +145,7 @@ template <class Op, class T, int places>
       before = shuffle<4, 1, 6, 3>(even, fill);
     }
     const auto pairs = combine_registers(op, before, x.part[0]);
-    return {{combine_registers(op, shuffle<0, 1, 5, 5>(fill, pairs), pairs)}};
+    return {{combine_registers(op, shuffle<0, 0, 5, 5>(fill, pairs), pairs)}};
   } else {
     const auto low = combine_registers(op, shuffle<0, 2>(fill, x.part[0]), x.part[0]);
     const auto high = combine_registers(op, shuffle<0, 2>(fill, x.part[1]), x.part[1]);
@@ -177,7 +176,7 @@ template <class Op, class T, int places>
                            combine_pairs(op, packs[2].part[0], packs[3].part[0]))}};
   } else {
     Pack<T, places> totals;
-    for (int i = 0; i < 2; ++i) {
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < 2; ++i) {
       const auto& left = packs[2 * i].part;
       const auto& right = packs[2 * i + 1].part;
       totals.part[i] = combine_pairs(op, combine_pairs(op, left[0], left[1]),

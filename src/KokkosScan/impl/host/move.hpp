@@ -109,7 +109,7 @@ template <int step = 1, class T>
 template <int places = 1, class T>
 [[gnu::always_inline]] inline Pack<T, places> load(const T* from, std::int64_t distance = 0) {
   Pack<T, places> p;
-  for (int i = 0; i < Pack<T>::parts; ++i, from += Pack<T>::lanes) {
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < Pack<T>::parts; ++i, from += Pack<T>::lanes) {
     if constexpr (places == 1) {
       p.part[i] = load_register(from);
     } else {
@@ -123,7 +123,7 @@ template <int places = 1, class T>
 /// a multiple of 16.
 template <bool streams, int place = 0, class T, int places>
 [[gnu::always_inline]] inline void store(T* to, const Pack<T, places>& p) {
-  for (int i = 0; i < Pack<T>::parts; ++i, to += Pack<T>::lanes) {
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < Pack<T>::parts; ++i, to += Pack<T>::lanes) {
     const Register<T> r = at_place<place>(p.part[i]);
     if constexpr (streams) {
       stream_register(to, r);
@@ -162,7 +162,7 @@ template <int places, class T>
 [[gnu::always_inline]] inline Pack<T, places> load_some(const T* from, std::int64_t distance,
                                                         int count, T fill) {
   Pack<T, places> p;
-  for (int i = 0; i < Pack<T>::parts; ++i) {
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < Pack<T>::parts; ++i) {
     const Register<T> first = load_some_of_part(i, from, count, fill);
     if constexpr (places == 1) {
       p.part[i] = first;

@@ -21,6 +21,14 @@ namespace KokkosScan::impl::host {
 #define KOKKOSSCAN_IMPL_AVX2
 #endif
 
+// Before a loop of a known number of rounds, all of which are written out: with -O2 GCC would write
+// out those alone that make code shorter, and keep the registers of others in memory.
+#if defined(__CUDACC__)
+#define KOKKOSSCAN_IMPL_UNROLL
+#else
+#define KOKKOSSCAN_IMPL_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 /// The vector of 16 bytes a place for an arithmetic type. Those for one place are written out,
 /// since nvcc refuses the attribute on a type that depends on a template parameter.
 template <bool is_floating, bool is_signed, std::size_t size>
@@ -60,6 +68,10 @@ struct Native<false, false, 8> {
 template <class T, int places>
 struct NativeOf {
   typedef T type __attribute__((vector_size(16 * places)));
+};
+template <>
+struct NativeOf<double, 2> {
+  typedef double type __attribute__((vector_size(32)));  // in which floats are carried
 };
 template <class T>
 struct NativeOf<T, 1> : Native<std::is_floating_point_v<T>, std::is_signed_v<T>, sizeof(T)> {};
@@ -191,7 +203,8 @@ template <class T>
 template <class T, int places = 1>
 [[gnu::always_inline]] inline Pack<T, places> broadcast(const T (&values)[places]) {
   Pack<T, places> p;
-  for (auto& part : p.part) {
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < Pack<T>::parts; ++i) {
+    auto& part = p.part[i];
     if constexpr (places == 1) {
       part = broadcast_register(values[0]);
     } else {
@@ -211,6 +224,17 @@ template <int places = 1, class T>
   }
 }
 
+/// A value in all lanes, of which the compiler does not know that it is constant: of shuffles with
+/// constants GCC makes others, which cross places and take several times as long.
+template <int places, class T>
+[[gnu::always_inline]] inline Register<T, places> hidden(const T& value) {
+  auto r = broadcast<places>(value).part[0];
+#if defined(__SSE2__)
+  asm("" : "+x"(r.lanes));
+#endif
+  return r;
+}
+
 /// The last value of each place in all of its lanes.
 template <class T, int places>
 [[gnu::always_inline]] inline Pack<T, places> broadcast_last(const Pack<T, places>& p) {
@@ -228,6 +252,14 @@ template <int place = 0, class T, int places>
   return p.part[Pack<T>::parts - 1].lanes[(place + 1) * Pack<T>::lanes - 1];
 }
 
+/// Four values of a place as double, and back.
+[[gnu::always_inline]] inline Register<double, 2> widened(const Register<float>& r) {
+  return __builtin_convertvector(r.lanes, native_t<double, 2>);
+}
+[[gnu::always_inline]] inline Register<float> narrowed(const Register<double, 2>& r) {
+  return __builtin_convertvector(r.lanes, native_t<float>);
+}
+
 /// The values of each place in the opposite order.
 template <class T, int places>
 [[gnu::always_inline]] inline Register<T, places> reverse(const Register<T, places>& r) {
@@ -240,7 +272,7 @@ template <class T, int places>
 template <class T, int places>
 [[gnu::always_inline]] inline Pack<T, places> reverse(const Pack<T, places>& p) {
   Pack<T, places> reversed;
-  for (int i = 0; i < Pack<T>::parts; ++i) {
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < Pack<T>::parts; ++i) {
     reversed.part[i] = reverse(p.part[Pack<T>::parts - 1 - i]);
   }
   return reversed;
@@ -269,7 +301,8 @@ template <int shift, class T, int places>
 template <class T, int places>
 [[gnu::always_inline]] inline Pack<T> at_last_place(const Pack<T, places>& p) {
   Pack<T> last;
-  for (int i = 0; i < Pack<T>::parts; ++i) last.part[i] = at_place<places - 1>(p.part[i]);
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < Pack<T>::parts; ++i) last.part[i] =
+      at_place<places - 1>(p.part[i]);
   return last;
 }
 
@@ -278,7 +311,7 @@ template <class T, int places>
 [[gnu::always_inline]] inline Pack<T, places> before_places(const Pack<T>& before,
                                                             const Pack<T, places>& p) {
   Pack<T, places> all;
-  for (int i = 0; i < Pack<T>::parts; ++i) {
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < Pack<T>::parts; ++i) {
     if constexpr (places == 1) {
       all.part[i] = before.part[i];
     } else {

@@ -50,7 +50,7 @@ struct Truths {
 
   [[gnu::always_inline]] explicit Truths(const bool* selected, std::int64_t distance = 0) {
     Register<std::int8_t, places> bytes;
-    for (int place = 0; place < places; ++place) {
+    KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
       __builtin_memcpy(reinterpret_cast<char*>(&bytes.lanes) + 16 * place,
                        selected + place * distance, 16);
     }
@@ -58,7 +58,7 @@ struct Truths {
     const auto low = widen<false>(bytes), high = widen<true>(bytes);
     const Register<std::int32_t, places> packs[] = {widen<false>(low), widen<true>(low),
                                                     widen<false>(high), widen<true>(high)};
-    for (int i = 0; i < 4; ++i) {
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < 4; ++i) {
       if constexpr (sizeof(T) == 4) {
         of_pack[i][0] = packs[i];
       } else {
@@ -88,8 +88,8 @@ template <class T>
 [[gnu::always_inline]] inline void select_of_16(const bool* selected, const T* from, const T& other,
                                                 T* x) {
   const Truths<T, 1> truths(selected);
-  for (int i = 0; i < 4; ++i) {
-    for (int part = 0; part < Pack<T>::parts; ++part) {
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < 4; ++i) {
+    KOKKOSSCAN_IMPL_UNROLL for (int part = 0; part < Pack<T>::parts; ++part) {
       const int at = (i * Pack<T>::parts + part) * Pack<T>::lanes;
       store_register(x + at, select(truths.of_pack[i][part], load_register(from + at),
                                     broadcast_register(other)));

@@ -10,75 +10,151 @@
 
 namespace KokkosScan::impl::host {
 
+/// Up to a chunk of a line at each place, whole packs of elements and of results.
+///
+/// \param before what comes before the chunk
+/// \param totals receives what each combines to
+/// \return the first pack of results
+template <int packs, class Op, class A, class R, int places>
+[[gnu::always_inline]] inline Pack<A, places> combine_packs_of_lines(
+    const Op& op, const SlabBlock<A, R>& block, const Register<A, places>& none, const A* x, A* b,
+    const Pack<A, places>& before, A (&totals)[places]) {
+  constexpr int count = packs * pack_length;
+  Chunks<A, places> folds;
+  load_packs<1>(x, block.x_slab, neutral(op), count, folds);
+  const auto combine_by = [&](const auto& exact) __attribute__((always_inline)) {
+    fold_packs(exact, none, count, folds);
+    for_each_place<places>([&](auto place) __attribute__((always_inline)) {
+      totals[place] = last<place>(folds[packs - 1]);
+    });
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < packs; ++i) {
+      folds[i] = combine(exact, before, folds[i]);
+    }
+  };
+  bool is_exact = false;
+  if constexpr (minds_nan<Op>) {
+    is_exact = may_have_nan(folds);
+    if (is_exact) combine_by(Exact<Op>{op});
+  }
+  if (!is_exact) combine_by(op);
+  for_each_place<places>([&](auto place) __attribute__((always_inline)) {
+    A* const to = b + place * block.b_slab;
+    block.streams ? store_packs<true, 1, place>(folds, count, to)
+                  : store_packs<false, 1, place>(folds, count, to);
+  });
+  return folds[0];
+}
+
 /// Scans whole lines, one at each place; up to three elements behind each are overwritten.
+///
+/// \param x, b where the first line is, and its first inclusive result
 template <int places, class Op, class A, class R>
 [[gnu::always_inline]] inline void combine_line_at_each_place(const Op& op,
-                                                              const SlabBlock<A, R>& block, int s) {
+                                                              const SlabBlock<A, R>& block,
+                                                              const Register<A, places>& none,
+                                                              A (&before)[places], const A* x,
+                                                              A* b) {
   const auto wide = carrying(op);
   const int n = block.rows;
-  const A* const x = block.x + s * block.x_slab;
-  A* const b = block.b + s * block.b_slab + (block.firsts == nullptr ? 0 : 1);
   R start[places], chunks[places];
-  A before[places];
-  for (int place = 0; place < places; ++place) {
-    before[place] = block.starts[(s + place) * block.starts_slab];
+  A totals[places];
+  KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
     start[place] = static_cast<R>(before[place]);
     chunks[place] = neutral(wide);
   }
-  const auto none = broadcast<places>(neutral(op));
-  Pack<A, places> fold = none, first;
   auto carry = broadcast<A>(before);
-  for (int k = 0; k < n; k += pack_length) {
-    if (k % chunk_length == 0) {
-      for (int place = 0; place < places; ++place) {
-        const A* const later = x + k + place * block.x_slab + block.ahead;
-        block.caches == Caches::nearest ? __builtin_prefetch(later, 0, 0)
-                                        : __builtin_prefetch(later);
-      }
+  Pack<A, places> first;
+  int k = 0;
+  const auto combine_next = [&](auto packs) __attribute__((always_inline)) {
+    const auto results =
+        combine_packs_of_lines<packs>(op, block, none, x + k, b + k, carry, totals);
+    if (k == 0) first = results;
+  };
+  for (; k + chunk_length < n; k += chunk_length) {
+    combine_next(constant<4>);
+    KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
+      chunks[place] = wide(chunks[place], static_cast<R>(totals[place]));
+      before[place] = static_cast<A>(wide(start[place], chunks[place]));
     }
-    const auto elements = load<places>(x + k, block.x_slab);
-    Pack<A, places> result;
-    const auto combine_pack = [&](const auto& exact) __attribute__((always_inline)) {
-      fold = combine(exact, fold, prefixes(exact, elements, none));
-      result = combine(exact, carry, fold);
-    };
-    bool is_exact = false;
-    if constexpr (minds_nan<Op>) {
-      auto sum = fold.part[0];
-      for (int i = 0; i < Pack<A>::parts; ++i) sum.lanes += elements.part[i].lanes;
-      is_exact = any(where_nan(sum));
-      if (is_exact) combine_pack(Exact<Op>{op});
-    }
-    if (!is_exact) combine_pack(op);
-    if (k == 0) first = result;
-    for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-      store<false, place>(b + k + place * block.b_slab, result);
-    });
-    fold = broadcast_last(fold);
-    if ((k + pack_length) % chunk_length == 0) {
-      for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-        chunks[place] = wide(chunks[place], static_cast<R>(last<place>(fold)));
-        before[place] = static_cast<A>(wide(start[place], chunks[place]));
-      });
-      carry = broadcast<A>(before);
-      fold = none;
-    }
+    carry = broadcast<A>(before);
+  }
+  switch ((n - k + pack_length - 1) / pack_length) {
+    case 1:
+      combine_next(constant<1>);
+      break;
+    case 2:
+      combine_next(constant<2>);
+      break;
+    case 3:
+      combine_next(constant<3>);
+      break;
+    default:
+      combine_next(constant<4>);
   }
   // What is behind the first line is the begin of the second.
-  if constexpr (places == 2) store<false, 1>(b + block.b_slab, first);
+  if constexpr (places == 2) {
+    if (n % pack_length != 0) store<false, 1>(b + block.b_slab, first);
+  }
 }
 
-/// Scans a block of slabs of one line each, upwards in memory. Lines are at most a tile.
+/// Scans a block of slabs of one line each, upwards in memory. Lines are at most a tile. Past the
+/// caches go whole packs, from a multiple of 16 bytes on.
 template <class Op, class A, class R>
-void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R>& block) {
+void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R>& slabs) {
   call_with(
-      registers, [ op, block ](auto places) __attribute__((always_inline)) {
-        int s = 0;
-        for (; s + places <= block.slabs; s += places) {
-          combine_line_at_each_place<places>(op, block, s);
+      registers, [ op, slabs ](auto places_) __attribute__((always_inline)) {
+        constexpr int places = places_;
+        SlabBlock<A, R> block = slabs;
+        // A single line stands at both places, the last of an odd number a second time.
+        if (block.slabs == 1) block.x_slab = block.b_slab = block.starts_slab = 0;
+        const auto none = hidden<places>(neutral(op));
+        // Of lines of one chunk, it is known how many packs they have.
+        const auto scan = [&](auto packs) __attribute__((always_inline)) {
+          const A* later = block.x + block.ahead;
+          const std::int64_t starts_slab = block.starts_slab;
+          const auto start_of = [&](int first, A(&before)[places]) __attribute__((always_inline)) {
+            for_each_place<places>([&](auto place) __attribute__((always_inline)) {
+              before[place] = block.starts[(first + place) * starts_slab];
+            });
+          };
+          A before[places], totals[places];
+          start_of(0, before);
+          auto carry = broadcast<A>(before);
+          for (int s = 0; s < block.slabs; s += places) {
+            const int first = s + places <= block.slabs || s == 0 ? s : block.slabs - places;
+            const A* const x = block.x + first * block.x_slab;
+            A* const b = block.b + first * block.b_slab + (block.firsts == nullptr ? 0 : 1);
+            if (block.ahead != 0) {
+              const A* const end = x + places * block.x_slab + block.ahead;
+              for (; later < end; later += cache_line / sizeof(A)) {
+                block.caches == Caches::nearest ? __builtin_prefetch(later, 0, 0)
+                                                : __builtin_prefetch(later);
+              }
+            }
+            if constexpr (packs == 0) {
+              start_of(first, before);
+              combine_line_at_each_place<places>(op, block, none, before, x, b);
+            } else {
+              if (starts_slab != 0) {
+                start_of(first, before);
+                carry = broadcast<A>(before);
+              }
+              combine_packs_of_lines<packs>(op, block, none, x, b, carry, totals);
+            }
+          }
+        };
+        if (block.rows <= pack_length) {
+          scan(constant<1>);
+        } else if (block.rows <= 2 * pack_length) {
+          scan(constant<2>);
+        } else if (block.rows <= 3 * pack_length) {
+          scan(constant<3>);
+        } else if (block.rows <= chunk_length) {
+          scan(constant<4>);
+        } else {
+          scan(constant<0>);
         }
-        if (s < block.slabs) combine_line_at_each_place<1>(op, block, s);
-        for (s = 0; block.firsts != nullptr && s < block.slabs; ++s) {
+        for (int s = 0; block.firsts != nullptr && s < block.slabs; ++s) {
           block.b[s * block.b_slab] = block.firsts[s * block.starts_slab];
         }
       });

@@ -73,9 +73,9 @@ template <bool streams, int places, int registers, class Op, class A>
   using V = Register<A, places>;
   constexpr int lanes = sizeof(V) / sizeof(A);
   V results[pack_length][registers];
-  for (int r = 0; r < registers; ++r) {
+  KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
     V x[pack_length];
-    for (int i = 0; i < pack_length; ++i) {
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
       x[i] = load_register<places>(rows.x + (i < count ? i : 0) * rows.x_row + r * lanes);
     }
     const V pair = combine_registers(op, x[0], x[1]);
@@ -84,11 +84,12 @@ template <bool streams, int places, int registers, class Op, class A>
         combine_registers(op, before[r], combine_registers(op, pair, x[2])),
         combine_registers(op, before[r],
                           combine_registers(op, pair, combine_registers(op, x[2], x[3])))};
-    for (int i = 0; i < pack_length; ++i) results[i][r] = combine_registers(op, carry[r], folds[i]);
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) results[i][r] =
+        combine_registers(op, carry[r], folds[i]);
     before[r] = count == 1 ? folds[0] : count == 2 ? folds[1] : count == 3 ? folds[2] : folds[3];
   }
-  for (int i = 0; i < pack_length; ++i) {
-    for (int r = 0; r < registers && i < count; ++r) {
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+    KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers && i < count; ++r) {
       A* const to = rows.b + i * rows.b_row + r * lanes;
       if constexpr (streams) {
         stream_register(to, results[i][r]);
@@ -100,43 +101,104 @@ template <bool streams, int places, int registers, class Op, class A>
 }
 
 /// Rows of one chunk of some registers of lines.
+///
+/// \param folds what the chunk's earlier rows combine to; on return, these included
 template <bool streams, int places, int registers, class Op, class A>
 [[gnu::always_inline]] inline void combine_chunk_of_lines(const Op& op, ChunkOfRows<A> rows,
-                                                          int count, A* folds, const A* carry) {
+                                                          int count, A* folds, const A* carries) {
   using V = Register<A, places>;
   constexpr int lanes = sizeof(V) / sizeof(A);
-  V before[registers], c[registers];
-  for (int r = 0; r < registers; ++r) {
+  V before[registers], carry[registers];
+  KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
     before[r] = load_register<places>(folds + r * lanes);
-    c[r] = load_register<places>(carry + r * lanes);
+    carry[r] = load_register<places>(carries + r * lanes);
   }
   for (; count > 0; count -= pack_length) {
+    bool is_exact = false;
     if constexpr (minds_nan<Op>) {
       // Vectors lose a NaN that follows a number; the carry is followed by the earlier packs, too.
       V sum = before[0];
-      for (int r = 0; r < registers; ++r) {
+      KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
         if (r > 0) sum.lanes += before[r].lanes;
-        for (int i = 0; i < pack_length && i < count; ++i) {
-          sum.lanes += load_register<places>(rows.x + i * rows.x_row + r * lanes).lanes;
+        KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+          const int row = i < count ? i : 0;
+          sum.lanes += load_register<places>(rows.x + row * rows.x_row + r * lanes).lanes;
         }
       }
-      if (any(where_nan(sum))) {
+      is_exact = any(where_nan(sum));
+      if (is_exact) {
         combine_pack_of_lines<streams, places>(
-            Exact<Op>{op}, rows, count < pack_length ? count : pack_length, before, c);
-        rows.x += pack_length * rows.x_row;
-        rows.b += pack_length * rows.b_row;
-        continue;
+            Exact<Op>{op}, rows, count < pack_length ? count : pack_length, before, carry);
       }
     }
-    if (count >= pack_length) {
-      combine_pack_of_lines<streams, places>(op, rows, pack_length, before, c);
+    if (is_exact) {
+      // Done.
+    } else if (count >= pack_length) {
+      combine_pack_of_lines<streams, places>(op, rows, pack_length, before, carry);
     } else {
-      combine_pack_of_lines<streams, places>(op, rows, count, before, c);
+      combine_pack_of_lines<streams, places>(op, rows, count, before, carry);
     }
     rows.x += pack_length * rows.x_row;
     rows.b += pack_length * rows.b_row;
   }
-  for (int r = 0; r < registers; ++r) store_register(folds + r * lanes, before[r]);
+  KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
+    store_register(folds + r * lanes, before[r]);
+  }
+}
+
+/// The operator, or the form of it that minds NaNs.
+template <class Op>
+[[gnu::always_inline]] inline auto exactly(const Op& op) {
+  if constexpr (minds_nan<Op>) {
+    return Exact<Op>{op};
+  } else {
+    return op;
+  }
+}
+
+/// Stores a register of lines in the carried type.
+template <class R, class A, int places>
+[[gnu::always_inline]] inline void store_wide(R* to, const Register<A, places>& r) {
+  if constexpr (std::is_same_v<A, R>) {
+    store_register(to, r);
+  } else {
+    for_each_place<places>([&](auto place) __attribute__((always_inline)) {
+      store_register(to + place * pack_length, widened(at_place<place>(r)));
+    });
+  }
+}
+
+/// What comes before the next chunk of a register of lines.
+///
+/// \param fold   what the chunk combines to
+/// \param tiles  what earlier tiles combine to; on return, this one included where it ends
+/// \param chunks what the tile's earlier chunks combine to; on return, this one included
+template <int places, class Op, class A, class R>
+[[gnu::always_inline]] inline Register<A, places> end_chunk_of_lines(
+    const Op& op, const Register<A, places>& fold, bool ends_tile, R* tiles, R* chunks) {
+  const auto wide = carrying(op);
+  const auto end_chunk = [&](const auto& total, R* tiles_of, R* chunks_of)
+      __attribute__((always_inline)) {
+    constexpr int at_once = sizeof(total) / sizeof(R) == 16 / sizeof(R) ? 1 : 2;
+    auto tile = load_register<at_once>(tiles_of);
+    auto chunk = combine_registers(exactly(wide), load_register<at_once>(chunks_of), total);
+    if (ends_tile) {
+      tile = combine_registers(exactly(wide), tile, chunk);
+      store_register(tiles_of, tile);
+      chunk = broadcast<at_once>(neutral(wide)).part[0];
+    }
+    store_register(chunks_of, chunk);
+    return combine_registers(exactly(wide), tile, chunk);
+  };
+  if constexpr (std::is_same_v<A, R>) {
+    return end_chunk(fold, tiles, chunks);
+  } else if constexpr (places == 1) {
+    return narrowed(end_chunk(widened(fold), tiles, chunks));
+  } else {
+    return join(
+        narrowed(end_chunk(widened(at_place<0>(fold)), tiles, chunks)),
+        narrowed(end_chunk(widened(at_place<1>(fold)), tiles + pack_length, chunks + pack_length)));
+  }
 }
 
 /// Scans a block. Where the lines of a slab do not fill registers, one of them reaches into the
@@ -147,59 +209,58 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& blo
       registers, [ op, block ](auto places) __attribute__((always_inline)) {
         using V = Register<A, places>;
         constexpr int lanes = sizeof(V) / sizeof(A);
-        const auto wide = carrying(op);
-        const auto none = broadcast<places>(neutral(op)).part[0];
+        const V none = broadcast<places>(neutral(op)).part[0];
         const int width = block.width;
         const int rest = width % lanes;
         // Registers of lines: the one that spills comes first.
         const int spilling = block.b_row < 0 ? rest - lanes : width - rest;
         const int first = block.b_row < 0 ? rest : 0;
-        const int last = first + (width - rest);
+        const auto for_each_register = [&](const auto& f) __attribute__((always_inline)) {
+          for (int w = rest == 0 ? 0 : spilling, next = rest == 0 ? lanes : first, i = 0; i < width;
+               i += lanes, w = next, next += lanes) {
+            f(w);
+          }
+        };
         for (int s = 0; s < block.slabs; ++s) {
           const A* x = block.x + s * block.x_slab;
           A* b = block.b + s * block.b_slab;
           const A* const starts = block.starts + s * block.starts_slab;
           const A* const firsts =
               block.firsts + (block.firsts == nullptr ? 0 : s * block.starts_slab);
-          if (block.begins_lines && (block.rows > chunk_length || block.ends_chunk)) {
-            for (int w = 0; w < width; ++w) {
-              block.tiles[w] = static_cast<R>(starts[w]);
-              block.chunks[w] = neutral(wide);
-            }
-          }
           for (int k = 0; k < block.rows;) {
             const int left = block.rows - k;
             const int of_chunk = chunk_length - (block.begin + k) % chunk_length;
             // Long rows are passed through in as few streams as make a pack.
             const int at_once = width >= 4 * lanes ? pack_length : of_chunk;
             const int rows = left < at_once ? left : at_once;
-            const auto combine = [&](auto is_streamed, auto registers_at_once, int w)
+            const bool goes_on = k + rows < block.rows || block.ends_chunk;
+            if (k == 0 && block.begins_lines) {
+              for_each_register([&](int w) __attribute__((always_inline)) {
+                const V start = load_register<places>(starts + w);
+                store_register(block.folds + w, none);
+                store_register(block.carry + w, start);
+                if (goes_on) {
+                  store_wide(block.tiles + w, start);
+                  store_wide(block.chunks + w, none);
+                }
+              });
+            }
+            if (k == 0 && firsts != nullptr) {
+              for_each_register([&](int w) __attribute__((always_inline)) {
+                const V result = load_register<places>(firsts + w);
+                block.streams ? stream_register(b + w, result) : store_register(b + w, result);
+              });
+              b += block.b_row;
+            }
+            const auto combine = [&](auto is_streamed, auto registers_at_once, auto count, int w)
                 __attribute__((always_inline)) {
-              A* to = b + w;
-              for (int r = 0; r < registers_at_once; ++r) {
-                const int at = w + r * lanes;
-                if (k == 0 && block.begins_lines) {
-                  store_register(block.folds + at, none);
-                  store_register(block.carry + at, load_register<places>(starts + at));
-                }
-                if (k == 0 && firsts != nullptr) {
-                  const V first_results = load_register<places>(firsts + at);
-                  if constexpr (is_streamed) {
-                    stream_register(to + r * lanes, first_results);
-                  } else {
-                    store_register(to + r * lanes, first_results);
-                  }
-                }
-              }
-              if (firsts != nullptr) to += block.b_row;
               combine_chunk_of_lines<is_streamed, places, registers_at_once>(
                   op,
-                  ChunkOfRows<A>{x + k * block.x_row + w, block.x_row, to + k * block.b_row,
+                  ChunkOfRows<A>{x + k * block.x_row + w, block.x_row, b + k * block.b_row + w,
                                  block.b_row},
-                  rows, block.folds + w, block.carry + w);
+                  count, block.folds + w, block.carry + w);
             };
-            constexpr std::integral_constant<int, 1> one;
-            constexpr std::integral_constant<int, cache_line / sizeof(V)> of_line;
+            constexpr auto of_line = constant<static_cast<int>(cache_line / sizeof(V))>;
             // What lies ahead is asked for in the order of memory, which the hardware can foresee.
             const A* later = x + k * block.x_row + block.ahead;
             const auto ask_for = [&](int bytes) __attribute__((always_inline)) {
@@ -212,33 +273,26 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& blo
             };
             const bool asks_once = width < 4 * lanes;
             if (block.ahead != 0 && asks_once) ask_for(rows * width * static_cast<int>(sizeof(A)));
-            if (rest > 0) combine(std::false_type{}, one, spilling);
-            int next = first;
-            if (block.streams) {
-              for (; next < last; next += of_line * lanes) combine(std::true_type{}, of_line, next);
-            } else {
-              for (; next < last; next += lanes) {
-                if (block.ahead != 0 && !asks_once) ask_for(pack_length * sizeof(V));
-                combine(std::false_type{}, one, next);
+            if (block.streams && rows == pack_length) {
+              for (int w = 0; w < width; w += of_line * lanes) {
+                combine(constant<true>, of_line, constant<pack_length>, w);
               }
+            } else {
+              for_each_register([&](int w) __attribute__((always_inline)) {
+                if (block.ahead != 0 && !asks_once) ask_for(pack_length * sizeof(V));
+                combine(constant<false>, constant<1>, rows, w);
+              });
             }
             k += rows;
-            if ((block.begin + k) % chunk_length == 0 && (k < block.rows || block.ends_chunk)) {
+            if (goes_on && (block.begin + k) % chunk_length == 0) {
               const bool ends_tile = (block.begin + k) % tile_length == 0;
-              R* const tiles = block.tiles;
-              R* const chunks = block.chunks;
-              A* const folds = block.folds;
-              A* const carry = block.carry;
-              for (int w = 0; w < width; ++w) {
-                R chunk = wide(chunks[w], static_cast<R>(folds[w]));
-                if (ends_tile) {
-                  tiles[w] = wide(tiles[w], chunk);
-                  chunk = neutral(wide);
-                }
-                folds[w] = neutral(op);
-                chunks[w] = chunk;
-                carry[w] = static_cast<A>(wide(tiles[w], chunk));
-              }
+              for_each_register([&](int w) __attribute__((always_inline)) {
+                const auto fold = load_register<places>(block.folds + w);
+                const auto carry =
+                    end_chunk_of_lines(op, fold, ends_tile, block.tiles + w, block.chunks + w);
+                store_register(block.carry + w, carry);
+                store_register(block.folds + w, none);
+              });
             }
           }
         }

@@ -208,7 +208,10 @@ class Slabs {
     const bool is_direct = held == extent && !descends && slabs > 1 && may_be_direct(width) &&
                            (following - slabs) * extent * width >= spill + width;
     const std::int64_t first = p.extra == Extra::first ? -1 : 0;
-    place_results(block, held, is_direct ? &p.output.line(c)(first) : nullptr);
+    // Past the caches go lines of whole packs as they are computed.
+    Value* const to = &p.output.line(c)(descends ? first + extent - 1 : first);
+    block.streams = may_be_streamed(block, to) && !has_firsts && !has_totals && !descends;
+    place_results(block, held, is_direct || block.streams ? to : nullptr);
     set_starts(c, width, slabs);
     block.begins_lines = true;
     block.starts = m_starts + spill;
@@ -230,13 +233,11 @@ class Slabs {
       combine_slabs(m_registers, p.op, block);
     }
     const A* const results = is_direct ? block.b : m_results + spill;
-    if (is_direct) {
+    if (is_direct || block.streams) {
       // They are where they belong.
     } else if (slabs == 1) {
       store_rows(c, width, first, extent, held);
     } else {
-      const auto line = p.output.line(c);
-      Value* const to = &line(descends ? first + extent - 1 : first);
       if (held == extent) {
         store_run(m_streams, results, slabs * extent * width, to);
       } else {
@@ -328,6 +329,13 @@ class Slabs {
   [[nodiscard]] bool may_be_direct(int width) const {
     return is_plain<A, Value> && !m_streams && is_dense(width) &&
            !is_in_place(m_problem.input, m_problem.output.data);
+  }
+
+  /// Whether short lines of a block may be stored past the caches as they are computed.
+  [[nodiscard]] bool may_be_streamed(const SlabBlock<A, R>& block, const Value* to) const {
+    return m_streams && block.width == 1 && block.x_row == 1 && block.rows % pack_length == 0 &&
+           (block.slabs == 1 || is_dense(1)) && m_problem.output.strides.along == 1 &&
+           reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
   }
 
   /// Results of a block go to memory from `direct` on, or to L1, as they will lie in memory.
