@@ -14,28 +14,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "cuda/fuzz.hpp"
+#include "support/host_memory.hpp"
 
 namespace test {
 namespace backends {
 namespace {
 
-/// Memory of its own for each block, so that sanitizers see what lies behind it.
-class Machine {
+class Machine : public HostMemory {
  public:
-  std::byte* upload(std::vector<std::byte> const& bytes) {
-    m_memory.reset(new (std::align_val_t{256}) std::byte[bytes.size()]);
-    std::memcpy(m_memory.get(), bytes.data(), bytes.size());
-    return m_memory.get();
-  }
-  void download(std::vector<std::byte>& bytes) const {
-    std::memcpy(bytes.data(), m_memory.get(), bytes.size());
-  }
   /// A large GPU, one without bulk copies and little shared memory, or one that has hardly anything
   /// to run blocks on.
   static emulated::Space space(fuzz::Random& random) {
@@ -45,12 +35,6 @@ class Machine {
     space.has_bulk_copies = !random.one_in(3);
     return space;
   }
-
- private:
-  struct Free {
-    void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{256}); }
-  };
-  std::unique_ptr<std::byte[], Free> m_memory;
 };
 
 // Some of the kinds, as each takes seconds to compile: all inputs and sizes from 1 to 24 bytes.

@@ -19,13 +19,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
-#include <memory>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "cuda/fuzz.hpp"
+#include "support/host_memory.hpp"
 
 namespace test {
 namespace in_order_random {
@@ -40,28 +39,9 @@ std::uint64_t cases() {
   return text == nullptr ? 600 : std::strtoull(text, nullptr, 10);
 }
 
-/// Memory of its own for each block, so that sanitizers see what lies behind it.
-class Memory {
- public:
-  std::byte* upload(std::vector<std::byte> const& bytes) {
-    m_memory.reset(new (std::align_val_t{256}) std::byte[bytes.size()]);
-    std::memcpy(m_memory.get(), bytes.data(), bytes.size());
-    return m_memory.get();
-  }
-  void download(std::vector<std::byte>& bytes) const {
-    std::memcpy(bytes.data(), m_memory.get(), bytes.size());
-  }
-
- private:
-  struct Free {
-    void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{256}); }
-  };
-  std::unique_ptr<std::byte[], Free> m_memory;
-};
-
 /// Scans on the threads of the host: 1, 2 or 7 of them, registers of 16 or 32 bytes, results in the
 /// caches or past them, by the host kernels or by the generic backend.
-class Host : public Memory {
+class Host : public HostMemory {
  public:
   struct Choice {
     Exec exec;
@@ -94,7 +74,7 @@ class Host : public Memory {
 };
 
 /// Scans on a GPU that is emulated: a large one, or one with little to run blocks on.
-class Gpu : public Memory {
+class Gpu : public HostMemory {
  public:
   static emulated::Space space(fuzz::Random& random) {
     emulated::Space space;

@@ -8,6 +8,8 @@
 
 #include <KokkosScan/impl/cuda/in_order.hpp>
 #include <KokkosScan/impl/cuda/launch.hpp>
+#include <KokkosScan/impl/cuda/operand_access.hpp>
+#include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/in_order.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
@@ -21,11 +23,12 @@ struct InOrderBackend {
   /// Whether the kernels exist for a type of problem: values that can be kept in arrays.
   template <class P>
   static constexpr bool supports = std::is_default_constructible_v<typename P::A> &&
-                                   sizeof(typename P::A) <= 64;
+                                   sizeof(typename P::A) <= largest_value;
 
   template <class Exec, class P>
   void scan(const Exec& exec, const P& p) const {
-    if (is_contiguous(p.output, p.n) && is_contiguous(p.input, p.n) && p.n > 1) {
+    if (OperandAccess<decltype(P::output)>::is_contiguous(p.output, p.n) &&
+        OperandAccess<decltype(P::input)>::is_contiguous(p.input, p.n) && p.n > 1) {
       return scan_rows(exec, p);
     }
     const std::int64_t columns = p.batch.count / std::max(1, multiprocessors(exec));
@@ -42,19 +45,6 @@ struct InOrderBackend {
   }
 
  private:
-  /// Whether the elements of a line are neighbours in memory, or computed.
-  template <class T>
-  static bool is_contiguous(const Array<T>& in, std::int64_t n) {
-    return n == 1 || in.strides.along == 1 || in.strides.along == -1;
-  }
-  template <int Rank, class Function>
-  static bool is_contiguous(const Computed<Rank, Function>&, std::int64_t) {
-    return true;
-  }
-  template <class A, class Values, class Mask>
-  static bool is_contiguous(const Selected<A, Values, Mask>& in, std::int64_t n) {
-    return is_contiguous(in.values, n) && is_contiguous(in.mask, n);
-  }
   /// Whether neighbouring columns begin at multiples of the 32 bytes that memory is read by.
   template <class T>
   static bool has_aligned_rows(const Array<T>& array) {

@@ -12,6 +12,7 @@
 #include <KokkosScan/impl/cuda/columns.hpp>
 #include <KokkosScan/impl/cuda/in_registers.hpp>
 #include <KokkosScan/impl/cuda/launch.hpp>
+#include <KokkosScan/impl/cuda/operand_access.hpp>
 #include <KokkosScan/impl/cuda/parts.hpp>
 #include <KokkosScan/impl/cuda/short_columns.hpp>
 #include <KokkosScan/impl/cuda/tiles.hpp>
@@ -26,99 +27,6 @@
 #include <type_traits>
 
 namespace KokkosScan::impl::cuda {
-
-/// How an operand lies in memory: whether lines follow neighbouring addresses, whether neighbouring
-/// lines do, and whether packs of either are aligned.
-template <class Operand>
-struct OperandAccess;
-template <class T>
-struct OperandAccess<Array<T>> {
-  static constexpr bool constructible = std::is_default_constructible_v<std::remove_const_t<T>>;
-  static constexpr bool is_stored = true;  ///< in memory, not computed
-  static bool is_contiguous(const Array<T>& in, std::int64_t n) {
-    return n == 1 || in.strides.along == 1 || in.strides.along == -1;
-  }
-  static bool has_columns(const Array<T>& in, const Batch& batch) {
-    return in.strides.batch[batch.rank - 1] == 1;
-  }
-  /// Whether one instruction moves E columns.
-  template <int E>
-  static constexpr bool moves_columns = is_one_move<sizeof(T) * E>;
-  template <int E>
-  static bool has_aligned_columns(const Array<T>& in, const Batch& batch) {
-    bool aligned = reinterpret_cast<std::uintptr_t>(in.data) % (sizeof(T) * E) == 0 &&
-                   in.strides.along % E == 0;
-    for (int d = 0; d < batch.rank - 1; ++d) aligned = aligned && in.strides.batch[d] % E == 0;
-    return aligned;
-  }
-  /// Whether the elements of tiles follow each other in memory, in the order of the output.
-  template <class P>
-  static bool has_flat_columns(const P& p, const Array<T>& in, const ColumnTiling& tiling) {
-    const int rank = p.batch.rank;
-    const std::int64_t row = p.output.strides.along < 0 ? -tiling.inner : tiling.inner;
-    return tiling.columns == tiling.inner && in.strides.along == row &&
-           (tiling.slabs == 1 || (rank == 2 && in.strides.batch[0] == p.n * tiling.inner));
-  }
-  template <int E>
-  static bool has_aligned_packs(const Array<T>& in, const Batch& batch) {
-    // The lowest address of the first pack; lines must keep its alignment.
-    const T* lowest = in.strides.along < 0 ? in.data - (E - 1) : in.data;
-    bool aligned = reinterpret_cast<std::uintptr_t>(lowest) % (sizeof(T) * E) == 0;
-    for (int d = 0; d < batch.rank; ++d) aligned = aligned && in.strides.batch[d] % E == 0;
-    return aligned;
-  }
-};
-template <int Rank, class Function>
-struct OperandAccess<Computed<Rank, Function>> {
-  static constexpr bool constructible = true;
-  static constexpr bool is_stored = false;
-  static bool is_contiguous(const Computed<Rank, Function>&, std::int64_t) { return true; }
-  static bool has_columns(const Computed<Rank, Function>&, const Batch&) { return true; }
-  template <class P>
-  static bool has_flat_columns(const P&, const Computed<Rank, Function>&, const ColumnTiling&) {
-    return true;
-  }
-  template <int E>
-  static constexpr bool moves_columns = false;
-  template <int E>
-  static bool has_aligned_packs(const Computed<Rank, Function>&, const Batch&) {
-    return true;
-  }
-};
-template <class A, class Values, class Mask>
-struct OperandAccess<Selected<A, Values, Mask>> {
-  using In = Selected<A, Values, Mask>;
-  static constexpr bool constructible =
-      OperandAccess<Values>::constructible && OperandAccess<Mask>::constructible;
-  static constexpr bool is_stored =
-      OperandAccess<Values>::is_stored && OperandAccess<Mask>::is_stored;
-  static bool is_contiguous(const In& in, std::int64_t n) {
-    return OperandAccess<Values>::is_contiguous(in.values, n) &&
-           OperandAccess<Mask>::is_contiguous(in.mask, n);
-  }
-  static bool has_columns(const In& in, const Batch& batch) {
-    return OperandAccess<Values>::has_columns(in.values, batch) &&
-           OperandAccess<Mask>::has_columns(in.mask, batch);
-  }
-  template <class P>
-  static bool has_flat_columns(const P& p, const In& in, const ColumnTiling& tiling) {
-    return OperandAccess<Values>::has_flat_columns(p, in.values, tiling) &&
-           OperandAccess<Mask>::has_flat_columns(p, in.mask, tiling);
-  }
-  template <int E>
-  static constexpr bool moves_columns = OperandAccess<Values>::template moves_columns<E>&&
-      OperandAccess<Mask>::template moves_columns<E>;
-  template <int E>
-  static bool has_aligned_columns(const In& in, const Batch& batch) {
-    return OperandAccess<Values>::template has_aligned_columns<E>(in.values, batch) &&
-           OperandAccess<Mask>::template has_aligned_columns<E>(in.mask, batch);
-  }
-  template <int E>
-  static bool has_aligned_packs(const In& in, const Batch& batch) {
-    return OperandAccess<Values>::template has_aligned_packs<E>(in.values, batch) &&
-           OperandAccess<Mask>::template has_aligned_packs<E>(in.mask, batch);
-  }
-};
 
 /// The CUDA backend. Which kernel scans is a question of n and the strides along the lines, so that
 /// a line's result does not depend on how many others there are and where they lie.
@@ -188,10 +96,13 @@ struct Backend {
     return batch.rank == 0 ? 1 : batch.extent[batch.rank - 1];
   }
   /// Whether neighbouring lines are neighbours in memory.
+  template <class Operand>
+  static bool has_columns(const Operand& operand, const Batch& batch) {
+    return batch.rank > 0 && OperandAccess<Operand>::has_columns(operand, batch);
+  }
   template <class P>
   static bool has_columns(const P& p) {
-    return p.batch.rank > 0 && OperandAccess<decltype(P::output)>::has_columns(p.output, p.batch) &&
-           OperandAccess<decltype(P::input)>::has_columns(p.input, p.batch);
+    return has_columns(p.output, p.batch) && has_columns(p.input, p.batch);
   }
   /// How the kernel for parts of columns takes a problem.
   struct PartsOfColumns {
@@ -498,19 +409,19 @@ struct Backend {
     facts.n = p.n;
     facts.lines = p.batch.count;
     facts.inner = neighbours(p.batch);
-    facts.row = magnitude_of_row(p.output);
+    facts.row = magnitude(p.output.strides.along);
     facts.is_flat = true;
     facts.is_aligned = true;
     facts.is_along = is_along(p.batch, p.output) || is_along(p.batch, p.input);
     const auto see = [&](const auto& array, bool may_be_runs, MoveRows& move) {
       using Element = std::remove_cvref_t<decltype(*array.data)>;
       constexpr int size = sizeof(Element);
-      if (!may_be_runs || !has_columns_of(p.batch, array)) {
+      if (!may_be_runs || !has_columns(array, p.batch)) {
         facts.is_flat = false;
         return;
       }
       move = MoveRows::as_runs;
-      facts.row = magnitude_of_row(array);
+      facts.row = magnitude(array.strides.along);
       // Slabs, too, must follow each other where tiles have several.
       const bool has_slabs = p.batch.rank == 2;
       const std::int64_t slab = p.n * facts.inner;
@@ -548,14 +459,6 @@ struct Backend {
     }
     facts.multiprocessors = multiprocessors;
     return facts;
-  }
-  template <class T>
-  static bool has_columns_of(const Batch& batch, const Array<T>& array) {
-    return batch.rank > 0 && OperandAccess<Array<T>>::has_columns(array, batch);
-  }
-  template <class T>
-  static std::int64_t magnitude_of_row(const Array<T>& array) {
-    return array.strides.along < 0 ? -array.strides.along : array.strides.along;
   }
 
   /// \param most threads of a block

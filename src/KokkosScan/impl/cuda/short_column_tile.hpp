@@ -56,7 +56,7 @@ __device__ __forceinline__ T* first_in_memory(const Batch& batch, const ShortCol
                                               const Array<T>& array, int n) {
   return &array.line(tile.place(batch, 0, 0))(array.strides.along < 0 ? n - 1 : 0);
 }
-__device__ __forceinline__ std::int64_t magnitude(std::int64_t x) { return x < 0 ? -x : x; }
+KOKKOS_FORCEINLINE_FUNCTION std::int64_t magnitude(std::int64_t x) { return x < 0 ? -x : x; }
 
 /// A tile in shared memory. What is moved in runs begins as many bytes behind a multiple of 16 as
 /// it does in global memory, and rows are as far apart up to a multiple of 16, so that the same 16
@@ -125,17 +125,19 @@ struct TileRuns {
     std::byte* from = global + r * distance;
     std::byte* to = shared + r * pitch;
     const int pad = plan.is_padded ? (plan.pitch_of_slab - plan.columns * plan.n) * size : 0;
+    const auto pads_before = [&](int b) {
+      return pad == 0 ? 0 : plan.by_slab.quotient(b / size) * pad;
+    };
 #pragma unroll 1
     for (; r < count; r += runs_at_once) {
 #pragma unroll 4
       for (int b = own - misalignment(from); b < bytes; b += step) {
         if (b >= 0 && b + quad <= bytes) {
-          const int before = pad == 0 ? 0 : plan.by_slab.quotient(b / size) * pad;
-          of_quad(from + b, to + b + before);
+          of_quad(from + b, to + b + pads_before(b));
         } else {
 #pragma unroll 1
           for (int e = b < 0 ? 0 : b; e < bytes && e < b + quad; e += size) {
-            of_elements(from + e, to + e + (pad == 0 ? 0 : plan.by_slab.quotient(e / size) * pad));
+            of_elements(from + e, to + e + pads_before(e));
           }
         }
       }
@@ -171,9 +173,7 @@ __device__ __forceinline__ bool moves_in_bulk(const ShortColumnPlan& plan) {
 template <class T>
 KOKKOS_FUNCTION bool is_along(const Batch& batch, const Array<T>& array) {
   if (batch.rank == 0) return false;
-  const std::int64_t across = array.strides.batch[batch.rank - 1];
-  const std::int64_t along = array.strides.along;
-  return (across < 0 ? -across : across) > (along < 0 ? -along : along);
+  return magnitude(array.strides.batch[batch.rank - 1]) > magnitude(array.strides.along);
 }
 template <int Rank, class Function>
 KOKKOS_FUNCTION bool is_along(const Batch&, const Computed<Rank, Function>&) {

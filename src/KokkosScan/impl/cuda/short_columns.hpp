@@ -136,10 +136,9 @@ class ShortColumnScan {
       store(tile, buffer);
       if (m_plan.buffers == 2) {
         buffer = 1 - buffer;
-      } else {
+      } else {  // elements of the next tile are loaded, not in runs, when its turn comes
         if (moves()) wait_for_bulk_stores();
         __syncthreads();
-        begin_load(block().tiles[next], 0);
       }
       turn = next;
     }

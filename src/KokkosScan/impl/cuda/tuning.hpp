@@ -458,6 +458,7 @@ KOKKOS_FUNCTION constexpr int blocks_of_column_threads(int bytes) { return bytes
 inline constexpr int longest_of_threads = 128;
 inline constexpr int bytes_of_threads = 8;
 inline constexpr int columns_of_multiprocessor = 512;
+
 /// Whether each thread has a column of its own.
 ///
 /// \param columns of all

@@ -5,6 +5,7 @@
 /// \file
 /// The host backend: which problems it takes, and how threads share them.
 
+#include <KokkosScan/impl/host/launch.hpp>
 #include <KokkosScan/impl/host/lines.hpp>
 #include <KokkosScan/impl/host/narrow.hpp>
 #include <KokkosScan/impl/host/slabs.hpp>
@@ -120,8 +121,7 @@ struct Backend {
     constexpr int width = std::min<int>(Scanner::most_width, narrow_strip);
     constexpr bool can_split = !std::is_same_v<Scanner, Strips<P>>;
     const std::int64_t threads = exec.concurrency();
-    const Destination results_go =
-        destination == Destination::automatic ? destination_of(p) : destination;
+    const Destination results_go = destination_of(p, destination);
     const std::string label = name(p.function) + " [host/";
 
     const std::int64_t elements_of_strip = p.n * (p.batch.count / strips + 1);
@@ -141,9 +141,7 @@ struct Backend {
       }
       return;
     }
-    const std::int64_t units = std::clamp<std::int64_t>(
-        strips / std::max<std::int64_t>(1, unit_elements / elements_of_strip),
-        std::min(threads, strips), strips);
+    const std::int64_t units = units_of_work(strips, elements_of_strip, threads);
     Kokkos::parallel_for(
         label + path + "]", Policy(exec, 0, units),
         WholeLines<P, Scanner>{p, results_go, registers, strips, strips_of_row, units, has_rows});
@@ -152,15 +150,6 @@ struct Backend {
   /// Whether whole strips keep all threads busy for most of the time.
   static bool shares_evenly(std::int64_t strips, std::int64_t threads) {
     return strips >= 4 * threads || strips % threads == 0;
-  }
-
-  template <class P>
-  static Destination destination_of(const P& p) {
-    const auto bytes = static_cast<double>(p.n) * static_cast<double>(p.batch.count) *
-                       static_cast<double>(sizeof(*p.output.data));
-    // What has just been loaded is in the cache, and stored there.
-    return bytes > streaming_bytes && !is_in_place(p.input, p.output.data) ? Destination::memory
-                                                                           : Destination::caches;
   }
 };
 

@@ -7,6 +7,7 @@
 /// threads. in_order_kernels.hpp combines, this file loads and stores.
 
 #include <KokkosScan/impl/host/in_order_kernels.hpp>
+#include <KokkosScan/impl/host/launch.hpp>
 #include <KokkosScan/impl/host/load.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
@@ -441,14 +442,8 @@ struct InOrderBackend {
     using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
     const Batch& batch = p.batch;
     const std::string label = name(p.function) + " [host/in_order_";
-    const Destination results_go =
-        destination == Destination::automatic ? destination_of(p) : destination;
+    const Destination results_go = destination_of(p, destination);
     const std::int64_t threads = exec.concurrency();
-    const auto units_of = [&](std::int64_t pieces, std::int64_t elements_of_piece) {
-      return std::clamp<std::int64_t>(
-          pieces / std::max<std::int64_t>(1, unit_elements / elements_of_piece),
-          std::min(threads, pieces), pieces);
-    };
     const std::int64_t row = batch.rank > 0 ? batch.extent[batch.rank - 1] : 1;
     const bool has_columns = batch.rank > 0 && p.output.strides.batch[batch.rank - 1] == 1 &&
                              row * static_cast<std::int64_t>(sizeof(typename P::A)) >= cache_line;
@@ -459,7 +454,8 @@ struct InOrderBackend {
       std::int64_t strips = (row + most - 1) / most;
       if (rows * strips < 4 * threads) strips = (strips + threads - 1) / threads * threads;
       strips = (row + strip_width(row, strips) - 1) / strip_width(row, strips);
-      const std::int64_t units = units_of(rows * strips, p.n * strip_width(row, strips));
+      const std::int64_t units =
+          units_of_work(rows * strips, p.n * strip_width(row, strips), threads);
       Kokkos::parallel_for(
           label + "columns]", Policy(exec, 0, units),
           UnitsOfColumns<P>{p, results_go, registers, rows * strips, strips, units});
@@ -468,19 +464,10 @@ struct InOrderBackend {
     // A unit is as many lines as are combined at once, or fewer where threads would have none.
     const std::int64_t lines_of_unit =
         std::clamp<std::int64_t>(batch.count / threads, 1, lines_at_once);
-    const std::int64_t units =
-        units_of((batch.count + lines_of_unit - 1) / lines_of_unit, p.n * lines_of_unit);
+    const std::int64_t units = units_of_work((batch.count + lines_of_unit - 1) / lines_of_unit,
+                                             p.n * lines_of_unit, threads);
     Kokkos::parallel_for(label + "rows]", Policy(exec, 0, units),
                          UnitsOfRows<P>{p, results_go, registers, units});
-  }
-
- private:
-  template <class P>
-  static Destination destination_of(const P& p) {
-    const auto bytes = static_cast<double>(p.n) * static_cast<double>(p.batch.count) *
-                       static_cast<double>(sizeof(*p.output.data));
-    return bytes > streaming_bytes && !is_in_place(p.input, p.output.data) ? Destination::memory
-                                                                           : Destination::caches;
   }
 };
 

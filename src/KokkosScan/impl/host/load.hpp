@@ -6,6 +6,7 @@
 /// Loads elements of any input, as accumulators in scan order: neighbours in a line, or one element
 /// of each of several neighbouring lines.
 
+#include <KokkosScan/impl/host/chunks.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
 #include <KokkosScan/impl/host/select.hpp>
 #include <KokkosScan/impl/host/trees.hpp>

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// How the operands of a problem lie in memory.
+
+#include <KokkosScan/impl/cuda/stage.hpp>
+#include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <cstdint>
+#include <type_traits>
+
+namespace KokkosScan::impl::cuda {
+
+/// How an operand lies in memory: whether lines follow neighbouring addresses, whether neighbouring
+/// lines do, and whether packs of either are aligned.
+template <class Operand>
+struct OperandAccess;
+template <class T>
+struct OperandAccess<Array<T>> {
+  static constexpr bool constructible = std::is_default_constructible_v<std::remove_const_t<T>>;
+  static constexpr bool is_stored = true;  ///< in memory, not computed
+  static bool is_contiguous(const Array<T>& in, std::int64_t n) {
+    return n == 1 || in.strides.along == 1 || in.strides.along == -1;
+  }
+  static bool has_columns(const Array<T>& in, const Batch& batch) {
+    return in.strides.batch[batch.rank - 1] == 1;
+  }
+  /// Whether one instruction moves E columns.
+  template <int E>
+  static constexpr bool moves_columns = is_one_move<sizeof(T) * E>;
+  template <int E>
+  static bool has_aligned_columns(const Array<T>& in, const Batch& batch) {
+    bool aligned = reinterpret_cast<std::uintptr_t>(in.data) % (sizeof(T) * E) == 0 &&
+                   in.strides.along % E == 0;
+    for (int d = 0; d < batch.rank - 1; ++d) aligned = aligned && in.strides.batch[d] % E == 0;
+    return aligned;
+  }
+  /// Whether the elements of tiles follow each other in memory, in the order of the output.
+  template <class P>
+  static bool has_flat_columns(const P& p, const Array<T>& in, const ColumnTiling& tiling) {
+    const int rank = p.batch.rank;
+    const std::int64_t row = p.output.strides.along < 0 ? -tiling.inner : tiling.inner;
+    return tiling.columns == tiling.inner && in.strides.along == row &&
+           (tiling.slabs == 1 || (rank == 2 && in.strides.batch[0] == p.n * tiling.inner));
+  }
+  template <int E>
+  static bool has_aligned_packs(const Array<T>& in, const Batch& batch) {
+    // The lowest address of the first pack; lines must keep its alignment.
+    const T* lowest = in.strides.along < 0 ? in.data - (E - 1) : in.data;
+    bool aligned = reinterpret_cast<std::uintptr_t>(lowest) % (sizeof(T) * E) == 0;
+    for (int d = 0; d < batch.rank; ++d) aligned = aligned && in.strides.batch[d] % E == 0;
+    return aligned;
+  }
+};
+template <int Rank, class Function>
+struct OperandAccess<Computed<Rank, Function>> {
+  static constexpr bool constructible = true;
+  static constexpr bool is_stored = false;
+  static bool is_contiguous(const Computed<Rank, Function>&, std::int64_t) { return true; }
+  static bool has_columns(const Computed<Rank, Function>&, const Batch&) { return true; }
+  template <class P>
+  static bool has_flat_columns(const P&, const Computed<Rank, Function>&, const ColumnTiling&) {
+    return true;
+  }
+  template <int E>
+  static constexpr bool moves_columns = false;
+  template <int E>
+  static bool has_aligned_packs(const Computed<Rank, Function>&, const Batch&) {
+    return true;
+  }
+};
+template <class A, class Values, class Mask>
+struct OperandAccess<Selected<A, Values, Mask>> {
+  using In = Selected<A, Values, Mask>;
+  static constexpr bool constructible =
+      OperandAccess<Values>::constructible && OperandAccess<Mask>::constructible;
+  static constexpr bool is_stored =
+      OperandAccess<Values>::is_stored && OperandAccess<Mask>::is_stored;
+  static bool is_contiguous(const In& in, std::int64_t n) {
+    return OperandAccess<Values>::is_contiguous(in.values, n) &&
+           OperandAccess<Mask>::is_contiguous(in.mask, n);
+  }
+  static bool has_columns(const In& in, const Batch& batch) {
+    return OperandAccess<Values>::has_columns(in.values, batch) &&
+           OperandAccess<Mask>::has_columns(in.mask, batch);
+  }
+  template <class P>
+  static bool has_flat_columns(const P& p, const In& in, const ColumnTiling& tiling) {
+    return OperandAccess<Values>::has_flat_columns(p, in.values, tiling) &&
+           OperandAccess<Mask>::has_flat_columns(p, in.mask, tiling);
+  }
+  template <int E>
+  static constexpr bool moves_columns = OperandAccess<Values>::template moves_columns<E>&&
+      OperandAccess<Mask>::template moves_columns<E>;
+  template <int E>
+  static bool has_aligned_columns(const In& in, const Batch& batch) {
+    return OperandAccess<Values>::template has_aligned_columns<E>(in.values, batch) &&
+           OperandAccess<Mask>::template has_aligned_columns<E>(in.mask, batch);
+  }
+  template <int E>
+  static bool has_aligned_packs(const In& in, const Batch& batch) {
+    return OperandAccess<Values>::template has_aligned_packs<E>(in.values, batch) &&
+           OperandAccess<Mask>::template has_aligned_packs<E>(in.mask, batch);
+  }
+};
+
+}  // namespace KokkosScan::impl::cuda
