@@ -19,6 +19,8 @@ namespace KokkosScan::impl::cuda {
 
 /// Rows and columns of a slab, or several whole slabs. Rows are numbered in the order of memory.
 struct NarrowColumnTile {
+  std::int64_t strip;
+  int step;           ///< tiles of the strip before it
   std::int64_t slab;  ///< the first
   int first_column;
   int begin;  ///< the first row in scan order
@@ -32,9 +34,11 @@ struct NarrowColumnTile {
   bool stores_runs;
 
   NarrowColumnTile() = default;
-  __device__ __forceinline__ NarrowColumnTile(const NarrowColumnPlan& plan, std::int64_t strip,
-                                              int step)
-      : begin(step * plan.rows),
+  __device__ __forceinline__ NarrowColumnTile(const NarrowColumnPlan& plan,
+                                              std::int64_t number_of_strip, int number_of_step)
+      : strip(number_of_strip),
+        step(number_of_step),
+        begin(step * plan.rows),
         shift(0),
         shift_of_mask(0),
         shift_of_results(0),

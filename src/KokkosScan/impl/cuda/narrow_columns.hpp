@@ -80,10 +80,14 @@ inline constexpr bool narrow_in_place = may_share_slots<typename Input::Value, V
 
 /// What a block keeps in shared memory besides tiles.
 struct NarrowColumnBlock {
-  static constexpr int tiles_known = 3;
+  static constexpr unsigned tiles_known = 4;
 
   Barrier loaded[2];
   NarrowColumnTile tiles[tiles_known];
+
+  [[nodiscard]] __device__ __forceinline__ NarrowColumnTile& tile(unsigned turn) {
+    return tiles[turn % tiles_known];
+  }
 };
 static_assert(sizeof(NarrowColumnBlock) <= bytes_of_narrow_block);
 
@@ -105,15 +109,7 @@ class NarrowColumnScan {
 
  public:
   __device__ __forceinline__ NarrowColumnScan(const P& p, const NarrowColumnPlan& plan)
-      : m_p(p),
-        m_plan(plan),
-        m_op(carrying(p.op)),
-        m_thread(static_cast<int>(threadIdx.x)),
-        m_loads_runs(may_load_runs && plan.loads == MoveRows::as_runs),
-        m_loads_in_bulk(m_loads_runs &&
-                        moves_in_bulk<std::conditional_t<Input::has_mask, Mask, Loaded>>(plan)),
-        m_stores_in_bulk(moves_in_bulk<Value>(plan)),
-        m_strip(blockIdx.x) {}
+      : m_p(p), m_plan(plan), m_op(carrying(p.op)), m_thread(static_cast<int>(threadIdx.x)) {}
 
   __device__ __forceinline__ void run() {
     if (m_thread == threads_of_narrow_columns) {
@@ -123,23 +119,20 @@ class NarrowColumnScan {
     }
     if (moves()) {
       __syncwarp();
-      find_tile(0);
-      find_tile(1);
+      find_tile(0, blockIdx.x, 0);
+      find_tile(1, block().tile(0));
     }
     __syncthreads();
-    begin_load(block().tiles[0], 0);
-    int buffer = 0;
-    int turn = 0;
+    begin_load(block().tile(0), 0);
 #pragma unroll 1
-    for (;;) {
-      const NarrowColumnTile& tile = block().tiles[turn];
+    for (unsigned turn = 0;; ++turn) {
+      const NarrowColumnTile& tile = block().tile(turn);
       if (!tile.exists) return;
-      const int next = turn == NarrowColumnBlock::tiles_known - 1 ? 0 : turn + 1;
-      const int after_next = next == NarrowColumnBlock::tiles_known - 1 ? 0 : next + 1;
-      wait_for_elements(tile, buffer);
+      const int buffer = static_cast<int>(turn) & (m_plan.buffers - 1);
+      wait_for_elements(tile, buffer, static_cast<int>(turn >> 1 & 1));
       __syncthreads();
-      if (m_plan.buffers == 2) begin_load(block().tiles[next], 1 - buffer);
-      if (moves()) find_tile(after_next);
+      if (m_plan.buffers == 2) begin_load(block().tile(turn + 1), 1 - buffer);
+      if (moves()) find_tile(turn + 2, block().tile(turn + 1));
       if (m_plan.has_totals()) {
         if (!moves()) fold_chunks(tile, buffer);
         __syncthreads();
@@ -152,13 +145,10 @@ class NarrowColumnScan {
       }
       __syncthreads();
       store(tile, buffer);
-      if (m_plan.buffers == 2) {
-        buffer = 1 - buffer;
-      } else {  // elements of the next tile are loaded, not in runs, when its turn comes
+      if (m_plan.buffers == 1) {  // elements of the next tile are loaded when its turn comes
         if (moves()) wait_for_bulk_stores();
         __syncthreads();
       }
-      turn = next;
     }
   }
 
@@ -172,6 +162,15 @@ class NarrowColumnScan {
   }
   [[nodiscard]] __device__ __forceinline__ int lane() const {
     return m_thread - threads_of_narrow_columns;
+  }
+  [[nodiscard]] __device__ __forceinline__ bool loads_runs() const {
+    return may_load_runs && m_plan.loads == MoveRows::as_runs;
+  }
+  [[nodiscard]] __device__ __forceinline__ bool loads_in_bulk() const {
+    return loads_runs() && moves_in_bulk<std::conditional_t<Input::has_mask, Mask, Loaded>>(m_plan);
+  }
+  [[nodiscard]] __device__ __forceinline__ bool stores_in_bulk() const {
+    return moves_in_bulk<Value>(m_plan);
   }
   // A buffer has the elements, then results that do not take their place, then the mask.
   /// Bytes of an operand in a buffer: 16 more, as it may begin anywhere between two multiples.
@@ -204,16 +203,17 @@ class NarrowColumnScan {
            slab * m_plan.folds_of_line() * m_plan.columns + column;
   }
 
-  /// Finds the next tile of the block. For the warp that moves.
-  __device__ __forceinline__ void find_tile(int to) {
-    NarrowColumnTile tile(m_plan, m_strip, m_step);
-    if (++m_step == m_plan.steps) {
-      m_step = 0;
-      m_strip += gridDim.x;
-    }
+  // For the warp that moves.
+  /// Finds the tile of the block that follows another.
+  __device__ __forceinline__ void find_tile(unsigned to, const NarrowColumnTile& last) {
+    if (last.step + 1 < m_plan.steps) return find_tile(to, last.strip, last.step + 1);
+    find_tile(to, last.strip + gridDim.x, 0);
+  }
+  __device__ __forceinline__ void find_tile(unsigned to, std::int64_t strip, int step) {
+    NarrowColumnTile tile(m_plan, strip, step);
     if (tile.exists) {
       if constexpr (may_load_runs) {
-        if (m_loads_runs) {
+        if (loads_runs()) {
           tile.shift = misalignment(first_in_memory(m_p.batch, tile, Input::values(m_p.input)));
           if constexpr (Input::has_mask) {
             tile.shift_of_mask =
@@ -225,7 +225,7 @@ class NarrowColumnScan {
         if (m_plan.stores == MoveRows::as_runs) {
           const int shift = misalignment(first_in_memory(m_p.batch, tile, m_p.output));
           if (!in_place) tile.shift_of_results = shift;
-          if (in_place && !m_loads_runs) tile.shift = shift;
+          if (in_place && !loads_runs()) tile.shift = shift;
           // What took the place of elements may lie otherwise than in global memory.
           const std::int64_t more = magnitude(m_p.output.strides.along) - m_plan.pitch;
           tile.stores_runs =
@@ -234,18 +234,18 @@ class NarrowColumnScan {
         }
       }
     }
-    if (lane() == 0) block().tiles[to] = tile;
+    if (lane() == 0) block().tile(to) = tile;
     __syncwarp();
   }
 
   __device__ __forceinline__ void begin_load(const NarrowColumnTile& tile, int buffer) const {
     if constexpr (may_load_runs) {
-      if (!m_loads_runs || !tile.exists || m_loads_in_bulk != moves()) return;
+      if (!loads_runs() || !tile.exists || loads_in_bulk() != moves()) return;
       begin_load(tile, Input::values(m_p.input), elements(tile, buffer), buffer);
       if constexpr (Input::has_mask) {
         begin_load(tile, Input::mask(m_p.input), mask(tile, buffer), buffer);
       }
-      if (m_loads_in_bulk) {
+      if (loads_in_bulk()) {
         block().loaded[buffer].arrive_after_copies();
         block().loaded[buffer].arrive();
       }
@@ -259,7 +259,7 @@ class NarrowColumnScan {
     const auto load = [](const std::byte* global, std::byte* shared) {
       load_element<E>(global, shared);
     };
-    if (m_loads_in_bulk) {
+    if (loads_in_bulk()) {
       runs.for_each_run(
           lane(),
           [&](const std::byte* global, std::byte* shared, int bytes) {
@@ -272,12 +272,12 @@ class NarrowColumnScan {
                          load);
     }
   }
-  __device__ __forceinline__ void wait_for_elements(const NarrowColumnTile& tile, int buffer) {
+  __device__ __forceinline__ void wait_for_elements(const NarrowColumnTile& tile, int buffer,
+                                                    int parity) const {
     if (moves()) return wait_for_bulk_stores();
-    if (m_loads_in_bulk) {
-      block().loaded[buffer].wait(static_cast<int>(m_parities >> buffer & 1));
-      m_parities ^= 1U << buffer;
-    } else if (m_loads_runs) {
+    if (loads_in_bulk()) {
+      block().loaded[buffer].wait(parity);
+    } else if (loads_runs()) {
       __pipeline_commit();
       __pipeline_wait_prior(0);
     } else if (Input::is_stored || m_plan.has_totals()) {
@@ -465,12 +465,12 @@ class NarrowColumnScan {
     const TileSlots<Value> slots = results(tile, buffer);
     if constexpr (may_store_runs) {
       if (tile.stores_runs) {
-        if (m_stores_in_bulk != moves()) return;
+        if (stores_in_bulk() != moves()) return;
         const TileRuns<Value> runs(m_p.batch, m_plan, tile, m_p.output, slots);
         const auto store = [](std::byte* global, const std::byte* shared) {
           store_element<Value>(global, shared);
         };
-        if (m_stores_in_bulk) {
+        if (stores_in_bulk()) {
           runs.for_each_run(
               lane(),
               [](std::byte* global, const std::byte* shared, int bytes) {
@@ -494,11 +494,6 @@ class NarrowColumnScan {
   const NarrowColumnPlan& m_plan;
   Carrying m_op;
   int m_thread;
-  bool m_loads_runs, m_loads_in_bulk, m_stores_in_bulk;
-  unsigned m_parities = 0;
-  // Of the warp that moves: where the next tile is.
-  std::int64_t m_strip;
-  int m_step = 0;
 };
 
 /// Scans short and narrow columns.

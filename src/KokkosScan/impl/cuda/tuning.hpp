@@ -457,7 +457,7 @@ inline constexpr int blocks_of_narrow_columns = 3;
 
 /// Bytes of a tile of such columns, of which a block has two, and of what it keeps besides.
 inline constexpr int bytes_of_narrow_tile = 34816;
-inline constexpr int bytes_of_narrow_block = 256;
+inline constexpr int bytes_of_narrow_block = 384;
 
 /// Fewest bytes of a row that is moved as a run, and by a bulk copy.
 inline constexpr int bytes_of_wide_run = 64;
