@@ -8,6 +8,7 @@
 
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 namespace KokkosScan::impl::cuda {
@@ -59,7 +60,8 @@ struct NarrowColumnPlan {
   std::int64_t strips;  ///< of all slabs
   std::int64_t blocks;
   MoveRows loads, stores;
-  bool is_one_run;  ///< whether a tile is one run of memory
+  bool is_one_run;          ///< whether a tile is one run of memory
+  int log2_threads_of_run;  ///< that move a run, or a piece of one, where no bulk copy does
   Divisor by_columns, by_rows, by_chunks, by_slabs_of_piece;
 
   [[nodiscard]] KOKKOS_FUNCTION constexpr int lines() const { return columns * slabs_of_tile; }
@@ -126,15 +128,19 @@ constexpr int slabs_for_threads(int most, int items_of_slab) {
 /// Puts pieces of a tile of many slabs as far apart in shared memory as is best for its banks.
 ///
 /// \param quads elements by which a distance may grow
-constexpr void spread_slabs(NarrowColumnPlan& plan, int quads, int bytes) {
+/// \param bytes of an element
+/// \param most  elements for which there is room
+constexpr void spread_slabs(NarrowColumnPlan& plan, int quads, int bytes, int most) {
   constexpr int log2 = 3;
   int least = passes_of_lanes(plan, bytes);
-  if (plan.slabs_of_tile < 2 << log2) return;
+  if (least < 8) return;
   NarrowColumnPlan spread = plan;
   spread.log2_pieces = log2;
-  spread.slabs_of_piece = plan.slabs_of_tile >> log2;
-  spread.slabs_of_tile = spread.slabs_of_piece << log2;
   for (int more = 0; more < std::max(1, 128 / bytes); more += quads) {
+    spread.slabs_of_piece =
+        std::min(plan.slabs_of_tile, (most - (more << log2)) / plan.pitch_of_slab) >> log2;
+    if (spread.slabs_of_piece < 2) return;
+    spread.slabs_of_tile = spread.slabs_of_piece << log2;
     spread.pitch_of_piece = spread.slabs_of_piece * plan.pitch_of_slab + more;
     const int passes = passes_of_lanes(spread, bytes);
     if (passes >= least) continue;
@@ -157,9 +163,7 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
   const int quads = std::max(1, 16 / f.unit);
   // Rows as far apart, up to a multiple of 16 bytes, as in global memory, if they are runs of some
   // length; else by an odd number, for threads that go down columns.
-  const auto are_apart = [&](std::int64_t columns) {
-    return f.is_along || columns * f.unit < bytes_of_wide_run;
-  };
+  const auto are_apart = [&](std::int64_t columns) { return f.is_along || columns * f.unit < 16; };
   const auto distance = [&](std::int64_t columns) -> std::int64_t {
     if (f.has_dense_rows && !f.is_along && columns == f.inner) return columns;
     if (are_apart(columns)) return columns | 1;
@@ -168,7 +172,7 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
   // As many elements as leave every block some tiles, but not so few that it waits for each. Two
   // buffers share their room with three folds of a chunk.
   const std::int64_t most = std::min<std::int64_t>(
-      plan.has_totals() ? std::int64_t{2} * plan.chunk * bytes_of_narrow_tile /
+      plan.has_totals() ? std::int64_t{2} * plan.chunk * bytes_of_longer_tile /
                               (2 * plan.chunk * f.element + 3 * f.carried)
                         : bytes_of_narrow_tile / f.element,
       (1 << 15) - 1);
@@ -187,15 +191,19 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
   } else {
     // All columns of some rows where one of some slabs is enough for each block; else strips of
     // nearly the same width, and of whole sectors of memory if there is room.
-    std::int64_t widest = std::max<std::int64_t>(elements / plan.chunk - (quads - 1), 1);
-    if (plan.has_totals()) {
-      const std::int64_t wish =
-          f.is_along ? 32 : std::max<std::int64_t>(32, 2 * f.inner * plan.slabs / slots);
-      widest = std::min(widest, wish);
+    std::int64_t widest = distance(f.inner) * plan.chunk <= elements
+                              ? f.inner
+                              : std::max<std::int64_t>(elements / plan.chunk - (quads - 1), 1);
+    std::int64_t sectors = 32;
+    if (plan.has_totals() && f.is_along) widest = std::min<std::int64_t>(widest, 32);
+    if (plan.has_totals() && plan.slabs < slots) {
+      sectors = std::max(1, 32 / f.unit);
+      const std::int64_t wish = divide_up(f.inner, slots / plan.slabs);
+      widest = std::min(widest, divide_up(wish, sectors) * sectors);
     }
     if (f.inner > widest) {
       const std::int64_t columns = divide_up(f.inner, divide_up(f.inner, widest));
-      const std::int64_t rounded = divide_up(columns, 32) * 32;
+      const std::int64_t rounded = divide_up(columns, sectors) * sectors;
       plan.columns = static_cast<int>(rounded <= widest ? std::min(rounded, f.inner) : columns);
     }
     const std::int64_t fit = elements / (distance(plan.columns) * plan.chunk);
@@ -213,7 +221,7 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
   plan.pitch_of_slab = plan.pitch * plan.rows;
   if (plan.is_one_run) {
     plan.slabs_of_piece = plan.slabs_of_tile;
-    spread_slabs(plan, quads, f.widest);
+    spread_slabs(plan, quads, f.widest, static_cast<int>(most));
   } else if (plan.slabs_of_tile > 1 || are_apart(plan.columns)) {
     plan.loads = plan.stores = MoveRows::one_by_one;
     plan.pitch_of_slab |= 1;
@@ -227,6 +235,10 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
   plan.buffers = plan.loads == MoveRows::as_runs ? 2 : 1;
   if (plan.has_totals()) plan.bytes_of_folds = plan.lines() * plan.folds_of_line() * f.carried;
   plan.blocks = std::min(plan.strips, slots);
+  const int quads_of_run = (plan.columns * f.widest + 15) / 16;
+  plan.log2_threads_of_run =
+      plan.is_one_run ? (plan.log2_pieces > 0 ? 5 : 8)
+                      : std::min<int>(5, std::bit_width(static_cast<unsigned>(quads_of_run - 1)));
   plan.by_columns = Divisor(plan.columns);
   plan.by_rows = Divisor(plan.rows);
   plan.by_chunks = Divisor(plan.chunks);

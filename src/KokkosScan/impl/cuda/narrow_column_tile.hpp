@@ -135,22 +135,22 @@ struct TileRuns {
     }
   }
   /// Calls of_quad(global, shared) for each of these quads, and of_elements as above. All threads
-  /// that scan share one run, or a warp has one after another.
+  /// that scan share one run, or groups of them have one after another.
   template <class Quad, class Elements>
-  __device__ __forceinline__ void for_each_quad(const Quad& of_quad,
+  __device__ __forceinline__ void for_each_quad(const NarrowColumnPlan& plan, const Quad& of_quad,
                                                 const Elements& of_elements) const {
     const int thread = static_cast<int>(threadIdx.x);
-    const bool is_one = count == 1;
-    const int step = (is_one ? threads_of_narrow_columns : lanes) * quad;
-    const int own = (is_one ? thread : thread % lanes) * quad;
-    constexpr int runs_at_once = threads_of_narrow_columns / lanes;
-    int r = is_one ? 0 : thread / lanes;
+    const int log2 = plan.log2_threads_of_run;
+    const int own = (thread & ((1 << log2) - 1)) * quad;
+    const int step = quad << log2;
+    const int runs_at_once = threads_of_narrow_columns >> log2;
+    int r = thread >> log2;
     std::byte* from = global + r * distance;
     std::byte* to = shared + r * pitch;
 #pragma unroll 1
     for (; r < count; r += runs_at_once) {
       const int of_run = r == count - 1 ? last_bytes : bytes;
-#pragma unroll 4
+#pragma unroll 1
       for (int b = own - misalignment(from); b < of_run; b += step) {
         if (b >= 0 && b + quad <= of_run) {
           of_quad(from + b, to + b);

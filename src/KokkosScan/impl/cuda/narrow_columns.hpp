@@ -138,11 +138,11 @@ class NarrowColumnScan {
         __syncthreads();
         if (!moves()) combine_chunks(tile);
         __syncthreads();
+        if (!moves()) scan_chunks<true>(tile, buffer);
+      } else {
+        if (!moves()) scan_chunks<false>(tile, buffer);
       }
-      if (!moves()) {
-        scan_chunks(tile, buffer);
-        before_bulk_copies();
-      }
+      if (!moves()) before_bulk_copies();
       __syncthreads();
       store(tile, buffer);
       if (m_plan.buffers == 1) {  // elements of the next tile are loaded when its turn comes
@@ -267,9 +267,12 @@ class NarrowColumnScan {
           },
           load);
     } else {
-      runs.for_each_quad([](const std::byte* global,
-                            std::byte* shared) { __pipeline_memcpy_async(shared, global, quad); },
-                         load);
+      runs.for_each_quad(
+          m_plan,
+          [](const std::byte* global, std::byte* shared) {
+            __pipeline_memcpy_async(shared, global, quad);
+          },
+          load);
     }
   }
   __device__ __forceinline__ void wait_for_elements(const NarrowColumnTile& tile, int buffer,
@@ -298,50 +301,71 @@ class NarrowColumnScan {
     int length;
     int slot;    ///< of the first element
     int stride;  ///< from slot to slot
+    bool ends_tile;
   };
+  /// Where a tile is in shared memory. (Read again for each chunk, it would come from there.)
+  struct Places {
+    TileSlots<Loaded> elements;
+    TileSlots<Value> results;
+    TileSlots<Mask> mask;
+  };
+  [[nodiscard]] __device__ __forceinline__ Places places(const NarrowColumnTile& tile,
+                                                         int buffer) const {
+    return {elements(tile, buffer), results(tile, buffer), mask(tile, buffer)};
+  }
   /// Calls f(chunk) for those of this thread.
-  template <class F>
+  ///
+  /// \tparam has_totals whether lines have several chunks
+  template <bool has_totals, class F>
   __device__ __forceinline__ void for_each_chunk(const NarrowColumnTile& tile, const F& f) const {
     const bool backward = m_p.output.strides.along < 0;
     const int items = m_plan.items();
+    const int slabs = tile.slabs;
+    const int rows = tile.rows;
+    const int columns = tile.columns;
     Chunk chunk;
     chunk.stride = backward ? -m_plan.pitch : m_plan.pitch;
 #pragma unroll 1
     for (int item = m_thread; item < items; item += threads_of_narrow_columns) {
-      const int of_tile = m_plan.by_columns.quotient(item);
-      chunk.column = item - of_tile * m_plan.columns;
-      chunk.slab_in_turn = m_plan.by_chunks.quotient(of_tile);
-      chunk.number = of_tile - chunk.slab_in_turn * m_plan.chunks;
+      chunk.slab_in_turn = m_plan.by_columns.quotient(item);
+      chunk.column = item - chunk.slab_in_turn * m_plan.columns;
+      chunk.number = 0;
+      int k = 0;
+      if constexpr (has_totals) {
+        const int of_tile = chunk.slab_in_turn;
+        chunk.slab_in_turn = m_plan.by_chunks.quotient(of_tile);
+        chunk.number = of_tile - chunk.slab_in_turn * m_plan.chunks;
+        k = chunk.number * m_plan.chunk;
+      }
       chunk.slab = m_plan.slab_in_turn(chunk.slab_in_turn);
-      chunk.k = chunk.number * m_plan.chunk;
-      const int left = tile.rows - chunk.k;
-      if (chunk.slab >= tile.slabs || chunk.column >= tile.columns || left <= 0) continue;
+      const int left = rows - k;
+      if (chunk.slab >= slabs || chunk.column >= columns || left <= 0) continue;
       chunk.length = left < m_plan.chunk ? left : m_plan.chunk;
-      const int row = backward ? left - 1 : chunk.k;
+      chunk.ends_tile = left <= m_plan.chunk;
+      const int row = backward ? left - 1 : k;
       chunk.slot = m_plan.slot_in_turn(chunk.slab_in_turn) + row * m_plan.pitch + chunk.column;
       f(chunk);
     }
   }
   /// Calls f(get), where get(i) gives element i of a chunk.
-  template <class F>
-  __device__ __forceinline__ void with_elements(const NarrowColumnTile& tile, int buffer,
+  template <bool has_totals, class F>
+  __device__ __forceinline__ void with_elements(const NarrowColumnTile& tile, const Places& at,
                                                 const Chunk& chunk, const F& f) const {
-    const Loaded* const in = &elements(tile, buffer)[chunk.slot];
+    const Loaded* const in = &at.elements[chunk.slot];
     const int stride = chunk.stride;
     if constexpr (Input::has_mask) {
-      const Mask* const selected = &mask(tile, buffer)[chunk.slot];
+      const Mask* const selected = &at.mask[chunk.slot];
       f([&](int i) {
         const A value = static_cast<A>(in[i * stride]);
         return static_cast<bool>(selected[i * stride]) ? value : m_p.input.identity;
       });
     } else {
-      if constexpr (!Input::is_stored) {
-        if (!m_plan.has_totals()) {
-          const auto line = m_p.input.line(tile.place(m_p.batch, chunk.slab, chunk.column));
-          return f([&](int i) { return static_cast<A>(line(i)); });
-        }
+      if constexpr (!Input::is_stored && !has_totals) {
+        const auto line = m_p.input.line(tile.place(m_p.batch, chunk.slab, chunk.column));
+        f([&](int i) { return static_cast<A>(line(i)); });
+      } else {
+        f([&](int i) { return static_cast<A>(in[i * stride]); });
       }
-      f([&](int i) { return static_cast<A>(in[i * stride]); });
     }
   }
   /// Calls f(x, count) for eight elements of a chunk at a time, then for four, two and one: without
@@ -365,9 +389,10 @@ class NarrowColumnScan {
 
   /// Puts the folds of all chunks where those of what comes before the next ones will be.
   __device__ __forceinline__ void fold_chunks(const NarrowColumnTile& tile, int buffer) const {
-    for_each_chunk(tile, [&](const Chunk& chunk) {
+    const Places at = places(tile, buffer);
+    for_each_chunk<true>(tile, [&](const Chunk& chunk) {
       Prefix total(m_op);
-      with_elements(tile, buffer, chunk, [&](const auto& get) {
+      with_elements<true>(tile, at, chunk, [&](const auto& get) {
         in_eights(chunk.length, get, [&](const auto& x, auto count) {
 #pragma unroll
           for (int j = 0; j < count.value; ++j) total = Prefix(m_op, total.then(m_op, x[j]));
@@ -415,27 +440,31 @@ class NarrowColumnScan {
       *of_next_tile = before.value();
     }
   }
+  template <bool has_totals>
   __device__ __forceinline__ void scan_chunks(const NarrowColumnTile& tile, int buffer) const {
     const bool inclusive = m_p.form == Form::inclusive;
     const Ends<P> ends{m_p};
-    for_each_chunk(tile, [&](const Chunk& chunk) {
+    const bool has_ends = ends.exist();
+    const bool begins_lines = tile.begin == 0;
+    const bool ends_lines = tile.is_last;
+    const Places at = places(tile, buffer);
+    for_each_chunk<has_totals>(tile, [&](const Chunk& chunk) {
       const ColumnPlace place = tile.place(m_p.batch, chunk.slab, chunk.column);
-      const bool is_first = tile.begin == 0 && chunk.number == 0;
-      const bool is_last = tile.is_last && chunk.k + chunk.length == tile.rows;
+      const bool is_first = !has_totals || (begins_lines && chunk.number == 0);
+      const bool is_last = !has_totals || (ends_lines && chunk.ends_tile);
       Prefix run(m_op);
       A previous = m_p.identity.value;
       if (!is_first) {
         run = Prefix(m_op, fold_before(chunk));
         previous = static_cast<A>(run.value());
       } else if (m_p.start.exists()) {
-        const R start =
-            m_plan.has_totals() ? fold_before(chunk) : static_cast<R>(m_p.start.at(place).value);
+        const R start = has_totals ? fold_before(chunk) : static_cast<R>(m_p.start.at(place).value);
         run = Prefix(m_op, start);
         previous = static_cast<A>(start);
       }
-      if (is_first && ends.exist()) ends.store_begin(place, previous);
-      Value* out = &results(tile, buffer)[chunk.slot];
-      with_elements(tile, buffer, chunk, [&](const auto& get) {
+      if (is_first && has_ends) ends.store_begin(place, previous);
+      Value* out = &at.results[chunk.slot];
+      with_elements<has_totals>(tile, at, chunk, [&](const auto& get) {
         in_eights(chunk.length, get, [&](const auto& x, auto count) {
 #pragma unroll
           for (int j = 0; j < count.value; ++j) {
@@ -452,7 +481,7 @@ class NarrowColumnScan {
         const R* const after = folds(chunk.slab_in_turn, chunk.column);
         out[-chunk.stride] =
             static_cast<Value>(static_cast<A>(after[(chunk.number + 1) * m_plan.columns]));
-      } else if (ends.exist()) {
+      } else if (has_ends) {
         ends.store_end(place, previous);
       }
     });
@@ -479,6 +508,7 @@ class NarrowColumnScan {
               store);
         } else {
           runs.for_each_quad(
+              m_plan,
               [](std::byte* global, const std::byte* shared) {
                 *reinterpret_cast<uint4*>(global) = *reinterpret_cast<const uint4*>(shared);
               },

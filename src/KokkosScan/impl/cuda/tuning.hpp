@@ -455,12 +455,14 @@ constexpr int rows_of_chunk(int n, int bytes) {
 inline constexpr int threads_of_narrow_columns = 256;
 inline constexpr int blocks_of_narrow_columns = 3;
 
-/// Bytes of a tile of such columns, of which a block has two, and of what it keeps besides.
+/// Bytes of a tile of such columns, of which a block has two; with half of the folds where columns
+/// have several chunks: as much as two chunks of 33 rows of 256 floats. And bytes of what a block
+/// keeps besides.
 inline constexpr int bytes_of_narrow_tile = 34816;
+inline constexpr int bytes_of_longer_tile = 36864;
 inline constexpr int bytes_of_narrow_block = 384;
 
-/// Fewest bytes of a row that is moved as a run, and by a bulk copy.
-inline constexpr int bytes_of_wide_run = 64;
+/// Fewest bytes of a row that is moved by a bulk copy.
 inline constexpr int bytes_of_bulk_row = 1024;
 
 /// Threads of a block that have a column each.
