@@ -111,10 +111,10 @@ struct Sum {
 
 /// Product, a * b. `Prod{}` combines in the accumulator of the output's values; `Prod<T>{}` in T.
 ///
-/// Integers wrap as unsigned arithmetic does. Values of type float and complex of float are carried
-/// in double: on hosts and in the generic backend a result is off by at most 8 u of the exact
-/// product (u = 2^-24), whatever the length of the line, as long as no product of neighbours leaves
-/// the range of double. The CUDA kernels multiply neighbours in float first, and promise no bound.
+/// Integers wrap as unsigned arithmetic does. Values of type float and complex of float are
+/// combined in double: a result is off by at most 8 u of the exact product (u = 2^-24), whatever
+/// the length of the line, as long as no product of neighbours leaves the range of double, and, on
+/// CUDA, none of the three results before it is subnormal or infinite.
 /// Any other type with `a * b` works; its identity is `T(1)` where it has such a constructor.
 ///
 /// Example: `ks::inclusive_scan(exec, x, y, 0, ks::Prod{});`

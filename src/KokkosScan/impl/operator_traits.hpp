@@ -76,9 +76,8 @@ using bound_t = std::remove_cvref_t<decltype(bind<A>(std::declval<const Op&>()))
 /// carried in double, so that their error does not grow with the length of the line; any other
 /// operator carries its own accumulator.
 ///
-/// A backend may sum some neighbours in float, where an element meets few roundings. A product has
-/// one for each factor, and what neighbours combine to may leave the range of float where no result
-/// does, so products are best combined in the carried type from the first factor on.
+/// A backend may sum some neighbours in float, where an element meets few roundings. Products are
+/// combined in the carried type from the first factor on: is_carried_throughout.
 template <class Op>
 KOKKOS_FUNCTION const Op& carrying(const Op& op) {
   return op;
@@ -139,5 +138,11 @@ requires(std::same_as<Op<float>, Sum<float>> || std::same_as<Op<float>, Prod<flo
 /// The type that carrying(op) combines.
 template <class Op, class A>
 using carried_t = typename Carried<Op, A>::type;
+
+/// Whether elements combine in the carried type from the first one on, though it is wider than the
+/// accumulator. A product has a rounding for each factor, so that its error would grow with the
+/// line; and what neighbours combine to may leave the range of float where no result does.
+template <class Op, class A>
+inline constexpr bool is_carried_throughout = is_product<Op> && !std::same_as<A, carried_t<Op, A>>;
 
 }  // namespace KokkosScan::impl
