@@ -79,15 +79,27 @@ struct Extent {
   constexpr Extent(T extent) requires(!std::same_as<T, bool>)
       : value(static_cast<std::int64_t>(extent)) {}
 };
+template <std::size_t Rank>
+std::array<std::int64_t, Rank> extents_of(const Extent (&extents)[Rank]) {
+  std::array<std::int64_t, Rank> values;
+  for (std::size_t d = 0; d < Rank; ++d) values[d] = extents[d].value;
+  return values;
+}
+template <class View>
+auto extents_of(const View& view) {
+  std::array<std::int64_t, View::rank()> extents;
+  for (std::size_t d = 0; d < View::rank(); ++d) {
+    extents[d] = static_cast<std::int64_t>(view.extent(d));
+  }
+  return extents;
+}
 }  // namespace impl
 
 /// The same with the extents in braces: `elementwise({rows, columns}, function)`.
 template <std::size_t Rank, class Function>
 [[nodiscard]] Elementwise<Rank, Function> elementwise(const impl::Extent (&extents)[Rank],
                                                       Function function) {
-  std::array<std::int64_t, Rank> values;
-  for (std::size_t d = 0; d < Rank; ++d) values[d] = extents[d].value;
-  return {values, std::move(function)};
+  return {impl::extents_of(extents), std::move(function)};
 }
 
 /// The same with the extents of a View.
@@ -95,11 +107,7 @@ template <class View, class Function>
 requires(Kokkos::is_view<View>::value)
     [[nodiscard]] Elementwise<View::rank(), Function> elementwise(const View& shape,
                                                                   Function function) {
-  std::array<std::int64_t, View::rank()> extents;
-  for (std::size_t d = 0; d < View::rank(); ++d) {
-    extents[d] = static_cast<std::int64_t>(shape.extent(d));
-  }
-  return {extents, std::move(function)};
+  return {impl::extents_of(shape), std::move(function)};
 }
 
 /// @}

@@ -12,6 +12,7 @@
 #include <KokkosScan/inputs.hpp>
 #include <KokkosScan/lines.hpp>
 #include <KokkosScan/operators.hpp>
+#include <KokkosScan/outputs.hpp>
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -110,6 +111,44 @@ using value_of = typename View::non_const_value_type;
 template <class Start>
 inline constexpr bool is_start_of_each_line = ViewLike<Start> || is_elementwise<Start>;
 
+// ---- Outputs ------------------------------------------------------------------------------------
+
+/// The rank and memory of an output, the type that the accumulator follows, and the type by which a
+/// problem knows the output.
+template <class View>
+struct OutputTraits {
+  static constexpr int rank = view_rank<View>;
+  static constexpr bool is_const = std::is_const_v<typename View::value_type>;
+  template <class Exec>
+  static constexpr bool accessible =
+      Kokkos::SpaceAccessibility<Exec, typename View::memory_space>::accessible;
+  template <class In>
+  using Value = value_of<View>;
+  template <class A>
+  using Stored = value_of<View>;
+};
+template <class View, class F>
+struct OutputTraits<Projected<View, F>> : OutputTraits<View> {
+  template <class A>
+  using Stored = ProjectedValue<value_of<View>, A, F>;
+};
+template <std::size_t Rank, class F>
+struct OutputTraits<ForEachResult<Rank, F>> {
+  static constexpr int rank = static_cast<int>(Rank);
+  static constexpr bool is_const = false;
+  template <class Exec>
+  static constexpr bool accessible = true;
+  template <class In>
+  using Value = typename InputTraits<In>::Value;
+  template <class A>
+  using Stored = Called<A, static_cast<int>(Rank), F>;
+};
+
+/// The accumulator of a call.
+template <class In, class Out, class Op>
+using accumulator_of_call_t =
+    accumulator_of_t<Op, typename OutputTraits<Out>::template Value<In>>;
+
 // ---- Lines --------------------------------------------------------------------------------------
 
 /// The lines argument as an Along.
@@ -153,6 +192,9 @@ concept Converts = requires(const From& x) {
 }
 &&!fills_first_member<From, To>;
 
+template <class From, class To>
+concept ConvertsTo = Converts<std::remove_cvref_t<From>, To>;
+
 // ---- The checks ---------------------------------------------------------------------------------
 
 /// The first thing that is wrong with the types of a call.
@@ -178,6 +220,10 @@ enum class Refusal {
   input_conversion,
   output_fills_aggregate,
   output_conversion,
+  output_extents,
+  projection_state,
+  projection,
+  result_function,
   addition,
   multiplication,
   comparison,
@@ -200,6 +246,44 @@ enum class Refusal {
   totals_conversion,
   workspace,
   workspace_memory
+};
+
+/// Whether a function without arguments of its own can be called with an accumulator, and what it
+/// returns becomes a T.
+template <class F, class A, class T>
+concept Projects = requires(const F& f, const A& result) {
+  { f(result) } -> ConvertsTo<T>;
+};
+/// Whether a function can be called with Rank indices and an accumulator.
+template <std::size_t Rank, class F, class A, class = std::make_index_sequence<Rank>>
+inline constexpr bool takes_results = false;
+template <std::size_t Rank, class F, class A, std::size_t... D>
+inline constexpr bool takes_results<Rank, F, A, std::index_sequence<D...>> =
+    std::is_invocable_v<const F&, typename IndexType<D>::type..., const A&>;
+
+/// What is wrong with an output for results that are combined in A and carried in R.
+template <class Out, class A, class R>
+struct RefusalOfOutput {
+  using Value = value_of<Out>;
+  static constexpr Refusal value = !std::is_trivially_copyable_v<Value>
+                                       ? Refusal::not_trivially_copyable
+                                   : fills_first_member<R, Value> ? Refusal::output_fills_aggregate
+                                   : !Converts<R, Value>          ? Refusal::output_conversion
+                                                                  : Refusal::none;
+};
+template <class View, class F, class A, class R>
+struct RefusalOfOutput<Projected<View, F>, A, R> {
+  static constexpr Refusal value = !std::is_trivially_copyable_v<value_of<View>>
+                                       ? Refusal::not_trivially_copyable
+                                   : !std::is_empty_v<F> || !std::is_default_constructible_v<F>
+                                       ? Refusal::projection_state
+                                   : !Projects<F, A, value_of<View>> ? Refusal::projection
+                                                                     : Refusal::none;
+};
+template <std::size_t Rank, class F, class A, class R>
+struct RefusalOfOutput<ForEachResult<Rank, F>, A, R> {
+  static constexpr Refusal value =
+      takes_results<Rank, F, A> ? Refusal::none : Refusal::result_function;
 };
 
 template <class Exec, class In, class L, class A>
@@ -294,8 +378,8 @@ constexpr Refusal refusal_of_operator() {
 template <Function function, class Exec, class In, class Out, class L, class Op>
 constexpr Refusal refusal_of_values() {
   using I = InputTraits<In>;
-  using Value = value_of<Out>;
-  using A = accumulator_of_t<Op, Value>;
+  using O = OutputTraits<Out>;
+  using A = accumulator_of_call_t<In, Out, Op>;
   using Bound = bound_t<Op, A>;
   using R = carried_t<Bound, A>;
   if constexpr (is_elementwise<In> && (I::rank < 1 || I::rank > 8))
@@ -304,28 +388,29 @@ constexpr Refusal refusal_of_values() {
     return Refusal::elementwise_function;
   else if constexpr (I::rank < 1 || I::rank > 8)
     return Refusal::input_rank;
-  else if constexpr (view_rank<Out> != I::rank)
+  else if constexpr (O::rank < 1)
+    return Refusal::output_extents;
+  else if constexpr (O::rank != I::rank)
     return Refusal::output_rank;
-  else if constexpr (std::is_const_v<typename Out::value_type>)
+  else if constexpr (O::is_const)
     return Refusal::const_output;
   else if constexpr (!I::template accessible<Exec>)
     return Refusal::input_memory;
-  else if constexpr (!Kokkos::SpaceAccessibility<Exec, typename Out::memory_space>::accessible)
+  else if constexpr (!O::template accessible<Exec>)
     return Refusal::output_memory;
   else if constexpr ((is_sum<Bound> || is_product<Bound>)&&std::is_same_v<A, bool>)
     return Refusal::sum_of_bool;
   else if constexpr (is_min_or_max<Bound> && is_complex<A>)
     return Refusal::order_of_complex;
-  else if constexpr (!std::is_trivially_copyable_v<A> || !std::is_trivially_copyable_v<Value>)
+  else if constexpr (!std::is_trivially_copyable_v<A>)
     return Refusal::not_trivially_copyable;
   else if constexpr (fills_first_member<typename I::Value, A>)
     return Refusal::input_fills_aggregate;
   else if constexpr (!Converts<typename I::Value, A>)
     return Refusal::input_conversion;
-  else if constexpr (fills_first_member<R, Value>)
-    return Refusal::output_fills_aggregate;
-  else if constexpr (!Converts<R, Value>)
-    return Refusal::output_conversion;
+  else if constexpr (constexpr Refusal of_output = RefusalOfOutput<Out, A, R>::value;
+                     of_output != Refusal::none)
+    return of_output;
   else if constexpr (!I::masks_have_rank)
     return Refusal::mask_rank;
   else if constexpr (!I::masks_are_boolean)
@@ -353,7 +438,7 @@ constexpr Refusal refusal_of() {
     return Refusal::mask;
   else if constexpr (!ScanInput<In>)
     return Refusal::input;
-  else if constexpr (!ViewLike<Out>)
+  else if constexpr (!ScanOutput<Out>)
     return Refusal::output;
   else if constexpr (std::is_arithmetic_v<Lines> && !ScanLines<Lines>)
     return Refusal::axis;
@@ -375,7 +460,9 @@ constexpr void explain() {
                 "function of the indices becomes one by elementwise(extents, function).");
   static_assert(r != Refusal::input,
                 "KokkosScan: the input must be a Kokkos View, masked(...) or elementwise(...).");
-  static_assert(r != Refusal::output, "KokkosScan: the output must be a Kokkos View.");
+  static_assert(r != Refusal::output,
+                "KokkosScan: the output must be a Kokkos View, projected(view, function) or "
+                "for_each_result(...).");
   static_assert(r != Refusal::axis,
                 "KokkosScan: an axis must be an int or another integer, not a bool, a character, a "
                 "floating-point number or an enumeration.");
@@ -412,6 +499,17 @@ constexpr void explain() {
                 "and leave the others 0; give them a constructor from it.");
   static_assert(r != Refusal::output_conversion,
                 "KokkosScan: the accumulator must convert to the output's values.");
+  static_assert(r != Refusal::output_extents,
+                "KokkosScan: for_each_result needs 1 to 8 extents.");
+  static_assert(r != Refusal::projection_state,
+                "KokkosScan: the function of projected must be of a class without members and with "
+                "a default constructor; one that captures something goes to for_each_result.");
+  static_assert(r != Refusal::projection,
+                "KokkosScan: the function of projected must be callable, as const, with the "
+                "accumulator, and return what converts to the values of the View.");
+  static_assert(r != Refusal::result_function,
+                "KokkosScan: the function of for_each_result must be callable, as const, with one "
+                "std::int64_t for each extent and the accumulator.");
   static_assert(r != Refusal::addition,
                 "KokkosScan: Sum needs a + b for two accumulators a and b.");
   static_assert(r != Refusal::multiplication,
