@@ -9,5 +9,6 @@
 #include <KokkosScan/lines.hpp>
 #include <KokkosScan/operators.hpp>
 #include <KokkosScan/outputs.hpp>
+#include <KokkosScan/recurrence.hpp>
 #include <KokkosScan/scan.hpp>
 #include <KokkosScan/version.hpp>

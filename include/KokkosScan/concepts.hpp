@@ -23,6 +23,12 @@ struct IsInput<Masked<Values, Mask>>
     : std::bool_constant<IsInput<Values>::value && IsInput<Mask>::value> {};
 template <std::size_t Rank, class Function>
 struct IsInput<Elementwise<Rank, Function>> : std::true_type {};
+template <class Function, class... Inputs>
+struct IsInput<Zipped<Function, Inputs...>> : std::bool_constant<(IsInput<Inputs>::value && ...)> {
+};
+
+template <class View>
+struct IsInput<OfEachLine<View>> : Kokkos::is_view<View> {};
 
 template <class T>
 struct IsOutput : Kokkos::is_view<T> {};
@@ -41,7 +47,7 @@ struct IsLines<Along<Start, Totals, Workspace, grouping>> : std::true_type {};
 template <class T>
 concept ViewLike = Kokkos::is_view<T>::value;
 
-/// Something a scan can read: a View, masked(...), elementwise(...).
+/// Something a scan can read: a View, masked(...), elementwise(...), zip(...).
 template <class T>
 concept ScanInput = impl::IsInput<T>::value;
 

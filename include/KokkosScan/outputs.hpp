@@ -59,8 +59,8 @@ struct ForEachResult {
 };
 
 /// The output that calls `function(i, j, ..., result)` exactly once for each result, in the place
-/// of an array: nothing is allocated, and nothing is stored but what the function stores. It mirrors
-/// elementwise().
+/// of an array: nothing is allocated, and nothing is stored but what the function stores. It
+/// mirrors elementwise().
 ///
 /// The function is called on the execution space, so it is a KOKKOS_LAMBDA or a functor with
 /// KOKKOS_FUNCTION, and const. Calls come in any order, from many threads. Views that it writes are
@@ -68,7 +68,8 @@ struct ForEachResult {
 /// writes nothing but the place of element (i, j, ...).
 ///
 /// \param extents  those of the output: the input's, or n+1 along the axis of an exclusive scan
-/// \param function a callable with one std::int64_t for each dimension and the accumulator, to which
+/// \param function a callable with one std::int64_t for each dimension and the accumulator, to
+/// which
 ///                 a result that is carried in a wider type is rounded first. Where the operator
 ///                 names no accumulator, it is accumulator_t of the input's values
 ///

@@ -90,7 +90,8 @@ void inclusive_scan(const Exec& exec, const In& in, const Out& out, const Lines&
 ///
 /// \param exec  the execution space instance that scans
 /// \param in    a View of rank 1 to 8, or masked(...), or elementwise(...)
-/// \param out   an output of the same extents, or of n+1 along the axis; in the first form it may be
+/// \param out   an output of the same extents, or of n+1 along the axis; in the first form it may
+/// be
 ///              the input itself, in the second the input may be its first or last n elements
 /// \param lines as in inclusive_scan()
 /// \param op    an associative operator, default Sum{}; it has an identity, or `lines` a start

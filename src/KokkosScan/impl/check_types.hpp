@@ -56,6 +56,10 @@ struct InputTraits<Masked<In, Mask>> {
   static constexpr bool accessible =
       InputTraits<In>::template accessible<Exec>&& InputTraits<Mask>::template accessible<Exec>;
 };
+template <class View>
+struct InputTraits<OfEachLine<View>> : InputTraits<View> {
+  static constexpr int rank = InputTraits<View>::rank + 1;
+};
 // A class, because nvcc drops the parameter of an alias that does not use it.
 template <std::size_t>
 struct IndexType {
@@ -88,12 +92,73 @@ struct InputTraits<Elementwise<Rank, F>> {
   static constexpr bool accessible = true;
 };
 
+/// What the function of a zipped input returns; None where it cannot be called.
+template <class Function, class... Values>
+struct ZippedValue {
+  static constexpr bool is_callable = false;
+  using type = None;
+};
+template <class Function, class... Values>
+requires std::is_invocable_v<const Function&, const Values&...>
+struct ZippedValue<Function, Values...> {
+  static constexpr bool is_callable = true;
+  using type = std::remove_cvref_t<std::invoke_result_t<const Function&, const Values&...>>;
+};
+template <class Function, class First, class... Rest>
+struct InputTraits<Zipped<Function, First, Rest...>> {
+  using Result = ZippedValue<Function, typename InputTraits<First>::Value,
+                             typename InputTraits<Rest>::Value...>;
+  using Value = typename Result::type;
+  static constexpr int rank = InputTraits<First>::rank;
+  static constexpr int leaves = (InputTraits<First>::leaves + ... + InputTraits<Rest>::leaves);
+  static constexpr bool functions_are_callable = InputTraits<First>::functions_are_callable &&
+                                                 (InputTraits<Rest>::functions_are_callable && ...);
+  static constexpr bool has_mask =
+      InputTraits<First>::has_mask || (InputTraits<Rest>::has_mask || ...);
+  static constexpr bool masks_have_rank =
+      InputTraits<First>::masks_have_rank && (InputTraits<Rest>::masks_have_rank && ...);
+  static constexpr bool masks_are_boolean =
+      InputTraits<First>::masks_are_boolean && (InputTraits<Rest>::masks_are_boolean && ...);
+  template <class Exec>
+  static constexpr bool accessible = InputTraits<First>::template accessible<Exec> &&
+                                     (InputTraits<Rest>::template accessible<Exec> && ...);
+};
+
+/// Whether masks stand around everything that is zipped: an operator's identity is no element.
+template <class In>
+inline constexpr bool zips_masked = false;
+template <class In, class Mask>
+inline constexpr bool zips_masked<Masked<In, Mask>> = zips_masked<In> || zips_masked<Mask>;
+template <class Function, class... Inputs>
+inline constexpr bool zips_masked<Zipped<Function, Inputs...>> = (InputTraits<Inputs>::has_mask ||
+                                                                  ...);
+/// Whether what is zipped has one rank.
+template <class In>
+inline constexpr bool zips_one_rank = true;
+template <class In, class Mask>
+inline constexpr bool zips_one_rank<Masked<In, Mask>> = zips_one_rank<In>&& zips_one_rank<Mask>;
+template <class Function, class First, class... Rest>
+inline constexpr bool zips_one_rank<Zipped<Function, First, Rest...>> =
+    ((InputTraits<First>::rank == InputTraits<Rest>::rank) && ...) && zips_one_rank<First> &&
+    (zips_one_rank<Rest> && ...);
+/// Whether functions of zipped inputs can be called with their elements.
+template <class In>
+inline constexpr bool zips_callably = true;
+template <class In, class Mask>
+inline constexpr bool zips_callably<Masked<In, Mask>> = zips_callably<In>&& zips_callably<Mask>;
+template <class Function, class... Inputs>
+inline constexpr bool zips_callably<Zipped<Function, Inputs...>> =
+    InputTraits<Zipped<Function, Inputs...>>::Result::is_callable && (zips_callably<Inputs> && ...);
+
 /// Whether some mask in it is nothing that a scan can read.
 template <class In>
 inline constexpr bool has_unreadable_mask = false;
 template <class In, class Mask>
 inline constexpr bool has_unreadable_mask<Masked<In, Mask>> =
     !ScanInput<Mask> || has_unreadable_mask<In>;
+template <class Function, class... Inputs>
+inline constexpr bool has_unreadable_mask<Zipped<Function, Inputs...>> =
+    (has_unreadable_mask<Inputs> || ...);
 
 template <class In>
 inline constexpr bool is_elementwise = false;
@@ -146,8 +211,7 @@ struct OutputTraits<ForEachResult<Rank, F>> {
 
 /// The accumulator of a call.
 template <class In, class Out, class Op>
-using accumulator_of_call_t =
-    accumulator_of_t<Op, typename OutputTraits<Out>::template Value<In>>;
+using accumulator_of_call_t = accumulator_of_t<Op, typename OutputTraits<Out>::template Value<In>>;
 
 // ---- Lines --------------------------------------------------------------------------------------
 
@@ -208,6 +272,9 @@ enum class Refusal {
   lines,
   elementwise_function,
   elementwise_extents,
+  zip_of_masked,
+  zip_ranks,
+  zip_function,
   input_rank,
   output_rank,
   const_output,
@@ -273,12 +340,11 @@ struct RefusalOfOutput {
 };
 template <class View, class F, class A, class R>
 struct RefusalOfOutput<Projected<View, F>, A, R> {
-  static constexpr Refusal value = !std::is_trivially_copyable_v<value_of<View>>
-                                       ? Refusal::not_trivially_copyable
-                                   : !std::is_empty_v<F> || !std::is_default_constructible_v<F>
-                                       ? Refusal::projection_state
-                                   : !Projects<F, A, value_of<View>> ? Refusal::projection
-                                                                     : Refusal::none;
+  static constexpr Refusal value =
+      !std::is_trivially_copyable_v<value_of<View>>                ? Refusal::not_trivially_copyable
+      : !std::is_empty_v<F> || !std::is_default_constructible_v<F> ? Refusal::projection_state
+      : !Projects<F, A, value_of<View>>                            ? Refusal::projection
+                                                                   : Refusal::none;
 };
 template <std::size_t Rank, class F, class A, class R>
 struct RefusalOfOutput<ForEachResult<Rank, F>, A, R> {
@@ -386,6 +452,12 @@ constexpr Refusal refusal_of_values() {
     return Refusal::elementwise_extents;
   else if constexpr (!I::functions_are_callable)
     return Refusal::elementwise_function;
+  else if constexpr (zips_masked<In>)
+    return Refusal::zip_of_masked;
+  else if constexpr (!zips_one_rank<In>)
+    return Refusal::zip_ranks;
+  else if constexpr (!zips_callably<In>)
+    return Refusal::zip_function;
   else if constexpr (I::rank < 1 || I::rank > 8)
     return Refusal::input_rank;
   else if constexpr (O::rank < 1)
@@ -459,7 +531,8 @@ constexpr void explain() {
                 "KokkosScan: a mask must be a Kokkos View, masked(...) or elementwise(...); a "
                 "function of the indices becomes one by elementwise(extents, function).");
   static_assert(r != Refusal::input,
-                "KokkosScan: the input must be a Kokkos View, masked(...) or elementwise(...).");
+                "KokkosScan: the input must be a Kokkos View, masked(...), elementwise(...) or "
+                "zip(...).");
   static_assert(r != Refusal::output,
                 "KokkosScan: the output must be a Kokkos View, projected(view, function) or "
                 "for_each_result(...).");
@@ -474,6 +547,13 @@ constexpr void explain() {
                 "KokkosScan: the function of elementwise must be callable, as const, with one "
                 "std::int64_t for each extent.");
   static_assert(r != Refusal::elementwise_extents, "KokkosScan: elementwise needs 1 to 8 extents.");
+  static_assert(r != Refusal::zip_of_masked,
+                "KokkosScan: zip takes inputs without masks; mask what it makes instead, as in "
+                "masked(zip(a, b), mask).");
+  static_assert(r != Refusal::zip_ranks, "KokkosScan: zipped inputs must have the same rank.");
+  static_assert(r != Refusal::zip_function,
+                "KokkosScan: the function of zip_transform must be callable, as const, with an "
+                "element of each input.");
   static_assert(r != Refusal::input_rank, "KokkosScan: the input must have rank 1 to 8.");
   static_assert(r != Refusal::output_rank, "KokkosScan: input and output must have the same rank.");
   static_assert(r != Refusal::const_output,
@@ -499,8 +579,7 @@ constexpr void explain() {
                 "and leave the others 0; give them a constructor from it.");
   static_assert(r != Refusal::output_conversion,
                 "KokkosScan: the accumulator must convert to the output's values.");
-  static_assert(r != Refusal::output_extents,
-                "KokkosScan: for_each_result needs 1 to 8 extents.");
+  static_assert(r != Refusal::output_extents, "KokkosScan: for_each_result needs 1 to 8 extents.");
   static_assert(r != Refusal::projection_state,
                 "KokkosScan: the function of projected must be of a class without members and with "
                 "a default constructor; one that captures something goes to for_each_result.");

@@ -69,10 +69,25 @@ template <std::size_t Rank, class F>
 void describe_input(Role role, const Elementwise<Rank, F>& input, Operand*& next) {
   *next++ = describe(role, input.extents, [](const void*) -> std::string { return "elementwise"; });
 }
+template <class View>
+void describe_input(Role, const OfEachLine<View>& input, Operand*& next) {
+  *next++ = describe(Role::of_each_line, input.values);
+}
 template <class Values, class Mask>
 void describe_input(Role role, const Masked<Values, Mask>& input, Operand*& next) {
   describe_input(role, input.values, next);
   describe_input(Role::mask, input.mask, next);
+}
+
+inline void describe_inputs(Role, const InputList<>&, Operand*&) {}
+template <class First, class... Rest>
+void describe_inputs(Role role, const InputList<First, Rest...>& inputs, Operand*& next) {
+  describe_input(role, inputs.first, next);
+  describe_inputs(role, inputs.rest, next);
+}
+template <class Function, class... Inputs>
+void describe_input(Role role, const Zipped<Function, Inputs...>& input, Operand*& next) {
+  describe_inputs(role, input.inputs, next);
 }
 
 template <class View>
@@ -109,7 +124,7 @@ template <std::size_t Rank, class F>
 auto computed(const F& function, const Operand& operand, int axis, Direction direction) {
   const bool backward = direction == Direction::backward;
   Computed<static_cast<int>(Rank), F> computed{
-      function, {}, axis, backward ? operand.extent[axis] - 1 : 0, backward ? -1 : 1,
+      function,       {}, axis, backward ? operand.extent[axis] - 1 : 0, backward ? -1 : 1,
       operand.strides};
   for (std::size_t d = 0; d < Rank; ++d) computed.extent[d] = operand.extent[d];
   return computed;
@@ -119,6 +134,11 @@ template <class A, class View>
 auto build_input(const View& view, const InputContext<A>&, const Operand*& next) {
   using T = const typename View::non_const_value_type;
   return array_of<T>(*next++, view.data());
+}
+template <class A, class View>
+auto build_input(const OfEachLine<View>& input, const InputContext<A>&, const Operand*& next) {
+  using T = const typename View::non_const_value_type;
+  return ValueOfLine<T>{array_of<T>(*next++, input.values.data())};
 }
 template <class A, std::size_t Rank, class F>
 auto build_input(const Elementwise<Rank, F>& input, const InputContext<A>& context,
@@ -133,6 +153,24 @@ auto build_input(const Masked<Values, Mask>& input, const InputContext<A>& conte
   const InputContext<bool> of_mask{Maybe<bool>(false), context.axis, context.direction};
   auto mask = build_input<bool>(input.mask, of_mask, next);
   return Selected<A, decltype(values), decltype(mask)>{values, mask, context.identity.value};
+}
+
+template <class A>
+List<> build_inputs(const InputList<>&, const InputContext<A>&, const Operand*&) {
+  return {};
+}
+template <class A, class First, class... Rest>
+auto build_inputs(const InputList<First, Rest...>& inputs, const InputContext<A>& context,
+                  const Operand*& next) {
+  auto first = build_input<A>(inputs.first, context, next);
+  auto rest = build_inputs(inputs.rest, context, next);
+  return with_first(first, rest);
+}
+template <class A, class Function, class... Inputs>
+auto build_input(const Zipped<Function, Inputs...>& input, const InputContext<A>& context,
+                 const Operand*& next) {
+  auto parts = build_inputs(input.inputs, context, next);
+  return ZippedInput<Function, decltype(parts)>{input.function, parts};
 }
 
 // ---- A call -------------------------------------------------------------------------------------
@@ -267,7 +305,8 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
           const LinesOrAxis& lines_or_axis, const OpOrTransparent& op_or_transparent,
           const Backend& backend) {
   const Kokkos::Profiling::ScopedRegion region(name(function));
-  using P = typename ProblemOf<In, Out, LinesTraits<lines_of_t<LinesOrAxis>>, OpOrTransparent>::type;
+  using P =
+      typename ProblemOf<In, Out, LinesTraits<lines_of_t<LinesOrAxis>>, OpOrTransparent>::type;
   using A = typename P::A;
   using Op = bound_t<OpOrTransparent, A>;
   const Op op = bind<A>(op_or_transparent);

@@ -19,12 +19,14 @@
 namespace KokkosScan::impl {
 
 /// What an operand is to the scan; messages use it.
-enum class Role { input, mask, output, start, totals, workspace };
+enum class Role { input, of_each_line, mask, output, start, totals, workspace };
 
 inline const char* name(Role role) {
   switch (role) {
     case Role::input:
       return "input";
+    case Role::of_each_line:
+      return "input of one value a line";
     case Role::mask:
       return "mask";
     case Role::output:
@@ -53,7 +55,7 @@ inline std::string name(Function function) {
 template <class T>
 inline constexpr char type_tag = 0;
 
-/// One operand. Starting values and totals have one dimension less than the input; once
+/// One operand. What has one value a line has one dimension less than the input; once
 /// insert_axis() has seen them, a dimension of extent 1 stands for the axis.
 struct Operand {
   Role role;
@@ -132,7 +134,8 @@ inline void check_shapes(Function function, std::span<Operand> operands, int axi
     }
   }
   for (Operand& operand : operands.subspan(1)) {
-    const bool of_lines = operand.role == Role::start || operand.role == Role::totals;
+    const bool of_lines = operand.role == Role::start || operand.role == Role::totals ||
+                          operand.role == Role::of_each_line;
     for (int d = 0; d < operand.rank; ++d) {
       const bool may_hold_total =
           operand.role == Role::output && d == axis && function != Function::inclusive_scan;
@@ -357,7 +360,8 @@ inline const Operand& fastest_operand(const Operand& input, const Operand& outpu
   return output.type == nullptr && input.type != nullptr ? input : output;
 }
 
-/// Gives a function's operand the strides of a dense array without the axis, which its decoder expects.
+/// Gives a function's operand the strides of a dense array without the axis, which its decoder
+/// expects.
 inline void address_computed(Operand& operand, int axis) {
   std::int64_t stride = 1;
   for (int d = operand.rank - 1; d >= 0; --d) {
@@ -379,8 +383,8 @@ inline std::int64_t count_lines(const Operand& input, int axis) {
 }
 
 /// The batch of lines, and in each operand its strides: dimensions of extent 1 are dropped, the
-/// rest is ordered by the strides of the operand that is given, and neighbours that every operand stores like one
-/// dimension are merged. Scanning backward becomes a negative stride.
+/// rest is ordered by the strides of the operand that is given, and neighbours that every operand
+/// stores like one dimension are merged. Scanning backward becomes a negative stride.
 inline Batch reduce(std::span<Operand> operands, const Operand& fastest, int axis,
                     Direction direction) {
   const Operand& input = operands.front();

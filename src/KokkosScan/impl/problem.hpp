@@ -166,6 +166,90 @@ struct Computed {
   }
 };
 
+/// One line of an input that has one value a line.
+template <class T>
+struct SameLine {
+  T value;
+
+  KOKKOS_FORCEINLINE_FUNCTION const T& operator()(std::int64_t) const { return value; }
+};
+
+/// An input that has one value a line: an array of which each line has one element.
+template <class T>
+struct ValueOfLine {
+  Array<T> values;
+
+  template <class Place>
+  KOKKOS_FUNCTION SameLine<std::remove_const_t<T>> line(const Place& place) const {
+    return {values.line(place)(0)};
+  }
+};
+
+/// Some things of which an input is made, or their lines.
+template <class... T>
+struct List;
+template <class First, class... Rest>
+KOKKOS_FUNCTION List<First, Rest...> with_first(const First& first, const List<Rest...>& rest) {
+  return {first, rest};
+}
+template <>
+struct List<> {
+  template <class Place>
+  KOKKOS_FUNCTION List line(const Place&) const {
+    return {};
+  }
+  template <class Function, class... Args>
+  KOKKOS_FORCEINLINE_FUNCTION auto call(const Function& function, std::int64_t,
+                                        const Args&... args) const {
+    return function(args...);
+  }
+};
+template <class First, class... Rest>
+struct List<First, Rest...> {
+  First first;
+  List<Rest...> rest;
+
+  /// The line of each at a place.
+  template <class Place>
+  KOKKOS_FUNCTION auto line(const Place& place) const {
+    auto line_of_first = first.line(place);
+    auto lines_of_rest = rest.line(place);
+    return with_first(line_of_first, lines_of_rest);
+  }
+  /// function(args..., element k of each line).
+  template <class Function, class... Args>
+  KOKKOS_FORCEINLINE_FUNCTION auto call(const Function& function, std::int64_t k,
+                                        const Args&... args) const {
+    return rest.call(function, k, args..., first(k));
+  }
+};
+
+/// One line of a zipped input.
+template <class Function, class Lines>
+struct ZippedLine {
+  const Function& function;
+  Lines lines;
+
+  KOKKOS_FORCEINLINE_FUNCTION auto operator()(std::int64_t k) const {
+    return rounded(lines.call(function, k));
+  }
+};
+
+/// An input that is a function of the elements of several.
+///
+/// \tparam Parts a List of inputs
+template <class Function, class Parts>
+struct ZippedInput {
+  Function function;
+  Parts parts;
+
+  template <class Place>
+  KOKKOS_FUNCTION auto line(const Place& place) const {
+    auto lines = parts.line(place);
+    return ZippedLine<Function, decltype(lines)>{function, lines};
+  }
+};
+
 /// One line of an output that is a function.
 template <class A, int Rank, class Function>
 struct CalledLine {
@@ -349,7 +433,7 @@ enum class Extra { none, first, last };
 ///
 /// \tparam A_  the accumulator
 /// \tparam Op  a callable (A, A) -> A
-/// \tparam In  Array, Computed or Selected: the elements; they are converted to A
+/// \tparam In  Array, Computed, Selected or ZippedInput: the elements; they are converted to A
 /// \tparam Out what OutputOf knows: the type of an array's elements, or Called
 /// \tparam Start CommonStart or StartOfEachLine
 template <class A_, class Op, class In, class Out_, class Start, class Total>
