@@ -19,12 +19,14 @@
 namespace KokkosScan::impl {
 
 /// What an operand is to the scan; messages use it.
-enum class Role { input, mask, output, start, totals, workspace };
+enum class Role { input, of_each_line, mask, output, start, totals, workspace };
 
 inline const char* name(Role role) {
   switch (role) {
     case Role::input:
       return "input";
+    case Role::of_each_line:
+      return "input of one value a line";
     case Role::mask:
       return "mask";
     case Role::output:
@@ -53,15 +55,15 @@ inline std::string name(Function function) {
 template <class T>
 inline constexpr char type_tag = 0;
 
-/// One operand. Starting values and totals have one dimension less than the input; once
+/// One operand. What has one value a line has one dimension less than the input; once
 /// insert_axis() has seen them, a dimension of extent 1 stands for the axis.
 struct Operand {
   Role role;
   const void* view;  ///< what label() describes
   std::string (*label)(const void*);
-  const std::byte* data;  ///< null for a computed or empty input
+  const std::byte* data;  ///< null for a function, or where it is empty
   std::int64_t element_size;
-  const void* type;
+  const void* type;  ///< null for a function
   int rank;
   std::int64_t extent[max_batch_rank + 1];
   std::int64_t stride[max_batch_rank + 1];  ///< in elements; without meaning where the extent is 1
@@ -132,7 +134,8 @@ inline void check_shapes(Function function, std::span<Operand> operands, int axi
     }
   }
   for (Operand& operand : operands.subspan(1)) {
-    const bool of_lines = operand.role == Role::start || operand.role == Role::totals;
+    const bool of_lines = operand.role == Role::start || operand.role == Role::totals ||
+                          operand.role == Role::of_each_line;
     for (int d = 0; d < operand.rank; ++d) {
       const bool may_hold_total =
           operand.role == Role::output && d == axis && function != Function::inclusive_scan;
@@ -269,7 +272,7 @@ inline bool may_overlap(const Operand& a, const Operand& b) {
 
 /// Whether two elements of a share a byte, or that cannot be excluded cheaply.
 inline bool may_overlap_itself(const Operand& a) {
-  if (a.empty()) return false;
+  if (a.data == nullptr || a.empty()) return false;
   ReachableOffsets offsets;
   for (int d = 0; d < a.rank; ++d) {
     if (a.extent[d] == 1) continue;
@@ -282,7 +285,7 @@ inline bool may_overlap_itself(const Operand& a) {
 /// Whether a's element at each index is b's element at the same index, moved by `shift` elements of
 /// b along the axis.
 inline bool coincide(const Operand& a, const Operand& b, int axis, std::int64_t shift) {
-  if (a.type != b.type || a.rank != b.rank) return false;
+  if (a.type == nullptr || a.type != b.type || a.rank != b.rank) return false;
   if (shift != 0 && a.data != b.data + shift * b.stride[axis] * b.element_size) return false;
   if (shift == 0 && a.data != b.data) return false;
   for (int d = 0; d < a.rank; ++d) {
@@ -351,7 +354,14 @@ inline Extra extra_of(std::span<const Operand> operands, const Operand& output, 
   return is_at_back ? Extra::first : Extra::last;
 }
 
-/// Gives a computed input the strides of a dense array without the axis, which its decoder expects.
+/// The operand by whose strides dimensions are ordered: the output, or what is read where that is a
+/// function and the input is not.
+inline const Operand& fastest_operand(const Operand& input, const Operand& output) {
+  return output.type == nullptr && input.type != nullptr ? input : output;
+}
+
+/// Gives a function's operand the strides of a dense array without the axis, which its decoder
+/// expects.
 inline void address_computed(Operand& operand, int axis) {
   std::int64_t stride = 1;
   for (int d = operand.rank - 1; d >= 0; --d) {
@@ -373,9 +383,9 @@ inline std::int64_t count_lines(const Operand& input, int axis) {
 }
 
 /// The batch of lines, and in each operand its strides: dimensions of extent 1 are dropped, the
-/// rest is ordered by the output's strides, and neighbours that every operand stores like one
-/// dimension are merged. Scanning backward becomes a negative stride.
-inline Batch reduce(std::span<Operand> operands, const Operand& output, int axis,
+/// rest is ordered by the strides of the operand that is given, and neighbours that every operand
+/// stores like one dimension are merged. Scanning backward becomes a negative stride.
+inline Batch reduce(std::span<Operand> operands, const Operand& fastest, int axis,
                     Direction direction) {
   const Operand& input = operands.front();
   int dimensions[max_batch_rank];
@@ -385,7 +395,7 @@ inline Batch reduce(std::span<Operand> operands, const Operand& output, int axis
     if (d != axis && input.extent[d] != 1) dimensions[count++] = d;
   }
   std::stable_sort(dimensions, dimensions + count, [&](int a, int b) {
-    return std::abs(output.stride[a]) > std::abs(output.stride[b]);
+    return std::abs(fastest.stride[a]) > std::abs(fastest.stride[b]);
   });
 
   for (Operand& operand : operands) {

@@ -17,6 +17,7 @@
 #include <KokkosScan/impl/cuda/short_columns.hpp>
 #include <KokkosScan/impl/cuda/tiles.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/cuda/zipped.hpp>
 #include <KokkosScan/impl/memory.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
