@@ -118,6 +118,8 @@ kokkos_scan_refuse(product_of_bool "${bool_sum}")
 kokkos_scan_refuse(sum_in_bool "${bool_sum}")
 kokkos_scan_refuse(minimum_of_complex "${complex_order}")
 kokkos_scan_refuse(maximum_of_complex "${complex_order}")
+kokkos_scan_refuse(logarithm_of_integers "LogSumExp needs a floating-point accumulator")
+kokkos_scan_refuse(index_of_plain_values "ArgMin and ArgMax combine Indexed<T, Index>")
 kokkos_scan_refuse(values_that_are_not_trivially_copyable
                    "values and accumulators must be trivially copyable.")
 kokkos_scan_refuse(input_that_does_not_convert

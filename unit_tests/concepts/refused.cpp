@@ -191,6 +191,10 @@ void calls() {
 #elif defined(REFUSED_maximum_of_complex)
   View<Kokkos::complex<double>**> const z("z", 3, 4);
   ks::exclusive_scan(exec, x, z, 0, ks::Max{});
+#elif defined(REFUSED_logarithm_of_integers)
+  ks::inclusive_scan(exec, x, View<int**>("z", 3, 4), 0, ks::LogSumExp{});
+#elif defined(REFUSED_index_of_plain_values)
+  ks::inclusive_scan(exec, ks::indexed(x), y, 0, ks::ArgMax{});
 #elif defined(REFUSED_values_that_are_not_trivially_copyable)
   View<Copied*> const z("z", 3);
   ks::inclusive_scan(exec, z, z, 0, AddCopied{});
@@ -253,6 +257,8 @@ void calls() {
   ks::inclusive_scan(exec, View<Pair*>("z", 3), View<Pair*>("z", 3), 0, JoinPairs{});
   ks::inclusive_scan(exec, ks::elementwise(extent, OneIndex{}), line,
                      ks::along(0).workspace(View<std::byte*>("w", 16)));
+  ks::exclusive_scan(exec, ks::indexed(x), View<ks::Indexed<float>**>("z", 3, 4), 1, ks::ArgMax{});
+  ks::inclusive_scan(exec, View<int**>("z", 3, 4), y, 0, ks::LogSumExp{});
   // Aggregates, where nothing is made of a number.
   ks::inclusive_scan(exec, View<Affine**>("z", 3, 4), View<Affine**>("z", 3, 4),
                      ks::along(1).starting_at(View<Affine*>("s", 3)), ComposeAffine{});
