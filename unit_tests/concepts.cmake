@@ -120,6 +120,13 @@ kokkos_scan_refuse(minimum_of_complex "${complex_order}")
 kokkos_scan_refuse(maximum_of_complex "${complex_order}")
 kokkos_scan_refuse(logarithm_of_integers "LogSumExp needs a floating-point accumulator")
 kokkos_scan_refuse(index_of_plain_values "ArgMin and ArgMax combine Indexed<T, Index>")
+kokkos_scan_refuse(selection_of_a_masked_input "select takes elements from a Kokkos View or elementwise(...)")
+kokkos_scan_refuse(selection_of_rank_3 "select takes inputs of rank 1 or 2.")
+kokkos_scan_refuse(selection_without_predicate "the third argument of select must be a mask, or a predicate")
+kokkos_scan_refuse(selection_by_mask_of_another_rank "${mask_rank}")
+kokkos_scan_refuse(selection_with_a_count_of_another_rank "the count must have one dimension less")
+kokkos_scan_refuse(selection_with_a_count_of_float "the count must be an integer.")
+kokkos_scan_refuse(selection_into_another_type "the input's values must convert to those of the output.")
 kokkos_scan_refuse(values_that_are_not_trivially_copyable
                    "values and accumulators must be trivially copyable.")
 kokkos_scan_refuse(input_that_does_not_convert

@@ -9,4 +9,5 @@
 #include <KokkosScan/lines.hpp>
 #include <KokkosScan/operators.hpp>
 #include <KokkosScan/scan.hpp>
+#include <KokkosScan/select.hpp>
 #include <KokkosScan/version.hpp>

@@ -142,10 +142,12 @@ inline void check_shapes(Function function, std::span<Operand> operands, int axi
     }
   }
   for (Operand& operand : operands.subspan(1)) {
-    const bool of_lines = operand.role == Role::start || operand.role == Role::totals;
+    const bool of_lines =
+        operand.role == Role::start || operand.role == Role::totals || operand.role == Role::counts;
     for (int d = 0; d < operand.rank; ++d) {
       const bool may_hold_total =
-          operand.role == Role::output && d == axis && function != Function::inclusive_scan;
+          operand.role == Role::output && d == axis &&
+          (function == Function::exclusive_scan || function == Function::workspace_bytes);
       check_extent(function, operand, d, input, d + (of_lines && d >= axis ? 1 : 0),
                    may_hold_total ? 1 : 0);
     }
@@ -343,6 +345,22 @@ inline void check_overlaps(Function function, std::span<const Operand> operands,
         continue;
       }
       refuse_pair(a, b);
+    }
+  }
+}
+
+/// Refuses operands that share memory, an output that is its input as well.
+inline void check_apart(Function function, std::span<const Operand> operands) {
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Operand& a = operands[i];
+    if (is_written(a.role) && may_overlap_itself(a)) {
+      refuse(function, "two elements of " + a.named() + " share memory.");
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      const Operand& b = operands[j];
+      const bool is_input = b.role == Role::input || b.role == Role::mask;
+      if (is_input && (a.role == Role::input || a.role == Role::mask)) continue;
+      if (may_overlap(a, b)) refuse(function, a.named() + " and " + b.named() + " overlap.");
     }
   }
 }
