@@ -297,7 +297,6 @@ class NarrowColumnScan {
   /// A chunk of a line of a tile.
   struct Chunk {
     int slab_in_turn, slab, column, number;
-    int k;  ///< the first element, in scan order within the tile
     int length;
     int slot;    ///< of the first element
     int stride;  ///< from slot to slot
