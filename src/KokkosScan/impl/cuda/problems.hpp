@@ -17,6 +17,7 @@
 #include <KokkosScan/impl/cuda/short_columns.hpp>
 #include <KokkosScan/impl/cuda/tiles.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/cuda/wide_columns.hpp>
 #include <KokkosScan/impl/memory.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
@@ -59,6 +60,9 @@ struct Backend {
     std::int64_t bytes = 0;
     if (!stays_in_registers<P>(n)) {
       bytes = Carry<R>::bytes(lines, cut_line(n, Types<P>::size).tiles_of_line);
+    }
+    if (lines < 512 * multiprocessors(exec)) {
+      bytes = std::max(bytes, TotalsOfTiles<R>::bytes(lines, lines, divide_up(n, 64)));
     }
     if (may_share_columns(n, lines, multiprocessors(exec))) {
       bytes = std::max(bytes, PublishedColumns<R>::bytes(n, lines, lines));
@@ -366,6 +370,9 @@ struct Backend {
     if (p.n <= longest_short_column) return scan_short_columns(exec, p);
     constexpr int E = Types<P>::pack;
     const std::int64_t inner = neighbours(p.batch);
+    if (has_columns(p) && inner >= narrowest_wide_columns) {
+      return scan_wide_columns(exec, p, workspace);
+    }
     const PartsOfColumns parts = cut_into_parts(exec, p);
     if (takes_parts_of_columns(exec, p, parts)) {
       return scan_parts_of_columns(exec, p, workspace, parts);
@@ -390,6 +397,36 @@ struct Backend {
       }
     }
     scan_tiles_of_columns(exec, p);
+  }
+
+  template <class Exec, class P>
+  static void scan_wide_columns(const Exec& exec, const P& p, std::byte* workspace) {
+    using R = typename Types<P>::R;
+    const std::int64_t inner = neighbours(p.batch);
+    const WideColumnPlan plan = plan_wide_columns(p.n, inner, p.batch.count / inner,
+                                                  sizeof(typename P::A), multiprocessors(exec));
+    const auto scan = [&](auto shared, const TotalsOfTiles<R>& published) {
+      const Launch launch{p.function, shared ? "cuda/shared_columns" : "cuda/columns", plan.blocks,
+                          threads_of_wide_columns, sizeof(WideColumnBlock<P, shared>)};
+      if (shared) {
+        clear(exec, launch, reinterpret_cast<std::byte*>(published.memory),
+              static_cast<std::size_t>(
+                  TotalsOfTiles<R>::bytes(plan.strips, p.batch.count, plan.tiles)),
+              p.n, p.batch.count);
+      }
+      enqueue(exec, launch, cuda::scan_wide_columns<shared, P>, p.n, p.batch.count, p, plan,
+              published);
+    };
+    if (!plan.is_shared()) return scan(std::false_type{}, TotalsOfTiles<R>{});
+    std::optional<Temporary<Exec>> memory;
+    if (workspace == nullptr) {
+      workspace = memory
+                      .emplace(exec, static_cast<std::size_t>(TotalsOfTiles<R>::bytes(
+                                         plan.strips, p.batch.count, plan.tiles)))
+                      .data();
+    }
+    scan(std::true_type{}, TotalsOfTiles<R>{reinterpret_cast<std::uint64_t*>(workspace),
+                                            plan.strips, p.batch.count});
   }
 
   template <class Exec, class P>
