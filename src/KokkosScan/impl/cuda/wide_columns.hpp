@@ -138,12 +138,324 @@ struct WideColumnBlock {
   using R = typename Types<P>::R;
   static constexpr int E = columns_of_wide_thread(sizeof(typename P::A));
   static constexpr int width = lanes * E;
-  static constexpr int rows_of_totals = shared ? totals_at_once : 1;
 
-  R totals[2][half_row_of_chunks][width];  ///< of chunks, in turns
-  R carries[2][ColumnCarry<R>::folds][width];
-  R others[rows_of_totals][width];  ///< totals of tiles of others
-  std::int64_t tickets[2];  ///< in turns
+  R totals[shared ? 3 : 2][half_row_of_chunks][width];  ///< of chunks, in turns
+  R carries[shared ? 1 : 2][ColumnCarry<R>::folds][width];
+  R others[shared ? totals_at_once : 1][width];  ///< totals of tiles of others
+  std::int64_t tickets[2];                       ///< in turns
+};
+
+/// A thread of a block that scans a strip.
+template <class P, bool shared>
+class WideColumnScan {
+  using T = Types<P>;
+  using A = typename T::A;
+  using R = typename T::R;
+  using Value = typename T::Value;
+  using Carrying = typename T::Carrying;
+  using Prefix = Fold<Carrying, R>;
+  using Block = WideColumnBlock<P, shared>;
+  static constexpr int E = Block::E;
+  using Input = WideColumns<typename T::In, E>;
+  static constexpr int V = chunk_of_column;
+  static constexpr int G = half_row_of_chunks;
+  static constexpr int width = Block::width;
+  using Totals = R[G][width];
+
+ public:
+  __device__ __forceinline__ WideColumnScan(const P& p, const WideColumnPlan& plan,
+                                            const TotalsOfTiles<R>& published)
+      : m_p(p),
+        m_op(carrying(p.op)),
+        m_plan(plan),
+        m_published(published),
+        m_strip(shared ? blockIdx.x % plan.strips : blockIdx.x),
+        m_outer(m_strip / plan.strips_of_row),
+        m_first_column(static_cast<int>(m_strip - m_outer * plan.strips_of_row) * plan.columns),
+        m_strip_columns(plan.inner - m_first_column < plan.columns ? plan.inner - m_first_column
+                                                                   : plan.columns),
+        m_lane(static_cast<int>(threadIdx.x) % lanes),
+        m_group(static_cast<int>(threadIdx.x) / lanes),
+        m_columns(m_lane < m_strip_columns ? (m_strip_columns - m_lane + lanes - 1) / lanes : 0),
+        m_input(p.input, place(0), m_columns) {}
+
+  __device__ __forceinline__ void run() {
+    // What comes before the strip: read before others may store totals in its place.
+    if (m_p.start.exists()) {
+      for (int c = own(); c < m_strip_columns; c += threads_of_wide_columns) {
+        const ColumnPlace of_column{m_p.batch, m_outer, m_first_column + c};
+        block().carries[0][0][c] = static_cast<R>(m_p.start.at(of_column).value);
+      }
+    }
+    if constexpr (shared) {
+      take_tiles();
+    } else {
+      walk_down();
+    }
+  }
+
+ private:
+  static __device__ __forceinline__ int own() { return static_cast<int>(threadIdx.x); }
+  static __device__ __forceinline__ Block& block() {
+    return *reinterpret_cast<Block*>(shared_memory());
+  }
+  [[nodiscard]] __device__ __forceinline__ ColumnPlace place(int e) const {
+    return {m_p.batch, m_outer, m_first_column + (m_columns > 0 ? m_lane : 0) + e * lanes};
+  }
+  /// Whether column e takes part: built-in operators do no harm where there is none.
+  [[nodiscard]] __device__ __forceinline__ bool is_there(int e) const {
+    return is_eager<typename T::Op> || e < m_columns;
+  }
+  /// The first element of the thread's chunk, and how many there are.
+  [[nodiscard]] __device__ __forceinline__ std::int64_t first(std::int64_t tile) const {
+    return (tile * G + m_group) * V;
+  }
+  [[nodiscard]] __device__ __forceinline__ int length(std::int64_t tile) const {
+    const std::int64_t left = m_p.n - first(tile);
+    return m_columns == 0 || left <= 0 ? 0 : (left < V ? static_cast<int>(left) : V);
+  }
+
+  __device__ __forceinline__ void walk_down() {
+    int turn = 0;
+#pragma unroll 1
+    for (int tile = 0; tile < m_plan.tiles; ++tile, turn ^= 1) {
+      A x[V][E];
+      load(tile, x);
+      m_input.prefetch_rows(first(tile + 1), m_p.n, m_lane);
+      fold(tile, x, block().totals[turn]);
+      __syncthreads();
+      scan(tile, x, block().totals[turn], block().carries[turn][0],
+           block().carries[shared ? 0 : turn ^ 1][0]);
+    }
+  }
+
+  __device__ __forceinline__ void take_tiles() {
+    std::int64_t ticket = 0;
+    if (own() == 0) {
+      take_ticket_if(true, m_published.memory + m_strip, ticket);
+      block().tickets[1] = ticket;
+    }
+    __syncthreads();
+    int known = 0;
+    std::int64_t tile = m_plan.tiles;
+    std::int64_t next = block().tickets[1];
+    int turn = 0;
+    int buffer = 0;
+#pragma unroll 1
+    while (tile < m_plan.tiles || next < m_plan.tiles) {
+      const int before = buffer == 0 ? 2 : buffer - 1;
+      if (next < m_plan.tiles) {
+        A x[V][E];
+        load(next, x);
+        fold(next, x, block().totals[buffer]);
+        if (own() == 0) {
+          take_ticket_if(true, m_published.memory + m_strip, ticket);
+          block().tickets[turn] = ticket;
+        }
+      }
+      __syncthreads();
+      if (next < m_plan.tiles) {
+        ticket = block().tickets[turn];
+        if (next + 1 < m_plan.tiles) publish(next, block().totals[buffer]);
+        if (ticket < m_plan.tiles) m_input.prefetch_rows(first(ticket), m_p.n, m_lane);
+      }
+      if (tile < m_plan.tiles) {
+        for (; known < tile; known += totals_at_once) {
+          add_others(known, tile - known < totals_at_once ? static_cast<int>(tile) - known
+                                                          : totals_at_once);
+        }
+        known = static_cast<int>(tile);
+        A x[V][E];
+        load(tile, x);
+        scan(tile, x, block().totals[before], block().carries[0][0], nullptr);
+      }
+      tile = next;
+      next = ticket;
+      turn ^= 1;
+      buffer = buffer == 2 ? 0 : buffer + 1;
+    }
+  }
+
+  __device__ __forceinline__ void load(std::int64_t tile, A (&x)[V][E]) const {
+    const std::int64_t k = first(tile);
+    const int length = this->length(tile);
+    if (length == V && (Input::is_stored || m_columns == E)) {
+      // Without conditions, which would make each load wait for the last.
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+#pragma unroll
+        for (int e = 0; e < E; ++e) x[v][e] = static_cast<A>(m_input.get(k + v, e));
+      }
+    } else {
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+#pragma unroll
+        for (int e = 0; e < E; ++e) {
+          x[v][e] = v < length && e < m_columns ? static_cast<A>(m_input.get(k + v, e)) : A{};
+        }
+      }
+    }
+  }
+
+  /// Chunks that are not full are the last of their columns: nothing needs their totals.
+  __device__ __forceinline__ void fold(std::int64_t tile, const A (&x)[V][E],
+                                       Totals& totals) const {
+    if (!is_eager<typename T::Op> && length(tile) < V) return;
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      if (!is_there(e)) continue;
+      totals[m_group][m_lane + e * lanes] = fold_chunk_of_column<R>(m_p.op, m_op, x, e);
+    }
+  }
+
+  __device__ __forceinline__ std::int64_t number(int column) const {
+    return m_outer * m_plan.inner + m_first_column + column;
+  }
+
+  /// Publishes the totals of a tile, by its last warp.
+  __device__ __forceinline__ void publish(std::int64_t tile, const Totals& totals) const {
+    if (m_group < G - 1) return;
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      if (e >= m_columns) continue;
+      const int c = m_lane + e * lanes;
+      R total = totals[0][c];
+#pragma unroll
+      for (int g = 1; g < G; ++g) total = m_op(total, totals[g][c]);
+      const Published<R> value(total);
+      std::uint64_t* const to = m_published.at(tile, number(c));
+#pragma unroll
+      for (int w = 0; w < Published<R>::words; ++w) store_word(to + w, value.word[w]);
+    }
+  }
+
+  /// Continues the carry with the totals of tiles, when they are there.
+  __device__ __forceinline__ void add_others(int tile, int count) const {
+    constexpr int W = Published<R>::words;
+    constexpr int at_once = words_at_once_of_wide / W > 0 ? words_at_once_of_wide / W : 1;
+    constexpr int step = threads_of_wide_columns / width;  // tiles that threads read at once
+    const int column = own() % width;
+    if (column < m_strip_columns) {
+      for (int i = own() / width; i < count; i += step * at_once) {
+        Published<R> value[at_once];
+        bool are_there;
+        do {
+          are_there = true;
+#pragma unroll
+          for (int j = 0; j < at_once; ++j) {
+            const int other = i + j * step < count ? i + j * step : i;
+            const std::uint64_t* from = m_published.at(tile + other, number(column));
+#pragma unroll
+            for (int w = 0; w < W; ++w) value[j].word[w] = load_word<0>(from + w);
+          }
+#pragma unroll
+          for (int j = 0; j < at_once; ++j) {
+#pragma unroll
+            for (int w = 0; w < W; ++w) are_there = are_there && value[j].word[w] != 0;
+          }
+          if (!are_there) pause();
+        } while (!are_there);
+#pragma unroll
+        for (int j = 0; j < at_once; ++j) {
+          R total;
+          value[j].get(total);
+          if (i + j * step < count) block().others[i + j * step][column] = total;
+        }
+      }
+    }
+    __syncthreads();
+    const ColumnCarry<R> carry{block().carries[0][0], width};
+    for (int c = own(); c < m_strip_columns; c += threads_of_wide_columns) {
+      const int chunk = tile * G;
+      auto prefix = carry.get(m_op, c, chunk, m_p.start.exists() || has_section_before(chunk));
+      for (int i = 0; i < count; ++i) prefix.add_half(m_op, tile + i, block().others[i][c]);
+      carry.store(c, prefix);
+    }
+    __syncthreads();
+  }
+
+  /// \param next_carry where the last chunk leaves what comes before the next tile, or null
+  __device__ __forceinline__ void scan(std::int64_t tile, A (&x)[V][E], const Totals& totals,
+                                       R* carried, R* next_carried) const {
+    const std::int64_t k = first(tile);
+    const int length = this->length(tile);
+    if (length == 0) return;
+    const int chunk = static_cast<int>(tile) * G;
+    const bool is_full = length == V;
+    const bool has_start = m_p.start.exists();
+    const bool has_sections = has_start || has_section_before(chunk);
+    const bool hands_on = !shared && m_group == G - 1 && tile + 1 < m_plan.tiles;
+    A at_begin[E];
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      if (!is_there(e)) continue;
+      const int c = m_lane + e * lanes;
+      Prefix chunks_before(m_op);
+      for (int g = 0; g < m_group; ++g) {
+        chunks_before = Prefix(m_op, chunks_before.then(m_op, totals[g][c]));
+      }
+      const auto prefix = ColumnCarry<R>{carried, width}.get(m_op, c, chunk, has_sections);
+      const Prefix before = prefix.join_all(m_op, chunks_before);
+      R with{};
+      if (is_eager<typename T::Op> || is_full) {
+        const R chunks = chunks_before.then(m_op, totals[m_group][c]);
+        with = prefix.join_all(m_op, Prefix(m_op, chunks)).value();
+        if (hands_on) ColumnCarry<R>{next_carried, width}.put(m_op, c, chunk + G, prefix, chunks);
+      }
+
+      // x becomes B after each element.
+      at_begin[e] = k == 0 && !has_start ? m_p.identity.value : static_cast<A>(before.value());
+      Prefix run = before;
+#pragma unroll
+      for (int p = 0; p < V; p += pack_of_column) {
+        scan_pack_of_column(m_p.op, m_op, run, x, p, e, length - p);
+      }
+      if (is_full) x[V - 1][e] = static_cast<A>(with);
+    }
+    const Ends<P> ends{m_p};
+    if (ends.exist()) {
+#pragma unroll
+      for (int e = 0; e < E; ++e) {
+        if (e >= m_columns) continue;
+        if (k == 0) ends.store_begin(place(e), at_begin[e]);
+        A last = x[0][e];
+#pragma unroll
+        for (int v = 1; v < V; ++v) last = v < length ? x[v][e] : last;
+        if (k + length == m_p.n) ends.store_end(place(e), last);
+      }
+    }
+    if (m_p.form == Form::exclusive) {
+#pragma unroll
+      for (int e = 0; e < E; ++e) {
+#pragma unroll
+        for (int v = V - 1; v > 0; --v) x[v][e] = x[v - 1][e];
+        x[0][e] = at_begin[e];
+      }
+    }
+    const auto output = m_p.output.line(place(0));
+    Value* to = &output(k);
+#pragma unroll
+    for (int v = 0; v < V; ++v, to += output.stride) {
+      if (v >= length) continue;
+#pragma unroll
+      for (int e = 0; e < E; ++e) {
+        if (e < m_columns) to[e * lanes] = static_cast<Value>(x[v][e]);
+      }
+    }
+  }
+
+  const P& m_p;
+  const Carrying m_op;
+  const WideColumnPlan& m_plan;
+  const TotalsOfTiles<R>& m_published;
+  const std::int64_t m_strip;
+  const std::int64_t m_outer;
+  const int m_first_column;
+  const int m_strip_columns;
+  const int m_lane;
+  const int m_group;    ///< of those that take chunks below each other
+  const int m_columns;  ///< of the thread that are there
+  const Input m_input;
 };
 
 /// Scans wide columns.
@@ -154,238 +466,8 @@ __global__ void __launch_bounds__(threads_of_wide_columns,
                                   blocks_of_wide_columns(sizeof(typename P::A)))
     scan_wide_columns(const __grid_constant__ P problem,
                       const __grid_constant__ WideColumnPlan plan,
-                      const TotalsOfTiles<typename Types<P>::R> published) {
-  using T = Types<P>;
-  using A = typename T::A;
-  using R = typename T::R;
-  using Value = typename T::Value;
-  using Carrying = typename T::Carrying;
-  using Prefix = Fold<Carrying, R>;
-  using Block = WideColumnBlock<P, shared>;
-  constexpr int E = Block::E;
-  constexpr int V = chunk_of_column;
-  constexpr int G = half_row_of_chunks;
-  constexpr int tile_rows = V * G;
-  constexpr int width = Block::width;
-  const auto op = carrying(problem.op);
-  const Ends<P> ends{problem};
-  Block& block = *reinterpret_cast<Block*>(shared_memory());
-
-  const int own = static_cast<int>(threadIdx.x);
-  const int lane = own % lanes;
-  const int group = own / lanes;
-  const std::int64_t strip = shared ? blockIdx.x % plan.strips : blockIdx.x;
-  const std::int64_t outer = strip / plan.strips_of_row;
-  const int first_column = static_cast<int>(strip - outer * plan.strips_of_row) * plan.columns;
-  const int columns_left = plan.inner - first_column;
-  const int strip_columns = columns_left < plan.columns ? columns_left : plan.columns;
-  const int columns = lane < strip_columns ? (strip_columns - lane + lanes - 1) / lanes : 0;
-  const ColumnPlace place{problem.batch, outer, first_column + (columns > 0 ? lane : 0)};
-  const auto place_of = [&](int e) {
-    return ColumnPlace{problem.batch, outer, place.column + e * lanes};
-  };
-  const auto is_there = [&](int e) { return is_eager<typename T::Op> || e < columns; };
-  const WideColumns<typename T::In, E> input(problem.input, place, columns);
-  const auto output = problem.output.line(place);
-  const bool has_start = problem.start.exists();
-
-  // What comes before the strip: read before others may store totals in its place.
-  if (has_start) {
-    for (int c = own; c < strip_columns; c += threads_of_wide_columns) {
-      block.carries[0][0][c] = static_cast<R>(
-          problem.start.at(ColumnPlace{problem.batch, outer, first_column + c}).value);
-    }
-  }
-  [[maybe_unused]] int known = 0;  // tiles of which the totals are in the carry
-  int turn = 0;
-  std::int64_t next = 0;
-  if constexpr (shared) {
-    if (own == 0) {
-      take_ticket_if(true, published.memory + strip, next);
-      block.tickets[1] = next;
-    }
-    __syncthreads();
-    next = block.tickets[1];
-  }
-#pragma unroll 1
-  for (int tile = static_cast<int>(next); tile < plan.tiles; turn ^= 1) {
-    const int chunk = tile * G + group;
-    const std::int64_t k = std::int64_t{chunk} * V;
-    const std::int64_t left = problem.n - k;
-    const int length = columns == 0 || left <= 0 ? 0 : (left < V ? static_cast<int>(left) : V);
-
-    // Load.
-    A x[V][E];
-    if (length == V && (WideColumns<typename T::In, E>::is_stored || columns == E)) {
-      // Without conditions, which would make each load wait for the last.
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
-#pragma unroll
-        for (int e = 0; e < E; ++e) x[v][e] = static_cast<A>(input.get(k + v, e));
-      }
-    } else {
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
-#pragma unroll
-        for (int e = 0; e < E; ++e) {
-          x[v][e] = v < length && e < columns ? static_cast<A>(input.get(k + v, e)) : A{};
-        }
-      }
-    }
-    if constexpr (shared) {
-      if (own == 0) take_ticket_if(true, published.memory + strip, next);
-    } else {
-      ++next;
-      if (next < plan.tiles) input.prefetch_rows(k + tile_rows, problem.n, lane);
-    }
-
-    // Fold. Chunks that are not full are the last of their columns: nothing needs their totals.
-    const bool is_full = length == V;
-    auto& totals = block.totals[turn];
-    if (is_eager<typename T::Op> || is_full) {
-#pragma unroll
-      for (int e = 0; e < E; ++e) {
-        if (!is_there(e)) continue;
-        totals[group][lane + e * lanes] = fold_chunk_of_column<R>(problem.op, op, x, e);
-      }
-    }
-    if constexpr (shared) {
-      if (own == 0) block.tickets[turn] = next;
-    }
-    __syncthreads();
-    if constexpr (shared) next = block.tickets[turn];
-
-    // Carry.
-    const ColumnCarry<R> carry{&block.carries[shared ? 0 : turn][0][0], width};
-    if constexpr (shared) {
-      // Publish.
-      if (group == G - 1 && tile + 1 < plan.tiles) {
-#pragma unroll
-        for (int e = 0; e < E; ++e) {
-          if (e >= columns) continue;
-          R total = totals[0][lane + e * lanes];
-#pragma unroll
-          for (int g = 1; g < G; ++g) total = op(total, totals[g][lane + e * lanes]);
-          const Published<R> words(total);
-          std::uint64_t* const to =
-              published.at(tile, outer * plan.inner + first_column + lane + e * lanes);
-#pragma unroll
-          for (int w = 0; w < Published<R>::words; ++w) store_word(to + w, words.word[w]);
-        }
-      }
-      if (next < plan.tiles) {
-        input.prefetch_rows((next * G + group) * V, problem.n, lane);
-      }
-      // Look for the totals of the tiles since the last one.
-      while (known < tile) {
-        const int now = tile - known < totals_at_once ? tile - known : totals_at_once;
-        constexpr int step = threads_of_wide_columns / width;  // tiles that threads read at once
-        const int column = own % width;
-        const std::int64_t number = outer * plan.inner + first_column + column;
-        if (column < strip_columns) {
-          constexpr int W = Published<R>::words;
-          constexpr int at_once = words_at_once_of_wide / W > 0 ? words_at_once_of_wide / W : 1;
-          for (int i = own / width; i < now; i += step * at_once) {
-            Published<R> value[at_once];
-            bool is_there;
-            do {
-              is_there = true;
-#pragma unroll
-              for (int j = 0; j < at_once; ++j) {
-                const int other = i + j * step < now ? i + j * step : i;
-                const std::uint64_t* from = published.at(known + other, number);
-#pragma unroll
-                for (int w = 0; w < W; ++w) value[j].word[w] = load_word<0>(from + w);
-#pragma unroll
-                for (int w = 0; w < W; ++w) is_there = is_there && value[j].word[w] != 0;
-              }
-              if (!is_there) pause();
-            } while (!is_there);
-#pragma unroll
-            for (int j = 0; j < at_once; ++j) {
-              R total;
-              value[j].get(total);
-              if (i + j * step < now) block.others[i + j * step][column] = total;
-            }
-          }
-        }
-        __syncthreads();
-        for (int c = own; c < strip_columns; c += threads_of_wide_columns) {
-          const int first = known * G;
-          auto prefix = carry.get(op, c, first, has_start || has_section_before(first));
-          for (int i = 0; i < now; ++i) prefix.add_half(op, known + i, block.others[i][c]);
-          carry.store(c, prefix);
-        }
-        known += now;
-        __syncthreads();
-      }
-    }
-    if (length > 0) {
-      const bool has_sections = has_start || has_section_before(tile * G);
-      const bool is_none = k == 0 && !has_start;
-      A at_begin[E];
-#pragma unroll
-      for (int e = 0; e < E; ++e) {
-        if (!is_there(e)) continue;
-        const int c = lane + e * lanes;
-        Prefix chunks_before(op);
-        for (int g = 0; g < group; ++g) {
-          chunks_before = Prefix(op, chunks_before.then(op, totals[g][c]));
-        }
-        const auto prefix = carry.get(op, c, tile * G, has_sections);
-        const Prefix before = prefix.join_all(op, chunks_before);
-        R with{};
-        if (is_eager<typename T::Op> || is_full) {
-          const R chunks = chunks_before.then(op, totals[group][c]);
-          with = prefix.join_all(op, Prefix(op, chunks)).value();
-          if (!shared && group == G - 1 && tile + 1 < plan.tiles) {
-            const ColumnCarry<R> next_carry{&block.carries[turn ^ 1][0][0], width};
-            next_carry.put(op, c, (tile + 1) * G, prefix, chunks);
-          }
-        }
-
-        // Scan: x becomes B after each element.
-        at_begin[e] = is_none ? problem.identity.value : static_cast<A>(before.value());
-        Prefix run = before;
-#pragma unroll
-        for (int p = 0; p < V; p += pack_of_column) {
-          scan_pack_of_column(problem.op, op, run, x, p, e, length - p);
-        }
-        if (is_full) x[V - 1][e] = static_cast<A>(with);
-      }
-      if (ends.exist()) {
-#pragma unroll
-        for (int e = 0; e < E; ++e) {
-          if (e >= columns) continue;
-          if (k == 0) ends.store_begin(place_of(e), at_begin[e]);
-          A last = x[0][e];
-#pragma unroll
-          for (int v = 1; v < V; ++v) last = v < length ? x[v][e] : last;
-          if (k + length == problem.n) ends.store_end(place_of(e), last);
-        }
-      }
-      if (problem.form == Form::exclusive) {
-#pragma unroll
-        for (int e = 0; e < E; ++e) {
-#pragma unroll
-          for (int v = V - 1; v > 0; --v) x[v][e] = x[v - 1][e];
-          x[0][e] = at_begin[e];
-        }
-      }
-
-      // Store.
-      Value* to = &output(k);
-#pragma unroll
-      for (int v = 0; v < V; ++v, to += output.stride) {
-        if (v >= length) continue;
-#pragma unroll
-        for (int e = 0; e < E; ++e) {
-          if (e < columns) to[e * lanes] = static_cast<Value>(x[v][e]);
-        }
-      }
-    }
-    tile = static_cast<int>(next);
-  }
+                      const __grid_constant__ TotalsOfTiles<typename Types<P>::R> published) {
+  WideColumnScan<P, shared>(problem, plan, published).run();
 }
 
 }  // namespace KokkosScan::impl::cuda
