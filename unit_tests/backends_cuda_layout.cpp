@@ -275,15 +275,13 @@ TEST(backends, cuda_short_columns_have_plans) {
 // Columns of all extents, in tiles that fit, whose borders are those of sections.
 TEST(backends, cuda_tiles_of_columns_cover_them) {
   using cuda::ColumnAccess;
-  for (auto const access : {ColumnAccess::rows, ColumnAccess::flat, ColumnAccess::apart}) {
+  for (auto const access : {ColumnAccess::flat, ColumnAccess::apart}) {
     for (auto const& size : all_sizes) {
       int const accumulator = std::min(size.widest, 16);
       int const chunks_of_thread = cuda::chunks_of_thread(access, accumulator);
       for (std::int64_t n = 2; n < 20'000; n += n < 300 ? 1 : n / 7) {
         for (int const inner : {1, 2, 3, 4, 7, 8, 25, 31, 32, 33, 64, 65, 128, 343, 625, 100'000}) {
-          bool const is_narrow = inner < cuda::narrowest_rows;
-          if (access != ColumnAccess::apart && is_narrow != (access == ColumnAccess::flat))
-            continue;
+          if (access == ColumnAccess::flat && inner >= cuda::narrowest_rows) continue;
           SCOPED_TRACE(::testing::Message() << n << " x " << inner << ", " << size.all
                                             << " bytes, access " << static_cast<int>(access));
           auto const t = cuda::tile_columns(n, inner, 1000, size.all, accumulator, access);
@@ -291,7 +289,7 @@ TEST(backends, cuda_tiles_of_columns_cover_them) {
           ASSERT_GE(std::int64_t{t.strips} * t.columns, inner);
           ASSERT_LT(std::int64_t{t.strips - 1} * t.columns, inner);
           ASSERT_GE(t.groups, 1);
-          ASSERT_LE(t.items(), cuda::most_threads_of_columns(access) * chunks_of_thread);
+          ASSERT_LE(t.items(), cuda::most_threads_of_columns * chunks_of_thread);
           ASSERT_EQ(t.rows, std::min<std::int64_t>(n, t.groups * cuda::chunk_of_column));
           if (t.is_carried()) {
             ASSERT_EQ(t.groups % cuda::half_row_of_chunks, 0);
@@ -301,13 +299,11 @@ TEST(backends, cuda_tiles_of_columns_cover_them) {
             ASSERT_LE(n, cuda::elements_of_section);
             ASSERT_TRUE(t.slabs == 1 || t.strips == 1);
           }
-          if (access != ColumnAccess::rows) {
-            // Beside a second block or, for the largest values, alone on a multiprocessor; a fourth
-            // is added where rows have a pitch.
-            ASSERT_LE(t.elements() * size.all, std::max(64 * 1024, 64 * size.all) * 5 / 4);
-            ASSERT_GE(t.pitch, t.columns);
-            ASSERT_TRUE(t.pitch == t.columns || access == ColumnAccess::apart);
-          }
+          // Beside a second block or, for the largest values, alone on a multiprocessor; a fourth
+          // is added where rows have a pitch.
+          ASSERT_LE(t.elements() * size.all, std::max(64 * 1024, 64 * size.all) * 5 / 4);
+          ASSERT_GE(t.pitch, t.columns);
+          ASSERT_TRUE(t.pitch == t.columns || access == ColumnAccess::apart);
           for (int const item : {0, 1, t.columns - 1, t.columns, t.items() - 1}) {
             ASSERT_EQ(t.by_columns.quotient(item), item / t.columns);
             ASSERT_EQ(t.by_groups.quotient(item), item / t.groups);

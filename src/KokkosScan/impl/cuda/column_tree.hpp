@@ -117,18 +117,6 @@ struct ColumnPrefix {
     }
     if (i < count) half = Fold<Op, R>(op, *halves);
   }
-  /// Continues with half row number i of the column.
-  __device__ __forceinline__ void add_half(const Op& op, std::int64_t i, const R& fold) {
-    if (i % 2 == 0) {
-      half = Fold<Op, R>(op, fold);
-      return;
-    }
-    rows = Fold<Op, R>(op, rows.then(op, half.then(op, fold)));
-    half = Fold<Op, R>(op);
-    if ((i + 1) % (2 * rows_of_section) != 0) return;
-    sections = Fold<Op, R>(op, sections.then(op, rows.value()));
-    rows = Fold<Op, R>(op);
-  }
 };
 
 /// A prefix of each column in shared memory, as a tile hands it to the next.
@@ -152,12 +140,6 @@ struct ColumnCarry {
     if (has_row_before(chunk)) prefix.rows = Fold<Op, R>(op, memory[stride + column]);
     if (is_in_second_half(chunk)) prefix.half = Fold<Op, R>(op, memory[2 * stride + column]);
     return prefix;
-  }
-  template <class Op>
-  __device__ __forceinline__ void store(int column, const ColumnPrefix<Op, R>& prefix) const {
-    memory[column] = prefix.sections.value();
-    memory[stride + column] = prefix.rows.value();
-    memory[2 * stride + column] = prefix.half.value();
   }
   /// What comes before the next tile.
   ///

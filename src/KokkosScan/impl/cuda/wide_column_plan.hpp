@@ -3,7 +3,8 @@
 #pragma once
 
 /// \file
-/// How wide columns are cut into strips, and whether blocks share them: a pure function.
+/// How wide columns are cut into strips (wide_columns.hpp): pure functions, which decide no bits.
+/// docs/experiments/cuda-wide-columns.md has the figures.
 
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <algorithm>
@@ -11,62 +12,57 @@
 
 namespace KokkosScan::impl::cuda {
 
-inline constexpr int threads_of_wide_columns = 32 * half_row_of_chunks;
-#ifndef NARROWEST
-#define NARROWEST 32
-#endif
-inline constexpr int narrowest_wide_columns = NARROWEST;
-inline constexpr int totals_at_once = 16;
-inline constexpr int words_at_once_of_wide = 4;
+inline constexpr int lanes_of_strip = 32;
+inline constexpr int threads_of_wide_columns = lanes_of_strip * half_row_of_chunks;
+inline constexpr int rows_of_wide_tile = chunk_of_column * half_row_of_chunks;
+
+/// Columns of a thread: its chunks take 32 registers.
+///
+/// \param bytes of the accumulator
 KOKKOS_FUNCTION constexpr int columns_of_wide_thread(int bytes) {
-  return bytes <= 4 ? 4 : (bytes <= 8 ? 2 : 1);
+  return std::max(1, 4 / registers_of(bytes));
 }
+/// Blocks of a multiprocessor for which it must have registers.
 KOKKOS_FUNCTION constexpr int blocks_of_wide_columns(int bytes) {
-  return bytes <= 16 ? BLOCKS : (bytes <= 32 ? 2 : 1);
+  return bytes <= 16 ? 3 : (bytes <= 32 ? 2 : 1);
 }
-/// How strips are shared; results do not depend on it.
+
+/// The longest columns for which a multiprocessor has as many blocks as it has room for. Blocks
+/// that walk further drift apart, and what they write of a sector in part is not completed in time:
+/// then two are faster than three.
+inline constexpr int longest_of_many_blocks = 256;
+
+/// Widths of strips are multiples of so many columns, sectors of floats.
+inline constexpr int unit_of_strip = 8;
+
+/// How wide columns are cut into strips.
 struct WideColumnPlan {
-  int inner;          ///< columns that are neighbours
-  int columns;        ///< of a strip
-  int strips_of_row;  ///< of neighbouring columns
-  int tiles;          ///< of a column
-  std::int64_t strips;
-  std::int64_t blocks;
-  [[nodiscard]] bool is_shared() const { return blocks > strips; }
+  int inner;            ///< columns that are neighbours
+  int columns;          ///< of a strip
+  int strips_of_row;    ///< of neighbouring columns
+  int tiles;            ///< of a column
+  std::int64_t strips;  ///< of all
+  int blocks_at_once;   ///< of a multiprocessor
 };
 
-inline WideColumnPlan plan_wide_columns(std::int64_t n, std::int64_t inner, std::int64_t outer,
-                                        int bytes, int multiprocessors) {
-  const int widest = 32 * columns_of_wide_thread(bytes);
-  const std::int64_t resident = std::int64_t{multiprocessors} * blocks_of_wide_columns(bytes);
-  const std::int64_t tiles = divide_up(n, chunk_of_column * half_row_of_chunks);
-  WideColumnPlan best{};
-  double most = 0;
-  const std::int64_t fewest = divide_up(inner, widest);
-  for (std::int64_t s = fewest; s <= 2 * fewest; ++s) {
-    std::int64_t columns = divide_up(inner, s);
-    if (columns > 32) columns = divide_up(columns, 8) * 8;
-    const std::int64_t of_row = divide_up(inner, columns);
-    const std::int64_t strips = of_row * outer;
-    double value = static_cast<double>(inner) / static_cast<double>(of_row * (divide_up(columns, 32) * 32 + 12));
-    std::int64_t blocks = strips;
-    if (2 * strips <= resident && tiles > 1) {
-      blocks = std::min(resident / strips, tiles) * strips;
-      value *= static_cast<double>(blocks) / static_cast<double>(resident);
-    } else {
-      value *= static_cast<double>(strips) /
-               static_cast<double>(std::min<std::int64_t>(8, divide_up(strips, resident)) > 7
-                                       ? strips
-                                       : divide_up(strips, resident) * resident);
-    }
-    if (value > most) {
-      most = value;
-      best = {static_cast<int>(inner), static_cast<int>(columns), static_cast<int>(of_row),
-              static_cast<int>(tiles), strips, blocks};
-    }
-    if (s - fewest > 64) s += fewest / 16;
-  }
-  return best;
+/// \param inner columns that are neighbours
+/// \param outer so many times
+/// \param bytes of the accumulator
+constexpr WideColumnPlan plan_wide_columns(std::int64_t n, std::int64_t inner, std::int64_t outer,
+                                           int bytes, int multiprocessors) {
+  const int widest = lanes_of_strip * columns_of_wide_thread(bytes);
+  const int at_once = blocks_of_wide_columns(bytes);
+  const std::int64_t room = std::int64_t{std::max(1, multiprocessors)} * at_once;
+  std::int64_t of_row = divide_up(inner, widest);
+  const bool are_few = of_row * outer < room;
+  // Narrower strips rather than idle multiprocessors.
+  if (are_few) of_row = std::clamp(room / outer, of_row, divide_up(inner, lanes_of_strip));
+  const std::int64_t columns = divide_up(divide_up(inner, of_row), unit_of_strip) * unit_of_strip;
+  of_row = divide_up(inner, columns);
+  const bool has_few_blocks = !are_few && n > longest_of_many_blocks;
+  return {static_cast<int>(inner),  static_cast<int>(columns),
+          static_cast<int>(of_row), static_cast<int>(divide_up(n, rows_of_wide_tile)),
+          of_row * outer,           has_few_blocks ? std::min(2, at_once) : at_once};
 }
 
 }  // namespace KokkosScan::impl::cuda
