@@ -8,5 +8,8 @@
 #include <KokkosScan/inputs.hpp>
 #include <KokkosScan/lines.hpp>
 #include <KokkosScan/operators.hpp>
+#include <KokkosScan/outputs.hpp>
+#include <KokkosScan/recurrence.hpp>
 #include <KokkosScan/scan.hpp>
+#include <KokkosScan/select.hpp>
 #include <KokkosScan/version.hpp>

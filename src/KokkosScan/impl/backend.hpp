@@ -21,6 +21,11 @@
 
 namespace KokkosScan::impl {
 
+/// Whether a backend's kernels exist for a type of problem. They store results in arrays; where a
+/// function takes results, that is the generic backend's.
+template <class Kernels, class P>
+concept Takes = !is_called<decltype(P::output)> && Kernels::template supports<P>;
+
 /// The backend for an execution space, chosen at compile time.
 template <class Exec>
 struct BackendOf {
@@ -33,7 +38,7 @@ struct CudaOrTeam {
   /// What the kernels need; lines that they do not take are too many to be split.
   template <class P, class Exec>
   std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) const {
-    if constexpr (cuda::Backend::supports<P> && !scans_in_order<P>) {
+    if constexpr (!scans_in_order<P> && Takes<cuda::Backend, P>) {
       return cuda::Backend::workspace_bytes<P>(exec, n, lines);
     } else {
       return team::Backend{}.workspace_bytes<P>(exec, n, lines);
@@ -41,10 +46,10 @@ struct CudaOrTeam {
   }
   template <class Exec, class P>
   void scan(const Exec& exec, const P& problem, [[maybe_unused]] std::byte* workspace) const {
-    if constexpr (scans_in_order<P> && cuda::InOrderBackend::supports<P>) {
+    if constexpr (scans_in_order<P> && Takes<cuda::InOrderBackend, P>) {
       cuda::InOrderBackend{}.scan(exec, problem);
     } else {
-      if constexpr (cuda::Backend::supports<P> && !scans_in_order<P>) {
+      if constexpr (!scans_in_order<P> && Takes<cuda::Backend, P>) {
         if (cuda::Backend::accepts(problem)) return cuda::Backend{}.scan(exec, problem, workspace);
       }
       team::Backend{}.scan(exec, problem, workspace);
@@ -68,12 +73,12 @@ struct HostOrTeam {
   template <class Exec, class P>
   void scan(const Exec& exec, const P& problem, [[maybe_unused]] std::byte* workspace) const {
     if constexpr (scans_in_order<P>) {
-      if constexpr (host::InOrderBackend::supports<P>) {
+      if constexpr (Takes<host::InOrderBackend, P>) {
         host::InOrderBackend{host.destination, host.registers}.scan(exec, problem);
       } else {
         team::Backend{}.scan(exec, problem, workspace);
       }
-    } else if constexpr (host::Backend::supports<P>) {
+    } else if constexpr (Takes<host::Backend, P>) {
       host.scan(exec, problem);
     } else {
       team::Backend{}.scan(exec, problem, workspace);

@@ -183,6 +183,10 @@ template <class A, class Values, class Mask>
 KOKKOS_FUNCTION bool is_along(const Batch& batch, const Selected<A, Values, Mask>& in) {
   return is_along(batch, in.values);
 }
+template <class Function, class Parts>
+KOKKOS_FUNCTION bool is_along(const Batch& batch, const ZippedInput<Function, Parts>& in) {
+  return is_along(batch, in.parts.first);
+}
 
 /// An element of a tile: where it is, and its number in shared memory.
 struct ShortColumnElement {

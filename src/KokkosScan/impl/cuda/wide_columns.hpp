@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace KokkosScan::impl::cuda {
 
@@ -38,9 +39,26 @@ __device__ __forceinline__ void bring_to_cache([[maybe_unused]] const void* at) 
 ///     prefetch_row(k, column)  brings element k of columns nearer, 128 bytes of those from
 ///                              `column` on, counted from the thread's first
 ///
+/// Most inputs: their lines know how.
 template <class In, int E>
-struct WideColumns;
+struct WideColumns {
+  using Line = decltype(std::declval<In>().line(std::declval<ColumnPlace>()));
 
+  Line line[E];
+
+  /// \param columns that are there
+  __device__ __forceinline__ WideColumns(const In& in, const ColumnPlace& place, int columns)
+      : WideColumns(in, place, columns, std::make_integer_sequence<int, E>{}) {}
+  __device__ __forceinline__ auto get(std::int64_t k, int e) const { return line[e](k); }
+  __device__ __forceinline__ void prefetch_row(std::int64_t, int) const {}
+
+ private:
+  template <int... e>
+  __device__ __forceinline__ WideColumns(const In& in, const ColumnPlace& place, int columns,
+                                         std::integer_sequence<int, e...>)
+      : line{in.line(ColumnPlace{place.batch, place.outer,
+                                 place.column + (e < columns ? e * lanes : 0)})...} {}
+};
 template <class T, int E>
 struct WideColumns<Array<const T>, E> {
   const T* data;
@@ -75,26 +93,6 @@ struct WideColumns<Selected<A, Values, Mask>, E> {
     mask.prefetch_row(k, column);
   }
 };
-template <int Rank, class Function, int E>
-struct WideColumns<Computed<Rank, Function>, E> {
-  ComputedLine<Rank, Function> line[E];
-
-  /// \param columns that are there
-  __device__ __forceinline__ WideColumns(const Computed<Rank, Function>& in,
-                                         const ColumnPlace& place, int columns)
-      : WideColumns(in, place, columns, std::make_integer_sequence<int, E>{}) {}
-  __device__ __forceinline__ auto get(std::int64_t k, int e) const { return line[e](k); }
-  __device__ __forceinline__ void prefetch_row(std::int64_t, int) const {}
-
- private:
-  template <int... e>
-  __device__ __forceinline__ WideColumns(const Computed<Rank, Function>& in,
-                                         const ColumnPlace& place, int columns,
-                                         std::integer_sequence<int, e...>)
-      : line{in.line(ColumnPlace{place.batch, place.outer,
-                                 place.column + (e < columns ? e * lanes : 0)})...} {}
-};
-
 /// What a block has in shared memory.
 template <class P>
 struct WideColumnBlock {
