@@ -8,6 +8,7 @@
 
 #include <KokkosScan/impl/cuda/short_column_plan.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/cuda/wide_column_plan.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -269,6 +270,49 @@ TEST(backends, cuda_short_columns_have_plans) {
     // All blocks of a multiprocessor find room on Hopper, and one on the smallest GPU.
     ASSERT_LE(plan.shared_bytes() + 1024, 233'472 / cuda::blocks_of_short_columns);
     ASSERT_LE(plan.shared_bytes(), 101'376);
+  }
+}
+
+// Strips cover each row once, fit the lanes of a warp, are as many as there is room for if they can
+// be, and change little where a row has one column more.
+TEST(backends, cuda_wide_columns_have_plans) {
+  std::mt19937_64 random(11);
+  auto const log_uniform = [&](double least, double most) {
+    return static_cast<std::int64_t>(
+        std::exp(std::uniform_real_distribution<>(std::log(least), std::log(most))(random)));
+  };
+  auto const one_of = [&](auto const& list) { return list[random() % std::size(list)]; };
+  for (int i = 0; i < 100'000; ++i) {
+    std::int64_t const n = log_uniform(1, 1e6);
+    std::int64_t const inner = log_uniform(32, 1e8);
+    std::int64_t const outer = log_uniform(1, 1e5);
+    int const bytes = one_of(std::array{1, 2, 4, 8, 12, 16, 24, 64});
+    int const multiprocessors = one_of(std::array{0, 4, 68, 108, 132, 148});
+    SCOPED_TRACE(::testing::Message() << outer << " x " << n << " x " << inner << " of " << bytes
+                                      << " bytes, " << multiprocessors << " multiprocessors");
+    auto const plan_of = [&](std::int64_t columns) {
+      return cuda::plan_wide_columns(n, columns, outer, bytes, multiprocessors);
+    };
+    cuda::WideColumnPlan const plan = plan_of(inner);
+    int const widest = lanes * cuda::columns_of_wide_thread(bytes);
+    ASSERT_GE(plan.columns, 1);
+    ASSERT_LE(plan.columns, widest);
+    ASSERT_GE(std::int64_t{plan.strips_of_row} * plan.columns, inner);
+    ASSERT_LT(std::int64_t{plan.strips_of_row - 1} * plan.columns, inner);
+    ASSERT_EQ(plan.strips, plan.strips_of_row * outer);
+    ASSERT_GE(std::int64_t{plan.tiles} * cuda::rows_of_wide_tile, n);
+    ASSERT_GE(plan.blocks_at_once, 1);
+    ASSERT_LE(plan.blocks_at_once, cuda::blocks_of_wide_columns(bytes));
+    // No strip is narrower than a warp while others could go on without it.
+    std::int64_t const room = std::int64_t{multiprocessors} * cuda::blocks_of_wide_columns(bytes);
+    if (plan.columns < std::min<std::int64_t>(lanes, inner)) {
+      ASSERT_LE(inner, 2 * lanes);
+    }
+    if (plan.strips > 2 * room) {
+      ASSERT_GE(2 * plan.columns, std::min<std::int64_t>(widest, inner));
+    }
+    ASSERT_LE(plan.strips, 2 * plan_of(inner + 1).strips);
+    ASSERT_LE(plan_of(inner + 1).strips, 2 * plan.strips);
   }
 }
 

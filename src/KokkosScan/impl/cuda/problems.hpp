@@ -372,7 +372,8 @@ struct Backend {
       return scan_parts_of_columns(exec, p, workspace, parts);
     }
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
-      if (has_columns(p) && takes_threads(p.n, inner, p.batch.count, multiprocessors(exec))) {
+      if (has_columns(p) && takes_threads(p.n, inner, p.batch.count, has_packs_of_columns(p),
+                                          multiprocessors(exec))) {
         const Launch launch{p.function, "cuda/columns_by_threads",
                             divide_up(p.batch.count, threads_of_columns), threads_of_columns, 0};
         return enqueue(exec, launch, scan_columns_by_threads<P>, p.n, p.batch.count, p);

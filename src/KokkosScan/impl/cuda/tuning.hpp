@@ -338,10 +338,14 @@ constexpr bool has_large_runs(std::int64_t n, std::int64_t inner) {
 /// runs of bytes: with 12.5 KB 0.47 instead of 0.52 in tiles, with 24 KB 0.70 instead of 0.57.
 inline constexpr int bytes_of_columns_alone = 20480;
 
+/// Columns for each multiprocessor below which blocks may share them. With 128 instead of 192 (1,
+/// 10887, 24657) has 0.58 instead of 0.72, (311, 14875, 58) 0.72 instead of 0.82.
+inline constexpr int lines_of_shared_columns = 192;
+
 /// Whether blocks may share columns: those of several sections, and not so many that the memory
 /// through which they communicate would grow.
 constexpr bool may_share_columns(std::int64_t n, std::int64_t lines, int multiprocessors) {
-  return n > elements_of_section && lines < std::int64_t{128} * multiprocessors;
+  return n > elements_of_section && lines < std::int64_t{lines_of_shared_columns} * multiprocessors;
 }
 
 /// Bytes from which on a row is not narrow. Results of parts of such columns are stored as they
@@ -442,21 +446,24 @@ inline constexpr int threads_of_columns = 256;
 /// \param bytes of the accumulator
 KOKKOS_FUNCTION constexpr int blocks_of_column_threads(int bytes) { return bytes > 4 ? 3 : 4; }
 
-/// Columns that threads take one by one, if they are not short: the longest, bytes of their
-/// elements at most, and how many a multiprocessor must have of them at least. ((550, 100, 3600):
-/// 0.88 instead of 0.79 in strips, (55000, 72, 50): 0.63 instead of 0.38 in tiles, 72 x 10^6
-/// computed floats 0.85 instead of 0.61; (40000, 72, 50) doubles 0.81 instead of 0.47; but 1000 x
-/// 10^6 floats 0.87 instead of 0.91.)
-inline constexpr int longest_of_threads = 64;
+/// Columns that threads take one by one, if they are not short: the longest, where rows are made of
+/// aligned packs and where they are not, bytes of their elements at most, and how many a
+/// multiprocessor must have of them at least. ((550, 100, 3600): 0.88 instead of 0.79 in strips,
+/// (55000, 72, 50): 0.63 instead of 0.38 in tiles, 72 x 10^6 computed floats 0.85 instead of 0.61;
+/// (40000, 72, 50) doubles 0.81 instead of 0.47; but 1000 x 10^6 floats 0.87 instead of 0.91.)
+inline constexpr int longest_of_threads = 128;
+inline constexpr int longest_of_unaligned_threads = 64;
 inline constexpr int bytes_of_threads = 8;
 inline constexpr int columns_of_multiprocessor = 512;
 
 /// Whether each thread has a column of its own.
 ///
-/// \param columns of all
+/// \param columns   of all
+/// \param has_packs whether rows are made of aligned packs
 constexpr bool takes_threads(std::int64_t n, std::int64_t inner, std::int64_t columns,
-                             int multiprocessors) {
-  return n <= longest_of_threads && inner >= narrowest_rows &&
+                             bool has_packs, int multiprocessors) {
+  return n <= (has_packs ? longest_of_threads : longest_of_unaligned_threads) &&
+         inner >= narrowest_rows &&
          columns >= std::int64_t{columns_of_multiprocessor} * multiprocessors;
 }
 

@@ -20,7 +20,7 @@ inline constexpr int rows_of_wide_tile = chunk_of_column * half_row_of_chunks;
 ///
 /// \param bytes of the accumulator
 KOKKOS_FUNCTION constexpr int columns_of_wide_thread(int bytes) {
-  return std::max(1, 4 / registers_of(bytes));
+  return bytes <= 4 ? 4 : (bytes <= 8 ? 2 : 1);
 }
 /// Blocks of a multiprocessor for which it must have registers.
 KOKKOS_FUNCTION constexpr int blocks_of_wide_columns(int bytes) {
