@@ -93,6 +93,7 @@ struct WideColumns<Selected<A, Values, Mask>, E> {
     mask.prefetch_row(k, column);
   }
 };
+
 /// What a block has in shared memory.
 template <class P>
 struct WideColumnBlock {
@@ -308,7 +309,8 @@ class WideColumnScan {
         chunks_before = Prefix(m_op, chunks_before.then(m_op, totals[g][c]));
       }
       const auto prefix = carried.get(m_op, c, chunk, has_sections);
-      block().before[m_group][c] = prefix.join_all(m_op, chunks_before).value();
+      const Prefix before = prefix.join_all(m_op, chunks_before);
+      if (before.exists()) block().before[m_group][c] = before.value();
       if (!is_full) continue;
       const R chunks = chunks_before.then(m_op, totals[m_group][c]);
       block().behind[m_group][c] = prefix.join_all(m_op, Prefix(m_op, chunks)).value();
