@@ -17,15 +17,19 @@ namespace KokkosScan {
 /// to the state that it makes of 0, or of such a start.
 template <class State>
 struct AffineMap {
+  /// What x is multiplied by.
   State scale;
+  /// What is added to that.
   State shift;
 
   AffineMap() = default;
+  /// x -> scale_ * x + shift_
   KOKKOS_FUNCTION AffineMap(const State& scale_, const State& shift_)
       : scale(scale_), shift(shift_) {}
   /// x -> state
   KOKKOS_FUNCTION explicit AffineMap(const State& state) : scale(0), shift(state) {}
 
+  /// What the map makes of 0.
   KOKKOS_FUNCTION operator State() const { return shift; }
 };
 
@@ -36,12 +40,15 @@ struct AffineMap {
 /// a program.
 template <class State>
 struct ComposeAffine {
+  /// Elements are converted to maps before they are combined.
   using accumulator_type = AffineMap<State>;
 
+  /// First f, then g.
   KOKKOS_FORCEINLINE_FUNCTION AffineMap<State> operator()(const AffineMap<State>& f,
                                                           const AffineMap<State>& g) const {
     return {impl::multiply(g.scale, f.scale), impl::multiply_add(g.scale, f.shift, g.shift)};
   }
+  /// x -> x
   KOKKOS_FUNCTION static AffineMap<State> identity() { return {State(1), State(0)}; }
 };
 
