@@ -86,7 +86,7 @@ CLI::App& add_scan(CLI::App& app, ScanOptions& options) {
       ->check(check_integer)
       ->type_name("A");
   scan.add_option("--op", options.operation,
-                  "Operator: sum, prod, min or max; NaN propagates (default: sum)")
+                  "Operator: sum, prod, min, max or logsumexp; NaN propagates (default: sum)")
       ->type_name("OP");
   scan.add_flag("--exclusive", options.exclusive,
                 "Leave each element out of its own result, which starts from the identity or "
@@ -114,7 +114,8 @@ CLI::App& add_scan(CLI::App& app, ScanOptions& options) {
           "Type of the output, to which the input is converted first: bool, int8 ... int64, "
           "uint8 ... uint64, float16, float32, float64, complex64, complex128 (default: as "
           "numpy.cumulative_sum for sum and prod, that is int64 for bool and signed, uint64 "
-          "for unsigned integers, else the input's; the input's for min and max)")
+          "for unsigned integers, else the input's; the input's for min and max; for logsumexp "
+          "float64 for whole numbers)")
       ->type_name("D");
   add_space(scan, options.space);
   return scan;

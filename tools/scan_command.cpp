@@ -26,7 +26,7 @@ namespace scan_tool {
 namespace {
 
 Operation operation_named(const std::string& name) {
-  constexpr std::array<std::string_view, 4> names{"sum", "prod", "min", "max"};
+  constexpr std::array<std::string_view, 5> names{"sum", "prod", "min", "max", "logsumexp"};
   const auto* const place = std::find(names.begin(), names.end(), name);
   if (place == names.end()) refuse("--op", quoted(name), one_of(names));
   return static_cast<Operation>(place - names.begin());
@@ -55,6 +55,7 @@ std::size_t checked_axis(const NpyInput& input, int axis) {
 DType output_dtype(const ScanOptions& options, const NpyInput& input, Operation operation) {
   const DType from = input.header().dtype;
   DType result = is_ordering(operation) ? from : numpy_sum_dtype(from);
+  if (operation == Operation::logsumexp) result = numpy_logarithm_dtype(from);
   if (options.dtype) {
     const std::optional<DType> named = dtype_named(*options.dtype);
     if (!named) refuse("--dtype", quoted(*options.dtype), one_of(dtype_names()));
@@ -68,6 +69,11 @@ DType output_dtype(const ScanOptions& options, const NpyInput& input, Operation 
   if (is_ordering(operation) && info(result).kind == Kind::complex) {
     refuse("--op", options.operation + " of " + name + " for " + input.path(),
            "sum or prod: complex values have no order");
+  }
+  if (operation == Operation::logsumexp && info(result).kind != Kind::real) {
+    refuse(
+        "--op", options.operation + " of " + name + " for " + input.path(),
+        info(from).kind == Kind::complex ? "sum or prod" : "--dtype float16, float32 or float64");
   }
   return result;
 }

@@ -48,8 +48,11 @@ class ScanRun {
       case Operation::max:
         if constexpr (KernelType<A>::ordered) return with_input(KokkosScan::Max{});
         break;
+      case Operation::logsumexp:
+        if constexpr (std::is_floating_point_v<A>) return with_input(KokkosScan::LogSumExp{});
+        break;
     }
-    Kokkos::abort("kokkos-scan: min and max of complex numbers are refused before.");
+    Kokkos::abort("kokkos-scan: what has no order or logarithm is refused before.");
   }
 
  private:

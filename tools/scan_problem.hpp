@@ -12,7 +12,7 @@
 
 namespace scan_tool {
 
-enum class Operation { sum, prod, min, max };
+enum class Operation { sum, prod, min, max, logsumexp };
 enum class Mode { inclusive, exclusive };
 enum class Direction { forward, backward };
 enum class Grouping { by_tree, in_order };

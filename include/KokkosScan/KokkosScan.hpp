@@ -12,4 +12,5 @@
 #include <KokkosScan/outputs.hpp>
 #include <KokkosScan/recurrence.hpp>
 #include <KokkosScan/scan.hpp>
+#include <KokkosScan/select.hpp>
 #include <KokkosScan/version.hpp>

@@ -5,11 +5,16 @@
 /// \file
 /// What a scan can read besides a View: masked and lazily computed inputs, nested freely.
 
+#include <KokkosScan/lines.hpp>
+#include <KokkosScan/operators.hpp>
 #include <Kokkos_Core.hpp>
 #include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -234,6 +239,69 @@ template <class Function, class... Inputs>
   static_assert(sizeof...(Inputs) >= 1 && sizeof...(Inputs) <= 4,
                 "KokkosScan: zip_transform takes 1 to 4 inputs.");
   return {std::move(function), impl::list_of(inputs...)};
+}
+
+namespace impl {
+/// The element at given indices beside its index along an axis.
+template <class Values, class Index>
+struct IndexedElement {
+  Values values;  ///< callable with the indices: a View or a function
+  int axis;
+
+  template <class... I>
+  KOKKOS_FUNCTION auto operator()(I... indices) const {
+    const std::int64_t index[] = {static_cast<std::int64_t>(indices)...};
+    std::int64_t along = 0;
+    for (int d = 0; d < static_cast<int>(sizeof...(I)); ++d) along = d == axis ? index[d] : along;
+    using T = std::remove_cvref_t<decltype(values(indices...))>;
+    return Indexed<T, Index>{values(indices...), static_cast<Index>(along)};
+  }
+};
+
+template <class Index, std::size_t Rank, class Values>
+auto indexed_elements(const std::array<std::int64_t, Rank>& extents, const Values& values,
+                      int axis) {
+  constexpr int rank = static_cast<int>(Rank);
+  const int counted = axis < 0 ? axis + rank : axis;
+  if (counted < 0 || counted >= rank) {
+    throw std::invalid_argument("KokkosScan::indexed: axis " + std::to_string(axis) +
+                                " is out of range for an input of rank " + std::to_string(rank) +
+                                ": allowed are " + std::to_string(-rank) + " to " +
+                                std::to_string(rank - 1) + ".");
+  }
+  const std::int64_t extent = extents[static_cast<std::size_t>(counted)];
+  // The largest value of an unsigned type stands for no element.
+  constexpr auto largest = std::numeric_limits<Index>::max();
+  constexpr Index most = std::is_signed_v<Index> ? largest : static_cast<Index>(largest - 1);
+  if (extent > 0 && std::cmp_greater(extent - 1, most)) {
+    throw std::invalid_argument("KokkosScan::indexed: extent " + std::to_string(counted) + " is " +
+                                std::to_string(extent) + ", but the largest index of the type is " +
+                                std::to_string(most) + ".");
+  }
+  return Elementwise<Rank, IndexedElement<Values, Index>>{extents, {values, counted}};
+}
+}  // namespace impl
+
+/// The input whose elements are those of a View or of elementwise(...), each beside its index along
+/// an axis: Indexed<T, Index>, for ArgMin and ArgMax.
+///
+/// It is computed while it is read, so what elementwise() says of captured Views holds for `x`.
+///
+/// \tparam Index an integer that holds every index along the axis
+/// \param x    a View or elementwise(...)
+/// \param axis that of the scan; negative counts from the end
+/// \throws std::invalid_argument if the axis is out of range, or Index is too small
+///
+/// \par Example
+/// \snippet running_maximum.cpp indexed
+template <Axis Index = std::int64_t, class View>
+requires(Kokkos::is_view<View>::value) [[nodiscard]] auto indexed(const View& x, int axis = -1) {
+  return impl::indexed_elements<Index>(elementwise(x, 0).extents, x, axis);
+}
+/// The same of a computed input.
+template <Axis Index = std::int64_t, std::size_t Rank, class Function>
+[[nodiscard]] auto indexed(const Elementwise<Rank, Function>& x, int axis = -1) {
+  return impl::indexed_elements<Index>(x.extents, x.function, axis);
 }
 
 /// @}

@@ -213,6 +213,22 @@ class Files(unittest.TestCase):
             for op, identity in (("min", np.inf), ("max", -np.inf)):
                 self.equal(self.scan(np.ones(2, dtype), "--op", op, "--exclusive"), [identity, 1], dtype)
 
+    def test_logsumexp(self):
+        x = [[1000.0, 1001, -np.inf, 3], [-np.inf, -np.inf, -1000, -1000.5], [np.inf, 0, np.nan, 1]]
+        for dtype in ("float16", "float32", "float64"):
+            array = np.array(x, dtype)
+            with np.errstate(all="ignore"):
+                expected = np.logaddexp.accumulate(array.astype(np.float64), axis=-1)
+            self.scan(array, "--op=logsumexp")
+            found = np.load(self.path("y.npy"))
+            self.assertEqual(found.dtype, dtype)
+            np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps)
+            self.equal(self.scan(array[:, :1], "--op=logsumexp", "--exclusive"), [[-np.inf]] * 3, dtype)
+        self.scan(np.arange(5), "--op=logsumexp", "--in-order")
+        found = np.load(self.path("y.npy"))
+        self.assertEqual(found.dtype, np.float64)
+        np.testing.assert_allclose(found, np.logaddexp.accumulate(np.arange(5.0)), rtol=1e-14)
+
     def test_conversions_equal_astype(self):
         """Lines of one element: nothing but the conversion, for all 14 x 14 pairs."""
         rng = np.random.default_rng(5)

@@ -59,6 +59,9 @@ struct AddCopied {
 struct OneIndex {
   KOKKOS_FUNCTION float operator()(std::int64_t) const { return 1; }
 };
+struct IsPositive {
+  KOKKOS_FUNCTION bool operator()(float x) const { return x > 0; }
+};
 struct NoPlus {
   float value;
 };
@@ -223,6 +226,25 @@ void calls() {
 #elif defined(REFUSED_maximum_of_complex)
   View<Kokkos::complex<double>**> const z("z", 3, 4);
   ks::exclusive_scan(exec, x, z, 0, ks::Max{});
+#elif defined(REFUSED_logarithm_of_integers)
+  ks::inclusive_scan(exec, x, View<int**>("z", 3, 4), 0, ks::LogSumExp{});
+#elif defined(REFUSED_index_of_plain_values)
+  ks::inclusive_scan(exec, ks::indexed(x), y, 0, ks::ArgMax{});
+#elif defined(REFUSED_selection_of_a_masked_input)
+  ks::select(exec, ks::masked(x, mask), mask, y, View<int*>("count", 3));
+#elif defined(REFUSED_selection_of_rank_3)
+  ks::select(exec, View<float***>("z", 3, 4, 5), IsPositive{}, View<float***>("z", 3, 4, 5),
+             View<int**>("count", 3, 4));
+#elif defined(REFUSED_selection_without_predicate)
+  ks::select(exec, x, 3, y, View<int*>("count", 3));
+#elif defined(REFUSED_selection_by_mask_of_another_rank)
+  ks::select(exec, x, View<bool*>("mask", 3), y, View<int*>("count", 3));
+#elif defined(REFUSED_selection_with_a_count_of_another_rank)
+  ks::select(exec, x, IsPositive{}, y, View<int>("count"));
+#elif defined(REFUSED_selection_with_a_count_of_float)
+  ks::select(exec, x, IsPositive{}, y, line);
+#elif defined(REFUSED_selection_into_another_type)
+  ks::select(exec, x, IsPositive{}, View<Pair**>("z", 3, 4), View<int*>("count", 3));
 #elif defined(REFUSED_values_that_are_not_trivially_copyable)
   View<Copied*> const z("z", 3);
   ks::inclusive_scan(exec, z, z, 0, AddCopied{});
@@ -326,6 +348,10 @@ void calls() {
   ks::inclusive_scan(exec, View<Pair*>("z", 3), View<Pair*>("z", 3), 0, JoinPairs{});
   ks::inclusive_scan(exec, ks::elementwise(extent, OneIndex{}), line,
                      ks::along(0).workspace(View<std::byte*>("w", 16)));
+  ks::exclusive_scan(exec, ks::indexed(x), View<ks::Indexed<float>**>("z", 3, 4), 1, ks::ArgMax{});
+  ks::inclusive_scan(exec, View<int**>("z", 3, 4), y, 0, ks::LogSumExp{});
+  ks::select(exec, x, IsPositive{}, y, View<int*>("count", 3));
+  ks::select(exec, line, View<int*>("mask", 3), View<double*>("z", 3), View<std::size_t>("count"));
   // Aggregates, where nothing is made of a number.
   ks::inclusive_scan(exec, View<Affine**>("z", 3, 4), View<Affine**>("z", 3, 4),
                      ks::along(1).starting_at(View<Affine*>("s", 3)), ComposeAffine{});

@@ -302,6 +302,8 @@ enum class Refusal {
   addition,
   multiplication,
   comparison,
+  logarithm,
+  indexed_values,
   operator_call,
   identity_of_aggregate,
   exclusive_identity,
@@ -436,6 +438,10 @@ constexpr Refusal refusal_of_operator() {
     return Refusal::multiplication;
   else if constexpr (is_min_or_max<Op> && !requires(const A& a) { static_cast<bool>(a < a); })
     return Refusal::comparison;
+  else if constexpr (is_log_sum_exp<Op> && !std::is_floating_point_v<A>)
+    return Refusal::logarithm;
+  else if constexpr (is_arg_min_or_max<Op> && !is_indexed<A>)
+    return Refusal::indexed_values;
   else if constexpr (!OperatorOn<Op, A>)
     return Refusal::operator_call;
   else if constexpr (!needs_identity || HasIdentity<Op, A>)
@@ -603,6 +609,13 @@ constexpr void explain() {
                 "KokkosScan: Prod needs a * b for two accumulators a and b.");
   static_assert(r != Refusal::comparison,
                 "KokkosScan: Min and Max need a < b for two accumulators a and b.");
+  static_assert(r != Refusal::logarithm,
+                "KokkosScan: LogSumExp needs a floating-point accumulator: that of the output, or "
+                "one that is named, such as LogSumExp<double>.");
+  static_assert(
+      r != Refusal::indexed_values,
+      "KokkosScan: ArgMin and ArgMax combine Indexed<T, Index>: scan indexed(view) into a "
+      "View of Indexed, or name the accumulator, as in ArgMax<Ties::first, Indexed<double>>.");
   static_assert(r != Refusal::operator_call,
                 "KokkosScan: the operator must be callable, as const, with two accumulators, and "
                 "return what converts to the accumulator.");

@@ -19,7 +19,11 @@
 namespace KokkosScan::impl {
 
 /// What an operand is to the scan; messages use it.
-enum class Role { input, of_each_line, mask, output, start, totals, workspace };
+enum class Role { input, of_each_line, mask, output, start, totals, counts, workspace };
+
+constexpr bool is_written(Role role) {
+  return role == Role::output || role == Role::totals || role == Role::counts;
+}
 
 inline const char* name(Role role) {
   switch (role) {
@@ -35,6 +39,8 @@ inline const char* name(Role role) {
       return "starting values";
     case Role::totals:
       return "totals";
+    case Role::counts:
+      return "counts";
     default:
       return "workspace";
   }
@@ -46,6 +52,10 @@ inline std::string name(Function function) {
       return "KokkosScan::inclusive_scan";
     case Function::exclusive_scan:
       return "KokkosScan::exclusive_scan";
+    case Function::select:
+      return "KokkosScan::select";
+    case Function::select_workspace_bytes:
+      return "KokkosScan::select_workspace_bytes";
     default:
       return "KokkosScan::workspace_bytes";
   }
@@ -135,10 +145,11 @@ inline void check_shapes(Function function, std::span<Operand> operands, int axi
   }
   for (Operand& operand : operands.subspan(1)) {
     const bool of_lines = operand.role == Role::start || operand.role == Role::totals ||
-                          operand.role == Role::of_each_line;
+                          operand.role == Role::counts || operand.role == Role::of_each_line;
     for (int d = 0; d < operand.rank; ++d) {
       const bool may_hold_total =
-          operand.role == Role::output && d == axis && function != Function::inclusive_scan;
+          operand.role == Role::output && d == axis &&
+          (function == Function::exclusive_scan || function == Function::workspace_bytes);
       check_extent(function, operand, d, input, d + (of_lines && d >= axis ? 1 : 0),
                    may_hold_total ? 1 : 0);
     }
@@ -316,15 +327,14 @@ inline void check_overlaps(Function function, std::span<const Operand> operands,
   bool at_back = true;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Operand& a = operands[i];
-    const bool written = a.role == Role::output || a.role == Role::totals;
+    const bool written = is_written(a.role);
     if (written && may_overlap_itself(a)) {
       refuse(function, "two elements of " + a.named() + " share memory.");
     }
     if (!written && a.role != Role::workspace) continue;
     for (std::size_t j = 0; j < operands.size(); ++j) {
       const Operand& b = operands[j];
-      const bool b_written =
-          b.role == Role::output || b.role == Role::totals || b.role == Role::workspace;
+      const bool b_written = is_written(b.role) || b.role == Role::workspace;
       if (i == j || (b_written && j > i) || !may_overlap(a, b)) continue;
       const bool is_input = b.role == Role::input || b.role == Role::mask;
       if (a.role == Role::output && is_input) {
@@ -337,6 +347,22 @@ inline void check_overlaps(Function function, std::span<const Operand> operands,
         continue;
       }
       refuse_pair(a, b);
+    }
+  }
+}
+
+/// Refuses operands that share memory, an output that is its input as well.
+inline void check_apart(Function function, std::span<const Operand> operands) {
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Operand& a = operands[i];
+    if (is_written(a.role) && may_overlap_itself(a)) {
+      refuse(function, "two elements of " + a.named() + " share memory.");
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      const Operand& b = operands[j];
+      const bool is_input = b.role == Role::input || b.role == Role::mask;
+      if (is_input && (a.role == Role::input || a.role == Role::mask)) continue;
+      if (may_overlap(a, b)) refuse(function, a.named() + " and " + b.named() + " overlap.");
     }
   }
 }

@@ -19,7 +19,13 @@ namespace KokkosScan::impl {
 inline constexpr int max_batch_rank = 7;
 
 /// The public functions, for messages, labels and what they may ask of an operator.
-enum class Function { inclusive_scan, exclusive_scan, workspace_bytes };
+enum class Function {
+  inclusive_scan,
+  exclusive_scan,
+  workspace_bytes,
+  select,
+  select_workspace_bytes
+};
 
 /// Distances between the elements of one operand, in elements.
 struct Strides {

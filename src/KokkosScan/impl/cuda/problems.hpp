@@ -227,8 +227,8 @@ struct Backend {
   static void scan_lines_in_registers(const Exec& exec, const P& p) {
     const std::int64_t warps =
         divide_up(p.n, std::int64_t{lanes} * Types<P>::pack * rows_of_warp<P>);
-    int shared = bytes_of_warp_totals<typename Types<P>::R>;
-    if (access != PackAccess::whole) shared += static_cast<int>(warps) * bytes_of_row<P>;
+    const int shared = bytes_of_warp_totals<typename Types<P>::R> +
+                       static_cast<int>(warps) * bytes_of_warp<access, P>;
     const Launch launch{p.function, "cuda/in_registers", p.batch.count,
                         static_cast<int>(warps) * lanes, shared};
     enqueue(exec, launch, scan_in_registers<access, P>, p.n, p.batch.count, p);
