@@ -46,6 +46,7 @@ pages = {
         "docs/call",
         "docs/in-order",
         "docs/inputs",
+        "docs/recurrences",
         "docs/mpi",
         "docs/accuracy",
         "docs/speed",
