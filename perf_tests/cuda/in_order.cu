@@ -241,51 +241,46 @@ void sweep_rows(const Memory& memory, const Shape& s) {
   const test::Stream stream;
   const std::size_t bytes = static_cast<std::size_t>(s.size()) * sizeof(T);
   const double copy = copy_time(memory, bytes);
-  for (const int row : {128, 256, 384}) {
-    for (const int stages : {2, 3, 5}) {
-      constexpr int pack = 16 / sizeof(T);
-      cuda::RowsInOrder shape{};
-      shape.lines = 32;
-      shape.length = static_cast<int>(std::min<std::int64_t>(s.n, row / sizeof(T)));
-      shape.pitch = ((shape.length + pack - 1) / pack | 1) * pack;
-      shape.stages = stages;
-      shape.stage = 32 * shape.pitch * static_cast<int>(sizeof(T));
-      shape.warp = shape.stages * shape.stage;
-      shape.has_packs = shape.stores_packs = s.n % pack == 0;
-      if (shape.warp > 220 * 1024) continue;
-      const cuda::Launch launch{p.function, "rows", (s.outer + 31) / 32, 32, shape.warp};
-      const double scan = microseconds(
-          [&] {
-            enqueue(stream, launch, cuda::scan_rows_in_order<std::remove_const_t<decltype(p)>>, p.n,
-                    p.batch.count, p, shape);
-          },
-          memory, 2 * bytes);
-      std::printf("%lld rows of %lld, %zu bytes: %d bytes a row, %d stages: %.3f\n",
-                  static_cast<long long>(s.outer), static_cast<long long>(s.n), sizeof(T), row,
-                  stages, copy / scan);
+  for (const int lines : {8, 16, 32}) {
+    for (const int row : {128, 256, 512}) {
+      for (const int stages : {2, 3, 5}) {
+        constexpr int pack = 16 / sizeof(T);
+        cuda::RowsInOrder shape{};
+        shape.lines = lines;
+        shape.length = static_cast<int>(std::min<std::int64_t>(s.n, row / sizeof(T)));
+        shape.pitch = ((shape.length + pack - 1) / pack | 1) * pack;
+        shape.stages = stages;
+        shape.stage = lines * shape.pitch * static_cast<int>(sizeof(T));
+        shape.warp =
+            shape.stages * shape.stage + lines * static_cast<int>(sizeof(cuda::RowOffsets));
+        shape.has_packs = shape.stores_packs = s.n % pack == 0;
+        if (shape.warp > 220 * 1024) continue;
+        const cuda::Launch launch{p.function, "rows", (s.outer + lines - 1) / lines, 32,
+                                  shape.warp};
+        const double scan = microseconds(
+            [&] {
+              enqueue(stream, launch, cuda::scan_rows_in_order<std::remove_const_t<decltype(p)>>,
+                      p.n, p.batch.count, p, shape);
+            },
+            memory, 2 * bytes);
+        std::printf("%lld rows of %lld, %zu bytes: %d lines, %d bytes a row, %d stages: %.3f\n",
+                    static_cast<long long>(s.outer), static_cast<long long>(s.n), sizeof(T), lines,
+                    row, stages, copy / scan);
+      }
     }
   }
   std::fflush(stdout);
 }
-template <class T>
-void sweep_few_columns(const Memory& memory, const Shape& s) {
+template <int width, class T>
+void sweep_column_tiles(const Memory& memory, const Shape& s, double copy) {
   const auto p = problem<T, false>(memory, s);
   const test::Stream stream;
-  const std::size_t bytes = static_cast<std::size_t>(s.size()) * sizeof(T);
-  const double copy = copy_time(memory, bytes);
-  for (const int groups : {2, 4, 8}) {
-    const cuda::Launch launch{p.function, "columns", (p.batch.count + 31) / 32, 32, groups * 4096};
-    const double scan = microseconds(
-        [&] {
-          enqueue(stream, launch, cuda::scan_few_columns_in_order<std::remove_const_t<decltype(p)>>,
-                  p.n, p.batch.count, p, groups);
-        },
-        memory, 2 * bytes);
-    std::printf("%lld columns of %lld, %zu bytes: %d groups: %.3f\n",
-                static_cast<long long>(s.inner), static_cast<long long>(s.n), sizeof(T), groups,
-                copy / scan);
-  }
-  std::fflush(stdout);
+  const double scan =
+      microseconds([&] { cuda::InOrderBackend::scan_column_tiles<width>(stream, p); }, memory,
+                   2 * static_cast<std::size_t>(s.size()) * sizeof(T));
+  std::printf("%lld columns of %lld, %zu bytes: tiles of %d: %.3f\n",
+              static_cast<long long>(s.inner), static_cast<long long>(s.n), sizeof(T), width,
+              copy / scan);
 }
 template <int N, class T>
 void sweep_columns_with(const Memory& memory, const Shape& s, double copy) {
@@ -313,6 +308,9 @@ void sweep_columns(const Memory& memory, const Shape& s) {
   sweep_columns_with<8, T>(memory, s, copy);
   sweep_columns_with<16, T>(memory, s, copy);
   sweep_columns_with<32, T>(memory, s, copy);
+  sweep_column_tiles<32, T>(memory, s, copy);
+  sweep_column_tiles<128, T>(memory, s, copy);
+  std::fflush(stdout);
 }
 
 }  // namespace
@@ -342,10 +340,11 @@ int main(int argc, char** argv) {
     for (const Shape& s : {Shape{1, 72, 1'000'000},
                            {1, 32768, 32768},
                            {1, 4096, 4096},
+                           {1, 1024, 4096},
                            {1, 9, 10'000'000},
+                           {1, 72, 999'999},
                            {1, 32767, 32767}}) {
       sweep_columns<float>(memory, s);
-      sweep_few_columns<float>(memory, s);
     }
     print_clock();
     return 0;

@@ -85,6 +85,16 @@ struct Backend {
     }
   }
 
+  /// Scans columns of up to longest_short_column elements, also in order: from left to right, in
+  /// the carried type.
+  template <class Exec, class P>
+  static void scan_short_columns(const Exec& exec, const P& p) {
+    const ShortColumnPlan plan = plan_short_columns(short_column_facts(p, multiprocessors(exec)));
+    const Launch launch{p.function, "cuda/short_columns", plan.blocks,
+                        threads_of_short_columns + lanes, plan.shared_bytes()};
+    enqueue(exec, launch, cuda::scan_short_columns<P>, p.n, p.batch.count, p, plan);
+  }
+
  private:
   template <class P>
   static bool is_contiguous(const P& p) {
@@ -392,13 +402,6 @@ struct Backend {
     scan_tiles_of_columns(exec, p);
   }
 
-  template <class Exec, class P>
-  static void scan_short_columns(const Exec& exec, const P& p) {
-    const ShortColumnPlan plan = plan_short_columns(short_column_facts(p, multiprocessors(exec)));
-    const Launch launch{p.function, "cuda/short_columns", plan.blocks,
-                        threads_of_short_columns + lanes, plan.shared_bytes()};
-    enqueue(exec, launch, cuda::scan_short_columns<P>, p.n, p.batch.count, p, plan);
-  }
   /// What the plan for short columns depends on.
   template <class P>
   static ShortColumnFacts short_column_facts(const P& p, int multiprocessors) {
