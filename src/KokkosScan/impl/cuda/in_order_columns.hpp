@@ -16,10 +16,12 @@ namespace KokkosScan::impl::cuda {
 
 /// Threads of a block that scans columns in order.
 inline constexpr int threads_of_columns_in_order = 128;
+inline constexpr int most_threads_of_columns_in_order = 256;
 /// The same where there are so few columns that each block shall have a multiprocessor.
 inline constexpr int threads_of_few_columns_in_order = 32;
 /// Bytes of each of two chunks in registers: where columns are no longer than the first; where
-/// there are threads enough to hide the latency of memory; and where there are not.
+/// there are threads enough to hide the latency of memory, or rows are not aligned and hit the
+/// cache that neighbours fill; and where there are not.
 inline constexpr int bytes_of_short_chunk_in_order = 16;
 inline constexpr int bytes_of_chunk_in_order = 32;
 inline constexpr int bytes_of_long_chunk_in_order = 128;
@@ -36,7 +38,7 @@ constexpr int length_of_chunk_in_order(int bytes) {
 template <class A, int N, bool masked>
 struct ChunkInOrder {
   A x[N];
-  unsigned counts = 0;
+  BitOfEach<N> counts = 0;
 
   /// Loads elements from k on. Behind the end of the line the last is loaded again: a condition
   /// would make each load wait for the one before.
@@ -56,7 +58,7 @@ struct ChunkInOrder {
   template <class Line>
   __device__ __forceinline__ void load_one(const Line& line, std::int64_t k, int i) {
     x[i] = element<A>(line, k);
-    if constexpr (masked) counts |= static_cast<unsigned>(impl::counts(line, k)) << i;
+    if constexpr (masked) counts |= static_cast<BitOfEach<N>>(impl::counts(line, k)) << i;
   }
 };
 
@@ -64,7 +66,7 @@ struct ChunkInOrder {
 ///
 /// \tparam N elements of a chunk
 template <int N, class P>
-__global__ void __launch_bounds__(threads_of_columns_in_order)
+__global__ void __launch_bounds__(most_threads_of_columns_in_order)
     scan_columns_in_order(const __grid_constant__ P p) {
   using T = InOrderTypes<P>;
   using A = typename T::A;

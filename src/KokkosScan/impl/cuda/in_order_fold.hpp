@@ -35,10 +35,9 @@ struct InOrderTypes {
   static constexpr int pack = is_copied ? quad / static_cast<int>(sizeof(A)) : 1;
 };
 
-/// The first `count` bits of a number, up to 32.
-__device__ __forceinline__ unsigned low_bits(int count) {
-  return count >= 32 ? ~0U : (1U << count) - 1;
-}
+/// A bit for each of N elements.
+template <int N>
+using BitOfEach = std::conditional_t<(N > 32), std::uint64_t, std::uint32_t>;
 
 /// B(k) of a line, of which nothing is known before an element counts.
 template <class P>
@@ -60,19 +59,17 @@ struct RunningFold {
   /// \param length how many there are, if they are fewer than N
   /// \param counts a bit for each that counts, where there is a mask
   template <bool masked, int N>
-  __device__ __forceinline__ void scan(const P& p, A (&x)[N], int length, unsigned counts,
+  __device__ __forceinline__ void scan(const P& p, A (&x)[N], int length, BitOfEach<N> counts,
                                        bool is_exclusive) {
-    static_assert(N <= 32);
     if constexpr (!masked) {
       if (length >= N && exists) return scan_all(p, x, is_exclusive);
-      counts = ~0U;
+      counts = ~BitOfEach<N>{0};
     }
-    counts &= low_bits(length);
 #pragma unroll
     for (int i = 0; i < N; ++i) {
       const A next = x[i];
       const A before = result(p);
-      add(p, next, (counts >> i & 1) != 0);
+      add(p, next, i < length && (counts >> i & 1) != 0);
       x[i] = is_exclusive ? before : result(p);
     }
   }
@@ -90,55 +87,19 @@ struct RunningFold {
   }
   template <int N>
   __device__ __forceinline__ void scan_all(const P& p, A (&x)[N], bool is_exclusive) {
+    // Two loops: a choice for each element would take as long as its combination.
+    if (is_exclusive) {
 #pragma unroll
-    for (int i = 0; i < N; ++i) {
-      const A next = static_cast<A>(p.op(value, x[i]));
-      x[i] = is_exclusive ? value : next;
-      value = next;
+      for (int i = 0; i < N; ++i) {
+        const A next = static_cast<A>(p.op(value, x[i]));
+        x[i] = value;
+        value = next;
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < N; ++i) x[i] = value = static_cast<A>(p.op(value, x[i]));
     }
   }
 };
-
-/// The most tiles that are there at once.
-inline constexpr int most_stages_in_order = 8;
-
-/// Waits until at most so many groups of copies are on their way, fewer than most_stages_in_order.
-__device__ __forceinline__ void wait_for_copies(int groups) {
-  switch (groups) {
-    case 0:
-      return __pipeline_wait_prior(0);
-    case 1:
-      return __pipeline_wait_prior(1);
-    case 2:
-      return __pipeline_wait_prior(2);
-    case 3:
-      return __pipeline_wait_prior(3);
-    case 4:
-      return __pipeline_wait_prior(4);
-    case 5:
-      return __pipeline_wait_prior(5);
-    case 6:
-      return __pipeline_wait_prior(6);
-    default:
-      return __pipeline_wait_prior(7);
-  }
-}
-
-/// Bytes of shared memory that blocks on a multiprocessor may have together.
-inline constexpr int shared_bytes_in_order = 200 * 1024;
-
-/// Tiles of a block that are there at once.
-///
-/// \param tiles    that a block scans one after another
-/// \param resident blocks on a multiprocessor
-/// \param bytes    of a tile
-/// \param others   that a block has
-constexpr int stages_in_order(std::int64_t tiles, std::int64_t resident, int bytes, int others,
-                              int shared_bytes_of_block) {
-  const auto room = static_cast<int>(
-      std::min<std::int64_t>(shared_bytes_in_order / resident, shared_bytes_of_block));
-  return static_cast<int>(
-      std::min<std::int64_t>(tiles, std::clamp((room - others) / bytes, 2, most_stages_in_order)));
-}
 
 }  // namespace KokkosScan::impl::cuda

@@ -6,8 +6,8 @@
 /// Which kernel scans which problem in order: written for any execution space with enqueue(),
 /// multiprocessors() and shared_bytes_of_block(), as launch.hpp has them for Kokkos::Cuda.
 
-#include <KokkosScan/impl/cuda/in_order_column_tiles.hpp>
 #include <KokkosScan/impl/cuda/in_order_columns.hpp>
+#include <KokkosScan/impl/cuda/in_order_few_columns.hpp>
 #include <KokkosScan/impl/cuda/in_order_rows.hpp>
 #include <KokkosScan/impl/cuda/launch.hpp>
 #include <KokkosScan/impl/cuda/operand_access.hpp>
@@ -41,50 +41,24 @@ struct InOrderBackend {
     }
     const std::int64_t columns = p.batch.count / std::max(1, multiprocessors(exec));
     if constexpr (InOrderTypes<P>::is_copied && !InOrderTypes<P>::is_masked) {
-      if (p.n > 1 && has_tiles(p)) {
-        if (columns < few_columns_in_order) return scan_column_tiles<few_columns_of_tile>(exec, p);
-        if (!has_aligned_rows(p.output)) return scan_column_tiles<columns_of_tile>(exec, p);
-      }
+      if (columns < few_columns_in_order) return scan_few_columns(exec, p);
     }
     if (p.n * static_cast<std::int64_t>(sizeof(typename P::A)) <= bytes_of_short_chunk_in_order) {
       scan_columns<bytes_of_short_chunk_in_order>(exec, p, threads_of_columns_in_order);
-    } else if (columns >= many_columns_in_order) {
+    } else if (columns >= many_columns_in_order || !has_aligned_rows(p.output)) {
       scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_columns_in_order);
     } else {
       scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_few_columns_in_order);
     }
   }
 
-  /// The same through tiles of columns, for measurements.
-  template <int width, class Exec, class P>
-  static void scan_column_tiles(const Exec& exec, const P& p) {
-    using Shape = ColumnTileShape<typename P::A, width>;
-    const std::int64_t inner = p.batch.extent[p.batch.rank - 1];
-    const std::int64_t blocks = p.batch.count / inner * divide_up(inner, width);
-    const std::int64_t resident = std::clamp<std::int64_t>(
-        divide_up(blocks, std::max(1, multiprocessors(exec))), 1, most_column_tiles_resident);
-    const std::int64_t tiles = divide_up(p.n, Shape::rows);
-    const int stages =
-        stages_in_order(tiles, resident, Shape::bytes, 0, shared_bytes_of_block(exec));
-    const Launch launch{p.function, "cuda/in_order_column_tiles", blocks, threads_of_column_tile,
-                        stages * Shape::bytes};
-    enqueue(exec, launch, scan_column_tiles_in_order<width, P>, p.n, p.batch.count, p,
-            std::max(2, stages));
-  }
-
  private:
-  /// Whether short columns are scanned by the kernel that does so by default: it combines an
-  /// identity where an element is masked out.
+  /// Whether short columns are scanned by the kernel that does so by default: not where elements
+  /// are masked out, for which it combines an identity, nor where they are large enough for threads
+  /// to load one by one.
   template <class P>
   static constexpr bool takes_short_columns = Backend::supports<P> && !InOrderTypes<P>::is_masked;
 
-  /// Whether columns are neighbours, and enough of them.
-  template <class P>
-  static bool has_tiles(const P& p) {
-    return p.batch.rank > 0 && p.batch.extent[p.batch.rank - 1] >= least_columns_of_tile &&
-           OperandAccess<decltype(P::input)>::has_columns(p.input, p.batch) &&
-           OperandAccess<decltype(P::output)>::has_columns(p.output, p.batch);
-  }
   /// Whether neighbouring columns begin at multiples of the 32 bytes that memory is read by.
   template <class T>
   static bool has_aligned_rows(const Array<T>& array) {
@@ -99,6 +73,18 @@ struct InOrderBackend {
     enqueue(exec, launch, scan_columns_in_order<N, P>, p.n, p.batch.count, p);
   }
 
+  template <class Exec, class P>
+  static void scan_few_columns(const Exec& exec, const P& p) {
+    using A = typename P::A;
+    constexpr int rows = rows_of_few_columns<A>;
+    constexpr int bytes = rows * lanes * static_cast<int>(sizeof(A));
+    const std::int64_t blocks = divide_up(p.batch.count, lanes);
+    const TilePipeline pipeline(divide_up(p.n, rows), divide_up(blocks, multiprocessors(exec)),
+                                bytes, 0, shared_bytes_of_block(exec));
+    const Launch launch{p.function, "cuda/in_order_few_columns", blocks, TilePipeline::threads,
+                        pipeline.needed * bytes};
+    enqueue(exec, launch, scan_few_columns_in_order<P>, p.n, p.batch.count, p, pipeline);
+  }
   template <class Exec, class P>
   static void scan_rows(const Exec& exec, const P& p) {
     using T = InOrderTypes<P>;
@@ -115,9 +101,11 @@ struct InOrderBackend {
         shape.mask_bytes = has_16 ? 16 : has_4 ? 4 : 1;
       }
     }
-    const Launch launch{p.function, "cuda/in_order_rows", plan.blocks, plan.threads,
-                        plan.shared_bytes};
-    enqueue(exec, launch, scan_rows_in_order<P>, p.n, p.batch.count, p, plan.shape);
+    const Launch launch{p.function,
+                        plan.is_one_tile ? "cuda/in_order_short_rows" : "cuda/in_order_rows",
+                        plan.blocks, plan.threads, plan.shared_bytes};
+    enqueue(exec, launch, plan.is_one_tile ? scan_short_rows_in_order<P> : scan_rows_in_order<P>,
+            p.n, p.batch.count, p, plan.shape);
   }
   /// Whether the lines of an array are made of aligned packs.
   template <int E, class P, class T>

@@ -6,7 +6,7 @@
 /// How a warp takes its rows through shared memory: a pure function of the shape and the device. It
 /// changes no result.
 
-#include <KokkosScan/impl/cuda/in_order_fold.hpp>
+#include <KokkosScan/impl/cuda/in_order_pipeline.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <algorithm>
 #include <cstdint>
@@ -20,20 +20,19 @@ inline constexpr int least_lines_of_warp_in_order = 8;
 inline constexpr int wanted_warps_in_order = 4;
 /// The most threads of a block that scans rows in order.
 inline constexpr int threads_of_rows_in_order = 128;
-/// Bytes of a line in a tile, unless the line has less than the second number.
-inline constexpr int bytes_of_row_in_order = 256;
+/// Bytes of a tile of all lines, and of a line in it at most. A line that has no more than the
+/// third number is one tile.
+inline constexpr int bytes_of_tile_in_order = 16384;
+inline constexpr int most_bytes_of_row_in_order = 1024;
 inline constexpr int bytes_of_short_row_in_order = 512;
-/// Warps on a multiprocessor that are worth shared memory.
-inline constexpr int warps_in_order = 10;
-
 /// How a warp takes its lines through shared memory.
 struct RowsInOrder {
-  int lines;       ///< of a warp
-  int length;      ///< elements of a line in a tile
-  int pitch;       ///< from line to line in shared memory, in elements
-  int stages;      ///< tiles that are there at once
+  int lines;   ///< of a warp
+  int length;  ///< elements of a line in a tile
+  int pitch;   ///< from line to line in shared memory, in elements
+  TilePipeline pipeline;
   int stage;       ///< bytes of a tile
-  int warp;        ///< bytes of a warp
+  int bytes;       ///< of all that is in shared memory
   int mask_pitch;  ///< from line to line in shared memory, of whether elements count
   int mask_bytes;  ///< of a mask that are copied at once: 16, or 4, or 1 without copies
   bool has_packs;  ///< whether 16 bytes of the input are copied at once
@@ -42,6 +41,7 @@ struct RowsInOrder {
 
 struct RowsPlan {
   RowsInOrder shape;
+  bool is_one_tile;  ///< whether a tile has whole lines, and a warp scans it alone
   std::int64_t blocks;
   int threads;
   int shared_bytes;
@@ -73,10 +73,15 @@ constexpr RowsPlan plan_rows_in_order(const RowsFacts& f) {
   RowsPlan plan{};
   RowsInOrder& shape = plan.shape;
   const int pack = f.is_copied ? quad / f.size : 1;
-  const std::int64_t usual = f.is_copied ? bytes_of_row_in_order / f.size : f.size <= 8 ? 32 : 16;
-  shape.length = static_cast<int>(
-      f.is_copied && f.n * f.size <= bytes_of_short_row_in_order ? f.n : std::min(f.n, usual));
   shape.lines = lines_of_warp(f.lines, f.multiprocessors);
+  // What is not copied waits for its loads, as many as registers hold.
+  const std::int64_t usual =
+      f.is_copied
+          ? std::min(bytes_of_tile_in_order / shape.lines, most_bytes_of_row_in_order) / f.size
+      : f.size <= 8 ? 32
+                    : 16;
+  plan.is_one_tile = f.n * f.size <= bytes_of_short_row_in_order && (f.is_copied || f.n <= usual);
+  shape.length = static_cast<int>(plan.is_one_tile ? f.n : std::min(f.n, usual));
   // An odd number of units: lanes that read their lines side by side meet all banks.
   shape.pitch = ((shape.length + pack - 1) / pack | 1) * pack;
   const auto round = [](int bytes) { return (bytes + quad - 1) / quad * quad; };
@@ -86,23 +91,27 @@ constexpr RowsPlan plan_rows_in_order(const RowsFacts& f) {
   const int others = round(shape.lines * f.bytes_of_place);
   const std::int64_t warps = divide_up(f.lines, shape.lines);
   const std::int64_t tiles = divide_up(f.n, shape.length);
-  shape.stages = 1;
-  if (f.is_copied && tiles > 1) {
-    const std::int64_t resident =
-        std::clamp<std::int64_t>(divide_up(warps, f.multiprocessors), 1, warps_in_order);
-    shape.stages = stages_in_order(tiles, resident, shape.stage, others, f.shared_bytes_of_block);
+  if (!plan.is_one_tile) {
+    shape.pipeline = TilePipeline(tiles, divide_up(warps, f.multiprocessors), shape.stage, others,
+                                  f.shared_bytes_of_block);
+    shape.bytes = shape.pipeline.needed * shape.stage + others;
+    plan.blocks = warps;
+    plan.threads = TilePipeline::threads;
+    plan.shared_bytes = shape.bytes;
+    return plan;
   }
-  shape.warp = shape.stages * shape.stage + others;
+  shape.pipeline.needed = 1;
+  shape.bytes = shape.stage + others;
   // Several warps in a block only where blocks would be many and small.
   int warps_of_block = 1;
-  while (warps_of_block < threads_of_rows_in_order / 32 &&
-         2 * warps_of_block * shape.warp <= 8192 &&
+  while (warps_of_block < threads_of_rows_in_order / lanes &&
+         2 * warps_of_block * shape.bytes <= 8192 &&
          warps / (2 * warps_of_block) >= 4 * f.multiprocessors) {
     warps_of_block *= 2;
   }
   plan.blocks = divide_up(warps, warps_of_block);
-  plan.threads = 32 * warps_of_block;
-  plan.shared_bytes = warps_of_block * shape.warp;
+  plan.threads = lanes * warps_of_block;
+  plan.shared_bytes = warps_of_block * shape.bytes;
   return plan;
 }
 

@@ -80,29 +80,30 @@ class TilesOfRows {
   static constexpr int copies_at_once = 4;
 
  public:
-  /// \param memory of the warp
+  /// \param memory that a warp, or three, have
   __device__ __forceinline__ TilesOfRows(const P& problem, const RowsInOrder& shape, int lane,
-                                         std::int64_t first, int lines, std::byte* memory)
+                                         int lines, std::byte* memory)
       : p(problem),
         m_shape(shape),
         m_lane(lane),
         m_lines(lines),
         m_memory(memory),
         m_packs(lane, lines, shape.length < pack ? 1 : shape.length / pack),
-        m_elements(lane, lines, shape.length) {
-    if (lane < lines) {
-      const Coordinates place = p.batch.coordinates(first + lane);
+        m_elements(lane, lines, shape.length) {}
+  /// Writes down where the lines are, for all warps that share them.
+  __device__ __forceinline__ void find_places(std::int64_t first) const {
+    if (m_lane < m_lines) {
+      const Coordinates place = p.batch.coordinates(first + m_lane);
       if constexpr (T::is_copied) {
         RowOffsets offsets{};
         offsets.input = place.offset(values_of<A>(p.input).strides);
         if constexpr (T::is_masked) offsets.mask = place.offset(p.input.mask.strides);
         offsets.output = place.offset(p.output.strides);
-        places()[lane] = offsets;
+        places()[m_lane] = offsets;
       } else {
-        places()[lane] = place;
+        places()[m_lane] = place;
       }
     }
-    __syncwarp();
   }
 
   [[nodiscard]] __device__ __forceinline__ A* slots(int stage) const {
@@ -122,7 +123,7 @@ class TilesOfRows {
     return T::is_copied && p.output.strides.along < 0;
   }
 
-  /// Begins to load a tile.
+  /// Begins to load the tile that begins with element k.
   __device__ __forceinline__ void load(std::int64_t k, int stage) const {
     const int length = length_at(k);
     if constexpr (T::is_copied) {
@@ -145,7 +146,7 @@ class TilesOfRows {
       load_one_by_one(k, stage, length);
     }
   }
-  /// Stores a tile.
+  /// Stores it.
   __device__ __forceinline__ void store(std::int64_t k, int stage) const {
     const int length = length_at(k);
     if constexpr (T::is_copied) {
@@ -166,7 +167,7 @@ class TilesOfRows {
 
  private:
   [[nodiscard]] __device__ __forceinline__ PlaceOfRow<P>* places() const {
-    return reinterpret_cast<PlaceOfRow<P>*>(m_memory + m_shape.stages * m_shape.stage);
+    return reinterpret_cast<PlaceOfRow<P>*>(m_memory + m_shape.pipeline.needed * m_shape.stage);
   }
   /// The distance of a tile's lowest element from the first of its line.
   [[nodiscard]] __device__ __forceinline__ static std::int64_t lowest(std::int64_t k, int length,

@@ -3,11 +3,11 @@
 #pragma once
 
 /// \file
-/// Rows in order: a warp has up to 32 lines, a lane each, and brings tiles of them through shared
-/// memory, so that global memory is read and written along the lines. Tiles that follow are on
-/// their way meanwhile.
+/// Rows in order: up to 32 lines go through shared memory tile by tile, so that global memory is
+/// read and written along the lines, and are combined by a warp, a lane each.
 
 #include <KokkosScan/impl/cuda/in_order_fold.hpp>
+#include <KokkosScan/impl/cuda/in_order_pipeline.hpp>
 #include <KokkosScan/impl/cuda/in_order_row_plan.hpp>
 #include <KokkosScan/impl/cuda/in_order_row_tiles.hpp>
 #include <KokkosScan/impl/cuda/stage.hpp>
@@ -44,7 +44,7 @@ class RowOfTile {
     Elements<packs> next;
     if (packs <= m_packs) get<backward>(next, 0);
     int first = 0;
-#pragma unroll 1
+#pragma unroll 2
     for (; first + packs <= m_packs; first += packs) {
       Elements<packs> chunk = next;
       // Before these are stored, as the next may seem to be in their places.
@@ -128,53 +128,98 @@ class RowOfTile {
   int m_length;
 };
 
-/// Scans lines whose elements are neighbours in memory.
+/// The lines that share a warp, or three.
+template <class P>
+class LinesOfWarp {
+ public:
+  __device__ __forceinline__ LinesOfWarp(const P& problem, const RowsInOrder& shape,
+                                         std::int64_t group, std::byte* memory)
+      : p(problem),
+        m_shape(shape),
+        m_lane(static_cast<int>(threadIdx.x) % lanes),
+        m_first(group * shape.lines),
+        m_lines(static_cast<int>(p.batch.count - m_first < shape.lines ? p.batch.count - m_first
+                                                                       : shape.lines)),
+        m_tiles(problem, shape, m_lane, m_lines, memory),
+        m_place(p.batch.coordinates(m_first + (has_line() ? m_lane : 0))),
+        m_fold(p.start.at(m_place)) {}
+
+  [[nodiscard]] __device__ __forceinline__ bool has_line() const { return m_lane < m_lines; }
+  __device__ __forceinline__ void find_places() const { m_tiles.find_places(m_first); }
+  __device__ __forceinline__ void begin() const {
+    if (has_line()) Ends<P>{p}.store_begin(m_place, m_fold.result(p));
+  }
+  __device__ __forceinline__ void load(std::int64_t tile, int stage) const {
+    m_tiles.load(tile * m_shape.length, stage);
+  }
+  __device__ __forceinline__ void combine(std::int64_t tile, int stage) {
+    if (!has_line()) return;
+    const RowOfTile<P> row(p, m_tiles.slots(stage) + m_lane * m_shape.pitch,
+                           m_tiles.counts(stage) + m_lane * m_shape.mask_pitch,
+                           m_tiles.length_at(tile * m_shape.length));
+    if (m_tiles.is_backward()) {
+      row.template scan<true>(m_fold);
+    } else {
+      row.template scan<false>(m_fold);
+    }
+  }
+  __device__ __forceinline__ void store(std::int64_t tile, int stage) const {
+    m_tiles.store(tile * m_shape.length, stage);
+  }
+  __device__ __forceinline__ void end() const {
+    if (has_line()) Ends<P>{p}.store_end(m_place, m_fold.result(p));
+  }
+
+ private:
+  const P& p;
+  const RowsInOrder& m_shape;
+  int m_lane;
+  std::int64_t m_first;
+  int m_lines;
+  TilesOfRows<P> m_tiles;
+  Coordinates m_place;
+  RunningFold<P> m_fold;
+};
+
+/// Scans short rows: each warp a tile of whole lines.
 template <class P>
 __global__ void __launch_bounds__(threads_of_rows_in_order)
-    scan_rows_in_order(const __grid_constant__ P p, const __grid_constant__ RowsInOrder shape) {
-  constexpr bool is_copied = InOrderTypes<P>::is_copied;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const std::int64_t first = (std::int64_t{blockIdx.x} * (blockDim.x / 32) + warp) * shape.lines;
-  if (first >= p.batch.count) return;
-  const std::int64_t left = p.batch.count - first;
-  const int lines = left < shape.lines ? static_cast<int>(left) : shape.lines;
-  const TilesOfRows<P> tiles(p, shape, lane, first, lines, shared_memory() + warp * shape.warp);
-  int stage_to_load = 0;
-  std::int64_t k_to_load = 0;
-  const auto load_next = [&] {
-    if (k_to_load < p.n) tiles.load(k_to_load, stage_to_load);
-    if constexpr (is_copied) __pipeline_commit();
-    k_to_load += shape.length;
-    stage_to_load = stage_to_load + 1 == shape.stages ? 0 : stage_to_load + 1;
-  };
-  for (int i = 1; i < shape.stages; ++i) load_next();
+    scan_short_rows_in_order(const __grid_constant__ P p,
+                             const __grid_constant__ RowsInOrder shape) {
+  const int warp = static_cast<int>(threadIdx.x) / lanes;
+  const std::int64_t group = std::int64_t{blockIdx.x} * (blockDim.x / lanes) + warp;
+  if (group * shape.lines >= p.batch.count) return;
+  LinesOfWarp<P> lines_of_warp(p, shape, group, shared_memory() + warp * shape.bytes);
+  lines_of_warp.find_places();
+  __syncwarp();
+  lines_of_warp.load(0, 0);
+  lines_of_warp.begin();
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncwarp();
+  lines_of_warp.combine(0, 0);
+  __syncwarp();
+  lines_of_warp.store(0, 0);
+  lines_of_warp.end();
+}
 
-  const bool has_line = lane < lines;
-  const Coordinates place = p.batch.coordinates(first + (has_line ? lane : 0));
-  const Ends<P> ends{p};
-  RunningFold<P> fold(p.start.at(place));
-  if (has_line) ends.store_begin(place, fold.result(p));
-  int stage = 0;
-  for (std::int64_t k = 0; k < p.n; k += shape.length) {
-    load_next();
-    if constexpr (is_copied) wait_for_copies(shape.stages - 1);
-    __syncwarp();
-    if (has_line) {
-      const RowOfTile<P> row(p, tiles.slots(stage) + lane * shape.pitch,
-                             tiles.counts(stage) + lane * shape.mask_pitch, tiles.length_at(k));
-      if (tiles.is_backward()) {
-        row.template scan<true>(fold);
-      } else {
-        row.template scan<false>(fold);
-      }
-    }
-    __syncwarp();
-    tiles.store(k, stage);
-    __syncwarp();
-    stage = stage + 1 == shape.stages ? 0 : stage + 1;
+/// Scans rows through several tiles: each block the lines of a warp.
+template <class P>
+__global__ void __launch_bounds__(TilePipeline::threads)
+    scan_rows_in_order(const __grid_constant__ P p, const __grid_constant__ RowsInOrder shape) {
+  LinesOfWarp<P> lines_of_warp(p, shape, blockIdx.x, shared_memory());
+  const bool combines = threadIdx.x / lanes == 1;
+  if (combines) {
+    lines_of_warp.find_places();
+    lines_of_warp.begin();
   }
-  if (has_line) ends.store_end(place, fold.result(p));
+  __syncthreads();
+  run_pipeline(
+      shape.pipeline, (p.n + shape.length - 1) / shape.length,
+      [&](std::int64_t tile, int stage) { lines_of_warp.load(tile, stage); },
+      [&](std::int64_t tile, int stage) { lines_of_warp.combine(tile, stage); },
+      [&](std::int64_t tile, int stage) { lines_of_warp.store(tile, stage); });
+  if (combines) lines_of_warp.end();
 }
 
 }  // namespace KokkosScan::impl::cuda
