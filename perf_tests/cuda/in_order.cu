@@ -286,7 +286,8 @@ void sweep_few_columns(const Memory& memory, const Shape& s, double copy) {
                             pipeline.needed * bytes};
   const double scan = microseconds(
       [&] {
-        enqueue(stream, launch, cuda::scan_few_columns_in_order<std::remove_const_t<decltype(p)>>,
+        enqueue(stream, launch,
+                cuda::scan_few_columns_in_order<16 / sizeof(T), std::remove_const_t<decltype(p)>>,
                 p.n, p.batch.count, p, pipeline);
       },
       memory, 2 * static_cast<std::size_t>(s.size()) * sizeof(T));

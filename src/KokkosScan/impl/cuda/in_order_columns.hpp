@@ -14,18 +14,17 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Threads of a block that scans columns in order.
+/// Threads of a block that scans columns in order: as a rule, where there are so few columns that
+/// each block shall have a multiprocessor, and where rows are not aligned.
 inline constexpr int threads_of_columns_in_order = 128;
-inline constexpr int most_threads_of_columns_in_order = 256;
-/// The same where there are so few columns that each block shall have a multiprocessor.
 inline constexpr int threads_of_few_columns_in_order = 32;
+inline constexpr int threads_of_many_columns = 256;
 /// Bytes of each of two chunks in registers: where columns are no longer than the first; where
-/// there are threads enough to hide the latency of memory, or rows are not aligned and hit the
-/// cache that neighbours fill; and where there are not.
+/// there are threads enough to hide the latency of memory; and where there are not.
 inline constexpr int bytes_of_short_chunk_in_order = 16;
 inline constexpr int bytes_of_chunk_in_order = 32;
 inline constexpr int bytes_of_long_chunk_in_order = 128;
-/// Columns for each multiprocessor from which chunks are not long.
+/// Columns for each multiprocessor from which they are many.
 inline constexpr int many_columns_in_order = 1024;
 
 /// Elements of a chunk of so many bytes.
@@ -66,7 +65,7 @@ struct ChunkInOrder {
 ///
 /// \tparam N elements of a chunk
 template <int N, class P>
-__global__ void __launch_bounds__(most_threads_of_columns_in_order)
+__global__ void __launch_bounds__(threads_of_many_columns)
     scan_columns_in_order(const __grid_constant__ P p) {
   using T = InOrderTypes<P>;
   using A = typename T::A;

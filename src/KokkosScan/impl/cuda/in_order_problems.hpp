@@ -43,9 +43,14 @@ struct InOrderBackend {
     if constexpr (InOrderTypes<P>::is_copied && !InOrderTypes<P>::is_masked) {
       if (columns < few_columns_in_order) return scan_few_columns(exec, p);
     }
+    const bool are_many = columns >= many_columns_in_order;
     if (p.n * static_cast<std::int64_t>(sizeof(typename P::A)) <= bytes_of_short_chunk_in_order) {
       scan_columns<bytes_of_short_chunk_in_order>(exec, p, threads_of_columns_in_order);
-    } else if (columns >= many_columns_in_order || !has_aligned_rows(p.output)) {
+    } else if (!has_aligned_rows(p.output)) {
+      // As many neighbours as can share the pieces of memory in which two warps meet.
+      are_many ? scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_many_columns)
+               : scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_many_columns);
+    } else if (are_many) {
       scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_columns_in_order);
     } else {
       scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_few_columns_in_order);
@@ -57,7 +62,8 @@ struct InOrderBackend {
   /// are masked out, for which it combines an identity, nor where they are large enough for threads
   /// to load one by one.
   template <class P>
-  static constexpr bool takes_short_columns = Backend::supports<P> && !InOrderTypes<P>::is_masked;
+  static constexpr bool takes_short_columns =
+      Backend::supports<P> && !InOrderTypes<P>::is_masked && sizeof(typename P::A) <= 4;
 
   /// Whether neighbouring columns begin at multiples of the 32 bytes that memory is read by.
   template <class T>
@@ -83,8 +89,21 @@ struct InOrderBackend {
                                 bytes, 0, shared_bytes_of_block(exec));
     const Launch launch{p.function, "cuda/in_order_few_columns", blocks, TilePipeline::threads,
                         pipeline.needed * bytes};
-    enqueue(exec, launch, scan_few_columns_in_order<P>, p.n, p.batch.count, p, pipeline);
+    constexpr int E = InOrderTypes<P>::pack;
+    const bool has_packs = columns_are_packs<E>(p, p.input) && columns_are_packs<E>(p, p.output);
+    enqueue(exec, launch,
+            has_packs ? scan_few_columns_in_order<E, P> : scan_few_columns_in_order<1, P>, p.n,
+            p.batch.count, p, pipeline);
   }
+  /// Whether each row of 32 columns is made of aligned packs.
+  template <int E, class P, class T>
+  static bool columns_are_packs(const P& p, const Array<T>& array) {
+    const Batch& batch = p.batch;
+    return batch.rank > 0 && batch.extent[batch.rank - 1] % lanes == 0 &&
+           OperandAccess<Array<T>>::has_columns(array, batch) &&
+           OperandAccess<Array<T>>::template has_aligned_columns<E>(array, batch);
+  }
+
   template <class Exec, class P>
   static void scan_rows(const Exec& exec, const P& p) {
     using T = InOrderTypes<P>;

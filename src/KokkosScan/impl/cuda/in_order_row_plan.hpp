@@ -20,11 +20,10 @@ inline constexpr int least_lines_of_warp_in_order = 8;
 inline constexpr int wanted_warps_in_order = 4;
 /// The most threads of a block that scans rows in order.
 inline constexpr int threads_of_rows_in_order = 128;
-/// Bytes of a tile of all lines, and of a line in it at most. A line that has no more than the
-/// third number is one tile.
+/// Bytes of a tile of all lines, and of a line in it at most. A line that has no more is one tile.
 inline constexpr int bytes_of_tile_in_order = 16384;
 inline constexpr int most_bytes_of_row_in_order = 1024;
-inline constexpr int bytes_of_short_row_in_order = 512;
+
 /// How a warp takes its lines through shared memory.
 struct RowsInOrder {
   int lines;   ///< of a warp
@@ -80,7 +79,7 @@ constexpr RowsPlan plan_rows_in_order(const RowsFacts& f) {
           ? std::min(bytes_of_tile_in_order / shape.lines, most_bytes_of_row_in_order) / f.size
       : f.size <= 8 ? 32
                     : 16;
-  plan.is_one_tile = f.n * f.size <= bytes_of_short_row_in_order && (f.is_copied || f.n <= usual);
+  plan.is_one_tile = f.n * f.size <= most_bytes_of_row_in_order && (f.is_copied || f.n <= usual);
   shape.length = static_cast<int>(plan.is_one_tile ? f.n : std::min(f.n, usual));
   // An odd number of units: lanes that read their lines side by side meet all banks.
   shape.pitch = ((shape.length + pack - 1) / pack | 1) * pack;
