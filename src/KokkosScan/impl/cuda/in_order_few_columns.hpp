@@ -34,7 +34,7 @@ class TilesOfColumns {
   static_assert(rows % E == 0);
   /// Moves whose addresses do not wait for each other.
   static constexpr int at_once = std::min(4, moves);
-  static constexpr int chunk = std::min(8, rows);
+  static constexpr int chunk = std::min(16, rows);
 
  public:
   /// \param first number of the first column
@@ -74,24 +74,29 @@ class TilesOfColumns {
                                           int stage) const {
     if (!m_exists) return;
     const int count = rows_of(tile);
-    A* const slots = slots_of(stage) + m_lane;
+    const bool is_exclusive = p.form == Form::exclusive;
+    A* slots = slots_of(stage) + m_lane;
     A next[chunk];
-#pragma unroll
-    for (int i = 0; i < chunk; ++i) next[i] = slots[i * lanes];
-#pragma unroll
-    for (int first = 0; first < rows; first += chunk) {
-      if (first >= count) continue;
+    if (chunk <= count) get(next, slots);
+    int first = 0;
+#pragma unroll 2
+    for (; first + chunk <= count; first += chunk) {
       A x[chunk];
 #pragma unroll
       for (int i = 0; i < chunk; ++i) x[i] = next[i];
       // Before these are stored, as the next may seem to be in their places.
-      if (first + chunk < rows) {
+      if (first + 2 * chunk <= count) get(next, slots + chunk * lanes);
+      fold.template scan<false>(p, x, chunk, 0, is_exclusive);
 #pragma unroll
-        for (int i = 0; i < chunk; ++i) next[i] = slots[(first + chunk + i) * lanes];
-      }
-      fold.template scan<false>(p, x, count - first, 0, p.form == Form::exclusive);
-#pragma unroll
-      for (int i = 0; i < chunk; ++i) slots[(first + i) * lanes] = x[i];
+      for (int i = 0; i < chunk; ++i) slots[i * lanes] = x[i];
+      slots += chunk * lanes;
+    }
+#pragma unroll 1
+    for (; first < count; ++first) {
+      A x[1] = {*slots};
+      fold.template scan<false>(p, x, 1, 0, is_exclusive);
+      *slots = x[0];
+      slots += lanes;
     }
   }
   __device__ __forceinline__ void store(std::int64_t tile, int stage) const {
@@ -120,6 +125,10 @@ class TilesOfColumns {
   }
 
  private:
+  __device__ __forceinline__ static void get(A (&x)[chunk], const A* slots) {
+#pragma unroll
+    for (int i = 0; i < chunk; ++i) x[i] = slots[i * lanes];
+  }
   [[nodiscard]] __device__ __forceinline__ A* slots_of(int stage) const {
     return m_slots + stage * (rows * lanes);
   }
