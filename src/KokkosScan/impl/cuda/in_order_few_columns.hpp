@@ -34,7 +34,7 @@ class TilesOfColumns {
   static_assert(rows % E == 0);
   /// Moves whose addresses do not wait for each other.
   static constexpr int at_once = std::min(4, moves);
-  static constexpr int chunk = std::min(16, rows);
+  static constexpr int chunk = 64 / static_cast<int>(sizeof(A));
 
  public:
   /// \param first number of the first column

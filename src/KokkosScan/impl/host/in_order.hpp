@@ -138,6 +138,11 @@ class RowsInOrder : InOrderScanner<P> {
   }
 
  private:
+  /// How many lines on those are that are asked for, which take so many bytes or more.
+  [[nodiscard]] std::int64_t lines_ahead() const {
+    const std::int64_t bytes = m_problem.n * lines_at_once * static_cast<std::int64_t>(sizeof(A));
+    return (ahead_bytes + bytes - 1) / bytes * lines_at_once;
+  }
   /// Whether the results of a line are followed by those of the next.
   [[nodiscard]] bool results_follow_each_other(int extra) const {
     const P& p = m_problem;
@@ -187,8 +192,11 @@ class RowsInOrder : InOrderScanner<P> {
           load_counts<most, false>(p.input, place(l), k, rows.count, m_counts + l * most);
         }
       }
-      combine(lines, rows);
       const bool is_last = k + rows.count == p.n;
+      if (is_last) {
+        for (int l = 0; l < lines; ++l) prefetch_begin(first + l + lines_ahead());
+      }
+      combine(lines, rows);
       for (int l = 0; l < lines; ++l) {
         if (is_last && p.extra == Extra::last) {
           rows.y[l][rows.count] = this->result(m_folds[l], m_exist[l]);
@@ -209,6 +217,15 @@ class RowsInOrder : InOrderScanner<P> {
     load_along<most>(line, k, count, staged);
     return staged;
   }
+  /// Asks for the begin of a line, where there is one: the hardware foresees what comes next in a
+  /// line, but not the next lines.
+  void prefetch_begin(std::int64_t number) const {
+    const P& p = m_problem;
+    if (number >= p.batch.count) return;
+    prefetch_along(p.input.line(p.batch.coordinates(number)), 0,
+                   static_cast<int>(std::min<std::int64_t>(p.n, most)),
+                   m_streams ? Caches::nearest : Caches::all);
+  }
 
   void combine(int lines, Rows<A>& rows) {
     const P& p = m_problem;
@@ -225,7 +242,11 @@ class RowsInOrder : InOrderScanner<P> {
       // Where there are fewer lines the first is combined once more.
       std::fill(rows.x + lines, rows.x + lines_at_once, rows.x[0]);
       std::fill(m_folds + lines, m_folds + lines_at_once, m_folds[0]);
-      combine_rows(m_registers, p.op, rows);
+      if (lines > 1) {
+        combine_rows(m_registers, p.op, rows);
+      } else {
+        combine_row(p.op, rows);  // which waits for itself, whatever is done beside it
+      }
       for (int l = 0; l < lines; ++l) {
         if (m_exist[l]) continue;
         // What precedes the first element that counts has become the neutral value.
@@ -291,7 +312,9 @@ class ColumnsInOrder : InOrderScanner<P> {
   using typename Base::Value;
 
  public:
-  static constexpr int most_width = std::max<int>(64, strip_bytes / sizeof(A));
+  /// A multiple of narrow_strip, to which strip_width() rounds up.
+  static constexpr int most_width =
+      std::max<int>(1, strip_bytes / sizeof(A) / narrow_strip) * narrow_strip;
 
   using Base::Base;
 

@@ -236,4 +236,23 @@ void combine_rows(Registers registers, const Op& op, const Rows<A>& rows) {
   }
 }
 
+/// Combines the first line, whose fold exists.
+template <class Op, class A>
+void combine_row(const Op& op, const Rows<A>& rows) {
+  const A* const x = rows.x[0];
+  A* const y = rows.y[0];
+  const int count = rows.count;
+  A fold = rows.folds[0];
+  if (rows.form == Form::exclusive) {
+    for (int k = 0; k < count; ++k) {
+      const A next = op(fold, x[k]);
+      y[k] = fold;
+      fold = next;
+    }
+  } else {
+    for (int k = 0; k < count; ++k) y[k] = fold = op(fold, x[k]);
+  }
+  rows.folds[0] = fold;
+}
+
 }  // namespace KokkosScan::impl::host
