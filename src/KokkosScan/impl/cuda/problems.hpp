@@ -87,6 +87,17 @@ struct Backend {
     }
   }
 
+  /// Scans short and narrow columns; short ones, of up to longest_short_column elements, from left
+  /// to right in the carried type, so also in order.
+  template <class Exec, class P>
+  static void scan_narrow_columns(const Exec& exec, const P& p) {
+    const NarrowColumnPlan plan =
+        plan_narrow_columns(narrow_column_facts(p, multiprocessors(exec)));
+    const Launch launch{p.function, "cuda/narrow_columns", plan.blocks,
+                        threads_of_narrow_columns + lanes, plan.shared_bytes()};
+    enqueue(exec, launch, cuda::scan_narrow_columns<P>, p.n, p.batch.count, p, plan);
+  }
+
  private:
   template <class P>
   static bool is_contiguous(const P& p) {
@@ -411,14 +422,6 @@ struct Backend {
       stride = std::min(stride, magnitude(Input::values(p.input).strides.along));
     }
     return cuda::are_narrow_columns(p.n, stride);
-  }
-  template <class Exec, class P>
-  static void scan_narrow_columns(const Exec& exec, const P& p) {
-    const NarrowColumnPlan plan =
-        plan_narrow_columns(narrow_column_facts(p, multiprocessors(exec)));
-    const Launch launch{p.function, "cuda/narrow_columns", plan.blocks,
-                        threads_of_narrow_columns + lanes, plan.shared_bytes()};
-    enqueue(exec, launch, cuda::scan_narrow_columns<P>, p.n, p.batch.count, p, plan);
   }
   /// What the plan for narrow columns depends on.
   template <class P>
