@@ -320,28 +320,31 @@ class NarrowColumnScan {
     const bool backward = m_p.output.strides.along < 0;
     const int items = m_plan.items();
     const int slabs = tile.slabs;
-    const int rows = tile.rows;
+    const int rows = has_totals ? tile.rows : m_plan.n;
     const int columns = tile.columns;
     Chunk chunk;
+    chunk.number = 0;
+    chunk.length = m_plan.n;  // where it is the same for all, branches are
+    chunk.ends_tile = true;
     chunk.stride = backward ? -m_plan.pitch : m_plan.pitch;
 #pragma unroll 1
     for (int item = m_thread; item < items; item += threads_of_narrow_columns) {
       chunk.slab_in_turn = m_plan.by_columns.quotient(item);
       chunk.column = item - chunk.slab_in_turn * m_plan.columns;
-      chunk.number = 0;
-      int k = 0;
+      int row = 0;
       if constexpr (has_totals) {
         const int of_tile = chunk.slab_in_turn;
         chunk.slab_in_turn = m_plan.by_chunks.quotient(of_tile);
         chunk.number = of_tile - chunk.slab_in_turn * m_plan.chunks;
-        k = chunk.number * m_plan.chunk;
+        row = chunk.number * m_plan.chunk;
+        const int left = rows - row;
+        if (left <= 0) continue;
+        chunk.length = left < m_plan.chunk ? left : m_plan.chunk;
+        chunk.ends_tile = left <= m_plan.chunk;
       }
       chunk.slab = m_plan.slab_in_turn(chunk.slab_in_turn);
-      const int left = rows - k;
-      if (chunk.slab >= slabs || chunk.column >= columns || left <= 0) continue;
-      chunk.length = left < m_plan.chunk ? left : m_plan.chunk;
-      chunk.ends_tile = left <= m_plan.chunk;
-      const int row = backward ? left - 1 : k;
+      if (chunk.slab >= slabs || chunk.column >= columns) continue;
+      if (backward) row = rows - 1 - row;
       chunk.slot = m_plan.slot_in_turn(chunk.slab_in_turn) + row * m_plan.pitch + chunk.column;
       f(chunk);
     }
