@@ -451,7 +451,7 @@ class NarrowColumnScan {
     const bool ends_lines = tile.is_last;
     const Places at = places(tile, buffer);
     for_each_chunk<has_totals>(tile, [&](const Chunk& chunk) {
-      const ColumnPlace place = tile.place(m_p.batch, chunk.slab, chunk.column);
+      const auto place = [&] { return tile.place(m_p.batch, chunk.slab, chunk.column); };
       const bool is_first = !has_totals || (begins_lines && chunk.number == 0);
       const bool is_last = !has_totals || (ends_lines && chunk.ends_tile);
       Prefix run(m_op);
@@ -460,11 +460,12 @@ class NarrowColumnScan {
         run = Prefix(m_op, fold_before(chunk));
         previous = static_cast<A>(run.value());
       } else if (m_p.start.exists()) {
-        const R start = has_totals ? fold_before(chunk) : static_cast<R>(m_p.start.at(place).value);
+        const R start =
+            has_totals ? fold_before(chunk) : static_cast<R>(m_p.start.at(place()).value);
         run = Prefix(m_op, start);
         previous = static_cast<A>(start);
       }
-      if (is_first && has_ends) ends.store_begin(place, previous);
+      if (is_first && has_ends) ends.store_begin(place(), previous);
       Value* out = &at.results[chunk.slot];
       with_elements<has_totals>(tile, at, chunk, [&](const auto& get) {
         in_eights(chunk.length, get, [&](const auto& x, auto count) {
@@ -484,7 +485,7 @@ class NarrowColumnScan {
         out[-chunk.stride] =
             static_cast<Value>(static_cast<A>(after[(chunk.number + 1) * m_plan.columns]));
       } else if (has_ends) {
-        ends.store_end(place, previous);
+        ends.store_end(place(), previous);
       }
     });
   }
