@@ -12,9 +12,9 @@
 #include <KokkosScan/impl/cuda/columns.hpp>
 #include <KokkosScan/impl/cuda/in_registers.hpp>
 #include <KokkosScan/impl/cuda/launch.hpp>
+#include <KokkosScan/impl/cuda/narrow_columns.hpp>
 #include <KokkosScan/impl/cuda/operand_access.hpp>
 #include <KokkosScan/impl/cuda/parts.hpp>
-#include <KokkosScan/impl/cuda/short_columns.hpp>
 #include <KokkosScan/impl/cuda/tiles.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/wide_columns.hpp>
@@ -85,6 +85,17 @@ struct Backend {
     } else {
       scan_parts(exec, p, workspace, cut);
     }
+  }
+
+  /// Scans short and narrow columns; short ones, of up to longest_short_column elements, from left
+  /// to right in the carried type, so also in order.
+  template <class Exec, class P>
+  static void scan_narrow_columns(const Exec& exec, const P& p) {
+    const NarrowColumnPlan plan =
+        plan_narrow_columns(narrow_column_facts(p, multiprocessors(exec)));
+    const Launch launch{p.function, "cuda/narrow_columns", plan.blocks,
+                        threads_of_narrow_columns + lanes, plan.shared_bytes()};
+    enqueue(exec, launch, cuda::scan_narrow_columns<P>, p.n, p.batch.count, p, plan);
   }
 
  private:
@@ -365,7 +376,7 @@ struct Backend {
   }
   template <class Exec, class P>
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
-    if (p.n <= longest_short_column) return scan_short_columns(exec, p);
+    if (are_narrow_columns(p)) return scan_narrow_columns(exec, p);
     const std::int64_t inner = neighbours(p.batch);
     const PartsOfColumns parts = cut_into_parts(exec, p);
     if (takes_parts_of_columns(exec, p, parts)) {
@@ -401,47 +412,43 @@ struct Backend {
     enqueue(exec, launch, cuda::scan_wide_columns<P>, p.n, p.batch.count, p, plan);
   }
 
-  template <class Exec, class P>
-  static void scan_short_columns(const Exec& exec, const P& p) {
-    const ShortColumnPlan plan = plan_short_columns(short_column_facts(p, multiprocessors(exec)));
-    const Launch launch{p.function, "cuda/short_columns", plan.blocks,
-                        threads_of_short_columns + lanes, plan.shared_bytes()};
-    enqueue(exec, launch, cuda::scan_short_columns<P>, p.n, p.batch.count, p, plan);
-  }
-  /// What the plan for short columns depends on.
+  /// Whether the kernel for short and narrow columns runs. A mask has no say, so that one which
+  /// hides nothing changes no bit.
   template <class P>
-  static ShortColumnFacts short_column_facts(const P& p, int multiprocessors) {
-    using Input = ShortInput<typename P::A, decltype(P::input)>;
+  static bool are_narrow_columns(const P& p) {
+    using Input = NarrowInput<typename P::A, decltype(P::input)>;
+    std::int64_t stride = magnitude(p.output.strides.along);
+    if constexpr (Input::is_stored) {
+      stride = std::min(stride, magnitude(Input::values(p.input).strides.along));
+    }
+    return cuda::are_narrow_columns(p.n, stride);
+  }
+  /// What the plan for narrow columns depends on.
+  template <class P>
+  static NarrowColumnFacts narrow_column_facts(const P& p, int multiprocessors) {
+    using Input = NarrowInput<typename P::A, decltype(P::input)>;
     using Value = typename Types<P>::Value;
-    constexpr bool in_place = short_in_place<Input, Value>;
-    ShortColumnFacts facts{};
+    constexpr bool in_place = narrow_in_place<Input, Value>;
+    NarrowColumnFacts facts{};
     facts.n = p.n;
     facts.lines = p.batch.count;
     facts.inner = neighbours(p.batch);
     facts.row = magnitude(p.output.strides.along);
-    facts.is_flat = true;
-    facts.is_aligned = true;
+    facts.has_dense_rows = facts.has_dense_slabs = true;
     facts.is_along = is_along(p.batch, p.output) || is_along(p.batch, p.input);
     const auto see = [&](const auto& array, bool may_be_runs, MoveRows& move) {
-      using Element = std::remove_cvref_t<decltype(*array.data)>;
-      constexpr int size = sizeof(Element);
       if (!may_be_runs || !has_columns(array, p.batch)) {
-        facts.is_flat = false;
+        facts.has_dense_rows = facts.has_dense_slabs = false;
         return;
       }
       move = MoveRows::as_runs;
       facts.row = magnitude(array.strides.along);
-      // Slabs, too, must follow each other where tiles have several.
-      const bool has_slabs = p.batch.rank == 2;
-      const std::int64_t slab = p.n * facts.inner;
-      facts.is_flat = facts.is_flat && p.batch.rank <= 2 && facts.row == facts.inner &&
-                      (!has_slabs || array.strides.batch[0] == slab);
-      const Element* first = array.data;
-      if (array.strides.along < 0) first += (p.n - 1) * array.strides.along;
-      facts.is_aligned = facts.is_aligned && reinterpret_cast<std::uintptr_t>(first) % quad == 0 &&
-                         slab * size % quad == 0;
+      facts.has_dense_rows = facts.has_dense_rows && facts.row == facts.inner;
+      facts.has_dense_slabs =
+          facts.has_dense_slabs && facts.has_dense_rows &&
+          (p.batch.rank == 1 || (p.batch.rank == 2 && array.strides.batch[0] == p.n * facts.inner));
     };
-    see(p.output, ShortInput<typename P::A, Array<const Value>>::is_run, facts.stores);
+    see(p.output, NarrowInput<typename P::A, Array<const Value>>::is_run, facts.stores);
     if constexpr (Input::is_run) {
       MoveRows of_mask = MoveRows::as_runs;
       if constexpr (Input::has_mask) {
@@ -454,18 +461,17 @@ struct Backend {
       if (of_mask == MoveRows::one_by_one || (Input::has_mask && facts.row != row_of_mask)) {
         facts.loads = MoveRows::one_by_one;
       }
-    } else if constexpr (Input::is_staged) {
-      facts.is_flat = false;
+    } else if constexpr (Input::is_stored) {
+      facts.has_dense_rows = facts.has_dense_slabs = false;
     }
     facts.element = Input::bytes + (in_place ? 0 : static_cast<int>(sizeof(Value)));
     facts.widest = static_cast<int>(std::max(sizeof(typename Input::Value), sizeof(Value)));
-    facts.unit = static_cast<int>(sizeof(Value));
-    if constexpr (Input::is_staged) {
-      facts.unit = static_cast<int>(std::min(sizeof(typename Input::Value), sizeof(Value)));
-    }
+    facts.unit = static_cast<int>(std::min(sizeof(typename Input::Value), sizeof(Value)));
     if constexpr (Input::has_mask) {
       facts.unit = std::min(facts.unit, static_cast<int>(sizeof(typename Input::Mask)));
     }
+    facts.accumulator = sizeof(typename P::A);
+    facts.carried = sizeof(typename Types<P>::R);
     facts.multiprocessors = multiprocessors;
     return facts;
   }

@@ -422,17 +422,41 @@ constexpr ColumnTiling tile_parts(std::int64_t n, std::int64_t inner, int bytes,
           Divisor(static_cast<int>(groups))};
 }
 
-/// The longest of the short columns, which have a tree of their own: a fold from left to right.
+/// Columns that are scanned in shared memory: short ones, and longer ones whose elements are near
+/// to each other. The longest of each, and elements from row to row of the latter at most.
 inline constexpr int longest_short_column = 16;
+inline constexpr int longest_narrow_column = 4224;
+inline constexpr int widest_narrow_row = 256;
 
-/// Threads of a block that scan short columns, and blocks of a multiprocessor for which it must
-/// have registers and shared memory.
-inline constexpr int threads_of_short_columns = 256;
-inline constexpr int blocks_of_short_columns = 3;
+/// \param stride elements from one to the next of a line, the fewest of all operands
+constexpr bool are_narrow_columns(std::int64_t n, std::int64_t stride) {
+  return n <= longest_short_column || (n <= longest_narrow_column && stride <= widest_narrow_row);
+}
 
-/// Bytes of a tile of short columns, of which such a block has two, and of what it keeps besides.
-inline constexpr int bytes_of_short_tile = 34816;
-inline constexpr int bytes_of_short_block = 256;
+/// Rows of a chunk of such a column, which decide how its elements combine: as many in each, and at
+/// most 33, or 17 of more than four bytes. An odd number where there are several chunks, so that
+/// lanes which have the same row of neighbouring chunks meet different banks of shared memory
+/// however many columns lie side by side: 33 rows of m columns are m more than a multiple of 32.
+///
+/// \param bytes of the accumulator
+constexpr int rows_of_chunk(int n, int bytes) {
+  const int most = bytes > 4 ? 17 : 33;
+  if (n <= most) return n;
+  const auto chunks = static_cast<int>(divide_up(n, most));
+  return static_cast<int>(divide_up(n, chunks)) | 1;
+}
+
+/// Threads of a block that scan such columns, and blocks of a multiprocessor for which it must have
+/// registers and shared memory.
+inline constexpr int threads_of_narrow_columns = 256;
+inline constexpr int blocks_of_narrow_columns = 3;
+
+/// Bytes of a tile of such columns, of which a block has two; with half of the folds where columns
+/// have several chunks: as much as two chunks of 33 rows of 256 floats. And bytes of what a block
+/// keeps besides.
+inline constexpr int bytes_of_narrow_tile = 34816;
+inline constexpr int bytes_of_longer_tile = 36864;
+inline constexpr int bytes_of_narrow_block = 384;
 
 /// Fewest bytes of a row that is moved by a bulk copy.
 inline constexpr int bytes_of_bulk_row = 1024;
