@@ -95,6 +95,12 @@ constexpr std::array<std::string_view, dtype_table.size()> dtype_names() {
   return names;
 }
 
+/// The type in which numpy.logaddexp answers: whole numbers become float64.
+constexpr DType numpy_logarithm_dtype(DType input) {
+  return info(input).kind == Kind::real || info(input).kind == Kind::complex ? input
+                                                                             : DType::float64;
+}
+
 /// The type in which numpy.cumulative_sum and cumulative_prod answer by default.
 constexpr DType numpy_sum_dtype(DType input) {
   switch (info(input).kind) {

@@ -324,10 +324,7 @@ TEST(accuracy, product_of_float) {
     for (Regime const regime : forced_regimes) {
       products_are_accurate(make(kind, 1 << 20), forced(regime));
     }
-    // The CUDA kernels multiply neighbours in float (docs/accuracy.md), but short columns.
-    constexpr bool is_on_gpu =
-        !Kokkos::SpaceAccessibility<Kokkos::HostSpace, Exec::memory_space>::accessible;
-    if (!is_on_gpu) products_are_accurate(make(kind, 1 << 20), Automatic{});
+    products_are_accurate(make(kind, 1 << 20), Automatic{});
     // Columns, and lines shorter than a chunk.
     for (std::int64_t const n : {5, 13, 3000}) {
       std::int64_t const lines = 70;
@@ -337,7 +334,6 @@ TEST(accuracy, product_of_float) {
         all.values.insert(all.values.end(), line.begin(), line.end());
       }
       for (Placement const placement : {Placement::rows, Placement::columns}) {
-        if (is_on_gpu && (placement == Placement::rows || n > 16)) continue;
         all.placement = placement;
         auto const scanned = run(all, ks::Prod{});
         for (std::int64_t l = 0; l < lines; ++l) {

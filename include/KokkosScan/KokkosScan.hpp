@@ -4,9 +4,13 @@
 
 /// \file
 /// Everything a user of kokkos-scan includes.
+#include <KokkosScan/affine.hpp>
 #include <KokkosScan/concepts.hpp>
 #include <KokkosScan/inputs.hpp>
 #include <KokkosScan/lines.hpp>
 #include <KokkosScan/operators.hpp>
+#include <KokkosScan/outputs.hpp>
+#include <KokkosScan/recurrence.hpp>
 #include <KokkosScan/scan.hpp>
+#include <KokkosScan/select.hpp>
 #include <KokkosScan/version.hpp>

@@ -7,8 +7,10 @@
 
 #include <KokkosScan/inputs.hpp>
 #include <KokkosScan/lines.hpp>
+#include <KokkosScan/outputs.hpp>
 #include <Kokkos_Core.hpp>
 #include <concepts>
+#include <cstddef>
 #include <type_traits>
 
 namespace KokkosScan {
@@ -21,6 +23,19 @@ struct IsInput<Masked<Values, Mask>>
     : std::bool_constant<IsInput<Values>::value && IsInput<Mask>::value> {};
 template <std::size_t Rank, class Function>
 struct IsInput<Elementwise<Rank, Function>> : std::true_type {};
+template <class Function, class... Inputs>
+struct IsInput<Zipped<Function, Inputs...>> : std::bool_constant<(IsInput<Inputs>::value && ...)> {
+};
+
+template <class View>
+struct IsInput<OfEachLine<View>> : Kokkos::is_view<View> {};
+
+template <class T>
+struct IsOutput : Kokkos::is_view<T> {};
+template <class View, class Function>
+struct IsOutput<Projected<View, Function>> : Kokkos::is_view<View> {};
+template <std::size_t Rank, class Function>
+struct IsOutput<ForEachResult<Rank, Function>> : std::true_type {};
 
 template <class T>
 struct IsLines : std::bool_constant<Axis<T>> {};
@@ -32,9 +47,13 @@ struct IsLines<Along<Start, Totals, Workspace, grouping>> : std::true_type {};
 template <class T>
 concept ViewLike = Kokkos::is_view<T>::value;
 
-/// Something a scan can read: a View, masked(...), elementwise(...).
+/// Something a scan can read: a View, masked(...), elementwise(...), zip(...).
 template <class T>
 concept ScanInput = impl::IsInput<T>::value;
+
+/// Something that takes the results of a scan: a View, projected(...), for_each_result(...).
+template <class T>
+concept ScanOutput = impl::IsOutput<T>::value;
 
 /// Something that names lines: a plain integer (the axis) or along(...).
 template <class T>

@@ -5,11 +5,17 @@
 /// \file
 /// What a scan can read besides a View: masked and lazily computed inputs, nested freely.
 
+#include <KokkosScan/lines.hpp>
+#include <KokkosScan/operators.hpp>
 #include <Kokkos_Core.hpp>
 #include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
 #include <utility>
 
 namespace KokkosScan {
@@ -79,15 +85,27 @@ struct Extent {
   constexpr Extent(T extent) requires(!std::same_as<T, bool>)
       : value(static_cast<std::int64_t>(extent)) {}
 };
+template <std::size_t Rank>
+std::array<std::int64_t, Rank> extents_of(const Extent (&extents)[Rank]) {
+  std::array<std::int64_t, Rank> values;
+  for (std::size_t d = 0; d < Rank; ++d) values[d] = extents[d].value;
+  return values;
+}
+template <class View>
+auto extents_of(const View& view) {
+  std::array<std::int64_t, View::rank()> extents;
+  for (std::size_t d = 0; d < View::rank(); ++d) {
+    extents[d] = static_cast<std::int64_t>(view.extent(d));
+  }
+  return extents;
+}
 }  // namespace impl
 
 /// The same with the extents in braces: `elementwise({rows, columns}, function)`.
 template <std::size_t Rank, class Function>
 [[nodiscard]] Elementwise<Rank, Function> elementwise(const impl::Extent (&extents)[Rank],
                                                       Function function) {
-  std::array<std::int64_t, Rank> values;
-  for (std::size_t d = 0; d < Rank; ++d) values[d] = extents[d].value;
-  return {values, std::move(function)};
+  return {impl::extents_of(extents), std::move(function)};
 }
 
 /// The same with the extents of a View.
@@ -95,11 +113,195 @@ template <class View, class Function>
 requires(Kokkos::is_view<View>::value)
     [[nodiscard]] Elementwise<View::rank(), Function> elementwise(const View& shape,
                                                                   Function function) {
-  std::array<std::int64_t, View::rank()> extents;
-  for (std::size_t d = 0; d < View::rank(); ++d) {
-    extents[d] = static_cast<std::int64_t>(shape.extent(d));
+  return {impl::extents_of(shape), std::move(function)};
+}
+
+/// The elements of several inputs at one place; made by zip().
+template <class... T>
+struct Elements;
+/// Of no inputs: what makes something of others.
+template <>
+struct Elements<> {
+  /// To(args...), or To{args...} where there is no such constructor.
+  template <class To, class... Args>
+  KOKKOS_FORCEINLINE_FUNCTION static To make(const Args&... args) {
+    if constexpr (std::is_constructible_v<To, const Args&...>) {
+      return To(args...);
+    } else {
+      return To{args...};
+    }
   }
-  return {extents, std::move(function)};
+  /// Whether there is one of the two.
+  template <class To, class... Args>
+  static constexpr bool makes = std::is_constructible_v<To, const Args&...> ||
+                                requires(const Args&... args) {
+    To{args...};
+  };
+};
+/// Of some inputs: an aggregate, that of the first input before those of the others.
+template <class First, class... Rest>
+struct Elements<First, Rest...> {
+  /// That of the first input.
+  First first;
+  /// Those of the others.
+  Elements<Rest...> rest;
+
+  /// To(first, second, ...), or To{first, second, ...} where there is no such constructor.
+  template <class To>
+  requires(Elements<>::makes<To, First, Rest...>)  //
+      KOKKOS_FORCEINLINE_FUNCTION explicit
+      operator To() const {
+    return make<To>();
+  }
+  /// The same with other arguments in front.
+  template <class To, class... Args>
+  KOKKOS_FORCEINLINE_FUNCTION To make(const Args&... args) const {
+    return rest.template make<To>(args..., first);
+  }
+};
+
+namespace impl {
+/// What zip() does with the elements.
+struct Gather {
+  template <class First>
+  KOKKOS_FORCEINLINE_FUNCTION Elements<First> operator()(const First& first) const {
+    return {first, {}};
+  }
+  template <class First, class... Rest>
+  requires(sizeof...(Rest) > 0)  //
+      KOKKOS_FORCEINLINE_FUNCTION Elements<First, Rest...>
+  operator()(const First& first, const Rest&... rest) const { return {first, (*this)(rest...)}; }
+};
+/// Some inputs.
+template <class... Inputs>
+struct InputList {};
+template <class First, class... Rest>
+struct InputList<First, Rest...> {
+  First first;
+  InputList<Rest...> rest;
+};
+template <class First, class... Rest>
+InputList<First, Rest...> list_of(const First& first, const Rest&... rest) {
+  if constexpr (sizeof...(Rest) == 0) {
+    return {first, {}};
+  } else {
+    return {first, list_of(rest...)};
+  }
+}
+}  // namespace impl
+
+namespace impl {
+/// A View of one value a line, as an input whose elements along the line are that value. It cannot
+/// be the first of what is zipped.
+template <class View>
+struct OfEachLine {
+  View values;
+};
+}  // namespace impl
+
+/// An input that is a function of the elements of several inputs; made by zip() and
+/// zip_transform().
+template <class Function, class... Inputs>
+struct Zipped {
+  /// A callable with an element of each input, without side effects.
+  Function function;
+  /// Inputs of one shape.
+  impl::InputList<Inputs...> inputs;
+};
+
+/// The input whose elements are those of 2 to 4 inputs of one shape, side by side: the accumulator
+/// is constructed from them, as `A(a, b)` or `A{a, b}`.
+///
+/// Each is read as it is alone, and is known to the checks of shapes and overlaps, which Views that
+/// elementwise() captures are not. One of them may be the output.
+///
+/// \param inputs Views or any other inputs
+///
+/// \par Example
+/// A linear recurrence; linear_recurrence() does it for you.
+/// \snippet recurrence.cpp zip
+template <class... Inputs>
+[[nodiscard]] Zipped<impl::Gather, Inputs...> zip(const Inputs&... inputs) {
+  static_assert(sizeof...(Inputs) >= 2 && sizeof...(Inputs) <= 4,
+                "KokkosScan: zip takes 2 to 4 inputs.");
+  return {{}, impl::list_of(inputs...)};
+}
+
+/// The input whose element is `function(a, b, ...)` of the elements a, b, ... of 1 to 4 inputs of
+/// one shape; otherwise as zip().
+///
+/// \param function a callable with an element of each input, on the execution space, without side
+///                 effects; it is called as often as that of elementwise()
+/// \param inputs   Views or any other inputs
+template <class Function, class... Inputs>
+[[nodiscard]] Zipped<Function, Inputs...> zip_transform(Function function,
+                                                        const Inputs&... inputs) {
+  static_assert(sizeof...(Inputs) >= 1 && sizeof...(Inputs) <= 4,
+                "KokkosScan: zip_transform takes 1 to 4 inputs.");
+  return {std::move(function), impl::list_of(inputs...)};
+}
+
+namespace impl {
+/// The element at given indices beside its index along an axis.
+template <class Values, class Index>
+struct IndexedElement {
+  Values values;  ///< callable with the indices: a View or a function
+  int axis;
+
+  template <class... I>
+  KOKKOS_FUNCTION auto operator()(I... indices) const {
+    const std::int64_t index[] = {static_cast<std::int64_t>(indices)...};
+    std::int64_t along = 0;
+    for (int d = 0; d < static_cast<int>(sizeof...(I)); ++d) along = d == axis ? index[d] : along;
+    using T = std::remove_cvref_t<decltype(values(indices...))>;
+    return Indexed<T, Index>{values(indices...), static_cast<Index>(along)};
+  }
+};
+
+template <class Index, std::size_t Rank, class Values>
+auto indexed_elements(const std::array<std::int64_t, Rank>& extents, const Values& values,
+                      int axis) {
+  constexpr int rank = static_cast<int>(Rank);
+  const int counted = axis < 0 ? axis + rank : axis;
+  if (counted < 0 || counted >= rank) {
+    throw std::invalid_argument("KokkosScan::indexed: axis " + std::to_string(axis) +
+                                " is out of range for an input of rank " + std::to_string(rank) +
+                                ": allowed are " + std::to_string(-rank) + " to " +
+                                std::to_string(rank - 1) + ".");
+  }
+  const std::int64_t extent = extents[static_cast<std::size_t>(counted)];
+  // The largest value of an unsigned type stands for no element.
+  constexpr auto largest = std::numeric_limits<Index>::max();
+  constexpr Index most = std::is_signed_v<Index> ? largest : static_cast<Index>(largest - 1);
+  if (extent > 0 && std::cmp_greater(extent - 1, most)) {
+    throw std::invalid_argument("KokkosScan::indexed: extent " + std::to_string(counted) + " is " +
+                                std::to_string(extent) + ", but the largest index of the type is " +
+                                std::to_string(most) + ".");
+  }
+  return Elementwise<Rank, IndexedElement<Values, Index>>{extents, {values, counted}};
+}
+}  // namespace impl
+
+/// The input whose elements are those of a View or of elementwise(...), each beside its index along
+/// an axis: Indexed<T, Index>, for ArgMin and ArgMax.
+///
+/// It is computed while it is read, so what elementwise() says of captured Views holds for `x`.
+///
+/// \tparam Index an integer that holds every index along the axis
+/// \param x    a View or elementwise(...)
+/// \param axis that of the scan; negative counts from the end
+/// \throws std::invalid_argument if the axis is out of range, or Index is too small
+///
+/// \par Example
+/// \snippet running_maximum.cpp indexed
+template <Axis Index = std::int64_t, class View>
+requires(Kokkos::is_view<View>::value) [[nodiscard]] auto indexed(const View& x, int axis = -1) {
+  return impl::indexed_elements<Index>(elementwise(x, 0).extents, x, axis);
+}
+/// The same of a computed input.
+template <Axis Index = std::int64_t, std::size_t Rank, class Function>
+[[nodiscard]] auto indexed(const Elementwise<Rank, Function>& x, int axis = -1) {
+  return impl::indexed_elements<Index>(x.extents, x.function, axis);
 }
 
 /// @}

@@ -7,6 +7,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <concepts>
+#include <cstdint>
 #include <limits>
 #include <type_traits>
 #if __has_include(<stdfloat>)
@@ -111,10 +112,10 @@ struct Sum {
 
 /// Product, a * b. `Prod{}` combines in the accumulator of the output's values; `Prod<T>{}` in T.
 ///
-/// Integers wrap as unsigned arithmetic does. Values of type float and complex of float are carried
-/// in double: on hosts and in the generic backend a result is off by at most 8 u of the exact
-/// product (u = 2^-24), whatever the length of the line, as long as no product of neighbours leaves
-/// the range of double. The CUDA kernels multiply neighbours in float first, and promise no bound.
+/// Integers wrap as unsigned arithmetic does. Values of type float and complex of float are
+/// combined in double: a result is off by at most 8 u of the exact product (u = 2^-24), whatever
+/// the length of the line, as long as no product of neighbours leaves the range of double, and, on
+/// CUDA, none of the three results before it is subnormal or infinite.
 /// Any other type with `a * b` works; its identity is `T(1)` where it has such a constructor.
 ///
 /// Example: `ks::inclusive_scan(exec, x, y, 0, ks::Prod{});`
@@ -175,6 +176,120 @@ struct Max {
   }
 };
 
+/// Logarithm of a sum of exponentials, log(exp(a) + exp(b)), computed as
+/// max(a, b) + log1p(exp(-|a - b|)) so that nothing overflows: torch.logcumsumexp.
+///
+/// `LogSumExp{}` combines in the accumulator of the output's values, which must be a floating-point
+/// type; `LogSumExp<T>{}` in T. The identity is -infinity. A line of +infinity stays there, and NaN
+/// propagates. Values of type float are carried in double: on hosts a result r is off by at most
+/// u (|r| + 1), u = 2^-24, and by at most 8 u (m + 1) on CUDA, which combines neighbours in float
+/// first; m is the largest magnitude among the results and elements so far. In double each
+/// combination adds at most 2 u (m + 1), u = 2^-53.
+///
+/// Example: `ks::inclusive_scan(exec, x, y, 0, ks::LogSumExp{});`
+template <class T = void>
+struct LogSumExp {
+  /// The type that is combined.
+  using accumulator_type = T;
+  /// log(exp(a) + exp(b)), or the NaN among them.
+  KOKKOS_FORCEINLINE_FUNCTION T operator()(const T& a,
+                                           const T& b) const requires std::floating_point<T> {
+    constexpr T infinity = std::numeric_limits<T>::infinity();
+    if (a != a) return a;
+    if (b != b) return b;
+    const T high = a < b ? b : a;
+    const T low = a < b ? a : b;
+    // Where both are the same infinity, their difference is none.
+    if (low == -infinity || high == infinity) return high;
+    return high + Kokkos::log1p(Kokkos::exp(low - high));
+  }
+  /// -Infinity.
+  static constexpr T identity() requires std::floating_point<T> {
+    return -std::numeric_limits<T>::infinity();
+  }
+};
+
+/// A value and where it stands: what ArgMin and ArgMax combine. indexed() makes them of a View.
+template <class T, class Index = std::int64_t>
+struct Indexed {
+  /// An element.
+  T value;
+  /// Its index, which is not negative; `none` where there is no element yet.
+  Index index;
+
+  /// The index of no element: -1, or the largest of an unsigned type.
+  static constexpr Index none = static_cast<Index>(-1);
+
+  /// The index alone, for an output of indices.
+  KOKKOS_FUNCTION explicit operator Index() const { return index; }
+};
+
+/// Which of several equal values ArgMin and ArgMax keep, counted in scan order: the first one, as
+/// numpy.argmin and numpy.argmax do, or the last one, as torch.cummin and torch.cummax do.
+enum class Ties { first, last };
+
+namespace impl {
+/// The identity of ArgMin and ArgMax for each type that they combine.
+template <template <class> class Extreme>
+struct NoElement {
+  template <class T, class Index>
+  constexpr operator Indexed<T, Index>() const requires std::is_arithmetic_v<T> {
+    return {Extreme<T>::identity(), Indexed<T, Index>::none};
+  }
+};
+
+/// Whether b replaces a: it is better, or equal and the last is kept. A NaN is better than numbers
+/// and equal to another NaN. No element never is better, and is always replaced.
+template <Ties ties, class T, class Index, class Less>
+KOKKOS_FORCEINLINE_FUNCTION bool replaces(const Indexed<T, Index>& a, const Indexed<T, Index>& b,
+                                          const Less& is_better) {
+  constexpr Index none = Indexed<T, Index>::none;
+  if (b.index == none || a.index == none) return b.index != none;
+  if (is_nan(a.value)) return ties == Ties::last && is_nan(b.value);
+  if (is_nan(b.value)) return true;
+  return ties == Ties::last ? !is_better(a.value, b.value) : is_better(b.value, a.value);
+}
+}  // namespace impl
+
+/// Minimum and its index. `ArgMin{}` keeps the first of equal values, `ArgMin<Ties::last>{}` the
+/// last; either keeps a NaN from when it meets one (the first or the last of them).
+///
+/// The output is a View of Indexed<T, Index>, or, where the operator names its accumulator as in
+/// `ArgMin<Ties::first, Indexed<double>>{}`, of what that converts to: an index. Exclusive scans
+/// and masks give Indexed::none as index where there is no element yet.
+///
+/// Example: `ks::inclusive_scan(exec, ks::indexed(x), y, -1, ks::ArgMin{});`
+template <Ties ties = Ties::first, class A = void>
+struct ArgMin {
+  /// The type that is combined.
+  using accumulator_type = A;
+  /// The one of the two that is kept.
+  KOKKOS_FORCEINLINE_FUNCTION A operator()(const A& a, const A& b) const {
+    return ArgMin<ties>{}(a, b);
+  }
+  /// No element.
+  static constexpr A identity() requires std::convertible_to<impl::NoElement<Min>, A> {
+    return impl::NoElement<Min>{};
+  }
+};
+
+/// Maximum and its index; as ArgMin.
+///
+/// Example: `ks::inclusive_scan(exec, ks::indexed(x), y, -1, ks::ArgMax{});`
+template <Ties ties = Ties::first, class A = void>
+struct ArgMax {
+  /// The type that is combined.
+  using accumulator_type = A;
+  /// The one of the two that is kept.
+  KOKKOS_FORCEINLINE_FUNCTION A operator()(const A& a, const A& b) const {
+    return ArgMax<ties>{}(a, b);
+  }
+  /// No element.
+  static constexpr A identity() requires std::convertible_to<impl::NoElement<Max>, A> {
+    return impl::NoElement<Max>{};
+  }
+};
+
 /// `Sum{}`: the accumulator follows from the output.
 template <>
 struct Sum<void> {
@@ -210,6 +325,40 @@ struct Max<void> {
   KOKKOS_FORCEINLINE_FUNCTION T operator()(const T& a, const T& b) const {
     return Max<T>{}(a, b);
   }
+};
+
+/// `LogSumExp{}`: the accumulator follows from the output.
+template <>
+struct LogSumExp<void> {
+  /// log(exp(a) + exp(b))
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION T operator()(const T& a, const T& b) const {
+    return LogSumExp<T>{}(a, b);
+  }
+};
+/// `ArgMin{}`: the accumulator follows from the output.
+template <Ties ties>
+struct ArgMin<ties, void> {
+  /// The one of the two that is kept.
+  template <class T, class Index>
+  KOKKOS_FORCEINLINE_FUNCTION Indexed<T, Index> operator()(const Indexed<T, Index>& a,
+                                                           const Indexed<T, Index>& b) const {
+    return impl::replaces<ties>(a, b, [](const T& x, const T& y) { return x < y; }) ? b : a;
+  }
+  /// No element.
+  static constexpr impl::NoElement<Min> identity() { return {}; }
+};
+/// `ArgMax{}`: the accumulator follows from the output.
+template <Ties ties>
+struct ArgMax<ties, void> {
+  /// The one of the two that is kept.
+  template <class T, class Index>
+  KOKKOS_FORCEINLINE_FUNCTION Indexed<T, Index> operator()(const Indexed<T, Index>& a,
+                                                           const Indexed<T, Index>& b) const {
+    return impl::replaces<ties>(a, b, [](const T& x, const T& y) { return y < x; }) ? b : a;
+  }
+  /// No element.
+  static constexpr impl::NoElement<Max> identity() { return {}; }
 };
 
 /// @}

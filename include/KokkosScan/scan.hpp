@@ -9,6 +9,7 @@
 #include <KokkosScan/inputs.hpp>
 #include <KokkosScan/lines.hpp>
 #include <KokkosScan/operators.hpp>
+#include <KokkosScan/outputs.hpp>
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 
@@ -37,7 +38,8 @@ namespace KokkosScan {
 ///
 /// \param exec  the execution space instance that scans
 /// \param in    a View of rank 1 to 8, or masked(...), or elementwise(...)
-/// \param out   a View of the same extents; it may be the input itself (same data and strides)
+/// \param out   a View of the same extents, projected(...) or for_each_result(...); it may be the
+///              input itself (same data and strides)
 /// \param lines the axis (negative counts from the end; default: the last), or along(axis) with
 ///              .backward(), .starting_at(s), .totals(t), .workspace(w), .in_order()
 /// \param op    an associative operator (in order, any), default Sum{}; it need not commute nor
@@ -88,7 +90,8 @@ void inclusive_scan(const Exec& exec, const In& in, const Out& out, const Lines&
 ///
 /// \param exec  the execution space instance that scans
 /// \param in    a View of rank 1 to 8, or masked(...), or elementwise(...)
-/// \param out   a View of the same extents, or of n+1 along the axis; in the first form it may be
+/// \param out   an output of the same extents, or of n+1 along the axis; in the first form it may
+/// be
 ///              the input itself, in the second the input may be its first or last n elements
 /// \param lines as in inclusive_scan()
 /// \param op    an associative operator, default Sum{}; it has an identity, or `lines` a start

@@ -11,8 +11,9 @@
 ///     done; wait; nvcc -arch=sm_90 random*.o device.cpp.o -ldl -o perf_random
 ///     ./perf_random --seed=1 --count=200 --type=float --out=random.json
 ///
-/// --type=float, double, masked (floats), bytes (into int32), wide (floats in double), or several
-/// joined by commas; --log2-elements=28; --first=N begins with shape number N of the seed;
+/// --type=float, double, masked (floats), bytes (into int32), wide (floats in double), product (of
+/// floats), or several joined by commas; --log2-elements=28; --first=N begins with shape number N
+/// of the seed;
 /// --shape=OUTERxNxINNER is the only shape; --list prints the shapes and ends. Tune on one seed,
 /// report others.
 ///
@@ -280,7 +281,7 @@ Options parse(int argc, char** argv) {
 
 int run(const Options& options) {
   const std::vector<RandomKind> all{random_float(), random_double(), random_masked(),
-                                    random_bytes(), random_wide()};
+                                    random_bytes(), random_wide(),   random_product()};
   std::vector<Shape> shapes =
       options.shape.n > 0
           ? std::vector<Shape>{options.shape}

@@ -59,6 +59,7 @@ RandomKind random_double();
 RandomKind random_masked();
 RandomKind random_bytes();
 RandomKind random_wide();
+RandomKind random_product();
 
 /// The finaliser of splitmix64.
 __device__ inline std::uint64_t scramble(std::uint64_t i) {
@@ -68,19 +69,56 @@ __device__ inline std::uint64_t scramble(std::uint64_t i) {
   return z ^ (z >> 31);
 }
 
-template <class T>
+/// Elements, and how the plain scan counts in integers what they combine to: sums of small
+/// integers.
+template <class Op>
+struct Elements {
+  template <class T>
+  static __device__ T exact(std::uint64_t bits) {
+    return static_cast<T>(static_cast<int>(bits & 63) - static_cast<int>(bits >> 8 & 63));
+  }
+  template <class T>
+  static __device__ T natural(std::uint64_t bits) {
+    return std::is_integral_v<T> ? static_cast<T>(bits)
+                                 : static_cast<T>(static_cast<double>(bits >> 11) * 0x1p-53);
+  }
+  template <class T>
+  static __device__ std::int64_t count(T x) {
+    return static_cast<std::int64_t>(x);
+  }
+  template <class T>
+  static __device__ T result(std::int64_t count) {
+    return static_cast<T>(count);
+  }
+};
+/// Products of 1 and -1, whose negative factors are counted.
+template <class A>
+struct Elements<ks::Prod<A>> {
+  template <class T>
+  static __device__ T exact(std::uint64_t bits) {
+    return static_cast<T>(bits % 2 == 0 ? 1 : -1);
+  }
+  template <class T>
+  static __device__ T natural(std::uint64_t bits) {
+    return static_cast<T>(1 + (static_cast<double>(bits >> 11) * 0x1p-53 - 0.5) / 1024);
+  }
+  template <class T>
+  static __device__ std::int64_t count(T x) {
+    return x < 0 ? 1 : 0;
+  }
+  template <class T>
+  static __device__ T result(std::int64_t count) {
+    return static_cast<T>(count % 2 == 0 ? 1 : -1);
+  }
+};
+
+template <class Of, class T>
 __global__ void fill_random(T* in, bool* mask, std::int64_t elements, Data data) {
   const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < elements;
        i += step) {
     const std::uint64_t bits = scramble(static_cast<std::uint64_t>(i));
-    if (data == Data::exact) {
-      in[i] = static_cast<T>(static_cast<int>(bits & 63) - static_cast<int>(bits >> 8 & 63));
-    } else if constexpr (std::is_integral_v<T>) {
-      in[i] = static_cast<T>(bits);
-    } else {
-      in[i] = static_cast<T>(static_cast<double>(bits >> 11) * 0x1p-53);
-    }
+    in[i] = data == Data::exact ? Of::template exact<T>(bits) : Of::template natural<T>(bits);
     if (mask != nullptr) mask[i] = (bits >> 32) % 4 != 0;
   }
 }
@@ -95,7 +133,7 @@ inline std::int64_t length_of_segment(const Shape& shape) {
 
 /// Calls f(number of an element, its value) for those of segment number t; neighbouring lines have
 /// neighbouring numbers.
-template <class T, class F>
+template <class Of, class T, class F>
 __device__ void for_segment(const Shape& shape, std::int64_t length, std::int64_t segments,
                             std::int64_t t, const T* in, const bool* mask, const F& f) {
   const std::int64_t j = t % shape.inner;
@@ -103,17 +141,17 @@ __device__ void for_segment(const Shape& shape, std::int64_t length, std::int64_
   const std::int64_t end = begin + length < shape.n ? begin + length : shape.n;
   std::int64_t at = (t / shape.inner / segments * shape.n + begin) * shape.inner + j;
   for (std::int64_t k = begin; k < end; ++k, at += shape.inner) {
-    f(at, mask != nullptr && !mask[at] ? 0 : static_cast<std::int64_t>(in[at]));
+    f(at, mask != nullptr && !mask[at] ? 0 : Of::count(in[at]));
   }
 }
-template <class T>
+template <class Of, class T>
 __global__ void fold_segments(Shape shape, std::int64_t length, std::int64_t segments, const T* in,
                               const bool* mask, std::int64_t* sums) {
   const std::int64_t t = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (t >= shape.lines() * segments) return;
   std::int64_t sum = 0;
-  for_segment(shape, length, segments, t, in, mask,
-              [&](std::int64_t, std::int64_t x) { sum += x; });
+  for_segment<Of>(shape, length, segments, t, in, mask,
+                  [&](std::int64_t, std::int64_t x) { sum += x; });
   sums[t] = sum;
 }
 __global__ static void scan_segments(Shape shape, std::int64_t segments, std::int64_t* sums) {
@@ -127,7 +165,7 @@ __global__ static void scan_segments(Shape shape, std::int64_t segments, std::in
     sum += next;
   }
 }
-template <class T, class Out>
+template <class Of, class T, class Out>
 __global__ void compare_segments(Shape shape, std::int64_t length, std::int64_t segments,
                                  const T* in, const bool* mask, const std::int64_t* sums,
                                  const Out* out, unsigned long long* wrong) {
@@ -135,28 +173,29 @@ __global__ void compare_segments(Shape shape, std::int64_t length, std::int64_t 
   if (t >= shape.lines() * segments) return;
   std::int64_t sum = sums[t];
   unsigned long long different = 0;
-  for_segment(shape, length, segments, t, in, mask, [&](std::int64_t at, std::int64_t x) {
+  for_segment<Of>(shape, length, segments, t, in, mask, [&](std::int64_t at, std::int64_t x) {
     sum += x;
-    different += out[at] == static_cast<Out>(sum) ? 0 : 1;
+    different += out[at] == Of::template result<Out>(sum) ? 0 : 1;
   });
   if (different > 0) atomicAdd(wrong, different);
 }
 
-/// Inclusive sums of In in A, stored as Out.
-template <class A, class In, class Out, Masked masked>
+/// Inclusive scans of In in A, stored as Out.
+template <class A, class In, class Out, Masked masked, class Op = ks::Sum<A>>
 struct RandomScan {
+  using Of = Elements<Op>;
   using Values = ks::impl::Array<const In>;
   using Input =
       std::conditional_t<masked == Masked::yes,
                          ks::impl::Selected<A, Values, ks::impl::Array<const bool>>, Values>;
-  using P = ks::impl::Problem<A, ks::Sum<A>, Input, Out, ks::impl::CommonStart<A>, Out>;
+  using P = ks::impl::Problem<A, Op, Input, Out, ks::impl::CommonStart<A>, Out>;
 
   static unsigned blocks_for(std::int64_t threads) {
     return static_cast<unsigned>((threads + 255) / 256);
   }
   static void fill(const Arrays& arrays, std::int64_t elements, Data data) {
-    fill_random<<<4096, 256>>>(static_cast<In*>(arrays.in),
-                               masked == Masked::yes ? arrays.mask : nullptr, elements, data);
+    fill_random<Of><<<4096, 256>>>(static_cast<In*>(arrays.in),
+                                   masked == Masked::yes ? arrays.mask : nullptr, elements, data);
     check(cudaGetLastError());
   }
   static std::size_t workspace_bytes(const Shape& shape) {
@@ -176,7 +215,7 @@ struct RandomScan {
     const Values values{static_cast<const In*>(arrays.in), strides};
     Input input;
     if constexpr (masked == Masked::yes) {
-      input = {values, {arrays.mask, strides}, A(0)};
+      input = {values, {arrays.mask, strides}, Op::identity()};
     } else {
       input = values;
     }
@@ -185,8 +224,8 @@ struct RandomScan {
               batch,
               ks::impl::Form::inclusive,
               ks::impl::Extra::none,
-              ks::Sum<A>{},
-              ks::impl::Maybe<A>(A(0)),
+              Op{},
+              ks::impl::Maybe<A>(Op::identity()),
               input,
               {static_cast<Out*>(arrays.out), strides},
               {},
@@ -207,10 +246,10 @@ struct RandomScan {
     const std::int64_t length = length_of_segment(shape);
     const unsigned blocks = blocks_for(shape.lines() * segments(shape));
     check(cudaMemsetAsync(count, 0, sizeof *count));
-    fold_segments<<<blocks, 256>>>(shape, length, segments(shape), in, mask, sums);
+    fold_segments<Of><<<blocks, 256>>>(shape, length, segments(shape), in, mask, sums);
     scan_segments<<<blocks_for(shape.lines()), 256>>>(shape, segments(shape), sums);
-    compare_segments<<<blocks, 256>>>(shape, length, segments(shape), in, mask, sums,
-                                      static_cast<const Out*>(arrays.out), count);
+    compare_segments<Of><<<blocks, 256>>>(shape, length, segments(shape), in, mask, sums,
+                                          static_cast<const Out*>(arrays.out), count);
     check(cudaGetLastError());
     unsigned long long result = 0;
     check(cudaMemcpy(&result, count, sizeof result, cudaMemcpyDeviceToHost));

@@ -182,8 +182,10 @@ class BadInput(unittest.TestCase):
             self.refused_scan(["--mask", "bad.npy"], "bad.npy", text, "expected (3, 4)", "x.npy")
 
     def test_operator(self):
-        self.refused_scan(["--op", "median"], "--op", '"median"', "sum, prod, min or max")
+        self.refused_scan(["--op", "median"], "--op", '"median"', "sum, prod, min, max or logsumexp")
         self.refused_scan(["--op", ""], "--op", '""')
+        self.refused_scan(["--op", "logsumexp", "--dtype", "int32"], "logsumexp", "int32", "float16, float32")
+        self.refused(["scan", "--op", "logsumexp", "c.npy", "out.npy"], "c.npy", "logsumexp", "sum or prod")
         for op in ("min", "max"):
             self.refused(["scan", "--op", op, "c.npy", "out.npy"], "c.npy", op, "complex64", "sum or prod")
             self.refused_scan(["--op", op, "--dtype", "complex128"], op, "complex128", "x.npy")

@@ -29,7 +29,7 @@ class Commands(unittest.TestCase):
             self.assertIn(word, text)
         text = TOOL.must("scan", "--help")
         for word in ("--axis", "--op", "--exclusive", "--include-total", "--reverse", "--mask", "--initial",
-                     "--totals", "--dtype", "--space", "IN", "OUT", "Examples:", "numpy.cumulative_sum",
+                     "--totals", "--dtype", "--memory", "--space", "IN", "OUT", "Examples:", "numpy.cumulative_sum",
                      "exit status is 2", *TOOL.spaces()):
             self.assertIn(word, text)
         text = TOOL.must("demo", "--help")
@@ -41,7 +41,7 @@ class Commands(unittest.TestCase):
         """Every example of `scan --help` runs, and the first equals what the help says."""
         lines = [line for line in TOOL.must("scan", "--help").splitlines()
                  if line.startswith("  kokkos-scan scan ")]
-        self.assertEqual(len(lines), 5)
+        self.assertEqual(len(lines), 6)
         with tempfile.TemporaryDirectory() as folder:
             x = np.random.default_rng(1).random((5, 6))
             for name, array in (("x", x), ("dp", x), ("m", x < 0.5)):
@@ -212,6 +212,22 @@ class Files(unittest.TestCase):
         for dtype in ("float16", "float32", "float64"):
             for op, identity in (("min", np.inf), ("max", -np.inf)):
                 self.equal(self.scan(np.ones(2, dtype), "--op", op, "--exclusive"), [identity, 1], dtype)
+
+    def test_logsumexp(self):
+        x = [[1000.0, 1001, -np.inf, 3], [-np.inf, -np.inf, -1000, -1000.5], [np.inf, 0, np.nan, 1]]
+        for dtype in ("float16", "float32", "float64"):
+            array = np.array(x, dtype)
+            with np.errstate(all="ignore"):
+                expected = np.logaddexp.accumulate(array.astype(np.float64), axis=-1)
+            self.scan(array, "--op=logsumexp")
+            found = np.load(self.path("y.npy"))
+            self.assertEqual(found.dtype, dtype)
+            np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps)
+            self.equal(self.scan(array[:, :1], "--op=logsumexp", "--exclusive"), [[-np.inf]] * 3, dtype)
+        self.scan(np.arange(5), "--op=logsumexp", "--in-order")
+        found = np.load(self.path("y.npy"))
+        self.assertEqual(found.dtype, np.float64)
+        np.testing.assert_allclose(found, np.logaddexp.accumulate(np.arange(5.0)), rtol=1e-14)
 
     def test_conversions_equal_astype(self):
         """Lines of one element: nothing but the conversion, for all 14 x 14 pairs."""

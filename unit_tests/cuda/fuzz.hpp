@@ -339,13 +339,14 @@ struct Fold<K, true> {
       magnitudes += std::abs(x);
     }
   }
-  /// The contract: 8 u of the sum of magnitudes, of products u for each factor; and one rounding to
-  /// the type of the result.
+  /// The contract: 8 u of the sum of magnitudes, and of the exact product of floats; u for each
+  /// factor of doubles; and one rounding to the type of the result.
   bool matches(typename K::Value const& actual) const {
     long double const u = std::numeric_limits<A>::epsilon() / 2;
     long double const u_of_value = std::numeric_limits<typename K::Value>::epsilon() / 2;
     long double const exact = value + correction;
-    long double allowed = (K::is_product ? factors + 1 : 8) * u * magnitudes;
+    constexpr bool grows = K::is_product && !std::is_same_v<A, float>;
+    long double allowed = (grows ? factors + 1 : 8) * u * magnitudes;
     if (u_of_value > u) allowed += u_of_value * (std::abs(exact) + allowed);
     return std::abs(static_cast<long double>(actual) - exact) <= allowed;
   }

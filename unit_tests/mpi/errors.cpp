@@ -60,6 +60,30 @@ TEST(mpi_errors, one_rank_is_wrong_by_itself) {
       y, [&](MPI_Comm comm) { ks::mpi::inclusive_scan(Exec(), comm, x, y, 0); });
 }
 
+TEST(mpi_errors, one_rank_scans_in_order) {
+  MPI_Comm const comm = first_ranks(ranks);
+  if (comm == MPI_COMM_NULL) return;
+  Kokkos::View<double**, Kokkos::LayoutRight, Device> const x("x", 3, 4);
+  Kokkos::View<double**, Kokkos::LayoutRight, Device> const y("y", 3, 4);
+  Kokkos::deep_copy(y, -1);
+  std::string found = "nothing";
+  try {
+    if (rank_in(comm) == 3) {
+      ks::mpi::inclusive_scan(Exec(), comm, x, y, ks::along(0).in_order());
+    } else {
+      ks::mpi::inclusive_scan(Exec(), comm, x, y, ks::along(0));
+    }
+  } catch (std::invalid_argument const& e) {
+    found = e.what();
+  }
+  EXPECT_EQ(
+      found,
+      "KokkosScan::mpi::inclusive_scan: the order of combination (0: by a tree, 1: in order, "
+      "2: in order with a mask and without starting values) is 1 on rank 3, but 0 on rank 0.");
+  auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, y);
+  for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(host.data()[i], -1);
+}
+
 TEST(mpi_errors, the_total_is_not_on_the_last_rank) {
   if (first_ranks(ranks) == MPI_COMM_NULL) return;
   std::size_t const rows = rank_in(first_ranks(ranks)) == 1 ? 4 : 3;

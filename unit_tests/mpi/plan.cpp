@@ -77,7 +77,10 @@ TEST(mpi_plan, repeated_calls_allocate_nothing) {
     Kokkos::deep_copy(x, 1);
     for (auto const staging : {ks::impl::mpi::Staging::automatic, ks::impl::mpi::Staging::always}) {
       ks::mpi::Plan plan(exec, comm, {staging, 1 << 14, 64});
-      auto const scan = [&] { plan.inclusive_scan(x, y, ks::along(0).totals(totals)); };
+      auto const scan = [&] {
+        plan.inclusive_scan(x, y, ks::along(0).totals(totals));
+        plan.inclusive_scan(x, y, ks::along(0).in_order().totals(totals));
+      };
       scan();
       exec.fence();
       large_allocations = 0;
@@ -139,8 +142,13 @@ TEST(mpi_plan, other_work_goes_on_meanwhile) {
     do_other_work();
     pending.finish();
   }
+  for (int step = 0; step < 3; ++step) {
+    auto pending = plan.begin_inclusive_scan(x, y, ks::along(0).in_order());
+    do_other_work();
+    pending.finish();
+  }
   exec.fence();
-  EXPECT_EQ(work, 3);
+  EXPECT_EQ(work, 6);
   expect_positions(y, 10 * rank_in(comm));
 }
 

@@ -405,6 +405,18 @@ inline bool __all_sync(unsigned, bool value) {
   __syncwarp();
   return all;
 }
+inline unsigned __ballot_sync(unsigned, bool value) {
+  int const first = static_cast<int>(threadIdx.x) / 32 * 32;
+  test::emulated::Block::shown(static_cast<int>(threadIdx.x)) = value;
+  __syncwarp();
+  unsigned bits = 0;
+  for (int lane = 0; lane < 32; ++lane) {
+    if (test::emulated::Block::shown(first + lane) != 0) bits |= 1u << lane;
+  }
+  __syncwarp();
+  return bits;
+}
+inline int __ffs(int bits) { return __builtin_ffs(bits); }
 inline unsigned __shfl_up_sync(unsigned mask, unsigned value, int distance) {
   int const lane = static_cast<int>(threadIdx.x) % 32;
   return __shfl_sync(mask, value, lane >= distance ? lane - distance : lane);
@@ -503,6 +515,7 @@ inline void wait_for_bulk_stores() {
 #pragma GCC diagnostic ignored "-Wclass-memaccess"
 #include <KokkosScan/impl/cuda/in_order_problems.hpp>
 #include <KokkosScan/impl/cuda/problems.hpp>
+#include <KokkosScan/impl/cuda/select.hpp>
 
 namespace test {
 namespace emulated {
@@ -583,6 +596,21 @@ struct Backend {
       }
     }
     throw std::logic_error("the CUDA backend does not take this problem");
+  }
+};
+
+/// The CUDA kernels that select, emulated.
+struct SelectBackend {
+  int multiprocessors = 132;
+
+  template <class S, class Exec>
+  std::size_t workspace_bytes(Exec const&, std::int64_t, std::int64_t) const {
+    return 0;
+  }
+  template <class Exec, class S>
+  void select(Exec const& exec, S const& selection, std::byte* workspace) const {
+    exec.fence();
+    KokkosScan::impl::cuda::SelectBackend{}.select(Space{multiprocessors}, selection, workspace);
   }
 };
 

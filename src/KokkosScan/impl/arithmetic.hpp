@@ -98,6 +98,27 @@ KOKKOS_FORCEINLINE_FUNCTION Kokkos::complex<T> multiply(const Kokkos::complex<T>
           add(product(a.real(), b.imag()), product(a.imag(), b.real()))};
 }
 
+/// a * b + c: rounded once on devices, and on hosts where the target has an instruction for that;
+/// elsewhere the product and the sum are rounded. Compilers have no choice in either case.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T multiply_add(const T& a, const T& b, const T& c) {
+#if defined(KOKKOSSCAN_IMPL_ROUNDING_INTRINSICS)
+  if constexpr (std::same_as<T, float>) return __fmaf_rn(a, b, c);
+  if constexpr (std::same_as<T, double>) return __fma_rn(a, b, c);
+#elif defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  if constexpr (std::same_as<T, float>) return __builtin_fmaf(a, b, c);
+  if constexpr (std::same_as<T, double>) return __builtin_fma(a, b, c);
+#endif
+  return add(multiply(a, b), c);
+}
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION Kokkos::complex<T> multiply_add(const Kokkos::complex<T>& a,
+                                                            const Kokkos::complex<T>& b,
+                                                            const Kokkos::complex<T>& c) {
+  return {multiply_add(-a.imag(), b.imag(), multiply_add(a.real(), b.real(), c.real())),
+          multiply_add(a.imag(), b.real(), multiply_add(a.real(), b.imag(), c.imag()))};
+}
+
 /// Whether a value is not equal to itself; integers and types without == never are.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION bool is_nan(const T& a) {

@@ -21,6 +21,11 @@
 
 namespace KokkosScan::impl {
 
+/// Whether a backend's kernels exist for a type of problem. They store results in arrays; where a
+/// function takes results, that is the generic backend's.
+template <class Kernels, class P>
+concept Takes = !is_called<decltype(P::output)> && Kernels::template supports<P>;
+
 /// The backend for an execution space, chosen at compile time.
 template <class Exec>
 struct BackendOf {
@@ -32,7 +37,7 @@ struct BackendOf {
 struct CudaOrTeam {
   /// Whether the kernels of the default exist for a type of problem.
   template <class P>
-  static constexpr bool has_default_kernels = cuda::Backend::supports<P> && !scans_in_order<P>;
+  static constexpr bool has_default_kernels = !scans_in_order<P> && Takes<cuda::Backend, P>;
 
   /// What the kernels need; lines that they do not take are too many to be split.
   template <class P, class Exec>
@@ -45,7 +50,7 @@ struct CudaOrTeam {
   }
   template <class Exec, class P>
   void scan(const Exec& exec, const P& problem, [[maybe_unused]] std::byte* workspace) const {
-    if constexpr (scans_in_order<P> && cuda::InOrderBackend::supports<P>) {
+    if constexpr (scans_in_order<P> && Takes<cuda::InOrderBackend, P>) {
       cuda::InOrderBackend{}.scan(exec, problem);
     } else {
       if constexpr (has_default_kernels<P>) {
@@ -72,12 +77,12 @@ struct HostOrTeam {
   template <class Exec, class P>
   void scan(const Exec& exec, const P& problem, [[maybe_unused]] std::byte* workspace) const {
     if constexpr (scans_in_order<P>) {
-      if constexpr (host::InOrderBackend::supports<P>) {
+      if constexpr (Takes<host::InOrderBackend, P>) {
         host::InOrderBackend{host.destination, host.registers}.scan(exec, problem);
       } else {
         team::Backend{}.scan(exec, problem, workspace);
       }
-    } else if constexpr (host::Backend::supports<P>) {
+    } else if constexpr (Takes<host::Backend, P>) {
       host.scan(exec, problem);
     } else {
       team::Backend{}.scan(exec, problem, workspace);

@@ -12,6 +12,7 @@
 #include <KokkosScan/inputs.hpp>
 #include <KokkosScan/lines.hpp>
 #include <KokkosScan/operators.hpp>
+#include <KokkosScan/outputs.hpp>
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -55,6 +56,10 @@ struct InputTraits<Masked<In, Mask>> {
   static constexpr bool accessible =
       InputTraits<In>::template accessible<Exec>&& InputTraits<Mask>::template accessible<Exec>;
 };
+template <class View>
+struct InputTraits<OfEachLine<View>> : InputTraits<View> {
+  static constexpr int rank = InputTraits<View>::rank + 1;
+};
 // A class, because nvcc drops the parameter of an alias that does not use it.
 template <std::size_t>
 struct IndexType {
@@ -87,12 +92,81 @@ struct InputTraits<Elementwise<Rank, F>> {
   static constexpr bool accessible = true;
 };
 
+/// What the function of a zipped input returns; None where it cannot be called.
+template <class Function, class... Values>
+struct ZippedValue {
+  static constexpr bool is_callable = false;
+  using type = None;
+};
+template <class Function, class... Values>
+requires std::is_invocable_v<const Function&, const Values&...>
+struct ZippedValue<Function, Values...> {
+  static constexpr bool is_callable = true;
+  using type = std::remove_cvref_t<std::invoke_result_t<const Function&, const Values&...>>;
+};
+template <class Function, class First, class... Rest>
+struct InputTraits<Zipped<Function, First, Rest...>> {
+  using Result = ZippedValue<Function, typename InputTraits<First>::Value,
+                             typename InputTraits<Rest>::Value...>;
+  using Value = typename Result::type;
+  static constexpr int rank = InputTraits<First>::rank;
+  static constexpr int leaves = (InputTraits<First>::leaves + ... + InputTraits<Rest>::leaves);
+  static constexpr bool functions_are_callable = InputTraits<First>::functions_are_callable &&
+                                                 (InputTraits<Rest>::functions_are_callable && ...);
+  static constexpr bool has_mask =
+      InputTraits<First>::has_mask || (InputTraits<Rest>::has_mask || ...);
+  static constexpr bool masks_have_rank =
+      InputTraits<First>::masks_have_rank && (InputTraits<Rest>::masks_have_rank && ...);
+  static constexpr bool masks_are_boolean =
+      InputTraits<First>::masks_are_boolean && (InputTraits<Rest>::masks_are_boolean && ...);
+  template <class Exec>
+  static constexpr bool accessible = InputTraits<First>::template accessible<Exec> &&
+                                     (InputTraits<Rest>::template accessible<Exec> && ...);
+};
+
+/// Whether something in it is zipped.
+template <class In>
+inline constexpr bool is_zipped = false;
+template <class In, class Mask>
+inline constexpr bool is_zipped<Masked<In, Mask>> = is_zipped<In> || is_zipped<Mask>;
+template <class Function, class... Inputs>
+inline constexpr bool is_zipped<Zipped<Function, Inputs...>> = true;
+
+/// Whether masks stand around everything that is zipped: an operator's identity is no element.
+template <class In>
+inline constexpr bool zips_masked = false;
+template <class In, class Mask>
+inline constexpr bool zips_masked<Masked<In, Mask>> = zips_masked<In> || zips_masked<Mask>;
+template <class Function, class... Inputs>
+inline constexpr bool zips_masked<Zipped<Function, Inputs...>> = (InputTraits<Inputs>::has_mask ||
+                                                                  ...);
+/// Whether what is zipped has one rank.
+template <class In>
+inline constexpr bool zips_one_rank = true;
+template <class In, class Mask>
+inline constexpr bool zips_one_rank<Masked<In, Mask>> = zips_one_rank<In>&& zips_one_rank<Mask>;
+template <class Function, class First, class... Rest>
+inline constexpr bool zips_one_rank<Zipped<Function, First, Rest...>> =
+    ((InputTraits<First>::rank == InputTraits<Rest>::rank) && ...) && zips_one_rank<First> &&
+    (zips_one_rank<Rest> && ...);
+/// Whether functions of zipped inputs can be called with their elements.
+template <class In>
+inline constexpr bool zips_callably = true;
+template <class In, class Mask>
+inline constexpr bool zips_callably<Masked<In, Mask>> = zips_callably<In>&& zips_callably<Mask>;
+template <class Function, class... Inputs>
+inline constexpr bool zips_callably<Zipped<Function, Inputs...>> =
+    InputTraits<Zipped<Function, Inputs...>>::Result::is_callable && (zips_callably<Inputs> && ...);
+
 /// Whether some mask in it is nothing that a scan can read.
 template <class In>
 inline constexpr bool has_unreadable_mask = false;
 template <class In, class Mask>
 inline constexpr bool has_unreadable_mask<Masked<In, Mask>> =
     !ScanInput<Mask> || has_unreadable_mask<In>;
+template <class Function, class... Inputs>
+inline constexpr bool has_unreadable_mask<Zipped<Function, Inputs...>> =
+    (has_unreadable_mask<Inputs> || ...);
 
 template <class In>
 inline constexpr bool is_elementwise = false;
@@ -109,6 +183,43 @@ using value_of = typename View::non_const_value_type;
 /// Starting values, one a line: a View or a computed input.
 template <class Start>
 inline constexpr bool is_start_of_each_line = ViewLike<Start> || is_elementwise<Start>;
+
+// ---- Outputs ------------------------------------------------------------------------------------
+
+/// The rank and memory of an output, the type that the accumulator follows, and the type by which a
+/// problem knows the output.
+template <class View>
+struct OutputTraits {
+  static constexpr int rank = view_rank<View>;
+  static constexpr bool is_const = std::is_const_v<typename View::value_type>;
+  template <class Exec>
+  static constexpr bool accessible =
+      Kokkos::SpaceAccessibility<Exec, typename View::memory_space>::accessible;
+  template <class In>
+  using Value = value_of<View>;
+  template <class A>
+  using Stored = value_of<View>;
+};
+template <class View, class F>
+struct OutputTraits<Projected<View, F>> : OutputTraits<View> {
+  template <class A>
+  using Stored = ProjectedValue<value_of<View>, A, F>;
+};
+template <std::size_t Rank, class F>
+struct OutputTraits<ForEachResult<Rank, F>> {
+  static constexpr int rank = static_cast<int>(Rank);
+  static constexpr bool is_const = false;
+  template <class Exec>
+  static constexpr bool accessible = true;
+  template <class In>
+  using Value = typename InputTraits<In>::Value;
+  template <class A>
+  using Stored = Called<A, static_cast<int>(Rank), F>;
+};
+
+/// The accumulator of a call.
+template <class In, class Out, class Op>
+using accumulator_of_call_t = accumulator_of_t<Op, typename OutputTraits<Out>::template Value<In>>;
 
 // ---- Lines --------------------------------------------------------------------------------------
 
@@ -153,6 +264,9 @@ concept Converts = requires(const From& x) {
 }
 &&!fills_first_member<From, To>;
 
+template <class From, class To>
+concept ConvertsTo = Converts<std::remove_cvref_t<From>, To>;
+
 // ---- The checks ---------------------------------------------------------------------------------
 
 /// The first thing that is wrong with the types of a call.
@@ -166,6 +280,9 @@ enum class Refusal {
   lines,
   elementwise_function,
   elementwise_extents,
+  zip_of_masked,
+  zip_ranks,
+  zip_function,
   input_rank,
   output_rank,
   const_output,
@@ -178,9 +295,15 @@ enum class Refusal {
   input_conversion,
   output_fills_aggregate,
   output_conversion,
+  output_extents,
+  projection_state,
+  projection,
+  result_function,
   addition,
   multiplication,
   comparison,
+  logarithm,
+  indexed_values,
   operator_call,
   identity_of_aggregate,
   exclusive_identity,
@@ -200,6 +323,43 @@ enum class Refusal {
   totals_conversion,
   workspace,
   workspace_memory
+};
+
+/// Whether a function without arguments of its own can be called with an accumulator, and what it
+/// returns becomes a T.
+template <class F, class A, class T>
+concept Projects = requires(const F& f, const A& result) {
+  { f(result) } -> ConvertsTo<T>;
+};
+/// Whether a function can be called with Rank indices and an accumulator.
+template <std::size_t Rank, class F, class A, class = std::make_index_sequence<Rank>>
+inline constexpr bool takes_results = false;
+template <std::size_t Rank, class F, class A, std::size_t... D>
+inline constexpr bool takes_results<Rank, F, A, std::index_sequence<D...>> =
+    std::is_invocable_v<const F&, typename IndexType<D>::type..., const A&>;
+
+/// What is wrong with an output for results that are combined in A and carried in R.
+template <class Out, class A, class R>
+struct RefusalOfOutput {
+  using Value = value_of<Out>;
+  static constexpr Refusal value = !std::is_trivially_copyable_v<Value>
+                                       ? Refusal::not_trivially_copyable
+                                   : fills_first_member<R, Value> ? Refusal::output_fills_aggregate
+                                   : !Converts<R, Value>          ? Refusal::output_conversion
+                                                                  : Refusal::none;
+};
+template <class View, class F, class A, class R>
+struct RefusalOfOutput<Projected<View, F>, A, R> {
+  static constexpr Refusal value =
+      !std::is_trivially_copyable_v<value_of<View>>                ? Refusal::not_trivially_copyable
+      : !std::is_empty_v<F> || !std::is_default_constructible_v<F> ? Refusal::projection_state
+      : !Projects<F, A, value_of<View>>                            ? Refusal::projection
+                                                                   : Refusal::none;
+};
+template <std::size_t Rank, class F, class A, class R>
+struct RefusalOfOutput<ForEachResult<Rank, F>, A, R> {
+  static constexpr Refusal value =
+      takes_results<Rank, F, A> ? Refusal::none : Refusal::result_function;
 };
 
 template <class Exec, class In, class L, class A>
@@ -278,6 +438,10 @@ constexpr Refusal refusal_of_operator() {
     return Refusal::multiplication;
   else if constexpr (is_min_or_max<Op> && !requires(const A& a) { static_cast<bool>(a < a); })
     return Refusal::comparison;
+  else if constexpr (is_log_sum_exp<Op> && !std::is_floating_point_v<A>)
+    return Refusal::logarithm;
+  else if constexpr (is_arg_min_or_max<Op> && !is_indexed<A>)
+    return Refusal::indexed_values;
   else if constexpr (!OperatorOn<Op, A>)
     return Refusal::operator_call;
   else if constexpr (!needs_identity || HasIdentity<Op, A>)
@@ -294,38 +458,45 @@ constexpr Refusal refusal_of_operator() {
 template <Function function, class Exec, class In, class Out, class L, class Op>
 constexpr Refusal refusal_of_values() {
   using I = InputTraits<In>;
-  using Value = value_of<Out>;
-  using A = accumulator_of_t<Op, Value>;
+  using O = OutputTraits<Out>;
+  using A = accumulator_of_call_t<In, Out, Op>;
   using Bound = bound_t<Op, A>;
   using R = carried_t<Bound, A>;
   if constexpr (is_elementwise<In> && (I::rank < 1 || I::rank > 8))
     return Refusal::elementwise_extents;
   else if constexpr (!I::functions_are_callable)
     return Refusal::elementwise_function;
+  else if constexpr (zips_masked<In>)
+    return Refusal::zip_of_masked;
+  else if constexpr (!zips_one_rank<In>)
+    return Refusal::zip_ranks;
+  else if constexpr (!zips_callably<In>)
+    return Refusal::zip_function;
   else if constexpr (I::rank < 1 || I::rank > 8)
     return Refusal::input_rank;
-  else if constexpr (view_rank<Out> != I::rank)
+  else if constexpr (O::rank < 1)
+    return Refusal::output_extents;
+  else if constexpr (O::rank != I::rank)
     return Refusal::output_rank;
-  else if constexpr (std::is_const_v<typename Out::value_type>)
+  else if constexpr (O::is_const)
     return Refusal::const_output;
   else if constexpr (!I::template accessible<Exec>)
     return Refusal::input_memory;
-  else if constexpr (!Kokkos::SpaceAccessibility<Exec, typename Out::memory_space>::accessible)
+  else if constexpr (!O::template accessible<Exec>)
     return Refusal::output_memory;
   else if constexpr ((is_sum<Bound> || is_product<Bound>)&&std::is_same_v<A, bool>)
     return Refusal::sum_of_bool;
   else if constexpr (is_min_or_max<Bound> && is_complex<A>)
     return Refusal::order_of_complex;
-  else if constexpr (!std::is_trivially_copyable_v<A> || !std::is_trivially_copyable_v<Value>)
+  else if constexpr (!std::is_trivially_copyable_v<A>)
     return Refusal::not_trivially_copyable;
   else if constexpr (fills_first_member<typename I::Value, A>)
     return Refusal::input_fills_aggregate;
   else if constexpr (!Converts<typename I::Value, A>)
     return Refusal::input_conversion;
-  else if constexpr (fills_first_member<R, Value>)
-    return Refusal::output_fills_aggregate;
-  else if constexpr (!Converts<R, Value>)
-    return Refusal::output_conversion;
+  else if constexpr (constexpr Refusal of_output = RefusalOfOutput<Out, A, R>::value;
+                     of_output != Refusal::none)
+    return of_output;
   else if constexpr (!I::masks_have_rank)
     return Refusal::mask_rank;
   else if constexpr (!I::masks_are_boolean)
@@ -353,7 +524,7 @@ constexpr Refusal refusal_of() {
     return Refusal::mask;
   else if constexpr (!ScanInput<In>)
     return Refusal::input;
-  else if constexpr (!ViewLike<Out>)
+  else if constexpr (!ScanOutput<Out>)
     return Refusal::output;
   else if constexpr (std::is_arithmetic_v<Lines> && !ScanLines<Lines>)
     return Refusal::axis;
@@ -374,8 +545,11 @@ constexpr void explain() {
                 "KokkosScan: a mask must be a Kokkos View, masked(...) or elementwise(...); a "
                 "function of the indices becomes one by elementwise(extents, function).");
   static_assert(r != Refusal::input,
-                "KokkosScan: the input must be a Kokkos View, masked(...) or elementwise(...).");
-  static_assert(r != Refusal::output, "KokkosScan: the output must be a Kokkos View.");
+                "KokkosScan: the input must be a Kokkos View, masked(...), elementwise(...) or "
+                "zip(...).");
+  static_assert(r != Refusal::output,
+                "KokkosScan: the output must be a Kokkos View, projected(view, function) or "
+                "for_each_result(...).");
   static_assert(r != Refusal::axis,
                 "KokkosScan: an axis must be an int or another integer, not a bool, a character, a "
                 "floating-point number or an enumeration.");
@@ -387,6 +561,13 @@ constexpr void explain() {
                 "KokkosScan: the function of elementwise must be callable, as const, with one "
                 "std::int64_t for each extent.");
   static_assert(r != Refusal::elementwise_extents, "KokkosScan: elementwise needs 1 to 8 extents.");
+  static_assert(r != Refusal::zip_of_masked,
+                "KokkosScan: zip takes inputs without masks; mask what it makes instead, as in "
+                "masked(zip(a, b), mask).");
+  static_assert(r != Refusal::zip_ranks, "KokkosScan: zipped inputs must have the same rank.");
+  static_assert(r != Refusal::zip_function,
+                "KokkosScan: the function of zip_transform must be callable, as const, with an "
+                "element of each input.");
   static_assert(r != Refusal::input_rank, "KokkosScan: the input must have rank 1 to 8.");
   static_assert(r != Refusal::output_rank, "KokkosScan: input and output must have the same rank.");
   static_assert(r != Refusal::const_output,
@@ -412,12 +593,29 @@ constexpr void explain() {
                 "and leave the others 0; give them a constructor from it.");
   static_assert(r != Refusal::output_conversion,
                 "KokkosScan: the accumulator must convert to the output's values.");
+  static_assert(r != Refusal::output_extents, "KokkosScan: for_each_result needs 1 to 8 extents.");
+  static_assert(r != Refusal::projection_state,
+                "KokkosScan: the function of projected must be of a class without members and with "
+                "a default constructor; one that captures something goes to for_each_result.");
+  static_assert(r != Refusal::projection,
+                "KokkosScan: the function of projected must be callable, as const, with the "
+                "accumulator, and return what converts to the values of the View.");
+  static_assert(r != Refusal::result_function,
+                "KokkosScan: the function of for_each_result must be callable, as const, with one "
+                "std::int64_t for each extent and the accumulator.");
   static_assert(r != Refusal::addition,
                 "KokkosScan: Sum needs a + b for two accumulators a and b.");
   static_assert(r != Refusal::multiplication,
                 "KokkosScan: Prod needs a * b for two accumulators a and b.");
   static_assert(r != Refusal::comparison,
                 "KokkosScan: Min and Max need a < b for two accumulators a and b.");
+  static_assert(r != Refusal::logarithm,
+                "KokkosScan: LogSumExp needs a floating-point accumulator: that of the output, or "
+                "one that is named, such as LogSumExp<double>.");
+  static_assert(
+      r != Refusal::indexed_values,
+      "KokkosScan: ArgMin and ArgMax combine Indexed<T, Index>: scan indexed(view) into a "
+      "View of Indexed, or name the accumulator, as in ArgMax<Ties::first, Indexed<double>>.");
   static_assert(r != Refusal::operator_call,
                 "KokkosScan: the operator must be callable, as const, with two accumulators, and "
                 "return what converts to the accumulator.");

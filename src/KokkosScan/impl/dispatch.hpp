@@ -17,6 +17,7 @@
 #include <KokkosScan/inputs.hpp>
 #include <KokkosScan/lines.hpp>
 #include <KokkosScan/operators.hpp>
+#include <KokkosScan/outputs.hpp>
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <array>
@@ -53,19 +54,54 @@ template <class View>
 void describe_input(Role role, const View& view, Operand*& next) {
   *next++ = describe(role, view);
 }
-template <std::size_t Rank, class F>
-void describe_input(Role role, const Elementwise<Rank, F>& input, Operand*& next) {
+/// What a function of indices stands for.
+template <std::size_t Rank>
+Operand describe(Role role, const std::array<std::int64_t, Rank>& extents,
+                 std::string (*label)(const void*)) {
   Operand operand{};
   operand.role = role;
-  operand.label = [](const void*) -> std::string { return "elementwise"; };
+  operand.label = label;
   operand.rank = static_cast<int>(Rank);
-  for (std::size_t d = 0; d < Rank; ++d) operand.extent[d] = input.extents[d];
-  *next++ = operand;
+  for (std::size_t d = 0; d < Rank; ++d) operand.extent[d] = extents[d];
+  return operand;
+}
+template <std::size_t Rank, class F>
+void describe_input(Role role, const Elementwise<Rank, F>& input, Operand*& next) {
+  *next++ = describe(role, input.extents, [](const void*) -> std::string { return "elementwise"; });
+}
+template <class View>
+void describe_input(Role, const OfEachLine<View>& input, Operand*& next) {
+  *next++ = describe(Role::of_each_line, input.values);
 }
 template <class Values, class Mask>
 void describe_input(Role role, const Masked<Values, Mask>& input, Operand*& next) {
   describe_input(role, input.values, next);
   describe_input(Role::mask, input.mask, next);
+}
+
+inline void describe_inputs(Role, const InputList<>&, Operand*&) {}
+template <class First, class... Rest>
+void describe_inputs(Role role, const InputList<First, Rest...>& inputs, Operand*& next) {
+  describe_input(role, inputs.first, next);
+  describe_inputs(role, inputs.rest, next);
+}
+template <class Function, class... Inputs>
+void describe_input(Role role, const Zipped<Function, Inputs...>& input, Operand*& next) {
+  describe_inputs(role, input.inputs, next);
+}
+
+template <class View>
+Operand describe_output(const View& view) {
+  return describe(Role::output, view);
+}
+template <class View, class F>
+Operand describe_output(const Projected<View, F>& output) {
+  return describe(Role::output, output.view);
+}
+template <std::size_t Rank, class F>
+Operand describe_output(const ForEachResult<Rank, F>& output) {
+  return describe(Role::output, output.extents,
+                  [](const void*) -> std::string { return "for_each_result"; });
 }
 
 // ---- The operands as a backend reads them -------------------------------------------------------
@@ -83,22 +119,31 @@ struct InputContext {
   Direction direction;
 };
 
+/// A function of indices.
+template <std::size_t Rank, class F>
+auto computed(const F& function, const Operand& operand, int axis, Direction direction) {
+  const bool backward = direction == Direction::backward;
+  Computed<static_cast<int>(Rank), F> computed{
+      function,       {}, axis, backward ? operand.extent[axis] - 1 : 0, backward ? -1 : 1,
+      operand.strides};
+  for (std::size_t d = 0; d < Rank; ++d) computed.extent[d] = operand.extent[d];
+  return computed;
+}
+
 template <class A, class View>
 auto build_input(const View& view, const InputContext<A>&, const Operand*& next) {
   using T = const typename View::non_const_value_type;
   return array_of<T>(*next++, view.data());
 }
+template <class A, class View>
+auto build_input(const OfEachLine<View>& input, const InputContext<A>&, const Operand*& next) {
+  using T = const typename View::non_const_value_type;
+  return ValueOfLine<T>{array_of<T>(*next++, input.values.data())};
+}
 template <class A, std::size_t Rank, class F>
 auto build_input(const Elementwise<Rank, F>& input, const InputContext<A>& context,
                  const Operand*& next) {
-  const Operand& operand = *next++;
-  const bool backward = context.direction == Direction::backward;
-  Computed<static_cast<int>(Rank), F> computed{
-      input.function,    {},
-      context.axis,      backward ? operand.extent[context.axis] - 1 : 0,
-      backward ? -1 : 1, operand.strides};
-  for (std::size_t d = 0; d < Rank; ++d) computed.extent[d] = operand.extent[d];
-  return computed;
+  return computed<Rank>(input.function, *next++, context.axis, context.direction);
 }
 template <class A, class Values, class Mask>
 auto build_input(const Masked<Values, Mask>& input, const InputContext<A>& context,
@@ -108,6 +153,24 @@ auto build_input(const Masked<Values, Mask>& input, const InputContext<A>& conte
   const InputContext<bool> of_mask{Maybe<bool>(false), context.axis, context.direction};
   auto mask = build_input<bool>(input.mask, of_mask, next);
   return Selected<A, decltype(values), decltype(mask)>{values, mask, context.identity.value};
+}
+
+template <class A>
+List<> build_inputs(const InputList<>&, const InputContext<A>&, const Operand*&) {
+  return {};
+}
+template <class A, class First, class... Rest>
+auto build_inputs(const InputList<First, Rest...>& inputs, const InputContext<A>& context,
+                  const Operand*& next) {
+  auto first = build_input<A>(inputs.first, context, next);
+  auto rest = build_inputs(inputs.rest, context, next);
+  return with_first(first, rest);
+}
+template <class A, class Function, class... Inputs>
+auto build_input(const Zipped<Function, Inputs...>& input, const InputContext<A>& context,
+                 const Operand*& next) {
+  auto parts = build_inputs(input.inputs, context, next);
+  return ZippedInput<Function, decltype(parts)>{input.function, parts};
 }
 
 // ---- A call -------------------------------------------------------------------------------------
@@ -129,7 +192,7 @@ class Operands {
   Operands(Function function, const In& in, const Out& out, const Lines& lines) {
     Operand* next = m_operands.data();
     describe_input(Role::input, in, next);
-    *next++ = describe(Role::output, out);
+    *next++ = describe_output(out);
     if constexpr (has_start) describe_input(Role::start, lines.start(), next);
     if constexpr (has_totals) *next++ = describe(Role::totals, lines.totals());
     if constexpr (has_workspace) *next++ = describe(Role::workspace, lines.workspace());
@@ -192,11 +255,30 @@ struct TotalOf<Totals, Value> {
   using type = value_of<Totals>;
 };
 
+/// An output as a backend stores it.
+template <class A, class View>
+auto build_output(const View& view, const Operand& operand, int, Direction) {
+  return array_of<value_of<View>>(operand, view.data());
+}
+template <class A, class View, class F>
+auto build_output(const Projected<View, F>& output, const Operand& operand, int, Direction) {
+  using Value = ProjectedValue<value_of<View>, A, F>;
+  static_assert(sizeof(Value) == sizeof(value_of<View>));
+  return array_of<Value>(operand, reinterpret_cast<Value*>(output.view.data()));
+}
+template <class A, std::size_t Rank, class F>
+auto build_output(const ForEachResult<Rank, F>& output, const Operand& operand, int axis,
+                  Direction direction) {
+  return Called<A, static_cast<int>(Rank), F>{
+      computed<Rank>(output.function, operand, axis, direction)};
+}
+
 /// The type of the problem that a call becomes.
 template <class In, class Out, class L, class OpOrTransparent>
 struct ProblemOf {
-  using Value = value_of<Out>;
-  using A = accumulator_of_t<OpOrTransparent, Value>;
+  using A = accumulator_of_call_t<In, Out, OpOrTransparent>;
+  using Output = typename OutputTraits<Out>::template Stored<A>;
+  using Value = typename OutputOf<Output>::Value;
   using Input =
       decltype(build_input<A>(std::declval<const In&>(), std::declval<const InputContext<A>&>(),
                               std::declval<const Operand*&>()));
@@ -204,7 +286,7 @@ struct ProblemOf {
                                         std::declval<const Operand&>()));
   using Op = grouped_t<bound_t<OpOrTransparent, A>, A, L::grouping == Grouping::in_order>;
   using type =
-      Problem<A, Op, Input, Value, Start, typename TotalOf<typename L::Totals, Value>::type>;
+      Problem<A, Op, Input, Output, Start, typename TotalOf<typename L::Totals, Value>::type>;
 };
 
 /// An operator as a problem has it.
@@ -223,8 +305,9 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
           const LinesOrAxis& lines_or_axis, const OpOrTransparent& op_or_transparent,
           const Backend& backend) {
   const Kokkos::Profiling::ScopedRegion region(name(function));
-  using Value = value_of<Out>;
-  using A = accumulator_of_t<OpOrTransparent, Value>;
+  using P =
+      typename ProblemOf<In, Out, LinesTraits<lines_of_t<LinesOrAxis>>, OpOrTransparent>::type;
+  using A = typename P::A;
   using Op = bound_t<OpOrTransparent, A>;
   const Op op = bind<A>(op_or_transparent);
   const auto& lines = lines_of(lines_or_axis);
@@ -250,7 +333,6 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
     refuse(function, operands.totals().named() +
                          " of empty lines need an identity of the operator or a starting value.");
   }
-  using P = typename ProblemOf<In, Out, L, OpOrTransparent>::type;
   const std::size_t needed = backend.template workspace_bytes<P>(exec, n, count);
   std::byte* workspace = nullptr;
   if constexpr (ViewLike<typename L::Workspace>) {
@@ -275,20 +357,21 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
   for (Operand& operand : operands.shaped()) {
     if (operand.type == nullptr) address_computed(operand, axis);
   }
-  const Batch batch = reduce(operands.shaped(), operands.output(), axis, lines.direction());
-  auto output = array_of<Value>(operands.output(), out.data());
+  const Operand& fastest = fastest_operand(operands.input(), operands.output());
+  const Batch batch = reduce(operands.shaped(), fastest, axis, lines.direction());
+  auto output = build_output<A>(out, operands.output(), axis, lines.direction());
   auto start = build_start<A>(lines.start(), operands.start());
-  using Total = typename TotalOf<typename L::Totals, Value>::type;
+  using Total = typename TotalOf<typename L::Totals, typename P::Value>::type;
   Array<Total> totals{};
   if constexpr (has_totals) totals = array_of<Total>(operands.totals(), lines.totals().data());
   if (is_empty) {
-    if (extra == Extra::none) output.data = nullptr;
-    using Empty = EmptyLines<A, carried_t<Op, A>, decltype(start), Value, Total>;
+    if (extra == Extra::none) leave_out(output);
+    using Empty = EmptyLines<A, carried_t<Op, A>, decltype(start), typename P::Out, Total>;
     return empty_lines(exec, name(function), Empty{batch, identity, start, output, totals});
   }
   const Operand* next = &operands.input();
   auto input = build_input<A>(in, InputContext<A>{identity, axis, lines.direction()}, next);
-  if (extra == Extra::first) output.data += output.strides.along;
+  if (extra == Extra::first) move_along(output, 1);
   // The n+1 results that begin with B(0) are the inclusive ones with B(0) before them.
   const Form form = function == Function::inclusive_scan || extra == Extra::first ? Form::inclusive
                                                                                   : Form::exclusive;

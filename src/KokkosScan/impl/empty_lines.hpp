@@ -20,20 +20,23 @@ namespace KokkosScan::impl {
 ///
 /// \tparam A the accumulator
 /// \tparam R the carried type, through which results pass
-template <class A, class R, class Start, class Value, class Total>
+/// \tparam Out as in Problem
+template <class A, class R, class Start, class Out, class Total>
 struct EmptyLines {
+  using Value = typename OutputOf<Out>::Value;
+
   Batch batch;
   Maybe<A> identity;
   Start start;
-  Array<Value> output;  ///< data is null without an extra element
-  Array<Total> totals;  ///< data is null where none are wanted
+  output_of_t<Out> output;  ///< does not exist without an extra element
+  Array<Total> totals;      ///< data is null where none are wanted
 
   KOKKOS_FUNCTION void operator()(std::int64_t line) const {
     const Coordinates at = batch.coordinates(line);
     // A total may be stored where the starting value is. Dispatch has seen to it that one exists.
     const Maybe<A> first = start.at(at);
     const R fold = static_cast<R>(first.exists ? first.value : identity.value);
-    if (output.data != nullptr) output.line(at)(0) = static_cast<Value>(fold);
+    if (exists(output)) output.line(at)(0) = static_cast<Value>(fold);
     if (totals.data != nullptr) totals.line(at)(0) = static_cast<Total>(fold);
   }
 };

@@ -19,12 +19,18 @@
 namespace KokkosScan::impl {
 
 /// What an operand is to the scan; messages use it.
-enum class Role { input, mask, output, start, totals, workspace };
+enum class Role { input, of_each_line, mask, output, start, totals, counts, workspace };
+
+constexpr bool is_written(Role role) {
+  return role == Role::output || role == Role::totals || role == Role::counts;
+}
 
 inline const char* name(Role role) {
   switch (role) {
     case Role::input:
       return "input";
+    case Role::of_each_line:
+      return "input of one value a line";
     case Role::mask:
       return "mask";
     case Role::output:
@@ -33,6 +39,8 @@ inline const char* name(Role role) {
       return "starting values";
     case Role::totals:
       return "totals";
+    case Role::counts:
+      return "counts";
     default:
       return "workspace";
   }
@@ -44,6 +52,10 @@ inline std::string name(Function function) {
       return "KokkosScan::inclusive_scan";
     case Function::exclusive_scan:
       return "KokkosScan::exclusive_scan";
+    case Function::select:
+      return "KokkosScan::select";
+    case Function::select_workspace_bytes:
+      return "KokkosScan::select_workspace_bytes";
     default:
       return "KokkosScan::workspace_bytes";
   }
@@ -53,15 +65,15 @@ inline std::string name(Function function) {
 template <class T>
 inline constexpr char type_tag = 0;
 
-/// One operand. Starting values and totals have one dimension less than the input; once
+/// One operand. What has one value a line has one dimension less than the input; once
 /// insert_axis() has seen them, a dimension of extent 1 stands for the axis.
 struct Operand {
   Role role;
   const void* view;  ///< what label() describes
   std::string (*label)(const void*);
-  const std::byte* data;  ///< null for a computed or empty input
+  const std::byte* data;  ///< null for a function, or where it is empty
   std::int64_t element_size;
-  const void* type;
+  const void* type;  ///< null for a function
   int rank;
   std::int64_t extent[max_batch_rank + 1];
   std::int64_t stride[max_batch_rank + 1];  ///< in elements; without meaning where the extent is 1
@@ -132,10 +144,12 @@ inline void check_shapes(Function function, std::span<Operand> operands, int axi
     }
   }
   for (Operand& operand : operands.subspan(1)) {
-    const bool of_lines = operand.role == Role::start || operand.role == Role::totals;
+    const bool of_lines = operand.role == Role::start || operand.role == Role::totals ||
+                          operand.role == Role::counts || operand.role == Role::of_each_line;
     for (int d = 0; d < operand.rank; ++d) {
       const bool may_hold_total =
-          operand.role == Role::output && d == axis && function != Function::inclusive_scan;
+          operand.role == Role::output && d == axis &&
+          (function == Function::exclusive_scan || function == Function::workspace_bytes);
       check_extent(function, operand, d, input, d + (of_lines && d >= axis ? 1 : 0),
                    may_hold_total ? 1 : 0);
     }
@@ -269,7 +283,7 @@ inline bool may_overlap(const Operand& a, const Operand& b) {
 
 /// Whether two elements of a share a byte, or that cannot be excluded cheaply.
 inline bool may_overlap_itself(const Operand& a) {
-  if (a.empty()) return false;
+  if (a.data == nullptr || a.empty()) return false;
   ReachableOffsets offsets;
   for (int d = 0; d < a.rank; ++d) {
     if (a.extent[d] == 1) continue;
@@ -282,7 +296,7 @@ inline bool may_overlap_itself(const Operand& a) {
 /// Whether a's element at each index is b's element at the same index, moved by `shift` elements of
 /// b along the axis.
 inline bool coincide(const Operand& a, const Operand& b, int axis, std::int64_t shift) {
-  if (a.type != b.type || a.rank != b.rank) return false;
+  if (a.type == nullptr || a.type != b.type || a.rank != b.rank) return false;
   if (shift != 0 && a.data != b.data + shift * b.stride[axis] * b.element_size) return false;
   if (shift == 0 && a.data != b.data) return false;
   for (int d = 0; d < a.rank; ++d) {
@@ -313,15 +327,14 @@ inline void check_overlaps(Function function, std::span<const Operand> operands,
   bool at_back = true;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Operand& a = operands[i];
-    const bool written = a.role == Role::output || a.role == Role::totals;
+    const bool written = is_written(a.role);
     if (written && may_overlap_itself(a)) {
       refuse(function, "two elements of " + a.named() + " share memory.");
     }
     if (!written && a.role != Role::workspace) continue;
     for (std::size_t j = 0; j < operands.size(); ++j) {
       const Operand& b = operands[j];
-      const bool b_written =
-          b.role == Role::output || b.role == Role::totals || b.role == Role::workspace;
+      const bool b_written = is_written(b.role) || b.role == Role::workspace;
       if (i == j || (b_written && j > i) || !may_overlap(a, b)) continue;
       const bool is_input = b.role == Role::input || b.role == Role::mask;
       if (a.role == Role::output && is_input) {
@@ -334,6 +347,22 @@ inline void check_overlaps(Function function, std::span<const Operand> operands,
         continue;
       }
       refuse_pair(a, b);
+    }
+  }
+}
+
+/// Refuses operands that share memory, an output that is its input as well.
+inline void check_apart(Function function, std::span<const Operand> operands) {
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Operand& a = operands[i];
+    if (is_written(a.role) && may_overlap_itself(a)) {
+      refuse(function, "two elements of " + a.named() + " share memory.");
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      const Operand& b = operands[j];
+      const bool is_input = b.role == Role::input || b.role == Role::mask;
+      if (is_input && (a.role == Role::input || a.role == Role::mask)) continue;
+      if (may_overlap(a, b)) refuse(function, a.named() + " and " + b.named() + " overlap.");
     }
   }
 }
@@ -351,7 +380,14 @@ inline Extra extra_of(std::span<const Operand> operands, const Operand& output, 
   return is_at_back ? Extra::first : Extra::last;
 }
 
-/// Gives a computed input the strides of a dense array without the axis, which its decoder expects.
+/// The operand by whose strides dimensions are ordered: the output, or what is read where that is a
+/// function and the input is not.
+inline const Operand& fastest_operand(const Operand& input, const Operand& output) {
+  return output.type == nullptr && input.type != nullptr ? input : output;
+}
+
+/// Gives a function's operand the strides of a dense array without the axis, which its decoder
+/// expects.
 inline void address_computed(Operand& operand, int axis) {
   std::int64_t stride = 1;
   for (int d = operand.rank - 1; d >= 0; --d) {
@@ -373,9 +409,9 @@ inline std::int64_t count_lines(const Operand& input, int axis) {
 }
 
 /// The batch of lines, and in each operand its strides: dimensions of extent 1 are dropped, the
-/// rest is ordered by the output's strides, and neighbours that every operand stores like one
-/// dimension are merged. Scanning backward becomes a negative stride.
-inline Batch reduce(std::span<Operand> operands, const Operand& output, int axis,
+/// rest is ordered by the strides of the operand that is given, and neighbours that every operand
+/// stores like one dimension are merged. Scanning backward becomes a negative stride.
+inline Batch reduce(std::span<Operand> operands, const Operand& fastest, int axis,
                     Direction direction) {
   const Operand& input = operands.front();
   int dimensions[max_batch_rank];
@@ -385,7 +421,7 @@ inline Batch reduce(std::span<Operand> operands, const Operand& output, int axis
     if (d != axis && input.extent[d] != 1) dimensions[count++] = d;
   }
   std::stable_sort(dimensions, dimensions + count, [&](int a, int b) {
-    return std::abs(output.stride[a]) > std::abs(output.stride[b]);
+    return std::abs(fastest.stride[a]) > std::abs(fastest.stride[b]);
   });
 
   for (Operand& operand : operands) {

@@ -30,6 +30,20 @@ template <class T>
 inline constexpr bool is_min_or_max<Min<T>> = true;
 template <class T>
 inline constexpr bool is_min_or_max<Max<T>> = true;
+template <class Op>
+inline constexpr bool is_log_sum_exp = false;
+template <class T>
+inline constexpr bool is_log_sum_exp<LogSumExp<T>> = true;
+template <class Op>
+inline constexpr bool is_arg_min_or_max = false;
+template <Ties ties, class A>
+inline constexpr bool is_arg_min_or_max<ArgMin<ties, A>> = true;
+template <Ties ties, class A>
+inline constexpr bool is_arg_min_or_max<ArgMax<ties, A>> = true;
+template <class T>
+inline constexpr bool is_indexed = false;
+template <class T, class Index>
+inline constexpr bool is_indexed<Indexed<T, Index>> = true;
 template <class T>
 inline constexpr bool is_complex = false;
 template <class T>
@@ -69,16 +83,19 @@ template <class A>
 Max<A> bind(const Max<void>&) {
   return {};
 }
+template <class A>
+LogSumExp<A> bind(const LogSumExp<void>&) {
+  return {};
+}
 template <class Op, class A>
 using bound_t = std::remove_cvref_t<decltype(bind<A>(std::declval<const Op&>()))>;
 
-/// The operator that carries what many elements have combined to: sums and products of float are
-/// carried in double, so that their error does not grow with the length of the line; any other
-/// operator carries its own accumulator.
+/// The operator that carries what many elements have combined to: sums, products and logarithms of
+/// sums of float are carried in double, so that their error does not grow with the length of the
+/// line; any other operator carries its own accumulator.
 ///
-/// A backend may sum some neighbours in float, where an element meets few roundings. A product has
-/// one for each factor, and what neighbours combine to may leave the range of float where no result
-/// does, so products are best combined in the carried type from the first factor on.
+/// A backend may sum some neighbours in float, where an element meets few roundings. Products are
+/// combined in the carried type from the first factor on: is_carried_throughout.
 template <class Op>
 KOKKOS_FUNCTION const Op& carrying(const Op& op) {
   return op;
@@ -91,6 +108,7 @@ KOKKOS_INLINE_FUNCTION Prod<double> carrying(const Prod<float>&) { return {}; }
 KOKKOS_INLINE_FUNCTION Prod<Kokkos::complex<double>> carrying(const Prod<Kokkos::complex<float>>&) {
   return {};
 }
+KOKKOS_INLINE_FUNCTION LogSumExp<double> carrying(const LogSumExp<float>&) { return {}; }
 
 // ---- In which order it combines -----------------------------------------------------------------
 
@@ -114,6 +132,7 @@ inline constexpr bool is_in_order<InOrder<Op>> = true;
 /// for several NaNs: the first of those that are equal, and the first NaN.)
 template <class Op, class A>
 inline constexpr bool associates_exactly =
+    is_arg_min_or_max<Op> ||
     std::integral<A> && (std::same_as<Op, Sum<A>> || std::same_as<Op, Prod<A>> ||
                          std::same_as<Op, Min<A>> || std::same_as<Op, Max<A>>) ||
     std::is_arithmetic_v<A> && (std::same_as<Op, Min<A>> || std::same_as<Op, Max<A>>);
@@ -136,8 +155,18 @@ requires(std::same_as<Op<float>, Sum<float>> || std::same_as<Op<float>, Prod<flo
     struct Carried<Op<Kokkos::complex<float>>, Kokkos::complex<float>> {
   using type = Kokkos::complex<double>;
 };
+template <>
+struct Carried<LogSumExp<float>, float> {
+  using type = double;
+};
 /// The type that carrying(op) combines.
 template <class Op, class A>
 using carried_t = typename Carried<Op, A>::type;
+
+/// Whether elements combine in the carried type from the first one on, though it is wider than the
+/// accumulator. A product has a rounding for each factor, so that its error would grow with the
+/// line; and what neighbours combine to may leave the range of float where no result does.
+template <class Op, class A>
+inline constexpr bool is_carried_throughout = is_product<Op> && !std::same_as<A, carried_t<Op, A>>;
 
 }  // namespace KokkosScan::impl

@@ -6,6 +6,7 @@
 /// What a backend is given: a batch of lines, without rank, layout, axis or direction.
 
 #include <KokkosScan/impl/accumulate.hpp>
+#include <KokkosScan/impl/arithmetic.hpp>
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +19,13 @@ namespace KokkosScan::impl {
 inline constexpr int max_batch_rank = 7;
 
 /// The public functions, for messages, labels and what they may ask of an operator.
-enum class Function { inclusive_scan, exclusive_scan, workspace_bytes };
+enum class Function {
+  inclusive_scan,
+  exclusive_scan,
+  workspace_bytes,
+  select,
+  select_workspace_bytes
+};
 
 /// Distances between the elements of one operand, in elements.
 struct Strides {
@@ -165,6 +172,192 @@ struct Computed {
   }
 };
 
+/// One line of an input that has one value a line.
+template <class T>
+struct SameLine {
+  T value;
+
+  KOKKOS_FORCEINLINE_FUNCTION const T& operator()(std::int64_t) const { return value; }
+};
+
+/// An input that has one value a line: an array of which each line has one element.
+template <class T>
+struct ValueOfLine {
+  Array<T> values;
+
+  template <class Place>
+  KOKKOS_FUNCTION SameLine<std::remove_const_t<T>> line(const Place& place) const {
+    return {values.line(place)(0)};
+  }
+};
+
+/// Some things of which an input is made, or their lines.
+template <class... T>
+struct List;
+template <class First, class... Rest>
+KOKKOS_FUNCTION List<First, Rest...> with_first(const First& first, const List<Rest...>& rest) {
+  return {first, rest};
+}
+template <>
+struct List<> {
+  template <class Place>
+  KOKKOS_FUNCTION List line(const Place&) const {
+    return {};
+  }
+  template <class Function, class... Args>
+  KOKKOS_FORCEINLINE_FUNCTION auto call(const Function& function, std::int64_t,
+                                        const Args&... args) const {
+    return function(args...);
+  }
+};
+template <class First, class... Rest>
+struct List<First, Rest...> {
+  First first;
+  List<Rest...> rest;
+
+  /// The line of each at a place.
+  template <class Place>
+  KOKKOS_FUNCTION auto line(const Place& place) const {
+    auto line_of_first = first.line(place);
+    auto lines_of_rest = rest.line(place);
+    return with_first(line_of_first, lines_of_rest);
+  }
+  /// function(args..., element k of each line).
+  template <class Function, class... Args>
+  KOKKOS_FORCEINLINE_FUNCTION auto call(const Function& function, std::int64_t k,
+                                        const Args&... args) const {
+    return rest.call(function, k, args..., first(k));
+  }
+};
+
+/// One line of a zipped input.
+template <class Function, class Lines>
+struct ZippedLine {
+  const Function& function;
+  Lines lines;
+
+  KOKKOS_FORCEINLINE_FUNCTION auto operator()(std::int64_t k) const {
+    return rounded(lines.call(function, k));
+  }
+};
+
+/// An input that is a function of the elements of several.
+///
+/// \tparam Parts a List of inputs
+template <class Function, class Parts>
+struct ZippedInput {
+  Function function;
+  Parts parts;
+
+  template <class Place>
+  KOKKOS_FUNCTION auto line(const Place& place) const {
+    auto lines = parts.line(place);
+    return ZippedLine<Function, decltype(lines)>{function, lines};
+  }
+};
+
+/// One line of an output that is a function.
+template <class A, int Rank, class Function>
+struct CalledLine {
+  /// Element k of an array line is a reference; this stands for one.
+  struct Place {
+    const CalledLine& line;
+    std::int64_t k;
+
+    KOKKOS_FORCEINLINE_FUNCTION void operator=(const A& result) const {
+      const std::int64_t along = line.of_indices.index_along(k);
+      line.call(along, result, std::make_integer_sequence<int, Rank>{});
+    }
+  };
+
+  ComputedLine<Rank, Function> of_indices;
+
+  KOKKOS_FORCEINLINE_FUNCTION Place operator()(std::int64_t k) const { return {*this, k}; }
+
+ private:
+  template <int... D>
+  KOKKOS_FORCEINLINE_FUNCTION void call(std::int64_t along, const A& result,
+                                        std::integer_sequence<int, D...>) const {
+    of_indices.function((D == of_indices.axis ? along : of_indices.index[D])..., result);
+  }
+};
+
+/// An output that is a function of indices and a result, where Computed is an input that is one of
+/// indices.
+template <class A, int Rank, class Function>
+struct Called {
+  Computed<Rank, Function> indices;
+  bool exists = true;  ///< an array that does not is null
+
+  template <class Place>
+  KOKKOS_FUNCTION CalledLine<A, Rank, Function> line(const Place& place) const {
+    return {indices.line(place)};
+  }
+};
+
+/// A stored T that is made of a result by a function: the conversion in which every kernel ends.
+/// Nothing of the function is kept, so an array of these is an array of T.
+template <class T, class A, class Function>
+struct
+#if defined(__GNUC__)
+    [[gnu::may_alias]]
+#endif
+    ProjectedValue {
+  T value;
+
+  ProjectedValue() = default;
+  template <class R>
+  KOKKOS_FORCEINLINE_FUNCTION explicit ProjectedValue(const R& result)
+      : value(static_cast<T>(Function{}(rounded(static_cast<A>(result))))) {}
+};
+
+/// Where results go: an array of T, or a function. Kernels know T, to which they convert results,
+/// as Problem::Value.
+template <class T>
+struct OutputOf {
+  using Value = T;
+  using type = Array<T>;
+};
+template <class A, int Rank, class Function>
+struct OutputOf<Called<A, Rank, Function>> {
+  using Value = A;
+  using type = Called<A, Rank, Function>;
+};
+template <class T>
+using output_of_t = typename OutputOf<T>::type;
+
+/// Whether an output is a function.
+template <class Output>
+inline constexpr bool is_called = false;
+template <class A, int Rank, class Function>
+inline constexpr bool is_called<Called<A, Rank, Function>> = true;
+
+template <class T>
+KOKKOS_FUNCTION bool exists(const Array<T>& output) {
+  return output.data != nullptr;
+}
+template <class A, int Rank, class Function>
+KOKKOS_FUNCTION bool exists(const Called<A, Rank, Function>& output) {
+  return output.exists;
+}
+template <class T>
+void leave_out(Array<T>& output) {
+  output.data = nullptr;
+}
+template <class A, int Rank, class Function>
+void leave_out(Called<A, Rank, Function>& output) {
+  output.exists = false;
+}
+/// Moves element 0 of an output's lines by `by` elements, in scan order.
+template <class T>
+void move_along(Array<T>& output, std::int64_t by) {
+  output.data += by * output.strides.along;
+}
+template <class A, int Rank, class Function>
+void move_along(Called<A, Rank, Function>& output, std::int64_t by) {
+  output.indices.first += by * output.indices.step;
+}
+
 /// One line of a masked input.
 template <class A, class Values, class Mask>
 struct SelectedLine {
@@ -246,11 +439,14 @@ enum class Extra { none, first, last };
 ///
 /// \tparam A_  the accumulator
 /// \tparam Op  a callable (A, A) -> A
-/// \tparam In  Array, Computed or Selected: the elements; they are converted to A
+/// \tparam In  Array, Computed, Selected or ZippedInput: the elements; they are converted to A
+/// \tparam Out what OutputOf knows: the type of an array's elements, or Called
 /// \tparam Start CommonStart or StartOfEachLine
-template <class A_, class Op, class In, class OutValue, class Start, class Total>
+template <class A_, class Op, class In, class Out_, class Start, class Total>
 struct Problem {
   using A = A_;
+  using Out = Out_;
+  using Value = typename OutputOf<Out>::Value;  ///< what results are converted to
 
   Function function;
   std::int64_t n;  ///< elements of a line
@@ -260,7 +456,7 @@ struct Problem {
   Op op;
   Maybe<A> identity;
   In input;
-  Array<OutValue>
+  output_of_t<Out>
       output;  ///< its element 0 is that of the first result, Extra::first stands before
   Start start;
   Array<Total> totals;  ///< data is null where none are wanted

@@ -4,6 +4,7 @@
 
 // What the CUDA kernels take from Kokkos, for a compiler that has none: annotations and names.
 
+#include <cmath>
 #include <cstddef>
 #include <type_traits>
 
@@ -25,6 +26,8 @@ namespace Kokkos {
 
 template <class T>
 struct is_view : std::false_type {};
+
+using std::exp, std::log1p;
 
 struct HostSpace {};
 template <class Space, class Label>

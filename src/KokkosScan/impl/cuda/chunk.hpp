@@ -7,15 +7,16 @@
 /// combine.
 ///
 /// The combination tree counts from the element that is scanned first. Up to four neighbours make a
-/// pack, which combines in the accumulator; everything above combines in the carried type: the
-/// packs of a chunk left to right, the chunks of a warp by the scheme of Kogge and Stone, warps
-/// left to right, tiles as carry.hpp says. With P the fold of all before a chunk, which includes
-/// the starting value, p that of the packs before the own one, and x the elements so far of the
-/// pack,
+/// pack, which combines by halves in the accumulator, or in the carried type what is carried
+/// throughout; everything above combines in the carried type: the packs of a chunk left to right,
+/// the chunks of a warp by the scheme of Kogge and Stone, warps left to right, tiles as carry.hpp
+/// says. With P the fold of all before a chunk, which includes the starting value, p that of the
+/// packs before the own one, and x_1, x_2, ... the elements of the pack,
 ///
-///     B(k) = (P * p) * x    within a pack, P * p being rounded to the accumulator,
-///     B(k) = P * p          at the end of a pack, where p includes it,
-///     B(k) = P              at the end of a chunk, where P includes it,
+///     B(k) = ((P * p) * x_1) * x_2 ...    within a pack, in the accumulator, to which P * p is
+///                                         rounded,
+///     B(k) = P * p                        at the end of a pack, where p includes it,
+///     B(k) = P                            at the end of a chunk, where P includes it,
 ///
 /// and a part that is empty is left out. Where the carried type is the accumulator, packs do not
 /// matter: P * x_1 * x_2 ... combine left to right.
@@ -38,6 +39,12 @@ struct Types : Combination<P> {
   using In = decltype(P::input);
   using Value = std::remove_pointer_t<decltype(P::output.data)>;
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
+
+  static constexpr bool is_carried_throughout =
+      impl::is_carried_throughout<typename Combination<P>::Op, typename Combination<P>::A>;
+  /// In which the elements of a pack combine.
+  using Packed = std::conditional_t<is_carried_throughout, typename Combination<P>::R,
+                                    typename Combination<P>::A>;
 
   /// Whether results take the place of elements in shared memory.
   static constexpr bool in_place = reuses_slots<In, Value>;
@@ -101,14 +108,24 @@ struct Access {
   bool backward;
 };
 
-/// The fold of a pack, by halves.
-template <int First, int Count, class A, class Op, int E>
-__device__ __forceinline__ A fold_pack(const Op& op, const A (&x)[E]) {
+/// The fold of a pack, by halves, in type T.
+template <class T, int First, int Count, class A, class Op, int E>
+__device__ __forceinline__ T fold_pack(const Op& op, const A (&x)[E]) {
   if constexpr (Count == 1) {
-    return x[First];
+    return static_cast<T>(x[First]);
   } else {
-    return op(fold_pack<First, (Count + 1) / 2>(op, x),
-              fold_pack<First + (Count + 1) / 2, Count / 2>(op, x));
+    return op(fold_pack<T, First, (Count + 1) / 2>(op, x),
+              fold_pack<T, First + (Count + 1) / 2, Count / 2>(op, x));
+  }
+}
+
+/// The operator by which the elements of a pack combine, in Types<P>::Packed.
+template <class P>
+__device__ __forceinline__ decltype(auto) packing(const P& problem) {
+  if constexpr (Types<P>::is_carried_throughout) {
+    return carrying(problem.op);
+  } else {
+    return (problem.op);
   }
 }
 
@@ -122,6 +139,7 @@ class Chunk {
   using T = Types<P>;
   using A = typename T::A;
   using R = typename T::R;
+  using Packed = typename T::Packed;
   using Op = typename T::Op;
   using Carrying = typename T::Carrying;
   using Value = typename T::Value;
@@ -152,12 +170,14 @@ class Chunk {
     for (; i + pack <= m_length; i += pack) {
       A x[pack];
       read<packs, backward>(i, x);
-      const A pairs = fold_pack<0, pack>(m_problem.op, x);
+      const Packed pairs = fold_pack<Packed, 0, pack>(packing(m_problem), x);
       total = Fold<Carrying, R>(m_op, total.then(m_op, static_cast<R>(pairs)));
     }
     if (!packs && i < m_length) {
-      A rest = element<backward>(i);
-      for (++i; i < m_length; ++i) rest = m_problem.op(rest, element<backward>(i));
+      Packed rest = static_cast<Packed>(element<backward>(i));
+      for (++i; i < m_length; ++i) {
+        rest = packing(m_problem)(rest, static_cast<Packed>(element<backward>(i)));
+      }
       total = Fold<Carrying, R>(m_op, total.then(m_op, static_cast<R>(rest)));
     }
     return total.value();
@@ -264,18 +284,17 @@ class Chunk {
       }
     } else {
       const Op& op = m_problem.op;
-      const Fold<Op, A> before =
+      Fold<Op, A> in_pack =
           run.exists() ? Fold<Op, A>(op, static_cast<A>(run.value())) : Fold<Op, A>(op);
       if constexpr (full) {
-        run = Fold<Carrying, R>(m_op, run.then(m_op, static_cast<R>(fold_pack<0, pack>(op, x))));
-      }
-#pragma unroll
-      for (int j = 1; j < pack - 1; ++j) {
-        if (full || j < valid) x[j] = op(x[j - 1], x[j]);
+        const Packed pairs = fold_pack<Packed, 0, pack>(packing(m_problem), x);
+        run = Fold<Carrying, R>(m_op, run.then(m_op, static_cast<R>(pairs)));
       }
 #pragma unroll
       for (int j = 0; j < pack - 1; ++j) {
-        if (full || j < valid) x[j] = before.then(op, x[j]);
+        if (!full && j >= valid) continue;
+        x[j] = in_pack.then(op, x[j]);
+        in_pack = Fold<Op, A>(op, x[j]);
       }
       if constexpr (full) x[pack - 1] = static_cast<A>(run.value());
     }

@@ -7,17 +7,19 @@
 /// the kernels for columns share.
 ///
 /// The combination tree counts from the element that is scanned first. Four elements make a pack,
-/// which combines in the accumulator, two packs a chunk, 8 chunks half a row of chunks, two halves
-/// a row, 32 rows a section; each combine left to right, chunks and all above in the carried type.
+/// which combines as in chunk.hpp, two packs a chunk, 8 chunks half a row of chunks, two halves a
+/// row, 32 rows a section; each combine left to right, chunks and all above in the carried type.
 /// With P the fold of the starting value and all earlier sections, Q that of the earlier rows of
 /// the section, h the first half of the row, if the own chunk lies in the second, q the earlier
-/// chunks of the own half, p the packs before the own one in the chunk, and x the elements so far
-/// of the pack,
+/// chunks of the own half, p the packs before the own one in the chunk, and x_1, x_2, ... the
+/// elements of the pack,
 ///
-///     B(k) = ((P * (Q * (h * q))) * p) * x    within a pack, what is in front being rounded to
-///                                             the accumulator,
-///     B(k) = (P * (Q * (h * q))) * p          at the end of a pack, where p includes it,
-///     B(k) = P * (Q * (h * q))                at the end of a chunk, where q includes it,
+///     B(k) = (((P * (Q * (h * q))) * p) * x_1) * x_2 ...    within a pack, in the accumulator, to
+///                                                           which what is in front is rounded,
+///     B(k) = (P * (Q * (h * q))) * p                        at the end of a pack, where p includes
+///                                                           it,
+///     B(k) = P * (Q * (h * q))                              at the end of a chunk, where q
+///                                                           includes it,
 ///
 /// and a part that is empty is left out. How columns are cut into tiles or strips does not matter.
 
@@ -56,6 +58,17 @@ struct ColumnPlace {
   }
 };
 
+/// The fold of a pack, in the carried type.
+template <class R, class Op, class Carrying, class A>
+__device__ __forceinline__ R fold_pack_of_column(const Op& op, const Carrying& carrying_op,
+                                                 const A (&x)[pack_of_column]) {
+  if constexpr (is_carried_throughout<Op, A>) {
+    return fold_pack<R, 0, pack_of_column>(carrying_op, x);
+  } else {
+    return static_cast<R>(fold_pack<A, 0, pack_of_column>(op, x));
+  }
+}
+
 /// From the elements x[p][e], x[p + 1][e], ... of a pack to B after each of them. `run`, all before
 /// the pack, becomes all with it.
 ///
@@ -66,21 +79,19 @@ __device__ __forceinline__ void scan_pack_of_column(const Op& op, const Carrying
                                                     int e, int valid) {
   constexpr int pack = pack_of_column;
   constexpr bool eager = is_eager<Op>;
-  const Fold<Op, A> before =
+  Fold<Op, A> in_pack =
       run.exists() ? Fold<Op, A>(op, static_cast<A>(run.value())) : Fold<Op, A>(op);
   const bool is_full = eager || valid >= pack;
   if (is_full) {
     const A all[pack] = {x[p][e], x[p + 1][e], x[p + 2][e], x[p + 3][e]};
     run = Fold<Carrying, R>(carrying_op,
-                            run.then(carrying_op, static_cast<R>(fold_pack<0, pack>(op, all))));
-  }
-#pragma unroll
-  for (int v = 1; v < pack - 1; ++v) {
-    if (eager || v < valid) x[p + v][e] = op(x[p + v - 1][e], x[p + v][e]);
+                            run.then(carrying_op, fold_pack_of_column<R>(op, carrying_op, all)));
   }
 #pragma unroll
   for (int v = 0; v < pack - 1; ++v) {
-    if (eager || v < valid) x[p + v][e] = before.then(op, x[p + v][e]);
+    if (!eager && v >= valid) continue;
+    x[p + v][e] = in_pack.then(op, x[p + v][e]);
+    in_pack = Fold<Op, A>(op, x[p + v][e]);
   }
   if (is_full) x[p + pack - 1][e] = static_cast<A>(run.value());
 }
@@ -91,8 +102,8 @@ __device__ __forceinline__ R fold_chunk_of_column(const Op& op, const Carrying& 
                                                   const A (&x)[V][E], int e) {
   const A a[4] = {x[0][e], x[1][e], x[2][e], x[3][e]};
   const A b[4] = {x[4][e], x[5][e], x[6][e], x[7][e]};
-  return carrying_op(static_cast<R>(fold_pack<0, 4>(op, a)),
-                     static_cast<R>(fold_pack<0, 4>(op, b)));
+  return carrying_op(fold_pack_of_column<R>(op, carrying_op, a),
+                     fold_pack_of_column<R>(op, carrying_op, b));
 }
 
 /// What comes before a chunk of a column but the chunks of its own half row: P, Q and h.

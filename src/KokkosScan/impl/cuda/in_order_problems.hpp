@@ -13,6 +13,7 @@
 #include <KokkosScan/impl/cuda/operand_access.hpp>
 #include <KokkosScan/impl/cuda/problems.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/cuda/zipped.hpp>
 #include <KokkosScan/impl/in_order.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
@@ -36,7 +37,7 @@ struct InOrderBackend {
     }
     if constexpr (takes_short_columns<P>) {
       if (p.n > 1 && p.n <= longest_short_column && Backend::accepts(p)) {
-        return Backend::scan_short_columns(exec, p);
+        return Backend::scan_narrow_columns(exec, p);
       }
     }
     const std::int64_t columns = p.batch.count / std::max(1, multiprocessors(exec));

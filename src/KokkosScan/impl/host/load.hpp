@@ -13,6 +13,7 @@
 #include <KokkosScan/impl/problem.hpp>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace KokkosScan::impl::host {
 
@@ -44,6 +45,80 @@ void select(const bool* selected, const A* values, A identity, int count, A* x) 
   }
 }
 
+/// Rows k ... k + rows - 1 of `width` neighbouring lines from the line at `c` on, in each of
+/// `slabs` slabs, which differ in dimension `dimension` of the batch and have n rows.
+struct Rectangle {
+  Coordinates c;
+  std::int64_t n, k;
+  int rows, width, slabs, dimension;
+
+  [[nodiscard]] int size() const { return slabs * rows * width; }
+};
+
+// ---- Zipped inputs ------------------------------------------------------------------------------
+
+/// What an input, or a line of one, has as elements.
+template <class Line>
+using value_of_line = std::remove_cvref_t<decltype(std::declval<const Line&>()(0))>;
+template <class In>
+using value_of_input = value_of_line<decltype(std::declval<const In&>().line(Coordinates{}))>;
+
+/// Some elements of each part of a zipped input, and then the function of them.
+///
+/// \tparam Value Value<Part> is the type of a part's elements
+/// \param  load  load(part, to) loads elements of a part; it returns where they are, or null
+template <int Most, template <class> class Value, class Load, class Function, class A,
+          class... Loaded>
+bool load_parts(const List<>&, const Load&, const Function& function, int count, A* x,
+                const Loaded*... loaded) {
+  call_with(
+      widest_registers(), [=](auto) __attribute__((always_inline)) {
+        A* const to = x;
+        const int n = count;
+        for (int i = 0; i < n; ++i) to[i] = static_cast<A>(function(loaded[i]...));
+      });
+  return true;
+}
+template <int Most, template <class> class Value, class Load, class Function, class A, class First,
+          class... Rest, class... Loaded>
+bool load_parts(const List<First, Rest...>& parts, const Load& load, const Function& function,
+                int count, A* x, const Loaded*... loaded) {
+  Value<First> own[Most];
+  const Value<First>* const first = load(parts.first, own);
+  return first != nullptr &&
+         load_parts<Most, Value>(parts.rest, load, function, count, x, loaded..., first);
+}
+/// f(part) of all parts.
+template <class F>
+bool for_each_part(const List<>&, const F&) {
+  return false;
+}
+/// \return whether one of them was true
+template <class F, class First, class... Rest>
+bool for_each_part(const List<First, Rest...>& parts, const F& f) {
+  const bool of_first = f(parts.first);
+  return for_each_part(parts.rest, f) || of_first;
+}
+
+// What is loaded may be zipped: declared before what calls it.
+template <int Most, class A, class Function, class Lines>
+void load_along(const ZippedLine<Function, Lines>& line, std::int64_t k, int count, A* x);
+template <class Function, class Lines>
+void prefetch_along(const ZippedLine<Function, Lines>& line, std::int64_t k, int count,
+                    Caches caches);
+template <int Most, class A, class Function, class Parts>
+void load_across(const ZippedInput<Function, Parts>& in, const Coordinates& c, std::int64_t k,
+                 int count, A* x);
+template <class Function, class Parts, class Value>
+bool is_in_place(const ZippedInput<Function, Parts>& in, const Value* out);
+template <class Function, class Parts>
+int direction_of_run(const ZippedInput<Function, Parts>& in);
+template <int Most, class A, class Function, class Parts>
+bool load_run(const ZippedInput<Function, Parts>& in, const Rectangle& r, A* x);
+template <class Function, class Parts>
+void prefetch_run(const ZippedInput<Function, Parts>& in, const Rectangle& r, int ahead,
+                  Caches caches);
+
 // ---- Neighbours in a line -----------------------------------------------------------------------
 
 /// Loads elements k ... k + count - 1 of a line; `count` is at most Most.
@@ -54,6 +129,10 @@ void load_along(const ArrayLine<T>& line, std::int64_t k, int count, A* x) {
 template <int Most, class A, int Rank, class Function>
 void load_along(const ComputedLine<Rank, Function>& line, std::int64_t k, int count, A* x) {
   for (int i = 0; i < count; ++i) x[i] = static_cast<A>(line(k + i));
+}
+template <int Most, class A, class T>
+void load_along(const SameLine<T>& line, std::int64_t, int count, A* x) {
+  for (int i = 0; i < count; ++i) x[i] = static_cast<A>(line.value);
 }
 /// Where the first element lies, if they lie in memory as A, `step` apart; else null.
 template <class A, class T>
@@ -86,6 +165,8 @@ void prefetch_along(const ArrayLine<T>& line, std::int64_t k, int count, Caches 
 }
 template <int Rank, class Function>
 void prefetch_along(const ComputedLine<Rank, Function>&, std::int64_t, int, Caches) {}
+template <class T>
+void prefetch_along(const SameLine<T>&, std::int64_t, int, Caches) {}
 template <class A, class Values, class Mask>
 void prefetch_along(const SelectedLine<A, Values, Mask>& line, std::int64_t k, int count,
                     Caches caches) {
@@ -136,6 +217,10 @@ void load_across(const Computed<Rank, Function>& in, const Coordinates& c, std::
     }
   }
 }
+template <int Most, class A, class T>
+void load_across(const ValueOfLine<T>& in, const Coordinates& c, std::int64_t, int count, A* x) {
+  load_across<Most>(in.values, c, 0, count, x);
+}
 /// The line at `c`, if it and its neighbours lie in memory as a scan wants them; else without data.
 template <class A, class T>
 ArrayLine<const A> as_stored(const Array<T>& in, const Coordinates& c) {
@@ -180,16 +265,6 @@ bool is_in_place(const Selected<A, Values, Mask>& in, const Value* out) {
 
 // ---- Slabs --------------------------------------------------------------------------------------
 
-/// Rows k ... k + rows - 1 of `width` neighbouring lines from the line at `c` on, in each of
-/// `slabs` slabs, which differ in dimension `dimension` of the batch and have n rows.
-struct Rectangle {
-  Coordinates c;
-  std::int64_t n, k;
-  int rows, width, slabs, dimension;
-
-  [[nodiscard]] int size() const { return slabs * rows * width; }
-};
-
 /// The lowest address of a rectangle whose elements follow each other in memory, in scan order or
 /// with the rows of each slab in the opposite one; else null.
 template <class T>
@@ -221,6 +296,10 @@ template <int Rank, class Function>
 int direction_of_run(const Computed<Rank, Function>&) {
   return 1;
 }
+template <class T>
+int direction_of_run(const ValueOfLine<T>&) {
+  return 1;
+}
 template <class A, class Values, class Mask>
 int direction_of_run(const Selected<A, Values, Mask>& in) {
   return direction_of_run(in.values);
@@ -236,6 +315,10 @@ bool load_run(const Array<T>& in, const Rectangle& r, A* x) {
 }
 template <int Most, class A, int Rank, class Function>
 bool load_run(const Computed<Rank, Function>&, const Rectangle&, A*) {
+  return false;
+}
+template <int Most, class A, class T>
+bool load_run(const ValueOfLine<T>&, const Rectangle&, A*) {
   return false;
 }
 template <int Most, class A, class Values, class Mask>
@@ -267,11 +350,75 @@ void prefetch_run(const Array<T>& in, const Rectangle& r, int ahead, Caches cach
 }
 template <int Rank, class Function>
 void prefetch_run(const Computed<Rank, Function>&, const Rectangle&, int, Caches) {}
+template <class T>
+void prefetch_run(const ValueOfLine<T>&, const Rectangle&, int, Caches) {}
 template <class A, class Values, class Mask>
 void prefetch_run(const Selected<A, Values, Mask>& in, const Rectangle& r, int ahead,
                   Caches caches) {
   prefetch_run(in.values, r, ahead, caches);
   prefetch_run(in.mask, r, ahead, caches);
+}
+
+// ---- Zipped inputs, element by element of each part
+// -----------------------------------------------
+
+template <int Most, class A, class Function, class Lines>
+void load_along(const ZippedLine<Function, Lines>& line, std::int64_t k, int count, A* x) {
+  const auto load = [&]<class Part, class T>(const Part& part, T* to) -> const T* {
+    if (const T* const stored = as_stored<T>(part, 1); stored != nullptr) return stored + k;
+    load_along<Most>(part, k, count, to);
+    return to;
+  };
+  load_parts<Most, value_of_line>(line.lines, load, line.function, count, x);
+}
+template <class Function, class Lines>
+void prefetch_along(const ZippedLine<Function, Lines>& line, std::int64_t k, int count,
+                    Caches caches) {
+  for_each_part(line.lines, [&](const auto& part) {
+    prefetch_along(part, k, count, caches);
+    return false;
+  });
+}
+template <int Most, class A, class Function, class Parts>
+void load_across(const ZippedInput<Function, Parts>& in, const Coordinates& c, std::int64_t k,
+                 int count, A* x) {
+  const auto load = [&]<class Part, class T>(const Part& part, T* to) -> const T* {
+    if (const ArrayLine<const T> line = as_stored<T>(part, c); line.data != nullptr) {
+      // Rows are loaded in turns, each for a while: what comes next is not foreseen by the
+      // hardware.
+      prefetch(&line(k) + count, count, Caches::all);
+      return &line(k);
+    }
+    load_across<Most>(part, c, k, count, to);
+    return to;
+  };
+  load_parts<Most, value_of_input>(in.parts, load, in.function, count, x);
+}
+template <class Function, class Parts, class Value>
+bool is_in_place(const ZippedInput<Function, Parts>& in, const Value* out) {
+  return for_each_part(in.parts, [&](const auto& part) { return is_in_place(part, out); });
+}
+template <class Function, class Parts>
+int direction_of_run(const ZippedInput<Function, Parts>& in) {
+  return direction_of_run(in.parts.first);
+}
+template <int Most, class A, class Function, class Parts>
+bool load_run(const ZippedInput<Function, Parts>& in, const Rectangle& r, A* x) {
+  const int direction = direction_of_run(in);
+  const auto load = [&]<class Part, class T>(const Part& part, T* to) -> const T* {
+    if (direction_of_run(part) != direction) return nullptr;
+    if (const T* const stored = as_stored_run<T>(part, r); stored != nullptr) return stored;
+    return load_run<Most>(part, r, to) ? to : nullptr;
+  };
+  return load_parts<Most, value_of_input>(in.parts, load, in.function, r.size(), x);
+}
+template <class Function, class Parts>
+void prefetch_run(const ZippedInput<Function, Parts>& in, const Rectangle& r, int ahead,
+                  Caches caches) {
+  for_each_part(in.parts, [&](const auto& part) {
+    prefetch_run(part, r, ahead, caches);
+    return false;
+  });
 }
 
 }  // namespace KokkosScan::impl::host

@@ -28,6 +28,7 @@ struct Facts {
     has_start = extents + max_batch_rank + 1,
     has_totals,
     accumulator,
+    grouping,
     order,
     block_bytes,
     least_lines,
@@ -53,6 +54,9 @@ struct Facts {
         return "the number of totals";
       case accumulator:
         return "the size of an accumulator";
+      case grouping:
+        return "the order of combination (0: by a tree, 1: in order, 2: in order with a mask and "
+               "without starting values)";
       case order:
         return "the layout of the output";
       case block_bytes:

@@ -11,8 +11,17 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <type_traits>
 #if __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>
+#endif
+#if defined(KOKKOS_ENABLE_CUDA)
+#include <cuda_runtime_api.h>
+
+#include <KokkosScan/impl/cuda/device.hpp>
+#include <stdexcept>
+#include <string>
 #endif
 
 namespace KokkosScan::impl::mpi {
@@ -78,6 +87,51 @@ class Memory {
   std::byte* m_data = nullptr;
   std::size_t m_bytes = 0;
 };
+
+/// A place in the order of an instance, up to which the host can wait.
+template <class Exec>
+class Marker {
+ public:
+  void record(const Exec& exec) { m_exec.emplace(exec); }
+  /// Waits for more than it must.
+  void wait() const {
+    if constexpr (!launches_block<Exec>) m_exec->fence("KokkosScan::mpi: before values are sent");
+  }
+
+ private:
+  std::optional<Exec> m_exec;
+};
+#if defined(KOKKOS_ENABLE_CUDA)
+template <>
+class Marker<Kokkos::Cuda> {
+ public:
+  Marker() = default;
+  ~Marker() {
+    if (m_event != nullptr) static_cast<void>(cudaEventDestroy(m_event));
+  }
+  Marker(const Marker&) = delete;
+  Marker& operator=(const Marker&) = delete;
+
+  void record(const Kokkos::Cuda& exec) {
+    check(cuda::on_device(exec.cuda_device(), [&] {
+      if (m_event == nullptr) {
+        const cudaError_t made = cudaEventCreateWithFlags(&m_event, cudaEventDisableTiming);
+        if (made != cudaSuccess) return made;
+      }
+      return cudaEventRecord(m_event, exec.cuda_stream());
+    }));
+  }
+  void wait() const { check(cudaEventSynchronize(m_event)); }
+
+ private:
+  static void check(cudaError_t result) {
+    if (result == cudaSuccess) return;
+    throw std::runtime_error(std::string("KokkosScan::mpi: ") + cudaGetErrorString(result));
+  }
+
+  cudaEvent_t m_event = nullptr;
+};
+#endif
 
 /// Hands out parts of a piece of memory; with null it only counts.
 class Parts {

@@ -18,7 +18,7 @@ namespace KokkosScan::impl::team {
 template <class P>
 struct LineInOrder {
   using A = typename P::A;
-  using Value = std::remove_pointer_t<decltype(P::output.data)>;
+  using Value = typename P::Value;
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
 
   P problem;

@@ -130,8 +130,7 @@ class Line {
   }
   /// Stores B(k).
   KOKKOS_FORCEINLINE_FUNCTION void store(std::int64_t k, const R& value) const {
-    using Value = std::remove_cvref_t<decltype(m_output(0))>;
-    m_output(m_problem.form == Form::inclusive ? k - 1 : k) = static_cast<Value>(value);
+    m_output(m_problem.form == Form::inclusive ? k - 1 : k) = static_cast<typename P::Value>(value);
   }
   KOKKOS_FUNCTION void store_total(const R& value) const {
     using Total = std::remove_cvref_t<decltype(m_problem.totals.line(m_coordinates)(0))>;

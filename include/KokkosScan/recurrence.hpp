@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// First-order linear recurrences: scans of affine maps.
+
+#include <KokkosScan/affine.hpp>
+#include <KokkosScan/concepts.hpp>
+#include <KokkosScan/inputs.hpp>
+#include <KokkosScan/lines.hpp>
+#include <KokkosScan/operators.hpp>
+#include <KokkosScan/outputs.hpp>
+#include <KokkosScan/scan.hpp>
+#include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace KokkosScan {
+
+/// \defgroup recurrences Recurrences
+/// @{
+
+namespace impl {
+
+/// The type in which the states of a recurrence are computed.
+template <class B, class H>
+using state_t = accumulator_t<typename OutputTraits<H>::template Value<B>>;
+
+/// The maps of a recurrence, from a term and a coefficient.
+template <class State>
+struct MapOf {
+  template <class B, class A>
+  KOKKOS_FORCEINLINE_FUNCTION AffineMap<State> operator()(const B& b, const A& a) const {
+    return {static_cast<State>(a), static_cast<State>(b)};
+  }
+};
+/// The same with one coefficient for all.
+template <class State>
+struct MapWith {
+  State scale;
+
+  template <class B>
+  KOKKOS_FORCEINLINE_FUNCTION AffineMap<State> operator()(const B& b) const {
+    return {scale, static_cast<State>(b)};
+  }
+};
+
+/// The maps of a recurrence as an input. Terms come first: they have the shape of the lines.
+template <class State, class A, class B>
+auto maps_of(const A& a, const B& b) {
+  if constexpr (!ScanInput<A>) {
+    return zip_transform(MapWith<State>{static_cast<State>(a)}, b);
+  } else if constexpr (ViewLike<A> && InputTraits<A>::rank + 1 == InputTraits<B>::rank) {
+    return zip_transform(MapOf<State>{}, b, OfEachLine<A>{a});
+  } else {
+    return zip_transform(MapOf<State>{}, b, a);
+  }
+}
+
+/// The lines of a recurrence: they start at 0 unless they start elsewhere.
+template <class State, class Lines>
+auto started(const Lines& lines) {
+  if constexpr (std::is_same_v<typename LinesTraits<lines_of_t<Lines>>::Start, None>) {
+    return lines_of(lines).starting_at(State(0));
+  } else {
+    return lines_of(lines);
+  }
+}
+
+}  // namespace impl
+
+/// Solves h[k] = a[k] * h[k-1] + b[k] along each line, where h[-1] is the start, 0 unless another
+/// is given: exponentially weighted means, filters, transport through layers, state-space models.
+///
+/// \param exec  the execution space instance
+/// \param a     the coefficients: an input of the shape of b, a View of that shape without the axis
+///              (one coefficient a line), or a scalar
+/// \param b     the terms: an input of rank 1 to 8, without a mask
+/// \param h     an output of that shape; it may be b or a
+/// \param lines the axis (default: the last), or along(axis) with .backward(), .starting_at(s) for
+/// a
+///              state or a View of one state a line, .totals(t) for the last states, .workspace(w),
+///              .in_order()
+///
+/// States are computed in accumulator_t of the values of h: float for 16-bit floats, else the type
+/// itself. The scan composes affine maps in the accumulator (ComposeAffine), by the tree of the
+/// backend, so results are bitwise reproducible. It multiplies coefficients that follow each other,
+/// which the loop does not do. Where such products stay in the range of the type, as all do for
+/// |a| <= 1, the error is a few roundings of what the loop adds up. Where one overflows, results
+/// behind it can be infinite or NaN although the loop's are not. `.in_order()` computes as the loop
+/// does, one line a thread: h = fma(a, h, b) on GPUs and where the target of the compiler has it,
+/// else a * h + b.
+///
+/// Errors are those of inclusive_scan().
+///
+/// \par Example
+/// \snippet recurrence.cpp linear_recurrence
+template <class Exec, class A, class B, class H, class Lines = Along<>>
+void linear_recurrence(const Exec& exec, const A& a, const B& b, const H& h,
+                       const Lines& lines = along(-1)) {
+  static_assert(ScanInput<B>, "KokkosScan: the terms of a recurrence must be an input.");
+  static_assert(ScanOutput<H>,
+                "KokkosScan: the states of a recurrence go to a Kokkos View, projected(view, "
+                "function) or for_each_result(...).");
+  static_assert(ScanLines<Lines>,
+                "KokkosScan: the argument after the states must be an axis or along(axis).");
+  if constexpr (ScanInput<B> && ScanOutput<H> && ScanLines<Lines>) {
+    using State = impl::state_t<B, H>;
+    constexpr bool is_coefficient = ScanInput<A> || std::is_convertible_v<const A&, State>;
+    static_assert(is_coefficient,
+                  "KokkosScan: the coefficients of a recurrence must be an input or a scalar that "
+                  "converts to the states.");
+    if constexpr (is_coefficient) {
+      inclusive_scan(exec, impl::maps_of<State>(a, b), h, impl::started<State>(lines),
+                     ComposeAffine<State>{});
+    }
+  }
+}
+
+/// @}
+
+}  // namespace KokkosScan

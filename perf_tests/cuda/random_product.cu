@@ -1,0 +1,8 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "random.hpp"
+
+perf::RandomKind perf::random_product() {
+  return RandomScan<float, float, float, Masked::no, ks::Prod<float>>::kind("product", "float",
+                                                                            "/product");
+}

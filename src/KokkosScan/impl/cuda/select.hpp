@@ -1,0 +1,431 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The kernels that select elements.
+///
+/// Some blocks stay on each multiprocessor and take tiles of lines by tickets, which follow memory.
+/// A block asks the predicate for each element, publishes how many are kept, and puts those beside
+/// each other in shared memory. They stay there while its next tile is loaded. Then the counts of
+/// all tiles since its own last one have usually arrived; the block sums them, all at once, and
+/// stores. So no chain of prefixes runs from tile to tile, as in a look-back (carry.hpp), and
+/// hardly anything is waited for. Counts are whole numbers: the order in which they are summed does
+/// not matter. A block that waits for counts has published its own, so the tile of the lowest
+/// ticket that is not published never waits.
+///
+/// Short lines have 1 to 32 lanes of a warp each, and nobody waits.
+
+#include <KokkosScan/impl/cuda/barrier.hpp>
+#include <KokkosScan/impl/cuda/carry.hpp>
+#include <KokkosScan/impl/cuda/launch.hpp>
+#include <KokkosScan/impl/cuda/memory.hpp>
+#include <KokkosScan/impl/cuda/stage.hpp>
+#include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/cuda/warp.hpp>
+#include <KokkosScan/impl/select/selection.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+namespace KokkosScan::impl::cuda {
+
+/// Neighbouring elements that a thread takes at once.
+inline constexpr int quad_of_selection = 4;
+/// Threads of a block.
+inline constexpr int threads_that_select = 256;
+inline constexpr int warps_that_select = threads_that_select / lanes;
+/// Blocks of a multiprocessor, which go on with further tiles: as many as have registers for their
+/// elements.
+template <class S>
+inline constexpr int blocks_that_select =
+    sizeof(typename S::Element) <= 8 && is_predicate<typename S::Keep> ? 5 : 4;
+/// Longest lines of which tiles are not worth it.
+inline constexpr std::int64_t longest_short_selection = 1024;
+
+/// Quads of a thread: its elements stay in registers.
+template <class T>
+inline constexpr int quads_of_thread = sizeof(T) <= 4 ? 4 : (sizeof(T) <= 8 ? 2 : 1);
+
+template <class T>
+inline constexpr int length_of_selected_tile =
+    threads_that_select* quads_of_thread<T>* quad_of_selection;
+
+/// Four neighbours, which are loaded together where they are aligned.
+template <class T>
+struct alignas(std::min<std::size_t>(16, sizeof(T) * quad_of_selection)) Quad {
+  T x[quad_of_selection];
+};
+template <class T>
+inline constexpr bool has_quads = sizeof(T) <= 8 && (sizeof(T) & (sizeof(T) - 1)) == 0;
+
+/// Whether quads of an operand are aligned: those of a computed one always are.
+template <class T>
+bool are_quads(const Array<const T>& array, const Batch& batch) {
+  if constexpr (!has_quads<T>) {
+    return false;
+  } else {
+    bool aligned = array.strides.along == 1 &&
+                   reinterpret_cast<std::uintptr_t>(array.data) % alignof(Quad<T>) == 0;
+    for (int d = 0; d < batch.rank; ++d) {
+      aligned = aligned && array.strides.batch[d] % quad_of_selection == 0;
+    }
+    return aligned;
+  }
+}
+template <class Other>
+bool are_quads(const Other&, const Batch&) {
+  return true;
+}
+
+/// What the threads of a block share besides the elements that are kept.
+struct SelectionOfBlock {
+  std::int64_t ticket;
+  std::int64_t sums[warps_that_select];  ///< of the counts of tiles before
+  int counts[4 * warps_that_select];
+};
+inline constexpr int bytes_of_selection_of_block = 256;
+static_assert(sizeof(SelectionOfBlock) <= bytes_of_selection_of_block);
+
+/// Loads a quad of a line from element k on.
+///
+/// \param left elements of the line from k on; of no meaning where all quads are aligned and whole
+template <bool whole, class Line, class T>
+__device__ __forceinline__ void load_quad(const Line& line, std::int64_t k, int left,
+                                          T (&x)[quad_of_selection]) {
+  if constexpr (whole && has_quads<T> && requires { line.data; }) {
+    const Quad<T> quad = *reinterpret_cast<const Quad<T>*>(line.data + k);
+#pragma unroll
+    for (int i = 0; i < quad_of_selection; ++i) x[i] = quad.x[i];
+  } else {
+#pragma unroll
+    for (int i = 0; i < quad_of_selection; ++i) {
+      if (whole || i < left) x[i] = static_cast<T>(line(k + i));
+    }
+  }
+}
+
+/// A quad of a line: its elements, and a bit for each that is kept.
+template <class S>
+struct SelectedQuad {
+  typename S::Element x[quad_of_selection];
+  unsigned kept;
+
+  /// \tparam whole whether the quad is aligned in memory and has four elements
+  template <bool whole, class Input, class Keep>
+  __device__ __forceinline__ void load(const Input& input, const Keep& keep, std::int64_t k,
+                                       int left) {
+    kept = 0;
+    if constexpr (is_predicate<typename S::Keep>) {
+      load_quad<whole>(input, k, left, x);
+#pragma unroll
+      for (int i = 0; i < quad_of_selection; ++i) {
+        if ((whole || i < left) && is_kept(keep, k + i, x[i])) kept |= 1u << i;
+      }
+    } else {
+      std::remove_cvref_t<decltype(keep(k))> mask[quad_of_selection];
+      load_quad<whole>(keep, k, left, mask);
+#pragma unroll
+      for (int i = 0; i < quad_of_selection; ++i) {
+        if ((whole || i < left) && static_cast<bool>(mask[i])) kept |= 1u << i;
+      }
+      load_quad<whole>(input, k, left, x);
+    }
+  }
+  [[nodiscard]] __device__ __forceinline__ unsigned count() const {
+    return (kept & 1) + (kept >> 1 & 1) + (kept >> 2 & 1) + (kept >> 3 & 1);
+  }
+  /// Stores those that are kept from a place on.
+  template <class Line>
+  __device__ __forceinline__ void store(const Line& line, std::int64_t place) const {
+#pragma unroll
+    for (int i = 0; i < quad_of_selection; ++i) {
+      if ((kept >> i & 1) != 0) line(place++) = static_cast<typename S::Value>(x[i]);
+    }
+  }
+};
+
+/// The counts of lanes up to and with the own, of `width` neighbours; several in the bytes of one.
+__device__ __forceinline__ unsigned sum_lanes(unsigned counts, int place, int width) {
+  for (int distance = 1; distance < width; distance *= 2) {
+    const unsigned before = __shfl_up_sync(~0u, counts, distance);
+    if (place >= distance) counts += before;
+  }
+  return counts;
+}
+
+/// A tile's count as it is published: memory is 0 before, and one is added.
+__device__ __forceinline__ void publish_count(unsigned* at, int count) {
+  const auto word = static_cast<unsigned>(count) + 1;
+#if defined(__CUDACC__)
+  asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(at), "r"(word) : "memory");
+#else
+  *at = word;
+#endif
+}
+__device__ __forceinline__ unsigned load_count(const unsigned* at) {
+#if defined(__CUDACC__)
+  unsigned word;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(at) : "memory");
+  return word;
+#else
+  return *at;
+#endif
+}
+
+/// This thread's part of the counts of some tiles, which are asked for long before they are needed.
+class CountsBefore {
+ public:
+  __device__ __forceinline__ void ask(const unsigned* published, std::int64_t first,
+                                      std::int64_t end) {
+    m_at = first + threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const std::int64_t tile = m_at + i * threads_that_select;
+      m_words[i] = tile < end ? load_count(published + tile) : 1;
+    }
+  }
+  /// Waits for those that are not published yet.
+  [[nodiscard]] __device__ __forceinline__ std::int64_t sum(const unsigned* published,
+                                                            std::int64_t end) {
+    std::int64_t sum = 0;
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const unsigned* const at = published + m_at + i * threads_that_select;
+      while (m_words[i] == 0) m_words[i] = load_count(at);
+      sum += m_words[i] - 1;
+    }
+    // Beyond what is usual.
+    for (std::int64_t t = m_at + at_once * threads_that_select; t < end; t += threads_that_select) {
+      unsigned word = 0;
+      while (word == 0) word = load_count(published + t);
+      sum += word - 1;
+    }
+    return sum;
+  }
+
+ private:
+  static constexpr int at_once = 4;
+  std::int64_t m_at;
+  unsigned m_words[at_once];
+};
+
+/// A tile of a line.
+struct SelectedTile {
+  std::int64_t line;
+  std::int64_t tile;  ///< of the line
+  int total;          ///< elements that are kept
+};
+
+/// Selects from tiles of lines.
+///
+/// \param memory a counter of tickets in 16 bytes, and a word of 4 for each tile; all 0
+template <class S>
+__global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
+    select_tiles(const __grid_constant__ S selection, std::int64_t tiles_of_line,
+                 std::int64_t tiles, bool are_aligned, std::uint64_t* memory) {
+  using Value = typename S::Value;
+  constexpr int quads = quads_of_thread<S>;
+  constexpr int length = length_of_selected_tile<S>;
+  constexpr int length_of_row = threads_that_select * quad_of_selection;
+  auto& shared = *reinterpret_cast<SelectionOfBlock*>(shared_memory());
+  auto* const slots = reinterpret_cast<Value*>(shared_memory() + bytes_of_selection_of_block);
+  const auto thread = static_cast<int>(threadIdx.x);
+  const int warp = thread / lanes;
+  const int lane = thread % lanes;
+  auto* const counts = reinterpret_cast<unsigned*>(memory + 2);
+  std::int64_t ticket = 0;
+  take_ticket_if(thread == 0, memory, ticket);
+  // The tile that waits in shared memory, and what is kept of its line before it.
+  SelectedTile waiting{-1, 0, 0};
+  bool waits = false;
+  std::int64_t first_unknown = 0;
+  std::int64_t before = 0;
+  for (int turn = 0;; turn ^= 1) {
+    if (thread == 0) shared.ticket = ticket;
+    __syncthreads();
+    const std::int64_t number = shared.ticket;
+    const bool exists = number < tiles;
+    if (!exists && !waits) return;
+    CountsBefore counts_before;
+    const unsigned* const of_waiting = counts + waiting.line * tiles_of_line;
+    if (waits) counts_before.ask(of_waiting, first_unknown, waiting.tile);
+
+    SelectedQuad<S> elements[quads];
+    SelectedTile current{0, 0, 0};
+    if (exists) {
+      current.line = number / tiles_of_line;
+      current.tile = number - current.line * tiles_of_line;
+      const std::int64_t begin = current.tile * length;
+      const Coordinates place = selection.batch.coordinates(current.line);
+      const auto input = selection.input.line(place);
+      const auto keep = selection.keep.line(place);
+      const std::int64_t left = selection.n - begin;
+      const int in_tile = thread * quad_of_selection;
+      if (are_aligned && left >= length) {
+#pragma unroll
+        for (int q = 0; q < quads; ++q) {
+          elements[q].template load<true>(input, keep, begin + (in_tile + q * length_of_row), 0);
+        }
+      } else {
+        const int limit = left < length ? static_cast<int>(left) : length;
+#pragma unroll
+        for (int q = 0; q < quads; ++q) {
+          const int at = in_tile + q * length_of_row;
+          elements[q].template load<false>(input, keep, begin + at, limit - at);
+        }
+      }
+    }
+
+    // The counts of a warp's quads, at most 128 each, in the bytes of one number.
+    unsigned own = 0;
+    unsigned with = 0;
+    if (exists) {
+#pragma unroll
+      for (int q = 0; q < quads; ++q) own |= elements[q].count() << 8 * q;
+      with = sum_lanes(own, lane, lanes);
+      if (lane == lanes - 1) {
+#pragma unroll
+        for (int q = 0; q < quads; ++q) {
+          shared.counts[q * warps_that_select + warp] = static_cast<int>(with >> 8 * q & 255);
+        }
+      }
+    }
+    __syncthreads();
+    if (exists) {
+      // Each warp sums those of all.
+      constexpr int all = quads * warps_that_select;
+      const unsigned of_lane = lane < all ? static_cast<unsigned>(shared.counts[lane]) : 0u;
+      const unsigned up_to = sum_lanes(of_lane, lane, lanes);
+      current.total = static_cast<int>(__shfl_sync(~0u, up_to, all - 1));
+      if (thread == 0 && current.tile < tiles_of_line - 1) {
+        publish_count(counts + current.line * tiles_of_line + current.tile, current.total);
+      }
+      Value* const to = slots + turn * length;
+#pragma unroll
+      for (int q = 0; q < quads; ++q) {
+        const auto before_warp = __shfl_sync(~0u, up_to - of_lane, q * warps_that_select + warp);
+        const unsigned in_tile = before_warp + ((with - own) >> 8 * q & 255);
+        elements[q].store([=](std::int64_t i) -> Value& { return to[i]; }, in_tile);
+      }
+    }
+    if (waits) {
+      std::int64_t sum = counts_before.sum(of_waiting, waiting.tile);
+#pragma unroll
+      for (int distance = lanes / 2; distance > 0; distance /= 2) {
+        sum += shuffle(sum, lane ^ distance);
+      }
+      if (lane == 0) shared.sums[warp] = sum;
+    }
+    __syncthreads();
+    take_ticket_if(thread == 0 && exists, memory, ticket);
+    if (waits) {
+#pragma unroll
+      for (int w = 0; w < warps_that_select; ++w) before += shared.sums[w];
+      const auto output = selection.output.line(selection.batch.coordinates(waiting.line));
+      const Value* const from = slots + (turn ^ 1) * length;
+      for (int i = thread; i < waiting.total; i += threads_that_select) {
+        output(before + i) = from[i];
+      }
+      before += waiting.total;
+      first_unknown = waiting.tile + 1;
+      if (thread == 0 && waiting.tile == tiles_of_line - 1) {
+        selection.counts.line(selection.batch.coordinates(waiting.line))(0) =
+            static_cast<typename S::Count>(before);
+      }
+    }
+    waits = exists;
+    if (current.line != waiting.line) {
+      before = 0;
+      first_unknown = 0;
+    }
+    waiting = current;
+  }
+}
+
+/// Selects from whole lines, each by `width` lanes of a warp.
+template <class S>
+__global__ void __launch_bounds__(threads_that_select)
+    select_lines(const __grid_constant__ S selection, int width, bool are_aligned) {
+  const auto thread = static_cast<int>(threadIdx.x);
+  const int place_in_line = thread % width;
+  const std::int64_t line = (std::int64_t{blockIdx.x} * threads_that_select + thread) / width;
+  const bool exists = line < selection.batch.count;
+  const Coordinates place = selection.batch.coordinates(exists ? line : 0);
+  const auto input = selection.input.line(place);
+  const auto keep = selection.keep.line(place);
+  const auto output = selection.output.line(place);
+  const std::int64_t n = exists ? selection.n : 0;
+  std::int64_t count = 0;
+  for (std::int64_t k = place_in_line * quad_of_selection;
+       k - place_in_line * quad_of_selection < selection.n; k += width * quad_of_selection) {
+    SelectedQuad<S> quad;
+    const std::int64_t left = n - k;
+    if (are_aligned && left >= quad_of_selection) {
+      quad.template load<true>(input, keep, k, 0);
+    } else {
+      quad.template load<false>(
+          input, keep, k, left < quad_of_selection ? static_cast<int>(left) : quad_of_selection);
+    }
+    const unsigned own = quad.count();
+    const unsigned with = sum_lanes(own, place_in_line, width);
+    quad.store(output, count + (with - own));
+    count += __shfl_sync(~0u, with, thread % lanes - place_in_line + width - 1);
+  }
+  if (exists && place_in_line == 0) {
+    selection.counts.line(place)(0) = static_cast<typename S::Count>(count);
+  }
+}
+
+/// The kernels for selections.
+struct SelectBackend {
+  /// Whether the kernels take a type of selection.
+  template <class S>
+  static constexpr bool supports =
+      sizeof(typename S::Element) <= largest_value &&
+      sizeof(typename S::Value) <=
+          largest_value&& std::is_default_constructible_v<typename S::Element>;
+
+  template <class S, class Exec>
+  std::size_t workspace_bytes(const Exec&, std::int64_t n, std::int64_t lines) const {
+    if (n <= longest_short_selection) return 0;
+    return static_cast<std::size_t>(16 + 4 * lines * tiles_of_line<S>(n));
+  }
+
+  template <class Exec, class S>
+  void select(const Exec& exec, const S& s, std::byte* workspace) const {
+    const std::int64_t lines = s.batch.count;
+    const bool are_aligned = are_quads(s.input, s.batch) && are_quads(s.keep, s.batch);
+    if (s.n <= longest_short_selection) {
+      int width = 1;
+      while (width < lanes && width * quad_of_selection < s.n) width *= 2;
+      const Launch launch{Function::select, "cuda/select_lines",
+                          divide_up(lines * width, threads_that_select), threads_that_select, 0};
+      return enqueue(exec, launch, select_lines<S>, s.n, lines, s, width, are_aligned);
+    }
+    const std::int64_t tiles = tiles_of_line<S>(s.n);
+    const std::size_t bytes = workspace_bytes<S>(exec, s.n, lines);
+    constexpr int length = length_of_selected_tile<S>;
+    const std::int64_t resident =
+        std::int64_t{blocks_that_select<S>} * std::max(1, multiprocessors(exec));
+    const Launch launch{
+        Function::select, "cuda/select_tiles", std::min(lines * tiles, resident),
+        threads_that_select,
+        bytes_of_selection_of_block + 2 * length * static_cast<int>(sizeof(typename S::Value))};
+    std::optional<Temporary<Exec>> memory;
+    if (workspace == nullptr) workspace = memory.emplace(exec, bytes).data();
+    clear(exec, launch, workspace, bytes, s.n, lines);
+    enqueue(exec, launch, select_tiles<S>, s.n, lines, s, tiles, lines * tiles, are_aligned,
+            reinterpret_cast<std::uint64_t*>(workspace));
+  }
+
+ private:
+  template <class S>
+  static std::int64_t tiles_of_line(std::int64_t n) {
+    return divide_up(n, length_of_selected_tile<S>);
+  }
+};
+
+}  // namespace KokkosScan::impl::cuda

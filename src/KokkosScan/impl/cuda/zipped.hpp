@@ -1,0 +1,296 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Zipped inputs in shared memory: each part is staged as it is alone, and the function is called
+/// where elements are read.
+
+#include <KokkosScan/impl/cuda/operand_access.hpp>
+#include <KokkosScan/impl/cuda/stage.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace KokkosScan::impl::cuda {
+
+// ---- How parts lie in memory --------------------------------------------------------------------
+
+/// One value a line lies as any access wants it.
+template <class T>
+struct OperandAccess<ValueOfLine<T>> {
+  using In = ValueOfLine<T>;
+  static constexpr bool constructible = OperandAccess<Array<T>>::constructible;
+  static bool is_contiguous(const In&, std::int64_t) { return true; }
+  static bool has_columns(const In&, const Batch&) { return true; }
+  template <class P>
+  static bool has_flat_columns(const P&, const In&, const ColumnTiling&) {
+    return true;
+  }
+  template <int E>
+  static bool has_aligned_packs(const In&, const Batch&) {
+    return true;
+  }
+};
+
+template <class... Parts>
+struct OperandAccess<List<Parts...>> {
+  static constexpr bool constructible = true;
+  static bool is_contiguous(const List<Parts...>&, std::int64_t) { return true; }
+  static bool has_columns(const List<Parts...>&, const Batch&) { return true; }
+  template <class P>
+  static bool has_flat_columns(const P&, const List<Parts...>&, const ColumnTiling&) {
+    return true;
+  }
+  template <int E>
+  static bool has_aligned_packs(const List<Parts...>&, const Batch&) {
+    return true;
+  }
+};
+template <class First, class... Rest>
+struct OperandAccess<List<First, Rest...>> {
+  using Parts = List<First, Rest...>;
+  using Access = OperandAccess<First>;
+  using Others = OperandAccess<List<Rest...>>;
+
+  static constexpr bool constructible = Access::constructible && Others::constructible;
+  static bool is_contiguous(const Parts& parts, std::int64_t n) {
+    return Access::is_contiguous(parts.first, n) && Others::is_contiguous(parts.rest, n);
+  }
+  static bool has_columns(const Parts& parts, const Batch& batch) {
+    return Access::has_columns(parts.first, batch) && Others::has_columns(parts.rest, batch);
+  }
+  template <class P>
+  static bool has_flat_columns(const P& p, const Parts& parts, const ColumnTiling& tiling) {
+    return Access::has_flat_columns(p, parts.first, tiling) &&
+           Others::has_flat_columns(p, parts.rest, tiling);
+  }
+  template <int E>
+  static bool has_aligned_packs(const Parts& parts, const Batch& batch) {
+    return Access::template has_aligned_packs<E>(parts.first, batch) &&
+           Others::template has_aligned_packs<E>(parts.rest, batch);
+  }
+};
+template <class Function, class Parts>
+struct OperandAccess<ZippedInput<Function, Parts>> {
+  using In = ZippedInput<Function, Parts>;
+  using Access = OperandAccess<Parts>;
+
+  static constexpr bool constructible = Access::constructible;
+  /// Kernels for columns take the elements one by one, as those of computed inputs.
+  static constexpr bool is_stored = false;
+  static bool is_contiguous(const In& in, std::int64_t n) {
+    return Access::is_contiguous(in.parts, n);
+  }
+  static bool has_columns(const In& in, const Batch& batch) {
+    return Access::has_columns(in.parts, batch);
+  }
+  template <class P>
+  static bool has_flat_columns(const P& p, const In& in, const ColumnTiling& tiling) {
+    return Access::has_flat_columns(p, in.parts, tiling);
+  }
+  template <int E>
+  static constexpr bool moves_columns = false;
+  template <int E>
+  static bool has_aligned_packs(const In& in, const Batch& batch) {
+    return Access::template has_aligned_packs<E>(in.parts, batch);
+  }
+};
+
+// ---- In shared memory ---------------------------------------------------------------------------
+
+/// One value a line, in the slot of each of its elements.
+template <class T>
+struct Stage<ValueOfLine<T>> : StagedValues<std::remove_const_t<T>> {
+  using In = ValueOfLine<T>;
+  using Element = std::remove_const_t<T>;
+  static constexpr bool is_computed = true;
+  static constexpr bool is_copied_apart = false;
+
+  template <class AnyTile, class Value>
+  __device__ __forceinline__ void place(const In&, const AnyTile&, Region& region, const Value*) {
+    this->slots = region.template take<Element>(nullptr);
+  }
+  template <int all = 0, class AnyTile>
+  __device__ __forceinline__ Loaded load(const In& in, const AnyTile& tile, int) {
+    fill(in, tile, threads_of_block());
+    return {};
+  }
+  template <class AnyTile>
+  __device__ __forceinline__ void begin_load(const In&, const AnyTile&, Barrier&, const Threads&) {}
+  template <class AnyTile>
+  __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
+    fill_columns(this->slots, in, tile, threads);
+  }
+  __device__ __forceinline__ void fill(const In& in, const Tile& tile, const Threads& threads) {
+    for (int i = 0; i < tile.lines; ++i) {
+      const Element value = in.line(tile.line(i))(0);
+      for (int e = threads.own; e < tile.length; e += threads.count) {
+        this->slots[i * tile.length + e] = value;
+      }
+    }
+  }
+};
+
+/// The parts of a zipped input.
+template <class... Parts>
+struct StagedParts {
+  static constexpr int widest = 1;
+  template <int E>
+  static constexpr bool has_packs = true;
+  static constexpr int bytes(int, int, int) { return 0; }
+  static constexpr int bytes_of_element = 0;
+  static constexpr bool is_computed = false;
+  static constexpr bool is_copied_apart = true;
+
+  template <class AnyTile, class Value>
+  __device__ __forceinline__ void place(const List<>&, const AnyTile&, Region&, const Value*) {}
+  template <int all, class AnyTile>
+  __device__ __forceinline__ Loaded load(const List<>&, const AnyTile&, int) {
+    return {};
+  }
+  template <class AnyTile>
+  __device__ __forceinline__ void begin_load(const List<>&, const AnyTile&, Barrier&,
+                                             const Threads&) {}
+  template <class AnyTile>
+  __device__ __forceinline__ void fill(const List<>&, const AnyTile&, const Threads&) {}
+  [[nodiscard]] __device__ __forceinline__ bool is_aligned() const { return true; }
+
+  template <class Get, class Function, class... Elements>
+  __device__ __forceinline__ auto call(const Get&, const Function& function,
+                                       const Elements&... elements) const {
+    return rounded(function(elements...));
+  }
+  template <class Get, class Function, class A, int E, class... Packs>
+  __device__ __forceinline__ void call_for_packs(const Get&, const Function& function, A (&x)[E],
+                                                 const Packs&... packs) const {
+#pragma unroll
+    for (int i = 0; i < E; ++i) x[i] = static_cast<A>(rounded(function(packs[i]...)));
+  }
+};
+template <class First, class... Rest>
+struct StagedParts<First, Rest...> {
+  using Parts = List<First, Rest...>;
+  using Others = StagedParts<Rest...>;
+  static constexpr int widest = std::max(Stage<First>::widest, Others::widest);
+  template <int E>
+  static constexpr bool has_packs =
+      Stage<First>::template has_packs<E>&& Others::template has_packs<E>;
+  static constexpr int bytes(int elements, int padding, int alignment) {
+    return Stage<First>::bytes(elements, padding, alignment) +
+           Others::bytes(elements, padding, alignment);
+  }
+  static constexpr int bytes_of_element = Stage<First>::bytes_of_element + Others::bytes_of_element;
+  static constexpr bool is_computed = Stage<First>::is_computed || Others::is_computed;
+  static constexpr bool is_copied_apart = Stage<First>::is_copied_apart && Others::is_copied_apart;
+
+  Stage<First> first;
+  Others rest;
+
+  template <class AnyTile, class Value>
+  __device__ __forceinline__ void place(const Parts& parts, const AnyTile& tile, Region& region,
+                                        const Value* results) {
+    first.place(parts.first, tile, region, results);
+    rest.place(parts.rest, tile, region, static_cast<const Value*>(nullptr));
+  }
+  template <int all, class AnyTile>
+  __device__ __forceinline__ auto load(const Parts& parts, const AnyTile& tile,
+                                       int elements_of_thread) {
+    auto of_first = first.template load<all>(parts.first, tile, elements_of_thread);
+    auto of_rest = rest.template load<all>(parts.rest, tile, elements_of_thread);
+    return BothLoads<decltype(of_first), decltype(of_rest)>{of_first, of_rest};
+  }
+  template <class AnyTile>
+  __device__ __forceinline__ void begin_load(const Parts& parts, const AnyTile& tile,
+                                             Barrier& barrier, const Threads& threads) {
+    first.begin_load(parts.first, tile, barrier, threads);
+    rest.begin_load(parts.rest, tile, barrier, threads);
+  }
+  template <class AnyTile>
+  __device__ __forceinline__ void fill(const Parts& parts, const AnyTile& tile,
+                                       const Threads& threads) {
+    first.fill(parts.first, tile, threads);
+    rest.fill(parts.rest, tile, threads);
+  }
+  [[nodiscard]] __device__ __forceinline__ bool is_aligned() const {
+    return first.is_aligned() && rest.is_aligned();
+  }
+
+  /// function(elements..., get(each part)).
+  template <class Get, class Function, class... Elements>
+  __device__ __forceinline__ auto call(const Get& get, const Function& function,
+                                       const Elements&... elements) const {
+    return rest.call(get, function, elements..., get(first));
+  }
+  /// The same of packs, which get(part, pack) reads.
+  template <class Get, class Function, class A, int E, class... Packs>
+  __device__ __forceinline__ void call_for_packs(const Get& get, const Function& function,
+                                                 A (&x)[E], const Packs&... packs) const {
+    typename Stage<First>::Value pack[E];
+    get(first, pack);
+    rest.call_for_packs(get, function, x, packs..., pack);
+  }
+};
+
+template <class Function, class... Parts>
+struct Stage<ZippedInput<Function, List<Parts...>>> : StagedParts<Parts...> {
+  using In = ZippedInput<Function, List<Parts...>>;
+  using Base = StagedParts<Parts...>;
+  using Value = std::remove_cvref_t<decltype(std::declval<In>().line(Coordinates{})(0))>;
+
+  Function function;
+
+  template <class AnyTile, class Result>
+  __device__ __forceinline__ void place(const In& in, const AnyTile& tile, Region& region,
+                                        const Result* results) {
+    function = in.function;
+    Base::place(in.parts, tile, region, results);
+  }
+  template <int all = Base::bytes_of_element, class AnyTile>
+  __device__ __forceinline__ auto load(const In& in, const AnyTile& tile, int elements_of_thread) {
+    return Base::template load<all>(in.parts, tile, elements_of_thread);
+  }
+  template <class AnyTile>
+  __device__ __forceinline__ void begin_load(const In& in, const AnyTile& tile, Barrier& barrier,
+                                             const Threads& threads) {
+    Base::begin_load(in.parts, tile, barrier, threads);
+  }
+  template <class AnyTile>
+  __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
+    Base::fill(in.parts, tile, threads);
+  }
+  [[nodiscard]] __device__ __forceinline__ Value get(int e) const {
+    return this->call([=](const auto& part) { return part.get(e); }, function);
+  }
+  [[nodiscard]] __device__ __forceinline__ Value get_padded(int e) const {
+    return this->call([=](const auto& part) { return part.get_padded(e); }, function);
+  }
+  template <int E>
+  __device__ __forceinline__ void get_pack(int e, Value (&x)[E]) const {
+    this->call_for_packs([=](const auto& part, auto& pack) { part.get_pack(e, pack); }, function,
+                         x);
+  }
+  template <bool padded, class A, int E>
+  __device__ __forceinline__ void get_behind(int e, int distance, A (&x)[E]) const {
+    this->call_for_packs(
+        [=](const auto& part, auto& pack) { part.template get_behind<padded>(e, distance, pack); },
+        function, x);
+  }
+};
+
+/// The slots of the first part: a thread reads all parts of its elements before it writes.
+template <class Function, class First, class... Rest, class Value>
+inline constexpr bool reuses_slots<ZippedInput<Function, List<First, Rest...>>, Value> =
+    reuses_slots<First, Value>;
+template <class Function, class... Parts>
+__device__ __forceinline__ Span span_of(const Stage<ZippedInput<Function, List<Parts...>>>& stage) {
+  return span_of(stage.first);
+}
+template <class T>
+__device__ __forceinline__ Span span_of(const Stage<ValueOfLine<T>>& stage) {
+  return stage.slots.span;
+}
+
+}  // namespace KokkosScan::impl::cuda

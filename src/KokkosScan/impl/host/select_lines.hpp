@@ -1,0 +1,221 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Selection on hosts. A part of a line is compacted into a buffer that stays in L2, without a
+/// branch on what the predicate says: each element is stored, and the next one over it unless it is
+/// kept. Then what comes before the part is known, and the buffer is copied to its place. So the
+/// output is written once and nothing but what is kept, and threads that share a line wait for each
+/// other's counts alone.
+
+#include <KokkosScan/impl/host/store_run.hpp>
+#include <KokkosScan/impl/host/tuning.hpp>
+#include <KokkosScan/impl/operands.hpp>
+#include <KokkosScan/impl/select/selection.hpp>
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <type_traits>
+
+namespace KokkosScan::impl::host {
+
+/// Elements of a part: their results fill a quarter of a usual L2.
+template <class Value>
+inline constexpr std::int64_t length_of_selected_part =
+    std::max<std::int64_t>(64, part_bytes / static_cast<std::int64_t>(sizeof(Value)));
+
+/// Threads share lines by taking parts in order. Each part is waited for only by later ones, so
+/// some thread can always go on.
+struct SelectChain {
+  alignas(64) std::atomic<std::int64_t> next_part = 0;  ///< that nobody has taken
+  alignas(64) std::atomic<std::int64_t> turn = 0;       ///< the part that `before` belongs to
+  std::int64_t before = 0;                              ///< elements kept before it in its line
+
+  void wait_for(std::int64_t part) const {
+    for (int spins = 0; turn.load(std::memory_order_acquire) != part; ++spins) {
+      if (spins > 1000) std::this_thread::yield();
+    }
+  }
+};
+
+/// Compacts parts of lines.
+template <class S>
+class SelectParts {
+  using Value = typename S::Value;
+
+ public:
+  explicit SelectParts(const S& selection)
+      : m_selection(selection),
+        m_buffer(std::make_unique_for_overwrite<Slot[]>(static_cast<std::size_t>(
+            std::min(length_of_selected_part<typename S::Value>, selection.n)))),
+        m_streams(static_cast<double>(selection.n) * static_cast<double>(selection.batch.count) *
+                      static_cast<double>(sizeof(Value)) >
+                  streaming_bytes) {}
+
+  /// Puts the elements of a part that are kept into the buffer; returns how many.
+  std::int64_t compact(std::int64_t line, std::int64_t begin, std::int64_t end) {
+    const Coordinates at = m_selection.batch.coordinates(line);
+    const auto input = m_selection.input.line(at);
+    const auto keep = m_selection.keep.line(at);
+    // Strides that are known to be 1 are a tenth of the time.
+    return with_pointer(input, [&](const auto& elements) {
+      return with_pointer(keep, [&](const auto& kept) {
+        Slot* const to = m_buffer.get();
+        std::int64_t count = 0;
+        for (std::int64_t k = begin; k < end; ++k) {
+          const typename S::Element element = elements(k);
+          to[count].value = static_cast<Value>(element);
+          count += is_kept(kept, k, element) ? 1 : 0;
+        }
+        return count;
+      });
+    });
+  }
+  /// Stores what the buffer holds where `before` elements of the line come before it.
+  void store(std::int64_t line, std::int64_t before, std::int64_t count) const {
+    const auto output = m_selection.output.line(m_selection.batch.coordinates(line));
+    const Value* const from = &m_buffer[0].value;
+    if (output.stride == 1 || count == 1) {
+      Value* const to = output.data + before * output.stride;
+      if constexpr (is_vectorized<Value>) {
+        store_run(m_streams, from, static_cast<int>(count), to);
+      } else {
+        std::memcpy(static_cast<void*>(to), from, static_cast<std::size_t>(count) * sizeof(Value));
+      }
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) output(before + i) = from[i];
+    }
+  }
+  void store_count(std::int64_t line, std::int64_t count) const {
+    m_selection.counts.line(m_selection.batch.coordinates(line))(0) =
+        static_cast<typename S::Count>(count);
+  }
+
+ private:
+  // Not initialised: a value may have a constructor.
+  union Slot {
+    Slot() {}
+    Value value;
+  };
+  static_assert(sizeof(Slot) == sizeof(Value));
+
+  template <class Line, class Visitor>
+  static std::int64_t with_pointer(const Line& line, const Visitor& visitor) {
+    if constexpr (requires {
+                    line.data;
+                    line.stride;
+                  }) {
+      if (line.stride == 1) {
+        const auto* const data = line.data;
+        return visitor([data](std::int64_t k) { return data[k]; });
+      }
+    }
+    return visitor(line);
+  }
+
+  const S& m_selection;
+  std::unique_ptr<Slot[]> m_buffer;
+  bool m_streams;
+};
+
+/// Lines [unit] of several units, each of which is compacted by one thread.
+template <class S>
+struct SelectWholeLines {
+  S selection;
+  std::int64_t units;
+
+  void operator()(std::int64_t unit) const {
+    SelectParts<S> parts(selection);
+    for (std::int64_t line = begin_of(unit); line < begin_of(unit + 1); ++line) {
+      std::int64_t before = 0;
+      for (std::int64_t k = 0; k < selection.n; k += length_of_selected_part<typename S::Value>) {
+        const std::int64_t count = parts.compact(
+            line, k, std::min(k + length_of_selected_part<typename S::Value>, selection.n));
+        parts.store(line, before, count);
+        before += count;
+      }
+      parts.store_count(line, before);
+    }
+  }
+
+ private:
+  [[nodiscard]] std::int64_t begin_of(std::int64_t unit) const {
+    const std::int64_t lines = selection.batch.count;
+    return lines / units * unit + std::min(unit, lines % units);
+  }
+};
+
+/// Takes parts until there are none.
+template <class S>
+struct SelectSplitLines {
+  S selection;
+  SelectChain* chain;
+
+  void operator()(std::int64_t) const {
+    SelectParts<S> parts(selection);
+    constexpr std::int64_t length = length_of_selected_part<typename S::Value>;
+    const std::int64_t parts_of_line = (selection.n + length - 1) / length;
+    const std::int64_t all = selection.batch.count * parts_of_line;
+    const auto take = [&] { return chain->next_part.fetch_add(1, std::memory_order_relaxed); };
+    for (std::int64_t part = take(); part < all; part = take()) {
+      const std::int64_t line = part / parts_of_line;
+      const std::int64_t begin = part % parts_of_line * length;
+      const std::int64_t end = std::min(begin + length, selection.n);
+      const std::int64_t count = parts.compact(line, begin, end);
+      chain->wait_for(part);
+      const std::int64_t before = begin == 0 ? 0 : chain->before;
+      chain->before = before + count;
+      chain->turn.store(part + 1, std::memory_order_release);
+      parts.store(line, before, count);
+      if (end == selection.n) parts.store_count(line, before + count);
+    }
+  }
+};
+
+/// Whether threads share lines; results do not depend on it.
+enum class SelectSharing { automatic, whole_lines, split_lines };
+
+/// The host kernels. Their member is for tests.
+struct SelectBackend {
+  SelectSharing sharing = SelectSharing::automatic;
+
+  template <class S, class Exec>
+  std::size_t workspace_bytes(const Exec&, std::int64_t, std::int64_t) const {
+    return 0;
+  }
+
+  /// Selects from at least one line that has elements.
+  template <class Exec, class S>
+  void select(const Exec& exec, const S& selection, std::byte*) const {
+    using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+    const std::string label = name(Function::select) + " [host/";
+    const std::int64_t lines = selection.batch.count;
+    const std::int64_t threads = exec.concurrency();
+    const bool is_even = lines >= 4 * threads || lines % threads == 0;
+    const bool splits = sharing == SelectSharing::automatic
+                            ? threads > 1 && !is_even && selection.n >= 2 * unit_elements
+                            : sharing == SelectSharing::split_lines;
+    if (splits) {
+      SelectChain chain;
+      Kokkos::parallel_for(label + "split_lines]", Policy(exec, 0, threads),
+                           SelectSplitLines<S>{selection, &chain});
+      // The chain lives until the threads have ended.
+      static_assert(std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>);
+      return;
+    }
+    const std::int64_t of_unit = std::max<std::int64_t>(1, unit_elements / selection.n);
+    const std::int64_t units =
+        std::clamp<std::int64_t>(lines / of_unit, std::min(threads, lines), lines);
+    Kokkos::parallel_for(label + "lines]", Policy(exec, 0, units),
+                         SelectWholeLines<S>{selection, units});
+  }
+};
+
+}  // namespace KokkosScan::impl::host

@@ -1,0 +1,323 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The part of a scan over ranks that a rank has: its problem, in blocks of lines; memory; and what
+/// is the same in whatever way ranks learn what comes before them.
+
+#include <KokkosScan/concepts.hpp>
+#include <KokkosScan/impl/dispatch.hpp>
+#include <KokkosScan/impl/mpi/agreement.hpp>
+#include <KokkosScan/impl/mpi/communicator.hpp>
+#include <KokkosScan/impl/mpi/memory.hpp>
+#include <KokkosScan/impl/mpi/tuning.hpp>
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace KokkosScan::impl {
+
+// ---- The problem of this rank -------------------------------------------------------------------
+
+namespace mpi {
+/// In place of a backend: keeps the problem of a call.
+template <class P>
+struct Keep {
+  std::optional<P>* problem;
+
+  template <class, class Exec>
+  std::size_t workspace_bytes(const Exec&, std::int64_t, std::int64_t) const {
+    return 0;
+  }
+  template <class Exec>
+  void scan(const Exec&, const P& kept, std::byte*) const {
+    problem->emplace(kept);
+  }
+};
+}  // namespace mpi
+
+template <class P>
+inline constexpr bool takes_empty_lines<mpi::Keep<P>> = true;
+
+namespace mpi {
+
+template <class T, int rank>
+struct PointerTo {
+  using type = typename PointerTo<T, rank - 1>::type*;
+};
+template <class T>
+struct PointerTo<T, 0> {
+  using type = T;
+};
+
+/// Whether lines are counted with their first dimension as the fastest, as LayoutLeft has it. All
+/// ranks count alike, whatever their strides are.
+template <class Out>
+inline constexpr bool counts_left = std::is_same_v<typename Out::array_layout, Kokkos::LayoutLeft>;
+
+/// The folds of all lines: a dense array of the input's shape without the axis.
+template <class Exec, class Out, class R>
+using Folds =
+    Kokkos::View<typename PointerTo<R, view_rank<Out> - 1>::type,
+                 std::conditional_t<counts_left<Out>, Kokkos::LayoutLeft, Kokkos::LayoutRight>,
+                 typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+template <class F>
+F folds_at(typename F::value_type* data, const Operand& input, int axis) {
+  typename F::array_layout layout;
+  for (int d = 0, at = 0; d < input.rank; ++d) {
+    if (d != axis) layout.dimension[at++] = static_cast<std::size_t>(input.extent[d]);
+  }
+  return F(data, layout);
+}
+
+/// The lines of one index in the slowest dimension that has several.
+template <bool left>
+std::int64_t unit_of(const Operand& input, int axis, std::int64_t lines) {
+  for (int i = 0; i < input.rank; ++i) {
+    const int d = left ? input.rank - 1 - i : i;
+    if (d != axis && input.extent[d] > 1) return lines / input.extent[d];
+  }
+  return lines;
+}
+
+// ---- Blocks of a problem ------------------------------------------------------------------------
+
+/// Moves the first line of an operand by `by` places in dimension d of the batch.
+template <class T>
+void move_first(Array<T>& array, int d, std::int64_t by) {
+  if (array.data != nullptr) array.data += by * array.strides.batch[d];
+}
+template <int Rank, class Function>
+void move_first(Computed<Rank, Function>& computed, int d, std::int64_t by) {
+  computed.origin += by * computed.strides.batch[d];
+}
+template <class A, class Values, class Mask>
+void move_first(Selected<A, Values, Mask>& selected, int d, std::int64_t by) {
+  move_first(selected.values, d, by);
+  move_first(selected.mask, d, by);
+}
+template <class A>
+void move_first(CommonStart<A>&, int, std::int64_t) {}
+template <class A, class T>
+void move_first(StartOfEachLine<A, T>& start, int d, std::int64_t by) {
+  move_first(start.values, d, by);
+}
+
+/// Lines first ... first + count - 1 of a problem, which a dense array of totals counts.
+template <class P>
+P block_of(const P& problem, std::int64_t first, std::int64_t count) {
+  if (count == problem.batch.count) return problem;
+  P block = problem;
+  int slowest = 0;
+  const std::int64_t* const strides = problem.totals.strides.batch;
+  for (int d = 1; d < problem.batch.rank; ++d) {
+    if (strides[d] > strides[slowest]) slowest = d;
+  }
+  const std::int64_t by = first / strides[slowest];
+  block.batch.extent[slowest] = count / strides[slowest];
+  block.batch.count = count;
+  move_first(block.input, slowest, by);
+  move_first(block.output, slowest, by);
+  move_first(block.start, slowest, by);
+  move_first(block.totals, slowest, by);
+  return block;
+}
+
+/// The same with another start.
+template <class Start, class A, class Op, class In, class Value, class OldStart, class Total>
+Problem<A, Op, In, Value, Start, Total> with_start(
+    const Problem<A, Op, In, Value, OldStart, Total>& p, const Start& start) {
+  return {p.function, p.n,     p.batch,  p.form, p.extra, p.op,
+          p.identity, p.input, p.output, start,  p.totals};
+}
+
+// ---- A plan -------------------------------------------------------------------------------------
+
+/// A block on its way.
+struct Progress {
+  MPI_Request requests[2];  ///< of the message that is sent and of the one that is received
+  bool has_own;             ///< whether the ranks up to this one, as far as known, have elements
+  bool has_prefix;          ///< the same for those before it
+};
+
+/// What calls share: a communicator, an instance, and memory that is kept between them.
+template <class Exec>
+struct Shared {
+  const Communicator& comm;
+  Exec exec;
+  Settings settings;
+  bool is_staged;
+  Memory<typename Exec::memory_space> memory;
+  Memory<PinnedSpace> staging;
+  std::array<Marker<Exec>, 2> markers;
+  std::vector<Progress> blocks;
+  bool is_busy = false;
+
+  Shared(const Communicator& communicator, const Exec& instance, const Settings& numbers)
+      : comm(communicator),
+        exec(instance),
+        settings(numbers),
+        is_staged(numbers.staging == Staging::automatic ? !takes_memory_of<Exec>()
+                                                        : numbers.staging == Staging::always) {}
+  ~Shared() {
+    // Kernels that use the memory may still be under way.
+    if (memory.data() != nullptr) exec.fence("KokkosScan::mpi: before a plan's memory is freed");
+  }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+};
+
+/// The least workspace with which blocks of any number of lines are scanned without an allocation;
+/// should it be more for some number, that scan allocates.
+template <class P, class Exec>
+std::size_t scan_workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) {
+  std::size_t most = ByDefault{}.template workspace_bytes<P>(exec, n, lines);
+  for (std::int64_t some = 1; some < lines; some *= 2) {
+    most = std::max(most, 2 * ByDefault{}.template workspace_bytes<P>(exec, n, some));
+  }
+  return most;
+}
+
+// ---- A scan under way ---------------------------------------------------------------------------
+
+/// Stores folds, counted as in a dense array, in a View of totals.
+template <class R, class Total>
+struct StoreTotals {
+  const R* folds;
+  Total* totals;
+  int rank;
+  bool left;
+  std::int64_t extent[max_batch_rank];
+  std::int64_t stride[max_batch_rank];
+
+  KOKKOS_FUNCTION void operator()(std::int64_t line) const {
+    std::int64_t offset = 0;
+    std::int64_t rest = line;
+    for (int i = 0; i < rank; ++i) {
+      const int d = left ? i : rank - 1 - i;
+      const Division at(rest, extent[d]);
+      offset += at.remainder * stride[d];
+      rest = at.quotient;
+    }
+    totals[offset] = static_cast<Total>(folds[line]);
+  }
+};
+
+/// What both ways of scanning over ranks are made of.
+///
+/// \tparam P          this rank's problem; its totals are a dense array of them
+/// \tparam TotalsView where the caller wants totals, or None
+template <class Exec, class P, class TotalsView>
+class LocalPart {
+ public:
+  LocalPart(const LocalPart&) = delete;
+  LocalPart& operator=(const LocalPart&) = delete;
+
+ protected:
+  using A = typename P::A;
+  using R = typename Combination<P>::R;
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+
+  LocalPart(Shared<Exec>& shared, const P& problem, const Blocks& blocks, R* own,
+            std::byte* for_scan, std::size_t scan_bytes, Direction direction,
+            const TotalsView& totals, bool left)
+      : m_shared(shared),
+        m_problem(problem),
+        m_blocks(blocks),
+        m_own(own),
+        m_for_scan(for_scan),
+        m_scan_bytes(scan_bytes),
+        m_is_forward(direction == Direction::forward),
+        m_position(rank_at(shared.comm.rank())),
+        m_totals(totals),
+        m_left(left) {
+    m_shared.blocks.resize(static_cast<std::size_t>(blocks.count));
+  }
+  ~LocalPart() = default;
+
+  /// From the position in scan order to the rank, and back.
+  [[nodiscard]] int rank_at(int position) const {
+    return m_is_forward ? position : m_shared.comm.size() - 1 - position;
+  }
+  [[nodiscard]] bool is_last() const { return m_position == m_shared.comm.size() - 1; }
+
+  void finish_kernels() const {
+    if constexpr (!launches_block<Exec>) {
+      m_shared.exec.fence("KokkosScan::mpi: before values are sent");
+    }
+  }
+
+  [[nodiscard]] P block(std::int64_t b) const {
+    return block_of(m_problem, m_blocks.begin(b), m_blocks.size(b));
+  }
+
+  template <class Q>
+  void scan_locally(const Q& problem) {
+    if (problem.n > 0) {
+      const std::size_t needed =
+          ByDefault{}.template workspace_bytes<Q>(m_shared.exec, problem.n, problem.batch.count);
+      return scan_by_default(m_shared.exec, problem, needed > m_scan_bytes ? nullptr : m_for_scan);
+    }
+    auto output = problem.output;
+    if (problem.extra == Extra::none) output.data = nullptr;
+    if (problem.extra == Extra::first) output.data -= output.strides.along;
+    if (output.data == nullptr && problem.totals.data == nullptr) return;
+    empty_lines(
+        m_shared.exec, name(problem.function),
+        EmptyLines<A, R, decltype(Q::start), std::remove_pointer_t<decltype(output.data)>, R>{
+            problem.batch, problem.identity, problem.start, output, problem.totals});
+  }
+
+  /// Totals are those that the last rank has stored.
+  void share_totals() {
+    if (m_shared.comm.size() > 1) {
+      const std::size_t all = static_cast<std::size_t>(m_blocks.lines) * sizeof(R);
+      auto* const own = reinterpret_cast<std::byte*>(m_own);
+      if (is_last() && m_shared.is_staged) {
+        copy<Exec, PinnedSpace, typename Exec::memory_space>(m_shared.exec, m_shared.staging.data(),
+                                                             own, all);
+      }
+      finish_kernels();
+      std::byte* const values = m_shared.is_staged ? m_shared.staging.data() : own;
+      constexpr std::size_t most = std::size_t{1} << 30;
+      for (std::size_t at = 0; at < all; at += most) {
+        check(MPI_Bcast(values + at, static_cast<int>(std::min(most, all - at)), MPI_BYTE,
+                        rank_at(m_shared.comm.size() - 1), m_shared.comm.get()),
+              "MPI_Bcast");
+      }
+      if (!is_last() && m_shared.is_staged) {
+        copy<Exec, typename Exec::memory_space, PinnedSpace>(m_shared.exec, own, values, all);
+      }
+    }
+    using Total = value_of<TotalsView>;
+    StoreTotals<R, Total> store{m_own, m_totals.data(), view_rank<TotalsView>, m_left, {}, {}};
+    for (std::size_t d = 0; d < TotalsView::rank(); ++d) {
+      store.extent[d] = static_cast<std::int64_t>(m_totals.extent(d));
+      store.stride[d] = static_cast<std::int64_t>(m_totals.stride(d));
+    }
+    Kokkos::parallel_for(name(m_problem.function) + " [mpi/totals]",
+                         light(Policy(m_shared.exec, 0, m_blocks.lines)), store);
+  }
+
+  Shared<Exec>& m_shared;
+  P m_problem;
+  Blocks m_blocks;
+  R* m_own;  ///< an element a line; on the last rank the totals
+  std::byte* m_for_scan;
+  std::size_t m_scan_bytes;
+  bool m_is_forward;
+  int m_position;
+  TotalsView m_totals;
+  bool m_left;
+};
+
+}  // namespace mpi
+}  // namespace KokkosScan::impl

@@ -1,0 +1,275 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// A scan in order over the ranks: a pipeline of blocks of lines from rank to rank.
+///
+/// A rank receives the folds of a block of lines up to its part, scans its part in order with them
+/// as starting values, and sends the totals on. Each element is read once, and the operator sees
+/// the values of a line as a serial loop does, however the line is cut into parts.
+///
+/// While a rank scans one block, the rank before it scans the next. A rank without elements passes
+/// messages on. Where nothing comes before a rank, it receives messages without bytes, and its
+/// lines start as the call says. In a masked input without starting values, that holds for single
+/// lines: a message then has a flag for each line, whether any element has counted.
+
+#include <KokkosScan/impl/in_order.hpp>
+#include <KokkosScan/impl/mpi/local.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace KokkosScan::impl::mpi {
+
+/// Starting values of those lines in which an element has counted.
+template <class A>
+struct StartOfSomeLines {
+  Array<const A> values;
+  Array<const std::uint8_t> flags;
+
+  template <class Place>
+  KOKKOS_FUNCTION Maybe<A> at(const Place& place) const {
+    return flags.line(place)(0) != 0 ? Maybe<A>(values.line(place)(0)) : Maybe<A>();
+  }
+};
+
+/// Notes in which lines an element has counted, here or before.
+template <class In>
+struct FlagLines {
+  Batch batch;
+  In input;
+  std::int64_t n;
+  Array<const std::uint8_t> before;  ///< data is null where nothing comes before
+  Array<std::uint8_t> flags;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t line) const {
+    const Coordinates at = batch.coordinates(line);
+    const auto elements = input.line(at);
+    bool any = before.data != nullptr && before.line(at)(0) != 0;
+    for (std::int64_t k = 0; k < n && !any; ++k) any = counts(elements, k);
+    flags.line(at)(0) = any ? 1 : 0;
+  }
+};
+
+/// Messages of blocks of lines, one behind the other: for each line a value, then for each a flag.
+template <class A, bool has_flags>
+struct Messages {
+  std::byte* data;
+
+  static constexpr std::size_t bytes_of_line = sizeof(A) + (has_flags ? 1 : 0);
+  static constexpr std::size_t alignment = 64;
+  static_assert(alignof(A) <= alignment);
+
+  /// Of messages for so many lines, in at most most_blocks blocks.
+  static std::size_t bytes_of_all(std::int64_t lines) {
+    return static_cast<std::size_t>(lines) * bytes_of_line + alignment * (most_blocks + 1);
+  }
+  static std::size_t bytes(const Blocks& blocks, std::int64_t b) {
+    return static_cast<std::size_t>(blocks.size(b)) * bytes_of_line;
+  }
+  static std::size_t offset(const Blocks& blocks, std::int64_t b) {
+    const std::size_t before = static_cast<std::size_t>(blocks.begin(b)) * bytes_of_line;
+    return (before + alignment - 1) / alignment * alignment +
+           static_cast<std::size_t>(b) * alignment;
+  }
+  [[nodiscard]] std::byte* at(const Blocks& blocks, std::int64_t b) const {
+    return data + offset(blocks, b);
+  }
+  [[nodiscard]] A* values(const Blocks& blocks, std::int64_t b) const {
+    return reinterpret_cast<A*>(at(blocks, b));
+  }
+  [[nodiscard]] std::uint8_t* flags(const Blocks& blocks, std::int64_t b) const {
+    return reinterpret_cast<std::uint8_t*>(values(blocks, b) + blocks.size(b));
+  }
+};
+
+/// The memory of a call.
+template <class Exec, class P, bool has_flags>
+struct PipelineArrays {
+  using A = typename P::A;
+
+  A* own;  ///< an element a line: the totals
+  Messages<A, has_flags> received, sent;
+  std::byte* for_scan;
+  std::size_t scan_bytes;
+  std::size_t bytes;
+  std::size_t staging_bytes;  ///< what is sent, and what is received
+
+  /// As those of TreeArrays.
+  PipelineArrays(std::byte* data, const Exec& exec, std::int64_t n, std::int64_t lines)
+      : scan_bytes(n == 0 ? 0 : scan_workspace_bytes<P>(exec, n, lines)),
+        staging_bytes(2 * Messages<A, has_flags>::bytes_of_all(lines)) {
+    const auto of_messages = static_cast<std::int64_t>(Messages<A, has_flags>::bytes_of_all(lines));
+    Parts parts(data);
+    own = parts.take<A>(lines);
+    received.data = parts.take<std::byte>(of_messages);
+    sent.data = parts.take<std::byte>(of_messages);
+    for_scan = parts.take<std::byte>(static_cast<std::int64_t>(scan_bytes));
+    bytes = parts.bytes();
+  }
+};
+
+/// A scan of the lines of all ranks; begun by the constructor's caller, ended by finish().
+///
+/// \tparam has_flags whether messages say for each line whether an element has counted
+template <class Exec, class P, class TotalsView, bool has_flags>
+class Pipeline : LocalPart<Exec, P, TotalsView> {
+  using Part = LocalPart<Exec, P, TotalsView>;
+  using Part::m_blocks;
+  using Part::m_own;
+  using Part::m_position;
+  using Part::m_problem;
+  using Part::m_shared;
+  using typename Part::A;
+  using typename Part::Policy;
+  using Flags = Array<const std::uint8_t>;
+
+ public:
+  using Arrays = PipelineArrays<Exec, P, has_flags>;
+
+  Pipeline(Shared<Exec>& shared, const P& problem, const Blocks& blocks, const Arrays& arrays,
+           Direction direction, const TotalsView& totals, bool left)
+      : Part(shared, problem, blocks, arrays.own, arrays.for_scan, arrays.scan_bytes, direction,
+             totals, left),
+        m_received(arrays.received),
+        m_sent(arrays.sent),
+        m_at_mpi_received(arrays.received),
+        m_at_mpi_sent(arrays.sent) {
+    if (!shared.is_staged) return;
+    m_at_mpi_sent.data = shared.staging.data();
+    m_at_mpi_received.data =
+        shared.staging.data() + Messages<A, has_flags>::bytes_of_all(blocks.lines);
+  }
+
+  /// Asks for all messages. The rank on which the scan begins scans its part and sends its own.
+  void begin() {
+    // Kernels of an earlier call may still read what has been received.
+    if (m_shared.comm.size() > 1) this->finish_kernels();
+    for (std::int64_t b = 0; b < m_blocks.count; ++b) {
+      Progress& progress = m_shared.blocks[static_cast<std::size_t>(b)];
+      progress = {{MPI_REQUEST_NULL, MPI_REQUEST_NULL}, false, false};
+      if (m_position == 0) continue;
+      check(MPI_Irecv(m_at_mpi_received.at(m_blocks, b), bytes(b), MPI_BYTE,
+                      this->rank_at(m_position - 1), tag(b), m_shared.comm.get(),
+                      &progress.requests[1]),
+            "MPI_Irecv");
+    }
+    m_has_begun = true;
+    if (m_position == 0) pass_all();
+  }
+
+  /// Waits for messages, scans and sends. Results are enqueued on return.
+  void finish() {
+    if (!m_has_begun) begin();
+    if (m_position > 0) pass_all();
+    for (std::int64_t b = 0; b < m_blocks.count; ++b) {
+      MPI_Request& request = m_shared.blocks[static_cast<std::size_t>(b)].requests[0];
+      check(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
+    }
+    if constexpr (ViewLike<TotalsView>) this->share_totals();
+  }
+
+ private:
+  static constexpr std::int64_t none = -1;
+
+  [[nodiscard]] int bytes(std::int64_t b) const {
+    return static_cast<int>(Messages<A, has_flags>::bytes(m_blocks, b));
+  }
+  static int tag(std::int64_t b) { return static_cast<int>(b % 16384); }
+
+  /// All blocks pass through this rank. On devices a block is scanned while the one before it is
+  /// sent.
+  void pass_all() {
+    for (std::int64_t b = 0; b < m_blocks.count; ++b) {
+      if (m_position > 0) receive(b);
+      if (m_problem.n > 0 || this->is_last()) scan(b);
+      if (this->is_last()) continue;
+      m_shared.markers[b % 2].record(m_shared.exec);
+      if constexpr (!launches_block<Exec>) send_unsent();
+      m_unsent = b;
+      if constexpr (launches_block<Exec>) send_unsent();
+    }
+    send_unsent();
+  }
+
+  void receive(std::int64_t b) {
+    Progress& progress = m_shared.blocks[static_cast<std::size_t>(b)];
+    MPI_Status status;
+    int has_arrived = 0;
+    check(MPI_Test(&progress.requests[1], &has_arrived, &status), "MPI_Test");
+    if (has_arrived == 0) {
+      // The next rank waits for the block before this one, and has nothing to do meanwhile.
+      send_unsent();
+      check(MPI_Wait(&progress.requests[1], &status), "MPI_Wait");
+    }
+    int count = 0;
+    check(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
+    progress.has_prefix = count > 0;
+    // A rank without elements passes on what MPI has.
+    if (progress.has_prefix && m_shared.is_staged && (m_problem.n > 0 || this->is_last())) {
+      copy<Exec, typename Exec::memory_space, PinnedSpace>(
+          m_shared.exec, m_received.at(m_blocks, b), m_at_mpi_received.at(m_blocks, b),
+          static_cast<std::size_t>(bytes(b)));
+    }
+  }
+
+  /// Scans a block, and gets ready what the next rank must know.
+  void scan(std::int64_t b) {
+    const bool has_prefix = m_shared.blocks[static_cast<std::size_t>(b)].has_prefix;
+    P problem = this->block(b);
+    const Strides& dense = problem.totals.strides;
+    const Flags before{has_prefix && has_flags ? m_received.flags(m_blocks, b) : nullptr, dense};
+    if (!this->is_last()) {
+      problem.totals.data = m_sent.values(m_blocks, b);
+    } else if constexpr (!ViewLike<TotalsView>) {
+      problem.totals.data = nullptr;
+    }
+    // Before the scan, which may overwrite the input.
+    if constexpr (has_flags) {
+      if (!this->is_last()) {
+        Kokkos::parallel_for(
+            name(problem.function) + " [mpi/flags]",
+            light(Policy(m_shared.exec, 0, problem.batch.count)),
+            FlagLines<decltype(P::input)>{problem.batch, problem.input, problem.n, before,
+                                          Array<std::uint8_t>{m_sent.flags(m_blocks, b), dense}});
+      }
+    }
+    const Array<const A> values{m_received.values(m_blocks, b), dense};
+    if (!has_prefix) {
+      this->scan_locally(problem);
+    } else if constexpr (has_flags) {
+      this->scan_locally(with_start(problem, StartOfSomeLines<A>{values, before}));
+    } else {
+      this->scan_locally(with_start(problem, StartOfEachLine<A, A>{values}));
+    }
+    if (!this->is_last() && m_shared.is_staged) {
+      copy<Exec, PinnedSpace, typename Exec::memory_space>(
+          m_shared.exec, m_at_mpi_sent.at(m_blocks, b), m_sent.at(m_blocks, b),
+          static_cast<std::size_t>(bytes(b)));
+    }
+  }
+
+  /// Sends the newest block that has been scanned, if it has not been sent.
+  void send_unsent() {
+    if (m_unsent == none) return;
+    const std::int64_t b = m_unsent;
+    m_unsent = none;
+    Progress& progress = m_shared.blocks[static_cast<std::size_t>(b)];
+    const bool has_elements = m_problem.n > 0;
+    if (has_elements) m_shared.markers[b % 2].wait();
+    const auto& message = has_elements ? m_at_mpi_sent : m_at_mpi_received;
+    check(MPI_Isend(message.at(m_blocks, b), has_elements || progress.has_prefix ? bytes(b) : 0,
+                    MPI_BYTE, this->rank_at(m_position + 1), tag(b), m_shared.comm.get(),
+                    &progress.requests[0]),
+          "MPI_Isend");
+  }
+
+  Messages<A, has_flags> m_received, m_sent;                ///< where kernels have them
+  Messages<A, has_flags> m_at_mpi_received, m_at_mpi_sent;  ///< where MPI has them
+  std::int64_t m_unsent = none;
+  bool m_has_begun = false;
+};
+
+}  // namespace KokkosScan::impl::mpi

@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What the types of a selection tell: as impl/check_types.hpp does for scans.
+
+#include <KokkosScan/impl/check_types.hpp>
+#include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <type_traits>
+
+namespace KokkosScan::impl {
+
+/// The first thing that is wrong with the types of a selection.
+enum class SelectRefusal {
+  none,
+  execution_space,
+  input,
+  output,
+  counts,
+  elementwise_function,
+  rank,
+  output_rank,
+  counts_rank,
+  const_output,
+  const_counts,
+  input_memory,
+  output_memory,
+  counts_memory,
+  counts_values,
+  not_trivially_copyable,
+  conversion,
+  mask_rank,
+  mask_values,
+  predicate,
+  workspace,
+  workspace_memory
+};
+
+template <class Input>
+inline constexpr bool is_masked = false;
+template <class Values, class Mask>
+inline constexpr bool is_masked<Masked<Values, Mask>> = true;
+
+template <class Exec, class View>
+inline constexpr bool can_access =
+    Kokkos::SpaceAccessibility<Exec, typename View::memory_space>::accessible;
+
+/// Whether what says which elements are kept is fit to do so.
+template <class Exec, class In, class Keep>
+constexpr SelectRefusal refusal_of_keep() {
+  using I = InputTraits<In>;
+  if constexpr (ScanInput<Keep>) {
+    using K = InputTraits<Keep>;
+    if constexpr (is_masked<Keep> || has_unreadable_mask<Keep>)
+      return SelectRefusal::mask_values;
+    else if constexpr (!K::functions_are_callable)
+      return SelectRefusal::elementwise_function;
+    else if constexpr (K::rank != I::rank)
+      return SelectRefusal::mask_rank;
+    else if constexpr (!std::is_constructible_v<bool, const typename K::Value&>)
+      return SelectRefusal::mask_values;
+    else if constexpr (!K::template accessible<Exec>)
+      return SelectRefusal::input_memory;
+  } else if constexpr (!std::is_invocable_r_v<bool, const Keep&, const typename I::Value&>) {
+    return SelectRefusal::predicate;
+  }
+  return SelectRefusal::none;
+}
+
+template <class Exec, class In, class Keep, class Out, class Count, class Workspace>
+constexpr SelectRefusal refusal_of_select_values() {
+  using I = InputTraits<In>;
+  if constexpr (!I::functions_are_callable)
+    return SelectRefusal::elementwise_function;
+  else if constexpr (I::rank != 1 && I::rank != 2)
+    return SelectRefusal::rank;
+  else if constexpr (view_rank<Out> != I::rank)
+    return SelectRefusal::output_rank;
+  else if constexpr (view_rank<Count> != I::rank - 1)
+    return SelectRefusal::counts_rank;
+  else if constexpr (std::is_const_v<typename Out::value_type>)
+    return SelectRefusal::const_output;
+  else if constexpr (std::is_const_v<typename Count::value_type>)
+    return SelectRefusal::const_counts;
+  else if constexpr (!I::template accessible<Exec>)
+    return SelectRefusal::input_memory;
+  else if constexpr (!can_access<Exec, Out>)
+    return SelectRefusal::output_memory;
+  else if constexpr (!can_access<Exec, Count>)
+    return SelectRefusal::counts_memory;
+  else if constexpr (!std::is_integral_v<value_of<Count>> || std::is_same_v<value_of<Count>, bool>)
+    return SelectRefusal::counts_values;
+  else if constexpr (!std::is_trivially_copyable_v<typename I::Value> ||
+                     !std::is_trivially_copyable_v<value_of<Out>> ||
+                     !std::is_default_constructible_v<value_of<Out>>)
+    return SelectRefusal::not_trivially_copyable;
+  else if constexpr (!Converts<typename I::Value, value_of<Out>>)
+    return SelectRefusal::conversion;
+  else if constexpr (constexpr SelectRefusal of_keep = refusal_of_keep<Exec, In, Keep>();
+                     of_keep != SelectRefusal::none)
+    return of_keep;
+  else if constexpr (std::is_same_v<Workspace, None>)
+    return SelectRefusal::none;
+  else if constexpr (!ViewLike<Workspace>)
+    return SelectRefusal::workspace;
+  else if constexpr (!std::is_same_v<typename Workspace::value_type, std::byte> ||
+                     view_rank<Workspace> != 1)
+    return SelectRefusal::workspace;
+  else if constexpr (!can_access<Exec, Workspace>)
+    return SelectRefusal::workspace_memory;
+  else
+    return SelectRefusal::none;
+}
+
+/// What is wrong with the types of a selection.
+template <class Exec, class In, class Keep, class Out, class Count, class Workspace>
+constexpr SelectRefusal refusal_of_select() {
+  if constexpr (!Kokkos::is_execution_space<Exec>::value)
+    return SelectRefusal::execution_space;
+  else if constexpr (!ScanInput<In> || is_masked<In>)
+    return SelectRefusal::input;
+  else if constexpr (!ViewLike<Out>)
+    return SelectRefusal::output;
+  else if constexpr (!ViewLike<Count>)
+    return SelectRefusal::counts;
+  else
+    return refusal_of_select_values<Exec, In, Keep, Out, Count, Workspace>();
+}
+
+/// Fails to compile, with one sentence, unless nothing is wrong.
+template <SelectRefusal r>
+constexpr void explain() {
+  using R = SelectRefusal;
+  static_assert(r != R::execution_space,
+                "KokkosScan: the first argument must be a Kokkos execution space instance.");
+  static_assert(r != R::input,
+                "KokkosScan: select takes elements from a Kokkos View or elementwise(...); a mask "
+                "is its third argument.");
+  static_assert(r != R::output, "KokkosScan: the output must be a Kokkos View.");
+  static_assert(r != R::counts, "KokkosScan: the count must be a Kokkos View.");
+  static_assert(r != R::elementwise_function,
+                "KokkosScan: the function of elementwise must be callable, as const, with one "
+                "std::int64_t for each extent.");
+  static_assert(r != R::rank, "KokkosScan: select takes inputs of rank 1 or 2.");
+  static_assert(r != R::output_rank, "KokkosScan: input and output must have the same rank.");
+  static_assert(r != R::counts_rank,
+                "KokkosScan: the count must have one dimension less than the input: a View of rank "
+                "0 for one line, of rank 1 for rows.");
+  static_assert(r != R::const_output, "KokkosScan: the output must not be a View of const values.");
+  static_assert(r != R::const_counts, "KokkosScan: the count must not be a View of const values.");
+  static_assert(r != R::input_memory,
+                "KokkosScan: the execution space cannot access the memory of the input.");
+  static_assert(r != R::output_memory,
+                "KokkosScan: the execution space cannot access the memory of the output.");
+  static_assert(r != R::counts_memory,
+                "KokkosScan: the execution space cannot access the memory of the count.");
+  static_assert(r != R::counts_values, "KokkosScan: the count must be an integer.");
+  static_assert(r != R::not_trivially_copyable,
+                "KokkosScan: values that are selected must be trivially copyable and have a "
+                "default constructor.");
+  static_assert(r != R::conversion,
+                "KokkosScan: the input's values must convert to those of the output.");
+  static_assert(r != R::mask_rank, "KokkosScan: a mask must have the rank of what it masks.");
+  static_assert(r != R::mask_values,
+                "KokkosScan: a mask must be a Kokkos View or elementwise(...) whose values convert "
+                "to bool.");
+  static_assert(
+      r != R::predicate,
+      "KokkosScan: the third argument of select must be a mask, or a predicate that is "
+      "callable, as const, with a value of the input, and returns what converts to bool.");
+  static_assert(r != R::workspace,
+                "KokkosScan: the workspace must be a Kokkos View of std::byte of rank 1.");
+  static_assert(r != R::workspace_memory,
+                "KokkosScan: the execution space cannot access the memory of the workspace.");
+}
+
+}  // namespace KokkosScan::impl

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What a backend is given to select: lines, without rank and layout.
+
+#include <KokkosScan/impl/problem.hpp>
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace KokkosScan::impl {
+
+/// In place of a mask: a function of the value.
+template <class Function>
+struct Predicate {
+  Function function;
+
+  /// What a line of a mask is.
+  template <class Place>
+  KOKKOS_FUNCTION const Predicate& line(const Place&) const {
+    return *this;
+  }
+};
+template <class Keep>
+inline constexpr bool is_predicate = false;
+template <class Function>
+inline constexpr bool is_predicate<Predicate<Function>> = true;
+
+/// Lines whose elements are selected.
+///
+/// \tparam In    Array or Computed: the elements
+/// \tparam Keep_ Predicate; or Array or Computed, a mask
+template <class In, class Keep_, class Value_, class Count_>
+struct Selection {
+  using Keep = Keep_;
+  using Value = Value_;
+  using Count = Count_;
+  /// The type of an element, of which the predicate is a function.
+  using Element = std::remove_cvref_t<decltype(std::declval<const In&>().line(
+      std::declval<const Coordinates&>())(std::int64_t{}))>;
+
+  std::int64_t n;  ///< elements of a line
+  Batch batch;
+  In input;
+  Keep keep;
+  Array<Value> output;
+  Array<Count> counts;
+};
+
+/// Whether an element is kept.
+///
+/// \param keep a line of a mask, or a predicate
+template <class Keep, class Element>
+KOKKOS_FORCEINLINE_FUNCTION bool is_kept(const Keep& keep, std::int64_t k, const Element& element) {
+  if constexpr (is_predicate<Keep>) {
+    return static_cast<bool>(keep.function(element));
+  } else {
+    return static_cast<bool>(keep(k));
+  }
+}
+
+}  // namespace KokkosScan::impl

@@ -1,0 +1,278 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Linear recurrences: every type of state and kind of coefficient against the loop in a wider
+// type; in order, the bits of the loop; products that leave the range of the type.
+
+#include "lines.hpp"
+
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace test::lines {
+
+using Half = Kokkos::Experimental::half_t;
+
+template <class T>
+struct Wide {
+  using type = double;
+};
+template <>
+struct Wide<double> {
+  using type = long double;
+};
+template <class T>
+struct Wide<Kokkos::complex<T>> {
+  using type = std::complex<typename Wide<T>::type>;
+};
+template <class T>
+typename Wide<T>::type widened(T const& x) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return static_cast<double>(static_cast<float>(x));
+  } else if constexpr (ks::impl::is_complex<T>) {
+    return {x.real(), x.imag()};
+  } else {
+    return x;
+  }
+}
+
+/// A decaying random coefficient, a random term.
+template <class T>
+T coefficient(Random& random) {
+  double const x = static_cast<double>(random.below(2001)) / 1000 - 1;
+  if constexpr (ks::impl::is_complex<T>) {
+    using Real = typename T::value_type;
+    return T(static_cast<Real>(0.7 * x), static_cast<Real>(0.7 * x * x));
+  } else if constexpr (std::is_same_v<T, Half>) {
+    return static_cast<T>(static_cast<float>(x));
+  } else {
+    return static_cast<T>(x);
+  }
+}
+
+enum class Coefficients { of_elements, of_lines, scalar };
+
+/// The unit roundoff of states and of what is stored.
+template <class T>
+double tolerance() {
+  if constexpr (std::is_same_v<T, Half>) {
+    return std::ldexp(1.0, -11) + std::ldexp(8.0, -24);
+  } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, Kokkos::complex<float>>) {
+    return std::ldexp(16.0, -24);
+  } else {
+    return std::ldexp(16.0, -53);
+  }
+}
+
+/// One call against the loop, whose terms' magnitudes decay as the terms do.
+template <class T>
+void check_recurrence(std::vector<std::int64_t> const& extents, Coefficients kind, bool in_place,
+                      bool in_order, std::uint64_t seed) {
+  Random random(seed);
+  for (int axis = 0; axis < 3; ++axis) {
+    for (Direction const direction : {Direction::forward, Direction::backward}) {
+      Scan const scan{Form::inclusive, axis, direction};
+      std::string const what = scan.text() + ", coefficients " +
+                               std::to_string(static_cast<int>(kind)) +
+                               (in_order ? ", in order" : "");
+      auto const of_lines = line_extents(extents, scan);
+      Array<T> const a(strided(extents, random));
+      Array<T> const b(strided(extents, random));
+      Array<T> const a_of_lines(strided(of_lines, random));
+      Array<T> const starts(strided(of_lines, random));
+      Array<T> const totals(strided(of_lines, random));
+      Array<T> const h = in_place ? b : Array<T>(strided(extents, random));
+      T const scalar = coefficient<T>(random);
+      for (auto const* array : {&a, &b}) {
+        for_each_index(array->shape(),
+                       [&](Index const& i) { array->set(i, coefficient<T>(random)); });
+      }
+      for (auto const* array : {&a_of_lines, &starts}) {
+        for_each_index(array->shape(),
+                       [&](Index const& i) { array->set(i, coefficient<T>(random)); });
+      }
+      a.upload();
+      b.upload();
+      a_of_lines.upload();
+      starts.upload();
+      totals.upload();
+      if (!in_place) h.upload();
+      auto const solve = [&](auto const& lines) {
+        if (kind == Coefficients::of_elements) {
+          ks::linear_recurrence(Exec{}, const_view<3>(a), view<3>(b), view<3>(h), lines);
+        } else if (kind == Coefficients::of_lines) {
+          ks::linear_recurrence(Exec{}, const_view<2>(a_of_lines), view<3>(b), view<3>(h), lines);
+        } else {
+          ks::linear_recurrence(Exec{}, scalar, view<3>(b), view<3>(h), lines);
+        }
+        Exec{}.fence();
+      };
+      auto const lines = lines_of(scan).starting_at(const_view<2>(starts)).totals(view<2>(totals));
+      in_order ? solve(lines.in_order()) : solve(lines);
+      h.download();
+      totals.download();
+
+      std::int64_t const n = extents[static_cast<std::size_t>(axis)];
+      int wrong = 0;
+      for_each_index(a_of_lines.shape(), [&](Index const& line) {
+        Index index{};
+        for (int r = 0, l = 0; r < 3; ++r) {
+          if (r != axis) index[r] = line[l++];
+        }
+        auto state = widened(starts.before(line));
+        double magnitude = static_cast<double>(std::abs(state));
+        for (std::int64_t step = 0; step < n; ++step) {
+          index[axis] = direction == Direction::backward ? n - 1 - step : step;
+          auto const factor = kind == Coefficients::of_elements ? widened(a.before(index))
+                              : kind == Coefficients::of_lines  ? widened(a_of_lines.before(line))
+                                                                : widened(scalar);
+          auto const term = widened(b.before(index));
+          state = factor * state + term;
+          magnitude = static_cast<double>(std::abs(factor)) * magnitude +
+                      static_cast<double>(std::abs(term));
+          auto const error = std::abs(widened(h.after(index)) - state);
+          // Written so that NaN is wrong; what is smaller than the least normal number of a half
+          // is off by half of the least number.
+          double const least = std::is_same_v<T, Half> ? std::ldexp(1.0, -25) : 0;
+          if (!(static_cast<double>(error) <= tolerance<T>() * magnitude + least)) ++wrong;
+        }
+        auto const error = std::abs(widened(totals.after(line)) - state);
+        double const least = std::is_same_v<T, Half> ? std::ldexp(1.0, -25) : 0;
+        if (!(static_cast<double>(error) <= tolerance<T>() * magnitude + least)) ++wrong;
+      });
+      EXPECT_EQ(wrong, 0) << what;
+      expect_untouched_except(what, h.memory(), h);
+    }
+  }
+}
+
+template <class T>
+void check_recurrences(bool in_place) {
+  std::uint64_t seed = 71;
+  for (auto const kind :
+       {Coefficients::of_elements, Coefficients::of_lines, Coefficients::scalar}) {
+    for (bool const in_order : {false, true}) {
+      check_recurrence<T>({3, 40, 5}, kind, in_place, in_order, ++seed);
+    }
+  }
+  check_recurrence<T>({1, 3, 40000}, Coefficients::of_elements, in_place, false, ++seed);
+}
+
+/// In order the bits are those of the loop, whatever the coefficients are.
+template <class T>
+void check_bits_in_order(double scale) {
+  Random random(73);
+  for (int const axis : {0, 1}) {
+    Array<T> const a(right({50, 60}));
+    Array<T> const b(right({50, 60}));
+    Array<T> const h(right({50, 60}));
+    for_each_index(a.shape(), [&](Index const& i) {
+      a.set(i, static_cast<T>(scale) * coefficient<T>(random));
+      b.set(i, coefficient<T>(random));
+    });
+    a.upload();
+    b.upload();
+    h.upload();
+    ks::linear_recurrence(Exec{}, const_view<2>(a), const_view<2>(b), view<2>(h),
+                          ks::along(axis).in_order());
+    Exec{}.fence();
+    h.download();
+#if defined(KOKKOS_ENABLE_CUDA) || defined(__FMA__)
+    constexpr bool fused = true;
+#else
+    constexpr bool fused = false;
+#endif
+    int wrong = 0;
+    for (std::int64_t l = 0; l < (axis == 1 ? 50 : 60); ++l) {
+      T state = 0;
+      for (std::int64_t k = 0; k < (axis == 1 ? 60 : 50); ++k) {
+        Index index{};
+        index[axis] = k;
+        index[1 - axis] = l;
+        T const product = ks::impl::rounded(a.before(index) * state);
+        state =
+            fused ? std::fma(a.before(index), state, b.before(index)) : product + b.before(index);
+        T const actual = h.after(index);
+        wrong += std::isnan(state) ? !std::isnan(actual) : actual != state;
+      }
+    }
+    EXPECT_EQ(wrong, 0) << "axis " << axis << ", scale " << scale;
+  }
+}
+
+/// Without a start h[-1] is 0, and backward lines equal flipped ones, bit for bit.
+void check_backward_equals_flipped() {
+  Random random(74);
+  std::int64_t const n = 20000;
+  Array<float> const a(right({n}));
+  Array<float> const b(right({n}));
+  Array<float> const h(right({n}));
+  Array<float> const flipped_a(right({n}));
+  Array<float> const flipped_b(right({n}));
+  Array<float> const flipped_h(right({n}));
+  for (std::int64_t k = 0; k < n; ++k) {
+    Index const at{k};
+    Index const other{n - 1 - k};
+    a.set(at, coefficient<float>(random));
+    b.set(at, coefficient<float>(random));
+    flipped_a.set(other, a.before(at));
+    flipped_b.set(other, b.before(at));
+  }
+  for (auto const* array : {&a, &b, &h, &flipped_a, &flipped_b, &flipped_h}) array->upload();
+  ks::linear_recurrence(Exec{}, const_view<1>(a), const_view<1>(b), view<1>(h));
+  ks::linear_recurrence(Exec{}, const_view<1>(flipped_a), const_view<1>(flipped_b),
+                        view<1>(flipped_h), ks::along(0).backward());
+  Exec{}.fence();
+  h.download();
+  flipped_h.download();
+  EXPECT_EQ(h.after(Index{0}), b.before(Index{0}));
+  for (std::int64_t k = 0; k < n; ++k) {
+    ASSERT_EQ(h.after(Index{k}), flipped_h.after(Index{n - 1 - k})) << k;
+  }
+}
+
+/// Coefficients that do not grow: products underflow, and nothing else happens.
+void check_underflow() {
+  std::int64_t const n = 50000;
+  Array<float> const b(right({n}));
+  Array<float> const h(right({n}));
+  for (std::int64_t k = 0; k < n; ++k) b.set(Index{k}, k % 1000 == 0 ? 1e30F : 1.0F);
+  b.upload();
+  h.upload();
+  ks::linear_recurrence(Exec{}, 0.25, const_view<1>(b), view<1>(h));
+  Exec{}.fence();
+  h.download();
+  double state = 0;
+  for (std::int64_t k = 0; k < n; ++k) {
+    state = 0.25 * state + b.before(Index{k});
+    ASSERT_LE(std::abs(h.after(Index{k}) - state), 1e-6 * state) << k;
+  }
+}
+
+}  // namespace test::lines
+
+using namespace test;  // NOLINT: a test file
+
+TEST(lines, recurrences_of_floats) {
+  lines::check_recurrences<float>(false);
+  lines::check_recurrences<float>(true);
+}
+TEST(lines, recurrences_of_doubles) { lines::check_recurrences<double>(false); }
+TEST(lines, recurrences_of_complex) {
+  lines::check_recurrences<Kokkos::complex<float>>(true);
+  lines::check_recurrences<Kokkos::complex<double>>(false);
+}
+TEST(lines, recurrences_of_halves) { lines::check_recurrences<lines::Half>(true); }
+TEST(lines, recurrences_in_order_are_the_loop) {
+  lines::check_bits_in_order<float>(1);
+  lines::check_bits_in_order<double>(1);
+  // Products of coefficients overflow, which the loop does not meet.
+  lines::check_bits_in_order<float>(1e8);
+}
+TEST(lines, recurrences_backward) { lines::check_backward_equals_flipped(); }
+TEST(lines, recurrences_underflow) { lines::check_underflow(); }
