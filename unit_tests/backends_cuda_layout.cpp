@@ -156,8 +156,8 @@ TEST(backends, cuda_parts_of_columns_are_few_or_narrow_or_unaligned) {
   EXPECT_FALSE(takes(1024, 16384, 16, true, true));
   EXPECT_TRUE(takes(1024, 65536, 4, true, true));
   EXPECT_FALSE(takes(64, 8192, 4096, true, false));
-  EXPECT_TRUE(takes(49, 16807, 343, false, false));
-  EXPECT_FALSE(takes(50, 16807, 343, false, false));
+  EXPECT_TRUE(takes(73, 16807, 343, false, false));
+  EXPECT_FALSE(takes(74, 16807, 343, false, false));
   EXPECT_TRUE(takes(2401, 2401, 49, false, true));
   EXPECT_FALSE(takes(2401, 2401, 343, false, false));
   EXPECT_FALSE(takes(1 << 14, 512, 9, false, true));
