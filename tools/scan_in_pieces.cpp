@@ -180,7 +180,8 @@ class ScanInPieces {
                                                              : m_tells_lines_apart ? 3
                                                                                    : 2) +
                                                 (m_plan.mask != nullptr ? 1 : 0));
-    const double of_line = 3 * sizeof(A) + 1;  // starts, totals, and whether any element counted
+    // Starts, totals, the same as they are written, and whether any element has counted.
+    const auto of_line = static_cast<double>(3 * sizeof(A) + info(m_plan.dtype).size + 1);
     const std::int64_t n = m_geometry.length;
     const std::int64_t part = m_share_lines ? n / m_ranks.size() + 1 : n;
     const auto inner = static_cast<double>(m_geometry.inner);

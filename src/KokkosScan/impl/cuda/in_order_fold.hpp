@@ -65,11 +65,12 @@ struct RunningFold {
       if (length >= N && exists) return scan_all(p, x, is_exclusive);
       counts = ~BitOfEach<N>{0};
     }
+    if (length < N) counts &= (BitOfEach<N>{1} << length) - 1;
 #pragma unroll
     for (int i = 0; i < N; ++i) {
       const A next = x[i];
       const A before = result(p);
-      add(p, next, i < length && (counts >> i & 1) != 0);
+      add(p, next, (counts >> i & 1) != 0);
       x[i] = is_exclusive ? before : result(p);
     }
   }

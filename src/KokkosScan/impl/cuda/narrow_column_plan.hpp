@@ -172,7 +172,7 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
   // As many elements as leave every block some tiles, but not so few that it waits for each. Two
   // buffers share their room with three folds of a chunk.
   const std::int64_t most = std::min<std::int64_t>(
-      plan.has_totals() ? std::int64_t{2} * plan.chunk * bytes_of_longer_tile /
+      plan.has_totals() ? std::int64_t{2} * plan.chunk * bytes_of_narrow_tile /
                               (2 * plan.chunk * f.element + 3 * f.carried)
                         : bytes_of_narrow_tile / f.element,
       (1 << 15) - 1);
@@ -189,11 +189,13 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
       plan.slabs_of_tile = slabs_for_threads(plan.slabs_of_tile, plan.chunks * plan.inner);
     }
   } else {
-    // All columns of some rows where one of some slabs is enough for each block; else strips of
-    // nearly the same width, and of whole sectors of memory if there is room.
-    std::int64_t widest = distance(f.inner) * plan.chunk <= elements
+    // All columns of some rows, if there are slabs for all blocks; else strips of nearly the same
+    // width, and of whole sectors of memory if there is room. A block that takes tiles from above
+    // gains nothing by more of them.
+    const std::int64_t room = plan.has_totals() ? most : elements;
+    std::int64_t widest = distance(f.inner) * plan.chunk <= room
                               ? f.inner
-                              : std::max<std::int64_t>(elements / plan.chunk - (quads - 1), 1);
+                              : std::max<std::int64_t>(room / plan.chunk - (quads - 1), 1);
     std::int64_t sectors = 32;
     if (plan.has_totals() && f.is_along) widest = std::min<std::int64_t>(widest, 32);
     if (plan.has_totals() && plan.slabs < slots) {
@@ -206,7 +208,7 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
       const std::int64_t rounded = divide_up(columns, sectors) * sectors;
       plan.columns = static_cast<int>(rounded <= widest ? std::min(rounded, f.inner) : columns);
     }
-    const std::int64_t fit = elements / (distance(plan.columns) * plan.chunk);
+    const std::int64_t fit = room / (distance(plan.columns) * plan.chunk);
     const std::int64_t chunks = std::clamp<std::int64_t>(fit, 1, plan.chunks_of_line);
     plan.chunks =
         static_cast<int>(divide_up(plan.chunks_of_line, divide_up(plan.chunks_of_line, chunks)));

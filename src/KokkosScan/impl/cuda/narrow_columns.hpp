@@ -320,28 +320,31 @@ class NarrowColumnScan {
     const bool backward = m_p.output.strides.along < 0;
     const int items = m_plan.items();
     const int slabs = tile.slabs;
-    const int rows = tile.rows;
+    const int rows = has_totals ? tile.rows : m_plan.n;
     const int columns = tile.columns;
     Chunk chunk;
+    chunk.number = 0;
+    chunk.length = m_plan.n;  // where it is the same for all, branches are
+    chunk.ends_tile = true;
     chunk.stride = backward ? -m_plan.pitch : m_plan.pitch;
 #pragma unroll 1
     for (int item = m_thread; item < items; item += threads_of_narrow_columns) {
       chunk.slab_in_turn = m_plan.by_columns.quotient(item);
       chunk.column = item - chunk.slab_in_turn * m_plan.columns;
-      chunk.number = 0;
-      int k = 0;
+      int row = 0;
       if constexpr (has_totals) {
         const int of_tile = chunk.slab_in_turn;
         chunk.slab_in_turn = m_plan.by_chunks.quotient(of_tile);
         chunk.number = of_tile - chunk.slab_in_turn * m_plan.chunks;
-        k = chunk.number * m_plan.chunk;
+        row = chunk.number * m_plan.chunk;
+        const int left = rows - row;
+        if (left <= 0) continue;
+        chunk.length = left < m_plan.chunk ? left : m_plan.chunk;
+        chunk.ends_tile = left <= m_plan.chunk;
       }
       chunk.slab = m_plan.slab_in_turn(chunk.slab_in_turn);
-      const int left = rows - k;
-      if (chunk.slab >= slabs || chunk.column >= columns || left <= 0) continue;
-      chunk.length = left < m_plan.chunk ? left : m_plan.chunk;
-      chunk.ends_tile = left <= m_plan.chunk;
-      const int row = backward ? left - 1 : k;
+      if (chunk.slab >= slabs || chunk.column >= columns) continue;
+      if (backward) row = rows - 1 - row;
       chunk.slot = m_plan.slot_in_turn(chunk.slab_in_turn) + row * m_plan.pitch + chunk.column;
       f(chunk);
     }
@@ -448,7 +451,7 @@ class NarrowColumnScan {
     const bool ends_lines = tile.is_last;
     const Places at = places(tile, buffer);
     for_each_chunk<has_totals>(tile, [&](const Chunk& chunk) {
-      const ColumnPlace place = tile.place(m_p.batch, chunk.slab, chunk.column);
+      const auto place = [&] { return tile.place(m_p.batch, chunk.slab, chunk.column); };
       const bool is_first = !has_totals || (begins_lines && chunk.number == 0);
       const bool is_last = !has_totals || (ends_lines && chunk.ends_tile);
       Prefix run(m_op);
@@ -457,11 +460,12 @@ class NarrowColumnScan {
         run = Prefix(m_op, fold_before(chunk));
         previous = static_cast<A>(run.value());
       } else if (m_p.start.exists()) {
-        const R start = has_totals ? fold_before(chunk) : static_cast<R>(m_p.start.at(place).value);
+        const R start =
+            has_totals ? fold_before(chunk) : static_cast<R>(m_p.start.at(place()).value);
         run = Prefix(m_op, start);
         previous = static_cast<A>(start);
       }
-      if (is_first && has_ends) ends.store_begin(place, previous);
+      if (is_first && has_ends) ends.store_begin(place(), previous);
       Value* out = &at.results[chunk.slot];
       with_elements<has_totals>(tile, at, chunk, [&](const auto& get) {
         in_eights(chunk.length, get, [&](const auto& x, auto count) {
@@ -481,7 +485,7 @@ class NarrowColumnScan {
         out[-chunk.stride] =
             static_cast<Value>(static_cast<A>(after[(chunk.number + 1) * m_plan.columns]));
       } else if (has_ends) {
-        ends.store_end(place, previous);
+        ends.store_end(place(), previous);
       }
     });
   }

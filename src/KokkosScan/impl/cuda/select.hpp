@@ -41,17 +41,22 @@ inline constexpr int warps_that_select = threads_that_select / lanes;
 /// elements.
 template <class S>
 inline constexpr int blocks_that_select =
-    sizeof(typename S::Element) <= 8 && is_predicate<typename S::Keep> ? 5 : 4;
+    sizeof(typename S::Element) <= 8 && is_predicate<typename S::Keep> ? 5 : 3;
 /// Longest lines of which tiles are not worth it.
 inline constexpr std::int64_t longest_short_selection = 1024;
 
-/// Quads of a thread: its elements stay in registers.
-template <class T>
-inline constexpr int quads_of_thread = sizeof(T) <= 4 ? 4 : (sizeof(T) <= 8 ? 2 : 1);
+/// Bytes of the largest value: two tiles are in shared memory.
+inline constexpr std::size_t largest_selected_value = 32;
 
-template <class T>
+constexpr int quads_of_size(std::size_t size) { return size <= 4 ? 4 : (size <= 8 ? 2 : 1); }
+/// Quads of a thread: its elements stay in registers until they are counted.
+template <class S>
+inline constexpr int quads_of_thread = quads_of_size(std::max(sizeof(typename S::Element),
+                                                              sizeof(typename S::Value)));
+
+template <class S>
 inline constexpr int length_of_selected_tile =
-    threads_that_select* quads_of_thread<T>* quad_of_selection;
+    threads_that_select* quads_of_thread<S>* quad_of_selection;
 
 /// Four neighbours, which are loaded together where they are aligned.
 template <class T>
@@ -178,18 +183,16 @@ __device__ __forceinline__ unsigned load_count(const unsigned* at) {
 /// This thread's part of the counts of some tiles, which are asked for long before they are needed.
 class CountsBefore {
  public:
-  __device__ __forceinline__ void ask(const unsigned* published, std::int64_t first,
-                                      std::int64_t end) {
-    m_at = first + threadIdx.x;
+  __device__ __forceinline__ void ask(const unsigned* published, int first, int end) {
+    m_at = first + static_cast<int>(threadIdx.x);
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
-      const std::int64_t tile = m_at + i * threads_that_select;
+      const int tile = m_at + i * threads_that_select;
       m_words[i] = tile < end ? load_count(published + tile) : 1;
     }
   }
   /// Waits for those that are not published yet.
-  [[nodiscard]] __device__ __forceinline__ std::int64_t sum(const unsigned* published,
-                                                            std::int64_t end) {
+  [[nodiscard]] __device__ __forceinline__ std::int64_t sum(const unsigned* published, int end) {
     std::int64_t sum = 0;
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
@@ -198,7 +201,7 @@ class CountsBefore {
       sum += m_words[i] - 1;
     }
     // Beyond what is usual.
-    for (std::int64_t t = m_at + at_once * threads_that_select; t < end; t += threads_that_select) {
+    for (int t = m_at + at_once * threads_that_select; t < end; t += threads_that_select) {
       unsigned word = 0;
       while (word == 0) word = load_count(published + t);
       sum += word - 1;
@@ -208,15 +211,15 @@ class CountsBefore {
 
  private:
   static constexpr int at_once = 4;
-  std::int64_t m_at;
+  int m_at;
   unsigned m_words[at_once];
 };
 
 /// A tile of a line.
 struct SelectedTile {
   std::int64_t line;
-  std::int64_t tile;  ///< of the line
-  int total;          ///< elements that are kept
+  int tile;   ///< of the line: one of less than 2^31
+  int total;  ///< elements that are kept
 };
 
 /// Selects from tiles of lines.
@@ -241,7 +244,7 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
   // The tile that waits in shared memory, and what is kept of its line before it.
   SelectedTile waiting{-1, 0, 0};
   bool waits = false;
-  std::int64_t first_unknown = 0;
+  int first_unknown = 0;
   std::int64_t before = 0;
   for (int turn = 0;; turn ^= 1) {
     if (thread == 0) shared.ticket = ticket;
@@ -256,10 +259,11 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
     SelectedQuad<S> elements[quads];
     SelectedTile current{0, 0, 0};
     if (exists) {
-      current.line = number / tiles_of_line;
-      current.tile = number - current.line * tiles_of_line;
-      const std::int64_t begin = current.tile * length;
-      const Coordinates place = selection.batch.coordinates(current.line);
+      const Division at(number, tiles_of_line);
+      current.line = at.quotient;
+      current.tile = static_cast<int>(at.remainder);
+      const std::int64_t begin = at.remainder * length;
+      const LineOfBatch place{current.line};
       const auto input = selection.input.line(place);
       const auto keep = selection.keep.line(place);
       const std::int64_t left = selection.n - begin;
@@ -324,7 +328,7 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
     if (waits) {
 #pragma unroll
       for (int w = 0; w < warps_that_select; ++w) before += shared.sums[w];
-      const auto output = selection.output.line(selection.batch.coordinates(waiting.line));
+      const auto output = selection.output.line(LineOfBatch{waiting.line});
       const Value* const from = slots + (turn ^ 1) * length;
       for (int i = thread; i < waiting.total; i += threads_that_select) {
         output(before + i) = from[i];
@@ -332,7 +336,7 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
       before += waiting.total;
       first_unknown = waiting.tile + 1;
       if (thread == 0 && waiting.tile == tiles_of_line - 1) {
-        selection.counts.line(selection.batch.coordinates(waiting.line))(0) =
+        selection.counts.line(LineOfBatch{waiting.line})(0) =
             static_cast<typename S::Count>(before);
       }
     }
@@ -353,7 +357,7 @@ __global__ void __launch_bounds__(threads_that_select)
   const int place_in_line = thread % width;
   const std::int64_t line = (std::int64_t{blockIdx.x} * threads_that_select + thread) / width;
   const bool exists = line < selection.batch.count;
-  const Coordinates place = selection.batch.coordinates(exists ? line : 0);
+  const LineOfBatch place{exists ? line : 0};
   const auto input = selection.input.line(place);
   const auto keep = selection.keep.line(place);
   const auto output = selection.output.line(place);
@@ -384,9 +388,9 @@ struct SelectBackend {
   /// Whether the kernels take a type of selection.
   template <class S>
   static constexpr bool supports =
-      sizeof(typename S::Element) <= largest_value &&
+      sizeof(typename S::Element) <= largest_selected_value &&
       sizeof(typename S::Value) <=
-          largest_value&& std::is_default_constructible_v<typename S::Element>;
+          largest_selected_value&& std::is_default_constructible_v<typename S::Element>;
 
   template <class S, class Exec>
   std::size_t workspace_bytes(const Exec&, std::int64_t n, std::int64_t lines) const {

@@ -426,7 +426,7 @@ constexpr ColumnTiling tile_parts(std::int64_t n, std::int64_t inner, int bytes,
 /// to each other. The longest of each, and elements from row to row of the latter at most.
 inline constexpr int longest_short_column = 16;
 inline constexpr int longest_narrow_column = 4224;
-inline constexpr int widest_narrow_row = 256;
+inline constexpr int widest_narrow_row = 31;
 
 /// \param stride elements from one to the next of a line, the fewest of all operands
 constexpr bool are_narrow_columns(std::int64_t n, std::int64_t stride) {
@@ -451,11 +451,9 @@ constexpr int rows_of_chunk(int n, int bytes) {
 inline constexpr int threads_of_narrow_columns = 256;
 inline constexpr int blocks_of_narrow_columns = 3;
 
-/// Bytes of a tile of such columns, of which a block has two; with half of the folds where columns
-/// have several chunks: as much as two chunks of 33 rows of 256 floats. And bytes of what a block
-/// keeps besides.
+/// Bytes of a tile of such columns, of which a block has two, with half of the folds, and of what
+/// it keeps besides.
 inline constexpr int bytes_of_narrow_tile = 34816;
-inline constexpr int bytes_of_longer_tile = 36864;
 inline constexpr int bytes_of_narrow_block = 384;
 
 /// Fewest bytes of a row that is moved by a bulk copy.
