@@ -156,8 +156,8 @@ TEST(backends, cuda_parts_of_columns_are_few_or_narrow_or_unaligned) {
   EXPECT_FALSE(takes(1024, 16384, 16, true, true));
   EXPECT_TRUE(takes(1024, 65536, 4, true, true));
   EXPECT_FALSE(takes(64, 8192, 4096, true, false));
-  EXPECT_TRUE(takes(49, 16807, 343, false, false));
-  EXPECT_FALSE(takes(50, 16807, 343, false, false));
+  EXPECT_TRUE(takes(73, 16807, 343, false, false));
+  EXPECT_FALSE(takes(74, 16807, 343, false, false));
   EXPECT_TRUE(takes(2401, 2401, 49, false, true));
   EXPECT_FALSE(takes(2401, 2401, 343, false, false));
   EXPECT_FALSE(takes(1 << 14, 512, 9, false, true));
@@ -295,8 +295,8 @@ TEST(backends, cuda_narrow_columns_have_plans) {
   }
 }
 
-// Strips cover each row once, fit the lanes of a warp, are as many as there is room for if they can
-// be, and change little where a row has one column more.
+// Strips cover each row once, are as wide as the columns of a warp unless there are few, and change
+// little where a row has one column more.
 TEST(backends, cuda_wide_columns_have_plans) {
   std::mt19937_64 random(11);
   auto const log_uniform = [&](double least, double most) {
@@ -325,11 +325,10 @@ TEST(backends, cuda_wide_columns_have_plans) {
     ASSERT_GE(std::int64_t{plan.tiles} * cuda::rows_of_wide_tile, n);
     ASSERT_GE(plan.blocks_at_once, 1);
     ASSERT_LE(plan.blocks_at_once, cuda::blocks_of_wide_columns(bytes));
-    // No strip is narrower than a warp while others could go on without it.
-    std::int64_t const room = std::int64_t{multiprocessors} * cuda::blocks_of_wide_columns(bytes);
-    if (plan.columns < std::min<std::int64_t>(lanes, inner)) {
-      ASSERT_LE(inner, 2 * lanes);
-    }
+    // Lanes are busy, and strips are wide where there are enough of them.
+    ASSERT_GE(2 * plan.columns, lanes);
+    std::int64_t const room =
+        std::int64_t{std::max(1, multiprocessors)} * cuda::blocks_of_wide_columns(bytes);
     if (plan.strips > 2 * room) {
       ASSERT_GE(2 * plan.columns, std::min<std::int64_t>(widest, inner));
     }

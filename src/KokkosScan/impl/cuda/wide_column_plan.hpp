@@ -55,8 +55,8 @@ constexpr WideColumnPlan plan_wide_columns(std::int64_t n, std::int64_t inner, s
   const std::int64_t room = std::int64_t{std::max(1, multiprocessors)} * at_once;
   std::int64_t of_row = divide_up(inner, widest);
   const bool are_few = of_row * outer < room;
-  // Narrower strips rather than idle multiprocessors.
-  if (are_few) of_row = std::clamp(room / outer, of_row, divide_up(inner, lanes_of_strip));
+  // Narrower strips rather than idle multiprocessors, but none narrower than a warp.
+  if (are_few) of_row = std::max(of_row, std::min(room / outer, inner / lanes_of_strip));
   const std::int64_t columns = divide_up(divide_up(inner, of_row), unit_of_strip) * unit_of_strip;
   of_row = divide_up(inner, columns);
   const bool has_few_blocks = !are_few && n > longest_of_many_blocks;
