@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // A first-order linear recurrence, solved in parallel: each step is an affine map, and composing
-// maps is associative, though it does not commute.
+// maps is associative, though it does not commute. linear_recurrence() has that operator; below,
+// the same by an operator of one's own.
 //
 // Replaces, for each line i:
 //   double state = 1;
@@ -11,10 +12,10 @@
 // Prints:
 //   line 0: 3 8 19 42
 //   line 1: 4.5 8 11.5 15
+//   by an operator of one's own: 3 8 19 42, 4.5 8 11.5 15
 
 #include <KokkosScan/KokkosScan.hpp>
 #include <Kokkos_Core.hpp>
-#include <cstdint>
 #include <cstdio>
 
 namespace ks = KokkosScan;
@@ -27,6 +28,7 @@ struct Affine {
 
 /// First f, then g. Its identity, x -> x, is what an exclusive scan would start with.
 struct Compose {
+  using accumulator_type = Affine;
   KOKKOS_FUNCTION Affine operator()(const Affine& f, const Affine& g) const {
     return {g.scale * f.scale, g.scale * f.shift + g.shift};
   }
@@ -34,11 +36,8 @@ struct Compose {
 };
 //! [operator]
 
-struct Step {
-  Kokkos::View<const double**> a, b;
-  KOKKOS_FUNCTION Affine operator()(std::int64_t i, std::int64_t k) const {
-    return {a(i, k), b(i, k)};
-  }
+struct ShiftOf {
+  KOKKOS_FUNCTION double operator()(const Affine& map) const { return map.shift; }
 };
 
 int main() {
@@ -46,7 +45,7 @@ int main() {
   const Kokkos::DefaultExecutionSpace exec;
   const int lines = 2, steps = 4;
   const Kokkos::View<double**> a("a", lines, steps), b("b", lines, steps);
-  const Kokkos::View<Affine**> maps("maps", lines, steps);
+  const Kokkos::View<double**> x("x", lines, steps), own("x", lines, steps);
 
   const auto a_host = Kokkos::create_mirror_view(a);
   const auto b_host = Kokkos::create_mirror_view(b);
@@ -57,15 +56,26 @@ int main() {
   Kokkos::deep_copy(a, a_host);
   Kokkos::deep_copy(b, b_host);
 
-  ks::inclusive_scan(exec, ks::elementwise(maps, Step{a, b}), maps, 1, Compose{});
+  //! [linear_recurrence]
+  ks::linear_recurrence(exec, a, b, x, ks::along(1).starting_at(1));
+  //! [linear_recurrence]
 
-  const auto maps_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, maps);
-  const double start = 1;
+  //! [zip]
+  // The map to 1 is the start, and only the shift is stored.
+  ks::inclusive_scan(exec, ks::zip(a, b), ks::projected(own, ShiftOf{}),
+                     ks::along(1).starting_at(Affine{0, 1}), Compose{});
+  //! [zip]
+
+  const auto x_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, x);
+  const auto own_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, own);
   for (int i = 0; i < lines; ++i) {
     std::printf("line %d:", i);
-    for (int k = 0; k < steps; ++k) {
-      std::printf(" %g", maps_host(i, k).scale * start + maps_host(i, k).shift);
-    }
+    for (int k = 0; k < steps; ++k) std::printf(" %g", x_host(i, k));
     std::printf("\n");
+  }
+  std::printf("by an operator of one's own:");
+  for (int i = 0; i < lines; ++i) {
+    for (int k = 0; k < steps; ++k) std::printf(" %g", own_host(i, k));
+    std::printf(i == 0 ? "," : "\n");
   }
 }

@@ -363,6 +363,43 @@ TEST(backends, emulated_cuda_columns_have_the_same_bits_in_every_kernel) {
   }
 }
 
+// Wide columns have the same bits in each of the kernels that take them, by their number, alignment
+// and the multiprocessors that there are; and a mask that selects all of them changes none.
+TEST(backends, emulated_cuda_wide_columns_have_the_same_bits_in_every_kernel) {
+  for (int const n : {60, 100, 300, 2400, 4200}) {
+    auto const values = random_values<float>(n);
+    std::vector<float> expected;
+    for (int const inner : {257, 260, 301, 388}) {
+      Kokkos::View<float**, Kokkos::LayoutRight, Exec> const x("x", n, inner);
+      Kokkos::View<float**, Kokkos::LayoutRight, Exec> const y("y", n, inner);
+      Kokkos::View<bool**, Kokkos::LayoutRight, Exec> const mask("mask", n, inner);
+      Kokkos::deep_copy(mask, true);
+      for (int k = 0; k < n; ++k) {
+        for (int j = 0; j < inner; ++j) x(k, j) = values[static_cast<std::size_t>(k)];
+      }
+      auto const check = [&](auto const& input, int multiprocessors) {
+        Kokkos::deep_copy(y, -1);
+        ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), input, y, ks::along(0),
+                       ks::Sum{}, emulated::Backend{multiprocessors});
+        if (expected.empty()) {
+          for (int k = 0; k < n; ++k) expected.push_back(y(k, 0));
+        }
+        for (int k = 0; k < n; ++k) {
+          for (int j = 0; j < inner; ++j) {
+            ASSERT_EQ(y(k, j), expected[static_cast<std::size_t>(k)])
+                << "n " << n << ", inner " << inner << ", element " << k << ", column " << j;
+          }
+        }
+      };
+      for (int const multiprocessors : {0, 132}) {
+        check(x, multiprocessors);
+        check(ks::masked(x, mask), multiprocessors);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // Threads that have a column each, in every form and direction; without multiprocessors, any number
 // of columns is enough for them.
 template <class T>

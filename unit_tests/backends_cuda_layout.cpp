@@ -8,6 +8,7 @@
 
 #include <KokkosScan/impl/cuda/narrow_column_plan.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/cuda/wide_column_plan.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -294,18 +295,59 @@ TEST(backends, cuda_narrow_columns_have_plans) {
   }
 }
 
+// Strips cover each row once, fit the lanes of a warp, are as many as there is room for if they can
+// be, and change little where a row has one column more.
+TEST(backends, cuda_wide_columns_have_plans) {
+  std::mt19937_64 random(11);
+  auto const log_uniform = [&](double least, double most) {
+    return static_cast<std::int64_t>(
+        std::exp(std::uniform_real_distribution<>(std::log(least), std::log(most))(random)));
+  };
+  auto const one_of = [&](auto const& list) { return list[random() % std::size(list)]; };
+  for (int i = 0; i < 100'000; ++i) {
+    std::int64_t const n = log_uniform(1, 1e6);
+    std::int64_t const inner = log_uniform(32, 1e8);
+    std::int64_t const outer = log_uniform(1, 1e5);
+    int const bytes = one_of(std::array{1, 2, 4, 8, 12, 16, 24, 64});
+    int const multiprocessors = one_of(std::array{0, 4, 68, 108, 132, 148});
+    SCOPED_TRACE(::testing::Message() << outer << " x " << n << " x " << inner << " of " << bytes
+                                      << " bytes, " << multiprocessors << " multiprocessors");
+    auto const plan_of = [&](std::int64_t columns) {
+      return cuda::plan_wide_columns(n, columns, outer, bytes, multiprocessors);
+    };
+    cuda::WideColumnPlan const plan = plan_of(inner);
+    int const widest = lanes * cuda::columns_of_wide_thread(bytes);
+    ASSERT_GE(plan.columns, 1);
+    ASSERT_LE(plan.columns, widest);
+    ASSERT_GE(std::int64_t{plan.strips_of_row} * plan.columns, inner);
+    ASSERT_LT(std::int64_t{plan.strips_of_row - 1} * plan.columns, inner);
+    ASSERT_EQ(plan.strips, plan.strips_of_row * outer);
+    ASSERT_GE(std::int64_t{plan.tiles} * cuda::rows_of_wide_tile, n);
+    ASSERT_GE(plan.blocks_at_once, 1);
+    ASSERT_LE(plan.blocks_at_once, cuda::blocks_of_wide_columns(bytes));
+    // No strip is narrower than a warp while others could go on without it.
+    std::int64_t const room = std::int64_t{multiprocessors} * cuda::blocks_of_wide_columns(bytes);
+    if (plan.columns < std::min<std::int64_t>(lanes, inner)) {
+      ASSERT_LE(inner, 2 * lanes);
+    }
+    if (plan.strips > 2 * room) {
+      ASSERT_GE(2 * plan.columns, std::min<std::int64_t>(widest, inner));
+    }
+    ASSERT_LE(plan.strips, 2 * plan_of(inner + 1).strips);
+    ASSERT_LE(plan_of(inner + 1).strips, 2 * plan.strips);
+  }
+}
+
 // Columns of all extents, in tiles that fit, whose borders are those of sections.
 TEST(backends, cuda_tiles_of_columns_cover_them) {
   using cuda::ColumnAccess;
-  for (auto const access : {ColumnAccess::rows, ColumnAccess::flat, ColumnAccess::apart}) {
+  for (auto const access : {ColumnAccess::flat, ColumnAccess::apart}) {
     for (auto const& size : all_sizes) {
       int const accumulator = std::min(size.widest, 16);
       int const chunks_of_thread = cuda::chunks_of_thread(access, accumulator);
       for (std::int64_t n = 2; n < 20'000; n += n < 300 ? 1 : n / 7) {
         for (int const inner : {1, 2, 3, 4, 7, 8, 25, 31, 32, 33, 64, 65, 128, 343, 625, 100'000}) {
-          bool const is_narrow = inner < cuda::narrowest_rows;
-          if (access != ColumnAccess::apart && is_narrow != (access == ColumnAccess::flat))
-            continue;
+          if (access == ColumnAccess::flat && inner >= cuda::narrowest_rows) continue;
           SCOPED_TRACE(::testing::Message() << n << " x " << inner << ", " << size.all
                                             << " bytes, access " << static_cast<int>(access));
           auto const t = cuda::tile_columns(n, inner, 1000, size.all, accumulator, access);
@@ -313,7 +355,7 @@ TEST(backends, cuda_tiles_of_columns_cover_them) {
           ASSERT_GE(std::int64_t{t.strips} * t.columns, inner);
           ASSERT_LT(std::int64_t{t.strips - 1} * t.columns, inner);
           ASSERT_GE(t.groups, 1);
-          ASSERT_LE(t.items(), cuda::most_threads_of_columns(access) * chunks_of_thread);
+          ASSERT_LE(t.items(), cuda::most_threads_of_columns * chunks_of_thread);
           ASSERT_EQ(t.rows, std::min<std::int64_t>(n, t.groups * cuda::chunk_of_column));
           if (t.is_carried()) {
             ASSERT_EQ(t.groups % cuda::half_row_of_chunks, 0);
@@ -323,13 +365,11 @@ TEST(backends, cuda_tiles_of_columns_cover_them) {
             ASSERT_LE(n, cuda::elements_of_section);
             ASSERT_TRUE(t.slabs == 1 || t.strips == 1);
           }
-          if (access != ColumnAccess::rows) {
-            // Beside a second block or, for the largest values, alone on a multiprocessor; a fourth
-            // is added where rows have a pitch.
-            ASSERT_LE(t.elements() * size.all, std::max(64 * 1024, 64 * size.all) * 5 / 4);
-            ASSERT_GE(t.pitch, t.columns);
-            ASSERT_TRUE(t.pitch == t.columns || access == ColumnAccess::apart);
-          }
+          // Beside a second block or, for the largest values, alone on a multiprocessor; a fourth
+          // is added where rows have a pitch.
+          ASSERT_LE(t.elements() * size.all, std::max(64 * 1024, 64 * size.all) * 5 / 4);
+          ASSERT_GE(t.pitch, t.columns);
+          ASSERT_TRUE(t.pitch == t.columns || access == ColumnAccess::apart);
           for (int const item : {0, 1, t.columns - 1, t.columns, t.items() - 1}) {
             ASSERT_EQ(t.by_columns.quotient(item), item / t.columns);
             ASSERT_EQ(t.by_groups.quotient(item), item / t.groups);

@@ -74,8 +74,10 @@ add_test(
 kokkos_scan_refuse(no_execution_space
                    "the first argument must be a Kokkos execution space instance.")
 kokkos_scan_refuse(input_of_another_kind
-                   "the input must be a Kokkos View, masked(...) or elementwise(...).")
-kokkos_scan_refuse(output_of_another_kind "the output must be a Kokkos View.")
+                   "the input must be a Kokkos View, masked(...), elementwise(...) or zip(...).")
+kokkos_scan_refuse(
+  output_of_another_kind
+  "the output must be a Kokkos View, projected(view, function) or for_each_result(...).")
 kokkos_scan_refuse(operator_without_axis "${operator_axis}")
 kokkos_scan_refuse(range_policy "the first argument must be a Kokkos execution space instance.")
 kokkos_scan_refuse(workspace_bytes_of_a_range_policy
@@ -160,3 +162,31 @@ kokkos_scan_refuse(workspace_of_char "${workspace_kind}")
 kokkos_scan_refuse(elementwise_without_extents "elementwise needs 1 to 8 extents.")
 kokkos_scan_refuse(elementwise_of_another_rank "${elementwise_call}")
 kokkos_scan_refuse(elementwise_that_is_not_const "${elementwise_call}")
+# Outputs that compute.
+set(projection_state "the function of projected must be of a class without members")
+set(projection "the function of projected must be callable, as const, with the accumulator")
+set(result_function
+    "the function of for_each_result must be callable, as const, with one std::int64_t for each extent and the accumulator."
+)
+kokkos_scan_refuse(projected_array
+                   "the output must be a Kokkos View, projected(view, function) or")
+kokkos_scan_refuse(projection_with_members "${projection_state}")
+kokkos_scan_refuse(projection_that_captures "${projection_state}")
+kokkos_scan_refuse(projection_of_another_type "${projection}")
+kokkos_scan_refuse(projection_to_another_type "${projection}")
+kokkos_scan_refuse(projection_that_is_not_const "${projection}")
+kokkos_scan_refuse(result_function_without_value "${result_function}")
+kokkos_scan_refuse(result_function_of_another_rank "${result_function}")
+kokkos_scan_refuse(result_function_of_another_type "${result_function}")
+kokkos_scan_refuse(result_function_that_is_not_const "${result_function}")
+kokkos_scan_refuse(for_each_result_without_extents "for_each_result needs 1 to 8 extents.")
+kokkos_scan_refuse(for_each_result_of_another_rank
+                   "input and output must have the same rank.")
+# Zipped inputs and recurrences.
+kokkos_scan_refuse(zip_of_another_rank "zipped inputs must have the same rank.")
+kokkos_scan_refuse(zip_of_masked "zip takes inputs without masks")
+kokkos_scan_refuse(zip_function "the function of zip_transform must be callable, as const")
+kokkos_scan_refuse(zip_without_constructor "the input's values must convert to the accumulator.")
+kokkos_scan_refuse(coefficient_of_another_type
+                   "the coefficients of a recurrence must be an input or a scalar")
+kokkos_scan_refuse(recurrence_into_nothing "the states of a recurrence go to a Kokkos View")

@@ -4,6 +4,7 @@
 
 /// \file
 /// Everything a user of kokkos-scan includes.
+#include <KokkosScan/affine.hpp>
 #include <KokkosScan/concepts.hpp>
 #include <KokkosScan/inputs.hpp>
 #include <KokkosScan/lines.hpp>

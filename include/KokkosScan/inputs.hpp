@@ -119,8 +119,10 @@ requires(Kokkos::is_view<View>::value)
 /// The elements of several inputs at one place; made by zip().
 template <class... T>
 struct Elements;
+/// Of no inputs: what makes something of others.
 template <>
 struct Elements<> {
+  /// To(args...), or To{args...} where there is no such constructor.
   template <class To, class... Args>
   KOKKOS_FORCEINLINE_FUNCTION static To make(const Args&... args) {
     if constexpr (std::is_constructible_v<To, const Args&...>) {
@@ -129,12 +131,14 @@ struct Elements<> {
       return To{args...};
     }
   }
+  /// Whether there is one of the two.
   template <class To, class... Args>
   static constexpr bool makes = std::is_constructible_v<To, const Args&...> ||
                                 requires(const Args&... args) {
     To{args...};
   };
 };
+/// Of some inputs: an aggregate, that of the first input before those of the others.
 template <class First, class... Rest>
 struct Elements<First, Rest...> {
   /// That of the first input.

@@ -5,6 +5,7 @@
 /// \file
 /// First-order linear recurrences: scans of affine maps.
 
+#include <KokkosScan/affine.hpp>
 #include <KokkosScan/concepts.hpp>
 #include <KokkosScan/inputs.hpp>
 #include <KokkosScan/lines.hpp>
@@ -20,38 +21,6 @@ namespace KokkosScan {
 
 /// \defgroup recurrences Recurrences
 /// @{
-
-/// The map x -> scale * x + shift. As a start it is the map to one state; as a result it converts
-/// to the state that it makes of 0, or of such a start.
-template <class State>
-struct AffineMap {
-  State scale;
-  State shift;
-
-  AffineMap() = default;
-  KOKKOS_FUNCTION AffineMap(const State& scale_, const State& shift_)
-      : scale(scale_), shift(shift_) {}
-  /// x -> state
-  KOKKOS_FUNCTION explicit AffineMap(const State& state) : scale(0), shift(state) {}
-
-  KOKKOS_FUNCTION operator State() const { return shift; }
-};
-
-/// Composes affine maps, the left one first: the operator of a linear recurrence.
-///
-/// The shift is one multiply-add, rounded once on GPUs and where the target of the compiler has
-/// such an instruction; elsewhere it is a product and a sum. It is the same one in every kernel of
-/// a program.
-template <class State>
-struct ComposeAffine {
-  using accumulator_type = AffineMap<State>;
-
-  KOKKOS_FORCEINLINE_FUNCTION AffineMap<State> operator()(const AffineMap<State>& f,
-                                                          const AffineMap<State>& g) const {
-    return {impl::multiply(g.scale, f.scale), impl::multiply_add(g.scale, f.shift, g.shift)};
-  }
-  KOKKOS_FUNCTION static AffineMap<State> identity() { return {State(1), State(0)}; }
-};
 
 namespace impl {
 

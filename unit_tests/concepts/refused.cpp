@@ -101,6 +101,38 @@ struct OneIndexNotConst {
   KOKKOS_FUNCTION float operator()(std::int64_t) { return 1; }
 };
 
+struct Negative {
+  KOKKOS_FUNCTION float operator()(float x) const { return -x; }
+};
+struct NegativeNotConst {
+  KOKKOS_FUNCTION float operator()(float x) { return -x; }
+};
+struct Scaled {
+  float factor;
+  KOKKOS_FUNCTION float operator()(float x) const { return factor * x; }
+};
+struct OfPair {
+  KOKKOS_FUNCTION float operator()(Pair const& x) const { return static_cast<float>(x.a); }
+};
+struct ToPair {
+  KOKKOS_FUNCTION Pair operator()(float) const { return {}; }
+};
+struct UseResult {
+  KOKKOS_FUNCTION void operator()(std::int64_t, std::int64_t, float) const {}
+};
+struct UsePair {
+  KOKKOS_FUNCTION void operator()(std::int64_t, std::int64_t, Pair const&) const {}
+};
+struct UseNotConst {
+  KOKKOS_FUNCTION void operator()(std::int64_t, std::int64_t, float) {}
+};
+struct UseNothing {
+  KOKKOS_FUNCTION void operator()(float) const {}
+};
+struct SumOfTwo {
+  KOKKOS_FUNCTION float operator()(float a, float b) const { return a + b; }
+};
+
 void calls() {
   Exec const exec;
   View<float**> const x("x", 3, 4);
@@ -265,7 +297,48 @@ void calls() {
   ks::inclusive_scan(exec, ks::elementwise(extents, OneIndex{}), y);
 #elif defined(REFUSED_elementwise_that_is_not_const)
   ks::inclusive_scan(exec, ks::elementwise(extent, OneIndexNotConst{}), line);
+#elif defined(REFUSED_projected_array)
+  ks::inclusive_scan(exec, x, ks::projected(std::vector<float>(), Negative{}));
+#elif defined(REFUSED_projection_with_members)
+  ks::inclusive_scan(exec, x, ks::projected(y, Scaled{2}));
+#elif defined(REFUSED_projection_that_captures)
+  float const factor = 2;
+  ks::inclusive_scan(exec, x, ks::projected(y, [factor](float v) { return factor * v; }));
+#elif defined(REFUSED_projection_of_another_type)
+  ks::inclusive_scan(exec, x, ks::projected(y, OfPair{}));
+#elif defined(REFUSED_projection_to_another_type)
+  ks::inclusive_scan(exec, x, ks::projected(y, ToPair{}));
+#elif defined(REFUSED_projection_that_is_not_const)
+  ks::inclusive_scan(exec, x, ks::projected(y, NegativeNotConst{}));
+#elif defined(REFUSED_result_function_without_value)
+  ks::inclusive_scan(exec, x, ks::for_each_result(y, TwoIndices{}));
+#elif defined(REFUSED_result_function_of_another_rank)
+  ks::inclusive_scan(exec, line, ks::for_each_result({3}, UseResult{}));
+#elif defined(REFUSED_result_function_of_another_type)
+  ks::inclusive_scan(exec, x, ks::for_each_result(y, UsePair{}));
+#elif defined(REFUSED_result_function_that_is_not_const)
+  ks::inclusive_scan(exec, x, ks::for_each_result(y, UseNotConst{}));
+#elif defined(REFUSED_for_each_result_without_extents)
+  ks::inclusive_scan(exec, x, ks::for_each_result(std::array<std::int64_t, 0>{}, UseNothing{}));
+#elif defined(REFUSED_for_each_result_of_another_rank)
+  ks::inclusive_scan(exec, line, ks::for_each_result(y, UseResult{}));
+#elif defined(REFUSED_zip_of_another_rank)
+  ks::inclusive_scan(exec, ks::zip_transform(SumOfTwo{}, x, line), y);
+#elif defined(REFUSED_zip_of_masked)
+  ks::inclusive_scan(exec, ks::zip_transform(SumOfTwo{}, x, ks::masked(x, mask)), y);
+#elif defined(REFUSED_zip_function)
+  ks::inclusive_scan(exec, ks::zip_transform(Negative{}, x, x), y);
+#elif defined(REFUSED_zip_without_constructor)
+  ks::inclusive_scan(exec, ks::zip(x, x), y);
+#elif defined(REFUSED_coefficient_of_another_type)
+  ks::linear_recurrence(exec, Pair{}, x, y);
+#elif defined(REFUSED_recurrence_into_nothing)
+  ks::linear_recurrence(exec, x, x, std::vector<float>());
 #else
+  ks::inclusive_scan(exec, x, ks::projected(y, Negative{}));
+  ks::inclusive_scan(exec, x, ks::for_each_result(y, UseResult{}));
+  ks::inclusive_scan(exec, ks::masked(ks::zip_transform(SumOfTwo{}, x, x), mask), y);
+  ks::linear_recurrence(exec, x, x, y);
   ks::inclusive_scan(exec, x, y);
   ks::inclusive_scan(exec, x, y, 0, ks::Prod{});
   ks::inclusive_scan(exec, x, y, 0, WithoutIdentity{});

@@ -124,6 +124,14 @@ struct InputTraits<Zipped<Function, First, Rest...>> {
                                      (InputTraits<Rest>::template accessible<Exec> && ...);
 };
 
+/// Whether something in it is zipped.
+template <class In>
+inline constexpr bool is_zipped = false;
+template <class In, class Mask>
+inline constexpr bool is_zipped<Masked<In, Mask>> = is_zipped<In> || is_zipped<Mask>;
+template <class Function, class... Inputs>
+inline constexpr bool is_zipped<Zipped<Function, Inputs...>> = true;
+
 /// Whether masks stand around everything that is zipped: an operator's identity is no element.
 template <class In>
 inline constexpr bool zips_masked = false;

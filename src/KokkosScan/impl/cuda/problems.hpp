@@ -17,6 +17,7 @@
 #include <KokkosScan/impl/cuda/parts.hpp>
 #include <KokkosScan/impl/cuda/tiles.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/cuda/wide_columns.hpp>
 #include <KokkosScan/impl/cuda/zipped.hpp>
 #include <KokkosScan/impl/memory.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -84,6 +85,17 @@ struct Backend {
     } else {
       scan_parts(exec, p, workspace, cut);
     }
+  }
+
+  /// Scans short and narrow columns; short ones, of up to longest_short_column elements, from left
+  /// to right in the carried type, so also in order.
+  template <class Exec, class P>
+  static void scan_narrow_columns(const Exec& exec, const P& p) {
+    const NarrowColumnPlan plan =
+        plan_narrow_columns(narrow_column_facts(p, multiprocessors(exec)));
+    const Launch launch{p.function, "cuda/narrow_columns", plan.blocks,
+                        threads_of_narrow_columns + lanes, plan.shared_bytes()};
+    enqueue(exec, launch, cuda::scan_narrow_columns<P>, p.n, p.batch.count, p, plan);
   }
 
  private:
@@ -365,32 +377,39 @@ struct Backend {
   template <class Exec, class P>
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
     if (are_narrow_columns(p)) return scan_narrow_columns(exec, p);
-    constexpr int E = Types<P>::pack;
     const std::int64_t inner = neighbours(p.batch);
     const PartsOfColumns parts = cut_into_parts(exec, p);
     if (takes_parts_of_columns(exec, p, parts)) {
       return scan_parts_of_columns(exec, p, workspace, parts);
     }
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
-      if (has_columns(p) && takes_threads(p.n, inner, p.batch.count, multiprocessors(exec))) {
+      if (has_columns(p) && takes_threads(p.n, inner, p.batch.count, has_packs_of_columns(p),
+                                          multiprocessors(exec))) {
         const Launch launch{p.function, "cuda/columns_by_threads",
                             divide_up(p.batch.count, threads_of_columns), threads_of_columns, 0};
         return enqueue(exec, launch, scan_columns_by_threads<P>, p.n, p.batch.count, p);
       }
     }
-    if constexpr (OperandAccess<decltype(P::input)>::is_stored) {
-      if (has_columns(p)) {
-        if constexpr (moves_packs_of_columns<P>) {
-          if (has_packs_of_columns(p) && takes_strips(p.n, inner, true)) {
-            return scan_strips_of_columns<E, Spacing::packed>(exec, p);
-          }
-        }
-        if (takes_strips(p.n, inner, false)) {
-          return scan_strips_of_columns<E, Spacing::apart>(exec, p);
-        }
+    if constexpr (moves_packs_of_columns<P>) {
+      if (has_columns(p) && has_packs_of_columns(p) && takes_strips(p.n, inner)) {
+        return scan_strips_of_columns(exec, p);
       }
     }
+    if (has_columns(p) && inner >= narrowest_rows) return scan_wide_columns(exec, p);
     scan_tiles_of_columns(exec, p);
+  }
+
+  template <class Exec, class P>
+  static void scan_wide_columns(const Exec& exec, const P& p) {
+    const std::int64_t inner = neighbours(p.batch);
+    const WideColumnPlan plan = plan_wide_columns(p.n, inner, p.batch.count / inner,
+                                                  sizeof(typename P::A), multiprocessors(exec));
+    // Where fewer blocks are wanted than there is room for, each has more memory than it needs.
+    const int room = plan.blocks_at_once == 2 ? shared_bytes_of_block(exec) / 5 * 2 : 0;
+    const int bytes = std::max(static_cast<int>(sizeof(WideColumnBlock<P>)), room);
+    const Launch launch{p.function, "cuda/wide_columns", plan.strips, threads_of_wide_columns,
+                        bytes};
+    enqueue(exec, launch, cuda::scan_wide_columns<P>, p.n, p.batch.count, p, plan);
   }
 
   /// Whether the kernel for short and narrow columns runs. A mask has no say, so that one which
@@ -403,14 +422,6 @@ struct Backend {
       stride = std::min(stride, magnitude(Input::values(p.input).strides.along));
     }
     return cuda::are_narrow_columns(p.n, stride);
-  }
-  template <class Exec, class P>
-  static void scan_narrow_columns(const Exec& exec, const P& p) {
-    const NarrowColumnPlan plan =
-        plan_narrow_columns(narrow_column_facts(p, multiprocessors(exec)));
-    const Launch launch{p.function, "cuda/narrow_columns", plan.blocks,
-                        threads_of_narrow_columns + lanes, plan.shared_bytes()};
-    enqueue(exec, launch, cuda::scan_narrow_columns<P>, p.n, p.batch.count, p, plan);
   }
   /// What the plan for narrow columns depends on.
   template <class P>
@@ -490,23 +501,24 @@ struct Backend {
     return shape;
   }
   /// Bytes of shared memory of a block.
-  template <int E, Spacing spacing, class P>
+  template <int E, class P>
   static int bytes_of_strips(const ColumnShape& shape) {
     using R = typename Types<P>::R;
-    constexpr int bytes_of_slot = Columns<decltype(P::input), E, spacing>::bytes_of_slot;
+    constexpr int bytes_of_slot = Columns<decltype(P::input), E>::bytes_of_slot;
     const int slots =
         chunks_in_flight * chunk_of_column * bytes_of_slot * shape.groups * shape.lanes_of_row;
     const int folds =
         2 * (shape.groups + shape.groups / half_row_of_chunks + ColumnCarry<R>::folds);
     return slots + folds * shape.lanes_of_row * E * static_cast<int>(sizeof(R));
   }
-  template <int E, Spacing spacing, class Exec, class P>
+  template <class Exec, class P>
   static void scan_strips_of_columns(const Exec& exec, const P& p) {
+    constexpr int E = Types<P>::pack;
     const std::int64_t lines = p.batch.count;
     // As many threads as a block has shared memory for.
     int most = usual_threads_of_strip(E * static_cast<int>(sizeof(typename P::A)));
     ColumnShape shape = shape_strips<E>(exec, p, most);
-    const auto bytes = [&] { return bytes_of_strips<E, spacing, P>(shape); };
+    const auto bytes = [&] { return bytes_of_strips<E, P>(shape); };
     while (most > lanes && bytes() > shared_bytes_of_block(exec)) {
       shape = shape_strips<E>(exec, p, most /= 2);
     }
@@ -516,7 +528,7 @@ struct Backend {
                                   std::int64_t{std::max(1, threads_of_strips<E> / threads)};
     const Launch launch{p.function, "cuda/columns", std::min(shape.strips, resident), threads,
                         bytes()};
-    enqueue(exec, launch, cuda::scan_columns<E, spacing, P>, p.n, lines, p, shape);
+    enqueue(exec, launch, cuda::scan_columns<E, P>, p.n, lines, p, shape);
   }
 
   template <class Exec, class P>
@@ -534,8 +546,6 @@ struct Backend {
                           sizeof(typename P::A), access);
     };
     if (has_columns(p)) {
-      using Rows = std::integral_constant<ColumnAccess, ColumnAccess::rows>;
-      if (inner >= narrowest_rows) return scan(Rows{}, tile(ColumnAccess::rows));
       using Flat = std::integral_constant<ColumnAccess, ColumnAccess::flat>;
       const ColumnTiling tiling = tile(ColumnAccess::flat);
       if (are_runs(p, tiling)) return scan(Flat{}, tiling);
@@ -554,10 +564,8 @@ struct Backend {
     const std::int64_t blocks = tiling.strips * divide_up(slabs, tiling.slabs);
     const auto threads =
         divide_up(tiling.items(), chunks_of_thread(access, sizeof(typename P::A)) * lanes) * lanes;
-    int bytes = bytes_before_tile<carried, P>(tiling);
-    if (access != ColumnAccess::rows) {
-      bytes += Types<P>::bytes_of_tile(tiling.elements(), staging.padding);
-    }
+    const int bytes = bytes_before_tile<carried, P>(tiling) +
+                      Types<P>::bytes_of_tile(tiling.elements(), staging.padding);
     const Launch launch{p.function, "cuda/column_tiles", blocks, static_cast<int>(threads), bytes};
     enqueue(exec, launch, scan_column_tiles<access, carried, P>, p.n, p.batch.count, p, tiling,
             staging, slabs);

@@ -154,7 +154,14 @@ template <Function function, class Exec, class In, class Out, class Lines, class
 constexpr bool are_right() {
   constexpr Refusal refusal = refusal_of<function, Exec, In, Out, Lines, Op>();
   explain<refusal>();
-  if constexpr (refusal == Refusal::none) {
+  constexpr bool stores = ViewLike<Out>;
+  static_assert(refusal != Refusal::none || stores,
+                "KokkosScan: the results of a scan over ranks are stored in a Kokkos View as they "
+                "are.");
+  constexpr bool zips = is_zipped<In>;
+  static_assert(refusal != Refusal::none || !zips,
+                "KokkosScan: a scan over ranks does not take zipped inputs.");
+  if constexpr (refusal == Refusal::none && stores && !zips) {
     constexpr bool lends =
         !std::is_same_v<typename LinesTraits<lines_of_t<Lines>>::Workspace, None>;
     static_assert(!lends,
