@@ -176,6 +176,12 @@ struct Max {
   }
 };
 
+namespace impl {
+/// Where device code may not call for it.
+template <class T>
+inline constexpr T infinity = std::numeric_limits<T>::infinity();
+}  // namespace impl
+
 /// Logarithm of a sum of exponentials, log(exp(a) + exp(b)), computed as
 /// max(a, b) + log1p(exp(-|a - b|)) so that nothing overflows: torch.logcumsumexp.
 ///
@@ -194,7 +200,7 @@ struct LogSumExp {
   /// log(exp(a) + exp(b)), or the NaN among them.
   KOKKOS_FORCEINLINE_FUNCTION T operator()(const T& a,
                                            const T& b) const requires std::floating_point<T> {
-    constexpr T infinity = std::numeric_limits<T>::infinity();
+    constexpr T infinity = impl::infinity<T>;
     if (a != a) return a;
     if (b != b) return b;
     const T high = a < b ? b : a;

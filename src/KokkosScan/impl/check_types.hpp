@@ -440,8 +440,6 @@ constexpr Refusal refusal_of_operator() {
     return Refusal::comparison;
   else if constexpr (is_log_sum_exp<Op> && !std::is_floating_point_v<A>)
     return Refusal::logarithm;
-  else if constexpr (is_arg_min_or_max<Op> && !is_indexed<A>)
-    return Refusal::indexed_values;
   else if constexpr (!OperatorOn<Op, A>)
     return Refusal::operator_call;
   else if constexpr (!needs_identity || HasIdentity<Op, A>)
@@ -488,6 +486,8 @@ constexpr Refusal refusal_of_values() {
     return Refusal::sum_of_bool;
   else if constexpr (is_min_or_max<Bound> && is_complex<A>)
     return Refusal::order_of_complex;
+    else if constexpr (is_arg_min_or_max<Bound> && !is_indexed<A>)
+      return Refusal::indexed_values;
   else if constexpr (!std::is_trivially_copyable_v<A>)
     return Refusal::not_trivially_copyable;
   else if constexpr (fills_first_member<typename I::Value, A>)
