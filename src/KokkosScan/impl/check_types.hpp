@@ -486,8 +486,8 @@ constexpr Refusal refusal_of_values() {
     return Refusal::sum_of_bool;
   else if constexpr (is_min_or_max<Bound> && is_complex<A>)
     return Refusal::order_of_complex;
-    else if constexpr (is_arg_min_or_max<Bound> && !is_indexed<A>)
-      return Refusal::indexed_values;
+  else if constexpr (is_arg_min_or_max<Bound> && !is_indexed<A>)
+    return Refusal::indexed_values;
   else if constexpr (!std::is_trivially_copyable_v<A>)
     return Refusal::not_trivially_copyable;
   else if constexpr (fills_first_member<typename I::Value, A>)
