@@ -120,7 +120,9 @@ std::string scan_aligned(fuzz::Random& random) {
   bool const is_backward = random.one_in(2), is_exclusive = random.one_in(2);
   bool const is_in_place = random.one_in(3);
   std::vector<A> x(static_cast<std::size_t>(outer * n * inner)), expected(x.size());
-  for (A& element : x) element = static_cast<A>(random.between(-999, 999)) / 7;
+  for (A& element : x) {
+    element = random.one_in(8) ? A(-0.0) : static_cast<A>(random.between(-999, 999)) / 7;
+  }
   auto const size = x.size() * sizeof(A);
   auto* const in = static_cast<A*>(::operator new (size, std::align_val_t{64}));
   auto* const to = static_cast<A*>(::operator new (size, std::align_val_t{64}));

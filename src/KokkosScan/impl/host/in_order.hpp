@@ -138,11 +138,6 @@ class RowsInOrder : InOrderScanner<P> {
   }
 
  private:
-  /// How many lines on those are that are asked for, which take so many bytes or more.
-  [[nodiscard]] std::int64_t lines_ahead() const {
-    const std::int64_t bytes = m_problem.n * lines_at_once * static_cast<std::int64_t>(sizeof(A));
-    return (ahead_bytes + bytes - 1) / bytes * lines_at_once;
-  }
   /// Whether the results of a line are followed by those of the next.
   [[nodiscard]] bool results_follow_each_other(int extra) const {
     const P& p = m_problem;
@@ -192,11 +187,8 @@ class RowsInOrder : InOrderScanner<P> {
           load_counts<most, false>(p.input, place(l), k, rows.count, m_counts + l * most);
         }
       }
-      const bool is_last = k + rows.count == p.n;
-      if (is_last) {
-        for (int l = 0; l < lines; ++l) prefetch_begin(first + l + lines_ahead());
-      }
       combine(lines, rows);
+      const bool is_last = k + rows.count == p.n;
       for (int l = 0; l < lines; ++l) {
         if (is_last && p.extra == Extra::last) {
           rows.y[l][rows.count] = this->result(m_folds[l], m_exist[l]);
@@ -216,15 +208,6 @@ class RowsInOrder : InOrderScanner<P> {
     if (stored != nullptr) return stored + k;
     load_along<most>(line, k, count, staged);
     return staged;
-  }
-  /// Asks for the begin of a line, where there is one: the hardware foresees what comes next in a
-  /// line, but not the next lines.
-  void prefetch_begin(std::int64_t number) const {
-    const P& p = m_problem;
-    if (number >= p.batch.count) return;
-    prefetch_along(p.input.line(p.batch.coordinates(number)), 0,
-                   static_cast<int>(std::min<std::int64_t>(p.n, most)),
-                   m_streams ? Caches::nearest : Caches::all);
   }
 
   void combine(int lines, Rows<A>& rows) {
