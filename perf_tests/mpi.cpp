@@ -5,6 +5,9 @@
 // Inclusive sums of doubles whose lines are distributed over ranks, MIB (64) each, in milliseconds:
 // beside a copy and a scan of the rank's own part, and beside the chain that codes have today, in
 // which a rank waits for the totals of the one before it. Medians of 9, of the slowest rank.
+//
+// With them stand the messages of a call, of the rank that sends most. On two ranks, first comes
+// what a rank does itself, as fractions of a copy: the second rank has no elements.
 
 #include <KokkosScan/mpi.hpp>
 #include <Kokkos_Core.hpp>
@@ -21,6 +24,10 @@ namespace ks = KokkosScan;
 using Exec = Kokkos::DefaultExecutionSpace;
 using Array = Kokkos::View<double**, Kokkos::LayoutRight, Exec>;
 using Totals = Kokkos::View<double*, Exec>;
+
+/// What this rank has sent.
+std::int64_t messages = 0;
+std::int64_t bytes = 0;
 
 int size_of(MPI_Comm comm) {
   int size = 0;
@@ -58,48 +65,150 @@ struct Fill {
   }
 };
 
-void measure_case(const Exec& exec, std::int64_t rows, std::int64_t columns, int axis,
-                  std::int64_t block_bytes) {
+/// The most messages that a rank sends in a call, and the most bytes.
+template <class F>
+void count(const F& f, std::int64_t (&most)[2]) {
+  messages = bytes = 0;
+  f();
+  most[0] = messages;
+  most[1] = bytes;
+  MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+}
+
+/// A part of an array on each rank.
+struct Part {
+  Array x, y;
+  Totals before, totals;
+  int axis;
+  std::int64_t n, lines;
+
+  Part(const Exec& exec, std::int64_t rows, std::int64_t columns, int along)
+      : x("x", static_cast<std::size_t>(rows), static_cast<std::size_t>(columns)),
+        y("y", static_cast<std::size_t>(rows), static_cast<std::size_t>(columns)),
+        before("before", static_cast<std::size_t>(along == 0 ? columns : rows)),
+        totals("totals", static_cast<std::size_t>(along == 0 ? columns : rows)),
+        axis(along),
+        n(along == 0 ? rows : columns),
+        lines(along == 0 ? columns : rows) {
+    Kokkos::parallel_for(Kokkos::RangePolicy<Exec>(exec, 0, rows), Fill{x});
+  }
+};
+
+struct Shape {
+  std::int64_t rows, columns;
+  int axis;
+};
+
+/// Sums of ones are positions.
+void check(const Part& part, std::int64_t before) {
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, part.y);
+  if (host.size() == 0) return;
+  const auto expected = static_cast<double>(before + part.n);
+  const double found = host(host.extent(0) - 1, host.extent(1) - 1);
+  if (found != expected) std::printf("found %g, expected %g\n", found, expected);
+}
+
+void measure_shape(const Exec& exec, const Shape& shape, std::int64_t block_bytes) {
   const int rank = rank_of(MPI_COMM_WORLD);
   const int ranks = size_of(MPI_COMM_WORLD);
-  const std::int64_t n = axis == 0 ? rows : columns;
-  const std::int64_t lines = axis == 0 ? columns : rows;
-  const Array x("x", static_cast<std::size_t>(rows), static_cast<std::size_t>(columns));
-  const Array y("y", static_cast<std::size_t>(rows), static_cast<std::size_t>(columns));
-  const Totals before("before", static_cast<std::size_t>(lines));
-  const Totals totals("totals", static_cast<std::size_t>(lines));
-  Kokkos::parallel_for(Kokkos::RangePolicy<Exec>(exec, 0, rows), Fill{x});
-
+  const Part p(exec, shape.rows, shape.columns, shape.axis);
+  const auto tree = ks::along(p.axis);
   ks::mpi::Plan plan(exec, MPI_COMM_WORLD, {ks::impl::mpi::Staging::automatic, block_bytes, 0});
-  const double copy = measure(exec, [&] { Kokkos::deep_copy(exec, y, x); });
-  const double local = measure(exec, [&] { ks::inclusive_scan(exec, x, y, axis); });
-  // Only for memory that MPI takes.
+  const double copy = measure(exec, [&] { Kokkos::deep_copy(exec, p.y, p.x); });
+  const double local = measure(exec, [&] { ks::inclusive_scan(exec, p.x, p.y, p.axis); });
+  // Values go to MPI by way of the host, as codes do that cannot rely on more.
+  const auto host = Kokkos::create_mirror_view(p.totals);
   const double chain = measure(exec, [&] {
     if (rank > 0) {
-      MPI_Recv(before.data(), static_cast<int>(lines), MPI_DOUBLE, rank - 1, 0, MPI_COMM_WORLD,
+      MPI_Recv(host.data(), static_cast<int>(p.lines), MPI_DOUBLE, rank - 1, 0, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
+      Kokkos::deep_copy(exec, p.before, host);
     }
-    ks::inclusive_scan(exec, x, y, ks::along(axis).starting_at(before).totals(totals));
+    ks::inclusive_scan(exec, p.x, p.y, tree.starting_at(p.before).totals(p.totals));
+    Kokkos::deep_copy(exec, host, p.totals);
     exec.fence();
     if (rank + 1 < ranks) {
-      MPI_Send(totals.data(), static_cast<int>(lines), MPI_DOUBLE, rank + 1, 0, MPI_COMM_WORLD);
+      MPI_Send(host.data(), static_cast<int>(p.lines), MPI_DOUBLE, rank + 1, 0, MPI_COMM_WORLD);
     }
   });
-  const double over_ranks = measure(exec, [&] { plan.inclusive_scan(x, y, axis); });
+  const auto by_tree = [&] { plan.inclusive_scan(p.x, p.y, tree); };
+  const auto in_order = [&] { plan.inclusive_scan(p.x, p.y, tree.in_order()); };
+  const double time_by_tree = measure(exec, by_tree);
+  check(p, p.n * rank);
+  Kokkos::deep_copy(exec, p.y, 0);
+  const double time_in_order = measure(exec, in_order);
+  check(p, p.n * rank);
+  std::int64_t of_tree[2];
+  std::int64_t of_pipeline[2];
+  count(by_tree, of_tree);
+  count(in_order, of_pipeline);
+  if (rank != 0) return;
+  std::printf(
+      "| %d | %lld lines of %lld, axis %d | %.1f | %.1f | %.1f | %.1f | %.1f | %.2f | %lld, %.6g | "
+      "%lld, %.6g |\n",
+      ranks, static_cast<long long>(p.lines), static_cast<long long>(p.n), p.axis, copy, local,
+      time_by_tree, time_in_order, chain, copy / time_by_tree, static_cast<long long>(of_tree[0]),
+      static_cast<double>(of_tree[1]) * 1e-6, static_cast<long long>(of_pipeline[0]),
+      static_cast<double>(of_pipeline[1]) * 1e-6);
+}
 
-  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, y);
-  const double expected = static_cast<double>(n) * (rank + 1);
-  const double found =
-      host(static_cast<std::size_t>(rows - 1), static_cast<std::size_t>(columns - 1));
-  if (found != expected) std::printf("rank %d has %g, expected %g\n", rank, found, expected);
-  if (rank == 0) {
-    std::printf("| %d | %lld lines of %lld, axis %d | %.1f | %.1f | %.1f | %.1f | %.2f |\n", ranks,
-                static_cast<long long>(lines), static_cast<long long>(n), axis, copy, local,
-                over_ranks, chain, copy / over_ranks);
-  }
+/// What the first of two ranks does, in milliseconds. The second one has no elements, and takes
+/// what is sent on the host, so that it does not share a device.
+void measure_local_part(const Exec& exec, const Shape& shape) {
+  using Host = Kokkos::DefaultHostExecutionSpace;
+  using HostArray = Kokkos::View<double**, Kokkos::LayoutRight, Host>;
+  const bool is_first = rank_of(MPI_COMM_WORLD) == 0;
+  const auto first_or_none = [&](std::int64_t extent, int axis) {
+    return is_first || axis != shape.axis ? extent : 0;
+  };
+  const std::int64_t rows = first_or_none(shape.rows, 0);
+  const std::int64_t columns = first_or_none(shape.columns, 1);
+  const Part p(exec, is_first ? rows : 0, is_first ? columns : 0, shape.axis);
+  const HostArray none("none", is_first ? 0 : static_cast<std::size_t>(rows),
+                       is_first ? 0 : static_cast<std::size_t>(columns));
+  const auto tree = ks::along(p.axis);
+  const auto over_ranks = [&](const auto& lines, std::int64_t block_bytes,
+                              std::int64_t least_lines) {
+    const ks::impl::mpi::Settings settings{ks::impl::mpi::Staging::automatic, block_bytes,
+                                           least_lines};
+    if (is_first) {
+      ks::mpi::Plan plan(exec, MPI_COMM_WORLD, settings);
+      return measure(exec, [&] { plan.inclusive_scan(p.x, p.y, lines); });
+    }
+    ks::mpi::Plan plan(Host(), MPI_COMM_WORLD, settings);
+    return measure(exec, [&] { plan.inclusive_scan(none, none, lines); });
+  };
+  const double copy = measure(exec, [&] { Kokkos::deep_copy(exec, p.y, p.x); });
+  const double local = measure(exec, [&] { ks::inclusive_scan(exec, p.x, p.y, p.axis); });
+  const double alone_in_order =
+      measure(exec, [&] { ks::inclusive_scan(exec, p.x, p.y, tree.in_order()); });
+  constexpr bool on_host = ks::impl::launches_block<Exec>;
+  using ByTree = ks::impl::mpi::BlockSizes<false, on_host>;
+  using InOrder = ks::impl::mpi::BlockSizes<true, on_host>;
+  const double one_block = over_ranks(tree, std::int64_t{1} << 40, 1);
+  const double small =
+      over_ranks(tree, (on_host ? 1 : 8) << 20, ByTree::least_lines(p.axis == 1, 8));
+  const double usual = over_ranks(tree, ByTree::bytes, ByTree::least_lines(p.axis == 1, 8));
+  check(p, 0);
+  const double pipeline =
+      over_ranks(tree.in_order(), InOrder::bytes, InOrder::least_lines(p.axis == 1, 8));
+  check(p, 0);
+  if (!is_first) return;
+  std::printf("| %lld lines of %lld, axis %d | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f |\n",
+              static_cast<long long>(p.lines), static_cast<long long>(p.n), p.axis, copy,
+              copy / local, copy / one_block, copy / small, copy / usual, copy / alone_in_order,
+              copy / pipeline);
 }
 
 }  // namespace
+
+// MPI lets a program stand in for its functions.
+int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request* request) {
+  ++messages;
+  bytes += count;
+  return PMPI_Isend(data, count, type, to, tag, comm, request);
+}
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -109,16 +218,27 @@ int main(int argc, char** argv) {
     const std::int64_t mib = argc > 1 ? std::atoll(argv[1]) : 64;
     const std::int64_t block_bytes = argc > 2 ? std::atoll(argv[2]) : 0;
     const std::int64_t size = mib << 17;
-    if (rank_of(MPI_COMM_WORLD) == 0) {
-      std::printf(
-          "| ranks | part of a rank | copy | own part | over ranks | chain | of a copy |\n");
-      std::printf("|---|---|---|---|---|---|---|\n");
+    std::vector<Shape> shapes{
+        {64, size / 64, 0}, {size / 2048, 2048, 0}, {size / 64, 64, 1}, {2048, size / 2048, 1}};
+    // One line in order has the rate of a thread of a device.
+    if (ks::impl::launches_block<Exec>) shapes.push_back({1, size, 1});
+    const bool is_first = rank_of(MPI_COMM_WORLD) == 0;
+    if (size_of(MPI_COMM_WORLD) == 2) {
+      if (is_first) {
+        std::printf(
+            "| part of a rank | copy, ms | scan | fold and scan: one block | blocks for a cache | "
+            "blocks as usual | scan in order | the same, sent on |\n"
+            "|---|---|---|---|---|---|---|---|\n");
+      }
+      for (const Shape& shape : shapes) measure_local_part(exec, shape);
     }
-    measure_case(exec, 64, size / 64, 0, block_bytes);
-    measure_case(exec, size / 2048, 2048, 0, block_bytes);
-    measure_case(exec, size / 64, 64, 1, block_bytes);
-    measure_case(exec, 2048, size / 2048, 1, block_bytes);
-    measure_case(exec, 1, size, 1, block_bytes);
+    if (is_first) {
+      std::printf(
+          "\n| ranks | part of a rank | copy | own part | by tree | in order | chain | "
+          "copy by tree | by tree: messages, MB | in order: messages, MB |\n"
+          "|---|---|---|---|---|---|---|---|---|---|\n");
+    }
+    for (const Shape& shape : shapes) measure_shape(exec, shape, block_bytes);
   }
   MPI_Finalize();
 }

@@ -12,6 +12,7 @@
 #include "demo.hpp"
 #include "error.hpp"
 #include "info.hpp"
+#include "ranks.hpp"
 #include "scan_command.hpp"
 #include "spaces.hpp"
 
@@ -21,12 +22,25 @@ namespace {
 constexpr int status_refused = 2;
 
 /// Prints a message as one line, whatever is in it.
-int report(const std::string& message) {
+void print(const std::string& message) {
   std::string line = "kokkos-scan: ";
   for (const char c : message) line += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
   while (line.ends_with(' ')) line.pop_back();
   std::cerr << line + "\n";
+}
+
+/// Reports a mistake; the first rank does, for all.
+int report(const Ranks& ranks, const std::string& message) {
+  if (ranks.rank() != 0) return status_refused;
+  print(message);
   return status_refused;
+}
+
+/// The same for an error that other ranks know nothing of, and may wait because of.
+int fail(const Ranks& ranks, const std::string& message) {
+  if (ranks.size() == 1) return report(ranks, message);
+  print(message);
+  ranks.abort(status_refused);
 }
 
 // Printed after CLI11's help and not by it: newer versions fold lines, older ones do not.
@@ -39,6 +53,7 @@ Examples:
                                                       layers to interfaces, from a start
   kokkos-scan scan --mask m.npy --totals t.npy x.npy y.npy
                                                       only where m is true; totals beside
+  kokkos-scan scan --memory 2G x.npy y.npy            an array that is larger than memory
 
 The first one equals numpy.save("y.npy", numpy.cumulative_sum(numpy.load("x.npy"), axis=-1)).
 OUT may be IN. It is replaced when all has succeeded and is untouched otherwise; then
@@ -117,6 +132,10 @@ CLI::App& add_scan(CLI::App& app, ScanOptions& options) {
           "for unsigned integers, else the input's; the input's for min and max; for logsumexp "
           "float64 for whole numbers)")
       ->type_name("D");
+  scan.add_option("--memory", options.memory,
+                  "Read, scan and write pieces that take so many bytes of memory, such as 500M or "
+                  "2G (default: the whole array; with mpirun 1G a rank)")
+      ->type_name("M");
   add_space(scan, options.space);
   return scan;
 }
@@ -144,7 +163,7 @@ int finished(int status) {
   return status;
 }
 
-int run(int argc, char** argv) {
+int run(int argc, char** argv, Ranks& ranks) {
   CLI::App app(
       "kokkos-scan: running sums, products, minima and maxima of .npy arrays along any axis, with "
       "Kokkos.",
@@ -176,10 +195,11 @@ int run(int argc, char** argv) {
       return finished(0);
     }
     const std::string command = scan.parsed() ? "scan " : demo.parsed() ? "demo " : "";
-    return report(std::string(error.what()) + " (kokkos-scan " + command + "--help says more)");
+    return report(ranks,
+                  std::string(error.what()) + " (kokkos-scan " + command + "--help says more)");
   }
   int status = 0;
-  if (scan.parsed()) run_scan(scan_options);
+  if (scan.parsed()) run_scan(scan_options, ranks);
   if (demo.parsed()) status = run_demo(demo_options);
   if (information.parsed()) run_info();
   return finished(status);
@@ -189,11 +209,14 @@ int run(int argc, char** argv) {
 }  // namespace scan_tool
 
 int main(int argc, char** argv) {
+  scan_tool::Ranks ranks(&argc, &argv);
   try {
-    return scan_tool::run(argc, argv);
+    return scan_tool::run(argc, argv, ranks);
+  } catch (const scan_tool::AgreedError& error) {
+    return scan_tool::report(ranks, error.what());
   } catch (const std::bad_alloc&) {
-    return scan_tool::report("not enough memory for these arrays.");
+    return scan_tool::fail(ranks, "not enough memory for these arrays.");
   } catch (const std::exception& error) {
-    return scan_tool::report(error.what());
+    return scan_tool::fail(ranks, error.what());
   }
 }

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "error.hpp"
@@ -31,18 +33,36 @@ MappedFile::MappedFile(const std::string& path) {
   const bool regular = known && S_ISREG(status.st_mode);
   if (regular && size > 0) memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
   const int error = errno;
-  ::close(file);
+  if (!known || memory == MAP_FAILED || !regular) ::close(file);
   errno = error;
   if (!known || memory == MAP_FAILED) unreadable(path);
   if (!regular) {
     refuse(path, S_ISDIR(status.st_mode) ? "a folder" : "a file that is not a regular one",
            "a .npy file");
   }
+  m_file = file;
   m_bytes = {static_cast<const std::byte*>(memory), size};
 }
 
 MappedFile::~MappedFile() {
   if (!m_bytes.empty()) ::munmap(const_cast<std::byte*>(m_bytes.data()), m_bytes.size());
+  if (m_file >= 0) ::close(m_file);
+}
+
+bool MappedFile::read(std::int64_t offset, std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t count = ::pread(m_file, bytes.data(), bytes.size(), offset);
+    if (count < 0 && errno == EINTR) continue;
+    if (count == 0) errno = EIO;  // the file has become shorter
+    if (count <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+    offset += count;
+  }
+  return true;
+}
+
+void MappedFile::expect(std::int64_t offset, std::int64_t count) const {
+  static_cast<void>(::posix_fadvise(m_file, offset, count, POSIX_FADV_WILLNEED));
 }
 
 NpyInput::NpyInput(std::string path) : m_path(std::move(path)), m_file(m_path) {
@@ -57,6 +77,19 @@ NpyInput::NpyInput(std::string path) : m_path(std::move(path)), m_file(m_path) {
                std::string(info(m_header.dtype).name));
   }
   m_data = rest.first(size);
+  m_begin = static_cast<std::int64_t>(parsed.size);
+}
+
+void NpyInput::read(std::int64_t first, std::span<std::byte> bytes) const {
+  const auto size = static_cast<std::int64_t>(info(m_header.dtype).size);
+  if (!m_file.read(m_begin + first * size, bytes)) unreadable(m_path);
+}
+
+void NpyInput::expect(std::int64_t first, std::int64_t count) const {
+  first = std::max<std::int64_t>(first, 0);
+  count = std::min(count, m_count - first);
+  const auto size = static_cast<std::int64_t>(info(m_header.dtype).size);
+  if (count > 0) m_file.expect(m_begin + first * size, count * size);
 }
 
 }  // namespace scan_tool

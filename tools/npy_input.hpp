@@ -6,6 +6,7 @@
 /// A .npy file to read, mapped into memory.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -23,8 +24,14 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return m_bytes; }
+  /// Copies bytes, without making their pages a part of this process, as bytes() does.
+  /// \return whether all could be read
+  [[nodiscard]] bool read(std::int64_t offset, std::span<std::byte> bytes) const;
+  /// These bytes are read soon.
+  void expect(std::int64_t offset, std::int64_t count) const;
 
  private:
+  int m_file = -1;
   std::span<const std::byte> m_bytes;
 };
 
@@ -39,11 +46,17 @@ class NpyInput {
   [[nodiscard]] std::int64_t count() const { return m_count; }
   /// The elements, exactly; what follows them in the file is ignored, as NumPy does.
   [[nodiscard]] std::span<const std::byte> data() const { return m_data; }
+  /// Copies the bytes of elements from number `first` on.
+  /// \throws UserError if they cannot be read
+  void read(std::int64_t first, std::span<std::byte> bytes) const;
+  /// So many elements are read soon.
+  void expect(std::int64_t first, std::int64_t count) const;
 
  private:
   std::string m_path;
   MappedFile m_file;
   NpyHeader m_header;
+  std::int64_t m_begin = 0;  ///< of the data in the file
   std::int64_t m_count = 0;
   std::span<const std::byte> m_data;
 };

@@ -110,6 +110,12 @@ NpyOutput::NpyOutput(std::string path) : m_path(std::move(path)) {
   ::fchmod(m_file, exists ? status.st_mode & 07777 : default_mode());
 }
 
+NpyOutput::NpyOutput(std::string path, const std::string& temporary) : m_path(std::move(path)) {
+  handle_signals();
+  m_file = ::open(temporary.c_str(), O_WRONLY | O_CLOEXEC);
+  if (m_file < 0) unwritable();
+}
+
 NpyOutput::~NpyOutput() { discard(); }
 
 void NpyOutput::unwritable() const {
@@ -136,6 +142,16 @@ void NpyOutput::write(std::span<const std::byte> bytes) {
   }
 }
 
+void NpyOutput::write_at(std::int64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(m_file, bytes.data(), bytes.size(), offset);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) unwritable();
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    offset += written;
+  }
+}
+
 void NpyOutput::write_header(const NpyHeader& header) {
   const std::string text = format_npy_header(header);
   write(std::as_bytes(std::span(text)));
@@ -148,6 +164,7 @@ void NpyOutput::finish() {
 }
 
 void NpyOutput::commit() {
+  if (m_temporary.empty()) return;  // another process does it
   const SignalBlock block;
   if (std::rename(m_temporary.c_str(), m_target.c_str()) != 0) unwritable();
   std::replace(unfinished.begin(), unfinished.end(), m_temporary.c_str(),

@@ -6,6 +6,7 @@
 /// A .npy file to write: beside its place first, and in its place when it is complete.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -20,6 +21,9 @@ class NpyOutput {
   /// Makes a temporary file in the folder of `path`; a symbolic link is followed.
   /// \throws UserError if that is not possible or something other than a file has the name
   explicit NpyOutput(std::string path);
+  /// The same file as that of another process, which has made it as `temporary` and commits it.
+  /// \throws UserError if it cannot be written
+  NpyOutput(std::string path, const std::string& temporary);
   ~NpyOutput();
   NpyOutput(const NpyOutput&) = delete;
   NpyOutput& operator=(const NpyOutput&) = delete;
@@ -28,7 +32,12 @@ class NpyOutput {
   /// The file that commit() replaces, without symbolic links: two outputs must not share it.
   [[nodiscard]] const std::string& target() const { return m_target; }
 
+  /// What the file is called until commit().
+  [[nodiscard]] const std::string& temporary() const { return m_temporary; }
+
   void write(std::span<const std::byte> bytes);
+  /// Writes at a place in the file, wherever write() is.
+  void write_at(std::int64_t offset, std::span<const std::byte> bytes);
   void write_header(const NpyHeader& header);
 
   /// All has been written: reports what the system has put off to report.

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <complex>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "buffer.hpp"
@@ -19,21 +18,35 @@
 #include "npy_input.hpp"
 #include "npy_output.hpp"
 #include "parse_value.hpp"
+#include "scan_in_pieces.hpp"
+#include "scan_plan.hpp"
 #include "scan_problem.hpp"
 #include "spaces.hpp"
 
 namespace scan_tool {
 namespace {
 
+/// A number of bytes, such as 500M: K, M, G and T are powers of 1024.
+std::int64_t parse_bytes(const std::string& option, const std::string& text) {
+  constexpr std::string_view units = "KMGT";
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, value);
+  const std::size_t unit = last < end ? units.find(*last) : std::string_view::npos;
+  const int shift = unit == std::string_view::npos ? 0 : 10 * (static_cast<int>(unit) + 1);
+  const bool is_whole = last + (shift > 0 ? 1 : 0) == end;
+  if (error != std::errc() || !is_whole || value < 1 || value > (std::int64_t{1} << 58 >> shift) ||
+      value << shift < least_memory) {
+    refuse(option, quoted(text), "a number of bytes from 4K on, such as 500M or 2G");
+  }
+  return value << shift;
+}
+
 Operation operation_named(const std::string& name) {
   constexpr std::array<std::string_view, 5> names{"sum", "prod", "min", "max", "logsumexp"};
   const auto* const place = std::find(names.begin(), names.end(), name);
   if (place == names.end()) refuse("--op", quoted(name), one_of(names));
   return static_cast<Operation>(place - names.begin());
-}
-
-bool is_ordering(Operation operation) {
-  return operation == Operation::min || operation == Operation::max;
 }
 
 /// The axis counted from the front.
@@ -87,13 +100,6 @@ void check_mask(const NpyInput& mask, const NpyInput& input) {
            to_string(input.header().shape) + ", the shape of " + input.path());
   }
 }
-
-/// Where the axis cuts a shape, in the order in which the elements lie.
-struct Geometry {
-  std::int64_t outer = 1;
-  std::int64_t length = 1;
-  std::int64_t inner = 1;
-};
 
 Geometry geometry(const std::string& path, const NpyHeader& header, std::size_t axis) {
   const auto at = header.shape.begin() + static_cast<std::ptrdiff_t>(axis);
@@ -160,26 +166,6 @@ class Values {
   const A* m_data = nullptr;
 };
 
-/// The identity of an operation among the values of `dtype`. For min and max the operator's own is
-/// that of the accumulator, which is no value of a smaller type.
-template <class A>
-A identity(Operation operation, DType dtype) {
-  if (operation == Operation::sum) return A(0);
-  if (operation == Operation::prod) return A(1);
-  const bool is_min = operation == Operation::min;
-  if constexpr (std::is_floating_point_v<A>) {
-    constexpr A infinity = std::numeric_limits<A>::infinity();
-    return is_min ? infinity : -infinity;
-  } else if constexpr (std::is_integral_v<A>) {
-    if (dtype == DType::boolean) return is_min ? 1 : 0;
-    const auto excess = static_cast<int>(8 * (sizeof(A) - info(dtype).size));
-    return is_min ? std::numeric_limits<A>::max() >> excess
-                  : std::numeric_limits<A>::min() >> excess;
-  } else {
-    return {};  // refused before
-  }
-}
-
 template <class A>
 void write(NpyOutput& file, const NpyHeader& header, std::span<const A> values) {
   constexpr std::size_t block = 1 << 16;
@@ -195,23 +181,9 @@ void write(NpyOutput& file, const NpyHeader& header, std::span<const A> values) 
   file.finish();
 }
 
-/// All that is known once the command line and the headers are.
-struct Plan {
-  const ScanOptions& options;
-  const NpyInput& input;
-  const NpyInput* mask;
-  NpyOutput& output;
-  NpyOutput* totals;
-  Operation operation;
-  std::size_t axis;
-  DType dtype;
-  Geometry geometry;
-};
-
 template <class A>
-void execute(const Plan& plan) {
+void execute(const ScanPlan& plan) {
   const ScanOptions& options = plan.options;
-  const NpyHeader& in = plan.input.header();
   ScanProblem<A> problem;
   problem.operation = plan.operation;
   problem.mode = options.exclusive ? Mode::exclusive : Mode::inclusive;
@@ -227,26 +199,22 @@ void execute(const Plan& plan) {
   const bool shows_identity = is_ordering(plan.operation) && (options.exclusive || options.mask);
   if (options.initial) {
     problem.start = parse_value<A>("--initial", *options.initial, plan.dtype);
-  } else if (!in_order && (plan.totals != nullptr || shows_identity)) {
+  } else if (!in_order && (plan.totals || shows_identity)) {
     problem.start = identity<A>(plan.operation, plan.dtype);
   }
 
-  NpyHeader out{plan.dtype, in.order, in.shape};
-  out.shape[plan.axis] = problem.output_length;
-  NpyHeader lines{plan.dtype, in.order, in.shape};
-  lines.shape.erase(lines.shape.begin() + static_cast<std::ptrdiff_t>(plan.axis));
-
+  const NpyHeader out = output_header(plan);
   const Values<A> values(plan.input, plan.dtype);
   problem.input = values.data();
   Buffer<std::uint8_t> reordered_mask;
   if (plan.mask != nullptr) {
     problem.mask = reinterpret_cast<const std::uint8_t*>(plan.mask->data().data());
-    if (plan.mask->header().order != in.order) {
-      reordered_mask = reordered(*plan.mask, in.order);
+    if (plan.mask->header().order != out.order) {
+      reordered_mask = reordered(*plan.mask, out.order);
       problem.mask = reordered_mask.data();
     }
   }
-  const std::int64_t out_count = element_count(plan.output.path(), out.shape);
+  const std::int64_t out_count = element_count(plan.output->path(), out.shape);
   const bool in_place = values.scratch() != nullptr && !options.include_total;
   const Buffer<A> result = in_place ? Buffer<A>() : Buffer<A>(out_count);
   problem.output = in_place ? values.scratch() : result.data();
@@ -255,11 +223,11 @@ void execute(const Plan& plan) {
 
   scan(problem, options.space);
 
-  write<A>(plan.output, out, {problem.output, static_cast<std::size_t>(out_count)});
-  if (plan.totals != nullptr) write<A>(*plan.totals, lines, totals.span());
+  write<A>(*plan.output, out, {problem.output, static_cast<std::size_t>(out_count)});
+  if (plan.totals) write<A>(*plan.totals, totals_header(plan), totals.span());
 }
 
-void execute_in(Accumulator accumulator, const Plan& plan) {
+void execute_in(Accumulator accumulator, const ScanPlan& plan) {
   switch (accumulator) {
     case Accumulator::int64:
       return execute<std::int64_t>(plan);
@@ -278,39 +246,71 @@ void execute_in(Accumulator accumulator, const Plan& plan) {
 
 }  // namespace
 
-void run_scan(const ScanOptions& options) {
-  const Operation operation = operation_named(options.operation);
-  check_space(options.space);
-  if (options.include_total && !options.exclusive) {
-    refuse("--include-total", "no --exclusive",
-           "--exclusive: the last value of an inclusive scan is the total");
-  }
-  const NpyInput input(options.input);
-  const std::size_t axis = checked_axis(input, options.axis);
-  const DType dtype = output_dtype(options, input, operation);
-  const Geometry cut = geometry(input.path(), input.header(), axis);
+void run_scan(const ScanOptions& options, Ranks& ranks) {
+  std::optional<NpyInput> input;
   std::optional<NpyInput> mask;
-  if (options.mask) {
-    mask.emplace(*options.mask);
-    check_mask(*mask, input);
-  }
-
-  NpyOutput output(options.output);
+  std::optional<NpyOutput> output;
   std::optional<NpyOutput> totals;
-  if (options.totals) {
-    totals.emplace(*options.totals);
-    if (totals->target() == output.target()) {
-      refuse("--totals", "the output file " + *options.totals, "another file");
+  std::optional<ScanPlan> plan;
+  std::optional<std::int64_t> memory;
+  std::string temporary_output;
+  std::string temporary_totals;
+
+  ranks.attempt([&] {
+    const Operation operation = operation_named(options.operation);
+    check_space(options.space);
+    if (options.include_total && !options.exclusive) {
+      refuse("--include-total", "no --exclusive",
+             "--exclusive: the last value of an inclusive scan is the total");
     }
+    if (options.memory) memory = parse_bytes("--memory", *options.memory);
+    input.emplace(options.input);
+    const std::size_t axis = checked_axis(*input, options.axis);
+    const DType dtype = output_dtype(options, *input, operation);
+    const Geometry cut = geometry(input->path(), input->header(), axis);
+    if (options.mask) {
+      mask.emplace(*options.mask);
+      check_mask(*mask, *input);
+      if ((memory || ranks.size() > 1) && mask->header().order != input->header().order) {
+        refuse(mask->path(), "a mask in the other order (C or Fortran)",
+               "that of " + input->path() + ", as it is read in pieces");
+      }
+    }
+    if (ranks.rank() == 0) {
+      output.emplace(options.output);
+      temporary_output = output->temporary();
+      if (options.totals) {
+        totals.emplace(*options.totals);
+        if (totals->target() == output->target()) {
+          refuse("--totals", "the output file " + *options.totals, "another file");
+        }
+        temporary_totals = totals->temporary();
+      }
+    }
+    plan.emplace(ScanPlan{options, *input, mask ? &*mask : nullptr, output, totals, operation, axis,
+                          dtype, cut});
+  });
+  temporary_output = ranks.from_first(temporary_output);
+  temporary_totals = ranks.from_first(temporary_totals);
+  ranks.attempt([&] {
+    if (ranks.rank() == 0) return;
+    output.emplace(options.output, temporary_output);
+    if (options.totals) totals.emplace(*options.totals, temporary_totals);
+  });
+
+  std::optional<KokkosSession> session;
+  ranks.attempt([&] { session.emplace(); });
+  if (memory || ranks.size() > 1) {
+    scan_in_pieces(*plan, memory.value_or(default_memory), ranks);
+  } else {
+    execute_in(info(plan->dtype).accumulator, *plan);
   }
-  {
-    const KokkosSession session;
-    execute_in(info(dtype).accumulator, {options, input, mask ? &*mask : nullptr, output,
-                                         totals ? &*totals : nullptr, operation, axis, dtype, cut});
-  }
+  session.reset();
   // Totals first: if that fails, the output is as it was.
-  if (totals) totals->commit();
-  output.commit();
+  ranks.attempt([&] {
+    if (totals) totals->commit();
+    output->commit();
+  });
 }
 
 }  // namespace scan_tool

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "ranks.hpp"
+
 namespace scan_tool {
 
 /// The command line of `kokkos-scan scan`.
@@ -24,11 +26,12 @@ struct ScanOptions {
   std::optional<std::string> initial;
   std::optional<std::string> totals;
   std::optional<std::string> dtype;
+  std::optional<std::string> memory;
   std::string space;
 };
 
-/// Does it.
-/// \throws UserError, with all files as they were
-void run_scan(const ScanOptions& options);
+/// Does it; collective.
+/// \throws UserError on all ranks, with all files as they were
+void run_scan(const ScanOptions& options, Ranks& ranks);
 
 }  // namespace scan_tool

@@ -30,8 +30,24 @@ struct KernelType<std::complex<T>> {
   static_assert(sizeof(type) == sizeof(std::complex<T>));
 };
 
+/// The functions of the library on one process.
+struct OnOneProcess {
+  static constexpr bool has_whole_lines = true;
+
+  template <class Exec, class... Arguments>
+  static void inclusive_scan(const Exec& exec, const Arguments&... arguments) {
+    KokkosScan::inclusive_scan(exec, arguments...);
+  }
+  template <class Exec, class... Arguments>
+  static void exclusive_scan(const Exec& exec, const Arguments&... arguments) {
+    KokkosScan::exclusive_scan(exec, arguments...);
+  }
+};
+
 /// The Views of a ScanProblem on a space, and the calls of the library.
-template <class Exec, class A>
+///
+/// \tparam Library OnOneProcess, or the same over ranks, which have parts of lines only
+template <class Exec, class A, class Library>
 class ScanRun {
  public:
   ScanRun(const Exec& exec, const ScanProblem<A>& problem) : m_exec(exec), m_problem(problem) {}
@@ -86,43 +102,71 @@ class ScanRun {
     const KokkosScan::Along<> forward = KokkosScan::along(1);
     const KokkosScan::Along<> lines =
         p.direction == Direction::backward ? forward.backward() : forward;
-    // The plain call is the one that people write; all others share one form, for compile time.
     if (p.grouping == Grouping::in_order) {
       in_order(op, input, output, totals, lines);
-    } else if (p.start) {
-      call(input, output, lines.starting_at(Value(*p.start)).totals(totals), op);
     } else {
-      call(input, output, lines, op);
+      by_tree(op, input, output, totals, lines);
     }
     Kokkos::deep_copy(m_exec, host_output, output);
     Kokkos::deep_copy(m_exec, host_totals, totals);
     m_exec.fence("kokkos-scan: results have arrived");
   }
 
+  template <class Op, class In, class Out, class Totals>
+  void by_tree(const Op& op, const In& input, const Out& output, const Totals& totals,
+               const KokkosScan::Along<>& lines) {
+    const ScanProblem<A>& p = m_problem;
+    if (p.starts != nullptr) {
+      // Where the carried type is wider than values, parts of lines are in order, or wider.
+      using Bound = KokkosScan::impl::bound_t<Op, Value>;
+      if constexpr (std::is_same_v<KokkosScan::impl::carried_t<Bound, Value>, Value>) {
+        return call(input, output, lines.starting_at(starts()).totals(totals), op);
+      }
+    } else if constexpr (Library::has_whole_lines) {
+      // The plain call is the one that people write; all others share one form, for compile time.
+      if (!p.start) return call(input, output, lines, op);
+      return call(input, output, lines.starting_at(Value(*p.start)).totals(totals), op);
+    }
+    Kokkos::abort("kokkos-scan: a problem that nobody asks for.");
+  }
+
   /// Whole numbers, minima and maxima have the same bits in any order.
   template <class Op, class In, class Out, class Totals>
   void in_order(const Op& op, const In& input, const Out& output, const Totals& totals,
                 const KokkosScan::Along<>& lines) {
-    const auto with_totals = [&] {
-      if constexpr (std::is_integral_v<Value> || KokkosScan::impl::is_min_or_max<Op>) {
-        return lines.totals(totals);
-      } else {
-        return lines.in_order().totals(totals);
-      }
-    }();
-    if (m_problem.start) {
-      call(input, output, with_totals.starting_at(Value(*m_problem.start)), op);
-    } else {
-      call(input, output, with_totals, op);
+    constexpr bool is_exact = std::is_integral_v<Value> || KokkosScan::impl::is_min_or_max<Op>;
+    const ScanProblem<A>& p = m_problem;
+    if constexpr (Library::has_whole_lines) {
+      const auto with_totals = [&] {
+        if constexpr (is_exact) {
+          return lines.totals(totals);
+        } else {
+          return lines.in_order().totals(totals);
+        }
+      }();
+      if (p.start) return call(input, output, with_totals.starting_at(Value(*p.start)), op);
+      if (p.starts == nullptr) return call(input, output, with_totals, op);
     }
+    if constexpr (!is_exact) {
+      const auto with_totals = lines.in_order().totals(totals);
+      if (p.starts == nullptr) return call(input, output, with_totals, op);
+      return call(input, output, with_totals.starting_at(starts()), op);
+    }
+    Kokkos::abort("kokkos-scan: a problem that nobody asks for.");
   }
 
-  template <class Op, class In, class Out, class Lines>
+  auto starts() const {
+    const ScanProblem<A>& p = m_problem;
+    return on_device(HostView<const Value**>(reinterpret_cast<const Value*>(p.starts),
+                                             extent(p.outer), extent(p.inner)));
+  }
+
+  template <class In, class Out, class Lines, class Op>
   void call(const In& input, const Out& output, const Lines& lines, const Op& op) {
     if (m_problem.mode == Mode::inclusive) {
-      KokkosScan::inclusive_scan(m_exec, input, output, lines, op);
+      Library::inclusive_scan(m_exec, input, output, lines, op);
     } else {
-      KokkosScan::exclusive_scan(m_exec, input, output, lines, op);
+      Library::exclusive_scan(m_exec, input, output, lines, op);
     }
   }
 
@@ -155,9 +199,15 @@ class ScanRun {
   const ScanProblem<A>& m_problem;
 };
 
+template <class Library, class A>
+void scan_by(const ScanProblem<A>& problem, std::string_view space) {
+  visit_space(
+      space, [&]<class Exec>(const Exec& exec) { ScanRun<Exec, A, Library>(exec, problem).run(); });
+}
+
 template <class A>
 void scan(const ScanProblem<A>& problem, std::string_view space) {
-  visit_space(space, [&]<class Exec>(const Exec& exec) { ScanRun<Exec, A>(exec, problem).run(); });
+  scan_by<OnOneProcess>(problem, space);
 }
 
 }  // namespace scan_tool

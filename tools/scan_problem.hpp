@@ -33,6 +33,8 @@ struct ScanProblem {
   /// Combined before the first element. With a start, and in order, there must be room for the
   /// totals.
   std::optional<A> start;
+  /// The same for each line, (outer, inner), with which the scan of parts of lines goes on.
+  const A* starts = nullptr;
   const A* input = nullptr;
   /// Elements count where it is not zero; nullptr: all do.
   const std::uint8_t* mask = nullptr;
@@ -41,7 +43,9 @@ struct ScanProblem {
   /// (outer, inner), written if has_totals().
   A* totals = nullptr;
 
-  [[nodiscard]] bool has_totals() const { return start || grouping == Grouping::in_order; }
+  [[nodiscard]] bool has_totals() const {
+    return start || starts != nullptr || grouping == Grouping::in_order;
+  }
 };
 
 /// Scans on the named space and waits. Compiled for the types of AccumulatorType.
@@ -54,5 +58,17 @@ extern template void scan(const ScanProblem<float>&, std::string_view);
 extern template void scan(const ScanProblem<double>&, std::string_view);
 extern template void scan(const ScanProblem<std::complex<float>>&, std::string_view);
 extern template void scan(const ScanProblem<std::complex<double>>&, std::string_view);
+
+/// The same for lines of which each rank of MPI has a part, in rank order; collective. They are in
+/// order, or have `starts`.
+template <class A>
+void scan_over_ranks(const ScanProblem<A>& problem, std::string_view space);
+
+extern template void scan_over_ranks(const ScanProblem<std::int64_t>&, std::string_view);
+extern template void scan_over_ranks(const ScanProblem<std::uint64_t>&, std::string_view);
+extern template void scan_over_ranks(const ScanProblem<float>&, std::string_view);
+extern template void scan_over_ranks(const ScanProblem<double>&, std::string_view);
+extern template void scan_over_ranks(const ScanProblem<std::complex<float>>&, std::string_view);
+extern template void scan_over_ranks(const ScanProblem<std::complex<double>>&, std::string_view);
 
 }  // namespace scan_tool

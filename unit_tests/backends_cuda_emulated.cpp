@@ -363,6 +363,43 @@ TEST(backends, emulated_cuda_columns_have_the_same_bits_in_every_kernel) {
   }
 }
 
+// Wide columns have the same bits in each of the kernels that take them, by their number, alignment
+// and the multiprocessors that there are; and a mask that selects all of them changes none.
+TEST(backends, emulated_cuda_wide_columns_have_the_same_bits_in_every_kernel) {
+  for (int const n : {60, 100, 300, 2400, 4200}) {
+    auto const values = random_values<float>(n);
+    std::vector<float> expected;
+    for (int const inner : {257, 260, 301, 388}) {
+      Kokkos::View<float**, Kokkos::LayoutRight, Exec> const x("x", n, inner);
+      Kokkos::View<float**, Kokkos::LayoutRight, Exec> const y("y", n, inner);
+      Kokkos::View<bool**, Kokkos::LayoutRight, Exec> const mask("mask", n, inner);
+      Kokkos::deep_copy(mask, true);
+      for (int k = 0; k < n; ++k) {
+        for (int j = 0; j < inner; ++j) x(k, j) = values[static_cast<std::size_t>(k)];
+      }
+      auto const check = [&](auto const& input, int multiprocessors) {
+        Kokkos::deep_copy(y, -1);
+        ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), input, y, ks::along(0),
+                       ks::Sum{}, emulated::Backend{multiprocessors});
+        if (expected.empty()) {
+          for (int k = 0; k < n; ++k) expected.push_back(y(k, 0));
+        }
+        for (int k = 0; k < n; ++k) {
+          for (int j = 0; j < inner; ++j) {
+            ASSERT_EQ(y(k, j), expected[static_cast<std::size_t>(k)])
+                << "n " << n << ", inner " << inner << ", element " << k << ", column " << j;
+          }
+        }
+      };
+      for (int const multiprocessors : {0, 132}) {
+        check(x, multiprocessors);
+        check(ks::masked(x, mask), multiprocessors);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // Threads that have a column each, in every form and direction; without multiprocessors, any number
 // of columns is enough for them.
 template <class T>
@@ -384,20 +421,41 @@ TEST(backends, emulated_cuda_threads_scan_columns) {
   threads_scan_columns<double>();
 }
 
-// Short columns combine from left to right in the carried type, whatever their number and place,
-// and a mask that hides nothing changes no bit.
-TEST(backends, emulated_cuda_folds_short_columns_from_left_to_right) {
-  for (int n = 1; n <= cuda::longest_short_column; ++n) {
-    auto const values = random_values<float>(n);
-    std::vector<float> expected;
-    double sum = 0;
-    for (float const value : values) {
-      sum = expected.empty() ? value : sum + value;
-      expected.push_back(static_cast<float>(sum));
+/// Sums of a short or narrow column of floats, by the tree of these: chunks fold from left to right
+/// in double, and so do chunks.
+std::vector<float> sums_of_narrow_column(std::vector<float> const& values) {
+  auto const n = static_cast<int>(values.size());
+  int const chunk = cuda::rows_of_chunk(n, sizeof(float));
+  std::vector<float> sums;
+  double before = 0;
+  for (int begin = 0; begin < n; begin += chunk) {
+    double run = before;
+    double total = 0;
+    for (int k = begin; k < std::min(n, begin + chunk); ++k) {
+      run += values[static_cast<std::size_t>(k)];
+      total += values[static_cast<std::size_t>(k)];
+      sums.push_back(static_cast<float>(run));
     }
-    for (int const inner : {2, 4, 5, 8, 33, 1200}) {
+    before += total;
+    if (begin + chunk < n) sums.back() = static_cast<float>(before);
+  }
+  return sums;
+}
+
+// Short and narrow columns combine by one tree in the carried type, whatever their number and
+// place, and a mask that hides nothing changes no bit.
+TEST(backends, emulated_cuda_short_and_narrow_columns_have_one_tree) {
+  std::vector<int> lengths{17, 32, 33, 34, 66, 67, 100, 528, 1057, cuda::longest_narrow_column};
+  for (int n = 1; n <= cuda::longest_short_column; ++n) lengths.push_back(n);
+  int turn = 0;
+  for (int const n : lengths) {
+    auto const values = random_values<float>(n);
+    std::vector<float> const expected = sums_of_narrow_column(values);
+    for (int const inner : {2, 4, 5, 8, 33, cuda::widest_narrow_row, 1200}) {
+      if (n > cuda::longest_short_column && inner > cuda::widest_narrow_row) continue;
       for (int const outer : {1, 3, 40}) {
-        if (outer * inner * n > 40'000) continue;
+        if (outer > 1 && outer * inner * n > 40'000) continue;
+        if (inner * n > 300'000) continue;
         Kokkos::View<float***, Kokkos::LayoutRight, Exec> const x("x", outer, n, inner);
         Kokkos::View<bool***, Kokkos::LayoutRight, Exec> const mask("mask", outer, n, inner);
         Kokkos::deep_copy(mask, true);
@@ -405,20 +463,20 @@ TEST(backends, emulated_cuda_folds_short_columns_from_left_to_right) {
           x.data()[i] = values[static_cast<std::size_t>(i / inner % n)];
         }
         for (bool const is_masked : {false, true}) {
-          for (bool const has_bulk_copies : {false, true}) {
-            Kokkos::View<float***, Kokkos::LayoutRight, Exec> const y("y", outer, n, inner);
-            emulated::Backend const backend{132, 232448, has_bulk_copies};
-            if (is_masked) {
-              ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), ks::masked(x, mask), y,
-                             ks::along(1), ks::Sum{}, backend);
-            } else {
-              ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), x, y, ks::along(1),
-                             ks::Sum{}, backend);
-            }
-            for (int i = 0; i < outer * n * inner; ++i) {
-              ASSERT_EQ(y.data()[i], expected[static_cast<std::size_t>(i / inner % n)])
-                  << outer << " x " << n << " x " << inner << ", element " << i;
-            }
+          // Few multiprocessors have tiles of all columns, many have strips.
+          Kokkos::View<float***, Kokkos::LayoutRight, Exec> const y("y", outer, n, inner);
+          bool const has_bulk_copies = ++turn % 2 == 0;
+          emulated::Backend const backend{turn / 2 % 2 == 0 ? 1 : 132, 232448, has_bulk_copies};
+          if (is_masked) {
+            ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), ks::masked(x, mask), y,
+                           ks::along(1), ks::Sum{}, backend);
+          } else {
+            ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), x, y, ks::along(1),
+                           ks::Sum{}, backend);
+          }
+          for (int i = 0; i < outer * n * inner; ++i) {
+            ASSERT_EQ(y.data()[i], expected[static_cast<std::size_t>(i / inner % n)])
+                << outer << " x " << n << " x " << inner << ", element " << i;
           }
         }
       }
@@ -426,12 +484,13 @@ TEST(backends, emulated_cuda_folds_short_columns_from_left_to_right) {
   }
 }
 
-// Results of short columns whose rows lie otherwise than those of the input, and inputs of which
-// only the mask or nothing can be moved in runs.
-TEST(backends, emulated_cuda_scans_short_columns_of_every_layout) {
+// Results of short and narrow columns whose rows lie otherwise than those of the input, and inputs
+// of which only the mask or nothing can be moved in runs.
+TEST(backends, emulated_cuda_scans_narrow_columns_of_every_layout) {
   int turn = 0;
-  for (std::int64_t const n : {1, 2, 3, 5, 8, 15, 16}) {
-    for (std::int64_t const lines : {1, 7, 64, 333, 2001}) {
+  for (std::int64_t const n : {1, 2, 3, 5, 8, 15, 16, 34, 70, 1000}) {
+    for (std::int64_t const lines : {1, 7, 64, 200, 333, 2001}) {
+      if (lines * n > 100'000) continue;
       for (int i = 0; i < 5; ++i, ++turn) {
         Job<float> job{random_values<float>(lines * n), lines, n};
         job.form = forms[turn % 3];

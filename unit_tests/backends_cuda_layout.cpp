@@ -6,12 +6,14 @@
 
 #include <gtest/gtest.h>
 
-#include <KokkosScan/impl/cuda/short_column_plan.hpp>
+#include <KokkosScan/impl/cuda/narrow_column_plan.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/cuda/wide_column_plan.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <vector>
 
 namespace test {
 namespace {
@@ -225,9 +227,9 @@ TEST(backends, cuda_tiles_of_parts_of_columns_cover_them) {
   }
 }
 
-// Every plan for short columns has room in shared memory, numbers that its divisions take, and all
-// columns in its tiles.
-TEST(backends, cuda_short_columns_have_plans) {
+// Every plan for short and narrow columns has room in shared memory, numbers that its divisions
+// take, and all elements in its tiles, each in a slot of its own.
+TEST(backends, cuda_narrow_columns_have_plans) {
   std::mt19937_64 random(7);
   auto const log_uniform = [&](double most) {
     return static_cast<std::int64_t>(
@@ -235,55 +237,117 @@ TEST(backends, cuda_short_columns_have_plans) {
   };
   auto const one_of = [&](auto const& list) { return list[random() % std::size(list)]; };
   for (int i = 0; i < 100'000; ++i) {
-    cuda::ShortColumnFacts facts{};
-    facts.n = 1 + static_cast<std::int64_t>(random() % cuda::longest_short_column);
-    facts.inner = log_uniform(1e8);
+    cuda::NarrowColumnFacts facts{};
+    facts.n = log_uniform(cuda::longest_narrow_column + 1);
+    bool const is_wide = facts.n <= cuda::longest_short_column || random() % 8 == 0;
+    facts.inner = log_uniform(is_wide ? 1e8 : cuda::widest_narrow_row + 1);
     facts.lines = facts.inner * log_uniform(1e6);
     bool const has_gaps = random() % 3 == 0;
     facts.row = facts.inner + (has_gaps ? log_uniform(100) : 0);
     facts.loads = one_of(std::array{cuda::MoveRows::one_by_one, cuda::MoveRows::as_runs});
     facts.stores = one_of(std::array{cuda::MoveRows::one_by_one, cuda::MoveRows::as_runs});
-    facts.is_flat = !has_gaps && facts.stores == cuda::MoveRows::as_runs && random() % 2 == 0;
-    facts.is_along = random() % 8 == 0;
-    facts.is_aligned = random() % 2 == 0;
+    facts.has_dense_rows = !has_gaps && facts.stores == cuda::MoveRows::as_runs && random() % 4 > 0;
+    facts.has_dense_slabs = facts.has_dense_rows && random() % 4 > 0;
+    facts.is_along = facts.inner > cuda::widest_narrow_row && !is_wide ? true : random() % 8 == 0;
     facts.unit = one_of(std::array{1, 2, 4, 8, 16, 64});
     facts.widest = std::max(facts.unit, one_of(std::array{4, 8, 16, 64}));
     facts.element = facts.widest + (random() % 2 == 0 ? facts.unit : 0);
+    facts.accumulator = one_of(std::array{1, 4, 8, 64});
+    facts.carried = std::max(facts.accumulator, 8);
     facts.multiprocessors = one_of(std::array{0, 4, 108, 132, 148});
     SCOPED_TRACE(::testing::Message() << facts.lines / facts.inner << " x " << facts.n << " x "
                                       << facts.inner << " of " << facts.element << " bytes");
-    cuda::ShortColumnPlan const plan = cuda::plan_short_columns(facts);
+    cuda::NarrowColumnPlan const plan = cuda::plan_narrow_columns(facts);
     ASSERT_GE(plan.columns, 1);
     ASSERT_LE(plan.columns, plan.inner);
     ASSERT_GE(plan.slabs_of_tile, 1);
-    ASSERT_TRUE(plan.slabs_of_tile == 1 || plan.columns == plan.inner);
+    ASSERT_TRUE(plan.slabs_of_tile == 1 || (plan.columns == plan.inner && plan.rows == plan.n));
     ASSERT_GE(std::int64_t{plan.strips_of_slab} * plan.columns, plan.inner);
     ASSERT_GE(plan.strips, plan.slabs / plan.slabs_of_tile * plan.strips_of_slab);
     ASSERT_GE(plan.blocks, 1);
     ASSERT_LE(plan.blocks, plan.strips);
+    // All rows, in tiles of whole chunks, whose length a thread's registers do not limit.
+    ASSERT_EQ(plan.chunk, cuda::rows_of_chunk(plan.n, facts.accumulator));
+    ASSERT_LE(plan.chunk, 33);
+    ASSERT_GE(plan.rows * plan.steps, plan.n);
+    ASSERT_LT(plan.rows * (plan.steps - 1), plan.n);
+    ASSERT_TRUE(plan.steps == 1 || plan.rows == plan.chunks * plan.chunk);
     ASSERT_LT(plan.elements(), 1 << 15);
+    ASSERT_LT(plan.items(), 1 << 15);
     // Rows, then slabs, do not overlap in shared memory.
     ASSERT_GE(plan.pitch, plan.columns);
-    ASSERT_GE(plan.pitch_of_slab, plan.n * plan.pitch);
-    ASSERT_GE(plan.bytes_of_buffer, plan.pitch_of_slab * plan.slabs_of_tile * facts.element);
+    ASSERT_GE(plan.pitch_of_slab, plan.rows * plan.pitch);
+    ASSERT_GE(plan.bytes_of_buffer, plan.slots() * facts.element);
+    std::vector<bool> is_taken(static_cast<std::size_t>(plan.slabs_of_tile));
+    for (int s = 0; s < plan.slabs_of_tile; ++s) {
+      int const slab = plan.slab_in_turn(s);
+      ASSERT_LT(slab, plan.slabs_of_tile);
+      ASSERT_FALSE(is_taken[static_cast<std::size_t>(slab)]);
+      is_taken[static_cast<std::size_t>(slab)] = true;
+      ASSERT_EQ(plan.slot_of_slab(slab), plan.slot_in_turn(s));
+      ASSERT_LE(plan.slot_in_turn(s) + plan.rows * plan.pitch, plan.slots());
+      if (slab > 0)
+        ASSERT_GE(plan.slot_of_slab(slab), plan.slot_of_slab(slab - 1) + plan.pitch_of_slab);
+    }
     // All blocks of a multiprocessor find room on Hopper, and one on the smallest GPU.
-    ASSERT_LE(plan.shared_bytes() + 1024, 233'472 / cuda::blocks_of_short_columns);
+    ASSERT_LE(plan.shared_bytes() + 1024, 233'472 / cuda::blocks_of_narrow_columns);
     ASSERT_LE(plan.shared_bytes(), 101'376);
+  }
+}
+
+// Strips cover each row once, fit the lanes of a warp, are as many as there is room for if they can
+// be, and change little where a row has one column more.
+TEST(backends, cuda_wide_columns_have_plans) {
+  std::mt19937_64 random(11);
+  auto const log_uniform = [&](double least, double most) {
+    return static_cast<std::int64_t>(
+        std::exp(std::uniform_real_distribution<>(std::log(least), std::log(most))(random)));
+  };
+  auto const one_of = [&](auto const& list) { return list[random() % std::size(list)]; };
+  for (int i = 0; i < 100'000; ++i) {
+    std::int64_t const n = log_uniform(1, 1e6);
+    std::int64_t const inner = log_uniform(32, 1e8);
+    std::int64_t const outer = log_uniform(1, 1e5);
+    int const bytes = one_of(std::array{1, 2, 4, 8, 12, 16, 24, 64});
+    int const multiprocessors = one_of(std::array{0, 4, 68, 108, 132, 148});
+    SCOPED_TRACE(::testing::Message() << outer << " x " << n << " x " << inner << " of " << bytes
+                                      << " bytes, " << multiprocessors << " multiprocessors");
+    auto const plan_of = [&](std::int64_t columns) {
+      return cuda::plan_wide_columns(n, columns, outer, bytes, multiprocessors);
+    };
+    cuda::WideColumnPlan const plan = plan_of(inner);
+    int const widest = lanes * cuda::columns_of_wide_thread(bytes);
+    ASSERT_GE(plan.columns, 1);
+    ASSERT_LE(plan.columns, widest);
+    ASSERT_GE(std::int64_t{plan.strips_of_row} * plan.columns, inner);
+    ASSERT_LT(std::int64_t{plan.strips_of_row - 1} * plan.columns, inner);
+    ASSERT_EQ(plan.strips, plan.strips_of_row * outer);
+    ASSERT_GE(std::int64_t{plan.tiles} * cuda::rows_of_wide_tile, n);
+    ASSERT_GE(plan.blocks_at_once, 1);
+    ASSERT_LE(plan.blocks_at_once, cuda::blocks_of_wide_columns(bytes));
+    // No strip is narrower than a warp while others could go on without it.
+    std::int64_t const room = std::int64_t{multiprocessors} * cuda::blocks_of_wide_columns(bytes);
+    if (plan.columns < std::min<std::int64_t>(lanes, inner)) {
+      ASSERT_LE(inner, 2 * lanes);
+    }
+    if (plan.strips > 2 * room) {
+      ASSERT_GE(2 * plan.columns, std::min<std::int64_t>(widest, inner));
+    }
+    ASSERT_LE(plan.strips, 2 * plan_of(inner + 1).strips);
+    ASSERT_LE(plan_of(inner + 1).strips, 2 * plan.strips);
   }
 }
 
 // Columns of all extents, in tiles that fit, whose borders are those of sections.
 TEST(backends, cuda_tiles_of_columns_cover_them) {
   using cuda::ColumnAccess;
-  for (auto const access : {ColumnAccess::rows, ColumnAccess::flat, ColumnAccess::apart}) {
+  for (auto const access : {ColumnAccess::flat, ColumnAccess::apart}) {
     for (auto const& size : all_sizes) {
       int const accumulator = std::min(size.widest, 16);
       int const chunks_of_thread = cuda::chunks_of_thread(access, accumulator);
       for (std::int64_t n = 2; n < 20'000; n += n < 300 ? 1 : n / 7) {
         for (int const inner : {1, 2, 3, 4, 7, 8, 25, 31, 32, 33, 64, 65, 128, 343, 625, 100'000}) {
-          bool const is_narrow = inner < cuda::narrowest_rows;
-          if (access != ColumnAccess::apart && is_narrow != (access == ColumnAccess::flat))
-            continue;
+          if (access == ColumnAccess::flat && inner >= cuda::narrowest_rows) continue;
           SCOPED_TRACE(::testing::Message() << n << " x " << inner << ", " << size.all
                                             << " bytes, access " << static_cast<int>(access));
           auto const t = cuda::tile_columns(n, inner, 1000, size.all, accumulator, access);
@@ -291,7 +355,7 @@ TEST(backends, cuda_tiles_of_columns_cover_them) {
           ASSERT_GE(std::int64_t{t.strips} * t.columns, inner);
           ASSERT_LT(std::int64_t{t.strips - 1} * t.columns, inner);
           ASSERT_GE(t.groups, 1);
-          ASSERT_LE(t.items(), cuda::most_threads_of_columns(access) * chunks_of_thread);
+          ASSERT_LE(t.items(), cuda::most_threads_of_columns * chunks_of_thread);
           ASSERT_EQ(t.rows, std::min<std::int64_t>(n, t.groups * cuda::chunk_of_column));
           if (t.is_carried()) {
             ASSERT_EQ(t.groups % cuda::half_row_of_chunks, 0);
@@ -301,13 +365,11 @@ TEST(backends, cuda_tiles_of_columns_cover_them) {
             ASSERT_LE(n, cuda::elements_of_section);
             ASSERT_TRUE(t.slabs == 1 || t.strips == 1);
           }
-          if (access != ColumnAccess::rows) {
-            // Beside a second block or, for the largest values, alone on a multiprocessor; a fourth
-            // is added where rows have a pitch.
-            ASSERT_LE(t.elements() * size.all, std::max(64 * 1024, 64 * size.all) * 5 / 4);
-            ASSERT_GE(t.pitch, t.columns);
-            ASSERT_TRUE(t.pitch == t.columns || access == ColumnAccess::apart);
-          }
+          // Beside a second block or, for the largest values, alone on a multiprocessor; a fourth
+          // is added where rows have a pitch.
+          ASSERT_LE(t.elements() * size.all, std::max(64 * 1024, 64 * size.all) * 5 / 4);
+          ASSERT_GE(t.pitch, t.columns);
+          ASSERT_TRUE(t.pitch == t.columns || access == ColumnAccess::apart);
           for (int const item : {0, 1, t.columns - 1, t.columns, t.items() - 1}) {
             ASSERT_EQ(t.by_columns.quotient(item), item / t.columns);
             ASSERT_EQ(t.by_groups.quotient(item), item / t.groups);

@@ -45,6 +45,7 @@ pages = {
         "docs/install",
         "docs/call",
         "docs/in-order",
+        "docs/select",
         "docs/inputs",
         "docs/recurrences",
         "docs/mpi",

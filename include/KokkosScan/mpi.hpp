@@ -104,7 +104,9 @@ class Plan {
   }
 
   /// Begins an inclusive scan: agrees with the other ranks, folds, and sends the first messages,
-  /// which travel until finish() of what is returned is called. A plan has one such scan at a time.
+  /// which travel until finish() of what is returned is called. In order, the rank on which the
+  /// scan begins scans its part, and the others ask for messages. A plan has one such scan at a
+  /// time.
   template <class In, class Out, class Lines = Along<>, class Op = Sum<>>
   [[nodiscard]] auto begin_inclusive_scan(const In& in, const Out& out,
                                           const Lines& lines = along(-1), const Op& op = {}) {
@@ -162,7 +164,9 @@ class Plan {
 ///
 /// \par Complexity
 /// Each element is read twice and each result stored once. A rank sends and receives at most
-/// ceil(log2 P) messages for each block of lines: an accumulator a line.
+/// ceil(log2 P) messages for each block of lines: an accumulator a line. With `.in_order()` each
+/// element is read once, and a rank sends and receives a message for each block; the last rank
+/// waits for P - 1 blocks.
 ///
 /// \par Example
 /// \snippet column_integral_mpi.cpp scan

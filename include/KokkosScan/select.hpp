@@ -56,7 +56,7 @@ namespace KokkosScan {
 ///
 /// \par Complexity
 /// O(n) for a line of n elements. On hosts and on CUDA each element is read once and each result is
-/// written once, in one kernel; values of more than 64 bytes on CUDA, and all values on other
+/// written once, in one kernel; values of more than 32 bytes on CUDA, and all values on other
 /// execution spaces, are read twice, in three kernels.
 ///
 /// \par Example

@@ -241,57 +241,65 @@ void sweep_rows(const Memory& memory, const Shape& s) {
   const test::Stream stream;
   const std::size_t bytes = static_cast<std::size_t>(s.size()) * sizeof(T);
   const double copy = copy_time(memory, bytes);
-  for (const int row : {128, 256, 384}) {
-    for (const int stages : {2, 3, 5}) {
-      constexpr int pack = 16 / sizeof(T);
+  constexpr int pack = 16 / sizeof(T);
+  for (const int lines : {4, 8, 16, 32}) {
+    for (const int row : {256, 512, 1024, 2048}) {
+      const std::int64_t warps = (s.outer + lines - 1) / lines;
+      const int others = lines * static_cast<int>(sizeof(cuda::RowOffsets));
       cuda::RowsInOrder shape{};
-      shape.lines = 32;
+      shape.lines = lines;
       shape.length = static_cast<int>(std::min<std::int64_t>(s.n, row / sizeof(T)));
       shape.pitch = ((shape.length + pack - 1) / pack | 1) * pack;
-      shape.stages = stages;
-      shape.stage = 32 * shape.pitch * static_cast<int>(sizeof(T));
-      shape.warp = shape.stages * shape.stage;
+      shape.stage = lines * shape.pitch * static_cast<int>(sizeof(T));
+      shape.pipeline =
+          cuda::TilePipeline((s.n + shape.length - 1) / shape.length, (warps + 131) / 132,
+                             shape.stage, others, stream.shared_bytes_of_block);
+      shape.bytes = shape.pipeline.needed * shape.stage + others;
       shape.has_packs = shape.stores_packs = s.n % pack == 0;
-      if (shape.warp > 220 * 1024) continue;
-      const cuda::Launch launch{p.function, "rows", (s.outer + 31) / 32, 32, shape.warp};
+      if (shape.bytes > stream.shared_bytes_of_block) continue;
+      const cuda::Launch launch{p.function, "rows", warps, cuda::TilePipeline::threads,
+                                shape.bytes};
       const double scan = microseconds(
           [&] {
             enqueue(stream, launch, cuda::scan_rows_in_order<std::remove_const_t<decltype(p)>>, p.n,
                     p.batch.count, p, shape);
           },
           memory, 2 * bytes);
-      std::printf("%lld rows of %lld, %zu bytes: %d bytes a row, %d stages: %.3f\n",
-                  static_cast<long long>(s.outer), static_cast<long long>(s.n), sizeof(T), row,
-                  stages, copy / scan);
+      std::printf("%lld rows of %lld, %zu bytes: %d lines, %d bytes a row: %.3f\n",
+                  static_cast<long long>(s.outer), static_cast<long long>(s.n), sizeof(T), lines,
+                  row, copy / scan);
     }
   }
   std::fflush(stdout);
 }
 template <class T>
-void sweep_few_columns(const Memory& memory, const Shape& s) {
+void sweep_few_columns(const Memory& memory, const Shape& s, double copy) {
+  if (s.inner % 32 != 0) return;
   const auto p = problem<T, false>(memory, s);
   const test::Stream stream;
-  const std::size_t bytes = static_cast<std::size_t>(s.size()) * sizeof(T);
-  const double copy = copy_time(memory, bytes);
-  for (const int groups : {2, 4, 8}) {
-    const cuda::Launch launch{p.function, "columns", (p.batch.count + 31) / 32, 32, groups * 4096};
-    const double scan = microseconds(
-        [&] {
-          enqueue(stream, launch, cuda::scan_few_columns_in_order<std::remove_const_t<decltype(p)>>,
-                  p.n, p.batch.count, p, groups);
-        },
-        memory, 2 * bytes);
-    std::printf("%lld columns of %lld, %zu bytes: %d groups: %.3f\n",
-                static_cast<long long>(s.inner), static_cast<long long>(s.n), sizeof(T), groups,
-                copy / scan);
-  }
-  std::fflush(stdout);
+  constexpr int rows = cuda::rows_of_few_columns<T>;
+  constexpr int bytes = rows * 32 * static_cast<int>(sizeof(T));
+  const std::int64_t blocks = (p.batch.count + 31) / 32;
+  const cuda::TilePipeline pipeline((s.n + rows - 1) / rows,
+                                    std::min<std::int64_t>((blocks + 131) / 132, 20), bytes, 0,
+                                    stream.shared_bytes_of_block);
+  const cuda::Launch launch{p.function, "columns", blocks, cuda::TilePipeline::threads,
+                            pipeline.needed * bytes};
+  const double scan = microseconds(
+      [&] {
+        enqueue(stream, launch,
+                cuda::scan_few_columns_in_order<16 / sizeof(T), std::remove_const_t<decltype(p)>>,
+                p.n, p.batch.count, p, pipeline);
+      },
+      memory, 2 * static_cast<std::size_t>(s.size()) * sizeof(T));
+  std::printf("%lld columns of %lld, %zu bytes: through tiles: %.3f\n",
+              static_cast<long long>(s.inner), static_cast<long long>(s.n), sizeof(T), copy / scan);
 }
 template <int N, class T>
 void sweep_columns_with(const Memory& memory, const Shape& s, double copy) {
   const auto p = problem<T, false>(memory, s);
   const test::Stream stream;
-  for (const int threads : {32, 64, 128}) {
+  for (const int threads : {32, 64, 128, 256}) {
     const cuda::Launch launch{p.function, "columns", (p.batch.count + threads - 1) / threads,
                               threads, 0};
     const double scan = microseconds(
@@ -309,10 +317,13 @@ void sweep_columns_with(const Memory& memory, const Shape& s, double copy) {
 template <class T>
 void sweep_columns(const Memory& memory, const Shape& s) {
   const double copy = copy_time(memory, static_cast<std::size_t>(s.size()) * sizeof(T));
-  sweep_columns_with<4, T>(memory, s, copy);
   sweep_columns_with<8, T>(memory, s, copy);
   sweep_columns_with<16, T>(memory, s, copy);
   sweep_columns_with<32, T>(memory, s, copy);
+  sweep_columns_with<48, T>(memory, s, copy);
+  sweep_columns_with<64, T>(memory, s, copy);
+  sweep_few_columns<T>(memory, s, copy);
+  std::fflush(stdout);
 }
 
 }  // namespace
@@ -335,17 +346,24 @@ int main(int argc, char** argv) {
   check_plain_loop(memory);
   print_clock();
   if (argc > 1 && std::strcmp(argv[1], "--sweep") == 0) {
-    for (const Shape& s :
-         {Shape{32768, 32768, 1}, {16384, 4096, 1}, {4096, 1024, 1}, {32767, 32767, 1}}) {
+    for (const Shape& s : {Shape{32768, 32768, 1},
+                           {16384, 4096, 1},
+                           {4096, 1024, 1},
+                           {1024, 65536, 1},
+                           {32767, 32767, 1}}) {
       sweep_rows<float>(memory, s);
     }
+    sweep_rows<double>(memory, {4096, 1024, 1});
+    sweep_rows<double>(memory, {16384, 4096, 1});
     for (const Shape& s : {Shape{1, 72, 1'000'000},
                            {1, 32768, 32768},
-                           {1, 4096, 4096},
+                           {1, 16384, 16384},
+                           {1, 8192, 8192},
+                           {1, 1024, 4096},
                            {1, 9, 10'000'000},
+                           {1, 72, 999'999},
                            {1, 32767, 32767}}) {
       sweep_columns<float>(memory, s);
-      sweep_few_columns<float>(memory, s);
     }
     print_clock();
     return 0;

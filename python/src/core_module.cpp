@@ -344,6 +344,91 @@ void gradient_of_arrays(int operation, nb::handle grad, nb::handle x, nb::handle
   without_gil([&] { kokkos_scan_python::gradient(request); });
 }
 
+/// What the functions of three dimensions share: reads their arrays, which must agree.
+class ThreeDimensions {
+ public:
+  explicit ThreeDimensions(std::uintptr_t stream) : m_stream(stream) {}
+
+  /// The first one says what the extents are.
+  template <class NdArray>
+  Array read(nb::handle object, const char* name, std::vector<std::int64_t> shape,
+             bool is_bfloat16) {
+    auto memory = memory_of<NdArray>(object, name);
+    if (m_alive.empty() && m_written.empty()) {
+      if (memory.ndim() != 3) refuse_type(std::string(name) + " must have three dimensions.");
+      for (std::size_t d = 0; d < 3; ++d) extent[d] = static_cast<std::int64_t>(memory.shape(d));
+      place = place_of(memory, m_stream);
+      shape = {extent[0], extent[1], extent[2]};
+    }
+    check_place(memory, name, place);
+    check_shape(memory, name, static_cast<std::int64_t>(shape.size()), shape.data());
+    const Array array = array_of(memory, name, is_bfloat16);
+    if constexpr (std::is_same_v<NdArray, AnyArray>) {
+      m_alive.push_back(std::move(memory));
+    } else {
+      m_written.push_back(std::move(memory));
+    }
+    return array;
+  }
+
+  std::array<std::int64_t, 3> extent{};
+  Place place;
+
+ private:
+  std::uintptr_t m_stream;
+  std::vector<AnyArray> m_alive;
+  std::vector<WritableArray> m_written;
+};
+
+void expect_dtype(const Array& array, const char* name, DType dtype) {
+  if (!array.exists || array.dtype == dtype) return;
+  refuse_type(std::string(name) + " has elements of type " + std::string(info(array.dtype).name) +
+              ": expected " + std::string(info(dtype).name) + ".");
+}
+
+/// Where minima or maxima stand, see IndexRequest.
+void index_of_arrays(nb::handle x, nb::handle extreme, nb::handle out, bool reverse,
+                     nb::handle mask, std::uintptr_t stream, bool is_bfloat16) {
+  ThreeDimensions all(stream);
+  IndexRequest request;
+  request.direction = reverse ? Direction::backward : Direction::forward;
+  request.input = all.read<AnyArray>(x, "x", {}, is_bfloat16);
+  std::copy(all.extent.begin(), all.extent.end(), request.extent);
+  request.place = all.place;
+  const std::vector<std::int64_t> shape(all.extent.begin(), all.extent.end());
+  request.extreme = all.read<AnyArray>(extreme, "extreme", shape, is_bfloat16);
+  expect_dtype(request.extreme, "extreme", request.input.dtype);
+  request.index = all.read<WritableArray>(out, "out", shape, false);
+  expect_dtype(request.index, "out", DType::int64);
+  if (!mask.is_none()) request.mask = all.read<AnyArray>(mask, "mask", shape, false);
+  expect_dtype(request.mask, "mask", DType::boolean);
+  without_gil([&] { kokkos_scan_python::index(request); });
+}
+
+/// h(k) = a(k) h(k-1) + b(k), see RecurrenceRequest.
+void recurrence_of_arrays(nb::handle a, nb::handle b, nb::handle out, bool include_initial,
+                          bool reverse, nb::handle initial, std::uintptr_t stream,
+                          bool is_bfloat16) {
+  ThreeDimensions all(stream);
+  RecurrenceRequest request;
+  request.direction = reverse ? Direction::backward : Direction::forward;
+  request.b = all.read<AnyArray>(b, "b", {}, is_bfloat16);
+  std::copy(all.extent.begin(), all.extent.end(), request.extent);
+  request.place = all.place;
+  std::vector<std::int64_t> shape(all.extent.begin(), all.extent.end());
+  request.a = all.read<AnyArray>(a, "a", shape, is_bfloat16);
+  shape[1] += include_initial ? 1 : 0;
+  request.output_length = shape[1];
+  request.output = all.read<WritableArray>(out, "out", shape, is_bfloat16);
+  if (!initial.is_none()) {
+    request.starts = all.read<AnyArray>(initial, "initial", {shape[0], shape[2]}, is_bfloat16);
+  }
+  expect_dtype(request.a, "a", request.b.dtype);
+  expect_dtype(request.output, "out", request.b.dtype);
+  expect_dtype(request.starts, "initial", request.b.dtype);
+  without_gil([&] { kokkos_scan_python::recurrence(request); });
+}
+
 /// A new array in the memory of a CUDA device.
 nb::ndarray<nb::array_api> device_array(int device, const std::vector<std::size_t>& shape,
                                         int dtype) {
@@ -396,6 +481,11 @@ NB_MODULE(_core, module) {
              nb::arg("x").none(), nb::arg("result").none(), nb::arg("out"), nb::arg("axis"),
              nb::arg("exclusive"), nb::arg("reverse"), nb::arg("mask").none(),
              nb::arg("initial").none(), nb::arg("carried").none(), nb::arg("stream"));
+  module.def("index", &ks::index_of_arrays, nb::arg("x"), nb::arg("extreme"), nb::arg("out"),
+             nb::arg("reverse"), nb::arg("mask").none(), nb::arg("stream"), nb::arg("is_bfloat16"));
+  module.def("recurrence", &ks::recurrence_of_arrays, nb::arg("a"), nb::arg("b"), nb::arg("out"),
+             nb::arg("include_initial"), nb::arg("reverse"), nb::arg("initial").none(),
+             nb::arg("stream"), nb::arg("is_bfloat16"));
   module.def("device_array", &ks::device_array);
   module.def("imported", &ks::imported);
   module.def("wait", [](int device, std::uintptr_t waiting, std::uintptr_t stream) {

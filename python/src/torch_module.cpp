@@ -106,6 +106,10 @@ void check(Operation operation, const Tensor& x, std::int64_t dim, const Options
   TORCH_CHECK_TYPE(!x.is_complex() || at::isComplexType(type),
                    "kokkos_scan: complex values do not convert to ", type, ".");
   const bool is_order = operation == Operation::min || operation == Operation::max;
+  TORCH_CHECK_TYPE(operation != Operation::logsumexp || at::isFloatingType(type),
+                   "kokkos_scan: logarithms of sums need a real floating type, but the result has "
+                   "type ",
+                   type, ".");
   TORCH_CHECK_TYPE(!is_order || !at::isComplexType(type),
                    "kokkos_scan: complex values have no order, so minima and maxima cannot combine "
                    "them.");
@@ -346,9 +350,9 @@ using GradientSignature = std::tuple<Tensor, Tensor>(const Tensor&, const Option
                                                      const OptionalTensor&, const OptionalTensor&,
                                                      bool);
 
-constexpr std::array<const char*, 4> names{
+constexpr std::array<const char*, 5> names{
     "kokkos_scan::cumulative_sum", "kokkos_scan::cumulative_prod", "kokkos_scan::cumulative_min",
-    "kokkos_scan::cumulative_max"};
+    "kokkos_scan::cumulative_max", "kokkos_scan::cumulative_logsumexp"};
 
 template <Operation operation>
 const auto& handle_of() {
@@ -370,8 +374,10 @@ Tensor dispatch(Operation operation, const Tensor& x, std::int64_t dim, const Op
       return call(handle_of<Operation::prod>());
     case Operation::min:
       return call(handle_of<Operation::min>());
-    default:
+    case Operation::max:
       return call(handle_of<Operation::max>());
+    default:
+      return call(handle_of<Operation::logsumexp>());
   }
 }
 
@@ -422,6 +428,9 @@ Tensor composed(Operation operation, const Tensor& x, std::int64_t dim, const Op
     case Operation::min:
       values = std::get<0>(values.cummin(dim));
       break;
+    case Operation::logsumexp:
+      values = values.logcumsumexp(dim);
+      break;
     default:
       values = std::get<0>(values.cummax(dim));
       break;
@@ -446,15 +455,15 @@ struct SavedCall {
     const auto flags = static_cast<std::int64_t>(include_initial) * 4 +
                        static_cast<std::int64_t>(exclusive) * 2 +
                        static_cast<std::int64_t>(reverse);
-    return ((static_cast<std::int64_t>(dtype) * 16 + dim) * 4 +
+    return ((static_cast<std::int64_t>(dtype) * 16 + dim) * 8 +
             static_cast<std::int64_t>(operation)) *
                8 +
            flags;
   }
   static SavedCall unpacked(std::int64_t number) {
-    return {static_cast<Operation>(number / 8 % 4),
-            number / 32 % 16,
-            static_cast<at::ScalarType>(number / 512),
+    return {static_cast<Operation>(number / 8 % 8),
+            number / 64 % 16,
+            static_cast<at::ScalarType>(number / 1024),
             (number & 4) != 0,
             (number & 2) != 0,
             (number & 1) != 0};
@@ -572,6 +581,9 @@ class Scan : public torch::autograd::Function<Scan> {
       Tensor through;
       if (operation == Operation::prod) {
         through = first * x_first.conj();
+      } else if (operation == Operation::logsumexp) {
+        const Tensor start = *starts_of(x, dim, options.initial, y.scalar_type());
+        through = first * (start - x_first).sigmoid();
       } else {
         const Tensor start = *starts_of(x, dim, options.initial, y.scalar_type());
         const Tensor stays = operation == Operation::min ? x_first > start : x_first < start;
@@ -641,7 +653,7 @@ std::tuple<Tensor, Tensor> scan_gradient_autograd(const Tensor& grad, const Opti
 namespace ks = kokkos_scan_python;
 
 TORCH_LIBRARY(kokkos_scan, library) {
-  for (const char* name : {"sum", "prod", "min", "max"}) {
+  for (const char* name : {"sum", "prod", "min", "max", "logsumexp"}) {
     library.def((std::string("cumulative_") + name +
                  "(Tensor x, int dim, ScalarType? dtype=None, bool include_initial=False, bool "
                  "exclusive=False, bool reverse=False, Tensor? mask=None, Tensor? initial=None) -> "
@@ -654,11 +666,12 @@ TORCH_LIBRARY(kokkos_scan, library) {
       "(Tensor, Tensor)");
 }
 
-#define KOKKOS_SCAN_IMPLEMENT(function, gradient)                     \
-  library.impl("cumulative_sum", ks::function<ks::Operation::sum>);   \
-  library.impl("cumulative_prod", ks::function<ks::Operation::prod>); \
-  library.impl("cumulative_min", ks::function<ks::Operation::min>);   \
-  library.impl("cumulative_max", ks::function<ks::Operation::max>);   \
+#define KOKKOS_SCAN_IMPLEMENT(function, gradient)                               \
+  library.impl("cumulative_sum", ks::function<ks::Operation::sum>);             \
+  library.impl("cumulative_prod", ks::function<ks::Operation::prod>);           \
+  library.impl("cumulative_min", ks::function<ks::Operation::min>);             \
+  library.impl("cumulative_max", ks::function<ks::Operation::max>);             \
+  library.impl("cumulative_logsumexp", ks::function<ks::Operation::logsumexp>); \
   library.impl("scan_gradient", ks::gradient)
 
 TORCH_LIBRARY_IMPL(kokkos_scan, CPU, library) {

@@ -28,6 +28,13 @@ def test_torch():
 
     y = kt.cumsum(x, 1, reverse=True)  # torch.cumsum(x.flip(1), 1).flip(1)
 
+    state, decay = torch.ones(4, dtype=torch.double), 0.5
+
+    h = kt.linear_recurrence(decay, x, 1, initial=state)         # (batch, steps, channels)
+    highest, where = kt.cummax(x, 1, return_indices=True)
+
+    torch.testing.assert_close(h[:, 1], 0.5 * (0.5 + x[:, 0]) + x[:, 1])
+    assert torch.equal(where, torch.cummax(x, 1).indices)
     torch.testing.assert_close(y, expected)
     y.sum().backward()
     np.testing.assert_allclose(x.grad, np.broadcast_to(np.arange(1, 101), (4, 100)))

@@ -29,7 +29,7 @@ class Commands(unittest.TestCase):
             self.assertIn(word, text)
         text = TOOL.must("scan", "--help")
         for word in ("--axis", "--op", "--exclusive", "--include-total", "--reverse", "--mask", "--initial",
-                     "--totals", "--dtype", "--space", "IN", "OUT", "Examples:", "numpy.cumulative_sum",
+                     "--totals", "--dtype", "--memory", "--space", "IN", "OUT", "Examples:", "numpy.cumulative_sum",
                      "exit status is 2", *TOOL.spaces()):
             self.assertIn(word, text)
         text = TOOL.must("demo", "--help")
@@ -41,7 +41,7 @@ class Commands(unittest.TestCase):
         """Every example of `scan --help` runs, and the first equals what the help says."""
         lines = [line for line in TOOL.must("scan", "--help").splitlines()
                  if line.startswith("  kokkos-scan scan ")]
-        self.assertEqual(len(lines), 5)
+        self.assertEqual(len(lines), 6)
         with tempfile.TemporaryDirectory() as folder:
             x = np.random.default_rng(1).random((5, 6))
             for name, array in (("x", x), ("dp", x), ("m", x < 0.5)):

@@ -17,6 +17,8 @@
 #include <type_traits>
 #include <vector>
 
+#include <KokkosScan/impl/cuda/select.hpp>
+
 #include "stream.hpp"
 
 namespace test {
@@ -160,6 +162,64 @@ int failures(char const* name) {
   return failed;
 }
 
+struct IsOdd {
+  __host__ __device__ bool operator()(std::uint32_t x) const { return x % 2 == 1; }
+};
+
+/// Whether a selection has the elements that a loop keeps, and nothing is written behind them.
+template <class Keep>
+bool selects(std::int64_t n, std::int64_t lines) {
+  auto const count = static_cast<std::size_t>(n * lines);
+  Memory<std::uint32_t> x(count), y(count);
+  Memory<bool> mask(count);
+  Memory<std::int64_t> counts(static_cast<std::size_t>(lines));
+  std::mt19937 random(static_cast<unsigned>(n));
+  for (std::size_t i = 0; i < count; ++i) {
+    x.data()[i] = static_cast<std::uint32_t>(random()) & 0x7FFF'FFFF;
+    mask.data()[i] = IsOdd{}(x.data()[i]);
+    y.data()[i] = ~std::uint32_t{0};
+  }
+  impl::Strides const strides{1, {n}};
+  auto const keep = [&] {
+    if constexpr (impl::is_predicate<Keep>) {
+      return Keep{IsOdd{}};
+    } else {
+      return Keep{mask.data(), strides};
+    }
+  }();
+  using In = impl::Array<std::uint32_t const>;
+  impl::Selection<In, Keep, std::uint32_t, std::int64_t> const selection{
+      n,    {lines, 1, {lines}}, {x.data(), strides},
+      keep, {y.data(), strides}, {counts.data(), {0, {1}}}};
+  using S = std::remove_const_t<decltype(selection)>;
+  Memory<std::byte> workspace(cuda::SelectBackend{}.workspace_bytes<S>(Stream{}, n, lines) + 16);
+  cuda::SelectBackend{}.select(Stream{}, selection, workspace.data());
+  check(cudaDeviceSynchronize());
+  for (std::int64_t line = 0; line < lines; ++line) {
+    std::int64_t kept = 0;
+    for (std::int64_t k = 0; k < n; ++k) {
+      std::uint32_t const value = x.data()[line * n + k];
+      if (IsOdd{}(value) && y.data()[line * n + kept++] != value) return false;
+    }
+    if (counts.data()[line] != kept) return false;
+    for (std::int64_t k = kept; k < n; ++k) {
+      if (y.data()[line * n + k] != ~std::uint32_t{0}) return false;
+    }
+  }
+  return true;
+}
+
+template <class Keep>
+int failures_of_selection(char const* name) {
+  int failed = 0;
+  for (std::int64_t const n : {1, 5, 100, 1024, 1025, 4096, 4099, 100'000, 1'000'003}) {
+    if (n > longest) continue;
+    for (std::int64_t const lines : {1, 37}) failed += selects<Keep>(n, lines) ? 0 : 1;
+  }
+  std::printf("%s: %s\n", name, failed == 0 ? "passed" : "FAILED");
+  return failed;
+}
+
 }  // namespace test
 
 int main(int argc, char** argv) {
@@ -171,11 +231,14 @@ int main(int argc, char** argv) {
   }
   namespace ks = KokkosScan;
   using test::failures;
-  int const failed = failures<float, ks::Sum<float>>("sums of float") +
-                     failures<float, ks::Sum<float>, test::Masked::yes>("masked sums of float") +
-                     failures<float, ks::Prod<float>>("products of float") +
-                     failures<float, ks::Max<float>>("maxima of float") +
-                     failures<double, ks::Sum<double>>("sums of double") +
-                     failures<std::int64_t, ks::Sum<std::int64_t>>("sums of int64");
+  int const failed =
+      failures<float, ks::Sum<float>>("sums of float") +
+      failures<float, ks::Sum<float>, test::Masked::yes>("masked sums of float") +
+      failures<float, ks::Prod<float>>("products of float") +
+      failures<float, ks::Max<float>>("maxima of float") +
+      failures<double, ks::Sum<double>>("sums of double") +
+      failures<std::int64_t, ks::Sum<std::int64_t>>("sums of int64") +
+      test::failures_of_selection<test::impl::Predicate<test::IsOdd>>("selections by a predicate") +
+      test::failures_of_selection<test::impl::Array<bool const>>("selections by a mask");
   return failed == 0 ? 0 : 1;
 }

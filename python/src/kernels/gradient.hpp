@@ -19,11 +19,12 @@
 ///   sum           1                1
 ///   product       x                p
 ///   minimum       0 at a new one   1 at a new one, else 0
+///   log sum exp   exp(p - c)       exp(x - c)
 ///
 /// where x is a new minimum (maximum) if it is not larger (smaller) than p: of equal elements the
 /// last one has the gradient, as in PyTorch. A masked element has d c / d p = 1 and d c / d x = 0.
 
-#include <KokkosScan/KokkosScan.hpp>
+#include <KokkosScan/scan.hpp>
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <array>
@@ -187,15 +188,29 @@ struct ReadAdjoint {
     }
     return false;
   }
+  /// exp(a - c) where c = log(exp(a) + exp(b)); 0 where both are -infinity.
+  KOKKOS_FUNCTION static W weight(const W& a, const W& b) {
+    if constexpr (is_ordered) {
+      if (a == b && a - b != 0) return W(a < 0 ? 0 : a - b);
+      return 1 / (1 + Kokkos::exp(b - a));
+    }
+    return W(0);
+  }
   KOKKOS_FUNCTION W derivative_by_previous(const std::int64_t* index, std::int64_t j) const {
     if (!is_chosen(index, 1) || operation == Operation::sum) return W(1);
     if (operation == Operation::prod) return conjugate(at(input, index, 1));
+    if (operation == Operation::logsumexp) {
+      return weight(before(index, j, 1), at(input, index, 1));
+    }
     return W(is_new(index, j, 1) ? 0 : 1);
   }
   KOKKOS_FUNCTION W derivative_by_element(const std::int64_t* index, std::int64_t j) const {
     if (!is_chosen(index, 0)) return W(0);
     if (operation == Operation::sum) return W(1);
     if (operation == Operation::prod) return conjugate(before(index, j, 0));
+    if (operation == Operation::logsumexp) {
+      return j == 0 && !has_start ? W(1) : weight(at(input, index, 0), before(index, j, 0));
+    }
     return W(is_new(index, j, 0) ? 1 : 0);
   }
 };

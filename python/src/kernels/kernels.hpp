@@ -20,6 +20,10 @@ bool scan_sums(const Request& request);
 template <DType D>
 bool scan_orders(const Request& request);
 
+/// Logarithms of sums of exponentials of a floating type; as above.
+template <DType D>
+bool scan_logarithms(const Request& request);
+
 /// The gradient of a scan, for arrays of a floating type.
 template <DType D>
 void gradient_of(const GradientRequest& request);

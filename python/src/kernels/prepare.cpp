@@ -59,7 +59,7 @@ stored_t<D> identity(Operation operation) {
   using T = stored_t<D>;
   if (operation == Operation::sum) return converted<D>(0);
   if (operation == Operation::prod) return converted<D>(1);
-  const bool is_min = operation == Operation::min;
+  const bool is_min = operation == Operation::min;  // else a maximum, or the logarithm of a sum
   if constexpr (is_complex<T>) {
     return {};  // refused before
   } else if constexpr (D == DType::boolean) {

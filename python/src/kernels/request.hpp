@@ -25,7 +25,7 @@ namespace kokkos_scan_python {
 /// The most dimensions of an array.
 inline constexpr int max_rank = 8;
 
-enum class Operation : std::uint8_t { sum, prod, min, max };
+enum class Operation : std::uint8_t { sum, prod, min, max, logsumexp };
 enum class Form : std::uint8_t { inclusive, exclusive };
 enum class Direction : std::uint8_t { forward, backward };
 /// Which values combine first: as the backend likes, or as in a serial loop.
@@ -102,7 +102,7 @@ struct GradientRequest {
   std::int64_t extent[max_rank] = {};
   Array input;   ///< not read for sums
   Array mask;    ///< of bool
-  Number start;  ///< as in the scan; read for inclusive products, minima and maxima
+  Number start;  ///< as in the scan; not read for sums and exclusive scans
   Array starts;
   Array result;  ///< what the scan wrote, of its shape; not read for sums
   Array gradient_of_result;
@@ -115,6 +115,40 @@ struct GradientRequest {
 
 /// Enqueues the computation of a gradient; one launch.
 KOKKOS_SCAN_PYTHON_API void gradient(const GradientRequest& request);
+
+/// Where the minima or maxima so far stand: of equal elements the last one, of NaNs, too, as
+/// torch.cummin and torch.cummax have it. Arrays have three dimensions here and in a recurrence:
+/// all before the axis as one, the axis, and all behind it as one.
+struct IndexRequest {
+  Direction direction = Direction::forward;
+  std::int64_t extent[3] = {};
+  Array input;
+  Array mask;     ///< of bool
+  Array extreme;  ///< of the input's type: the minimum or maximum up to and with each element
+  /// Of int64, written: counted in scan order; -1 where the mask has been false so far.
+  Array index;
+  Place place;
+};
+
+/// Enqueues the search; one launch.
+KOKKOS_SCAN_PYTHON_API void index(const IndexRequest& request);
+
+/// A linear recurrence h(k) = a(k) h(k-1) + b(k) along the second of three dimensions. All arrays
+/// have the same type, a real floating one; it is computed in double.
+struct RecurrenceRequest {
+  Direction direction = Direction::forward;
+  std::int64_t extent[3] = {};
+  Array a;
+  Array b;
+  Array starts;  ///< h(-1) for each line, by the first and third dimension; 0 where absent
+  Array output;
+  /// Results of a line: as many as elements, or one more, h(-1).
+  std::int64_t output_length = 0;
+  Place place;
+};
+
+/// Enqueues the computation of a recurrence; one launch.
+KOKKOS_SCAN_PYTHON_API void recurrence(const RecurrenceRequest& request);
 
 /// Ends Kokkos if it was started here, after all scans. Scans are refused from then on.
 KOKKOS_SCAN_PYTHON_API void finalize();

@@ -30,6 +30,24 @@ constexpr std::array<Kernels, dtype_table.size()> sums{
     scan_sums<DType::complex128>,
 };
 
+/// Logarithms of sums, by the type of the output.
+Kernels logarithms(DType dtype) {
+  switch (dtype) {
+    case DType::float16:
+      return scan_logarithms<DType::float16>;
+    case DType::bfloat16:
+      return scan_logarithms<DType::bfloat16>;
+    case DType::float32:
+      return scan_logarithms<DType::float32>;
+    case DType::float64:
+      return scan_logarithms<DType::float64>;
+    default:
+      throw TypeError(
+          "kokkos_scan: logarithms of sums need a real floating type, but the result has " +
+          std::string(info(dtype).name) + ".");
+  }
+}
+
 /// Minima and maxima, by the type of the output.
 constexpr std::array<Kernels, dtype_table.size()> orders{
     scan_orders<DType::boolean>,
@@ -65,7 +83,9 @@ void scan(const Request& given) {
     }
   }
   const bool is_order = request.operation == Operation::min || request.operation == Operation::max;
-  const Kernels kernels = (is_order ? orders : sums)[static_cast<std::size_t>(dtype)];
+  const Kernels kernels = request.operation == Operation::logsumexp
+                              ? logarithms(dtype)
+                              : (is_order ? orders : sums)[static_cast<std::size_t>(dtype)];
   if (kernels == nullptr) {
     throw TypeError(
         "kokkos_scan: complex values have no order, so minima and maxima cannot combine them.");

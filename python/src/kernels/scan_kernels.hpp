@@ -6,7 +6,7 @@
 /// Calls the library for a Request. Included by a source file for each type or two, so that they
 /// compile side by side.
 
-#include <KokkosScan/KokkosScan.hpp>
+#include <KokkosScan/scan.hpp>
 #include <Kokkos_Core.hpp>
 #include <type_traits>
 
@@ -177,6 +177,18 @@ bool scan_sums(const Request& request) {
     }
   }
   return false;
+}
+
+/// Logarithms of sums of exponentials; masks are left to prepared().
+template <DType D>
+bool scan_logarithms(const Request& request) {
+  if (request.input.dtype != D || request.mask.exists) return false;
+  on_instance(request.place, elements_of(request), [&]<class Exec>(const Exec& exec) {
+    const std::int64_t length = request.extent[request.axis];
+    ScanRun<Exec, D, KokkosScan::LogSumExp<>>(exec, request)
+        .run(array_view<const stored_t<D>, Exec>(request.input, request, length));
+  });
+  return true;
 }
 
 template <DType D>

@@ -19,10 +19,15 @@ from ._functions import (
     cummin,
     cumprod,
     cumsum,
+    cumulative_logsumexp,
     cumulative_max,
     cumulative_min,
     cumulative_prod,
     cumulative_sum,
+    linear_recurrence,
+    logcumsumexp,
+    nancumprod,
+    nancumsum,
 )
 
 __all__ = [
@@ -31,8 +36,13 @@ __all__ = [
     "cummin",
     "cumprod",
     "cumsum",
+    "cumulative_logsumexp",
     "cumulative_max",
     "cumulative_min",
     "cumulative_prod",
     "cumulative_sum",
+    "linear_recurrence",
+    "logcumsumexp",
+    "nancumprod",
+    "nancumsum",
 ]

@@ -5,6 +5,7 @@
 Types are numbers here, the places of their names in NAMES.
 """
 
+import math
 import operator
 import sys
 
@@ -17,6 +18,9 @@ _CODES = {name: code for code, name in enumerate(NAMES)}
 BOOL = _CODES["bool"]
 BFLOAT16 = _CODES["bfloat16"]
 COMPLEX64 = _CODES["complex64"]  # and from here on
+INT64 = _CODES["int64"]
+FLOAT16 = _CODES["float16"]  # and from here on no whole numbers
+FLOAT64 = _CODES["float64"]
 _UINT16 = _CODES["uint16"]
 
 
@@ -28,6 +32,26 @@ def _promoted(name):
 
 #: The type of sums and products of each type, as numpy.cumulative_sum has it.
 PROMOTED = [_CODES[_promoted(name)] for name in NAMES]
+
+
+def is_real_code(code):
+    """Whether a type is a real floating one."""
+    return FLOAT16 <= code < COMPLEX64
+
+
+class ThreeDimensions:
+    """An array's dimensions as those before an axis, the axis, and those behind it. Arrays are
+    copied only where these do not follow from their strides."""
+
+    def __init__(self, shape, axis):
+        self._shape = (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1:]))
+
+    def of(self, array, length=None):
+        before, own, behind = self._shape
+        return array.reshape((before, own if length is None else length, behind))
+
+    def of_lines(self, array):
+        return array.reshape((self._shape[0], self._shape[2]))
 
 
 def checked_axis(axis, ndim):
@@ -52,6 +76,7 @@ class _NumpyLike:
     """Arrays of NumPy, and of CuPy, which has the same functions."""
 
     is_torch = False
+    has_reshape = True
 
     def __init__(self, module):
         self._module = module
@@ -91,6 +116,25 @@ class _NumpyLike:
         if len(shape) != like.ndim or like.flags.c_contiguous:
             return self._module.empty(shape, self._dtype_of[code])
         return self._module.empty_like(like, dtype=self._dtype_of[code], shape=shape)
+
+    def empty_rows(self, like, shape, code):
+        """A new array, row-major: any axis splits it into three dimensions."""
+        return self._module.empty(shape, self._dtype_of[code])
+
+    def coefficients(self, a, b):
+        """Those of a recurrence, in the type and the shape of b."""
+        if isinstance(a, (bool, int, float)):
+            a = self._module.full((), a, b.dtype)
+        elif not isinstance(a, (self._module.ndarray, np.generic)):
+            raise TypeError(f"kokkos_scan: a is a {type(a).__name__}: expected a number or a "
+                            f"{self._module.__name__} array.")
+        if a.dtype != b.dtype:
+            raise TypeError(f"kokkos_scan: a has type {a.dtype}, but b has {b.dtype}.")
+        try:
+            return self._module.broadcast_to(a, b.shape)
+        except ValueError:
+            raise ValueError(f"kokkos_scan: a has shape {a.shape}, which does not broadcast to "
+                             f"{b.shape}, the shape of b.") from None
 
     def writable(self, out, shape):
         """out as an array of this shape that the kernels can write."""
@@ -198,6 +242,8 @@ class _Dlpack(_Numpy):
     """Arrays of any other library in the memory of the host: NumPy sees their memory, and results
     are made by NumPy and given to the library's from_dlpack."""
 
+    has_reshape = False
+
     def __init__(self, x):
         super().__init__()
         self._type = type(x)
@@ -266,6 +312,7 @@ class _DlpackCuda:
     hands them to the stream that is named, here CUDA's legacy default stream."""
 
     is_torch = False
+    has_reshape = False
     _stream = 1
 
     def __init__(self, x):

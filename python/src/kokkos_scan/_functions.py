@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The array functions."""
 
+import numpy as np
+
 from . import _arrays, _core
 
-SUM, PROD, MIN, MAX = range(4)
+SUM, PROD, MIN, MAX, LOGSUMEXP = range(5)
 
 _PARAMETERS = """
     Parameters
@@ -44,9 +46,21 @@ _PARAMETERS = """
     An array of the kind of x on its device, or a pair of them. PyTorch tensors are computed by
     kokkos_scan.torch, so they can be differentiated and promote as PyTorch does.
 """
+_INDICES = """    return_indices : bool
+        Return (values, indices): where the value stands, as int64. Of equal elements, and of NaNs,
+        that is the last one in the order of the scan, as torch.cummin and torch.cummax have it; -1
+        where the mask has been false so far.
+"""
 _SUM_DTYPE = """that of x, but int64 for bool and signed integers and uint64 for unsigned ones, as
         numpy.cumulative_sum has it."""
 _ORDER_DTYPE = "that of x."
+_LOGARITHM_DTYPE = "that of x, but float64 for whole numbers, as numpy.logaddexp has it."
+
+
+def _default_code(operation, code):
+    if operation == LOGSUMEXP:
+        return code if code >= _arrays.FLOAT16 else _arrays.FLOAT64
+    return code if operation >= MIN else _arrays.PROMOTED[code]
 
 
 def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
@@ -73,9 +87,12 @@ def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, revers
     elif out is not None:
         result_code = kind.code(kind.array(out, "out"), "out")
     else:
-        result_code = code if operation >= MIN else _arrays.PROMOTED[code]
+        result_code = _default_code(operation, code)
     if result_code < _arrays.COMPLEX64 <= code:
         raise TypeError(f"kokkos_scan: complex values do not convert to {_arrays.NAMES[result_code]}.")
+    if operation == LOGSUMEXP and not _arrays.is_real_code(result_code):
+        raise TypeError(f"kokkos_scan: logarithms of sums need a real floating type, but the result "
+                        f"has {_arrays.NAMES[result_code]}.")
     if operation >= MIN and result_code >= _arrays.COMPLEX64:
         raise TypeError("kokkos_scan: complex values have no order, so minima and maxima cannot "
                         "combine them.")
@@ -125,16 +142,167 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, out=N
                      return_totals, in_order)
 
 
+def _extreme(operation, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
+             return_totals, in_order, return_indices):
+    if not return_indices:
+        return _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse, mask,
+                         initial, return_totals, in_order)
+    if exclusive or include_initial or return_totals or initial is not None:
+        raise ValueError("kokkos_scan: return_indices=True goes with the inclusive results alone: "
+                         "not with exclusive, include_initial, initial or return_totals.")
+    if dtype is not None:
+        raise ValueError("kokkos_scan: return_indices=True compares x itself: leave dtype away.")
+    kind = _arrays.kind_of(x)
+    if kind.is_torch:
+        from . import torch
+
+        if axis is None and x.ndim > 1:
+            raise ValueError(f"kokkos_scan: x has {x.ndim} dimensions: axis must be given.")
+        if out is not None:
+            raise ValueError("kokkos_scan: return_indices=True has no out for tensors.")
+        function = torch.cummin if operation == MIN else torch.cummax
+        return function(x, 0 if axis is None else axis, reverse=reverse, mask=mask,
+                        return_indices=True)
+    if not kind.has_reshape:
+        raise TypeError(f"kokkos_scan: return_indices=True takes arrays of NumPy, CuPy and PyTorch, "
+                        f"not a {type(x).__name__}.")
+    values = _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse, mask,
+                       initial, return_totals, in_order)
+    seen = kind.array(x, "x")
+    axis = 0 if axis is None else _arrays.checked_axis(axis, seen.ndim)
+    index = kind.empty_rows(seen, seen.shape, _arrays.INT64)
+    if index.size:
+        stream = kind.stream(seen)
+        three = _arrays.ThreeDimensions(seen.shape, axis)
+        if mask is not None:
+            mask = kind.broadcast(mask, seen.shape, "mask")
+        code = kind.code(seen, "x")
+        _core.index(*(kind.exported(three.of(array), stream) for array in (seen, kind.array(values, "out"), index)),
+                    reverse, None if mask is None else kind.exported(three.of(mask), stream),
+                    stream, code == _arrays.BFLOAT16)
+        _count_from_front(index, seen.shape[axis], reverse, mask is not None)
+    return values, index
+
+
+def _count_from_front(index, length, reverse, has_mask):
+    """Indices in scan order become those of the array; -1 stays."""
+    if not reverse:
+        return
+    if has_mask:
+        none = index < 0
+    index *= -1
+    index += length - 1
+    if has_mask:
+        index[none] = -1
+
+
 def cumulative_min(x, /, *, axis=None, dtype=None, include_initial=False, out=None, exclusive=False,
-                   reverse=False, mask=None, initial=None, return_totals=False, in_order=False):
-    return _cumulate(MIN, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
-                     return_totals, in_order)
+                   reverse=False, mask=None, initial=None, return_totals=False, in_order=False,
+                   return_indices=False):
+    return _extreme(MIN, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
+                    return_totals, in_order, return_indices)
 
 
 def cumulative_max(x, /, *, axis=None, dtype=None, include_initial=False, out=None, exclusive=False,
-                   reverse=False, mask=None, initial=None, return_totals=False, in_order=False):
-    return _cumulate(MAX, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
-                     return_totals, in_order)
+                   reverse=False, mask=None, initial=None, return_totals=False, in_order=False,
+                   return_indices=False):
+    return _extreme(MAX, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
+                    return_totals, in_order, return_indices)
+
+
+def cumulative_logsumexp(x, /, *, axis=None, dtype=None, include_initial=False, out=None,
+                         exclusive=False, reverse=False, mask=None, initial=None,
+                         return_totals=False):
+    return _cumulate(LOGSUMEXP, x, axis, dtype, include_initial, out, exclusive, reverse, mask,
+                     initial, return_totals, False)
+
+
+def _without_nan(x, mask):
+    """A mask that is false where x is NaN; None where nothing is."""
+    kind = _arrays.kind_of(x)
+    if not kind.is_torch:
+        if not kind.has_reshape:
+            raise TypeError(f"kokkos_scan: NaNs are skipped in arrays of NumPy, CuPy and PyTorch, "
+                            f"not in a {type(x).__name__}.")
+        x = kind.array(x, "x")
+        if kind.code(x, "x") < _arrays.FLOAT16:
+            return mask
+    elif not (x.is_floating_point() or x.is_complex()):
+        return mask
+    elif x.ndim == 0:
+        x = x.reshape(1)
+    numbers = x == x
+    return numbers if mask is None else numbers & mask
+
+
+def nancumsum(x, /, *, axis=None, mask=None, **options):
+    return cumulative_sum(x, axis=axis, mask=_without_nan(x, mask), **options)
+
+
+def nancumprod(x, /, *, axis=None, mask=None, **options):
+    return cumulative_prod(x, axis=axis, mask=_without_nan(x, mask), **options)
+
+
+def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, include_initial=False):
+    """The states h of the recurrence h[k] = a[k] * h[k-1] + b[k] along an axis.
+
+    Parameters
+    ----------
+    a : number or array
+        The coefficients; an array broadcasts to the shape of b and has its type.
+    b : array
+        Of float16, bfloat16, float32 or float64: an array of NumPy, CuPy or PyTorch.
+    axis : int, optional
+        The axis; negative counts from the end. May be left out where there is one only.
+    initial : number or array, optional
+        h[-1], the state before the first step: a number, or an array of the shape of b without the
+        axis. Default: 0.
+    reverse : bool
+        From the last element to the first: h[k] = a[k] * h[k+1] + b[k].
+    include_initial : bool
+        The result has one element more along the axis: it begins with the initial state (with
+        reverse=True it ends with it).
+
+    Returns
+    -------
+    An array of the kind, the type and the device of b. States are computed in double and rounded
+    once. A coefficient of 0 forgets the state before it, one that is infinite or NaN as well.
+    """
+    kind = _arrays.kind_of(b)
+    if axis is None and b.ndim > 1:
+        raise ValueError(f"kokkos_scan: b has {b.ndim} dimensions: axis must be given.")
+    if kind.is_torch:
+        from . import torch
+
+        return torch.linear_recurrence(a, b, -1 if axis is None else axis, initial, reverse,
+                                       include_initial=include_initial)
+    if not kind.has_reshape:
+        raise TypeError(f"kokkos_scan: linear_recurrence takes arrays of NumPy, CuPy and PyTorch, not "
+                        f"a {type(b).__name__}.")
+    b = kind.array(b, "b")
+    axis = 0 if axis is None else _arrays.checked_axis(axis, b.ndim)
+    code = kind.code(b, "b")
+    if not _arrays.is_real_code(code):
+        raise TypeError(f"kokkos_scan: a linear recurrence needs a real floating type, not "
+                        f"{_arrays.NAMES[code]}.")
+    a = kind.coefficients(a, b)
+    lines = (*b.shape[:axis], *b.shape[axis + 1:])
+    shape = list(b.shape)
+    shape[axis] += 1 if include_initial else 0
+    result = kind.empty_rows(b, tuple(shape), code)
+    if initial is not None:
+        if isinstance(initial, (bool, int, float)):
+            initial = np.float64(initial)
+        initial = kind.initial(initial, lines, code)
+    if result.size:
+        three = _arrays.ThreeDimensions(b.shape, axis)
+        stream = kind.stream(b)
+        _core.recurrence(kind.exported(three.of(a), stream), kind.exported(three.of(b), stream),
+                         kind.exported(three.of(result, shape[axis]), stream), include_initial,
+                         reverse, None if initial is None else
+                         kind.exported(three.of_lines(initial), stream), stream,
+                         code == _arrays.BFLOAT16)
+    return result
 
 
 def _alias(function, name):
@@ -150,11 +318,20 @@ def _alias(function, name):
 
 for _function, _what, _dtype in (
         (cumulative_sum, "sum", _SUM_DTYPE), (cumulative_prod, "product", _SUM_DTYPE),
-        (cumulative_min, "minimum", _ORDER_DTYPE), (cumulative_max, "maximum", _ORDER_DTYPE)):
-    _function.__doc__ = f"The cumulative {_what} of the elements along an axis.\n" + _PARAMETERS.replace(
-        "{dtype}", _dtype)
+        (cumulative_min, "minimum", _ORDER_DTYPE), (cumulative_max, "maximum", _ORDER_DTYPE),
+        (cumulative_logsumexp, "logarithm of the sum of exponentials", _LOGARITHM_DTYPE)):
+    _text = _PARAMETERS.replace("{dtype}", _dtype)
+    if _function is cumulative_logsumexp:
+        _text = _text[:_text.index("    in_order : bool")] + _text[_text.index("\n    Returns"):]
+    if _dtype is _ORDER_DTYPE:
+        _text = _text.replace("\n    Returns", _INDICES + "\n    Returns")
+    _function.__doc__ = f"The cumulative {_what} of the elements along an axis.\n" + _text
+for _function, _of in ((nancumsum, cumulative_sum), (nancumprod, cumulative_prod)):
+    _function.__doc__ = (f"``{_of.__name__}`` of the elements that are not NaN, as numpy.{_function.__name__} "
+                         "has it: the others are\nmasked out. Takes its arguments.")
 
 cumsum = _alias(cumulative_sum, "cumsum")
 cumprod = _alias(cumulative_prod, "cumprod")
 cummin = _alias(cumulative_min, "cummin")
 cummax = _alias(cumulative_max, "cummax")
+logcumsumexp = _alias(cumulative_logsumexp, "logcumsumexp")

@@ -9,9 +9,9 @@ import functools
 import torch
 
 from . import _core
-from ._functions import MIN, PROD, SUM
+from ._functions import LOGSUMEXP, MAX, MIN, PROD, SUM
 
-_NAMES = ("sum", "prod", "min", "max")
+_NAMES = ("sum", "prod", "min", "max", "logsumexp")
 _library = torch.library.Library("kokkos_scan", "DEF")
 for _name in _NAMES:
     _library.define(
@@ -44,9 +44,12 @@ def _result(operation, x, dim, dtype, include_initial, exclusive, mask, initial)
     dim %= rank
     if dtype is None:
         is_whole = not (x.is_floating_point() or x.is_complex())
-        dtype = torch.int64 if operation < MIN and is_whole else x.dtype
+        dtype = torch.int64 if operation not in (MIN, MAX) and is_whole else x.dtype
     if x.is_complex() and not dtype.is_complex:
         raise TypeError(f"kokkos_scan: complex values do not convert to {dtype}.")
+    if operation == LOGSUMEXP and not dtype.is_floating_point:
+        raise TypeError(f"kokkos_scan: logarithms of sums need a real floating type, but the result "
+                        f"has type {dtype}.")
     if dtype.is_complex and operation >= MIN:
         raise TypeError("kokkos_scan: complex values have no order, so minima and maxima cannot "
                         "combine them.")
@@ -182,6 +185,9 @@ def _gradient_of_initial(operation, ctx, grad, first, sizes):
         x_first = element(x.to(result.dtype))
         if operation == PROD:
             of_initial = first * x_first.conj()
+        elif operation == LOGSUMEXP:
+            start = _starts(x, dim, initial, result.dtype)
+            of_initial = first * (start - x_first).sigmoid()
         else:
             start = _starts(x, dim, initial, result.dtype)
             stays = x_first > start if operation == MIN else x_first < start

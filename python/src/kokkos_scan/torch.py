@@ -10,6 +10,8 @@ Whole numbers and bool add up in int64, as in torch.cumsum. Tensors of the host 
 host space, those of CUDA devices on the current stream.
 """
 
+import math
+
 import torch
 
 from . import _core, _functions
@@ -20,10 +22,11 @@ except ModuleNotFoundError:  # built where PyTorch's headers were not
     from . import _torch_fallback as _torch
 
 __all__ = ["CumProd", "CumSum", "ExclusiveCumSum", "MaskedCumSum", "ReverseCumSum", "cummax", "cummin",
-           "cumprod", "cumsum"]
+           "cumprod", "cumsum", "cumulative_trapezoid", "ewm_mean", "linear_recurrence",
+           "logcumsumexp", "nancumprod", "nancumsum"]
 
 _OPERATORS = tuple(getattr(torch.ops.kokkos_scan, f"cumulative_{name}").default
-                   for name in ("sum", "prod", "min", "max"))
+                   for name in ("sum", "prod", "min", "max", "logsumexp"))
 _scan = _torch.scan
 _is_compiling = torch.compiler.is_compiling
 
@@ -139,10 +142,285 @@ def _function(operation, name, what, torch_name):
 cumsum = _function(_functions.SUM, "cumsum", "sum", "torch.cumsum and what is composed with it.")
 cumprod = _function(_functions.PROD, "cumprod", "product",
                     "torch.cumprod and what is composed with it.")
-cummin = _function(_functions.MIN, "cummin", "minimum",
-                   "the values of torch.cummin, without indices.")
-cummax = _function(_functions.MAX, "cummax", "maximum",
-                   "the values of torch.cummax, without indices.")
+_cummin = _function(_functions.MIN, "cummin", "minimum",
+                    "the values of torch.cummin, and with return_indices=True the indices, too.")
+_cummax = _function(_functions.MAX, "cummax", "maximum",
+                    "the values of torch.cummax, and with return_indices=True the indices, too.")
+
+
+def _with_indices(values_of, name):
+    def function(x, dim, *, return_indices=False, **options):
+        if not return_indices:
+            return values_of(x, dim, **options)
+        refused = sorted(set(options) - {"reverse", "mask", "in_order"})
+        if refused:
+            raise ValueError(f"kokkos_scan: return_indices=True goes with the inclusive results "
+                             f"alone: not with {', '.join(refused)}.")
+        values = values_of(x, dim, **options)
+        index = torch.ops.kokkos_scan.cumulative_index(x, values.detach(), dim,
+                                                       options.get("reverse", False),
+                                                       options.get("mask"))
+        return values, index
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = values_of.__doc__.replace("""
+    Gradients flow""", """    return_indices : bool
+        Return (values, indices), the indices as int64: of equal elements, and of NaNs, the last one
+        in the order of the scan, as PyTorch has it; -1 where the mask has been false so far.
+
+    Gradients flow""")
+    return function
+
+
+cummin = _with_indices(_cummin, "cummin")
+cummax = _with_indices(_cummax, "cummax")
+
+
+def logcumsumexp(x, dim, *, dtype=None, include_initial=False, exclusive=False, reverse=False,
+                 mask=None, initial=None):
+    """The cumulative logarithm of the sum of exponentials, torch.logcumsumexp; its arguments are
+    those of cumsum. Nothing overflows, and -infinity is what a line begins with."""
+    return _apply(_functions.LOGSUMEXP, x, dim, dtype, include_initial, exclusive, reverse, mask,
+                  initial)
+
+
+def nancumsum(x, dim, *, mask=None, **options):
+    """cumsum of the elements that are not NaN; the others are masked out and have no gradient."""
+    return cumsum(x, dim, mask=_functions._without_nan(x, mask), **options)
+
+
+def nancumprod(x, dim, *, mask=None, **options):
+    """cumprod of the elements that are not NaN; the others are masked out and have no gradient."""
+    return cumprod(x, dim, mask=_functions._without_nan(x, mask), **options)
+
+
+# ---- Operators of three dimensions --------------------------------------------------------------
+
+_library = torch.library.Library("kokkos_scan", "FRAGMENT")
+_library.define("cumulative_index(Tensor x, Tensor extreme, int dim, bool reverse, Tensor? mask) -> "
+                "Tensor")
+_library.define("linear_recurrence(Tensor a, Tensor b, int dim, Tensor? initial, bool reverse, bool "
+                "include_initial) -> Tensor")
+
+
+def _stream_of(x):
+    # PyTorch's default stream is CUDA's legacy default stream, which DLPack calls 1.
+    return (torch.cuda.current_stream(x.device).cuda_stream or 1) if x.is_cuda else 0
+
+
+def _exported(x, stream):
+    x = x.detach()
+    if x.dtype == torch.bfloat16 and not stream:
+        x = x.view(torch.uint16)  # the buffer protocol knows no bfloat16
+    return x.__dlpack__(stream=stream) if stream else x
+
+
+def _three(x, dim, length):
+    """The dimensions before dim as one, dim, and those behind it as one."""
+    return x.reshape(math.prod(x.shape[:dim]), length, math.prod(x.shape[dim + 1:]))
+
+
+def _counted(dim, x):
+    rank = max(x.dim(), 1)
+    if not -rank <= dim < rank:
+        raise IndexError(f"kokkos_scan: axis {dim} is out of range for x of rank {x.dim()}: allowed "
+                         f"are {-rank} to {rank - 1}.")
+    return dim % rank
+
+
+def _index(x, extreme, dim, reverse, mask):
+    dim = _counted(dim, x)
+    index = torch.empty(x.shape, dtype=torch.int64, device=x.device)
+    if x.numel() == 0:
+        return index
+    length = x.shape[dim] if x.dim() else 1
+    stream = _stream_of(x)
+    if mask is not None:
+        mask = mask.expand(x.shape)
+    _core.index(_exported(_three(x, dim, length), stream),
+                _exported(_three(extreme, dim, length), stream),
+                _exported(_three(index, dim, length), stream), reverse,
+                None if mask is None else _exported(_three(mask, dim, length), stream), stream,
+                x.dtype == torch.bfloat16)
+    if reverse:
+        reversed_index = (length - 1) - index
+        index = reversed_index if mask is None else torch.where(index < 0, index, reversed_index)
+    return index
+
+
+def _states_shape(b, dim, include_initial):
+    shape = list(b.shape)
+    shape[dim] += 1 if include_initial else 0
+    return shape
+
+
+def _recurrence(a, b, dim, initial, reverse, include_initial):
+    length = b.shape[dim]
+    states = b.new_empty(_states_shape(b, dim, include_initial))
+    if states.numel():
+        stream = _stream_of(b)
+        before, behind = math.prod(b.shape[:dim]), math.prod(b.shape[dim + 1:])
+        _core.recurrence(
+            _exported(_three(a, dim, length), stream), _exported(_three(b, dim, length), stream),
+            _exported(_three(states, dim, states.shape[dim]), stream), include_initial, reverse,
+            None if initial is None else _exported(initial.reshape(before, behind), stream), stream,
+            b.dtype == torch.bfloat16)
+    return states
+
+
+for _key in ("CPU", "CUDA"):
+    _library.impl("cumulative_index", _index, _key)
+    _library.impl("linear_recurrence", _recurrence, _key)
+
+
+@torch.library.register_fake("kokkos_scan::cumulative_index", lib=_library)
+def _index_fake(x, extreme, dim, reverse, mask):
+    _counted(dim, x)
+    return torch.empty(x.shape, dtype=torch.int64, device=x.device)
+
+
+@torch.library.register_fake("kokkos_scan::linear_recurrence", lib=_library)
+def _recurrence_fake(a, b, dim, initial, reverse, include_initial):
+    return b.new_empty(_states_shape(b, dim, include_initial))
+
+
+def _setup_recurrence(ctx, inputs, output):
+    a, b, dim, initial, reverse, include_initial = inputs
+    ctx.save_for_backward(a, initial, output)
+    ctx.call = dim, reverse, include_initial
+
+
+def _recurrence_backward(ctx, grad):
+    """With g the gradient of the states, r[k] = g[k] + a[k+1] r[k+1] is a recurrence the other way:
+    r is the gradient of b, r[k] h[k-1] that of a, and a[0] r[0] that of the initial state."""
+    a, initial, states = ctx.saved_tensors
+    dim, reverse, include_initial = ctx.call
+    length = a.shape[dim]
+    if length == 0:
+        of_initial = grad.sum(dim) if initial is not None else None
+        return torch.zeros_like(a), torch.zeros_like(a), None, of_initial, None, None
+    first = 1 if include_initial and not reverse else 0
+    of_states = grad.narrow(dim, first, length)
+    # The last state's own gradient starts the recurrence, so that no array is shifted.
+    end, rest, shifted = (0, 1, 0) if reverse else (length - 1, 0, 1)
+    r = torch.ops.kokkos_scan.linear_recurrence(
+        a.narrow(dim, shifted, length - 1), of_states.narrow(dim, rest, length - 1), dim,
+        of_states.select(dim, end), not reverse, True)
+    if include_initial:
+        before = states.narrow(dim, 1 if reverse else 0, length)
+    else:
+        start = (torch.zeros_like(states.select(dim, 0)) if initial is None else initial).unsqueeze(dim)
+        kept = states.narrow(dim, 1 if reverse else 0, length - 1)
+        before = torch.cat([kept, start] if reverse else [start, kept], dim)
+    of_initial = None
+    if initial is not None:
+        begin = length - 1 if reverse else 0
+        of_initial = a.select(dim, begin) * r.select(dim, begin)
+        if include_initial:
+            of_initial = of_initial + grad.select(dim, length if reverse else 0)
+    return r * before, r, None, of_initial, None, None
+
+
+torch.library.register_autograd("kokkos_scan::linear_recurrence", _recurrence_backward,
+                                lib=_library, setup_context=_setup_recurrence)
+
+
+def linear_recurrence(a, b, dim=-1, initial=None, reverse=False, *, include_initial=False):
+    """The states h of the recurrence h[k] = a[k] * h[k-1] + b[k] along a dimension.
+
+    Parameters
+    ----------
+    a : number or Tensor
+        The coefficients; a tensor broadcasts to the shape of b and has its type and device.
+    b : Tensor
+        Of float16, bfloat16, float32 or float64.
+    dim : int
+        Negative counts from the end.
+    initial : number or Tensor, optional
+        h[-1], the state before the first step: one value, or a tensor of the shape of b without the
+        dimension. Default: 0.
+    reverse : bool
+        From the last element to the first: h[k] = a[k] * h[k+1] + b[k].
+    include_initial : bool
+        The result has one element more along the dimension: it begins with the initial state (with
+        reverse=True it ends with it).
+
+    States are computed in double and rounded once to the type of b. A coefficient of 0 forgets the
+    state before it, one that is infinite or NaN as well. Gradients flow to a, b and initial, by one
+    recurrence the other way."""
+    if not isinstance(b, torch.Tensor):
+        raise TypeError(f"kokkos_scan: b is a {type(b).__name__}, but expected is a Tensor.")
+    if not b.is_floating_point():
+        raise TypeError(f"kokkos_scan: a linear recurrence needs a real floating type, not {b.dtype}.")
+    dim = _counted(dim, b)
+    if b.dim() == 0:
+        raise ValueError("kokkos_scan: b has no dimension to go along.")
+    if not isinstance(a, torch.Tensor):
+        a = torch.full((), a, dtype=b.dtype, device=b.device)
+    for name, t in (("a", a), ("initial", initial)):
+        if isinstance(t, torch.Tensor) and (t.dtype != b.dtype or t.device != b.device):
+            raise TypeError(f"kokkos_scan: {name} has type {t.dtype} on {t.device}, but b has "
+                            f"{b.dtype} on {b.device}.")
+    lines = [*b.shape[:dim], *b.shape[dim + 1:]]
+    if initial is not None:
+        if not isinstance(initial, torch.Tensor):
+            initial = torch.full((), initial, dtype=b.dtype, device=b.device)
+        if initial.dim() and list(initial.shape) != lines:
+            raise ValueError(f"kokkos_scan: initial has shape {tuple(initial.shape)}, but expected is "
+                             f"{tuple(lines)}, the shape of b without the axis.")
+        initial = initial.expand(lines)
+    if a.shape != b.shape:
+        try:
+            a = a.expand(b.shape)
+        except RuntimeError:
+            raise ValueError(f"kokkos_scan: a has shape {tuple(a.shape)}, which does not broadcast to "
+                             f"{tuple(b.shape)}, the shape of b.") from None
+    return torch.ops.kokkos_scan.linear_recurrence(a, b, dim, initial, reverse, include_initial)
+
+
+def ewm_mean(x, alpha, dim=-1, *, adjust=True):
+    """The exponentially weighted mean, as pandas.DataFrame.ewm(alpha=alpha, adjust=adjust).mean().
+
+    With adjust=True, sum(w[i] x[k-i]) / sum(w[i]) over i = 0 ... k with w[i] = (1 - alpha)**i. With
+    adjust=False, y[0] = x[0] and y[k] = (1 - alpha) y[k-1] + alpha x[k]. 0 < alpha <= 1. Gradients
+    flow to x."""
+    if not 0 < alpha <= 1:
+        raise ValueError(f"kokkos_scan: alpha is {alpha}, but must satisfy 0 < alpha <= 1.")
+    dim = _counted(dim, x)
+    decay = 1 - alpha
+    if not adjust:
+        # The first element counts whole: it is where the mean starts.
+        start = x.select(dim, 0) if x.shape[dim] else None
+        return linear_recurrence(decay, x * alpha, dim, start)
+    k = torch.arange(1, x.shape[dim] + 1, dtype=torch.float64, device=x.device)
+    weight = alpha / (1 - decay**k) if decay > 0 else torch.ones_like(k)
+    shape = [1] * x.dim()
+    shape[dim] = -1
+    return linear_recurrence(decay, x, dim) * weight.to(x.dtype).reshape(shape)
+
+
+def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
+    """The cumulative integral by the trapezoidal rule, torch.cumulative_trapezoid: n - 1 results of
+    n samples y at the places x (of one dimension, or of the shape of y), or at distances dx.
+    Gradients flow to y and x."""
+    dim = _counted(dim, y)
+    n = y.shape[dim]
+    if n == 0:
+        return y.clone()
+    pairs = y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)
+    if x is None:
+        return cumsum(pairs * (dx / 2), dim)
+    if x.dim() == 1 and y.dim() > 1:
+        if x.shape[0] != n:
+            raise RuntimeError(f"kokkos_scan: x has {x.shape[0]} elements, but y has {n} along the "
+                               f"axis.")
+        shape = [1] * y.dim()
+        shape[dim] = n
+        x = x.reshape(shape)
+    elif x.shape != y.shape:
+        raise RuntimeError(f"kokkos_scan: x has shape {tuple(x.shape)}, but expected is "
+                           f"{tuple(y.shape)}, the shape of y, or one dimension.")
+    return cumsum(pairs * (x.diff(dim=dim) / 2), dim)
 
 
 def cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,

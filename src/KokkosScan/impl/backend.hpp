@@ -35,10 +35,14 @@ struct BackendOf {
 #if defined(KOKKOSSCAN_IMPL_HAS_CUDA_KERNELS)
 /// The CUDA kernels, and the generic backend for what they do not take.
 struct CudaOrTeam {
+  /// Whether the kernels of the default exist for a type of problem.
+  template <class P>
+  static constexpr bool has_default_kernels = !scans_in_order<P> && Takes<cuda::Backend, P>;
+
   /// What the kernels need; lines that they do not take are too many to be split.
   template <class P, class Exec>
   std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) const {
-    if constexpr (!scans_in_order<P> && Takes<cuda::Backend, P>) {
+    if constexpr (has_default_kernels<P>) {
       return cuda::Backend::workspace_bytes<P>(exec, n, lines);
     } else {
       return team::Backend{}.workspace_bytes<P>(exec, n, lines);
@@ -49,7 +53,7 @@ struct CudaOrTeam {
     if constexpr (scans_in_order<P> && Takes<cuda::InOrderBackend, P>) {
       cuda::InOrderBackend{}.scan(exec, problem);
     } else {
-      if constexpr (!scans_in_order<P> && Takes<cuda::Backend, P>) {
+      if constexpr (has_default_kernels<P>) {
         if (cuda::Backend::accepts(problem)) return cuda::Backend{}.scan(exec, problem, workspace);
       }
       team::Backend{}.scan(exec, problem, workspace);

@@ -284,7 +284,7 @@ __host__ __device__ constexpr int bytes_before_tile(const ColumnTiling& tiling) 
 ///
 /// \tparam carried whether columns have several tiles
 template <ColumnAccess access, bool carried, class P>
-__global__ void __launch_bounds__(most_threads_of_columns(access),
+__global__ void __launch_bounds__(most_threads_of_columns,
                                   blocks_of_columns(access, sizeof(typename P::A)))
     scan_column_tiles(const __grid_constant__ P problem,
                       const __grid_constant__ ColumnTiling tiling, ColumnStaging staging,
@@ -296,10 +296,9 @@ __global__ void __launch_bounds__(most_threads_of_columns(access),
   using Prefix = Fold<typename T::Carrying, R>;
   constexpr int V = chunk_of_column;
   constexpr int Q = chunks_of_thread(access, sizeof(A));
-  constexpr bool may_be_staged = access != ColumnAccess::rows;
   constexpr bool is_flat = access == ColumnAccess::flat;
-  const bool stages_input = is_flat || (may_be_staged && staging.input);
-  const bool stages_results = is_flat || (may_be_staged && staging.results);
+  const bool stages_input = is_flat || staging.input;
+  const bool stages_results = is_flat || staging.results;
   using TileOfColumns = ColumnTile<is_flat, Q>;
   const auto op = carrying(problem.op);
   const Ends<P> ends{problem};
@@ -334,15 +333,12 @@ __global__ void __launch_bounds__(most_threads_of_columns(access),
 
     // Load.
     Stage<typename T::In> input;
-    Slots<Value> results{};
-    if constexpr (may_be_staged) {
-      Region region{memory, tiling.elements(), staging.padding};
-      input.place(problem.input, tile, region, tile.flat(problem.output));
-      results = place_results(problem, tile, region, input);
-      if (stages_input) {
-        input.load(problem.input, tile, TileOfColumns::elements_of_thread).finish();
-        __syncthreads();
-      }
+    Region region{memory, tiling.elements(), staging.padding};
+    input.place(problem.input, tile, region, tile.flat(problem.output));
+    const Slots<Value> results = place_results(problem, tile, region, input);
+    if (stages_input) {
+      input.load(problem.input, tile, TileOfColumns::elements_of_thread).finish();
+      __syncthreads();
     }
     ColumnChunk chunk_of[Q];
     int length_of[Q];

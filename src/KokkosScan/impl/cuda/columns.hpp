@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// The kernel for columns that are many, long and aligned.
+/// The kernel for columns that are many, long and made of aligned packs.
 ///
 /// A block walks down a strip of columns, then down the next of its strips. Its lanes lie across
 /// the strip, so that every load and store covers neighbouring addresses; groups of lanes take
@@ -26,12 +26,6 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// The distance in memory of lines that are `distance` lines apart in the last dimension.
-__device__ __forceinline__ std::int64_t distance_of(const Strides& strides, const Batch& batch,
-                                                    int distance) {
-  return batch.rank == 0 ? 0 : strides.batch[batch.rank - 1] * distance;
-}
-
 /// Where a thread keeps the chunks that are on their way, in shared memory that no other thread
 /// uses.
 struct ColumnSlots {
@@ -48,132 +42,85 @@ struct ColumnSlots {
   }
 };
 
-/// Which columns a thread has.
-enum class Spacing {
-  packed,  ///< E neighbours, which one instruction moves
-  apart    ///< E columns, each as far from the next as the strip has lanes
-};
-
-/// Where a thread reads E columns.
+/// Where a thread reads E neighbouring columns, which one instruction moves.
 ///
-///     begin_load(k, v, slots, columns)   begins to load element k, the chunk's v-th
-///     load(k, v, slots, columns, x)      its values, which have arrived
+///     begin_load(k, v, slots)   begins to load element k, the chunk's v-th
+///     load(k, v, slots, x)      its values, which have arrived
 ///
-/// for the first `columns` of them.
-template <class In, int E, Spacing spacing>
+template <class In, int E>
 struct Columns;
 
-template <class T, int E, Spacing spacing>
-struct Columns<Array<const T>, E, spacing> {
-  static constexpr bool is_packed = spacing == Spacing::packed;
+template <class T, int E>
+struct Columns<Array<const T>, E> {
   static constexpr int bytes = sizeof(T) * E;
-  static constexpr int bytes_of_copy = is_packed ? bytes : sizeof(T);
   /// Whether elements go through slots.
-  static constexpr bool is_async = is_one_copy<bytes_of_copy>;
+  static constexpr bool is_async = is_one_copy<bytes>;
   static constexpr int bytes_of_slot = is_async ? bytes : 0;
   /// Whether nothing is read but what has arrived in slots.
   static constexpr bool reads_slots = is_async;
 
   const T* data;
   std::int64_t along;
-  std::int64_t across;  ///< between the columns
 
-  /// \param distance of the columns
-  __device__ __forceinline__ Columns(const Array<const T>& in, const LineNumber& line, int distance,
-                                     int /* columns */)
-      : data(in.line(line).data),
-        along(in.strides.along),
-        across(distance_of(in.strides, line.batch, distance)) {}
-  __device__ __forceinline__ void begin_load(std::int64_t k, int v, const ColumnSlots& slots,
-                                             [[maybe_unused]] int columns) const {
-    if constexpr (is_async && is_packed) {
-      __pipeline_memcpy_async(slots.at(v, bytes), data + k * along, bytes);
-    } else if constexpr (is_async) {
-#pragma unroll
-      for (int e = 0; e < E; ++e) {
-        if (e >= columns) continue;
-        __pipeline_memcpy_async(slots.at(v * E + e, sizeof(T)), data + k * along + e * across,
-                                sizeof(T));
-      }
-    }
+  __device__ __forceinline__ Columns(const Array<const T>& in, const LineNumber& line)
+      : data(in.line(line).data), along(in.strides.along) {}
+  __device__ __forceinline__ void begin_load([[maybe_unused]] std::int64_t k,
+                                             [[maybe_unused]] int v,
+                                             [[maybe_unused]] const ColumnSlots& slots) const {
+    if constexpr (is_async) __pipeline_memcpy_async(slots.at(v, bytes), data + k * along, bytes);
   }
   template <class A>
   __device__ __forceinline__ void load([[maybe_unused]] std::int64_t k, [[maybe_unused]] int v,
-                                       [[maybe_unused]] const ColumnSlots& slots,
-                                       [[maybe_unused]] int columns, A (&x)[E]) const {
-    if constexpr (is_packed) {
-      using Word = typename UnitOf<bytes>::type;
-      Word word;
-      if constexpr (is_async) {
-        word = *reinterpret_cast<const Word*>(slots.at(v, bytes));
-      } else {
-        word = *reinterpret_cast<const Word*>(data + k * along);
-      }
-      T raw[E];
-      memcpy(static_cast<void*>(raw), &word, sizeof(Word));
-#pragma unroll
-      for (int e = 0; e < E; ++e) x[e] = static_cast<A>(raw[e]);
+                                       [[maybe_unused]] const ColumnSlots& slots, A (&x)[E]) const {
+    using Word = typename UnitOf<bytes>::type;
+    Word word;
+    if constexpr (is_async) {
+      word = *reinterpret_cast<const Word*>(slots.at(v, bytes));
     } else {
-#pragma unroll
-      for (int e = 0; e < E; ++e) {
-        if constexpr (is_async) {
-          x[e] = static_cast<A>(*reinterpret_cast<const T*>(slots.at(v * E + e, sizeof(T))));
-        } else {
-          if (e < columns) x[e] = static_cast<A>(data[k * along + e * across]);
-        }
-      }
+      word = *reinterpret_cast<const Word*>(data + k * along);
     }
+    T raw[E];
+    memcpy(static_cast<void*>(raw), &word, sizeof(Word));
+#pragma unroll
+    for (int e = 0; e < E; ++e) x[e] = static_cast<A>(raw[e]);
   }
 };
-template <class A, class Values, class Mask, int E, Spacing spacing>
-struct Columns<Selected<A, Values, Mask>, E, spacing> {
-  static constexpr int bytes_of_values = Columns<Values, E, spacing>::bytes_of_slot;
-  static constexpr int bytes_of_slot = bytes_of_values + Columns<Mask, E, spacing>::bytes_of_slot;
+template <class A, class Values, class Mask, int E>
+struct Columns<Selected<A, Values, Mask>, E> {
+  static constexpr int bytes_of_values = Columns<Values, E>::bytes_of_slot;
+  static constexpr int bytes_of_slot = bytes_of_values + Columns<Mask, E>::bytes_of_slot;
   static constexpr bool reads_slots =
-      Columns<Values, E, spacing>::reads_slots && Columns<Mask, E, spacing>::reads_slots;
+      Columns<Values, E>::reads_slots && Columns<Mask, E>::reads_slots;
 
-  Columns<Values, E, spacing> values;
-  Columns<Mask, E, spacing> mask;
+  Columns<Values, E> values;
+  Columns<Mask, E> mask;
   const A& identity;
 
-  __device__ __forceinline__ Columns(const Selected<A, Values, Mask>& in, const LineNumber& line,
-                                     int distance, int columns)
-      : values(in.values, line, distance, columns),
-        mask(in.mask, line, distance, columns),
-        identity(in.identity) {}
-  __device__ __forceinline__ void begin_load(std::int64_t k, int v, const ColumnSlots& slots,
-                                             int columns) const {
-    values.begin_load(k, v, slots, columns);
-    mask.begin_load(k, v, slots.behind(bytes_of_values), columns);
+  __device__ __forceinline__ Columns(const Selected<A, Values, Mask>& in, const LineNumber& line)
+      : values(in.values, line), mask(in.mask, line), identity(in.identity) {}
+  __device__ __forceinline__ void begin_load(std::int64_t k, int v,
+                                             const ColumnSlots& slots) const {
+    values.begin_load(k, v, slots);
+    mask.begin_load(k, v, slots.behind(bytes_of_values));
   }
   template <class Accumulator>
-  __device__ __forceinline__ void load(std::int64_t k, int v, const ColumnSlots& slots, int columns,
+  __device__ __forceinline__ void load(std::int64_t k, int v, const ColumnSlots& slots,
                                        Accumulator (&x)[E]) const {
     bool selected[E] = {};
-    values.load(k, v, slots, columns, x);
-    mask.load(k, v, slots.behind(bytes_of_values), columns, selected);
+    values.load(k, v, slots, x);
+    mask.load(k, v, slots.behind(bytes_of_values), selected);
 #pragma unroll
     for (int e = 0; e < E; ++e) x[e] = selected[e] ? x[e] : identity;
   }
 };
 
-/// Stores the first `columns` of E values.
-///
-/// \param across between them, if they are apart
-template <Spacing spacing, int E, class Value>
-__device__ __forceinline__ void store_columns(Value* to, [[maybe_unused]] std::int64_t across,
-                                              [[maybe_unused]] int columns, const Value (&y)[E]) {
-  if constexpr (spacing == Spacing::packed) {
-    using Word = typename UnitOf<sizeof(Value) * E>::type;
-    Word word;
-    memcpy(&word, y, sizeof(Word));
-    *reinterpret_cast<Word*>(to) = word;
-  } else {
-#pragma unroll
-    for (int e = 0; e < E; ++e) {
-      if (e < columns) to[e * across] = y[e];
-    }
-  }
+/// Stores E neighbouring values.
+template <int E, class Value>
+__device__ __forceinline__ void store_columns(Value* to, const Value (&y)[E]) {
+  using Word = typename UnitOf<sizeof(Value) * E>::type;
+  Word word;
+  memcpy(&word, y, sizeof(Word));
+  *reinterpret_cast<Word*>(to) = word;
 }
 
 /// How a launch shares columns; results do not depend on it.
@@ -187,30 +134,27 @@ struct ColumnShape {
   int chunks;           ///< of a column
 };
 
-/// The part of a strip that a thread works on: E columns.
+/// The part of a strip that a thread works on: E columns, or none.
 struct ColumnStrip {
   std::int64_t line;  ///< number of the first column; of another one where this is not there
-  int columns;        ///< that are there
+  bool exists;
 
-  template <int E, Spacing spacing>
+  template <int E>
   static __device__ __forceinline__ ColumnStrip find(const ColumnShape& shape, int lane,
                                                      std::int64_t number) {
     // In the order of memory: strips of the same rows follow each other.
     const std::int64_t outer = number / shape.strips_of_row;
     const int strip = static_cast<int>(number - outer * shape.strips_of_row);
-    constexpr bool is_packed = spacing == Spacing::packed;
-    const int column = strip * shape.lanes_of_row * E + (is_packed ? lane * E : lane);
-    const int left = shape.inner - column;
-    const int here = is_packed ? left : (left + shape.lanes_of_row - 1) / shape.lanes_of_row;
-    const int columns = left <= 0 ? 0 : (here < E ? here : E);
-    return {outer * shape.inner + (columns > 0 ? column : 0), columns};
+    const int column = (strip * shape.lanes_of_row + lane) * E;
+    const bool exists = column < shape.inner;
+    return {outer * shape.inner + (exists ? column : 0), exists};
   }
 };
 
 /// Scans columns.
 ///
-/// \tparam E columns of a thread
-template <int E, Spacing spacing, class P>
+/// \tparam E columns of a thread, a pack
+template <int E, class P>
 __global__ void __launch_bounds__(most_threads_of_strip,
                                   threads_of_strips<E> / most_threads_of_strip)
     scan_columns(const __grid_constant__ P problem, const __grid_constant__ ColumnShape shape) {
@@ -220,7 +164,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   using Value = typename T::Value;
   using Carrying = typename T::Carrying;
   using Prefix = Fold<Carrying, R>;
-  using Input = Columns<typename T::In, E, spacing>;
+  using Input = Columns<typename T::In, E>;
   constexpr int V = chunk_of_column;
   const auto op = carrying(problem.op);
   const Ends<P> ends{problem};
@@ -236,7 +180,6 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   // comes before the round.
   const int width = shape.lanes_of_row * E;
   const int stride = shape.lanes_of_row;  // between the columns of a thread
-  const int distance = spacing == Spacing::packed ? 1 : shape.lanes_of_row;
   std::byte* const slots = shared_memory();
   constexpr int bytes_of_slots = V * Input::bytes_of_slot;
   R* const all_totals =
@@ -249,24 +192,23 @@ __global__ void __launch_bounds__(most_threads_of_strip,
 
   // Begins to load the chunk of this thread in the next round, which may be of the next strip.
   std::int64_t number_ahead = blockIdx.x;
-  ColumnStrip ahead = ColumnStrip::find<E, spacing>(shape, lane, number_ahead);
+  ColumnStrip ahead = ColumnStrip::find<E>(shape, lane, number_ahead);
   int first_ahead = 0;
   int slot_ahead = 0;
   const auto begin_load = [&] {
     if (number_ahead < shape.strips) {
       if constexpr (Input::bytes_of_slot > 0) {
-        const Input input(problem.input, LineNumber{problem.batch, ahead.line}, distance,
-                          ahead.columns);
+        const Input input(problem.input, LineNumber{problem.batch, ahead.line});
         const std::int64_t k = std::int64_t{first_ahead + group} * V;
-        const bool exists = ahead.columns > 0 && first_ahead + group < shape.chunks;
+        const bool exists = ahead.exists && first_ahead + group < shape.chunks;
         if (exists && k + V <= problem.n) {
 #pragma unroll
           for (int v = 0; v < V; ++v) {
-            input.begin_load(k + v, v, slots_of(slot_ahead), ahead.columns);
+            input.begin_load(k + v, v, slots_of(slot_ahead));
           }
         } else if (exists) {
           for (int v = 0; v < V && k + v < problem.n; ++v) {
-            input.begin_load(k + v, v, slots_of(slot_ahead), ahead.columns);
+            input.begin_load(k + v, v, slots_of(slot_ahead));
           }
         }
       }
@@ -274,7 +216,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       if (first_ahead >= shape.chunks) {
         first_ahead = 0;
         number_ahead += gridDim.x;
-        ahead = ColumnStrip::find<E, spacing>(shape, lane, number_ahead);
+        ahead = ColumnStrip::find<E>(shape, lane, number_ahead);
       }
     }
     __pipeline_commit();
@@ -285,14 +227,12 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   int turn = 0;
   for (int i = 0; i < chunks_in_flight - 1; ++i) begin_load();
   for (std::int64_t number = blockIdx.x; number < shape.strips; number += gridDim.x) {
-    const ColumnStrip strip = ColumnStrip::find<E, spacing>(shape, lane, number);
+    const ColumnStrip strip = ColumnStrip::find<E>(shape, lane, number);
     const LineNumber line{problem.batch, strip.line};
-    const auto line_of = [&](int e) {
-      return LineNumber{problem.batch, strip.line + e * distance};
-    };
-    // Whether column e takes part: built-in operators do no harm where there is none.
-    const auto is_there = [&](int e) { return is_eager<typename T::Op> || e < strip.columns; };
-    const Input input(problem.input, line, distance, strip.columns);
+    const auto line_of = [&](int e) { return LineNumber{problem.batch, strip.line + e}; };
+    // Whether columns take part: built-in operators do no harm where there are none.
+    const bool are_there = is_eager<typename T::Op> || strip.exists;
+    const Input input(problem.input, line);
     Value* const output = problem.output.line(line).data;
     const bool has_start = problem.start.exists();
 
@@ -301,7 +241,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       const std::int64_t k = std::int64_t{chunk} * V;
       const std::int64_t left = problem.n - k;
       const int length =
-          strip.columns == 0 || chunk >= shape.chunks ? 0 : (left < V ? static_cast<int>(left) : V);
+          !strip.exists || chunk >= shape.chunks ? 0 : (left < V ? static_cast<int>(left) : V);
 
       // Load: another chunk is asked for before this one is waited for.
       begin_load();
@@ -309,17 +249,17 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       const ColumnSlots loaded = slots_of(slot);
       slot = slot == chunks_in_flight - 1 ? 0 : slot + 1;
       A x[V][E];
-      if (Input::reads_slots || (E == 1 && length == V)) {
+      if (Input::reads_slots) {
         // Without conditions, which would make each load wait for the last. What slots hold behind
         // the end of a column is of no use.
 #pragma unroll
-        for (int v = 0; v < V; ++v) input.load(k + v, v, loaded, E, x[v]);
+        for (int v = 0; v < V; ++v) input.load(k + v, v, loaded, x[v]);
       } else {
 #pragma unroll
         for (int v = 0; v < V; ++v) {
 #pragma unroll
           for (int e = 0; e < E; ++e) x[v][e] = A{};
-          if (v < length) input.load(k + v, v, loaded, strip.columns, x[v]);
+          if (v < length) input.load(k + v, v, loaded, x[v]);
         }
       }
 
@@ -332,7 +272,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       if (is_eager<typename T::Op> || is_full) {
 #pragma unroll
         for (int e = 0; e < E; ++e) {
-          if (!is_there(e)) continue;
+          if (!are_there) continue;
           own_totals[e * stride] = fold_chunk_of_column<R>(problem.op, op, x, e);
         }
       }
@@ -340,7 +280,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       if (first == 0 && has_start && group == 0) {
 #pragma unroll
         for (int e = 0; e < E; ++e) {
-          if (e >= strip.columns) continue;
+          if (!strip.exists) continue;
           carry.memory[e * stride] = static_cast<R>(problem.start.at(line_of(e)).value);
         }
       }
@@ -355,7 +295,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
         for (; other < own_totals; other += width) {
 #pragma unroll
           for (int e = 0; e < E; ++e) {
-            if (!is_there(e)) continue;
+            if (!are_there) continue;
             chunks_before[e] = Prefix(op, chunks_before[e].then(op, other[e * stride]));
           }
         }
@@ -364,7 +304,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
         if (ends_half && is_full) {
 #pragma unroll
           for (int e = 0; e < E; ++e) {
-            if (!is_there(e)) continue;
+            if (!are_there) continue;
             halves[own_half * width + e * stride] =
                 chunks_before[e].then(op, own_totals[e * stride]);
           }
@@ -379,7 +319,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       A at_begin[E];
 #pragma unroll
       for (int e = 0; e < E; ++e) {
-        if (!is_there(e)) continue;
+        if (!are_there) continue;
         auto prefix = carry.get(op, e * stride, first, has_sections);
         prefix.add_halves(op, halves + e * stride, width, own_half);
         const Prefix before = prefix.join_all(op, chunks_before[e]);
@@ -402,7 +342,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       if (ends.exist()) {
 #pragma unroll
         for (int e = 0; e < E; ++e) {
-          if (e >= strip.columns) continue;
+          if (!strip.exists) continue;
           if (k == 0) ends.store_begin(line_of(e), at_begin[e]);
           A last = x[0][e];
 #pragma unroll
@@ -421,14 +361,13 @@ __global__ void __launch_bounds__(most_threads_of_strip,
 
       // Store.
       const std::int64_t along = problem.output.strides.along;
-      const std::int64_t across = distance_of(problem.output.strides, problem.batch, distance);
       Value* to = output + k * along;
 #pragma unroll
       for (int v = 0; v < V; ++v, to += along) {
         Value y[E];
 #pragma unroll
         for (int e = 0; e < E; ++e) y[e] = static_cast<Value>(x[v][e]);
-        if (v < length) store_columns<spacing>(to, across, strip.columns, y);
+        if (v < length) store_columns(to, y);
       }
     }
   }

@@ -6,9 +6,12 @@
 /// Which kernel scans which problem in order: written for any execution space with enqueue(),
 /// multiprocessors() and shared_bytes_of_block(), as launch.hpp has them for Kokkos::Cuda.
 
-#include <KokkosScan/impl/cuda/in_order.hpp>
+#include <KokkosScan/impl/cuda/in_order_columns.hpp>
+#include <KokkosScan/impl/cuda/in_order_few_columns.hpp>
+#include <KokkosScan/impl/cuda/in_order_rows.hpp>
 #include <KokkosScan/impl/cuda/launch.hpp>
 #include <KokkosScan/impl/cuda/operand_access.hpp>
+#include <KokkosScan/impl/cuda/problems.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/zipped.hpp>
 #include <KokkosScan/impl/in_order.hpp>
@@ -32,13 +35,23 @@ struct InOrderBackend {
         OperandAccess<decltype(P::input)>::is_contiguous(p.input, p.n) && p.n > 1) {
       return scan_rows(exec, p);
     }
+    if constexpr (takes_short_columns<P>) {
+      if (p.n > 1 && p.n <= longest_short_column && Backend::accepts(p)) {
+        return Backend::scan_narrow_columns(exec, p);
+      }
+    }
     const std::int64_t columns = p.batch.count / std::max(1, multiprocessors(exec));
     if constexpr (InOrderTypes<P>::is_copied && !InOrderTypes<P>::is_masked) {
       if (columns < few_columns_in_order) return scan_few_columns(exec, p);
     }
+    const bool are_many = columns >= many_columns_in_order;
     if (p.n * static_cast<std::int64_t>(sizeof(typename P::A)) <= bytes_of_short_chunk_in_order) {
       scan_columns<bytes_of_short_chunk_in_order>(exec, p, threads_of_columns_in_order);
-    } else if (columns >= many_columns_in_order || !has_aligned_rows(p.output)) {
+    } else if (!has_aligned_rows(p.output)) {
+      // As many neighbours as can share the pieces of memory in which two warps meet.
+      are_many ? scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_many_columns)
+               : scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_many_columns);
+    } else if (are_many) {
       scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_columns_in_order);
     } else {
       scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_few_columns_in_order);
@@ -46,62 +59,78 @@ struct InOrderBackend {
   }
 
  private:
+  /// Whether short columns are scanned by the kernel that does so by default: not where elements
+  /// are masked out, for which it combines an identity, nor where they are large enough for threads
+  /// to load one by one.
+  template <class P>
+  static constexpr bool takes_short_columns =
+      Backend::supports<P> && !InOrderTypes<P>::is_masked && sizeof(typename P::A) <= 4;
+
   /// Whether neighbouring columns begin at multiples of the 32 bytes that memory is read by.
   template <class T>
   static bool has_aligned_rows(const Array<T>& array) {
     return array.strides.along * static_cast<std::int64_t>(sizeof(T)) % 32 == 0;
   }
-  /// Whether all pieces of so many bytes of an array's lines are at multiples of that.
-  template <class T>
-  static bool has_pieces(int bytes, const Array<T>& array, const Batch& batch, std::int64_t n) {
-    const int E = bytes / static_cast<int>(sizeof(T));
-    const T* const lowest = array.strides.along < 0 ? array.data - (n - 1) : array.data;
-    bool aligned =
-        n % E == 0 && reinterpret_cast<std::uintptr_t>(lowest) % static_cast<unsigned>(bytes) == 0;
-    for (int d = 0; d < batch.rank; ++d) aligned = aligned && array.strides.batch[d] % E == 0;
-    return aligned;
-  }
 
   template <int bytes, class Exec, class P>
   static void scan_columns(const Exec& exec, const P& p, int threads) {
     constexpr int N = length_of_chunk_in_order<typename P::A>(bytes);
-    const Launch launch{p.function, "cuda/in_order_columns",
-                        (p.batch.count + threads - 1) / threads, threads, 0};
+    const Launch launch{p.function, "cuda/in_order_columns", divide_up(p.batch.count, threads),
+                        threads, 0};
     enqueue(exec, launch, scan_columns_in_order<N, P>, p.n, p.batch.count, p);
   }
+
   template <class Exec, class P>
   static void scan_few_columns(const Exec& exec, const P& p) {
     using A = typename P::A;
-    constexpr int threads = threads_of_few_columns_in_order;
-    constexpr int rows = rows_of_group_in_order<A>;
-    constexpr int bytes = rows * threads * static_cast<int>(sizeof(A));
-    const std::int64_t blocks = (p.batch.count + threads - 1) / threads;
-    const int groups = stages_in_order((p.n + rows - 1) / rows, blocks, bytes, 0,
-                                       multiprocessors(exec), shared_bytes_of_block(exec));
-    const Launch launch{p.function, "cuda/in_order_few_columns", blocks, threads, groups * bytes};
-    enqueue(exec, launch, scan_few_columns_in_order<P>, p.n, p.batch.count, p, groups);
+    constexpr int rows = rows_of_few_columns<A>;
+    constexpr int bytes = rows * lanes * static_cast<int>(sizeof(A));
+    const std::int64_t blocks = divide_up(p.batch.count, lanes);
+    const TilePipeline pipeline(divide_up(p.n, rows), divide_up(blocks, multiprocessors(exec)),
+                                bytes, 0, shared_bytes_of_block(exec));
+    const Launch launch{p.function, "cuda/in_order_few_columns", blocks, TilePipeline::threads,
+                        pipeline.needed * bytes};
+    constexpr int E = InOrderTypes<P>::pack;
+    const bool has_packs = columns_are_packs<E>(p, p.input) && columns_are_packs<E>(p, p.output);
+    enqueue(exec, launch,
+            has_packs ? scan_few_columns_in_order<E, P> : scan_few_columns_in_order<1, P>, p.n,
+            p.batch.count, p, pipeline);
   }
+  /// Whether each row of 32 columns is made of aligned packs.
+  template <int E, class P, class T>
+  static bool columns_are_packs(const P& p, const Array<T>& array) {
+    const Batch& batch = p.batch;
+    return batch.rank > 0 && batch.extent[batch.rank - 1] % lanes == 0 &&
+           OperandAccess<Array<T>>::has_columns(array, batch) &&
+           OperandAccess<Array<T>>::template has_aligned_columns<E>(array, batch);
+  }
+
   template <class Exec, class P>
   static void scan_rows(const Exec& exec, const P& p) {
     using T = InOrderTypes<P>;
-    RowsPlan plan =
-        plan_rows_in_order(p.n, p.batch.count, sizeof(typename P::A), T::is_copied, T::is_masked,
-                           p.batch.rank > 1, multiprocessors(exec), shared_bytes_of_block(exec));
+    RowsPlan plan = plan_rows_in_order({p.n, p.batch.count, sizeof(typename P::A), T::is_copied,
+                                        T::is_masked, sizeof(PlaceOfRow<P>), multiprocessors(exec),
+                                        shared_bytes_of_block(exec)});
     if constexpr (T::is_copied) {
-      using A = typename P::A;
       RowsInOrder& shape = plan.shape;
-      shape.has_packs = has_pieces(quad, values_of<A>(p.input), p.batch, p.n);
-      shape.stores_packs = has_pieces(quad, p.output, p.batch, p.n);
+      shape.has_packs = has_packs<T::pack>(p, values_of<typename P::A>(p.input));
+      shape.stores_packs = has_packs<T::pack>(p, p.output);
       if constexpr (T::is_masked) {
-        const auto fits = [&](int bytes) {
-          return shape.length % bytes == 0 && has_pieces(bytes, p.input.mask, p.batch, p.n);
-        };
-        shape.mask_bytes = fits(16) ? 16 : fits(4) ? 4 : 1;
+        const bool has_16 = shape.length % 16 == 0 && has_packs<16>(p, p.input.mask);
+        const bool has_4 = shape.length % 4 == 0 && has_packs<4>(p, p.input.mask);
+        shape.mask_bytes = has_16 ? 16 : has_4 ? 4 : 1;
       }
     }
-    const Launch launch{p.function, "cuda/in_order_rows", plan.blocks, plan.threads,
-                        plan.shared_bytes};
-    enqueue(exec, launch, scan_rows_in_order<P>, p.n, p.batch.count, p, plan.shape);
+    const Launch launch{p.function,
+                        plan.is_one_tile ? "cuda/in_order_short_rows" : "cuda/in_order_rows",
+                        plan.blocks, plan.threads, plan.shared_bytes};
+    enqueue(exec, launch, plan.is_one_tile ? scan_short_rows_in_order<P> : scan_rows_in_order<P>,
+            p.n, p.batch.count, p, plan.shape);
+  }
+  /// Whether the lines of an array are made of aligned packs.
+  template <int E, class P, class T>
+  static bool has_packs(const P& p, const Array<T>& array) {
+    return p.n % E == 0 && OperandAccess<Array<T>>::template has_aligned_packs<E>(array, p.batch);
   }
 };
 

@@ -12,11 +12,12 @@
 #include <KokkosScan/impl/cuda/columns.hpp>
 #include <KokkosScan/impl/cuda/in_registers.hpp>
 #include <KokkosScan/impl/cuda/launch.hpp>
+#include <KokkosScan/impl/cuda/narrow_columns.hpp>
 #include <KokkosScan/impl/cuda/operand_access.hpp>
 #include <KokkosScan/impl/cuda/parts.hpp>
-#include <KokkosScan/impl/cuda/short_columns.hpp>
 #include <KokkosScan/impl/cuda/tiles.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/cuda/wide_columns.hpp>
 #include <KokkosScan/impl/cuda/zipped.hpp>
 #include <KokkosScan/impl/memory.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -84,6 +85,17 @@ struct Backend {
     } else {
       scan_parts(exec, p, workspace, cut);
     }
+  }
+
+  /// Scans short and narrow columns; short ones, of up to longest_short_column elements, from left
+  /// to right in the carried type, so also in order.
+  template <class Exec, class P>
+  static void scan_narrow_columns(const Exec& exec, const P& p) {
+    const NarrowColumnPlan plan =
+        plan_narrow_columns(narrow_column_facts(p, multiprocessors(exec)));
+    const Launch launch{p.function, "cuda/narrow_columns", plan.blocks,
+                        threads_of_narrow_columns + lanes, plan.shared_bytes()};
+    enqueue(exec, launch, cuda::scan_narrow_columns<P>, p.n, p.batch.count, p, plan);
   }
 
  private:
@@ -364,76 +376,79 @@ struct Backend {
   }
   template <class Exec, class P>
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
-    if (p.n <= longest_short_column) return scan_short_columns(exec, p);
-    constexpr int E = Types<P>::pack;
+    if (are_narrow_columns(p)) return scan_narrow_columns(exec, p);
     const std::int64_t inner = neighbours(p.batch);
     const PartsOfColumns parts = cut_into_parts(exec, p);
     if (takes_parts_of_columns(exec, p, parts)) {
       return scan_parts_of_columns(exec, p, workspace, parts);
     }
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
-      if (has_columns(p) && takes_threads(p.n, inner, p.batch.count, multiprocessors(exec))) {
+      if (has_columns(p) && takes_threads(p.n, inner, p.batch.count, has_packs_of_columns(p),
+                                          multiprocessors(exec))) {
         const Launch launch{p.function, "cuda/columns_by_threads",
                             divide_up(p.batch.count, threads_of_columns), threads_of_columns, 0};
         return enqueue(exec, launch, scan_columns_by_threads<P>, p.n, p.batch.count, p);
       }
     }
-    if constexpr (OperandAccess<decltype(P::input)>::is_stored) {
-      if (has_columns(p)) {
-        if constexpr (moves_packs_of_columns<P>) {
-          if (has_packs_of_columns(p) && takes_strips(p.n, inner, true)) {
-            return scan_strips_of_columns<E, Spacing::packed>(exec, p);
-          }
-        }
-        if (takes_strips(p.n, inner, false)) {
-          return scan_strips_of_columns<E, Spacing::apart>(exec, p);
-        }
+    if constexpr (moves_packs_of_columns<P>) {
+      if (has_columns(p) && has_packs_of_columns(p) && takes_strips(p.n, inner)) {
+        return scan_strips_of_columns(exec, p);
       }
     }
+    if (has_columns(p) && inner >= narrowest_rows) return scan_wide_columns(exec, p);
     scan_tiles_of_columns(exec, p);
   }
 
   template <class Exec, class P>
-  static void scan_short_columns(const Exec& exec, const P& p) {
-    const ShortColumnPlan plan = plan_short_columns(short_column_facts(p, multiprocessors(exec)));
-    const Launch launch{p.function, "cuda/short_columns", plan.blocks,
-                        threads_of_short_columns + lanes, plan.shared_bytes()};
-    enqueue(exec, launch, cuda::scan_short_columns<P>, p.n, p.batch.count, p, plan);
+  static void scan_wide_columns(const Exec& exec, const P& p) {
+    const std::int64_t inner = neighbours(p.batch);
+    const WideColumnPlan plan = plan_wide_columns(p.n, inner, p.batch.count / inner,
+                                                  sizeof(typename P::A), multiprocessors(exec));
+    // Where fewer blocks are wanted than there is room for, each has more memory than it needs.
+    const int room = plan.blocks_at_once == 2 ? shared_bytes_of_block(exec) / 5 * 2 : 0;
+    const int bytes = std::max(static_cast<int>(sizeof(WideColumnBlock<P>)), room);
+    const Launch launch{p.function, "cuda/wide_columns", plan.strips, threads_of_wide_columns,
+                        bytes};
+    enqueue(exec, launch, cuda::scan_wide_columns<P>, p.n, p.batch.count, p, plan);
   }
-  /// What the plan for short columns depends on.
+
+  /// Whether the kernel for short and narrow columns runs. A mask has no say, so that one which
+  /// hides nothing changes no bit.
   template <class P>
-  static ShortColumnFacts short_column_facts(const P& p, int multiprocessors) {
-    using Input = ShortInput<typename P::A, decltype(P::input)>;
+  static bool are_narrow_columns(const P& p) {
+    using Input = NarrowInput<typename P::A, decltype(P::input)>;
+    std::int64_t stride = magnitude(p.output.strides.along);
+    if constexpr (Input::is_stored) {
+      stride = std::min(stride, magnitude(Input::values(p.input).strides.along));
+    }
+    return cuda::are_narrow_columns(p.n, stride);
+  }
+  /// What the plan for narrow columns depends on.
+  template <class P>
+  static NarrowColumnFacts narrow_column_facts(const P& p, int multiprocessors) {
+    using Input = NarrowInput<typename P::A, decltype(P::input)>;
     using Value = typename Types<P>::Value;
-    constexpr bool in_place = short_in_place<Input, Value>;
-    ShortColumnFacts facts{};
+    constexpr bool in_place = narrow_in_place<Input, Value>;
+    NarrowColumnFacts facts{};
     facts.n = p.n;
     facts.lines = p.batch.count;
     facts.inner = neighbours(p.batch);
     facts.row = magnitude(p.output.strides.along);
-    facts.is_flat = true;
-    facts.is_aligned = true;
+    facts.has_dense_rows = facts.has_dense_slabs = true;
     facts.is_along = is_along(p.batch, p.output) || is_along(p.batch, p.input);
     const auto see = [&](const auto& array, bool may_be_runs, MoveRows& move) {
-      using Element = std::remove_cvref_t<decltype(*array.data)>;
-      constexpr int size = sizeof(Element);
       if (!may_be_runs || !has_columns(array, p.batch)) {
-        facts.is_flat = false;
+        facts.has_dense_rows = facts.has_dense_slabs = false;
         return;
       }
       move = MoveRows::as_runs;
       facts.row = magnitude(array.strides.along);
-      // Slabs, too, must follow each other where tiles have several.
-      const bool has_slabs = p.batch.rank == 2;
-      const std::int64_t slab = p.n * facts.inner;
-      facts.is_flat = facts.is_flat && p.batch.rank <= 2 && facts.row == facts.inner &&
-                      (!has_slabs || array.strides.batch[0] == slab);
-      const Element* first = array.data;
-      if (array.strides.along < 0) first += (p.n - 1) * array.strides.along;
-      facts.is_aligned = facts.is_aligned && reinterpret_cast<std::uintptr_t>(first) % quad == 0 &&
-                         slab * size % quad == 0;
+      facts.has_dense_rows = facts.has_dense_rows && facts.row == facts.inner;
+      facts.has_dense_slabs =
+          facts.has_dense_slabs && facts.has_dense_rows &&
+          (p.batch.rank == 1 || (p.batch.rank == 2 && array.strides.batch[0] == p.n * facts.inner));
     };
-    see(p.output, ShortInput<typename P::A, Array<const Value>>::is_run, facts.stores);
+    see(p.output, NarrowInput<typename P::A, Array<const Value>>::is_run, facts.stores);
     if constexpr (Input::is_run) {
       MoveRows of_mask = MoveRows::as_runs;
       if constexpr (Input::has_mask) {
@@ -446,18 +461,17 @@ struct Backend {
       if (of_mask == MoveRows::one_by_one || (Input::has_mask && facts.row != row_of_mask)) {
         facts.loads = MoveRows::one_by_one;
       }
-    } else if constexpr (Input::is_staged) {
-      facts.is_flat = false;
+    } else if constexpr (Input::is_stored) {
+      facts.has_dense_rows = facts.has_dense_slabs = false;
     }
     facts.element = Input::bytes + (in_place ? 0 : static_cast<int>(sizeof(Value)));
     facts.widest = static_cast<int>(std::max(sizeof(typename Input::Value), sizeof(Value)));
-    facts.unit = static_cast<int>(sizeof(Value));
-    if constexpr (Input::is_staged) {
-      facts.unit = static_cast<int>(std::min(sizeof(typename Input::Value), sizeof(Value)));
-    }
+    facts.unit = static_cast<int>(std::min(sizeof(typename Input::Value), sizeof(Value)));
     if constexpr (Input::has_mask) {
       facts.unit = std::min(facts.unit, static_cast<int>(sizeof(typename Input::Mask)));
     }
+    facts.accumulator = sizeof(typename P::A);
+    facts.carried = sizeof(typename Types<P>::R);
     facts.multiprocessors = multiprocessors;
     return facts;
   }
@@ -487,23 +501,24 @@ struct Backend {
     return shape;
   }
   /// Bytes of shared memory of a block.
-  template <int E, Spacing spacing, class P>
+  template <int E, class P>
   static int bytes_of_strips(const ColumnShape& shape) {
     using R = typename Types<P>::R;
-    constexpr int bytes_of_slot = Columns<decltype(P::input), E, spacing>::bytes_of_slot;
+    constexpr int bytes_of_slot = Columns<decltype(P::input), E>::bytes_of_slot;
     const int slots =
         chunks_in_flight * chunk_of_column * bytes_of_slot * shape.groups * shape.lanes_of_row;
     const int folds =
         2 * (shape.groups + shape.groups / half_row_of_chunks + ColumnCarry<R>::folds);
     return slots + folds * shape.lanes_of_row * E * static_cast<int>(sizeof(R));
   }
-  template <int E, Spacing spacing, class Exec, class P>
+  template <class Exec, class P>
   static void scan_strips_of_columns(const Exec& exec, const P& p) {
+    constexpr int E = Types<P>::pack;
     const std::int64_t lines = p.batch.count;
     // As many threads as a block has shared memory for.
     int most = usual_threads_of_strip(E * static_cast<int>(sizeof(typename P::A)));
     ColumnShape shape = shape_strips<E>(exec, p, most);
-    const auto bytes = [&] { return bytes_of_strips<E, spacing, P>(shape); };
+    const auto bytes = [&] { return bytes_of_strips<E, P>(shape); };
     while (most > lanes && bytes() > shared_bytes_of_block(exec)) {
       shape = shape_strips<E>(exec, p, most /= 2);
     }
@@ -513,7 +528,7 @@ struct Backend {
                                   std::int64_t{std::max(1, threads_of_strips<E> / threads)};
     const Launch launch{p.function, "cuda/columns", std::min(shape.strips, resident), threads,
                         bytes()};
-    enqueue(exec, launch, cuda::scan_columns<E, spacing, P>, p.n, lines, p, shape);
+    enqueue(exec, launch, cuda::scan_columns<E, P>, p.n, lines, p, shape);
   }
 
   template <class Exec, class P>
@@ -531,8 +546,6 @@ struct Backend {
                           sizeof(typename P::A), access);
     };
     if (has_columns(p)) {
-      using Rows = std::integral_constant<ColumnAccess, ColumnAccess::rows>;
-      if (inner >= narrowest_rows) return scan(Rows{}, tile(ColumnAccess::rows));
       using Flat = std::integral_constant<ColumnAccess, ColumnAccess::flat>;
       const ColumnTiling tiling = tile(ColumnAccess::flat);
       if (are_runs(p, tiling)) return scan(Flat{}, tiling);
@@ -551,10 +564,8 @@ struct Backend {
     const std::int64_t blocks = tiling.strips * divide_up(slabs, tiling.slabs);
     const auto threads =
         divide_up(tiling.items(), chunks_of_thread(access, sizeof(typename P::A)) * lanes) * lanes;
-    int bytes = bytes_before_tile<carried, P>(tiling);
-    if (access != ColumnAccess::rows) {
-      bytes += Types<P>::bytes_of_tile(tiling.elements(), staging.padding);
-    }
+    const int bytes = bytes_before_tile<carried, P>(tiling) +
+                      Types<P>::bytes_of_tile(tiling.elements(), staging.padding);
     const Launch launch{p.function, "cuda/column_tiles", blocks, static_cast<int>(threads), bytes};
     enqueue(exec, launch, scan_column_tiles<access, carried, P>, p.n, p.batch.count, p, tiling,
             staging, slabs);

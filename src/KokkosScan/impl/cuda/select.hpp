@@ -5,14 +5,16 @@
 /// \file
 /// The kernels that select elements.
 ///
-/// A block takes a tile of a line by a ticket, asks the predicate for each element, and publishes
-/// how many are kept. While its warps put those beside each other in shared memory, one looks back
-/// at the tiles before: it sums their counts up to the next one that knows all that comes before
-/// it (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA
-/// 2016). Counts are whole numbers, so the order in which they are summed does not matter. Tickets
-/// follow memory, so whoever waits, waits for a block that runs.
+/// Some blocks stay on each multiprocessor and take tiles of lines by tickets, which follow memory.
+/// A block asks the predicate for each element, publishes how many are kept, and puts those beside
+/// each other in shared memory. They stay there while its next tile is loaded. Then the counts of
+/// all tiles since its own last one have usually arrived; the block sums them, all at once, and
+/// stores. So no chain of prefixes runs from tile to tile, as in a look-back (carry.hpp), and
+/// hardly anything is waited for. Counts are whole numbers: the order in which they are summed does
+/// not matter. A block that waits for counts has published its own, so the tile of the lowest
+/// ticket that is not published never waits.
 ///
-/// Short lines, and lines that are many, have 1 to 32 lanes of a warp each, and nobody waits.
+/// Short lines have 1 to 32 lanes of a warp each, and nobody waits.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/carry.hpp>
@@ -39,18 +41,22 @@ inline constexpr int warps_that_select = threads_that_select / lanes;
 /// elements.
 template <class S>
 inline constexpr int blocks_that_select =
-    sizeof(typename S::Element) <= 8 && is_predicate<typename S::Keep> ? 6 : 4;
-/// Longest lines of which tiles are not worth it, and lines that keep all warps busy.
+    sizeof(typename S::Element) <= 8 && is_predicate<typename S::Keep> ? 5 : 3;
+/// Longest lines of which tiles are not worth it.
 inline constexpr std::int64_t longest_short_selection = 1024;
-inline constexpr std::int64_t warps_of_multiprocessor = 64;
 
-/// Quads of a thread: its elements stay in registers.
-template <class T>
-inline constexpr int quads_of_thread = sizeof(T) <= 4 ? 4 : (sizeof(T) <= 8 ? 2 : 1);
+/// Bytes of the largest value: two tiles are in shared memory.
+inline constexpr std::size_t largest_selected_value = 32;
 
-template <class T>
+constexpr int quads_of_size(std::size_t size) { return size <= 4 ? 4 : (size <= 8 ? 2 : 1); }
+/// Quads of a thread: its elements stay in registers until they are counted.
+template <class S>
+inline constexpr int quads_of_thread = quads_of_size(std::max(sizeof(typename S::Element),
+                                                              sizeof(typename S::Value)));
+
+template <class S>
 inline constexpr int length_of_selected_tile =
-    threads_that_select* quads_of_thread<T>* quad_of_selection;
+    threads_that_select* quads_of_thread<S>* quad_of_selection;
 
 /// Four neighbours, which are loaded together where they are aligned.
 template <class T>
@@ -82,7 +88,7 @@ bool are_quads(const Other&, const Batch&) {
 /// What the threads of a block share besides the elements that are kept.
 struct SelectionOfBlock {
   std::int64_t ticket;
-  std::int64_t before;  ///< elements of the line that are kept before the tile
+  std::int64_t sums[warps_that_select];  ///< of the counts of tiles before
   int counts[4 * warps_that_select];
 };
 inline constexpr int bytes_of_selection_of_block = 256;
@@ -155,130 +161,191 @@ __device__ __forceinline__ unsigned sum_lanes(unsigned counts, int place, int wi
   return counts;
 }
 
-/// How a tile's count is published: two bits say what it counts, none that it is not there.
-enum class CountOf : unsigned { tile = 1, all = 2 };
-__device__ __forceinline__ void publish_count(std::uint64_t* at, std::int64_t count, CountOf what) {
-  store_word(at, static_cast<std::uint64_t>(count) << 2 | static_cast<unsigned>(what));
+/// A tile's count as it is published: memory is 0 before, and one is added.
+__device__ __forceinline__ void publish_count(unsigned* at, int count) {
+  const auto word = static_cast<unsigned>(count) + 1;
+#if defined(__CUDACC__)
+  asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(at), "r"(word) : "memory");
+#else
+  *at = word;
+#endif
+}
+__device__ __forceinline__ unsigned load_count(const unsigned* at) {
+#if defined(__CUDACC__)
+  unsigned word;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(at) : "memory");
+  return word;
+#else
+  return *at;
+#endif
 }
 
-/// The elements kept before a tile of a line, for one warp; the tile is not the first.
-///
-/// \param published where the counts of the line's tiles are
-__device__ __forceinline__ std::int64_t count_before(const std::uint64_t* published,
-                                                     std::int64_t tile) {
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
-  std::int64_t before = 0;
-  for (std::int64_t last = tile - 1;; last -= lanes) {
-    const std::int64_t at = last - lane;
-    std::uint64_t word = 0;
-    while (!__all_sync(~0u, at < 0 || word != 0)) {
-      if (at >= 0 && word == 0) word = load_word<0>(published + at);
-    }
-    const bool is_of_all = (word & 3) == static_cast<unsigned>(CountOf::all);
-    const unsigned of_all = __ballot_sync(~0u, is_of_all);
-    const int nearest = of_all == 0 ? lanes : __ffs(static_cast<int>(of_all)) - 1;
-    auto count = static_cast<std::int64_t>(lane <= nearest ? word >> 2 : 0);
+/// This thread's part of the counts of some tiles, which are asked for long before they are needed.
+class CountsBefore {
+ public:
+  __device__ __forceinline__ void ask(const unsigned* published, int first, int end) {
+    m_at = first + static_cast<int>(threadIdx.x);
 #pragma unroll
-    for (int distance = lanes / 2; distance > 0; distance /= 2) {
-      count += shuffle(count, lane ^ distance);
+    for (int i = 0; i < at_once; ++i) {
+      const int tile = m_at + i * threads_that_select;
+      m_words[i] = tile < end ? load_count(published + tile) : 1;
     }
-    before += count;
-    if (of_all != 0) return before;
   }
-}
+  /// Waits for those that are not published yet.
+  [[nodiscard]] __device__ __forceinline__ std::int64_t sum(const unsigned* published, int end) {
+    std::int64_t sum = 0;
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const unsigned* const at = published + m_at + i * threads_that_select;
+      while (m_words[i] == 0) m_words[i] = load_count(at);
+      sum += m_words[i] - 1;
+    }
+    // Beyond what is usual.
+    for (int t = m_at + at_once * threads_that_select; t < end; t += threads_that_select) {
+      unsigned word = 0;
+      while (word == 0) word = load_count(published + t);
+      sum += word - 1;
+    }
+    return sum;
+  }
+
+ private:
+  static constexpr int at_once = 4;
+  int m_at;
+  unsigned m_words[at_once];
+};
+
+/// A tile of a line.
+struct SelectedTile {
+  std::int64_t line;
+  int tile;   ///< of the line: one of less than 2^31
+  int total;  ///< elements that are kept
+};
 
 /// Selects from tiles of lines.
 ///
-/// \param memory a counter of tickets and a word for each tile, all 0
+/// \param memory a counter of tickets in 16 bytes, and a word of 4 for each tile; all 0
 template <class S>
 __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
     select_tiles(const __grid_constant__ S selection, std::int64_t tiles_of_line,
                  std::int64_t tiles, bool are_aligned, std::uint64_t* memory) {
   using Value = typename S::Value;
-  constexpr int quads = quads_of_thread<typename S::Element>;
-  constexpr int length = length_of_selected_tile<typename S::Element>;
+  constexpr int quads = quads_of_thread<S>;
+  constexpr int length = length_of_selected_tile<S>;
   constexpr int length_of_row = threads_that_select * quad_of_selection;
   auto& shared = *reinterpret_cast<SelectionOfBlock*>(shared_memory());
   auto* const slots = reinterpret_cast<Value*>(shared_memory() + bytes_of_selection_of_block);
   const auto thread = static_cast<int>(threadIdx.x);
   const int warp = thread / lanes;
   const int lane = thread % lanes;
+  auto* const counts = reinterpret_cast<unsigned*>(memory + 2);
   std::int64_t ticket = 0;
   take_ticket_if(thread == 0, memory, ticket);
-  for (;;) {
+  // The tile that waits in shared memory, and what is kept of its line before it.
+  SelectedTile waiting{-1, 0, 0};
+  bool waits = false;
+  int first_unknown = 0;
+  std::int64_t before = 0;
+  for (int turn = 0;; turn ^= 1) {
     if (thread == 0) shared.ticket = ticket;
     __syncthreads();
     const std::int64_t number = shared.ticket;
-    if (number >= tiles) return;
-    const std::int64_t line = number / tiles_of_line;
-    const std::int64_t tile = number - line * tiles_of_line;
-    const std::int64_t begin = tile * length;
-    const Coordinates place = selection.batch.coordinates(line);
-    const auto input = selection.input.line(place);
-    const auto keep = selection.keep.line(place);
+    const bool exists = number < tiles;
+    if (!exists && !waits) return;
+    CountsBefore counts_before;
+    const unsigned* const of_waiting = counts + waiting.line * tiles_of_line;
+    if (waits) counts_before.ask(of_waiting, first_unknown, waiting.tile);
+
     SelectedQuad<S> elements[quads];
-    const std::int64_t left = selection.n - begin;
-    const int in_tile = thread * quad_of_selection;
-    if (are_aligned && left >= length) {
+    SelectedTile current{0, 0, 0};
+    if (exists) {
+      const Division at(number, tiles_of_line);
+      current.line = at.quotient;
+      current.tile = static_cast<int>(at.remainder);
+      const std::int64_t begin = at.remainder * length;
+      const LineOfBatch place{current.line};
+      const auto input = selection.input.line(place);
+      const auto keep = selection.keep.line(place);
+      const std::int64_t left = selection.n - begin;
+      const int in_tile = thread * quad_of_selection;
+      if (are_aligned && left >= length) {
 #pragma unroll
-      for (int q = 0; q < quads; ++q) {
-        elements[q].template load<true>(input, keep, begin + (in_tile + q * length_of_row), 0);
-      }
-    } else {
-      const int limit = left < length ? static_cast<int>(left) : length;
+        for (int q = 0; q < quads; ++q) {
+          elements[q].template load<true>(input, keep, begin + (in_tile + q * length_of_row), 0);
+        }
+      } else {
+        const int limit = left < length ? static_cast<int>(left) : length;
 #pragma unroll
-      for (int q = 0; q < quads; ++q) {
-        const int at = in_tile + q * length_of_row;
-        elements[q].template load<false>(input, keep, begin + at, limit - at);
+        for (int q = 0; q < quads; ++q) {
+          const int at = in_tile + q * length_of_row;
+          elements[q].template load<false>(input, keep, begin + at, limit - at);
+        }
       }
     }
-    // It takes a while; nobody waits for a later ticket.
-    take_ticket_if(thread == 0, memory, ticket);
 
     // The counts of a warp's quads, at most 128 each, in the bytes of one number.
     unsigned own = 0;
+    unsigned with = 0;
+    if (exists) {
 #pragma unroll
-    for (int q = 0; q < quads; ++q) own |= elements[q].count() << 8 * q;
-    const unsigned with = sum_lanes(own, lane, lanes);
-    if (lane == lanes - 1) {
+      for (int q = 0; q < quads; ++q) own |= elements[q].count() << 8 * q;
+      with = sum_lanes(own, lane, lanes);
+      if (lane == lanes - 1) {
 #pragma unroll
-      for (int q = 0; q < quads; ++q) {
-        shared.counts[q * warps_that_select + warp] = static_cast<int>(with >> 8 * q & 255);
-      }
-    }
-    __syncthreads();
-    // Each warp sums those of all.
-    constexpr int all = quads * warps_that_select;
-    const unsigned of_lane = lane < all ? static_cast<unsigned>(shared.counts[lane]) : 0u;
-    const unsigned up_to = sum_lanes(of_lane, lane, lanes);
-    const auto total = static_cast<int>(__shfl_sync(~0u, up_to, all - 1));
-    std::uint64_t* const published = memory + 2 + line * tiles_of_line;
-    if (thread == 0) {
-      publish_count(published + tile, total, tile == 0 ? CountOf::all : CountOf::tile);
-    }
-#pragma unroll
-    for (int q = 0; q < quads; ++q) {
-      const auto before_warp = __shfl_sync(~0u, up_to - of_lane, q * warps_that_select + warp);
-      const unsigned before = before_warp + ((with - own) >> 8 * q & 255);
-      elements[q].store([=](std::int64_t i) -> Value& { return slots[i]; }, before);
-    }
-    if (warp == 0) {
-      std::int64_t before = 0;
-      if (tile > 0) {
-        before = count_before(published, tile);
-        if (lane == 0) publish_count(published + tile, before + total, CountOf::all);
-      }
-      if (lane == 0) {
-        shared.before = before;
-        if (tile == tiles_of_line - 1) {
-          selection.counts.line(place)(0) = static_cast<typename S::Count>(before + total);
+        for (int q = 0; q < quads; ++q) {
+          shared.counts[q * warps_that_select + warp] = static_cast<int>(with >> 8 * q & 255);
         }
       }
     }
     __syncthreads();
-    const std::int64_t before = shared.before;
-    const auto output = selection.output.line(place);
-    for (int i = thread; i < total; i += threads_that_select) output(before + i) = slots[i];
+    if (exists) {
+      // Each warp sums those of all.
+      constexpr int all = quads * warps_that_select;
+      const unsigned of_lane = lane < all ? static_cast<unsigned>(shared.counts[lane]) : 0u;
+      const unsigned up_to = sum_lanes(of_lane, lane, lanes);
+      current.total = static_cast<int>(__shfl_sync(~0u, up_to, all - 1));
+      if (thread == 0 && current.tile < tiles_of_line - 1) {
+        publish_count(counts + current.line * tiles_of_line + current.tile, current.total);
+      }
+      Value* const to = slots + turn * length;
+#pragma unroll
+      for (int q = 0; q < quads; ++q) {
+        const auto before_warp = __shfl_sync(~0u, up_to - of_lane, q * warps_that_select + warp);
+        const unsigned in_tile = before_warp + ((with - own) >> 8 * q & 255);
+        elements[q].store([=](std::int64_t i) -> Value& { return to[i]; }, in_tile);
+      }
+    }
+    if (waits) {
+      std::int64_t sum = counts_before.sum(of_waiting, waiting.tile);
+#pragma unroll
+      for (int distance = lanes / 2; distance > 0; distance /= 2) {
+        sum += shuffle(sum, lane ^ distance);
+      }
+      if (lane == 0) shared.sums[warp] = sum;
+    }
+    __syncthreads();
+    take_ticket_if(thread == 0 && exists, memory, ticket);
+    if (waits) {
+#pragma unroll
+      for (int w = 0; w < warps_that_select; ++w) before += shared.sums[w];
+      const auto output = selection.output.line(LineOfBatch{waiting.line});
+      const Value* const from = slots + (turn ^ 1) * length;
+      for (int i = thread; i < waiting.total; i += threads_that_select) {
+        output(before + i) = from[i];
+      }
+      before += waiting.total;
+      first_unknown = waiting.tile + 1;
+      if (thread == 0 && waiting.tile == tiles_of_line - 1) {
+        selection.counts.line(LineOfBatch{waiting.line})(0) =
+            static_cast<typename S::Count>(before);
+      }
+    }
+    waits = exists;
+    if (current.line != waiting.line) {
+      before = 0;
+      first_unknown = 0;
+    }
+    waiting = current;
   }
 }
 
@@ -290,7 +357,7 @@ __global__ void __launch_bounds__(threads_that_select)
   const int place_in_line = thread % width;
   const std::int64_t line = (std::int64_t{blockIdx.x} * threads_that_select + thread) / width;
   const bool exists = line < selection.batch.count;
-  const Coordinates place = selection.batch.coordinates(exists ? line : 0);
+  const LineOfBatch place{exists ? line : 0};
   const auto input = selection.input.line(place);
   const auto keep = selection.keep.line(place);
   const auto output = selection.output.line(place);
@@ -321,21 +388,21 @@ struct SelectBackend {
   /// Whether the kernels take a type of selection.
   template <class S>
   static constexpr bool supports =
-      sizeof(typename S::Element) <= largest_value &&
+      sizeof(typename S::Element) <= largest_selected_value &&
       sizeof(typename S::Value) <=
-          largest_value&& std::is_default_constructible_v<typename S::Element>;
+          largest_selected_value&& std::is_default_constructible_v<typename S::Element>;
 
   template <class S, class Exec>
-  std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) const {
-    if (!takes_tiles(n, lines, multiprocessors(exec))) return 0;
-    return static_cast<std::size_t>(16 + 8 * lines * tiles_of_line<S>(n));
+  std::size_t workspace_bytes(const Exec&, std::int64_t n, std::int64_t lines) const {
+    if (n <= longest_short_selection) return 0;
+    return static_cast<std::size_t>(16 + 4 * lines * tiles_of_line<S>(n));
   }
 
   template <class Exec, class S>
   void select(const Exec& exec, const S& s, std::byte* workspace) const {
     const std::int64_t lines = s.batch.count;
     const bool are_aligned = are_quads(s.input, s.batch) && are_quads(s.keep, s.batch);
-    if (!takes_tiles(s.n, lines, multiprocessors(exec))) {
+    if (s.n <= longest_short_selection) {
       int width = 1;
       while (width < lanes && width * quad_of_selection < s.n) width *= 2;
       const Launch launch{Function::select, "cuda/select_lines",
@@ -344,13 +411,13 @@ struct SelectBackend {
     }
     const std::int64_t tiles = tiles_of_line<S>(s.n);
     const std::size_t bytes = workspace_bytes<S>(exec, s.n, lines);
-    constexpr int length = length_of_selected_tile<typename S::Element>;
+    constexpr int length = length_of_selected_tile<S>;
     const std::int64_t resident =
         std::int64_t{blocks_that_select<S>} * std::max(1, multiprocessors(exec));
     const Launch launch{
         Function::select, "cuda/select_tiles", std::min(lines * tiles, resident),
         threads_that_select,
-        bytes_of_selection_of_block + length * static_cast<int>(sizeof(typename S::Value))};
+        bytes_of_selection_of_block + 2 * length * static_cast<int>(sizeof(typename S::Value))};
     std::optional<Temporary<Exec>> memory;
     if (workspace == nullptr) workspace = memory.emplace(exec, bytes).data();
     clear(exec, launch, workspace, bytes, s.n, lines);
@@ -359,12 +426,9 @@ struct SelectBackend {
   }
 
  private:
-  static bool takes_tiles(std::int64_t n, std::int64_t lines, int multiprocessors) {
-    return n > longest_short_selection && lines < warps_of_multiprocessor * multiprocessors;
-  }
   template <class S>
   static std::int64_t tiles_of_line(std::int64_t n) {
-    return divide_up(n, length_of_selected_tile<typename S::Element>);
+    return divide_up(n, length_of_selected_tile<S>);
   }
 };
 

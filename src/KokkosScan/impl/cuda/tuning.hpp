@@ -188,7 +188,7 @@ KOKKOS_FUNCTION constexpr bool are_runs(ColumnAccess access) {
   return access == ColumnAccess::flat || access == ColumnAccess::alone;
 }
 
-/// The narrowest rows that are read where they are.
+/// The narrowest rows of which warps read neighbours where they are.
 inline constexpr int narrowest_rows = 32;
 
 /// Chunks of columns that a thread has, which it keeps in registers. In runs of bytes, with two of
@@ -198,16 +198,13 @@ inline constexpr int narrowest_rows = 32;
 ///
 /// \param bytes of the accumulator
 KOKKOS_FUNCTION constexpr int chunks_of_thread(ColumnAccess access, int bytes) {
-  if (access == ColumnAccess::rows || bytes > 8) return 1;
+  if (bytes > 8) return 1;
   return access == ColumnAccess::flat && bytes <= 4 ? 4 : 2;
 }
 /// Most threads of a block, and blocks of a multiprocessor for which it must have registers: with
 /// two instead of three, where nothing is spilled, (16777216, 4, 4) has 0.46 instead of 0.54.
-KOKKOS_FUNCTION constexpr int most_threads_of_columns(ColumnAccess access) {
-  return access == ColumnAccess::rows ? 512 : 256;
-}
+inline constexpr int most_threads_of_columns = 256;
 KOKKOS_FUNCTION constexpr int blocks_of_columns(ColumnAccess access, int bytes) {
-  if (access == ColumnAccess::rows) return 2;
   return access == ColumnAccess::apart && bytes <= 4 ? 4 : 3;
 }
 
@@ -254,34 +251,29 @@ constexpr std::int64_t pitch_of_rows(std::int64_t columns, std::int64_t rows) {
 /// \param bytes_of_accumulator
 constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, std::int64_t outer,
                                     int bytes, int bytes_of_accumulator, ColumnAccess access) {
-  // Usually smaller blocks are faster, but half a row that is left for a second tile is not.
-  const bool is_rows = access == ColumnAccess::rows;
   constexpr int half = half_row_of_chunks;
   const std::int64_t fit = bytes_of_column_tile / (chunk_of_column * bytes);
-  const std::int64_t all =
-      most_threads_of_columns(access) * chunks_of_thread(access, bytes_of_accumulator);
-  const std::int64_t most = is_rows ? all : std::clamp<std::int64_t>(fit, half, all);
-  const std::int64_t usual = is_rows ? most / 2 : most;
+  const std::int64_t most = std::clamp<std::int64_t>(
+      fit, half, most_threads_of_columns * chunks_of_thread(access, bytes_of_accumulator));
   const std::int64_t chunks = divide_up(n, chunk_of_column);
   std::int64_t columns = inner;
   if (std::min<std::int64_t>(chunks, half) * inner > most) {
     // Strips of equal width, of 32 columns or multiples.
-    const std::int64_t narrow = std::min<std::int64_t>(32, usual / half);
-    const std::int64_t wish = std::max<std::int64_t>(usual / chunks / 32 * 32, narrow);
+    const std::int64_t narrow = std::min<std::int64_t>(32, most / half);
+    const std::int64_t wish = std::max<std::int64_t>(most / chunks / 32 * 32, narrow);
     columns = divide_up(inner, divide_up(inner, wish));
     if (columns > 32) columns = std::min(inner, divide_up(columns, 32) * 32);
   }
   std::int64_t groups = chunks;
   std::int64_t slabs = 1;
-  if (chunks * columns > (chunks > half ? usual / 2 * 3 : most) || chunks * columns > most ||
-      n > elements_of_section) {
+  if (chunks * columns > most || n > elements_of_section) {
     // A power of two of half rows, so that a section is so many whole tiles.
     const auto halves =
-        static_cast<std::uint64_t>(std::max<std::int64_t>(1, usual / columns / half));
+        static_cast<std::uint64_t>(std::max<std::int64_t>(1, most / columns / half));
     groups = std::min<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(halves)) * half,
                                     chunks_of_section);
   } else if (columns == inner && access != ColumnAccess::apart) {
-    slabs = std::clamp<std::int64_t>(usual / (chunks * inner), 1, outer);
+    slabs = std::clamp<std::int64_t>(most / (chunks * inner), 1, outer);
   }
   const std::int64_t rows = std::min(n, groups * chunk_of_column);
   return {static_cast<int>(inner),
@@ -346,10 +338,14 @@ constexpr bool has_large_runs(std::int64_t n, std::int64_t inner) {
 /// runs of bytes: with 12.5 KB 0.47 instead of 0.52 in tiles, with 24 KB 0.70 instead of 0.57.
 inline constexpr int bytes_of_columns_alone = 20480;
 
+/// Columns for each multiprocessor below which blocks may share them. With 128 instead of 192 (1,
+/// 10887, 24657) has 0.58 instead of 0.72, (311, 14875, 58) 0.72 instead of 0.82.
+inline constexpr int lines_of_shared_columns = 192;
+
 /// Whether blocks may share columns: those of several sections, and not so many that the memory
 /// through which they communicate would grow.
 constexpr bool may_share_columns(std::int64_t n, std::int64_t lines, int multiprocessors) {
-  return n > elements_of_section && lines < std::int64_t{128} * multiprocessors;
+  return n > elements_of_section && lines < std::int64_t{lines_of_shared_columns} * multiprocessors;
 }
 
 /// Bytes from which on a row is not narrow. Results of parts of such columns are stored as they
@@ -426,17 +422,39 @@ constexpr ColumnTiling tile_parts(std::int64_t n, std::int64_t inner, int bytes,
           Divisor(static_cast<int>(groups))};
 }
 
-/// The longest of the short columns, which have a tree of their own: a fold from left to right.
+/// Columns that are scanned in shared memory: short ones, and longer ones whose elements are near
+/// to each other. The longest of each, and elements from row to row of the latter at most.
 inline constexpr int longest_short_column = 16;
+inline constexpr int longest_narrow_column = 4224;
+inline constexpr int widest_narrow_row = 31;
 
-/// Threads of a block that scan short columns, and blocks of a multiprocessor for which it must
-/// have registers and shared memory.
-inline constexpr int threads_of_short_columns = 256;
-inline constexpr int blocks_of_short_columns = 3;
+/// \param stride elements from one to the next of a line, the fewest of all operands
+constexpr bool are_narrow_columns(std::int64_t n, std::int64_t stride) {
+  return n <= longest_short_column || (n <= longest_narrow_column && stride <= widest_narrow_row);
+}
 
-/// Bytes of a tile of short columns, of which such a block has two, and of what it keeps besides.
-inline constexpr int bytes_of_short_tile = 34816;
-inline constexpr int bytes_of_short_block = 256;
+/// Rows of a chunk of such a column, which decide how its elements combine: as many in each, and at
+/// most 33, or 17 of more than four bytes. An odd number where there are several chunks, so that
+/// lanes which have the same row of neighbouring chunks meet different banks of shared memory
+/// however many columns lie side by side: 33 rows of m columns are m more than a multiple of 32.
+///
+/// \param bytes of the accumulator
+constexpr int rows_of_chunk(int n, int bytes) {
+  const int most = bytes > 4 ? 17 : 33;
+  if (n <= most) return n;
+  const auto chunks = static_cast<int>(divide_up(n, most));
+  return static_cast<int>(divide_up(n, chunks)) | 1;
+}
+
+/// Threads of a block that scan such columns, and blocks of a multiprocessor for which it must have
+/// registers and shared memory.
+inline constexpr int threads_of_narrow_columns = 256;
+inline constexpr int blocks_of_narrow_columns = 3;
+
+/// Bytes of a tile of such columns, of which a block has two, with half of the folds, and of what
+/// it keeps besides.
+inline constexpr int bytes_of_narrow_tile = 34816;
+inline constexpr int bytes_of_narrow_block = 384;
 
 /// Fewest bytes of a row that is moved by a bulk copy.
 inline constexpr int bytes_of_bulk_row = 1024;
@@ -450,28 +468,30 @@ inline constexpr int threads_of_columns = 256;
 /// \param bytes of the accumulator
 KOKKOS_FUNCTION constexpr int blocks_of_column_threads(int bytes) { return bytes > 4 ? 3 : 4; }
 
-/// Columns that threads take one by one, if they are not short: the longest, bytes of their
-/// elements at most, and how many a multiprocessor must have of them at least. ((550, 100, 3600):
-/// 0.88 instead of 0.79 in strips, (55000, 72, 50): 0.63 instead of 0.38 in tiles, 72 x 10^6
-/// computed floats 0.85 instead of 0.61; (40000, 72, 50) doubles 0.81 instead of 0.47; but 1000 x
-/// 10^6 floats 0.87 instead of 0.91.)
+/// Columns that threads take one by one, if they are not short: the longest, where rows are made of
+/// aligned packs and where they are not, bytes of their elements at most, and how many a
+/// multiprocessor must have of them at least. ((550, 100, 3600): 0.88 instead of 0.79 in strips,
+/// (55000, 72, 50): 0.63 instead of 0.38 in tiles, 72 x 10^6 computed floats 0.85 instead of 0.61;
+/// (40000, 72, 50) doubles 0.81 instead of 0.47; but 1000 x 10^6 floats 0.87 instead of 0.91.)
 inline constexpr int longest_of_threads = 128;
+inline constexpr int longest_of_unaligned_threads = 64;
 inline constexpr int bytes_of_threads = 8;
 inline constexpr int columns_of_multiprocessor = 512;
 
 /// Whether each thread has a column of its own.
 ///
-/// \param columns of all
+/// \param columns   of all
+/// \param has_packs whether rows are made of aligned packs
 constexpr bool takes_threads(std::int64_t n, std::int64_t inner, std::int64_t columns,
-                             int multiprocessors) {
-  return n <= longest_of_threads && inner >= narrowest_rows &&
+                             bool has_packs, int multiprocessors) {
+  return n <= (has_packs ? longest_of_threads : longest_of_unaligned_threads) &&
+         inner >= narrowest_rows &&
          columns >= std::int64_t{columns_of_multiprocessor} * multiprocessors;
 }
 
-/// Whether blocks walk down strips, rather than take tiles of columns: where a strip keeps the
-/// threads of a block busy. Rows that are not aligned are faster in tiles while columns have one.
-constexpr bool takes_strips(std::int64_t n, std::int64_t inner, bool is_aligned) {
-  if (!is_aligned) return n > 400 && inner >= narrowest_rows;
+/// Whether blocks walk down strips of aligned packs: where a strip keeps the threads of a block
+/// busy, or else tiles have too few columns.
+constexpr bool takes_strips(std::int64_t n, std::int64_t inner) {
   return n >= 16 && inner >= 16 && n * inner >= 1024;
 }
 

@@ -72,6 +72,8 @@ template <class T>
 inline constexpr bool is_eager<Min<T>> = std::is_arithmetic_v<T>;
 template <class T>
 inline constexpr bool is_eager<Max<T>> = std::is_arithmetic_v<T>;
+template <class Op>
+inline constexpr bool is_eager<InOrder<Op>> = is_eager<Op>;
 
 /// The identity of a built-in operator, which device code cannot call for.
 template <class Op>
@@ -91,6 +93,10 @@ __device__ __forceinline__ T neutral(const Sum<T>&) {
   } else {
     return T(-0.0, -0.0);
   }
+}
+template <class T, class Op>
+__device__ __forceinline__ T neutral(const InOrder<Op>& op) {
+  return neutral<T>(op.op);
 }
 
 /// A fold that may be empty: one of no elements, for which an operator need not have a value.

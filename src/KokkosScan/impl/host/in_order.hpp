@@ -115,7 +115,7 @@ class RowsInOrder : InOrderScanner<P> {
   using typename Base::Value;
 
  public:
-  /// Elements of a block.
+  /// Elements of a line in a block.
   static constexpr int most = std::max<int>(
       16, std::min<int>(block_length, block_length * 8 / static_cast<int>(sizeof(A)) / 2));
 
@@ -123,105 +123,165 @@ class RowsInOrder : InOrderScanner<P> {
 
   /// Scans lines begin ... end - 1.
   void scan(std::int64_t begin, std::int64_t end) {
+    const int extra = m_problem.extra == Extra::none ? 0 : 1;
+    if (m_problem.n + extra <= most / 2 && results_follow_each_other(extra)) {
+      scan_short(begin, end, static_cast<int>(m_problem.n) + extra);
+      return;
+    }
     // As many lines at once as there are, in shares that are alike.
     const std::int64_t turns = (end - begin + lines_at_once - 1) / lines_at_once;
     for (std::int64_t i = 0; i < turns; ++i) {
       const std::int64_t first = begin + (end - begin) * i / turns;
-      scan_together(first, static_cast<int>(begin + (end - begin) * (i + 1) / turns - first));
+      scan_together(first, static_cast<int>(begin + (end - begin) * (i + 1) / turns - first),
+                    m_staged + front, pitch, true);
     }
   }
 
  private:
-  void scan_together(std::int64_t first, int lines) {
+  /// How many lines on those are that are asked for, which take so many bytes or more.
+  [[nodiscard]] std::int64_t lines_ahead() const {
+    const std::int64_t bytes = m_problem.n * lines_at_once * static_cast<std::int64_t>(sizeof(A));
+    return (ahead_bytes + bytes - 1) / bytes * lines_at_once;
+  }
+  /// Whether the results of a line are followed by those of the next.
+  [[nodiscard]] bool results_follow_each_other(int extra) const {
     const P& p = m_problem;
-    Coordinates c[lines_at_once];
-    for (int l = 0; l < lines; ++l) {
-      c[l] = p.batch.coordinates(first + l);
-      this->start(c[l], m_folds[l], m_exist[l]);
+    return p.batch.rank == 1 && p.output.strides.along == 1 &&
+           p.output.strides.batch[0] == p.n + extra;
+  }
+  /// Scans short lines, the results of many of which are stored together.
+  ///
+  /// \param results of a line
+  void scan_short(std::int64_t begin, std::int64_t end, int results) {
+    const P& p = m_problem;
+    const int shift = p.extra == Extra::first ? 1 : 0;
+    const int lines_of_block = lines_at_once * pitch / (lines_at_once * results) * lines_at_once;
+    for (std::int64_t first = begin; first < end; first += lines_of_block) {
+      const int lines = static_cast<int>(std::min<std::int64_t>(end - first, lines_of_block));
+      for (int l = 0; l < lines; l += lines_at_once) {
+        scan_together(first + l, std::min(lines - l, lines_at_once), m_staged + l * results + shift,
+                      results, false);
+      }
+      store_run(m_streams, m_staged, lines * results,
+                &p.output.line(p.batch.coordinates(first))(-shift));
+    }
+  }
+
+  /// Scans up to lines_at_once lines.
+  ///
+  /// \param staged where the results of the first line's block come to be, `distance` before those
+  ///               of the next
+  /// \param stores whether they are stored
+  void scan_together(std::int64_t first, int lines, A* staged, int distance, bool stores) {
+    const P& p = m_problem;
+    // Not kept in an array: an element of it would be stored in words and read in registers, which
+    // waits for the stores (10 ns a line).
+    const auto place = [&](int l) { return p.batch.coordinates(first + l); };
+    Rows<A> rows{{}, {}, m_folds, 0, p.form};
+    for (int l = 0; l < lines_at_once; ++l) {
+      rows.y[l] = staged + l * distance;
+      if (l >= lines) continue;
+      this->start(place(l), m_folds[l], m_exist[l]);
+      if (p.extra == Extra::first) rows.y[l][-1] = this->result(m_folds[l], m_exist[l]);
     }
     for (std::int64_t k = 0; k < p.n; k += most) {
-      const int count = static_cast<int>(std::min<std::int64_t>(p.n - k, most));
-      for (int l = 0; l < lines; ++l) load(c[l], l, k, count);
-      combine(lines, count);
-      for (int l = 0; l < lines; ++l) store(c[l], l, k, count);
+      rows.count = static_cast<int>(std::min<std::int64_t>(p.n - k, most));
+      for (int l = 0; l < lines; ++l) {
+        rows.x[l] = load(place(l), k, rows.count, rows.y[l]);
+        if constexpr (is_masked) {
+          load_counts<most, false>(p.input, place(l), k, rows.count, m_counts + l * most);
+        }
+      }
+      const bool is_last = k + rows.count == p.n;
+      if (is_last) {
+        for (int l = 0; l < lines; ++l) prefetch_begin(first + l + lines_ahead());
+      }
+      combine(lines, rows);
+      for (int l = 0; l < lines; ++l) {
+        if (is_last && p.extra == Extra::last) {
+          rows.y[l][rows.count] = this->result(m_folds[l], m_exist[l]);
+        }
+        if (stores) store(place(l), k, rows.count, rows.y[l]);
+      }
     }
-    for (int l = 0; l < lines; ++l) this->store_total(c[l], m_folds[l], m_exist[l]);
+    for (int l = 0; p.totals.data != nullptr && l < lines; ++l) {
+      this->store_total(place(l), m_folds[l], m_exist[l]);
+    }
   }
 
-  /// The elements of a line's block; before the first is the place of the result before it.
-  [[nodiscard]] A* staged(int l) { return m_staged + l * pitch + front; }
-
-  void load(const Coordinates& c, int l, std::int64_t k, int count) {
+  /// Where elements of a line are: in memory, or else loaded.
+  const A* load(const Coordinates& c, std::int64_t k, int count, A* staged) {
     const auto line = without_masks(m_problem.input).line(c);
-    load_along<most>(line, k, count, staged(l));
-    if (k + count < m_problem.n) prefetch_along(line, k + count, most, Caches::all);
-    if constexpr (is_masked) {
-      load_counts<most, false>(m_problem.input, c, k, count, m_counts + l * most);
-    }
-    // What there is before the block; nobody asks for it where it does not exist.
-    if (m_exist[l]) {
-      staged(l)[-1] = m_folds[l];
-    } else if (m_problem.identity.exists) {
-      staged(l)[-1] = m_problem.identity.value;
-    }
+    const A* const stored = as_stored<A>(line, 1);
+    if (stored != nullptr) return stored + k;
+    load_along<most>(line, k, count, staged);
+    return staged;
+  }
+  /// Asks for the begin of a line, where there is one: the hardware foresees what comes next in a
+  /// line, but not the next lines.
+  void prefetch_begin(std::int64_t number) const {
+    const P& p = m_problem;
+    if (number >= p.batch.count) return;
+    prefetch_along(p.input.line(p.batch.coordinates(number)), 0,
+                   static_cast<int>(std::min<std::int64_t>(p.n, most)),
+                   m_streams ? Caches::nearest : Caches::all);
   }
 
-  void combine(int lines, int count) {
+  void combine(int lines, Rows<A>& rows) {
     const P& p = m_problem;
-    int begin = 0;
-    if constexpr (is_masked && combines_registers<Op, A>) {
+    const bool is_exclusive = p.form == Form::exclusive;
+    if constexpr (combines_registers<Op, A>) {
       const A neutral = host::neutral(p.op.op);
       for (int l = 0; l < lines; ++l) {
-        select(m_counts + l * most, staged(l), neutral, count, staged(l));
         if (!m_exist[l]) m_folds[l] = neutral;
+        if constexpr (is_masked) {
+          select(m_counts + l * most, rows.x[l], neutral, rows.count, rows.y[l]);
+          rows.x[l] = rows.y[l];
+        }
       }
-      combine_rows(m_registers, p.op, staged(0), pitch, 0, count, m_folds);
+      // Where there are fewer lines the first is combined once more.
+      std::fill(rows.x + lines, rows.x + lines_at_once, rows.x[0]);
+      std::fill(m_folds + lines, m_folds + lines_at_once, m_folds[0]);
+      if (lines > 1) {
+        combine_rows(m_registers, p.op, rows);
+      } else {
+        combine_row(p.op, rows);  // which waits for itself, whatever is done beside it
+      }
       for (int l = 0; l < lines; ++l) {
         if (m_exist[l]) continue;
         // What precedes the first element that counts has become the neutral value.
-        const bool* const counts = m_counts + l * most;
-        const auto before = static_cast<int>(std::find(counts, counts + count, true) - counts);
-        std::fill_n(staged(l), before, p.identity.value);
-        m_exist[l] = before < count;
-      }
-      return;
-    } else if constexpr (is_masked) {
-      for (int l = 0; l < lines; ++l) {
-        A* const x = staged(l);
-        for (int k = 0; k < count; ++k) {
-          if (m_counts[l * most + k]) this->add(m_folds[l], m_exist[l], x[k]);
-          x[k] = this->result(m_folds[l], m_exist[l]);
+        int before = 0;
+        if constexpr (is_masked) {
+          const bool* const counts = m_counts + l * most;
+          before = static_cast<int>(std::find(counts, counts + rows.count, true) - counts);
         }
+        m_exist[l] = before < rows.count;
+        std::fill_n(rows.y[l], std::min(rows.count, before + (is_exclusive ? 1 : 0)),
+                    p.identity.value);
       }
-      return;
-    } else if (!m_exist[0]) {
-      // The first element is taken as it is.
-      for (int l = 0; l < lines; ++l) m_folds[l] = staged(l)[0];
-      std::fill_n(m_exist, lines, true);
-      begin = 1;
-    }
-    // One line alone waits for itself, whatever else is done beside it.
-    if (lines > 1 && (combines_registers<Op, A> || lines == lines_at_once)) {
-      combine_rows(m_registers, p.op, staged(0), pitch, begin, count, m_folds);
+    } else if (!is_masked && lines == lines_at_once && m_exist[0]) {
+      combine_rows(m_registers, p.op, rows);
     } else {
       for (int l = 0; l < lines; ++l) {
-        A* const x = staged(l);
-        A fold = m_folds[l];
-        for (int k = begin; k < count; ++k) x[k] = fold = p.op(fold, x[k]);
-        m_folds[l] = fold;
+        for (int k = 0; k < rows.count; ++k) {
+          const A next = rows.x[l][k];
+          A& y = rows.y[l][k];
+          if (is_exclusive) y = this->result(m_folds[l], m_exist[l]);
+          if (!is_masked || m_counts[l * most + k]) this->add(m_folds[l], m_exist[l], next);
+          if (!is_exclusive) y = this->result(m_folds[l], m_exist[l]);
+        }
       }
     }
   }
 
-  void store(const Coordinates& c, int l, std::int64_t k, int count) {
+  void store(const Coordinates& c, std::int64_t k, int count, const A* staged) {
     const P& p = m_problem;
     const auto results = p.output.line(c);
-    const bool is_exclusive = p.form == Form::exclusive;
-    const bool stores_first = k == 0 && p.extra == Extra::first;
-    const bool stores_last = k + count == p.n && p.extra == Extra::last;
-    const A* const from = staged(l) - (is_exclusive || stores_first ? 1 : 0);
-    count += stores_first || stores_last ? 1 : 0;
-    Value* const to = &results(stores_first ? -1 : k);
+    const int before = k == 0 && p.extra == Extra::first ? 1 : 0;
+    const int behind = k + count == p.n && p.extra == Extra::last ? 1 : 0;
+    const A* const from = staged - before;
+    count += before + behind;
+    Value* const to = &results(k - before);
     if (results.stride == 1) return store_run(m_streams, from, count, to);
     if (results.stride == -1) {
       std::reverse_copy(from, from + count, m_reversed);
@@ -233,9 +293,9 @@ class RowsInOrder : InOrderScanner<P> {
   static constexpr int front = std::max<int>(1, 64 / sizeof(A));
   // Not a multiple of 4096 bytes: the blocks of all lines would share some sets of L1.
   static constexpr int pitch = most + 2 * front;
-  alignas(cache_line) A m_staged[lines_at_once * pitch] = {};
-  alignas(cache_line) A m_folds[lines_at_once] = {};
-  bool m_exist[lines_at_once] = {};
+  alignas(cache_line) A m_staged[lines_at_once * pitch];
+  alignas(cache_line) A m_folds[lines_at_once];
+  bool m_exist[lines_at_once];
   A m_reversed[most + 1];
   bool m_counts[is_masked ? lines_at_once * most : 1];
 };
@@ -252,7 +312,9 @@ class ColumnsInOrder : InOrderScanner<P> {
   using typename Base::Value;
 
  public:
-  static constexpr int most_width = std::max<int>(64, strip_bytes / sizeof(A));
+  /// A multiple of narrow_strip, to which strip_width() rounds up.
+  static constexpr int most_width =
+      std::max<int>(1, strip_bytes / sizeof(A) / narrow_strip) * narrow_strip;
 
   using Base::Base;
 

@@ -121,6 +121,16 @@ void combine_columns(Registers registers, const Op& op, const Columns<A>& block)
 /// Lines that are combined side by side.
 inline constexpr int lines_at_once = 8;
 
+/// Some elements of lines_at_once lines, which become results.
+template <class A>
+struct Rows {
+  const A* x[lines_at_once];
+  A* y[lines_at_once];  ///< may be x
+  A* folds;             ///< of each line so far
+  int count;            ///< elements of a line
+  Form form;
+};
+
 /// Turns a square of lanes at each place.
 template <class A, int places>
 [[gnu::always_inline]] inline void transpose(Register<A, places> (&r)[16 / sizeof(A)]) {
@@ -138,58 +148,111 @@ template <class A, int places>
   }
 }
 
-/// Combines elements begin ... end - 1 of lines_at_once lines, which are `pitch` apart and whose
-/// folds all exist, in their places: four at a time, or two of double, as many lines as registers
-/// have lanes.
-template <int places, class Op, class A>
-[[gnu::always_inline]] inline int combine_rows_in_registers(const Op& op, A* x, int pitch,
-                                                            int begin, int end, A* folds) {
+/// Combines the next elements of as many lines as registers have lanes: squares of four, or of two
+/// of double, of which there are `squares`.
+template <int squares, bool is_exclusive, int places, class Op, class A>
+[[gnu::always_inline]] inline void combine_squares(const Op& op, const A* const* x, A* const* y,
+                                                   int k, Register<A, places>& fold) {
   constexpr int lanes = 16 / static_cast<int>(sizeof(A));
-  constexpr int lines = lanes * places;
-  constexpr int count = lines_at_once / lines;
-  Register<A, places> fold[count];
-  for (int i = 0; i < count; ++i) fold[i] = load_register<places>(folds + i * lines);
-  int k = begin;
-  for (; k + lanes <= end; k += lanes) {
-    for (int i = 0; i < count; ++i) {
-      A* const first = x + i * lines * pitch + k;
-      Register<A, places> r[lanes];
-      for (int j = 0; j < lanes; ++j) {
-        if constexpr (places == 1) {
-          r[j] = load_register(first + j * pitch);
-        } else {
-          r[j] = join(load_register(first + j * pitch), load_register(first + (lanes + j) * pitch));
-        }
-      }
-      transpose<A, places>(r);
-      for (int j = 0; j < lanes; ++j) r[j] = fold[i] = combine_registers(op, fold[i], r[j]);
-      transpose<A, places>(r);
-      for (int j = 0; j < lanes; ++j) {
-        store_register(first + j * pitch, at_place<0>(r[j]));
-        if constexpr (places == 2) store_register(first + (lanes + j) * pitch, at_place<1>(r[j]));
+  Register<A, places> r[squares][lanes];
+  KOKKOSSCAN_IMPL_UNROLL for (int s = 0; s < squares; ++s) {
+    KOKKOSSCAN_IMPL_UNROLL for (int j = 0; j < lanes; ++j) {
+      const A* const from = x[j] + k + s * lanes;
+      if constexpr (places == 1) {
+        r[s][j] = load_register(from);
+      } else {
+        r[s][j] = join(load_register(from), load_register(x[lanes + j] + k + s * lanes));
       }
     }
+    transpose<A, places>(r[s]);
   }
-  for (int i = 0; i < count; ++i) store_register(folds + i * lines, fold[i]);
+  KOKKOSSCAN_IMPL_UNROLL for (int s = 0; s < squares; ++s) {
+    KOKKOSSCAN_IMPL_UNROLL for (int j = 0; j < lanes; ++j) {
+      const Register<A, places> next = combine_registers(op, fold, r[s][j]);
+      r[s][j] = is_exclusive ? fold : next;
+      fold = next;
+    }
+    transpose<A, places>(r[s]);
+  }
+  KOKKOSSCAN_IMPL_UNROLL for (int j = 0; j < lanes; ++j) {
+    if constexpr (squares == 2) {
+      // Whole registers: half as many stores.
+      store_register(y[j] + k, join(at_place<0>(r[0][j]), at_place<0>(r[1][j])));
+      store_register(y[lanes + j] + k, join(at_place<1>(r[0][j]), at_place<1>(r[1][j])));
+    } else {
+      store_register(y[j] + k, at_place<0>(r[0][j]));
+      if constexpr (places == 2) store_register(y[lanes + j] + k, at_place<1>(r[0][j]));
+    }
+  }
+}
+
+/// Combines lines whose folds all exist, squares at a time. Returns how many elements of each.
+template <int places, bool is_exclusive, class Op, class A>
+[[gnu::always_inline]] inline int combine_rows_in_registers(const Op& op, const Rows<A>& rows) {
+  constexpr int lanes = 16 / static_cast<int>(sizeof(A));
+  constexpr int lines = lanes * places;
+  constexpr int groups = lines_at_once / lines;
+  Register<A, places> fold[groups];
+  KOKKOSSCAN_IMPL_UNROLL for (int g = 0; g < groups; ++g) {
+    fold[g] = load_register<places>(rows.folds + g * lines);
+  }
+  const int count = rows.count;
+  int k = 0;
+  const auto combine_all = [&](auto squares) __attribute__((always_inline)) {
+    for (; k + squares * lanes <= count; k += squares * lanes) {
+      KOKKOSSCAN_IMPL_UNROLL for (int g = 0; g < groups; ++g) {
+        combine_squares<squares, is_exclusive>(op, rows.x + g * lines, rows.y + g * lines, k,
+                                               fold[g]);
+      }
+    }
+  };
+  combine_all(std::integral_constant<int, places>{});
+  if constexpr (places == 2) combine_all(std::integral_constant<int, 1>{});
+  KOKKOSSCAN_IMPL_UNROLL for (int g = 0; g < groups; ++g) {
+    store_register(rows.folds + g * lines, fold[g]);
+  }
   return k;
 }
 
+/// Combines lines whose folds all exist.
 template <class Op, class A>
-void combine_rows(Registers registers, const Op& op, A* x, int pitch, int begin, int end,
-                  A* folds) {
-  int k = begin;
+void combine_rows(Registers registers, const Op& op, const Rows<A>& rows) {
+  const bool is_exclusive = rows.form == Form::exclusive;
+  int k = 0;
   if constexpr (combines_registers<Op, A>) {
     k = call_with(
-        registers, [ =, &op ](auto places) __attribute__((always_inline)) {
-          return combine_rows_in_registers<places>(op.op, x, pitch, begin, end, folds);
+        registers, [&](auto places) __attribute__((always_inline)) {
+          return is_exclusive ? combine_rows_in_registers<places, true>(op.op, rows)
+                              : combine_rows_in_registers<places, false>(op.op, rows);
         });
   }
-  for (; k < end; ++k) {
-    for (int i = 0; i < lines_at_once; ++i) {
-      A* const at = x + i * pitch + k;
-      *at = folds[i] = op(folds[i], *at);
+  for (; k < rows.count; ++k) {
+    KOKKOSSCAN_IMPL_UNROLL for (int l = 0; l < lines_at_once; ++l) {
+      A& fold = rows.folds[l];
+      const A next = op(fold, rows.x[l][k]);
+      rows.y[l][k] = is_exclusive ? fold : next;
+      fold = next;
     }
   }
+}
+
+/// Combines the first line, whose fold exists.
+template <class Op, class A>
+void combine_row(const Op& op, const Rows<A>& rows) {
+  const A* const x = rows.x[0];
+  A* const y = rows.y[0];
+  const int count = rows.count;
+  A fold = rows.folds[0];
+  if (rows.form == Form::exclusive) {
+    for (int k = 0; k < count; ++k) {
+      const A next = op(fold, x[k]);
+      y[k] = fold;
+      fold = next;
+    }
+  } else {
+    for (int k = 0; k < count; ++k) y[k] = fold = op(fold, x[k]);
+  }
+  rows.folds[0] = fold;
 }
 
 }  // namespace KokkosScan::impl::host

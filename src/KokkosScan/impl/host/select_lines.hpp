@@ -61,7 +61,7 @@ class SelectParts {
 
   /// Puts the elements of a part that are kept into the buffer; returns how many.
   std::int64_t compact(std::int64_t line, std::int64_t begin, std::int64_t end) {
-    const Coordinates at = m_selection.batch.coordinates(line);
+    const LineOfBatch at{line};
     const auto input = m_selection.input.line(at);
     const auto keep = m_selection.keep.line(at);
     // Strides that are known to be 1 are a tenth of the time.
@@ -80,7 +80,7 @@ class SelectParts {
   }
   /// Stores what the buffer holds where `before` elements of the line come before it.
   void store(std::int64_t line, std::int64_t before, std::int64_t count) const {
-    const auto output = m_selection.output.line(m_selection.batch.coordinates(line));
+    const auto output = m_selection.output.line(LineOfBatch{line});
     const Value* const from = &m_buffer[0].value;
     if (output.stride == 1 || count == 1) {
       Value* const to = output.data + before * output.stride;
@@ -94,8 +94,7 @@ class SelectParts {
     }
   }
   void store_count(std::int64_t line, std::int64_t count) const {
-    m_selection.counts.line(m_selection.batch.coordinates(line))(0) =
-        static_cast<typename S::Count>(count);
+    m_selection.counts.line(LineOfBatch{line})(0) = static_cast<typename S::Count>(count);
   }
 
  private:

@@ -240,6 +240,8 @@ class Tree : LocalPart<Exec, P, TotalsView> {
 
   /// Scans a block with what comes before this rank.
   void scan(std::int64_t b) {
+    // Without elements, there are results on the last rank alone.
+    if (m_problem.n == 0 && !this->is_last()) return;
     P problem = this->block(b);
     if (!this->is_last() || !ViewLike<TotalsView>) problem.totals.data = nullptr;
     if (!m_shared.blocks[static_cast<std::size_t>(b)].has_prefix)

@@ -98,9 +98,9 @@ void select(const Exec& exec, const In& in, const Keep& keep, const Out& out, co
   const std::int64_t lines = count_lines(operands.input(), axis);
   check_memory(function, operands.with(lent));
   check_apart(function, operands.with(lent));
-  if (std::cmp_greater(n, std::numeric_limits<typename S::Count>::max())) {
-    refuse(function, operands.counts().named() + " hold at most " +
-                         std::to_string(std::numeric_limits<typename S::Count>::max()) +
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<typename S::Count>::max());
+  if (static_cast<std::uint64_t>(n) > most) {
+    refuse(function, operands.counts().named() + " hold at most " + std::to_string(most) +
                          ", but a line has " + std::to_string(n) + " elements.");
   }
   const std::size_t needed = backend.template workspace_bytes<S>(exec, n, lines);

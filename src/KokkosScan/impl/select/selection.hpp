@@ -29,6 +29,15 @@ inline constexpr bool is_predicate = false;
 template <class Function>
 inline constexpr bool is_predicate<Predicate<Function>> = true;
 
+/// Where a line stands: inputs have at most two dimensions, so a number says it.
+struct LineOfBatch {
+  std::int64_t line;
+
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t offset(const Strides& strides) const {
+    return line * strides.batch[0];
+  }
+};
+
 /// Lines whose elements are selected.
 ///
 /// \tparam In    Array or Computed: the elements
@@ -40,7 +49,7 @@ struct Selection {
   using Count = Count_;
   /// The type of an element, of which the predicate is a function.
   using Element = std::remove_cvref_t<decltype(std::declval<const In&>().line(
-      std::declval<const Coordinates&>())(std::int64_t{}))>;
+      std::declval<const LineOfBatch&>())(std::int64_t{}))>;
 
   std::int64_t n;  ///< elements of a line
   Batch batch;

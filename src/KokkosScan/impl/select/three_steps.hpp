@@ -35,7 +35,7 @@ struct AskElements {
 
   KOKKOS_FUNCTION void operator()(std::int64_t index) const {
     const Division at(index, words_of_line);
-    const Coordinates place = selection.batch.coordinates(at.quotient);
+    const LineOfBatch place{at.quotient};
     const auto input = selection.input.line(place);
     const auto keep = selection.keep.line(place);
     const std::int64_t begin = at.remainder * bits_of_word;
@@ -82,7 +82,7 @@ struct StoreElements {
     const std::uint64_t word = words[index];
     if (word == 0) return;
     const Division at(index, words_of_line);
-    const Coordinates place = selection.batch.coordinates(at.quotient);
+    const LineOfBatch place{at.quotient};
     const auto input = selection.input.line(place);
     const auto output = selection.output.line(place);
     const std::int64_t begin = at.remainder * bits_of_word;

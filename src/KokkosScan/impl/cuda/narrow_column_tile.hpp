@@ -3,12 +3,12 @@
 #pragma once
 
 /// \file
-/// Tiles of short columns: where they are in memory and in shared memory, and how their elements
-/// travel, as runs of bytes or one by one.
+/// Tiles of short and narrow columns: where they are in memory and in shared memory, and how their
+/// elements travel, as runs of bytes or one by one.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/column_tree.hpp>
-#include <KokkosScan/impl/cuda/short_column_plan.hpp>
+#include <KokkosScan/impl/cuda/narrow_column_plan.hpp>
 #include <KokkosScan/impl/cuda/span.hpp>
 #include <KokkosScan/impl/cuda/stage.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -17,32 +17,43 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// All rows of some columns of a slab, or of several whole slabs. Rows are numbered in the order of
-/// memory.
-struct ShortColumnTile {
+/// Rows and columns of a slab, or several whole slabs. Rows are numbered in the order of memory.
+struct NarrowColumnTile {
+  std::int64_t strip;
+  int step;           ///< tiles of the strip before it
   std::int64_t slab;  ///< the first
   int first_column;
+  int begin;  ///< the first row in scan order
   int slabs;
+  int rows;
   int columns;
   int shift, shift_of_mask,
       shift_of_results;  ///< bytes behind a multiple of 128, where each begins
   bool exists;
+  bool is_last;  ///< of its strip
   bool stores_runs;
 
-  ShortColumnTile() = default;
-  __device__ __forceinline__ ShortColumnTile(const ShortColumnPlan& plan, std::int64_t number)
-      : shift(0),
+  NarrowColumnTile() = default;
+  __device__ __forceinline__ NarrowColumnTile(const NarrowColumnPlan& plan,
+                                              std::int64_t number_of_strip, int number_of_step)
+      : strip(number_of_strip),
+        step(number_of_step),
+        begin(step * plan.rows),
+        shift(0),
         shift_of_mask(0),
         shift_of_results(0),
-        exists(number < plan.strips),
+        exists(strip < plan.strips),
+        is_last(step == plan.steps - 1),
         stores_runs(false) {
-    const Division at(number, plan.strips_of_slab);
+    const Division at(strip, plan.strips_of_slab);
     slab = at.quotient * plan.slabs_of_tile;
     first_column = static_cast<int>(at.remainder) * plan.columns;
     const std::int64_t slabs_left = plan.slabs - slab;
     const int columns_left = plan.inner - first_column;
+    const int rows_left = plan.n - begin;
     slabs = static_cast<int>(slabs_left < plan.slabs_of_tile ? slabs_left : plan.slabs_of_tile);
     columns = columns_left < plan.columns ? columns_left : plan.columns;
+    rows = rows_left < plan.rows ? rows_left : plan.rows;
   }
   [[nodiscard]] __device__ __forceinline__ ColumnPlace place(const Batch& batch, int slab_of_tile,
                                                              int column) const {
@@ -52,9 +63,10 @@ struct ShortColumnTile {
 
 /// The address of a tile's first element in memory.
 template <class T>
-__device__ __forceinline__ T* first_in_memory(const Batch& batch, const ShortColumnTile& tile,
-                                              const Array<T>& array, int n) {
-  return &array.line(tile.place(batch, 0, 0))(array.strides.along < 0 ? n - 1 : 0);
+__device__ __forceinline__ T* first_in_memory(const Batch& batch, const NarrowColumnTile& tile,
+                                              const Array<T>& array) {
+  const int last = array.strides.along < 0 ? tile.rows - 1 : 0;
+  return &array.line(tile.place(batch, 0, 0))(tile.begin + last);
 }
 KOKKOS_FORCEINLINE_FUNCTION std::int64_t magnitude(std::int64_t x) { return x < 0 ? -x : x; }
 
@@ -70,7 +82,8 @@ struct TileSlots {
   }
 };
 
-/// The runs of a tile, neighbours in memory: its rows, or all of them at once.
+/// The runs of a tile, neighbours in memory: its rows or, where these follow each other, its
+/// pieces.
 template <class T>
 struct TileRuns {
   static constexpr int size = sizeof(T);
@@ -79,20 +92,29 @@ struct TileRuns {
   std::byte* shared;
   std::int64_t distance;  ///< bytes from run to run
   int pitch;              ///< the same in shared memory
-  int bytes;              ///< of a run
+  int bytes, last_bytes;  ///< of a run, and of the last
   int count;
 
   template <class U>
-  __device__ __forceinline__ TileRuns(const Batch& batch, const ShortColumnPlan& plan,
-                                      const ShortColumnTile& tile, const Array<U>& array,
+  __device__ __forceinline__ TileRuns(const Batch& batch, const NarrowColumnPlan& plan,
+                                      const NarrowColumnTile& tile, const Array<U>& array,
                                       const TileSlots<T>& slots)
-      : global(reinterpret_cast<std::byte*>(
-            const_cast<T*>(first_in_memory(batch, tile, array, plan.n)))),
-        shared(shared_memory() + slots.begin),
-        distance(magnitude(array.strides.along) * size),
-        pitch(plan.pitch * size),
-        bytes((plan.is_one_run ? tile.slabs * plan.n * tile.columns : tile.columns) * size),
-        count(plan.is_one_run ? 1 : plan.n) {}
+      : global(reinterpret_cast<std::byte*>(const_cast<T*>(first_in_memory(batch, tile, array)))),
+        shared(shared_memory() + slots.begin) {
+    if (plan.is_one_run) {
+      const int of_slab = tile.rows * tile.columns * size;
+      bytes = plan.slabs_of_piece * of_slab;
+      distance = bytes;
+      pitch = plan.pitch_of_piece * size;
+      count = plan.log2_pieces == 0 ? 1 : plan.by_slabs_of_piece.quotient(tile.slabs - 1) + 1;
+      last_bytes = tile.slabs * of_slab - (count - 1) * bytes;
+    } else {
+      bytes = last_bytes = tile.columns * size;
+      distance = magnitude(array.strides.along) * size;
+      pitch = plan.pitch * size;
+      count = tile.rows;
+    }
+  }
 
   /// Calls of_quads(global, shared, bytes) for the whole quads of each run and of_elements(global,
   /// shared) for the elements before and behind them. For the lanes of a warp.
@@ -103,41 +125,39 @@ struct TileRuns {
     for (int r = lane; r < count; r += lanes) {
       std::byte* const from = global + r * distance;
       std::byte* const to = shared + r * pitch;
-      const Pieces pieces(misalignment(from), bytes);
+      const int of_run = r == count - 1 ? last_bytes : bytes;
+      const Pieces pieces(misalignment(from), of_run);
       if (pieces.quads > 0) of_quads(from + pieces.head, to + pieces.head, pieces.quads * quad);
 #pragma unroll 1
       for (int b = 0; b < pieces.head; b += size) of_elements(from + b, to + b);
 #pragma unroll 1
-      for (int b = bytes - pieces.tail; b < bytes; b += size) of_elements(from + b, to + b);
+      for (int b = of_run - pieces.tail; b < of_run; b += size) of_elements(from + b, to + b);
     }
   }
   /// Calls of_quad(global, shared) for each of these quads, and of_elements as above. All threads
-  /// that scan share one run, or a warp has one after another.
+  /// that scan share one run, or groups of them have one after another.
   template <class Quad, class Elements>
-  __device__ __forceinline__ void for_each_quad(const ShortColumnPlan& plan, const Quad& of_quad,
+  __device__ __forceinline__ void for_each_quad(const NarrowColumnPlan& plan, const Quad& of_quad,
                                                 const Elements& of_elements) const {
     const int thread = static_cast<int>(threadIdx.x);
-    const bool is_one = count == 1;
-    const int step = (is_one ? threads_of_short_columns : lanes) * quad;
-    const int own = (is_one ? thread : thread % lanes) * quad;
-    constexpr int runs_at_once = threads_of_short_columns / lanes;
-    int r = is_one ? 0 : thread / lanes;
+    const int log2 = plan.log2_threads_of_run;
+    const int own = (thread & ((1 << log2) - 1)) * quad;
+    const int step = quad << log2;
+    const int runs_at_once = threads_of_narrow_columns >> log2;
+    int r = thread >> log2;
     std::byte* from = global + r * distance;
     std::byte* to = shared + r * pitch;
-    const int pad = plan.is_padded ? (plan.pitch_of_slab - plan.columns * plan.n) * size : 0;
-    const auto pads_before = [&](int b) {
-      return pad == 0 ? 0 : plan.by_slab.quotient(b / size) * pad;
-    };
 #pragma unroll 1
     for (; r < count; r += runs_at_once) {
-#pragma unroll 4
-      for (int b = own - misalignment(from); b < bytes; b += step) {
-        if (b >= 0 && b + quad <= bytes) {
-          of_quad(from + b, to + b + pads_before(b));
+      const int of_run = r == count - 1 ? last_bytes : bytes;
+#pragma unroll 1
+      for (int b = own - misalignment(from); b < of_run; b += step) {
+        if (b >= 0 && b + quad <= of_run) {
+          of_quad(from + b, to + b);
         } else {
 #pragma unroll 1
-          for (int e = b < 0 ? 0 : b; e < bytes && e < b + quad; e += size) {
-            of_elements(from + e, to + e + pads_before(e));
+          for (int e = b < 0 ? 0 : b; e < of_run && e < b + quad; e += size) {
+            of_elements(from + e, to + e);
           }
         }
       }
@@ -164,8 +184,8 @@ __device__ __forceinline__ void store_element(std::byte* global, const std::byte
 /// Whether a warp moves runs by bulk copies. Those of a few hundred bytes would be too many: a
 /// multiprocessor begins one in about 90 cycles.
 template <class T>
-__device__ __forceinline__ bool moves_in_bulk(const ShortColumnPlan& plan) {
-  return has_bulk_copies() && !plan.is_padded &&
+__device__ __forceinline__ bool moves_in_bulk(const NarrowColumnPlan& plan) {
+  return has_bulk_copies() &&
          (plan.is_one_run || plan.columns * static_cast<int>(sizeof(T)) >= bytes_of_bulk_row);
 }
 
@@ -189,50 +209,54 @@ KOKKOS_FUNCTION bool is_along(const Batch& batch, const ZippedInput<Function, Pa
 }
 
 /// An element of a tile: where it is, and its number in shared memory.
-struct ShortColumnElement {
+struct NarrowColumnElement {
   int slab, column, k;
   int slot;
   bool exists;
 
   /// \param number in the order of memory: of rows or, `along` the columns, of these
-  __device__ __forceinline__ ShortColumnElement(const ShortColumnPlan& plan,
-                                                const ShortColumnTile& tile, bool along,
-                                                bool backward, int number) {
+  __device__ __forceinline__ NarrowColumnElement(const NarrowColumnPlan& plan,
+                                                 const NarrowColumnTile& tile, bool along,
+                                                 bool backward, int number) {
     int row;
     if (along) {
       const int line = plan.by_rows.quotient(number);
-      row = number - line * plan.n;
+      row = number - line * plan.rows;
       slab = plan.by_columns.quotient(line);
       column = line - slab * plan.columns;
     } else {
       const int all_rows = plan.by_columns.quotient(number);
       column = number - all_rows * plan.columns;
       slab = plan.by_rows.quotient(all_rows);
-      row = all_rows - slab * plan.n;
+      row = all_rows - slab * plan.rows;
     }
-    k = backward ? plan.n - 1 - row : row;
-    slot = slab * plan.pitch_of_slab + row * plan.pitch + column;
-    exists = number < plan.elements() && slab < tile.slabs && column < tile.columns;
+    k = tile.begin + (backward ? tile.rows - 1 - row : row);
+    slot = plan.slot_of_slab(slab) + row * plan.pitch + column;
+    exists =
+        number < plan.elements() && slab < tile.slabs && row < tile.rows && column < tile.columns;
   }
 };
 
 /// Loads the elements of a tile one by one.
 template <class T, class In>
-__device__ __noinline__ void load_one_by_one(const Batch& batch, const ShortColumnPlan& plan,
-                                             const ShortColumnTile& tile, const In& in,
+__device__ __noinline__ void load_one_by_one(const Batch& batch, const NarrowColumnPlan& plan,
+                                             const NarrowColumnTile& tile, const In& in,
                                              bool backward, const TileSlots<T> slots) {
   constexpr int at_once = sizeof(T) <= 8 ? 8 : 2;
   const bool along = is_along(batch, in);
 #pragma unroll 1
   for (int e = static_cast<int>(threadIdx.x); e < plan.elements();
-       e += at_once * threads_of_short_columns) {
+       e += at_once * threads_of_narrow_columns) {
     T x[at_once];
     int slot[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
-      const ShortColumnElement at(plan, tile, along, backward, e + i * threads_of_short_columns);
+      const NarrowColumnElement at(plan, tile, along, backward, e + i * threads_of_narrow_columns);
       slot[i] = at.exists ? at.slot : -1;
-      if (at.exists) x[i] = static_cast<T>(in.line(tile.place(batch, at.slab, at.column))(at.k));
+      // Without conditions, behind which a function would wait for what it reads.
+      const ColumnPlace place =
+          tile.place(batch, at.exists ? at.slab : 0, at.exists ? at.column : 0);
+      x[i] = static_cast<T>(in.line(place)(at.exists ? at.k : tile.begin));
     }
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
@@ -242,13 +266,13 @@ __device__ __noinline__ void load_one_by_one(const Batch& batch, const ShortColu
 }
 /// Stores the results of a tile one by one.
 template <class T>
-__device__ __noinline__ void store_one_by_one(const Batch& batch, const ShortColumnPlan& plan,
-                                              const ShortColumnTile& tile, const Array<T>& out,
+__device__ __noinline__ void store_one_by_one(const Batch& batch, const NarrowColumnPlan& plan,
+                                              const NarrowColumnTile& tile, const Array<T>& out,
                                               const TileSlots<T> slots) {
   const bool along = is_along(batch, out);
 #pragma unroll 4
-  for (int e = static_cast<int>(threadIdx.x); e < plan.elements(); e += threads_of_short_columns) {
-    const ShortColumnElement at(plan, tile, along, out.strides.along < 0, e);
+  for (int e = static_cast<int>(threadIdx.x); e < plan.elements(); e += threads_of_narrow_columns) {
+    const NarrowColumnElement at(plan, tile, along, out.strides.along < 0, e);
     if (at.exists) out.line(tile.place(batch, at.slab, at.column))(at.k) = slots[at.slot];
   }
 }

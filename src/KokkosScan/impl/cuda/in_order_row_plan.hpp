@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// How a warp takes its rows through shared memory: a pure function of the shape and the device. It
+/// changes no result.
+
+#include <KokkosScan/impl/cuda/in_order_pipeline.hpp>
+#include <KokkosScan/impl/cuda/tuning.hpp>
+#include <algorithm>
+#include <cstdint>
+
+namespace KokkosScan::impl::cuda {
+
+/// The most lines of a warp that scans rows in order, and the least.
+inline constexpr int lines_of_warp_in_order = 32;
+inline constexpr int least_lines_of_warp_in_order = 8;
+/// Warps for each multiprocessor below which warps have fewer lines.
+inline constexpr int wanted_warps_in_order = 4;
+/// The most threads of a block that scans rows in order.
+inline constexpr int threads_of_rows_in_order = 128;
+/// Bytes of a tile of all lines, and of a line in it at most. A line that has no more is one tile.
+inline constexpr int bytes_of_tile_in_order = 16384;
+inline constexpr int most_bytes_of_row_in_order = 1024;
+
+/// How a warp takes its lines through shared memory.
+struct RowsInOrder {
+  int lines;   ///< of a warp
+  int length;  ///< elements of a line in a tile
+  int pitch;   ///< from line to line in shared memory, in elements
+  TilePipeline pipeline;
+  int stage;       ///< bytes of a tile
+  int bytes;       ///< of all that is in shared memory
+  int mask_pitch;  ///< from line to line in shared memory, of whether elements count
+  int mask_bytes;  ///< of a mask that are copied at once: 16, or 4, or 1 without copies
+  bool has_packs;  ///< whether 16 bytes of the input are copied at once
+  bool stores_packs;
+};
+
+struct RowsPlan {
+  RowsInOrder shape;
+  bool is_one_tile;  ///< whether a tile has whole lines, and a warp scans it alone
+  std::int64_t blocks;
+  int threads;
+  int shared_bytes;
+};
+
+/// What a plan depends on.
+struct RowsFacts {
+  std::int64_t n;
+  std::int64_t lines;
+  int size;        ///< bytes of an accumulator
+  bool is_copied;  ///< whether tiles are copied without registers
+  bool is_masked;
+  int bytes_of_place;  ///< that a warp keeps of where a line is
+  int multiprocessors;
+  int shared_bytes_of_block;
+};
+
+/// Lines of a warp: as many as it can have, unless there are few.
+constexpr int lines_of_warp(std::int64_t lines, int multiprocessors) {
+  int of_warp = lines_of_warp_in_order;
+  while (of_warp > least_lines_of_warp_in_order &&
+         lines < std::int64_t{of_warp} * wanted_warps_in_order * multiprocessors) {
+    of_warp /= 2;
+  }
+  return of_warp;
+}
+
+constexpr RowsPlan plan_rows_in_order(const RowsFacts& f) {
+  RowsPlan plan{};
+  RowsInOrder& shape = plan.shape;
+  const int pack = f.is_copied ? quad / f.size : 1;
+  shape.lines = lines_of_warp(f.lines, f.multiprocessors);
+  // What is not copied waits for its loads, as many as registers hold.
+  const std::int64_t usual =
+      f.is_copied
+          ? std::min(bytes_of_tile_in_order / shape.lines, most_bytes_of_row_in_order) / f.size
+      : f.size <= 8 ? 32
+                    : 16;
+  plan.is_one_tile = f.n * f.size <= most_bytes_of_row_in_order && (f.is_copied || f.n <= usual);
+  shape.length = static_cast<int>(plan.is_one_tile ? f.n : std::min(f.n, usual));
+  // An odd number of units: lanes that read their lines side by side meet all banks.
+  shape.pitch = ((shape.length + pack - 1) / pack | 1) * pack;
+  const auto round = [](int bytes) { return (bytes + quad - 1) / quad * quad; };
+  // Masks of lines begin at multiples of 16 bytes, and in different banks.
+  shape.mask_pitch = f.is_masked ? round(shape.length) | quad : 0;
+  shape.stage = round(shape.lines * (shape.pitch * f.size + shape.mask_pitch));
+  const int others = round(shape.lines * f.bytes_of_place);
+  const std::int64_t warps = divide_up(f.lines, shape.lines);
+  const std::int64_t tiles = divide_up(f.n, shape.length);
+  if (!plan.is_one_tile) {
+    shape.pipeline = TilePipeline(tiles, divide_up(warps, f.multiprocessors), shape.stage, others,
+                                  f.shared_bytes_of_block);
+    shape.bytes = shape.pipeline.needed * shape.stage + others;
+    plan.blocks = warps;
+    plan.threads = TilePipeline::threads;
+    plan.shared_bytes = shape.bytes;
+    return plan;
+  }
+  shape.pipeline.needed = 1;
+  shape.bytes = shape.stage + others;
+  // Several warps in a block only where blocks would be many and small.
+  int warps_of_block = 1;
+  while (warps_of_block < threads_of_rows_in_order / lanes &&
+         2 * warps_of_block * shape.bytes <= 8192 &&
+         warps / (2 * warps_of_block) >= 4 * f.multiprocessors) {
+    warps_of_block *= 2;
+  }
+  plan.blocks = divide_up(warps, warps_of_block);
+  plan.threads = lanes * warps_of_block;
+  plan.shared_bytes = warps_of_block * shape.bytes;
+  return plan;
+}
+
+}  // namespace KokkosScan::impl::cuda

@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Rows in order: up to 32 lines go through shared memory tile by tile, so that global memory is
+/// read and written along the lines, and are combined by a warp, a lane each.
+
+#include <KokkosScan/impl/cuda/in_order_fold.hpp>
+#include <KokkosScan/impl/cuda/in_order_pipeline.hpp>
+#include <KokkosScan/impl/cuda/in_order_row_plan.hpp>
+#include <KokkosScan/impl/cuda/in_order_row_tiles.hpp>
+#include <KokkosScan/impl/cuda/stage.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace KokkosScan::impl::cuda {
+
+/// A lane's line in a tile, as it lies in shared memory.
+template <class P>
+class RowOfTile {
+  using T = InOrderTypes<P>;
+  using A = typename T::A;
+  static constexpr int size = sizeof(A);
+  static constexpr int pack = T::pack;
+  /// Packs that a lane loads while it combines as many.
+  static constexpr int packs = std::max(1, 64 / (pack * size));
+
+ public:
+  /// \param counts whether elements count, where there is a mask
+  __device__ __forceinline__ RowOfTile(const P& problem, A* line, const unsigned char* counts,
+                                       int length)
+      : p(problem), m_line(line), m_counts(counts), m_packs(length / pack), m_length(length) {}
+
+  /// Combines the elements, which become results.
+  ///
+  /// \tparam backward whether they lie against the scan order
+  template <bool backward>
+  __device__ __forceinline__ void scan(RunningFold<P>& fold) const {
+    // Elements that are no whole pack are the last in memory.
+    if (backward) scan_rest<backward>(fold);
+    Elements<packs> next;
+    if (packs <= m_packs) get<backward>(next, 0);
+    int first = 0;
+#pragma unroll 2
+    for (; first + packs <= m_packs; first += packs) {
+      Elements<packs> chunk = next;
+      // Before these are stored, as the next may seem to be in their places.
+      if (first + 2 * packs <= m_packs) get<backward>(next, first + packs);
+      scan<backward>(fold, chunk, first);
+    }
+#pragma unroll 1
+    for (; first < m_packs; ++first) {
+      Elements<1> one;
+      get<backward>(one, first);
+      scan<backward>(fold, one, first);
+    }
+    if (!backward) scan_rest<backward>(fold);
+  }
+
+ private:
+  /// Elements in scan order.
+  template <int count>
+  struct Elements {
+    A x[count * pack];
+    unsigned counts;
+  };
+  /// The place of a pack, by its number in scan order.
+  template <bool backward>
+  [[nodiscard]] __device__ __forceinline__ int place_of(int number) const {
+    return (backward ? m_packs - 1 - number : number) * pack;
+  }
+  template <bool backward, int count>
+  __device__ __forceinline__ void get(Elements<count>& to, int first) const {
+    to.counts = 0;
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      const int at = place_of<backward>(first + i);
+      A raw[pack];
+      move_pack(raw, reinterpret_cast<const std::byte*>(m_line + at));
+#pragma unroll
+      for (int e = 0; e < pack; ++e) to.x[i * pack + e] = raw[backward ? pack - 1 - e : e];
+      if constexpr (T::is_masked) {
+        unsigned char flags[pack];
+        move_pack(flags, reinterpret_cast<const std::byte*>(m_counts + at));
+#pragma unroll
+        for (int e = 0; e < pack; ++e) {
+          to.counts |= static_cast<unsigned>(flags[backward ? pack - 1 - e : e]) << (i * pack + e);
+        }
+      }
+    }
+  }
+  template <bool backward, int count>
+  __device__ __forceinline__ void scan(RunningFold<P>& fold, Elements<count>& elements,
+                                       int first) const {
+    fold.template scan<T::is_masked>(p, elements.x, count * pack, elements.counts,
+                                     p.form == Form::exclusive);
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      A raw[pack];
+#pragma unroll
+      for (int e = 0; e < pack; ++e) {
+        raw[e] = elements.x[i * pack + (backward ? pack - 1 - e : e)];
+      }
+      move_pack(reinterpret_cast<std::byte*>(m_line + place_of<backward>(first + i)), raw);
+    }
+  }
+  template <bool backward>
+  __device__ __forceinline__ void scan_rest(RunningFold<P>& fold) const {
+    const int first = m_packs * pack;
+#pragma unroll 1
+    for (int i = 0; i < m_length - first; ++i) {
+      const int at = backward ? m_length - 1 - i : first + i;
+      A x[1] = {m_line[at]};
+      unsigned counts = 1;
+      if constexpr (T::is_masked) counts = m_counts[at];
+      fold.template scan<T::is_masked>(p, x, 1, counts, p.form == Form::exclusive);
+      m_line[at] = x[0];
+    }
+  }
+
+  const P& p;
+  A* m_line;
+  const unsigned char* m_counts;
+  int m_packs;
+  int m_length;
+};
+
+/// The lines that share a warp, or three.
+template <class P>
+class LinesOfWarp {
+ public:
+  __device__ __forceinline__ LinesOfWarp(const P& problem, const RowsInOrder& shape,
+                                         std::int64_t group, std::byte* memory)
+      : p(problem),
+        m_shape(shape),
+        m_lane(static_cast<int>(threadIdx.x) % lanes),
+        m_first(group * shape.lines),
+        m_lines(static_cast<int>(p.batch.count - m_first < shape.lines ? p.batch.count - m_first
+                                                                       : shape.lines)),
+        m_tiles(problem, shape, m_lane, m_lines, memory),
+        m_place(p.batch.coordinates(m_first + (has_line() ? m_lane : 0))),
+        m_fold(p.start.at(m_place)) {}
+
+  [[nodiscard]] __device__ __forceinline__ bool has_line() const { return m_lane < m_lines; }
+  __device__ __forceinline__ void find_places() const { m_tiles.find_places(m_first); }
+  __device__ __forceinline__ void begin() const {
+    if (has_line()) Ends<P>{p}.store_begin(m_place, m_fold.result(p));
+  }
+  __device__ __forceinline__ void load(std::int64_t tile, int stage) const {
+    m_tiles.load(tile * m_shape.length, stage);
+  }
+  __device__ __forceinline__ void combine(std::int64_t tile, int stage) {
+    if (!has_line()) return;
+    const RowOfTile<P> row(p, m_tiles.slots(stage) + m_lane * m_shape.pitch,
+                           m_tiles.counts(stage) + m_lane * m_shape.mask_pitch,
+                           m_tiles.length_at(tile * m_shape.length));
+    if (m_tiles.is_backward()) {
+      row.template scan<true>(m_fold);
+    } else {
+      row.template scan<false>(m_fold);
+    }
+  }
+  __device__ __forceinline__ void store(std::int64_t tile, int stage) const {
+    m_tiles.store(tile * m_shape.length, stage);
+  }
+  __device__ __forceinline__ void end() const {
+    if (has_line()) Ends<P>{p}.store_end(m_place, m_fold.result(p));
+  }
+
+ private:
+  const P& p;
+  const RowsInOrder& m_shape;
+  int m_lane;
+  std::int64_t m_first;
+  int m_lines;
+  TilesOfRows<P> m_tiles;
+  Coordinates m_place;
+  RunningFold<P> m_fold;
+};
+
+/// Scans short rows: each warp a tile of whole lines.
+template <class P>
+__global__ void __launch_bounds__(threads_of_rows_in_order)
+    scan_short_rows_in_order(const __grid_constant__ P p,
+                             const __grid_constant__ RowsInOrder shape) {
+  const int warp = static_cast<int>(threadIdx.x) / lanes;
+  const std::int64_t group = std::int64_t{blockIdx.x} * (blockDim.x / lanes) + warp;
+  if (group * shape.lines >= p.batch.count) return;
+  LinesOfWarp<P> lines_of_warp(p, shape, group, shared_memory() + warp * shape.bytes);
+  lines_of_warp.find_places();
+  __syncwarp();
+  lines_of_warp.load(0, 0);
+  lines_of_warp.begin();
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncwarp();
+  lines_of_warp.combine(0, 0);
+  __syncwarp();
+  lines_of_warp.store(0, 0);
+  lines_of_warp.end();
+}
+
+/// Scans rows through several tiles: each block the lines of a warp.
+template <class P>
+__global__ void __launch_bounds__(TilePipeline::threads)
+    scan_rows_in_order(const __grid_constant__ P p, const __grid_constant__ RowsInOrder shape) {
+  LinesOfWarp<P> lines_of_warp(p, shape, blockIdx.x, shared_memory());
+  const bool combines = threadIdx.x / lanes == 1;
+  if (combines) {
+    lines_of_warp.find_places();
+    lines_of_warp.begin();
+  }
+  __syncthreads();
+  run_pipeline(
+      shape.pipeline, (p.n + shape.length - 1) / shape.length,
+      [&](std::int64_t tile, int stage) { lines_of_warp.load(tile, stage); },
+      [&](std::int64_t tile, int stage) { lines_of_warp.combine(tile, stage); },
+      [&](std::int64_t tile, int stage) { lines_of_warp.store(tile, stage); });
+  if (combines) lines_of_warp.end();
+}
+
+}  // namespace KokkosScan::impl::cuda

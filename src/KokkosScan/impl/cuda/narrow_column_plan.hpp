@@ -1,0 +1,251 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// How short and narrow columns are shared out among blocks: a pure function of the shape and the
+/// device. It changes no result.
+
+#include <KokkosScan/impl/cuda/tuning.hpp>
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace KokkosScan::impl::cuda {
+
+/// How an operand's rows are moved between global and shared memory.
+enum class MoveRows {
+  one_by_one,  ///< each element by itself
+  as_runs,     ///< neighbours in memory together, whatever their alignment
+};
+
+/// What a plan depends on.
+struct NarrowColumnFacts {
+  std::int64_t n;
+  std::int64_t lines;
+  std::int64_t inner;  ///< lines of a slab: those that are neighbours
+  std::int64_t row;    ///< elements from row to row of what is moved in runs
+  MoveRows loads, stores;
+  bool has_dense_rows;   ///< whether rows follow each other without gaps in all operands
+  bool has_dense_slabs;  ///< whether slabs do
+  bool is_along;         ///< whether neighbours in memory are those of a line, somewhere
+  int element;           ///< bytes in shared memory of all that is kept of an element
+  int widest, unit;      ///< bytes of the largest of it and of the smallest
+  int accumulator;       ///< bytes
+  int carried;           ///< bytes
+  int multiprocessors;
+};
+
+/// Tiles of rows and columns: all rows of several whole slabs, or some rows and columns of one.
+struct NarrowColumnPlan {
+  int n;
+  int inner;
+  int chunk;           ///< rows that a thread takes
+  int chunks_of_line;  ///< of which the last may be shorter
+  int chunks;          ///< of a line in a tile
+  int rows;            ///< of a slab in a tile
+  int columns;         ///< of a tile
+  int strips_of_slab;  ///< next to each other
+  int steps;           ///< tiles of a strip, one below the other, which one block takes
+  int slabs_of_tile;
+  int pitch;          ///< elements from row to row in shared memory
+  int pitch_of_slab;  ///< from slab to slab
+  int log2_pieces;    ///< of a tile, which lie apart in shared memory
+  int slabs_of_piece;
+  int pitch_of_piece;
+  int buffers;  ///< tiles that a block has in shared memory
+  int bytes_of_buffer;
+  int bytes_of_folds;
+  std::int64_t slabs;
+  std::int64_t strips;  ///< of all slabs
+  std::int64_t blocks;
+  MoveRows loads, stores;
+  bool is_one_run;          ///< whether a tile is one run of memory
+  int log2_threads_of_run;  ///< that move a run, or a piece of one, where no bulk copy does
+  Divisor by_columns, by_rows, by_chunks, by_slabs_of_piece;
+
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int lines() const { return columns * slabs_of_tile; }
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int elements() const { return lines() * rows; }
+  /// What threads take one after the other: chunks of a tile.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int items() const { return lines() * chunks; }
+  /// Whether chunks are folded before they are scanned.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr bool has_totals() const { return chunks_of_line > 1; }
+  /// Folds that a block keeps of a line: what comes before each chunk, before the next tile, and
+  /// one more while these change.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int folds_of_line() const { return chunks + 2; }
+  /// Elements in shared memory, with gaps.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int slots() const {
+    return log2_pieces > 0 ? pitch_of_piece << log2_pieces : pitch_of_slab * slabs_of_tile;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int begin_of_folds() const {
+    return bytes_of_narrow_block + buffers * bytes_of_buffer;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int shared_bytes() const {
+    return begin_of_folds() + bytes_of_folds;
+  }
+  // Lanes take slabs of all pieces in turns, so that they meet different banks.
+  /// The slab of a tile that is number s for the threads, and where it begins in shared memory.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int slab_in_turn(int s) const {
+    return (s & ((1 << log2_pieces) - 1)) * slabs_of_piece + (s >> log2_pieces);
+  }
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int slot_in_turn(int s) const {
+    return (s & ((1 << log2_pieces) - 1)) * pitch_of_piece + (s >> log2_pieces) * pitch_of_slab;
+  }
+  /// Where a slab of a tile begins in shared memory.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int slot_of_slab(int slab) const {
+    const int piece = log2_pieces > 0 ? by_slabs_of_piece.quotient(slab) : 0;
+    return piece * pitch_of_piece + (slab - piece * slabs_of_piece) * pitch_of_slab;
+  }
+};
+
+/// How often lanes turn to the banks of shared memory to read the same row of their chunks.
+///
+/// \param bytes of an element
+constexpr int passes_of_lanes(const NarrowColumnPlan& plan, int bytes) {
+  const int words = std::max(1, bytes / 4);
+  unsigned char lanes_of_bank[32] = {};
+  int most = 0;
+  for (int lane = 0; lane < 32 / words; ++lane) {
+    const int of_tile = lane / plan.columns;
+    const int place = plan.slot_in_turn(of_tile / plan.chunks) +
+                      of_tile % plan.chunks * plan.chunk * plan.pitch + lane % plan.columns;
+    most = std::max<int>(most, ++lanes_of_bank[place * std::int64_t{bytes} / 4 % 32]);
+  }
+  return bytes < 4 ? (most * bytes + 3) / 4 : most;
+}
+
+/// So many slabs that the threads have an item each, or several, if there is no more room.
+///
+/// \param most slabs for which there is room
+constexpr int slabs_for_threads(int most, int items_of_slab) {
+  const std::int64_t items = std::int64_t{most} * items_of_slab;
+  const std::int64_t rounds = items / threads_of_narrow_columns;
+  const bool is_even = 4 * items >= 3 * (rounds + 1) * threads_of_narrow_columns;
+  if (rounds == 0 || is_even) return most;
+  return std::max(1, static_cast<int>(rounds * threads_of_narrow_columns / items_of_slab));
+}
+
+/// Puts pieces of a tile of many slabs as far apart in shared memory as is best for its banks.
+///
+/// \param quads elements by which a distance may grow
+/// \param bytes of an element
+/// \param most  elements for which there is room
+constexpr void spread_slabs(NarrowColumnPlan& plan, int quads, int bytes, int most) {
+  constexpr int log2 = 3;
+  int least = passes_of_lanes(plan, bytes);
+  if (least < 8) return;
+  NarrowColumnPlan spread = plan;
+  spread.log2_pieces = log2;
+  for (int more = 0; more < std::max(1, 128 / bytes); more += quads) {
+    spread.slabs_of_piece =
+        std::min(plan.slabs_of_tile, (most - (more << log2)) / plan.pitch_of_slab) >> log2;
+    if (spread.slabs_of_piece < 2) return;
+    spread.slabs_of_tile = spread.slabs_of_piece << log2;
+    spread.pitch_of_piece = spread.slabs_of_piece * plan.pitch_of_slab + more;
+    const int passes = passes_of_lanes(spread, bytes);
+    if (passes >= least) continue;
+    least = passes;
+    plan = spread;
+  }
+}
+
+/// The plan.
+constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
+  NarrowColumnPlan plan{};
+  const auto n = static_cast<int>(f.n);
+  plan.n = n;
+  plan.inner = static_cast<int>(f.inner);
+  plan.slabs = f.lines / f.inner;
+  plan.chunk = rows_of_chunk(n, f.accumulator);
+  plan.chunks_of_line = static_cast<int>(divide_up(n, plan.chunk));
+  const std::int64_t slots =
+      std::int64_t{std::max(1, f.multiprocessors)} * blocks_of_narrow_columns;
+  const int quads = std::max(1, 16 / f.unit);
+  // Rows as far apart, up to a multiple of 16 bytes, as in global memory, if they are runs of some
+  // length; else by an odd number, for threads that go down columns.
+  const auto are_apart = [&](std::int64_t columns) { return f.is_along || columns * f.unit < 16; };
+  const auto distance = [&](std::int64_t columns) -> std::int64_t {
+    if (f.has_dense_rows && !f.is_along && columns == f.inner) return columns;
+    if (are_apart(columns)) return columns | 1;
+    return columns + ((f.row - columns) % quads + quads) % quads;
+  };
+  // As many elements as leave every block some tiles, but not so few that it waits for each. Two
+  // buffers share their room with three folds of a chunk.
+  const std::int64_t most = std::min<std::int64_t>(
+      plan.has_totals() ? std::int64_t{2} * plan.chunk * bytes_of_narrow_tile /
+                              (2 * plan.chunk * f.element + 3 * f.carried)
+                        : bytes_of_narrow_tile / f.element,
+      (1 << 15) - 1);
+  const std::int64_t fair = f.lines * n / (2 * slots);
+  const std::int64_t elements = std::clamp<std::int64_t>(fair, most / 8, most);
+  const std::int64_t of_slab = distance(f.inner) * n;
+  plan.columns = plan.inner;
+  plan.slabs_of_tile = 1;
+  plan.chunks = plan.chunks_of_line;
+  if (of_slab <= elements || of_slab <= most / 2) {  // whole slabs
+    plan.slabs_of_tile =
+        static_cast<int>(std::clamp<std::int64_t>(elements / of_slab, 1, plan.slabs));
+    if (plan.has_totals()) {
+      plan.slabs_of_tile = slabs_for_threads(plan.slabs_of_tile, plan.chunks * plan.inner);
+    }
+  } else {
+    // All columns of some rows, if there are slabs for all blocks; else strips of nearly the same
+    // width, and of whole sectors of memory if there is room. A block that takes tiles from above
+    // gains nothing by more of them.
+    const std::int64_t room = plan.has_totals() ? most : elements;
+    std::int64_t widest = distance(f.inner) * plan.chunk <= room
+                              ? f.inner
+                              : std::max<std::int64_t>(room / plan.chunk - (quads - 1), 1);
+    std::int64_t sectors = 32;
+    if (plan.has_totals() && f.is_along) widest = std::min<std::int64_t>(widest, 32);
+    if (plan.has_totals() && plan.slabs < slots) {
+      sectors = std::max(1, 32 / f.unit);
+      const std::int64_t wish = divide_up(f.inner, slots / plan.slabs);
+      widest = std::min(widest, divide_up(wish, sectors) * sectors);
+    }
+    if (f.inner > widest) {
+      const std::int64_t columns = divide_up(f.inner, divide_up(f.inner, widest));
+      const std::int64_t rounded = divide_up(columns, sectors) * sectors;
+      plan.columns = static_cast<int>(rounded <= widest ? std::min(rounded, f.inner) : columns);
+    }
+    const std::int64_t fit = room / (distance(plan.columns) * plan.chunk);
+    const std::int64_t chunks = std::clamp<std::int64_t>(fit, 1, plan.chunks_of_line);
+    plan.chunks =
+        static_cast<int>(divide_up(plan.chunks_of_line, divide_up(plan.chunks_of_line, chunks)));
+  }
+  plan.steps = static_cast<int>(divide_up(plan.chunks_of_line, plan.chunks));
+  plan.rows = std::min(n, plan.chunks * plan.chunk);
+  plan.loads = f.loads;
+  plan.stores = f.stores;
+  plan.is_one_run = f.has_dense_rows && !f.is_along && plan.columns == plan.inner &&
+                    (plan.slabs_of_tile == 1 || f.has_dense_slabs);
+  plan.pitch = static_cast<int>(distance(plan.columns));
+  plan.pitch_of_slab = plan.pitch * plan.rows;
+  if (plan.is_one_run) {
+    plan.slabs_of_piece = plan.slabs_of_tile;
+    spread_slabs(plan, quads, f.widest, static_cast<int>(most));
+  } else if (plan.slabs_of_tile > 1 || are_apart(plan.columns)) {
+    plan.loads = plan.stores = MoveRows::one_by_one;
+    plan.pitch_of_slab |= 1;
+    plan.slabs_of_tile = static_cast<int>(std::min<std::int64_t>(
+        plan.slabs_of_tile, std::max<std::int64_t>(1, most / plan.pitch_of_slab)));
+  }
+  plan.strips_of_slab = static_cast<int>(divide_up(f.inner, plan.columns));
+  plan.strips = divide_up(plan.slabs, plan.slabs_of_tile) * plan.strips_of_slab;
+  // Room for what begins anywhere between two multiples of 16, of each of up to three operands.
+  plan.bytes_of_buffer = (plan.slots() * f.element + 127) / 128 * 128 + 3 * 128;
+  plan.buffers = plan.loads == MoveRows::as_runs ? 2 : 1;
+  if (plan.has_totals()) plan.bytes_of_folds = plan.lines() * plan.folds_of_line() * f.carried;
+  plan.blocks = std::min(plan.strips, slots);
+  const int quads_of_run = (plan.columns * f.widest + 15) / 16;
+  plan.log2_threads_of_run =
+      plan.is_one_run ? (plan.log2_pieces > 0 ? 5 : 8)
+                      : std::min<int>(5, std::bit_width(static_cast<unsigned>(quads_of_run - 1)));
+  plan.by_columns = Divisor(plan.columns);
+  plan.by_rows = Divisor(plan.rows);
+  plan.by_chunks = Divisor(plan.chunks);
+  plan.by_slabs_of_piece = Divisor(std::max(1, plan.slabs_of_piece));
+  return plan;
+}
+
+}  // namespace KokkosScan::impl::cuda

@@ -1,0 +1,540 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The kernel for short and for narrow columns: lines that are not neighbours in memory, of few
+/// elements or of elements near to each other. A block moves tiles of rows and columns to shared
+/// memory, as runs of bytes where it can be, whatever their alignment; threads fold chunks of
+/// columns, a thread combines those of a column, threads scan the chunks in place, and the block
+/// moves the tile back. Blocks share nothing: one takes all tiles of a column, from above.
+///
+/// The combination tree counts from the element that is scanned first. rows_of_chunk() elements
+/// make a chunk; short columns are one. All combine in the carried type, from left to right. With P
+/// the fold of the starting value and all earlier chunks, and x the elements so far of the chunk,
+/// one after the other,
+///
+///     B(k) = P * x_1 * x_2 ...    within a chunk, and at the end of the last,
+///     B(k) = P                    at the end of any other, where P includes it,
+///
+/// and a part that is empty is left out.
+
+#include <KokkosScan/impl/cuda/chunk.hpp>
+#include <KokkosScan/impl/cuda/narrow_column_plan.hpp>
+#include <KokkosScan/impl/cuda/narrow_column_tile.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace KokkosScan::impl::cuda {
+
+/// What a tile holds of an input in shared memory: the elements of an array, and those of a mask;
+/// or computed elements, if they are needed twice.
+template <class A, class In>
+struct NarrowInput {
+  using Value = A;
+  using Mask = std::byte;
+  static constexpr bool is_stored = false;
+  static constexpr bool is_run = false;
+  static constexpr bool has_mask = false;
+  static constexpr int bytes = sizeof(A);  ///< of an element
+
+  static KOKKOS_FORCEINLINE_FUNCTION const In& values(const In& in) { return in; }
+};
+template <class A, class T>
+struct NarrowInput<A, Array<const T>> {
+  using Value = T;
+  using Mask = std::byte;
+  static constexpr bool is_stored = true;
+  /// Whether rows can be moved as runs of bytes.
+  static constexpr bool is_run = is_one_move<sizeof(T)> && alignof(T) == sizeof(T);
+  static constexpr bool has_mask = false;
+  static constexpr int bytes = sizeof(T);
+
+  static KOKKOS_FORCEINLINE_FUNCTION const Array<const T>& values(const Array<const T>& in) {
+    return in;
+  }
+};
+template <class A, class V, class M>
+struct NarrowInput<A, Selected<A, Array<const V>, Array<const M>>> {
+  using Value = V;
+  using Mask = M;
+  using In = Selected<A, Array<const V>, Array<const M>>;
+  static constexpr bool is_stored = true;
+  static constexpr bool is_run =
+      NarrowInput<A, Array<const V>>::is_run && NarrowInput<A, Array<const M>>::is_run;
+  static constexpr bool has_mask = true;
+  static constexpr int bytes = sizeof(V) + sizeof(M);
+
+  static KOKKOS_FORCEINLINE_FUNCTION const Array<const V>& values(const In& in) {
+    return in.values;
+  }
+  static KOKKOS_FORCEINLINE_FUNCTION const Array<const M>& mask(const In& in) { return in.mask; }
+};
+
+/// Whether results take the place of elements.
+template <class Input, class Value>
+inline constexpr bool narrow_in_place = may_share_slots<typename Input::Value, Value>;
+
+/// What a block keeps in shared memory besides tiles.
+struct NarrowColumnBlock {
+  static constexpr unsigned tiles_known = 4;
+
+  Barrier loaded[2];
+  NarrowColumnTile tiles[tiles_known];
+
+  [[nodiscard]] __device__ __forceinline__ NarrowColumnTile& tile(unsigned turn) {
+    return tiles[turn % tiles_known];
+  }
+};
+static_assert(sizeof(NarrowColumnBlock) <= bytes_of_narrow_block);
+
+/// A block: its threads, and a warp more that finds tiles and moves long runs.
+template <class P>
+class NarrowColumnScan {
+  using T = Types<P>;
+  using A = typename T::A;
+  using R = typename T::R;
+  using Value = typename T::Value;
+  using Carrying = typename T::Carrying;
+  using Prefix = Fold<Carrying, R>;
+  using Input = NarrowInput<A, typename T::In>;
+  using Loaded = typename Input::Value;
+  using Mask = typename Input::Mask;
+  static constexpr bool in_place = narrow_in_place<Input, Value>;
+  static constexpr bool may_load_runs = Input::is_run;
+  static constexpr bool may_store_runs = NarrowInput<A, Array<const Value>>::is_run;
+
+ public:
+  __device__ __forceinline__ NarrowColumnScan(const P& p, const NarrowColumnPlan& plan)
+      : m_p(p), m_plan(plan), m_op(carrying(p.op)), m_thread(static_cast<int>(threadIdx.x)) {}
+
+  __device__ __forceinline__ void run() {
+    if (m_thread == threads_of_narrow_columns) {
+#pragma unroll
+      for (Barrier& barrier : block().loaded) barrier.initialize(2 * lanes);
+      after_initialization();
+    }
+    if (moves()) {
+      __syncwarp();
+      find_tile(0, blockIdx.x, 0);
+      find_tile(1, block().tile(0));
+    }
+    __syncthreads();
+    begin_load(block().tile(0), 0);
+#pragma unroll 1
+    for (unsigned turn = 0;; ++turn) {
+      const NarrowColumnTile& tile = block().tile(turn);
+      if (!tile.exists) return;
+      const int buffer = static_cast<int>(turn) & (m_plan.buffers - 1);
+      wait_for_elements(tile, buffer, static_cast<int>(turn >> 1 & 1));
+      __syncthreads();
+      if (m_plan.buffers == 2) begin_load(block().tile(turn + 1), 1 - buffer);
+      if (moves()) find_tile(turn + 2, block().tile(turn + 1));
+      if (m_plan.has_totals()) {
+        if (!moves()) fold_chunks(tile, buffer);
+        __syncthreads();
+        if (!moves()) combine_chunks(tile);
+        __syncthreads();
+        if (!moves()) scan_chunks<true>(tile, buffer);
+      } else {
+        if (!moves()) scan_chunks<false>(tile, buffer);
+      }
+      if (!moves()) before_bulk_copies();
+      __syncthreads();
+      store(tile, buffer);
+      if (m_plan.buffers == 1) {  // elements of the next tile are loaded when its turn comes
+        if (moves()) wait_for_bulk_stores();
+        __syncthreads();
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] __device__ __forceinline__ static NarrowColumnBlock& block() {
+    return *reinterpret_cast<NarrowColumnBlock*>(shared_memory());
+  }
+  /// Whether this thread is of the warp that moves, and its lane then.
+  [[nodiscard]] __device__ __forceinline__ bool moves() const {
+    return m_thread >= threads_of_narrow_columns;
+  }
+  [[nodiscard]] __device__ __forceinline__ int lane() const {
+    return m_thread - threads_of_narrow_columns;
+  }
+  [[nodiscard]] __device__ __forceinline__ bool loads_runs() const {
+    return may_load_runs && m_plan.loads == MoveRows::as_runs;
+  }
+  [[nodiscard]] __device__ __forceinline__ bool loads_in_bulk() const {
+    return loads_runs() && moves_in_bulk<std::conditional_t<Input::has_mask, Mask, Loaded>>(m_plan);
+  }
+  [[nodiscard]] __device__ __forceinline__ bool stores_in_bulk() const {
+    return moves_in_bulk<Value>(m_plan);
+  }
+  // A buffer has the elements, then results that do not take their place, then the mask.
+  /// Bytes of an operand in a buffer: 16 more, as it may begin anywhere between two multiples.
+  [[nodiscard]] __device__ __forceinline__ int bytes_of(int size) const {
+    return (m_plan.slots() * size + quad + 127) / 128 * 128;
+  }
+  [[nodiscard]] __device__ __forceinline__ int begin_of(int buffer) const {
+    return bytes_of_narrow_block + buffer * m_plan.bytes_of_buffer;
+  }
+  [[nodiscard]] __device__ __forceinline__ TileSlots<Loaded> elements(const NarrowColumnTile& tile,
+                                                                      int buffer) const {
+    return {begin_of(buffer) + tile.shift};
+  }
+  [[nodiscard]] __device__ __forceinline__ TileSlots<Value> results(const NarrowColumnTile& tile,
+                                                                    int buffer) const {
+    if constexpr (in_place) return {begin_of(buffer) + tile.shift};
+    return {begin_of(buffer) + bytes_of(sizeof(Loaded)) + tile.shift_of_results};
+  }
+  [[nodiscard]] __device__ __forceinline__ TileSlots<Mask> mask(const NarrowColumnTile& tile,
+                                                                int buffer) const {
+    return {begin_of(buffer) + bytes_of(sizeof(Loaded)) + (in_place ? 0 : bytes_of(sizeof(Value))) +
+            tile.shift_of_mask};
+  }
+
+  /// What comes before chunk 0 of a line of a tile; before the next chunks, `columns` further on.
+  ///
+  /// \param slab in turn
+  [[nodiscard]] __device__ __forceinline__ R* folds(int slab, int column) const {
+    return reinterpret_cast<R*>(shared_memory() + m_plan.begin_of_folds()) +
+           slab * m_plan.folds_of_line() * m_plan.columns + column;
+  }
+
+  // For the warp that moves.
+  /// Finds the tile of the block that follows another.
+  __device__ __forceinline__ void find_tile(unsigned to, const NarrowColumnTile& last) {
+    if (last.step + 1 < m_plan.steps) return find_tile(to, last.strip, last.step + 1);
+    find_tile(to, last.strip + gridDim.x, 0);
+  }
+  __device__ __forceinline__ void find_tile(unsigned to, std::int64_t strip, int step) {
+    NarrowColumnTile tile(m_plan, strip, step);
+    if (tile.exists) {
+      if constexpr (may_load_runs) {
+        if (loads_runs()) {
+          tile.shift = misalignment(first_in_memory(m_p.batch, tile, Input::values(m_p.input)));
+          if constexpr (Input::has_mask) {
+            tile.shift_of_mask =
+                misalignment(first_in_memory(m_p.batch, tile, Input::mask(m_p.input)));
+          }
+        }
+      }
+      if constexpr (may_store_runs) {
+        if (m_plan.stores == MoveRows::as_runs) {
+          const int shift = misalignment(first_in_memory(m_p.batch, tile, m_p.output));
+          if (!in_place) tile.shift_of_results = shift;
+          if (in_place && !loads_runs()) tile.shift = shift;
+          // What took the place of elements may lie otherwise than in global memory.
+          const std::int64_t more = magnitude(m_p.output.strides.along) - m_plan.pitch;
+          tile.stores_runs =
+              (!in_place || tile.shift == shift) &&
+              (m_plan.is_one_run || more * static_cast<int>(sizeof(Value)) % quad == 0);
+        }
+      }
+    }
+    if (lane() == 0) block().tile(to) = tile;
+    __syncwarp();
+  }
+
+  __device__ __forceinline__ void begin_load(const NarrowColumnTile& tile, int buffer) const {
+    if constexpr (may_load_runs) {
+      if (!loads_runs() || !tile.exists || loads_in_bulk() != moves()) return;
+      begin_load(tile, Input::values(m_p.input), elements(tile, buffer), buffer);
+      if constexpr (Input::has_mask) {
+        begin_load(tile, Input::mask(m_p.input), mask(tile, buffer), buffer);
+      }
+      if (loads_in_bulk()) {
+        block().loaded[buffer].arrive_after_copies();
+        block().loaded[buffer].arrive();
+      }
+    }
+  }
+  template <class E>
+  __device__ __forceinline__ void begin_load(const NarrowColumnTile& tile,
+                                             const Array<const E>& array, const TileSlots<E>& slots,
+                                             int buffer) const {
+    const TileRuns<E> runs(m_p.batch, m_plan, tile, array, slots);
+    const auto load = [](const std::byte* global, std::byte* shared) {
+      load_element<E>(global, shared);
+    };
+    if (loads_in_bulk()) {
+      runs.for_each_run(
+          lane(),
+          [&](const std::byte* global, std::byte* shared, int bytes) {
+            block().loaded[buffer].begin_bulk_load(shared, global, bytes);
+          },
+          load);
+    } else {
+      runs.for_each_quad(
+          m_plan,
+          [](const std::byte* global, std::byte* shared) {
+            __pipeline_memcpy_async(shared, global, quad);
+          },
+          load);
+    }
+  }
+  __device__ __forceinline__ void wait_for_elements(const NarrowColumnTile& tile, int buffer,
+                                                    int parity) const {
+    if (moves()) return wait_for_bulk_stores();
+    if (loads_in_bulk()) {
+      block().loaded[buffer].wait(parity);
+    } else if (loads_runs()) {
+      __pipeline_commit();
+      __pipeline_wait_prior(0);
+    } else if (Input::is_stored || m_plan.has_totals()) {
+      const bool backward = m_p.output.strides.along < 0;
+      load_one_by_one(m_p.batch, m_plan, tile, Input::values(m_p.input), backward,
+                      elements(tile, buffer));
+      if constexpr (Input::has_mask) {
+        load_one_by_one(m_p.batch, m_plan, tile, Input::mask(m_p.input), backward,
+                        mask(tile, buffer));
+      }
+    }
+  }
+
+  /// A chunk of a line of a tile.
+  struct Chunk {
+    int slab_in_turn, slab, column, number;
+    int length;
+    int slot;    ///< of the first element
+    int stride;  ///< from slot to slot
+    bool ends_tile;
+  };
+  /// Where a tile is in shared memory. (Read again for each chunk, it would come from there.)
+  struct Places {
+    TileSlots<Loaded> elements;
+    TileSlots<Value> results;
+    TileSlots<Mask> mask;
+  };
+  [[nodiscard]] __device__ __forceinline__ Places places(const NarrowColumnTile& tile,
+                                                         int buffer) const {
+    return {elements(tile, buffer), results(tile, buffer), mask(tile, buffer)};
+  }
+  /// Calls f(chunk) for those of this thread.
+  ///
+  /// \tparam has_totals whether lines have several chunks
+  template <bool has_totals, class F>
+  __device__ __forceinline__ void for_each_chunk(const NarrowColumnTile& tile, const F& f) const {
+    const bool backward = m_p.output.strides.along < 0;
+    const int items = m_plan.items();
+    const int slabs = tile.slabs;
+    const int rows = has_totals ? tile.rows : m_plan.n;
+    const int columns = tile.columns;
+    Chunk chunk;
+    chunk.number = 0;
+    chunk.length = m_plan.n;  // where it is the same for all, branches are
+    chunk.ends_tile = true;
+    chunk.stride = backward ? -m_plan.pitch : m_plan.pitch;
+#pragma unroll 1
+    for (int item = m_thread; item < items; item += threads_of_narrow_columns) {
+      chunk.slab_in_turn = m_plan.by_columns.quotient(item);
+      chunk.column = item - chunk.slab_in_turn * m_plan.columns;
+      int row = 0;
+      if constexpr (has_totals) {
+        const int of_tile = chunk.slab_in_turn;
+        chunk.slab_in_turn = m_plan.by_chunks.quotient(of_tile);
+        chunk.number = of_tile - chunk.slab_in_turn * m_plan.chunks;
+        row = chunk.number * m_plan.chunk;
+        const int left = rows - row;
+        if (left <= 0) continue;
+        chunk.length = left < m_plan.chunk ? left : m_plan.chunk;
+        chunk.ends_tile = left <= m_plan.chunk;
+      }
+      chunk.slab = m_plan.slab_in_turn(chunk.slab_in_turn);
+      if (chunk.slab >= slabs || chunk.column >= columns) continue;
+      if (backward) row = rows - 1 - row;
+      chunk.slot = m_plan.slot_in_turn(chunk.slab_in_turn) + row * m_plan.pitch + chunk.column;
+      f(chunk);
+    }
+  }
+  /// Calls f(get), where get(i) gives element i of a chunk.
+  template <bool has_totals, class F>
+  __device__ __forceinline__ void with_elements(const NarrowColumnTile& tile, const Places& at,
+                                                const Chunk& chunk, const F& f) const {
+    const Loaded* const in = &at.elements[chunk.slot];
+    const int stride = chunk.stride;
+    if constexpr (Input::has_mask) {
+      const Mask* const selected = &at.mask[chunk.slot];
+      f([&](int i) {
+        const A value = static_cast<A>(in[i * stride]);
+        return static_cast<bool>(selected[i * stride]) ? value : m_p.input.identity;
+      });
+    } else {
+      if constexpr (!Input::is_stored && !has_totals) {
+        const auto line = m_p.input.line(tile.place(m_p.batch, chunk.slab, chunk.column));
+        f([&](int i) { return static_cast<A>(line(i)); });
+      } else {
+        f([&](int i) { return static_cast<A>(in[i * stride]); });
+      }
+    }
+  }
+  /// Calls f(x, count) for eight elements of a chunk at a time, then for four, two and one: without
+  /// conditions, which would make each load wait for the last.
+  template <class Get, class F>
+  static __device__ __forceinline__ void in_eights(int length, const Get& get, const F& f) {
+    int i = 0;
+    const auto some = [&](auto count) {
+      R x[count.value];
+#pragma unroll
+      for (int j = 0; j < count.value; ++j) x[j] = static_cast<R>(get(i + j));
+      f(x, count);
+      i += count.value;
+    };
+#pragma unroll 1
+    while (i + 8 <= length) some(std::integral_constant<int, 8>{});
+    if ((length & 4) != 0) some(std::integral_constant<int, 4>{});
+    if ((length & 2) != 0) some(std::integral_constant<int, 2>{});
+    if ((length & 1) != 0) some(std::integral_constant<int, 1>{});
+  }
+
+  /// Puts the folds of all chunks where those of what comes before the next ones will be.
+  __device__ __forceinline__ void fold_chunks(const NarrowColumnTile& tile, int buffer) const {
+    const Places at = places(tile, buffer);
+    for_each_chunk<true>(tile, [&](const Chunk& chunk) {
+      Prefix total(m_op);
+      with_elements<true>(tile, at, chunk, [&](const auto& get) {
+        in_eights(chunk.length, get, [&](const auto& x, auto count) {
+#pragma unroll
+          for (int j = 0; j < count.value; ++j) total = Prefix(m_op, total.then(m_op, x[j]));
+        });
+      });
+      folds(chunk.slab_in_turn, chunk.column)[(chunk.number + 1) * m_plan.columns] = total.value();
+    });
+  }
+  /// From the folds of chunks to what comes before them, a line a thread.
+  __device__ __forceinline__ void combine_chunks(const NarrowColumnTile& tile) const {
+    const int stride = m_plan.columns;
+    const int chunks = (tile.rows + m_plan.chunk - 1) / m_plan.chunk;
+#pragma unroll 1
+    for (int line = m_thread; line < m_plan.lines(); line += threads_of_narrow_columns) {
+      const int in_turn = m_plan.by_columns.quotient(line);
+      const int column = line - in_turn * m_plan.columns;
+      const int slab = m_plan.slab_in_turn(in_turn);
+      if (slab >= tile.slabs || column >= tile.columns) continue;
+      R* at = folds(in_turn, column);
+      R* const of_next_tile = at + (m_plan.chunks + 1) * stride;
+      Prefix before(m_op);
+      if (tile.begin > 0) {
+        before = Prefix(m_op, *of_next_tile);
+      } else if (m_p.start.exists()) {
+        before =
+            Prefix(m_op, static_cast<R>(m_p.start.at(tile.place(m_p.batch, slab, column)).value));
+      }
+      if (before.exists()) *at = before.value();
+      const auto some = [&](auto count) {
+        R x[count.value];
+#pragma unroll
+        for (int j = 0; j < count.value; ++j) x[j] = at[(j + 1) * stride];
+#pragma unroll
+        for (int j = 0; j < count.value; ++j) {
+          before = Prefix(m_op, before.then(m_op, x[j]));
+          at[(j + 1) * stride] = before.value();
+        }
+        at += count.value * stride;
+      };
+      int c = 0;
+#pragma unroll 1
+      for (; c + 8 <= chunks; c += 8) some(std::integral_constant<int, 8>{});
+#pragma unroll 1
+      for (; c < chunks; ++c) some(std::integral_constant<int, 1>{});
+      *of_next_tile = before.value();
+    }
+  }
+  template <bool has_totals>
+  __device__ __forceinline__ void scan_chunks(const NarrowColumnTile& tile, int buffer) const {
+    const bool inclusive = m_p.form == Form::inclusive;
+    const Ends<P> ends{m_p};
+    const bool has_ends = ends.exist();
+    const bool begins_lines = tile.begin == 0;
+    const bool ends_lines = tile.is_last;
+    const Places at = places(tile, buffer);
+    for_each_chunk<has_totals>(tile, [&](const Chunk& chunk) {
+      const auto place = [&] { return tile.place(m_p.batch, chunk.slab, chunk.column); };
+      const bool is_first = !has_totals || (begins_lines && chunk.number == 0);
+      const bool is_last = !has_totals || (ends_lines && chunk.ends_tile);
+      Prefix run(m_op);
+      A previous = m_p.identity.value;
+      if (!is_first) {
+        run = Prefix(m_op, fold_before(chunk));
+        previous = static_cast<A>(run.value());
+      } else if (m_p.start.exists()) {
+        const R start =
+            has_totals ? fold_before(chunk) : static_cast<R>(m_p.start.at(place()).value);
+        run = Prefix(m_op, start);
+        previous = static_cast<A>(start);
+      }
+      if (is_first && has_ends) ends.store_begin(place(), previous);
+      Value* out = &at.results[chunk.slot];
+      with_elements<has_totals>(tile, at, chunk, [&](const auto& get) {
+        in_eights(chunk.length, get, [&](const auto& x, auto count) {
+#pragma unroll
+          for (int j = 0; j < count.value; ++j) {
+            run = Prefix(m_op, run.then(m_op, x[j]));
+            const A b = static_cast<A>(run.value());
+            out[j * chunk.stride] = static_cast<Value>(inclusive ? b : previous);
+            previous = b;
+          }
+          out += count.value * chunk.stride;
+        });
+      });
+      if (!is_last) {
+        if (!inclusive) return;
+        const R* const after = folds(chunk.slab_in_turn, chunk.column);
+        out[-chunk.stride] =
+            static_cast<Value>(static_cast<A>(after[(chunk.number + 1) * m_plan.columns]));
+      } else if (has_ends) {
+        ends.store_end(place(), previous);
+      }
+    });
+  }
+  [[nodiscard]] __device__ __forceinline__ const R& fold_before(const Chunk& chunk) const {
+    return folds(chunk.slab_in_turn, chunk.column)[chunk.number * m_plan.columns];
+  }
+
+  __device__ __forceinline__ void store(const NarrowColumnTile& tile, int buffer) const {
+    const TileSlots<Value> slots = results(tile, buffer);
+    if constexpr (may_store_runs) {
+      if (tile.stores_runs) {
+        if (stores_in_bulk() != moves()) return;
+        const TileRuns<Value> runs(m_p.batch, m_plan, tile, m_p.output, slots);
+        const auto store = [](std::byte* global, const std::byte* shared) {
+          store_element<Value>(global, shared);
+        };
+        if (stores_in_bulk()) {
+          runs.for_each_run(
+              lane(),
+              [](std::byte* global, const std::byte* shared, int bytes) {
+                begin_bulk_store(global, shared, bytes);
+              },
+              store);
+        } else {
+          runs.for_each_quad(
+              m_plan,
+              [](std::byte* global, const std::byte* shared) {
+                *reinterpret_cast<uint4*>(global) = *reinterpret_cast<const uint4*>(shared);
+              },
+              store);
+        }
+        return;
+      }
+    }
+    if (!moves()) store_one_by_one(m_p.batch, m_plan, tile, m_p.output, slots);
+  }
+
+  const P& m_p;
+  const NarrowColumnPlan& m_plan;
+  Carrying m_op;
+  int m_thread;
+};
+
+/// Scans short and narrow columns.
+template <class P>
+__global__ void __launch_bounds__(threads_of_narrow_columns + lanes, blocks_of_narrow_columns)
+    scan_narrow_columns(const __grid_constant__ P problem,
+                        const __grid_constant__ NarrowColumnPlan plan) {
+  NarrowColumnScan<P>(problem, plan).run();
+}
+
+}  // namespace KokkosScan::impl::cuda

@@ -1,0 +1,478 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "scan_in_pieces.hpp"
+
+#include <algorithm>
+#include <complex>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "buffer.hpp"
+#include "convert.hpp"
+#include "parse_value.hpp"
+
+namespace scan_tool {
+namespace {
+
+/// Pieces are no larger than this without need: larger ones are no faster, as the next one is read
+/// ahead meanwhile.
+constexpr double enough_memory = 64 << 20;
+
+// ---- Values of a wider type than the accumulator of a file's ------------------------------------
+
+template <class A>
+struct Narrow {
+  using type = A;
+};
+template <>
+struct Narrow<double> {
+  using type = float;
+};
+template <>
+struct Narrow<std::complex<double>> {
+  using type = std::complex<float>;
+};
+
+/// The accumulator of A, which is that of `dtype` or the next wider one.
+template <class A>
+constexpr Accumulator accumulator_of() {
+  if constexpr (std::is_same_v<A, std::int64_t>) return Accumulator::int64;
+  if constexpr (std::is_same_v<A, std::uint64_t>) return Accumulator::uint64;
+  if constexpr (std::is_same_v<A, float>) return Accumulator::float32;
+  if constexpr (std::is_same_v<A, double>) return Accumulator::float64;
+  if constexpr (std::is_same_v<A, std::complex<float>>) return Accumulator::complex64;
+  return Accumulator::complex128;
+}
+template <class A>
+bool is_wider_than(DType dtype) {
+  return info(dtype).accumulator != accumulator_of<A>();
+}
+
+constexpr std::size_t block_of_conversion = 4096;
+
+/// As load(), whether or not A is wider.
+template <class A>
+void decode(std::span<const std::byte> bytes, DType from, DType to, std::span<A> values) {
+  if (!is_wider_than<A>(to)) return load<A>(bytes, from, to, values);
+  using N = typename Narrow<A>::type;
+  std::vector<N> narrow(std::min(block_of_conversion, values.size()));
+  while (!values.empty()) {
+    const std::span<N> block(narrow.data(), std::min(narrow.size(), values.size()));
+    load<N>(bytes, from, to, block);
+    std::copy(block.begin(), block.end(), values.begin());
+    bytes = bytes.subspan(block.size() * info(from).size);
+    values = values.subspan(block.size());
+  }
+}
+
+/// As store(), whether or not A is wider.
+template <class A>
+void encode(std::span<const A> values, DType to, std::span<std::byte> bytes) {
+  if (!is_wider_than<A>(to)) return store<A>(values, to, bytes);
+  using N = typename Narrow<A>::type;
+  std::vector<N> narrow(std::min(block_of_conversion, values.size()));
+  while (!values.empty()) {
+    const std::span<N> block(narrow.data(), std::min(narrow.size(), values.size()));
+    for (std::size_t i = 0; i < block.size(); ++i) block[i] = static_cast<N>(values[i]);
+    store<N>(block, to, bytes);
+    bytes = bytes.subspan(block.size() * info(to).size);
+    values = values.subspan(block.size());
+  }
+}
+
+template <class A>
+A start_of(const ScanPlan& plan) {
+  if (!is_wider_than<A>(plan.dtype)) {
+    return parse_value<A>("--initial", *plan.options.initial, plan.dtype);
+  }
+  return A(parse_value<typename Narrow<A>::type>("--initial", *plan.options.initial, plan.dtype));
+}
+
+// ---- Pieces -------------------------------------------------------------------------------------
+
+/// Some lines, (outer, inner) from the first ones on.
+struct LineRange {
+  std::int64_t outer, outers;
+  std::int64_t inner, inners;
+
+  [[nodiscard]] std::int64_t count() const { return outers * inners; }
+};
+
+/// Elements first ... first + count - 1 of lines.
+struct Range {
+  std::int64_t first, count;
+
+  [[nodiscard]] std::int64_t end() const { return first + count; }
+};
+
+/// Part `part` of `parts` of a range, as equal as possible.
+Range part_of(const Range& range, int part, int parts) {
+  const auto begin = [&](int i) {
+    return range.first + range.count / parts * i + range.count % parts * i / parts;
+  };
+  return {begin(part), begin(part + 1) - begin(part)};
+}
+
+template <class A>
+class ScanInPieces {
+ public:
+  ScanInPieces(const ScanPlan& plan, double memory, Ranks& ranks)
+      : m_plan(plan),
+        m_options(plan.options),
+        m_ranks(ranks),
+        m_geometry(plan.geometry),
+        m_extra(plan.options.include_total ? 1 : 0),
+        m_in_order(plan.options.in_order && !std::is_integral_v<A> && !is_ordering(plan.operation)),
+        m_tells_lines_apart(m_in_order && plan.mask != nullptr && !plan.options.initial),
+        m_share_lines(ranks.size() > 1 && plan.geometry.outer < ranks.size()) {
+    choose_sizes(memory);
+  }
+
+  void run() {
+    m_ranks.attempt([&] {
+      if (m_options.initial) m_start = start_of<A>(m_plan);
+      m_output_begin = begin(*m_plan.output, output_header(m_plan));
+      if (m_plan.totals) m_totals_begin = begin(*m_plan.totals, totals_header(m_plan));
+      allocate();
+    });
+    const Range mine = m_share_lines
+                           ? Range{0, m_geometry.outer}
+                           : part_of({0, m_geometry.outer}, m_ranks.rank(), m_ranks.size());
+    const auto all = [&] {
+      for (std::int64_t o = mine.first; o < mine.end(); o += m_outers) {
+        for (std::int64_t i = 0; i < m_geometry.inner; i += m_inners) {
+          scan_lines(
+              {o, std::min(m_outers, mine.end() - o), i, std::min(m_inners, m_geometry.inner - i)});
+        }
+      }
+    };
+    // Ranks that share lines agree on each piece; the others only when all has been done.
+    if (m_share_lines) all();
+    m_ranks.attempt([&] {
+      if (!m_share_lines) all();
+      m_plan.output->finish();
+      if (m_plan.totals) m_plan.totals->finish();
+    });
+  }
+
+ private:
+  /// Files keep values as they are in memory.
+  [[nodiscard]] bool is_stored(DType dtype) const {
+    return dtype == m_plan.dtype && info(dtype).size == sizeof(A) && !is_wider_than<A>(dtype);
+  }
+  [[nodiscard]] bool reads_values() const { return is_stored(m_plan.input.header().dtype); }
+  [[nodiscard]] bool writes_values() const { return is_stored(m_plan.dtype); }
+  /// Results need a place of their own.
+  [[nodiscard]] bool is_in_place() const { return m_extra == 0 && !m_tells_lines_apart; }
+
+  /// How many lines, and how many of their elements, a piece has. As doubles, numbers of bytes
+  /// cannot overflow.
+  void choose_sizes(double memory) {
+    const std::size_t in = reads_values() ? 0 : info(m_plan.input.header().dtype).size;
+    const std::size_t out = writes_values() ? 0 : info(m_plan.dtype).size;
+    const auto of_element = static_cast<double>(std::max(in, out) +
+                                                sizeof(A) * (is_in_place()         ? 1
+                                                             : m_tells_lines_apart ? 3
+                                                                                   : 2) +
+                                                (m_plan.mask != nullptr ? 1 : 0));
+    // Starts, totals, the same as they are written, and whether any element has counted.
+    const auto of_line = static_cast<double>(3 * sizeof(A) + info(m_plan.dtype).size + 1);
+    const std::int64_t n = m_geometry.length;
+    const std::int64_t part = m_share_lines ? n / m_ranks.size() + 1 : n;
+    const auto inner = static_cast<double>(m_geometry.inner);
+    const double whole = inner * (of_line + static_cast<double>(part + m_extra) * of_element);
+    const auto clamped = [](double wanted, std::int64_t most) {
+      return wanted < 1                           ? std::int64_t{1}
+             : wanted < static_cast<double>(most) ? static_cast<std::int64_t>(wanted)
+                                                  : std::max<std::int64_t>(most, 1);
+    };
+    const double enough = std::min(memory, enough_memory);
+    if (whole <= memory) {
+      m_outers = clamped(enough / whole, m_geometry.outer);
+      m_inners = std::max<std::int64_t>(m_geometry.inner, 1);
+      m_length = std::max<std::int64_t>(part, 1);
+      return;
+    }
+    // Rows of neighbouring lines are as long as memory allows, for a few of them.
+    const auto rows = static_cast<double>(std::min<std::int64_t>(part, 16));
+    m_outers = 1;
+    m_inners = clamped(memory / (of_line + (rows + 1) * of_element), m_geometry.inner);
+    const auto of_row = static_cast<double>(m_inners) * of_element;
+    m_length = clamped(
+        std::max(rows, (enough - static_cast<double>(m_inners) * of_line) / of_row - 1), part);
+  }
+
+  void allocate() {
+    const std::int64_t lines =
+        std::min(m_outers, m_geometry.outer) * std::min(m_inners, m_geometry.inner);
+    const std::int64_t elements = lines * (m_length + m_extra);
+    const std::size_t in = reads_values() ? 0 : info(m_plan.input.header().dtype).size;
+    const std::size_t out = writes_values() ? 0 : info(m_plan.dtype).size;
+    m_bytes = Buffer<std::byte>(elements * static_cast<std::int64_t>(std::max(in, out)));
+    m_values = Buffer<A>(elements);
+    if (!is_in_place()) m_results = Buffer<A>(elements);
+    if (m_tells_lines_apart) m_other_results = Buffer<A>(elements);
+    if (m_plan.mask != nullptr) m_mask = Buffer<std::uint8_t>(elements);
+    m_starts = Buffer<A>(lines);
+    m_totals = Buffer<A>(lines);
+    m_other_totals = Buffer<A>(lines);
+    m_have_counted = Buffer<std::uint8_t>(lines);
+  }
+
+  /// Writes a header. \return its size
+  std::int64_t begin(NpyOutput& file, const NpyHeader& header) const {
+    if (m_ranks.rank() == 0) file.write_header(header);
+    return static_cast<std::int64_t>(format_npy_header(header).size());
+  }
+
+  /// Calls f(element of the file, element of the piece, how many) for what is contiguous of a piece
+  /// in an array whose lines have `length` elements.
+  template <class F>
+  void for_each_run(const LineRange& lines, const Range& range, std::int64_t length,
+                    const F& f) const {
+    const std::int64_t inner = m_geometry.inner;
+    if (lines.inners == inner && range.count == length) {
+      return f(lines.outer * length * inner, std::int64_t{0}, lines.outers * length * inner);
+    }
+    for (std::int64_t o = 0; o < lines.outers; ++o) {
+      const std::int64_t first = ((lines.outer + o) * length + range.first) * inner + lines.inner;
+      const std::int64_t place = o * range.count * lines.inners;
+      if (lines.inners == inner) {
+        f(first, place, range.count * inner);
+        continue;
+      }
+      for (std::int64_t k = 0; k < range.count; ++k) {
+        f(first + k * inner, place + k * lines.inners, lines.inners);
+      }
+    }
+  }
+
+  /// All elements of some lines, a round of pieces after the other: one for each rank that shares
+  /// them.
+  void scan_lines(const LineRange& lines) {
+    const int parts = m_share_lines ? m_ranks.size() : 1;
+    const int part = m_share_lines ? m_ranks.rank() : 0;
+    const std::int64_t n = m_geometry.length;
+    const std::int64_t of_round = m_length * parts;
+    const auto count = static_cast<std::size_t>(lines.count());
+    const bool has_start = m_start.has_value() || !m_in_order;
+    std::fill_n(m_starts.data(), count,
+                m_start ? *m_start : identity<A>(m_plan.operation, m_plan.dtype));
+    std::fill_n(m_have_counted.data(), count, has_start ? 1 : 0);
+
+    for (std::int64_t done = 0; done == 0 || done < n; done += of_round) {
+      const std::int64_t of_this = std::min(of_round, n - done);
+      const Range all{m_options.reverse ? n - done - of_this : done, of_this};
+      const Range mine = part_of(all, part, parts);
+      const bool is_last = done + of_this >= n;
+      const int last = m_options.reverse ? 0 : parts - 1;
+      const bool has_extra = m_extra > 0 && is_last && part == last;
+      attempt([&] { read(lines, mine); });
+      scan_piece(lines, mine, all.count, has_extra);
+      attempt([&] { write(lines, mine, has_extra); });
+      std::swap(m_starts, m_totals);
+    }
+    if (!m_plan.totals) return;
+    attempt([&] {
+      if (part == 0) write_totals(lines);
+    });
+  }
+
+  /// Does something that may fail, with the other ranks if they share the lines.
+  template <class F>
+  void attempt(const F& f) {
+    m_share_lines ? m_ranks.attempt(f) : f();
+  }
+
+  void read(const LineRange& lines, const Range& range) {
+    const NpyInput& input = m_plan.input;
+    const auto size = static_cast<std::int64_t>(info(input.header().dtype).size);
+    std::byte* const bytes =
+        reads_values() ? reinterpret_cast<std::byte*>(m_values.data()) : m_bytes.data();
+    for_each_run(
+        lines, range, m_geometry.length,
+        [&](std::int64_t first, std::int64_t place, std::int64_t count) {
+          input.read(first, {bytes + place * size, static_cast<std::size_t>(count * size)});
+          if (m_plan.mask == nullptr) return;
+          m_plan.mask->read(first, {reinterpret_cast<std::byte*>(m_mask.data()) + place,
+                                    static_cast<std::size_t>(count)});
+        });
+    // What comes next in the file, in most cases; it is read while this piece is scanned.
+    const std::int64_t first = (lines.outer * m_geometry.length + range.first) * m_geometry.inner;
+    const std::int64_t count = lines.outers * range.count * m_geometry.inner;
+    if (lines.inners == m_geometry.inner) {
+      const int parts = m_share_lines ? m_ranks.size() : 1;
+      input.expect(first + (m_options.reverse ? -parts : parts) * count, count);
+    }
+    if (reads_values()) return;
+    const auto values = static_cast<std::size_t>(lines.count() * range.count);
+    decode<A>({m_bytes.data(), values * static_cast<std::size_t>(size)}, input.header().dtype,
+              m_plan.dtype, {m_values.data(), values});
+  }
+
+  /// From m_starts to m_totals.
+  ///
+  /// \param all elements of a line that all ranks have in this round
+  void scan_piece(const LineRange& lines, const Range& range, std::int64_t all, bool has_extra) {
+    ScanProblem<A> problem;
+    problem.operation = m_plan.operation;
+    problem.mode = m_options.exclusive ? Mode::exclusive : Mode::inclusive;
+    problem.direction = m_options.reverse ? Direction::backward : Direction::forward;
+    if (m_in_order) problem.grouping = Grouping::in_order;
+    problem.outer = lines.outers;
+    problem.length = range.count;
+    problem.inner = lines.inners;
+    problem.output_length = range.count + (has_extra ? 1 : 0);
+    problem.input = m_values.data();
+    if (m_plan.mask != nullptr) problem.mask = m_mask.data();
+    problem.output = is_in_place() ? m_values.data() : m_results.data();
+    problem.totals = m_totals.data();
+
+    const std::span<std::uint8_t> counted(m_have_counted.data(),
+                                          static_cast<std::size_t>(lines.count()));
+    const auto is_zero = [](std::uint8_t flag) { return flag == 0; };
+    const bool some_begin = std::any_of(counted.begin(), counted.end(), is_zero);
+    const bool all_begin = std::all_of(counted.begin(), counted.end(), is_zero);
+    if (!all_begin) problem.starts = m_starts.data();
+    scan_together(problem);
+    if (!some_begin) return;
+    if (!all_begin) {
+      // Lines in which nothing has counted yet have no start: their results are those without any.
+      problem.starts = nullptr;
+      problem.output = m_other_results.data();
+      problem.totals = m_other_totals.data();
+      scan_together(problem);
+      take_other_results(lines, problem.output_length, counted);
+    }
+    note_what_counts(lines, range, all, counted);
+  }
+
+  void scan_together(const ScanProblem<A>& problem) const {
+    if (m_share_lines) {
+      scan_over_ranks(problem, m_options.space);
+    } else {
+      scan(problem, m_options.space);
+    }
+  }
+
+  void take_other_results(const LineRange& lines, std::int64_t length,
+                          std::span<const std::uint8_t> counted) {
+    for (std::int64_t o = 0; o < lines.outers; ++o) {
+      for (std::int64_t i = 0; i < lines.inners; ++i) {
+        const std::int64_t line = o * lines.inners + i;
+        if (counted[static_cast<std::size_t>(line)] != 0) continue;
+        m_totals.data()[line] = m_other_totals.data()[line];
+        for (std::int64_t k = 0; k < length; ++k) {
+          const std::int64_t at = (o * length + k) * lines.inners + i;
+          m_results.data()[at] = m_other_results.data()[at];
+        }
+      }
+    }
+  }
+
+  /// Sets the flags of lines of which an element has counted in this round.
+  void note_what_counts(const LineRange& lines, const Range& range, std::int64_t all,
+                        std::span<std::uint8_t> counted) {
+    if (m_plan.mask == nullptr) {
+      if (all > 0) std::fill(counted.begin(), counted.end(), std::uint8_t{1});
+      return;
+    }
+    for (std::int64_t o = 0; o < lines.outers; ++o) {
+      for (std::int64_t k = 0; k < range.count; ++k) {
+        const std::uint8_t* const row = m_mask.data() + (o * range.count + k) * lines.inners;
+        for (std::int64_t i = 0; i < lines.inners; ++i) {
+          if (row[i] != 0) counted[static_cast<std::size_t>(o * lines.inners + i)] = 1;
+        }
+      }
+    }
+    if (m_share_lines) m_ranks.unite(counted);
+  }
+
+  void write(const LineRange& lines, const Range& range, bool has_extra) {
+    // Backward, the total comes first.
+    const std::int64_t shift = m_options.reverse && !has_extra ? m_extra : 0;
+    const Range results{range.first + shift, range.count + (has_extra ? 1 : 0)};
+    const A* const values = is_in_place() ? m_values.data() : m_results.data();
+    const auto count = static_cast<std::size_t>(lines.count() * results.count);
+    const std::byte* const bytes = encoded({values, count});
+    const auto size = static_cast<std::int64_t>(info(m_plan.dtype).size);
+    for_each_run(lines, results, m_geometry.length + m_extra,
+                 [&](std::int64_t first, std::int64_t place, std::int64_t run) {
+                   m_plan.output->write_at(
+                       m_output_begin + first * size,
+                       {bytes + place * size, static_cast<std::size_t>(run * size)});
+                 });
+  }
+
+  void write_totals(const LineRange& lines) {
+    const auto size = static_cast<std::int64_t>(info(m_plan.dtype).size);
+    // As they are in m_starts, for the next piece that does not come.
+    for (std::int64_t o = 0; o < lines.outers; ++o) {
+      const std::span<const A> row(m_starts.data() + o * lines.inners,
+                                   static_cast<std::size_t>(lines.inners));
+      const std::int64_t first = (lines.outer + o) * m_geometry.inner + lines.inner;
+      std::vector<std::byte> bytes(row.size() * static_cast<std::size_t>(size));
+      encode<A>(row, m_plan.dtype, bytes);
+      m_plan.totals->write_at(m_totals_begin + first * size, bytes);
+    }
+  }
+
+  /// The values as the output has them, in m_bytes if they must be converted.
+  const std::byte* encoded(std::span<const A> values) {
+    if (writes_values()) return reinterpret_cast<const std::byte*>(values.data());
+    encode<A>(values, m_plan.dtype, m_bytes.span());
+    return m_bytes.data();
+  }
+
+  const ScanPlan& m_plan;
+  const ScanOptions& m_options;
+  Ranks& m_ranks;
+  Geometry m_geometry;
+  std::int64_t m_extra;
+  bool m_in_order;
+  bool m_tells_lines_apart;  ///< in which lines an element has counted, and in which not
+  bool m_share_lines;        ///< each rank has a part of each line, else all of some lines
+  std::optional<A> m_start;
+  // Of a piece.
+  std::int64_t m_outers = 1;
+  std::int64_t m_inners = 1;
+  std::int64_t m_length = 1;
+  Buffer<std::byte> m_bytes;
+  Buffer<A> m_values, m_results, m_other_results;
+  Buffer<std::uint8_t> m_mask;
+  Buffer<A> m_starts, m_totals, m_other_totals;
+  Buffer<std::uint8_t> m_have_counted;
+  // Where data begin in files.
+  std::int64_t m_output_begin = 0;
+  std::int64_t m_totals_begin = 0;
+};
+
+}  // namespace
+
+void scan_in_pieces(const ScanPlan& plan, std::int64_t memory, Ranks& ranks) {
+  const bool is_wide = !plan.options.in_order && !is_ordering(plan.operation);
+  const auto scan = [&]<class A>(A) {
+    ScanInPieces<A>(plan, static_cast<double>(memory), ranks).run();
+  };
+  switch (info(plan.dtype).accumulator) {
+    case Accumulator::int64:
+      return scan(std::int64_t{});
+    case Accumulator::uint64:
+      return scan(std::uint64_t{});
+    case Accumulator::float32:
+      return is_wide ? scan(double{}) : scan(float{});
+    case Accumulator::float64:
+      return scan(double{});
+    case Accumulator::complex64:
+      return is_wide ? scan(std::complex<double>{}) : scan(std::complex<float>{});
+    case Accumulator::complex128:
+      return scan(std::complex<double>{});
+  }
+}
+
+}  // namespace scan_tool
