@@ -88,7 +88,7 @@ class Table {
 
 void measure(const Shape& s) {
   const Exec exec;
-  const auto cube = [&](const char* label) {
+  const auto cube = [&](const std::string& label) {
     return Cube(Kokkos::view_alloc(label, Kokkos::WithoutInitializing), s.outer, s.n, s.inner);
   };
   const Cube a = cube("a"), b = cube("b"), h = cube("h"), g = cube("g");
