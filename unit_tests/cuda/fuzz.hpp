@@ -131,7 +131,7 @@ struct MixFromNothing : MixHashes {
   static constexpr T identity() { return {}; }
 };
 
-enum class Source { array, masked, computed, masked_computed };
+enum class Source { array, masked, computed, masked_computed, zipped };
 enum class Start { common, of_each_line };
 
 /// An operator without the order that a scan may ask for.
@@ -156,6 +156,9 @@ struct Kind {
   static constexpr bool is_masked = source == Source::masked || source == Source::masked_computed;
   static constexpr bool is_computed =
       source == Source::computed || source == Source::masked_computed;
+  /// An array beside what is computed.
+  static constexpr bool is_zipped = source == Source::zipped;
+  static constexpr bool has_formula = is_computed || is_zipped;
   /// The operator itself.
   using Combines = typename Unordered<Op>::type;
   static constexpr bool is_in_order = impl::is_in_order<Op>;
@@ -216,6 +219,16 @@ struct ComputedLongSum : Kind<std::int64_t, ks::Sum<std::int64_t>, std::int32_t,
 struct MaskedComputedSum : Kind<std::uint32_t, ks::Sum<std::uint32_t>, std::uint32_t, std::uint32_t,
                                 Source::masked_computed, Start::common> {
   static constexpr char const* name = "masked-computed-sum";
+};
+/// What is made of an element and a computed one.
+struct Mix {
+  KOKKOS_FUNCTION std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const {
+    return 3 * a + b;
+  }
+};
+struct ZippedSum : Kind<std::uint32_t, ks::Sum<std::uint32_t>, std::uint32_t, std::uint32_t,
+                        Source::zipped, Start::of_each_line> {
+  static constexpr char const* name = "zipped-sum";
 };
 struct Struct12
     : Kind<Heisenberg<std::uint32_t>, MultiplyHeisenberg<std::uint32_t>, Heisenberg<std::uint32_t>,
@@ -281,9 +294,10 @@ struct List {
     return found;
   }
 };
-using AllKinds = List<FloatSum, MaskedFloatSum, FloatProduct, DoubleSum, MaskedDoubleSum, DoubleMax,
-                      FloatSumInDouble, BytesIntoInt, MaskedByteSum, ShortMin, BytesIntoLong,
-                      ComputedLongSum, MaskedComputedSum, Struct12, Struct24, MaskedAffine>;
+using AllKinds =
+    List<FloatSum, MaskedFloatSum, FloatProduct, DoubleSum, MaskedDoubleSum, DoubleMax,
+         FloatSumInDouble, BytesIntoInt, MaskedByteSum, ShortMin, BytesIntoLong, ComputedLongSum,
+         MaskedComputedSum, Struct12, Struct24, MaskedAffine, ZippedSum>;
 using KindsInOrder = List<FloatSumInOrder, MaskedFloatSumInOrder, FloatProductInOrder,
                           DoubleSumInOrder, FloatSumInDoubleInOrder, DoubleSumToFloatInOrder,
                           MaskedComputedSumInOrder, Hash12InOrder, Hash8InOrder>;
@@ -412,7 +426,7 @@ class Case {
         scan(machine, space, [&](std::byte* block) { return problem<K::is_masked>(block); });
     std::string wrong = compare(first);
     if constexpr (K::is_inexact) {
-      if (wrong.empty() && !K::is_computed) wrong = compare_some_lines(machine, space, first);
+      if (wrong.empty() && !K::has_formula) wrong = compare_some_lines(machine, space, first);
       if constexpr (K::source == Source::masked) {
         if (wrong.empty() && m_selects == Selects::all && mask_bits == MaskBits::as_without_it) {
           auto const second =
@@ -466,8 +480,11 @@ class Case {
   static constexpr std::size_t alignment = 256;
   enum class Selects { all, none, some };
 
-  using Values = std::conditional_t<K::is_computed, impl::Computed<3, Formula<Element>>,
-                                    impl::Array<Element const>>;
+  using Elements = impl::Array<Element const>;
+  using OfFormula = impl::Computed<3, Formula<Element>>;
+  using Zipped = impl::ZippedInput<Mix, impl::List<Elements, OfFormula>>;
+  using Values = std::conditional_t<K::is_zipped, Zipped,
+                                    std::conditional_t<K::is_computed, OfFormula, Elements>>;
   using Mask = impl::Array<bool const>;
   template <bool masked>
   using InputOf = std::conditional_t<masked, impl::Selected<A, Values, Mask>, Values>;
@@ -482,7 +499,7 @@ class Case {
     std::int64_t const elements =
         m_random.one_in(4) ? m_random.log_uniform(most) : most / m_random.log_uniform(64);
     m_batch.rank = static_cast<int>(
-        m_random.one_in(2) ? 1 : m_random.between(0, K::is_computed ? 2 : most_dimensions - 1));
+        m_random.one_in(2) ? 1 : m_random.between(0, K::has_formula ? 2 : most_dimensions - 1));
     m_n = m_batch.rank == 0 ? elements : m_random.log_uniform(elements);
     std::int64_t left = elements / m_n;
     m_batch.count = 1;
@@ -650,6 +667,8 @@ class Case {
   Values values([[maybe_unused]] Byte* block) const {
     if constexpr (K::is_computed) {
       return computed();
+    } else if constexpr (K::is_zipped) {
+      return {{}, {input<Element const>(block), {computed(), {}}}};
     } else {
       return input<Element const>(block);
     }
