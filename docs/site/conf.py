@@ -35,7 +35,7 @@ breathe_default_project = project
 cpp_maximum_signature_line_length = 80
 
 # The package's docstrings are read without what it is built of.
-autodoc_mock_imports = ["torch", "kokkos_scan._arrays", "kokkos_scan._core", "kokkos_scan._torch"]
+autodoc_mock_imports = ["numpy", "torch", "kokkos_scan._arrays", "kokkos_scan._core", "kokkos_scan._torch"]
 autodoc_member_order = "bysource"
 
 # What stands beside each page, in its order.

@@ -116,6 +116,14 @@ requires(Kokkos::is_view<View>::value)
   return {impl::extents_of(shape), std::move(function)};
 }
 
+namespace impl {
+/// Whether To(args...) or To{args...} exists.
+template <class To, class... Args>
+concept MadeOf = std::is_constructible_v<To, const Args&...> || requires(const Args&... args) {
+  To{args...};
+};
+}  // namespace impl
+
 /// The elements of several inputs at one place; made by zip().
 template <class... T>
 struct Elements;
@@ -131,12 +139,6 @@ struct Elements<> {
       return To{args...};
     }
   }
-  /// Whether there is one of the two.
-  template <class To, class... Args>
-  static constexpr bool makes = std::is_constructible_v<To, const Args&...> ||
-                                requires(const Args&... args) {
-    To{args...};
-  };
 };
 /// Of some inputs: an aggregate, that of the first input before those of the others.
 template <class First, class... Rest>
@@ -148,7 +150,7 @@ struct Elements<First, Rest...> {
 
   /// To(first, second, ...), or To{first, second, ...} where there is no such constructor.
   template <class To>
-  requires(Elements<>::makes<To, First, Rest...>)  //
+  requires(impl::MadeOf<To, First, Rest...>)  //
       KOKKOS_FORCEINLINE_FUNCTION explicit
       operator To() const {
     return make<To>();
