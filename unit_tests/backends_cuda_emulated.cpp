@@ -333,12 +333,14 @@ TEST(backends, emulated_cuda_scans_unaligned_rows) {
   scans_unaligned_rows<std::uint64_t>();
 }
 
-// A column has the same bits whatever kernel scans it.
+// A column has the same bits whatever kernel scans it, but for narrow ones, whose elements combine
+// otherwise: their tests are below.
 TEST(backends, emulated_cuda_columns_have_the_same_bits_in_every_kernel) {
-  for (int const n : {60, 128, 300, 2400, 4096, 4200}) {
+  for (int const n : {60, 128, 300, 2400, 4096, 4200, 4300}) {
     auto const values = random_values<float>(n);
     std::vector<float> expected;
     for (int const inner : {4, 6, 7, 33, 40, 64, 101, 128, 129}) {
+      if (cuda::are_narrow_columns(n, inner)) continue;
       for (auto const& backend :
            {emulated::Backend{0}, emulated::Backend{132}, emulated::Backend{132, 166'912},
             emulated::Backend{132, 101'376}}) {

@@ -286,8 +286,9 @@ TEST(backends, cuda_narrow_columns_have_plans) {
       is_taken[static_cast<std::size_t>(slab)] = true;
       ASSERT_EQ(plan.slot_of_slab(slab), plan.slot_in_turn(s));
       ASSERT_LE(plan.slot_in_turn(s) + plan.rows * plan.pitch, plan.slots());
-      if (slab > 0)
+      if (slab > 0) {
         ASSERT_GE(plan.slot_of_slab(slab), plan.slot_of_slab(slab - 1) + plan.pitch_of_slab);
+      }
     }
     // All blocks of a multiprocessor find room on Hopper, and one on the smallest GPU.
     ASSERT_LE(plan.shared_bytes() + 1024, 233'472 / cuda::blocks_of_narrow_columns);

@@ -101,9 +101,9 @@ template <bool whole, class Line, class T>
 __device__ __forceinline__ void load_quad(const Line& line, std::int64_t k, int left,
                                           T (&x)[quad_of_selection]) {
   if constexpr (whole && has_quads<T> && requires { line.data; }) {
-    const Quad<T> quad = *reinterpret_cast<const Quad<T>*>(line.data + k);
+    const Quad<T> loaded = *reinterpret_cast<const Quad<T>*>(line.data + k);
 #pragma unroll
-    for (int i = 0; i < quad_of_selection; ++i) x[i] = quad.x[i];
+    for (int i = 0; i < quad_of_selection; ++i) x[i] = loaded.x[i];
   } else {
 #pragma unroll
     for (int i = 0; i < quad_of_selection; ++i) {
@@ -277,8 +277,8 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
         const int limit = left < length ? static_cast<int>(left) : length;
 #pragma unroll
         for (int q = 0; q < quads; ++q) {
-          const int at = in_tile + q * length_of_row;
-          elements[q].template load<false>(input, keep, begin + at, limit - at);
+          const int first = in_tile + q * length_of_row;
+          elements[q].template load<false>(input, keep, begin + first, limit - first);
         }
       }
     }
@@ -365,17 +365,17 @@ __global__ void __launch_bounds__(threads_that_select)
   std::int64_t count = 0;
   for (std::int64_t k = place_in_line * quad_of_selection;
        k - place_in_line * quad_of_selection < selection.n; k += width * quad_of_selection) {
-    SelectedQuad<S> quad;
+    SelectedQuad<S> elements;
     const std::int64_t left = n - k;
     if (are_aligned && left >= quad_of_selection) {
-      quad.template load<true>(input, keep, k, 0);
+      elements.template load<true>(input, keep, k, 0);
     } else {
-      quad.template load<false>(
+      elements.template load<false>(
           input, keep, k, left < quad_of_selection ? static_cast<int>(left) : quad_of_selection);
     }
-    const unsigned own = quad.count();
+    const unsigned own = elements.count();
     const unsigned with = sum_lanes(own, place_in_line, width);
-    quad.store(output, count + (with - own));
+    elements.store(output, count + (with - own));
     count += __shfl_sync(~0u, with, thread % lanes - place_in_line + width - 1);
   }
   if (exists && place_in_line == 0) {
