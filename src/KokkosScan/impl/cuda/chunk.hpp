@@ -40,12 +40,6 @@ struct Types : Combination<P> {
   using Value = std::remove_pointer_t<decltype(P::output.data)>;
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
 
-  static constexpr bool is_carried_throughout =
-      impl::is_carried_throughout<typename Combination<P>::Op, typename Combination<P>::A>;
-  /// In which the elements of a pack combine.
-  using Packed = std::conditional_t<is_carried_throughout, typename Combination<P>::R,
-                                    typename Combination<P>::A>;
-
   /// Whether results take the place of elements in shared memory.
   static constexpr bool in_place = reuses_slots<In, Value>;
   static constexpr ElementSize size{
@@ -119,14 +113,24 @@ __device__ __forceinline__ T fold_pack(const Op& op, const A (&x)[E]) {
   }
 }
 
-/// The operator by which the elements of a pack combine, in Types<P>::Packed.
-template <class P>
-__device__ __forceinline__ decltype(auto) packing(const P& problem) {
-  if constexpr (Types<P>::is_carried_throughout) {
-    return carrying(problem.op);
+/// In which type the elements of a pack combine.
+template <class Op, class A>
+using packed_t = std::conditional_t<is_carried_throughout<Op, A>, carried_t<Op, A>, A>;
+
+/// The operator by which they do.
+template <class A, class Op>
+__device__ __forceinline__ decltype(auto) packing(const Op& op) {
+  if constexpr (is_carried_throughout<Op, A>) {
+    return carrying(op);
   } else {
-    return (problem.op);
+    return (op);
   }
+}
+
+/// The fold of a pack, in the carried type.
+template <class Op, class A, int E>
+__device__ __forceinline__ carried_t<Op, A> carried_pack(const Op& op, const A (&x)[E]) {
+  return static_cast<carried_t<Op, A>>(fold_pack<packed_t<Op, A>, 0, E>(packing<A>(op), x));
 }
 
 // ---- A chunk ------------------------------------------------------------------------------------
@@ -139,8 +143,8 @@ class Chunk {
   using T = Types<P>;
   using A = typename T::A;
   using R = typename T::R;
-  using Packed = typename T::Packed;
   using Op = typename T::Op;
+  using Packed = packed_t<Op, A>;
   using Carrying = typename T::Carrying;
   using Value = typename T::Value;
   using Input = Stage<typename T::In>;
@@ -170,13 +174,12 @@ class Chunk {
     for (; i + pack <= m_length; i += pack) {
       A x[pack];
       read<packs, backward>(i, x);
-      const Packed pairs = fold_pack<Packed, 0, pack>(packing(m_problem), x);
-      total = Fold<Carrying, R>(m_op, total.then(m_op, static_cast<R>(pairs)));
+      total = Fold<Carrying, R>(m_op, total.then(m_op, carried_pack(m_problem.op, x)));
     }
     if (!packs && i < m_length) {
       Packed rest = static_cast<Packed>(element<backward>(i));
       for (++i; i < m_length; ++i) {
-        rest = packing(m_problem)(rest, static_cast<Packed>(element<backward>(i)));
+        rest = packing<A>(m_problem.op)(rest, static_cast<Packed>(element<backward>(i)));
       }
       total = Fold<Carrying, R>(m_op, total.then(m_op, static_cast<R>(rest)));
     }
@@ -287,8 +290,7 @@ class Chunk {
       Fold<Op, A> in_pack =
           run.exists() ? Fold<Op, A>(op, static_cast<A>(run.value())) : Fold<Op, A>(op);
       if constexpr (full) {
-        const Packed pairs = fold_pack<Packed, 0, pack>(packing(m_problem), x);
-        run = Fold<Carrying, R>(m_op, run.then(m_op, static_cast<R>(pairs)));
+        run = Fold<Carrying, R>(m_op, run.then(m_op, carried_pack(op, x)));
       }
 #pragma unroll
       for (int j = 0; j < pack - 1; ++j) {

@@ -58,17 +58,6 @@ struct ColumnPlace {
   }
 };
 
-/// The fold of a pack, in the carried type.
-template <class R, class Op, class Carrying, class A>
-__device__ __forceinline__ R fold_pack_of_column(const Op& op, const Carrying& carrying_op,
-                                                 const A (&x)[pack_of_column]) {
-  if constexpr (is_carried_throughout<Op, A>) {
-    return fold_pack<R, 0, pack_of_column>(carrying_op, x);
-  } else {
-    return static_cast<R>(fold_pack<A, 0, pack_of_column>(op, x));
-  }
-}
-
 /// From the elements x[p][e], x[p + 1][e], ... of a pack to B after each of them. `run`, all before
 /// the pack, becomes all with it.
 ///
@@ -84,8 +73,7 @@ __device__ __forceinline__ void scan_pack_of_column(const Op& op, const Carrying
   const bool is_full = eager || valid >= pack;
   if (is_full) {
     const A all[pack] = {x[p][e], x[p + 1][e], x[p + 2][e], x[p + 3][e]};
-    run = Fold<Carrying, R>(carrying_op,
-                            run.then(carrying_op, fold_pack_of_column<R>(op, carrying_op, all)));
+    run = Fold<Carrying, R>(carrying_op, run.then(carrying_op, carried_pack(op, all)));
   }
 #pragma unroll
   for (int v = 0; v < pack - 1; ++v) {
@@ -102,8 +90,7 @@ __device__ __forceinline__ R fold_chunk_of_column(const Op& op, const Carrying& 
                                                   const A (&x)[V][E], int e) {
   const A a[4] = {x[0][e], x[1][e], x[2][e], x[3][e]};
   const A b[4] = {x[4][e], x[5][e], x[6][e], x[7][e]};
-  return carrying_op(fold_pack_of_column<R>(op, carrying_op, a),
-                     fold_pack_of_column<R>(op, carrying_op, b));
+  return carrying_op(carried_pack(op, a), carried_pack(op, b));
 }
 
 /// What comes before a chunk of a column but the chunks of its own half row: P, Q and h.

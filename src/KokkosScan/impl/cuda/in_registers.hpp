@@ -221,7 +221,6 @@ __global__ void __launch_bounds__(most_threads_in_registers)
     scan_in_registers(const __grid_constant__ P problem) {
   using A = typename Types<P>::A;
   using R = typename Types<P>::R;
-  using Packed = typename Types<P>::Packed;
   using Value = typename Types<P>::Value;
   using Op = typename Types<P>::Carrying;
   static_assert(is_eager<Op>, "elements behind the end of a line have any bits");
@@ -258,15 +257,14 @@ __global__ void __launch_bounds__(most_threads_in_registers)
     // Rows behind the end: those of products are not worth their conversions to the carried type,
     // those of sums are worth less than a branch.
     constexpr int rows_at_once = 4;
-    if (Types<P>::is_carried_throughout &&
+    if (is_carried_throughout<typename Types<P>::Op, A> &&
         first + v / rows_at_once * rows_at_once * row_length >= n) {
       continue;
     }
     if constexpr (access == PackAccess::striped) {
       stripes_to_packs(reinterpret_cast<A*>(row), x[v], lane);
     }
-    folds_of_packs[v * lanes + lane] =
-        static_cast<R>(fold_pack<Packed, 0, E>(packing(problem), x[v]));
+    folds_of_packs[v * lanes + lane] = carried_pack(problem.op, x[v]);
   }
   __syncwarp();
   R chunk = folds_of_packs[lane * V];
