@@ -21,6 +21,11 @@
 
 namespace KokkosScan::impl {
 
+/// Whether an execution space reaches a View's memory.
+template <class Exec, class View>
+inline constexpr bool can_access =
+    Kokkos::SpaceAccessibility<Exec, typename View::memory_space>::accessible;
+
 // ---- Inputs -------------------------------------------------------------------------------------
 
 /// The value type and rank of an input, how many arrays or functions it is made of, and whether
@@ -35,8 +40,7 @@ struct InputTraits {
   static constexpr bool masks_have_rank = true;
   static constexpr bool masks_are_boolean = true;
   template <class Exec>
-  static constexpr bool accessible =
-      Kokkos::SpaceAccessibility<Exec, typename In::memory_space>::accessible;
+  static constexpr bool accessible = can_access<Exec, In>;
 };
 template <class In, class Mask>
 struct InputTraits<Masked<In, Mask>> {
@@ -193,8 +197,7 @@ struct OutputTraits {
   static constexpr int rank = view_rank<View>;
   static constexpr bool is_const = std::is_const_v<typename View::value_type>;
   template <class Exec>
-  static constexpr bool accessible =
-      Kokkos::SpaceAccessibility<Exec, typename View::memory_space>::accessible;
+  static constexpr bool accessible = can_access<Exec, View>;
   template <class In>
   using Value = value_of<View>;
   template <class A>
@@ -401,7 +404,7 @@ constexpr Refusal refusal_of_totals() {
     return Refusal::totals_rank;
   else if constexpr (std::is_const_v<typename Totals::value_type>)
     return Refusal::const_totals;
-  else if constexpr (!Kokkos::SpaceAccessibility<Exec, typename Totals::memory_space>::accessible)
+  else if constexpr (!can_access<Exec, Totals>)
     return Refusal::totals_memory;
   else if constexpr (!Converts<R, value_of<Totals>>)
     return Refusal::totals_conversion;
@@ -419,8 +422,7 @@ constexpr Refusal refusal_of_workspace() {
   else if constexpr (!std::is_same_v<typename Workspace::value_type, std::byte> ||
                      view_rank<Workspace> != 1)
     return Refusal::workspace;
-  else if constexpr (!Kokkos::SpaceAccessibility<Exec,
-                                                 typename Workspace::memory_space>::accessible)
+  else if constexpr (!can_access<Exec, Workspace>)
     return Refusal::workspace_memory;
   else
     return Refusal::none;

@@ -43,10 +43,6 @@ inline constexpr bool is_masked = false;
 template <class Values, class Mask>
 inline constexpr bool is_masked<Masked<Values, Mask>> = true;
 
-template <class Exec, class View>
-inline constexpr bool can_access =
-    Kokkos::SpaceAccessibility<Exec, typename View::memory_space>::accessible;
-
 /// Whether what says which elements are kept is fit to do so.
 template <class Exec, class In, class Keep>
 constexpr SelectRefusal refusal_of_keep() {
