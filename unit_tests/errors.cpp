@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "errors.hpp"
 #include "support/flat.hpp"
 #include "support/types.hpp"
 
@@ -47,20 +48,6 @@ LineField<T> line_field(std::string const& label, std::size_t size, T value) {
   Flat<T> const f(label, size);
   fill(f, value);
   return f;
-}
-
-/// What call() throws.
-template <class Call>
-std::string refusal(Call const& call) {
-  try {
-    call();
-    Exec().fence();
-  } catch (std::invalid_argument const& error) {
-    return error.what();
-  } catch (std::exception const& error) {
-    return std::string("not std::invalid_argument: ") + error.what();
-  }
-  return "nothing was thrown";
 }
 
 /// Whether every element is `value`; of contiguous Views.

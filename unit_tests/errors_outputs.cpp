@@ -11,9 +11,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 
+#include "errors.hpp"
 #include "support/flat.hpp"
 #include "support/types.hpp"
 
@@ -26,20 +26,6 @@ using LineField = Kokkos::View<float*, Kokkos::LayoutStride, Device>;
 
 Field field(std::string const& label, std::size_t rows, std::size_t columns) {
   return Kokkos::View<float**, Kokkos::LayoutRight, Device>(label, rows, columns);
-}
-
-/// What call() throws.
-template <class Call>
-std::string refusal(Call const& call) {
-  try {
-    call();
-    Exec().fence();
-  } catch (std::invalid_argument const& error) {
-    return error.what();
-  } catch (std::exception const& error) {
-    return std::string("not std::invalid_argument: ") + error.what();
-  }
-  return "nothing was thrown";
 }
 
 struct Negative {
