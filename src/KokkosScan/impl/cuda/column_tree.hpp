@@ -67,7 +67,7 @@ __device__ __forceinline__ void scan_pack_of_column(const Op& op, const Carrying
                                                     Fold<Carrying, R>& run, A (&x)[V][E], int p,
                                                     int e, int valid) {
   constexpr int pack = pack_of_column;
-  constexpr bool eager = is_eager<Op>;
+  constexpr bool eager = is_harmless<Op>;
   Fold<Op, A> in_pack =
       run.exists() ? Fold<Op, A>(op, static_cast<A>(run.value())) : Fold<Op, A>(op);
   const bool is_full = eager || valid >= pack;

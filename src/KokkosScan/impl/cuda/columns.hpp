@@ -52,6 +52,7 @@ struct Columns;
 
 template <class T, int E>
 struct Columns<Array<const T>, E> {
+  using Value = T;
   static constexpr int bytes = sizeof(T) * E;
   /// Whether elements go through slots.
   static constexpr bool is_async = is_one_copy<bytes>;
@@ -111,6 +112,90 @@ struct Columns<Selected<A, Values, Mask>, E> {
     mask.load(k, v, slots.behind(bytes_of_values), selected);
 #pragma unroll
     for (int e = 0; e < E; ++e) x[e] = selected[e] ? x[e] : identity;
+  }
+};
+template <class T, int E>
+struct Columns<ValueOfLine<T>, E> {
+  using Value = std::remove_const_t<T>;
+  static constexpr int bytes_of_slot = 0;
+  static constexpr bool reads_slots = true;  // nothing is read where it may not be
+
+  Value values[E];
+
+  __device__ __forceinline__ Columns(const ValueOfLine<T>& in, const LineNumber& line) {
+#pragma unroll
+    for (int e = 0; e < E; ++e) values[e] = in.line(LineNumber{line.batch, line.number + e})(0);
+  }
+  __device__ __forceinline__ void begin_load(std::int64_t, int, const ColumnSlots&) const {}
+  template <class A>
+  __device__ __forceinline__ void load(std::int64_t, int, const ColumnSlots&, A (&x)[E]) const {
+#pragma unroll
+    for (int e = 0; e < E; ++e) x[e] = static_cast<A>(values[e]);
+  }
+};
+template <int E>
+struct Columns<List<>, E> {
+  static constexpr int bytes_of_slot = 0;
+  static constexpr bool reads_slots = true;
+
+  __device__ __forceinline__ Columns(const List<>&, const LineNumber&) {}
+  __device__ __forceinline__ void begin_load(std::int64_t, int, const ColumnSlots&) const {}
+  template <class Function, class A, class... Loaded>
+  __device__ __forceinline__ void call(const Function& function, std::int64_t, int,
+                                       const ColumnSlots&, A (&x)[E],
+                                       const Loaded&... parts) const {
+#pragma unroll
+    for (int e = 0; e < E; ++e) x[e] = static_cast<A>(rounded(function(parts[e]...)));
+  }
+};
+template <class First, class... Rest, int E>
+struct Columns<List<First, Rest...>, E> {
+  using OfFirst = Columns<First, E>;
+  using OfRest = Columns<List<Rest...>, E>;
+  static constexpr int bytes_of_slot = OfFirst::bytes_of_slot + OfRest::bytes_of_slot;
+  static constexpr bool reads_slots = OfFirst::reads_slots && OfRest::reads_slots;
+
+  OfFirst first;
+  OfRest rest;
+
+  __device__ __forceinline__ Columns(const List<First, Rest...>& parts, const LineNumber& line)
+      : first(parts.first, line), rest(parts.rest, line) {}
+  __device__ __forceinline__ void begin_load(std::int64_t k, int v,
+                                             const ColumnSlots& slots) const {
+    first.begin_load(k, v, slots);
+    rest.begin_load(k, v, slots.behind(OfFirst::bytes_of_slot));
+  }
+  /// x becomes function(parts..., those of this list).
+  template <class Function, class A, class... Loaded>
+  __device__ __forceinline__ void call(const Function& function, std::int64_t k, int v,
+                                       const ColumnSlots& slots, A (&x)[E],
+                                       const Loaded&... parts) const {
+    typename OfFirst::Value own[E];
+    first.load(k, v, slots, own);
+    rest.call(function, k, v, slots.behind(OfFirst::bytes_of_slot), x, parts..., own);
+  }
+};
+template <class Function, class Parts, int E>
+struct Columns<ZippedInput<Function, Parts>, E> {
+  using In = ZippedInput<Function, Parts>;
+  using Value = std::remove_cvref_t<decltype(std::declval<In>().line(Coordinates{})(0))>;
+  using OfParts = Columns<Parts, E>;
+  static constexpr int bytes_of_slot = OfParts::bytes_of_slot;
+  static constexpr bool reads_slots = OfParts::reads_slots;
+
+  OfParts parts;
+  const Function& function;
+
+  __device__ __forceinline__ Columns(const In& in, const LineNumber& line)
+      : parts(in.parts, line), function(in.function) {}
+  __device__ __forceinline__ void begin_load(std::int64_t k, int v,
+                                             const ColumnSlots& slots) const {
+    parts.begin_load(k, v, slots);
+  }
+  template <class A>
+  __device__ __forceinline__ void load(std::int64_t k, int v, const ColumnSlots& slots,
+                                       A (&x)[E]) const {
+    parts.call(function, k, v, slots, x);
   }
 };
 
@@ -231,7 +316,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
     const LineNumber line{problem.batch, strip.line};
     const auto line_of = [&](int e) { return LineNumber{problem.batch, strip.line + e}; };
     // Whether columns take part: built-in operators do no harm where there are none.
-    const bool are_there = is_eager<typename T::Op> || strip.exists;
+    const bool are_there = is_harmless<typename T::Op> || strip.exists;
     const Input input(problem.input, line);
     Value* const output = problem.output.line(line).data;
     const bool has_start = problem.start.exists();
@@ -269,7 +354,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       R* const halves = all_halves + turn * (groups / half_row_of_chunks) * width;
       R* const own_totals = totals + group * width;
       const ColumnCarry<R> carry{carries + (turn ^ 1) * ColumnCarry<R>::folds * width, width};
-      if (is_eager<typename T::Op> || is_full) {
+      if (is_harmless<typename T::Op> || is_full) {
 #pragma unroll
         for (int e = 0; e < E; ++e) {
           if (!are_there) continue;
@@ -324,7 +409,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
         prefix.add_halves(op, halves + e * stride, width, own_half);
         const Prefix before = prefix.join_all(op, chunks_before[e]);
         R with{};
-        if (is_eager<typename T::Op> || is_full) {
+        if (is_harmless<typename T::Op> || is_full) {
           const R chunks = chunks_before[e].then(op, own_totals[e * stride]);
           with = prefix.join_all(op, Prefix(op, chunks)).value();
           if (hands_on) next_carry.put(op, e * stride, first + groups, prefix, chunks);

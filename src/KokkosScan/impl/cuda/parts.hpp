@@ -53,7 +53,7 @@ struct Part {
   [[nodiscard]] __device__ __forceinline__ bool exists() const { return length > 0; }
   template <class P>
   [[nodiscard]] __device__ __forceinline__ Tile tile(const P& problem) const {
-    return {problem.batch, line, begin, 1, length, problem.output.strides.along < 0};
+    return {problem.batch, line, begin, 1, length, is_backward(problem.output)};
   }
 };
 
@@ -301,12 +301,14 @@ __device__ __forceinline__ void store_parts(const P& problem, const RingShape& s
     const Part& part = ring.parts[s];
     if (!part.exists()) return;
     ring.scanned[s].wait(turn.parity);
-    const Tile tile = part.tile(problem);
-    const PartInStage<P> memory(problem, shape, tile, s);
-    Value* const to = tile.flat(problem.output);
-    if (are_aligned(memory.results.slots, to)) {
-      begin_store(memory.results.slots, to, part.length, Threads{lane, lanes});
-      wait_for_bulk_stores();
+    if constexpr (!is_called<typename Types<P>::Out>) {
+      const Tile tile = part.tile(problem);
+      const PartInStage<P> memory(problem, shape, tile, s);
+      Value* const to = tile.flat(problem.output);
+      if (are_aligned(memory.results.slots, to)) {
+        begin_store(memory.results.slots, to, part.length, Threads{lane, lanes});
+        wait_for_bulk_stores();
+      }
     }
     __syncwarp();
     if (lane == 0) ring.stored[s].arrive();
@@ -352,8 +354,11 @@ __device__ __forceinline__ void scan_parts(const P& problem, const RingShape& sh
     before_bulk_copies();
     __syncwarp();
     if (lane == 0) ring.scanned[s].arrive();
-    auto* const to = tile.flat(problem.output);
-    if (!are_aligned(memory.results.slots, to)) {
+    if constexpr (is_called<typename Types<P>::Out>) {
+      ring.scanned[s].wait(turn.parity);
+      call_for_results(memory.results.slots, problem.output, tile, Threads{thread, threads});
+      __syncwarp();
+    } else if (auto* const to = tile.flat(problem.output); !are_aligned(memory.results.slots, to)) {
       ring.scanned[s].wait(turn.parity);
       store_elements(memory.results.slots, to, part.length, Threads{thread, threads});
       __syncwarp();
@@ -378,7 +383,7 @@ __global__ void __launch_bounds__(most_threads_of_ring<Stage<typename Types<P>::
   if (thread == 0) ring.initialize(shape.stages, shape.warps());
   __syncthreads();
 
-  const Access access{packs_are_aligned, problem.output.strides.along < 0};
+  const Access access{packs_are_aligned, is_backward(problem.output)};
   if (thread < threads) {
     fold_parts(problem, shape, access, carry, ring, thread);
   } else if (thread < 2 * threads) {

@@ -174,6 +174,7 @@ struct Backend {
   static constexpr bool may_stay_in_registers =
       Types<P>::size.widest == 4 &&
       sizeof(typename P::A) == 4 && OperandAccess<decltype(P::input)>::is_stored &&
+      !OperandAccess<decltype(P::input)>::is_zipped && !is_called<decltype(P::output)> &&
       (std::is_same_v<typename Types<P>::Op, Sum<typename P::A>> ||
        std::is_same_v<typename Types<P>::Op, Prod<typename P::A>>);
   template <class P>
@@ -190,15 +191,26 @@ struct Backend {
             OperandAccess<decltype(P::output)>::template has_aligned_packs<E>(p.output, p.batch));
   }
 
+  /// Whether the n+1 results of the lines of a tile follow each other in memory. Lines of one
+  /// element count as contiguous whatever their stride, two results need not be.
+  template <class Value>
+  static bool has_wide_results(const Array<Value>& output, const Batch& batch, std::int64_t n,
+                               int lines_of_tile) {
+    const std::int64_t along = output.strides.along;
+    return (along == 1 || along == -1) && (lines_of_tile == 1 || batch.rank == 0 ||
+                                           (batch.rank == 1 && output.strides.batch[0] == n + 1));
+  }
+  template <class Value, int Rank, class Function>
+  static bool has_wide_results(const Called<Value, Rank, Function>&, const Batch&, std::int64_t,
+                               int) {
+    return false;
+  }
   template <class Exec, class P>
   static void scan_whole_lines(const Exec& exec, const P& p, const Cut& cut) {
     using Value = typename Types<P>::Value;
     const Shape shape = shape_launch(cut, Types<P>::size);
-    // Lines of one element count as contiguous whatever their stride, two results need not be.
-    const std::int64_t along = p.output.strides.along;
-    const bool may_be_wide = p.extra != Extra::none && (along == 1 || along == -1) &&
-                             (shape.lines_of_tile == 1 || p.batch.rank == 0 ||
-                              (p.batch.rank == 1 && p.output.strides.batch[0] == p.n + 1));
+    const bool may_be_wide =
+        p.extra != Extra::none && has_wide_results(p.output, p.batch, p.n, shape.lines_of_tile);
     const int elements = shape.lines_of_tile * cut.tile_length;
     const int bytes_of_results =
         bytes_of_span((elements + shape.lines_of_tile) * static_cast<int>(sizeof(Value)), 0);
@@ -212,8 +224,11 @@ struct Backend {
     const Launch launch{p.function, "cuda/lines", divide_up(p.batch.count, shape.lines_of_tile),
                         shape.threads, bytes};
     const auto scan = [&](auto most) {
-      enqueue(exec, launch, are_wide ? scan_lines<most, true, P> : scan_lines<most, false, P>, p.n,
-              p.batch.count, p, shape, has_packs, padding);
+      auto* kernel = scan_lines<most, false, P>;
+      if constexpr (!is_called<decltype(P::output)>) {
+        if (are_wide) kernel = scan_lines<most, true, P>;
+      }
+      enqueue(exec, launch, kernel, p.n, p.batch.count, p, shape, has_packs, padding);
     };
     const bool stores_more = are_wide || !Types<P>::stores_in_bulk;
     switch (most_threads_of_tile(shape, Types<P>::size, stores_more)) {
@@ -328,7 +343,7 @@ struct Backend {
                           Divisor(columns_of_carrier),
                           {}};
     for (int v = 0; v < chunk_of_column; ++v) {
-      const int rows = p.output.strides.along < 0 ? chunk_of_column - 1 - v : v;
+      const int rows = is_backward(p.output) ? chunk_of_column - 1 - v : v;
       shape.distance[v] = rows * tiling.pitch;
     }
     const Launch launch{p.function, "cuda/parts_of_columns",
@@ -412,12 +427,23 @@ struct Backend {
     enqueue(exec, launch, cuda::scan_wide_columns<P>, p.n, p.batch.count, p, plan);
   }
 
+  /// Elements from row to row: of a function, those of an array of its extents.
+  template <class Value>
+  static std::int64_t row_of(const Array<Value>& output) {
+    return magnitude(output.strides.along);
+  }
+  template <class Value, int Rank, class Function>
+  static std::int64_t row_of(const Called<Value, Rank, Function>& output) {
+    std::int64_t row = 1;
+    for (int d = output.indices.axis + 1; d < Rank; ++d) row *= output.indices.extent[d];
+    return row;
+  }
   /// Whether the kernel for short and narrow columns runs. A mask has no say, so that one which
   /// hides nothing changes no bit.
   template <class P>
   static bool are_narrow_columns(const P& p) {
     using Input = NarrowInput<typename P::A, decltype(P::input)>;
-    std::int64_t stride = magnitude(p.output.strides.along);
+    std::int64_t stride = row_of(p.output);
     if constexpr (Input::is_stored) {
       stride = std::min(stride, magnitude(Input::values(p.input).strides.along));
     }
@@ -433,7 +459,7 @@ struct Backend {
     facts.n = p.n;
     facts.lines = p.batch.count;
     facts.inner = neighbours(p.batch);
-    facts.row = magnitude(p.output.strides.along);
+    facts.row = row_of(p.output);
     facts.has_dense_rows = facts.has_dense_slabs = true;
     facts.is_along = is_along(p.batch, p.output) || is_along(p.batch, p.input);
     const auto see = [&](const auto& array, bool may_be_runs, MoveRows& move) {
@@ -448,7 +474,11 @@ struct Backend {
           facts.has_dense_slabs && facts.has_dense_rows &&
           (p.batch.rank == 1 || (p.batch.rank == 2 && array.strides.batch[0] == p.n * facts.inner));
     };
-    see(p.output, NarrowInput<typename P::A, Array<const Value>>::is_run, facts.stores);
+    if constexpr (!is_called<decltype(P::output)>) {
+      see(p.output, NarrowInput<typename P::A, Array<const Value>>::is_run, facts.stores);
+    } else {
+      facts.has_dense_rows = facts.has_dense_slabs = false;
+    }
     if constexpr (Input::is_run) {
       MoveRows of_mask = MoveRows::as_runs;
       if constexpr (Input::has_mask) {
