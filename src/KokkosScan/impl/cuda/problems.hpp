@@ -543,7 +543,7 @@ struct Backend {
   }
   template <class Exec, class P>
   static void scan_strips_of_columns(const Exec& exec, const P& p) {
-    constexpr int E = Types<P>::pack;
+    constexpr int E = columns_of_strip_thread(Types<P>::pack, sizeof(typename P::A));
     const std::int64_t lines = p.batch.count;
     // As many threads as a block has shared memory for.
     int most = usual_threads_of_strip(E * static_cast<int>(sizeof(typename P::A)));
