@@ -259,6 +259,8 @@ struct ZippedInput {
 /// One line of an output that is a function.
 template <class Value, int Rank, class Function>
 struct CalledLine {
+  using Result = Value;
+
   /// Element k of an array line is a reference; this stands for one.
   struct Place {
     const CalledLine& line;

@@ -344,11 +344,7 @@ template <bool are_whole, class Value, int Rank, class Function, class A, int V>
 __device__ __forceinline__ void store_chunks(const Called<Value, Rank, Function>& output,
                                              const ColumnPlace& place, std::int64_t k, int length,
                                              const A (&x)[V][1]) {
-  const auto line = output.line(place);
-#pragma unroll
-  for (int v = 0; v < V; ++v) {
-    if (are_whole || v < length) line(k + v) = static_cast<Value>(x[v][0]);
-  }
+  call_for_chunk(output.line(place), k, length, x, 0);
 }
 
 /// The task of some warps: take tiles and begin to load them.

@@ -253,7 +253,7 @@ __device__ __forceinline__ void call_for_results(const Slots<Value>& results,
       const auto line = output.line(tile.place(slab, column));
       int e = tile.element(slab, first, column);
       const int step = rows_at_once * tile.step();
-#pragma unroll 4
+#pragma unroll 8
       for (int k = first; k < tile.rows; k += rows_at_once, e += step) {
         line(tile.begin + k) = tile.slot(results, e);
       }

@@ -199,14 +199,46 @@ struct Columns<ZippedInput<Function, Parts>, E> {
   }
 };
 
-/// Stores E neighbouring values.
-template <int E, class Value>
-__device__ __forceinline__ void store_columns(Value* to, const Value (&y)[E]) {
-  using Word = typename UnitOf<sizeof(Value) * E>::type;
-  Word word;
-  memcpy(&word, y, sizeof(Word));
-  *reinterpret_cast<Word*>(to) = word;
-}
+/// Where a thread stores E neighbouring columns.
+///
+///     store(line, k, length, x)  stores x[v] as elements k + v; `line` is the first column
+///
+template <class Out, int E>
+struct ColumnResults;
+template <class Value, int E>
+struct ColumnResults<Array<Value>, E> {
+  Value* const data;
+  const std::int64_t along;
+
+  __device__ __forceinline__ ColumnResults(const Array<Value>& out, const LineNumber& line)
+      : data(out.line(line).data), along(out.strides.along) {}
+  template <class A, int V>
+  __device__ __forceinline__ void store(const LineNumber&, std::int64_t k, int length,
+                                        const A (&x)[V][E]) const {
+    Value* to = data + k * along;
+#pragma unroll
+    for (int v = 0; v < V; ++v, to += along) {
+      Value y[E];
+#pragma unroll
+      for (int e = 0; e < E; ++e) y[e] = static_cast<Value>(x[v][e]);
+      if (v < length) move_pack(reinterpret_cast<std::byte*>(to), y);
+    }
+  }
+};
+/// A function, for one column, so that what neighbouring threads store is side by side.
+template <class Value, int Rank, class Function>
+struct ColumnResults<Called<Value, Rank, Function>, 1> {
+  const Called<Value, Rank, Function>& out;
+
+  __device__ __forceinline__ ColumnResults(const Called<Value, Rank, Function>& of,
+                                           const LineNumber&)
+      : out(of) {}
+  template <class A, int V>
+  __device__ __forceinline__ void store(const LineNumber& line, std::int64_t k, int length,
+                                        const A (&x)[V][1]) const {
+    call_for_chunk(out.line(line), k, length, x, 0);
+  }
+};
 
 /// How a launch shares columns; results do not depend on it.
 struct ColumnShape {
@@ -246,7 +278,6 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   using T = Types<P>;
   using A = typename T::A;
   using R = typename T::R;
-  using Value = typename T::Value;
   using Carrying = typename T::Carrying;
   using Prefix = Fold<Carrying, R>;
   using Input = Columns<typename T::In, E>;
@@ -318,7 +349,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
     // Whether columns take part: built-in operators do no harm where there are none.
     const bool are_there = is_harmless<typename T::Op> || strip.exists;
     const Input input(problem.input, line);
-    Value* const output = problem.output.line(line).data;
+    const ColumnResults<typename T::Out, E> results(problem.output, line);
     const bool has_start = problem.start.exists();
 
     for (int first = 0; first < shape.chunks; first += groups, turn ^= 1) {
@@ -445,15 +476,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       }
 
       // Store.
-      const std::int64_t along = problem.output.strides.along;
-      Value* to = output + k * along;
-#pragma unroll
-      for (int v = 0; v < V; ++v, to += along) {
-        Value y[E];
-#pragma unroll
-        for (int e = 0; e < E; ++e) y[e] = static_cast<Value>(x[v][e]);
-        if (v < length) store_columns(to, y);
-      }
+      results.store(line, k, length, x);
     }
   }
 }

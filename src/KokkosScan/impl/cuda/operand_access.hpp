@@ -69,6 +69,10 @@ struct OperandAccess<Computed<Rank, Function>> {
   template <int E>
   static constexpr bool moves_columns = false;
   template <int E>
+  static bool has_aligned_columns(const Computed<Rank, Function>&, const Batch&) {
+    return true;
+  }
+  template <int E>
   static bool has_aligned_packs(const Computed<Rank, Function>&, const Batch&) {
     return true;
   }
@@ -83,6 +87,10 @@ struct OperandAccess<Called<Value, Rank, Function>> {
   static bool has_columns(const Out&, const Batch&) { return true; }
   template <class P>
   static bool has_flat_columns(const P&, const Out&, const ColumnTiling&) {
+    return true;
+  }
+  template <int E>
+  static bool has_aligned_columns(const Out&, const Batch&) {
     return true;
   }
   template <int E>

@@ -304,16 +304,31 @@ struct Backend {
     }
   }();
   template <class P>
-  static bool has_packs_of_columns([[maybe_unused]] const P& p) {
-    if constexpr (moves_packs_of_columns<P>) {
-      constexpr int E = Types<P>::pack;
-      return neighbours(p.batch) % E == 0 &&
-             OperandAccess<decltype(P::input)>::template has_aligned_columns<E>(p.input, p.batch) &&
-             OperandAccess<decltype(P::output)>::template has_aligned_columns<E>(p.output, p.batch);
-    } else {
-      return false;
-    }
+  static bool has_packs_of_columns(const P& p) {
+    return moves_packs_of_columns<P> && has_aligned_rows(p);
   }
+  /// Whether the rows of all arrays are made of aligned packs.
+  template <class P>
+  static bool has_aligned_rows(const P& p) {
+    constexpr int E = Types<P>::pack;
+    return neighbours(p.batch) % E == 0 &&
+           OperandAccess<decltype(P::input)>::template has_aligned_columns<E>(p.input, p.batch) &&
+           OperandAccess<decltype(P::output)>::template has_aligned_columns<E>(p.output, p.batch);
+  }
+  /// Neighbouring columns of a thread where blocks walk down strips; 0 where none do.
+  template <class P>
+  static constexpr int columns_of_strips = [] {
+    using In = OperandAccess<decltype(P::input)>;
+    if constexpr (!is_called<decltype(P::output)>) {
+      return moves_packs_of_columns<P>
+                 ? columns_of_strip_thread(Types<P>::pack, sizeof(typename P::A))
+                 : 0;
+    } else if constexpr (In::is_stored) {
+      return In::template moves_columns<1> ? 1 : 0;
+    } else {
+      return 0;
+    }
+  }();
   template <ColumnAccess access, class Exec, class P>
   static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace,
                                     const ColumnTiling& tiling) {
@@ -398,15 +413,16 @@ struct Backend {
       return scan_parts_of_columns(exec, p, workspace, parts);
     }
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
-      if (has_columns(p) && takes_threads(p.n, inner, p.batch.count, has_packs_of_columns(p),
-                                          multiprocessors(exec))) {
+      if (has_columns(p) &&
+          takes_threads(p.n, inner, p.batch.count, has_aligned_rows(p), multiprocessors(exec))) {
         const Launch launch{p.function, "cuda/columns_by_threads",
                             divide_up(p.batch.count, threads_of_columns), threads_of_columns, 0};
         return enqueue(exec, launch, scan_columns_by_threads<P>, p.n, p.batch.count, p);
       }
     }
-    if constexpr (moves_packs_of_columns<P>) {
-      if (has_columns(p) && has_packs_of_columns(p) && takes_strips(p.n, inner)) {
+    if constexpr (columns_of_strips < P >> 0) {
+      constexpr bool takes_any = is_called<decltype(P::output)>;
+      if (has_columns(p) && (takes_any || has_packs_of_columns(p)) && takes_strips(p.n, inner)) {
         return scan_strips_of_columns(exec, p);
       }
     }
@@ -543,7 +559,7 @@ struct Backend {
   }
   template <class Exec, class P>
   static void scan_strips_of_columns(const Exec& exec, const P& p) {
-    constexpr int E = columns_of_strip_thread(Types<P>::pack, sizeof(typename P::A));
+    constexpr int E = columns_of_strips<P>;
     const std::int64_t lines = p.batch.count;
     // As many threads as a block has shared memory for.
     int most = usual_threads_of_strip(E * static_cast<int>(sizeof(typename P::A)));
@@ -613,9 +629,9 @@ struct Backend {
     const int stages =
         std::clamp((shared_bytes_of_block(exec) - bytes_of_ring<R>) / bytes, 1, most_stages);
     const RingShape shape{of_tile, tiles, stages, bytes_of_tile, bytes};
-    const Launch launch{
-        p.function, "cuda/parts_of_lines", std::min<std::int64_t>(tiles, multiprocessors(exec)),
-        shape.threads(Stage<decltype(P::input)>::is_computed), bytes_of_ring<R> + stages * bytes};
+    const Launch launch{p.function, "cuda/parts_of_lines",
+                        std::min<std::int64_t>(tiles, multiprocessors(exec)),
+                        shape.threads(has_callers<P>), bytes_of_ring<R> + stages * bytes};
     const auto needed = static_cast<std::size_t>(Carry<R>::bytes(lines, cut.tiles_of_line));
     std::optional<Temporary<Exec>> memory;
     if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();

@@ -357,7 +357,8 @@ __device__ __forceinline__ void call_for_results(const Slots<Value>& results,
     const auto line = output.line(tile.line(i));
     const std::int64_t first = line.of_indices.index_along(tile.begin + tile.in_memory_order(0));
     const int slot = i * tile.length;
-#pragma unroll 4
+    // Several at once, as a function may wait for what it reads.
+#pragma unroll 8
     for (int e = own; e < tile.length; e += of_line) line.call_at(first + e, results[slot + e]);
   }
 }

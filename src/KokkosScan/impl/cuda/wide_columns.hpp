@@ -182,16 +182,7 @@ struct WideResults<Called<Value, Rank, Function>, E> {
     for (int e = 0; e < E; ++e) {
       if (e >= columns) continue;
       const auto line = out.line(ColumnPlace{first.batch, first.outer, first.column + e * lanes});
-      if (count == V) {
-        // Without conditions, behind which a function would wait for what it reads.
-#pragma unroll
-        for (int v = 0; v < V; ++v) line(k + v) = static_cast<Value>(x[v][e]);
-      } else {
-#pragma unroll
-        for (int v = 0; v < V; ++v) {
-          if (v < count) line(k + v) = static_cast<Value>(x[v][e]);
-        }
-      }
+      call_for_chunk(line, k, count, x, e);
     }
   }
 };
