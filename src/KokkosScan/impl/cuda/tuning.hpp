@@ -111,15 +111,15 @@ inline constexpr int most_threads_of_strip = 512;
 template <int E>
 inline constexpr int threads_of_strips = E > 1 ? 512 : 1024;
 
+/// Bytes of the accumulators of a thread in a row at most: eight rows of them take 64 registers.
+inline constexpr int bytes_of_strip_thread = 32;
+
 /// Neighbouring columns of a thread of such a block: a pack, or as many as its registers hold.
 ///
 /// \param bytes of the accumulator
-#ifndef STRIP
-#define STRIP 32
-#endif
 constexpr int columns_of_strip_thread(int pack, int bytes) {
   int columns = pack;
-  while (columns > 1 && columns * bytes > STRIP) columns /= 2;
+  while (columns > 1 && columns * bytes > bytes_of_strip_thread) columns /= 2;
   return columns;
 }
 
