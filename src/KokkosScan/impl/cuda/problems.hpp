@@ -15,6 +15,7 @@
 #include <KokkosScan/impl/cuda/narrow_columns.hpp>
 #include <KokkosScan/impl/cuda/operand_access.hpp>
 #include <KokkosScan/impl/cuda/parts.hpp>
+#include <KokkosScan/impl/cuda/strip_plan.hpp>
 #include <KokkosScan/impl/cuda/tiles.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/wide_columns.hpp>
@@ -62,7 +63,7 @@ struct Backend {
     if (!stays_in_registers<P>(n)) {
       bytes = Carry<R>::bytes(lines, cut_line(n, Types<P>::size_that_cuts).tiles_of_line);
     }
-    if (may_share_columns(n, lines, multiprocessors(exec))) {
+    if (may_share_columns(n, lines, true, multiprocessors(exec))) {
       bytes = std::max(bytes, PublishedColumns<R>::bytes(n, lines, lines));
     }
     return static_cast<std::size_t>(bytes);
@@ -154,9 +155,15 @@ struct Backend {
   /// Whether the kernel for parts of columns runs.
   template <class Exec, class P>
   static bool takes_parts_of_columns(const Exec& exec, const P& p, const PartsOfColumns& parts) {
-    return cuda::takes_parts_of_columns(p.n, neighbours(p.batch), p.batch.count, Types<P>::size,
-                                        has_packs_of_columns(p), cuda::are_runs(parts.access),
-                                        multiprocessors(exec));
+    const std::int64_t inner = neighbours(p.batch);
+    const bool are_runs = cuda::are_runs(parts.access);
+    const bool has_packs = has_columns(p) && has_packs_of_columns(p);
+    const bool fill_strips =
+        has_packs &&
+        plan_strips(strip_facts(exec, p, usual_threads_of_strip<P>)).time <
+            time_of_shared_columns(p.batch.count / inner, are_runs, multiprocessors(exec));
+    return cuda::takes_parts_of_columns(p.n, inner, p.batch.count, Types<P>::size, has_packs,
+                                        fill_strips, are_runs, multiprocessors(exec));
   }
   /// Whether tiles of columns are runs of bytes in all operands.
   template <class P>
@@ -391,8 +398,9 @@ struct Backend {
       }
     }
     if constexpr (moves_packs_of_columns<P>) {
-      if (has_columns(p) && has_packs_of_columns(p) && takes_strips(p.n, inner)) {
-        return scan_strips_of_columns(exec, p);
+      if (has_columns(p) && has_packs_of_columns(p)) {
+        const StripFacts facts = strip_facts(exec, p, usual_threads_of_strip<P>);
+        if (takes_strips(facts, plan_strips(facts))) return scan_strips_of_columns(exec, p);
       }
     }
     if (has_columns(p) && inner >= narrowest_rows) return scan_wide_columns(exec, p);
@@ -477,28 +485,37 @@ struct Backend {
   }
 
   /// \param most threads of a block
-  template <int E, class Exec, class P>
+  template <class Exec, class P>
+  static StripFacts strip_facts(const Exec& exec, const P& p, int most) {
+    constexpr int E = Types<P>::pack;
+    constexpr int bytes = Types<P>::size.widest;
+    StripFacts facts{};
+    facts.n = p.n;
+    facts.inner = neighbours(p.batch);
+    facts.outer = p.batch.count / facts.inner;
+    facts.pack = E;
+    facts.bytes_of_lane = E * bytes;
+    facts.has_sectors = facts.inner * bytes % bytes_of_sector == 0;
+    facts.most_threads = most;
+    facts.threads_at_once = threads_of_strips<E>;
+    facts.multiprocessors = multiprocessors(exec);
+    return facts;
+  }
+  /// Threads of a block, if it has shared memory for them.
+  template <class P>
+  static constexpr int usual_threads_of_strip =
+      cuda::usual_threads_of_strip(Types<P>::pack* static_cast<int>(sizeof(typename P::A)));
+  template <class Exec, class P>
   static ColumnShape shape_strips(const Exec& exec, const P& p, int most) {
-    const auto inner = static_cast<int>(neighbours(p.batch));
-    const std::int64_t chunks = divide_up(p.n, chunk_of_column);
-    ColumnShape shape{inner, 1, 0, 0, 0, static_cast<int>(chunks)};
-    const int widest = std::min(widest_row_of_strip, most / half_row_of_chunks);
-    while (shape.lanes_of_row < widest && shape.lanes_of_row * E < inner) shape.lanes_of_row *= 2;
-    const auto strips_of_row = [&](int lanes_of_row) { return divide_up(inner, lanes_of_row * E); };
-    // Narrower strips rather than idle multiprocessors or idle lanes.
-    while (shape.lanes_of_row > narrowest_row_of_strip) {
-      const std::int64_t strips = strips_of_row(shape.lanes_of_row);
-      if (p.batch.count / inner * strips >= multiprocessors(exec) / 8 * 7 &&
-          20 * strips <= 11 * strips_of_row(shape.lanes_of_row / 2)) {
-        break;
-      }
-      shape.lanes_of_row /= 2;
-    }
-    shape.strips_of_row = static_cast<int>(strips_of_row(shape.lanes_of_row));
-    shape.strips = p.batch.count / inner * shape.strips_of_row;
-    // All chunks at once, or as many as a section has whole multiples of.
-    shape.groups = static_cast<int>(std::min<std::int64_t>(chunks, most / shape.lanes_of_row));
-    return shape;
+    const StripPlan plan = plan_strips(strip_facts(exec, p, most));
+    const std::int64_t inner = neighbours(p.batch);
+    const std::int64_t strips = divide_up(inner, plan.lanes * Types<P>::pack);
+    return {static_cast<int>(inner),
+            plan.lanes,
+            plan.groups,
+            static_cast<int>(strips),
+            p.batch.count / inner * strips,
+            static_cast<int>(divide_up(p.n, chunk_of_column))};
   }
   /// Bytes of shared memory of a block.
   template <int E, class P>
@@ -516,11 +533,11 @@ struct Backend {
     constexpr int E = Types<P>::pack;
     const std::int64_t lines = p.batch.count;
     // As many threads as a block has shared memory for.
-    int most = usual_threads_of_strip(E * static_cast<int>(sizeof(typename P::A)));
-    ColumnShape shape = shape_strips<E>(exec, p, most);
+    int most = usual_threads_of_strip<P>;
+    ColumnShape shape = shape_strips(exec, p, most);
     const auto bytes = [&] { return bytes_of_strips<E, P>(shape); };
     while (most > lanes && bytes() > shared_bytes_of_block(exec)) {
-      shape = shape_strips<E>(exec, p, most /= 2);
+      shape = shape_strips(exec, p, most /= 2);
     }
     const int threads = shape.groups * shape.lanes_of_row;
     // Blocks that find room at once: each goes on with the next strips.
