@@ -162,6 +162,7 @@ class General {
     return m_problem.n < whole ? chunk_length : whole;
   }
   [[nodiscard]] std::int64_t slabs_at_once() const {
+    if (m_slabs.width > segment) return 1;
     const std::int64_t rows = std::min(m_problem.n, rows_at_once());
     if (rows > chunk_length || (rows < m_problem.n && rows < chunk_length)) return 1;
     return std::max<std::int64_t>(1, most / (rows * m_slabs.width));
