@@ -9,6 +9,7 @@
 #include <KokkosScan/impl/cuda/memory.hpp>
 #include <KokkosScan/impl/host/backend.hpp>
 #include <KokkosScan/impl/host/fold.hpp>
+#include <KokkosScan/impl/host/general.hpp>
 #include <KokkosScan/impl/host/in_order.hpp>
 #include <KokkosScan/impl/in_order.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -85,6 +86,10 @@ struct HostOrTeam {
     } else if constexpr (Takes<host::Backend, P>) {
       host.scan(exec, problem);
     } else {
+      if constexpr (host::GeneralBackend::supports<P>) {
+        const host::GeneralBackend general{host.registers};
+        if (general.accepts(exec, problem)) return general.scan(exec, problem);
+      }
       team::Backend{}.scan(exec, problem, workspace);
     }
   }
