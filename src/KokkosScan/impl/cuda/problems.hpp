@@ -211,19 +211,12 @@ struct Backend {
         Types<P>::bytes_of_tile(elements, padding) + (are_wide ? bytes_of_results : 0);
     const Launch launch{p.function, "cuda/lines", divide_up(p.batch.count, shape.lines_of_tile),
                         shape.threads, bytes};
-    const auto scan = [&](auto most) {
-      enqueue(exec, launch, are_wide ? scan_lines<most, true, P> : scan_lines<most, false, P>, p.n,
-              p.batch.count, p, shape, has_packs, padding);
+    const auto scan = [&](auto kernel) {
+      enqueue(exec, launch, kernel, p.n, p.batch.count, p, shape, has_packs, padding);
     };
-    const bool stores_more = are_wide || !Types<P>::stores_in_bulk;
-    switch (most_threads_of_tile(shape, Types<P>::size, stores_more)) {
-      case 32:
-        return scan(std::integral_constant<int, 32>{});
-      case 64:
-        return scan(std::integral_constant<int, 64>{});
-      default:
-        return scan(std::integral_constant<int, most_threads>{});
-    }
+    if (are_wide) return scan(scan_lines<most_threads, true, P>);
+    if (most_threads_of_tile(shape) == 64) return scan(scan_lines<64, false, P>);
+    scan(scan_lines<most_threads, false, P>);
   }
 
   template <class Exec, class P>
