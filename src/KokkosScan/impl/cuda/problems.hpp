@@ -60,7 +60,7 @@ struct Backend {
     if (n == 0) return 0;
     std::int64_t bytes = 0;
     if (!stays_in_registers<P>(n)) {
-      bytes = Carry<R>::bytes(lines, cut_line(n, Types<P>::size).tiles_of_line);
+      bytes = Carry<R>::bytes(lines, cut_line(n, Types<P>::size_that_cuts).tiles_of_line);
     }
     if (may_share_columns(n, lines, multiprocessors(exec))) {
       bytes = std::max(bytes, PublishedColumns<R>::bytes(n, lines, lines));
@@ -74,7 +74,7 @@ struct Backend {
     if constexpr (may_stay_in_registers<P>) {
       if (stays_in_registers<P>(p.n)) return scan_lines_in_registers(exec, p);
     }
-    scan(exec, p, workspace, cut_line(p.n, Types<P>::size));
+    scan(exec, p, workspace, cut_line(p.n, Types<P>::size_that_cuts));
   }
 
   /// The same with lines cut in another way, for tests and measurements.

@@ -659,6 +659,17 @@ struct Stage<Selected<A, Values, Mask>> {
   }
 };
 
+/// Bytes of an input's elements as far as the combination tree depends on them: without a mask, as
+/// one that selects all must change no result. One that is wider than the values counts, or tiles
+/// of many narrow values would not fit beside it.
+template <class In>
+inline constexpr ElementSize size_that_cuts = {Stage<In>::widest, Stage<In>::bytes_of_element};
+template <class A, class Values, class Mask>
+inline constexpr ElementSize size_that_cuts<Selected<A, Values, Mask>> =
+    Stage<Mask>::widest > Stage<Values>::widest
+        ? ElementSize{Stage<Mask>::widest, Stage<Selected<A, Values, Mask>>::bytes_of_element}
+        : size_that_cuts<Values>;
+
 /// Whether a tile's results may take the place of its elements.
 template <class In, class Value>
 inline constexpr bool reuses_slots = false;
