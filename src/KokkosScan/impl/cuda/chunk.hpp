@@ -454,7 +454,7 @@ __device__ __forceinline__ void scan_chunk(const P& problem, const Shape& shape,
   A last = with_access<P>(access, [&](auto packs, auto backward) {
     return chunk.template scan<packs.value, backward.value>(before, first);
   });
-  if (shape.cut.threads_of_line > 1 && place.length == shape.cut.chunk) {
+  if (place.length == shape.cut.chunk) {
     // What the next chunk has before it.
     last = static_cast<A>(ends_warp ? with_warp : before_warp.then(op, folded.folds));
     if (problem.form == Form::inclusive) chunk.write_last(access.backward, last);

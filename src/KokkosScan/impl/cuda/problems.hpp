@@ -219,12 +219,12 @@ struct Backend {
     if constexpr (OnlyPlans<Exec>) {
       exec.would_launch(launch, shape);
     } else {
-      const auto scan = [&](auto kernel) {
-        enqueue(exec, launch, kernel, p.n, p.batch.count, p, shape, has_packs, padding);
+      const auto scan = [&](auto most) {
+        enqueue(exec, launch, are_wide ? scan_lines<most, true, P> : scan_lines<most, false, P>,
+                p.n, p.batch.count, p, shape, has_packs, padding);
       };
-      if (are_wide) return scan(scan_lines<most_threads, true, P>);
-      if (most_threads_of_tile(shape) == 64) return scan(scan_lines<64, false, P>);
-      scan(scan_lines<most_threads, false, P>);
+      if (most_threads_of_tile(shape) == 64) return scan(std::integral_constant<int, 64>{});
+      scan(std::integral_constant<int, most_threads>{});
     }
   }
 

@@ -24,58 +24,70 @@ namespace KokkosScan::impl::cuda {
 // enqueue() counts on it.
 static_assert(bytes_of_totals<std::byte[largest_value]> < 1024);
 
-/// Scans the lines of a tile. A thread has whole lines, or a chunk of one that threads share.
+/// Scans the lines of a tile whose threads have whole lines.
 template <class P, bool wide>
-__device__ __forceinline__ void scan_lines_of_tile(
+__device__ __forceinline__ void scan_whole_lines(
+    const P& problem, const Shape& shape, Access access, const Tile& tile,
+    const Stage<typename Types<P>::In>& input,
+    const Results<typename Types<P>::Value, wide>& results) {
+  using A = typename Types<P>::A;
+  using R = typename Types<P>::R;
+  const auto op = carrying(problem.op);
+  const Ends<P> ends{problem};
+  for (int i = 0; i < shape.lines_of_thread; ++i) {
+    const int line = static_cast<int>(threadIdx.x) * shape.lines_of_thread + i;
+    if (line >= tile.lines) break;
+    const Maybe<A> start = problem.start.at(tile.line(line));
+    const A first = start.exists ? start.value : problem.identity.value;
+    const Chunk<P, wide> chunk(problem, input, results, tile, line, tile.in_memory_order(0),
+                               tile.length);
+    const A last = with_access<P>(access, [&](auto packs, auto backward) {
+      return chunk.template scan<packs.value, backward.value>(fold_of_start<R>(op, start), first);
+    });
+    if (ends.exist()) {
+      ends.store_begin(tile.line(line), first, results.extra(line));
+      ends.store_end(tile.line(line), last, results.extra(line));
+    }
+  }
+}
+
+/// Scans the lines of a tile that threads share.
+template <class P, bool wide>
+__device__ __forceinline__ void scan_shared_lines(
     const P& problem, const Shape& shape, Access access, const Tile& tile,
     const Stage<typename Types<P>::In>& input,
     const Results<typename Types<P>::Value, wide>& results) {
   using R = typename Types<P>::R;
   using Prefix = Fold<typename Types<P>::Carrying, R>;
   const auto op = carrying(problem.op);
-  const bool are_shared = shape.cut.threads_of_line > 1;
-  Place place(shape, tile.lines, tile.length, static_cast<int>(threadIdx.x));
-  Prefix before_warp(op);
-  R with_warp{};
-  FoldedChunk<P> folded{};
-  if (are_shared) {
-    const Chunk<P, wide> chunk(problem, input, results, tile, place.line,
-                               tile.in_memory_order(place.k), place.length);
-    const auto start =
-        place.length > 0 ? problem.start.at(tile.line(place.line)) : Maybe<typename P::A>();
-    folded = fold_chunks(problem, access, chunk, place);
-    before_warp = fold_of_start<R>(op, start);
-    with_warp = folded.folds;
-    if (shape.cut.threads_of_line > lanes) {
-      __shared__ __align__(16) std::byte memory[bytes_of_totals<R>];
-      R* const totals = reinterpret_cast<R*>(memory);
-      const int warp = static_cast<int>(threadIdx.x) / lanes;
-      const bool ends_warp = threadIdx.x % lanes == lanes - 1;
-      if (ends_warp) totals[warp] = folded.folds;
-      __syncthreads();
-      const int first_warp = place.line * (shape.cut.threads_of_line / lanes);
-      const Prefix warps_before = fold_warps(op, totals, first_warp, place.length > 0 ? warp : 0);
-      if (ends_warp && place.length > 0) {
-        with_warp = before_warp.then(op, warps_before.then(op, folded.folds));
-      }
-      before_warp = join(op, before_warp, warps_before);
-    } else {
-      // A total may be stored where other lanes have read their starting value.
-      __syncwarp();
+  const Place place(shape, tile.lines, tile.length, static_cast<int>(threadIdx.x));
+  const Chunk<P, wide> chunk(problem, input, results, tile, place.line,
+                             tile.in_memory_order(place.k), place.length);
+  const auto start =
+      place.length > 0 ? problem.start.at(tile.line(place.line)) : Maybe<typename P::A>();
+  const FoldedChunk<P> folded = fold_chunks(problem, access, chunk, place);
+
+  Prefix before_warp = fold_of_start<R>(op, start);
+  R with_warp = folded.folds;
+  if (shape.cut.threads_of_line > lanes) {
+    __shared__ __align__(16) std::byte memory[bytes_of_totals<R>];
+    R* const totals = reinterpret_cast<R*>(memory);
+    const int warp = static_cast<int>(threadIdx.x) / lanes;
+    const bool ends_warp = threadIdx.x % lanes == lanes - 1;
+    if (ends_warp) totals[warp] = folded.folds;
+    __syncthreads();
+    const int first_warp = place.line * (shape.cut.threads_of_line / lanes);
+    const Prefix warps_before = fold_warps(op, totals, first_warp, place.length > 0 ? warp : 0);
+    if (ends_warp && place.length > 0) {
+      with_warp = before_warp.then(op, warps_before.then(op, folded.folds));
     }
+    before_warp = join(op, before_warp, warps_before);
   } else {
-    place.line *= shape.lines_of_thread;
+    // A total may be stored where other lanes have read their starting value.
+    __syncwarp();
   }
-  for (int i = 0; i < shape.lines_of_thread && place.line < tile.lines; ++i, ++place.line) {
-    if (!are_shared) {
-      place.length = tile.length;
-      before_warp = fold_of_start<R>(op, problem.start.at(tile.line(place.line)));
-    }
-    const Chunk<P, wide> chunk(problem, input, results, tile, place.line,
-                               tile.in_memory_order(place.k), place.length);
-    scan_chunk(problem, shape, access, tile, true, true, chunk, place, folded, before_warp,
-               with_warp);
-  }
+  scan_chunk(problem, shape, access, tile, true, true, chunk, place, folded, before_warp,
+             with_warp);
 }
 
 /// Scans lines of which a tile holds one or more.
@@ -117,7 +129,11 @@ __global__ void __launch_bounds__(most, blocks_of_lines(most))
   __syncthreads();
 
   // Scan.
-  scan_lines_of_tile(problem, shape, access, tile, input, results);
+  if (shape.cut.threads_of_line == 1) {
+    scan_whole_lines(problem, shape, access, tile, input, results);
+  } else {
+    scan_shared_lines(problem, shape, access, tile, input, results);
+  }
   before_bulk_copies();
   __syncthreads();
 
