@@ -56,8 +56,12 @@ struct CudaOrTeam {
     } else {
       if constexpr (has_default_kernels<P>) {
         if (cuda::Backend::accepts(problem)) return cuda::Backend{}.scan(exec, problem, workspace);
+        // More columns than a number holds, or longer ones: a thread each, for which every call
+        // compiles no more than that.
+        team::thread_per_line(exec, name(problem.function), problem);
+      } else {
+        team::Backend{}.scan(exec, problem, workspace);
       }
-      team::Backend{}.scan(exec, problem, workspace);
     }
   }
 };

@@ -4,7 +4,8 @@
 
 /// \file
 /// Which problems the CUDA kernels take, and which kernel takes which: written for any execution
-/// space with enqueue(), clear() and multiprocessors(), as launch.hpp has them for Kokkos::Cuda.
+/// space with enqueue(), clear(), multiprocessors() and shared_bytes_of_block(), as launch.hpp has
+/// them for Kokkos::Cuda. For one that only plans, no kernel is compiled.
 
 #include <KokkosScan/impl/cuda/column_parts.hpp>
 #include <KokkosScan/impl/cuda/column_threads.hpp>
@@ -96,7 +97,11 @@ struct Backend {
         plan_narrow_columns(narrow_column_facts(p, multiprocessors(exec)));
     const Launch launch{p.function, "cuda/narrow_columns", plan.blocks,
                         threads_of_narrow_columns + lanes, plan.shared_bytes()};
-    enqueue(exec, launch, cuda::scan_narrow_columns<P>, p.n, p.batch.count, p, plan);
+    if constexpr (OnlyPlans<Exec>) {
+      exec.would_launch(launch, plan);
+    } else {
+      enqueue(exec, launch, cuda::scan_narrow_columns<P>, p.n, p.batch.count, p, plan);
+    }
   }
 
  private:
@@ -218,18 +223,15 @@ struct Backend {
         Types<P>::bytes_of_tile(elements, padding) + (are_wide ? bytes_of_results : 0);
     const Launch launch{p.function, "cuda/lines", divide_up(p.batch.count, shape.lines_of_tile),
                         shape.threads, bytes};
-    const auto scan = [&](auto most) {
-      enqueue(exec, launch, are_wide ? scan_lines<most, true, P> : scan_lines<most, false, P>, p.n,
-              p.batch.count, p, shape, has_packs, padding);
-    };
-    const bool stores_more = are_wide || !Types<P>::stores_in_bulk;
-    switch (most_threads_of_tile(shape, Types<P>::size, stores_more)) {
-      case 32:
-        return scan(std::integral_constant<int, 32>{});
-      case 64:
-        return scan(std::integral_constant<int, 64>{});
-      default:
-        return scan(std::integral_constant<int, most_threads>{});
+    if constexpr (OnlyPlans<Exec>) {
+      exec.would_launch(launch, shape);
+    } else {
+      const auto scan = [&](auto most) {
+        enqueue(exec, launch, are_wide ? scan_lines<most, true, P> : scan_lines<most, false, P>,
+                p.n, p.batch.count, p, shape, has_packs, padding);
+      };
+      if (most_threads_of_tile(shape) == 64) return scan(std::integral_constant<int, 64>{});
+      scan(std::integral_constant<int, most_threads>{});
     }
   }
 
@@ -250,7 +252,11 @@ struct Backend {
                        static_cast<int>(warps) * bytes_of_warp<access, P>;
     const Launch launch{p.function, "cuda/in_registers", p.batch.count,
                         static_cast<int>(warps) * lanes, shared};
-    enqueue(exec, launch, scan_in_registers<access, P>, p.n, p.batch.count, p);
+    if constexpr (OnlyPlans<Exec>) {
+      exec.would_launch(launch, access);
+    } else {
+      enqueue(exec, launch, scan_in_registers<access, P>, p.n, p.batch.count, p);
+    }
   }
 
   template <class Exec, class P>
@@ -352,8 +358,12 @@ struct Backend {
     const PublishedColumns<R> published{reinterpret_cast<std::uint64_t*>(workspace),
                                         is_shared(access) ? p.batch.count : 0, strips,
                                         divide_up(p.n, elements_of_section)};
-    enqueue(exec, launch, cuda::scan_parts_of_columns<access, P>, p.n, p.batch.count, p, shape,
-            published);
+    if constexpr (OnlyPlans<Exec>) {
+      exec.would_launch(launch, shape);
+    } else {
+      enqueue(exec, launch, cuda::scan_parts_of_columns<access, P>, p.n, p.batch.count, p, shape,
+              published);
+    }
   }
   /// Bytes of shared memory for the elements and results of a tile.
   template <ColumnAccess access, class P>
@@ -394,7 +404,11 @@ struct Backend {
                                           multiprocessors(exec))) {
         const Launch launch{p.function, "cuda/columns_by_threads",
                             divide_up(p.batch.count, threads_of_columns), threads_of_columns, 0};
-        return enqueue(exec, launch, scan_columns_by_threads<P>, p.n, p.batch.count, p);
+        if constexpr (OnlyPlans<Exec>) {
+          return exec.would_launch(launch);
+        } else {
+          return enqueue(exec, launch, scan_columns_by_threads<P>, p.n, p.batch.count, p);
+        }
       }
     }
     if constexpr (moves_packs_of_columns<P>) {
@@ -417,7 +431,11 @@ struct Backend {
     const int bytes = std::max(static_cast<int>(sizeof(WideColumnBlock<P>)), room);
     const Launch launch{p.function, "cuda/wide_columns", plan.strips, threads_of_wide_columns,
                         bytes};
-    enqueue(exec, launch, cuda::scan_wide_columns<P>, p.n, p.batch.count, p, plan);
+    if constexpr (OnlyPlans<Exec>) {
+      exec.would_launch(launch, plan);
+    } else {
+      enqueue(exec, launch, cuda::scan_wide_columns<P>, p.n, p.batch.count, p, plan);
+    }
   }
 
   /// Whether the kernel for short and narrow columns runs. A mask has no say, so that one which
@@ -545,7 +563,11 @@ struct Backend {
                                   std::int64_t{std::max(1, threads_of_strips<E> / threads)};
     const Launch launch{p.function, "cuda/columns", std::min(shape.strips, resident), threads,
                         bytes()};
-    enqueue(exec, launch, cuda::scan_columns<E, P>, p.n, lines, p, shape);
+    if constexpr (OnlyPlans<Exec>) {
+      exec.would_launch(launch, shape);
+    } else {
+      enqueue(exec, launch, cuda::scan_columns<E, P>, p.n, lines, p, shape);
+    }
   }
 
   template <class Exec, class P>
@@ -584,8 +606,12 @@ struct Backend {
     const int bytes = bytes_before_tile<carried, P>(tiling) +
                       Types<P>::bytes_of_tile(tiling.elements(), staging.padding);
     const Launch launch{p.function, "cuda/column_tiles", blocks, static_cast<int>(threads), bytes};
-    enqueue(exec, launch, scan_column_tiles<access, carried, P>, p.n, p.batch.count, p, tiling,
-            staging, slabs);
+    if constexpr (OnlyPlans<Exec>) {
+      exec.would_launch(launch, tiling);
+    } else {
+      enqueue(exec, launch, scan_column_tiles<access, carried, P>, p.n, p.batch.count, p, tiling,
+              staging, slabs);
+    }
   }
 
   template <class Exec, class P>
@@ -608,8 +634,12 @@ struct Backend {
     if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
     clear(exec, launch, workspace, needed, p.n, lines);
     const Carry<R> carry{reinterpret_cast<std::uint64_t*>(workspace), cut.tiles_of_line};
-    enqueue(exec, launch, scan_parts_of_lines<P>, p.n, lines, p, shape, has_aligned_packs(p),
-            carry);
+    if constexpr (OnlyPlans<Exec>) {
+      exec.would_launch(launch, shape);
+    } else {
+      enqueue(exec, launch, scan_parts_of_lines<P>, p.n, lines, p, shape, has_aligned_packs(p),
+              carry);
+    }
   }
 };
 

@@ -53,10 +53,8 @@ inline constexpr int groups_that_compute = 2;
 inline constexpr int most_bytes_of_part = 40960;
 
 /// Blocks for which a multiprocessor must have registers where tiles hold whole lines, by the most
-/// threads for which the kernel is compiled: 80, 72 or 64 registers a thread.
-KOKKOS_FUNCTION constexpr int blocks_of_lines(int most) {
-  return most <= 32 ? 24 : (most <= 64 ? 14 : 4);
-}
+/// threads for which the kernel is compiled: 72 or 64 registers a thread.
+KOKKOS_FUNCTION constexpr int blocks_of_lines(int most) { return most <= 64 ? 14 : 4; }
 
 /// Most tiles that a block has in flight where lines have several: 6 of 32 KB fill the shared
 /// memory of Hopper.
@@ -632,16 +630,9 @@ constexpr bool pads_slots(const Shape& shape, ElementSize size) {
 /// have registers of which none is spilled: four that are cost lines of 1024 floats 0.03, lines of
 /// 2049 0.11; but with as many in large ones lines of 3001 have 0.90 instead of 0.95, masked lines
 /// of 4096 0.70 instead of 0.99. One warp alone has room for more warps, with less registers, where
-/// each has many lines or little to load, or more to store: lines of 2 have 0.94 with 64 registers
-/// instead of 0.82, of 4 and 100 0.99 and 0.98 with 72 instead of 0.93, n+1 results of lines of 32
-/// 0.94 instead of 0.92; but lines of 1024 0.98 instead of 0.995.
-///
-/// \param stores_more whether there are more bytes to store than to load
-constexpr int most_threads_of_tile(const Shape& shape, ElementSize size, bool stores_more) {
-  if (shape.threads > 64 || shape.lines_of_thread > 16) return most_threads;
-  const int bytes = shape.lines_of_tile * shape.cut.tile_length * size.all;
-  const bool wants_warps = shape.lines_of_thread > 6 || bytes < 2900 || stores_more;
-  return shape.threads > 32 || wants_warps ? 64 : 32;
+/// each has many lines: lines of 2 have 0.94 with 64 registers instead of 0.82.
+constexpr int most_threads_of_tile(const Shape& shape) {
+  return shape.threads > 64 || shape.lines_of_thread > 16 ? most_threads : 64;
 }
 
 }  // namespace KokkosScan::impl::cuda
