@@ -22,10 +22,9 @@
 
 namespace KokkosScan::impl {
 
-/// Whether a backend's kernels exist for a type of problem. They store results in arrays; where a
-/// function takes results, that is the generic backend's.
+/// Whether a backend's kernels exist for a type of problem.
 template <class Kernels, class P>
-concept Takes = !is_called<decltype(P::output)> && Kernels::template supports<P>;
+concept Takes = Kernels::template supports<P>;
 
 /// The backend for an execution space, chosen at compile time.
 template <class Exec>

@@ -26,8 +26,9 @@ namespace KokkosScan::impl::cuda {
 struct InOrderBackend {
   /// Whether the kernels exist for a type of problem: values that can be kept in arrays.
   template <class P>
-  static constexpr bool supports = std::is_default_constructible_v<typename P::A> &&
-                                   sizeof(typename P::A) <= largest_value;
+  static constexpr bool supports =
+      !is_called<decltype(P::output)> && std::is_default_constructible_v<typename P::A> &&
+      sizeof(typename P::A) <= largest_value;
 
   template <class Exec, class P>
   void scan(const Exec& exec, const P& p) const {

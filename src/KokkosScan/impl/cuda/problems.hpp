@@ -186,6 +186,7 @@ struct Backend {
   static constexpr bool may_stay_in_registers =
       Types<P>::size.widest == 4 &&
       sizeof(typename P::A) == 4 && OperandAccess<decltype(P::input)>::is_stored &&
+      !OperandAccess<decltype(P::input)>::is_zipped && !is_called<decltype(P::output)> &&
       (std::is_same_v<typename Types<P>::Op, Sum<typename P::A>> ||
        std::is_same_v<typename Types<P>::Op, Prod<typename P::A>>);
   template <class P>
@@ -202,15 +203,26 @@ struct Backend {
             OperandAccess<decltype(P::output)>::template has_aligned_packs<E>(p.output, p.batch));
   }
 
+  /// Whether the n+1 results of the lines of a tile follow each other in memory. Lines of one
+  /// element count as contiguous whatever their stride, two results need not be.
+  template <class Value>
+  static bool has_wide_results(const Array<Value>& output, const Batch& batch, std::int64_t n,
+                               int lines_of_tile) {
+    const std::int64_t along = output.strides.along;
+    return (along == 1 || along == -1) && (lines_of_tile == 1 || batch.rank == 0 ||
+                                           (batch.rank == 1 && output.strides.batch[0] == n + 1));
+  }
+  template <class Value, int Rank, class Function>
+  static bool has_wide_results(const Called<Value, Rank, Function>&, const Batch&, std::int64_t,
+                               int) {
+    return false;
+  }
   template <class Exec, class P>
   static void scan_whole_lines(const Exec& exec, const P& p, const Cut& cut) {
     using Value = typename Types<P>::Value;
     const Shape shape = shape_launch(cut, Types<P>::size);
-    // Lines of one element count as contiguous whatever their stride, two results need not be.
-    const std::int64_t along = p.output.strides.along;
-    const bool may_be_wide = p.extra != Extra::none && (along == 1 || along == -1) &&
-                             (shape.lines_of_tile == 1 || p.batch.rank == 0 ||
-                              (p.batch.rank == 1 && p.output.strides.batch[0] == p.n + 1));
+    const bool may_be_wide =
+        p.extra != Extra::none && has_wide_results(p.output, p.batch, p.n, shape.lines_of_tile);
     const int elements = shape.lines_of_tile * cut.tile_length;
     const int bytes_of_results =
         bytes_of_span((elements + shape.lines_of_tile) * static_cast<int>(sizeof(Value)), 0);
@@ -227,8 +239,11 @@ struct Backend {
       exec.would_launch(launch, shape);
     } else {
       const auto scan = [&](auto most) {
-        enqueue(exec, launch, are_wide ? scan_lines<most, true, P> : scan_lines<most, false, P>,
-                p.n, p.batch.count, p, shape, has_packs, padding);
+        auto* kernel = scan_lines<most, false, P>;
+        if constexpr (!is_called<decltype(P::output)>) {
+          if (are_wide) kernel = scan_lines<most, true, P>;
+        }
+        enqueue(exec, launch, kernel, p.n, p.batch.count, p, shape, has_packs, padding);
       };
       if (most_threads_of_tile(shape) == 64) return scan(std::integral_constant<int, 64>{});
       scan(std::integral_constant<int, most_threads>{});
@@ -302,16 +317,31 @@ struct Backend {
     }
   }();
   template <class P>
-  static bool has_packs_of_columns([[maybe_unused]] const P& p) {
-    if constexpr (moves_packs_of_columns<P>) {
-      constexpr int E = Types<P>::pack;
-      return neighbours(p.batch) % E == 0 &&
-             OperandAccess<decltype(P::input)>::template has_aligned_columns<E>(p.input, p.batch) &&
-             OperandAccess<decltype(P::output)>::template has_aligned_columns<E>(p.output, p.batch);
-    } else {
-      return false;
-    }
+  static bool has_packs_of_columns(const P& p) {
+    return moves_packs_of_columns<P> && has_aligned_rows(p);
   }
+  /// Whether the rows of all arrays are made of aligned packs.
+  template <class P>
+  static bool has_aligned_rows(const P& p) {
+    constexpr int E = Types<P>::pack;
+    return neighbours(p.batch) % E == 0 &&
+           OperandAccess<decltype(P::input)>::template has_aligned_columns<E>(p.input, p.batch) &&
+           OperandAccess<decltype(P::output)>::template has_aligned_columns<E>(p.output, p.batch);
+  }
+  /// Neighbouring columns of a thread where blocks walk down strips; 0 where none do.
+  template <class P>
+  static constexpr int columns_of_strips = [] {
+    using In = OperandAccess<decltype(P::input)>;
+    if constexpr (!is_called<decltype(P::output)>) {
+      return moves_packs_of_columns<P>
+                 ? columns_of_strip_thread(Types<P>::pack, sizeof(typename P::A))
+                 : 0;
+    } else if constexpr (In::is_stored) {
+      return In::template moves_columns<1> ? 1 : 0;
+    } else {
+      return 0;
+    }
+  }();
   template <ColumnAccess access, class Exec, class P>
   static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace,
                                     const ColumnTiling& tiling) {
@@ -341,7 +371,7 @@ struct Backend {
                           Divisor(columns_of_carrier),
                           {}};
     for (int v = 0; v < chunk_of_column; ++v) {
-      const int rows = p.output.strides.along < 0 ? chunk_of_column - 1 - v : v;
+      const int rows = is_backward(p.output) ? chunk_of_column - 1 - v : v;
       shape.distance[v] = rows * tiling.pitch;
     }
     const Launch launch{p.function, "cuda/parts_of_columns",
@@ -400,8 +430,8 @@ struct Backend {
       return scan_parts_of_columns(exec, p, workspace, parts);
     }
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
-      if (has_columns(p) && takes_threads(p.n, inner, p.batch.count, has_packs_of_columns(p),
-                                          multiprocessors(exec))) {
+      if (has_columns(p) &&
+          takes_threads(p.n, inner, p.batch.count, has_aligned_rows(p), multiprocessors(exec))) {
         const Launch launch{p.function, "cuda/columns_by_threads",
                             divide_up(p.batch.count, threads_of_columns), threads_of_columns, 0};
         if constexpr (OnlyPlans<Exec>) {
@@ -411,8 +441,9 @@ struct Backend {
         }
       }
     }
-    if constexpr (moves_packs_of_columns<P>) {
-      if (has_columns(p) && has_packs_of_columns(p)) {
+    if constexpr (columns_of_strips < P >> 0) {
+      constexpr bool takes_any = is_called<decltype(P::output)>;
+      if (has_columns(p) && (takes_any || has_packs_of_columns(p))) {
         const StripFacts facts = strip_facts(exec, p, usual_threads_of_strip<P>);
         if (takes_strips(facts, plan_strips(facts))) return scan_strips_of_columns(exec, p);
       }
@@ -438,12 +469,23 @@ struct Backend {
     }
   }
 
+  /// Elements from row to row: of a function, those of an array of its extents.
+  template <class Value>
+  static std::int64_t row_of(const Array<Value>& output) {
+    return magnitude(output.strides.along);
+  }
+  template <class Value, int Rank, class Function>
+  static std::int64_t row_of(const Called<Value, Rank, Function>& output) {
+    std::int64_t row = 1;
+    for (int d = output.indices.axis + 1; d < Rank; ++d) row *= output.indices.extent[d];
+    return row;
+  }
   /// Whether the kernel for short and narrow columns runs. A mask has no say, so that one which
   /// hides nothing changes no bit.
   template <class P>
   static bool are_narrow_columns(const P& p) {
     using Input = NarrowInput<typename P::A, decltype(P::input)>;
-    std::int64_t stride = magnitude(p.output.strides.along);
+    std::int64_t stride = row_of(p.output);
     if constexpr (Input::is_stored) {
       stride = std::min(stride, magnitude(Input::values(p.input).strides.along));
     }
@@ -459,7 +501,7 @@ struct Backend {
     facts.n = p.n;
     facts.lines = p.batch.count;
     facts.inner = neighbours(p.batch);
-    facts.row = magnitude(p.output.strides.along);
+    facts.row = row_of(p.output);
     facts.has_dense_rows = facts.has_dense_slabs = true;
     facts.is_along = is_along(p.batch, p.output) || is_along(p.batch, p.input);
     const auto see = [&](const auto& array, bool may_be_runs, MoveRows& move) {
@@ -474,7 +516,11 @@ struct Backend {
           facts.has_dense_slabs && facts.has_dense_rows &&
           (p.batch.rank == 1 || (p.batch.rank == 2 && array.strides.batch[0] == p.n * facts.inner));
     };
-    see(p.output, NarrowInput<typename P::A, Array<const Value>>::is_run, facts.stores);
+    if constexpr (!is_called<decltype(P::output)>) {
+      see(p.output, NarrowInput<typename P::A, Array<const Value>>::is_run, facts.stores);
+    } else {
+      facts.has_dense_rows = facts.has_dense_slabs = false;
+    }
     if constexpr (Input::is_run) {
       MoveRows of_mask = MoveRows::as_runs;
       if constexpr (Input::has_mask) {
@@ -505,7 +551,7 @@ struct Backend {
   /// \param most threads of a block
   template <class Exec, class P>
   static StripFacts strip_facts(const Exec& exec, const P& p, int most) {
-    constexpr int E = Types<P>::pack;
+    constexpr int E = std::max(1, columns_of_strips<P>);
     constexpr int bytes = Types<P>::size.widest;
     StripFacts facts{};
     facts.n = p.n;
@@ -522,12 +568,12 @@ struct Backend {
   /// Threads of a block, if it has shared memory for them.
   template <class P>
   static constexpr int usual_threads_of_strip =
-      cuda::usual_threads_of_strip(Types<P>::pack* static_cast<int>(sizeof(typename P::A)));
+      cuda::usual_threads_of_strip(columns_of_strips<P>* static_cast<int>(sizeof(typename P::A)));
   template <class Exec, class P>
   static ColumnShape shape_strips(const Exec& exec, const P& p, int most) {
     const StripPlan plan = plan_strips(strip_facts(exec, p, most));
     const std::int64_t inner = neighbours(p.batch);
-    const std::int64_t strips = divide_up(inner, plan.lanes * Types<P>::pack);
+    const std::int64_t strips = divide_up(inner, plan.lanes * columns_of_strips<P>);
     return {static_cast<int>(inner),
             plan.lanes,
             plan.groups,
@@ -548,7 +594,7 @@ struct Backend {
   }
   template <class Exec, class P>
   static void scan_strips_of_columns(const Exec& exec, const P& p) {
-    constexpr int E = Types<P>::pack;
+    constexpr int E = columns_of_strips<P>;
     const std::int64_t lines = p.batch.count;
     // As many threads as a block has shared memory for.
     int most = usual_threads_of_strip<P>;
@@ -626,9 +672,9 @@ struct Backend {
     const int stages =
         std::clamp((shared_bytes_of_block(exec) - bytes_of_ring<R>) / bytes, 1, most_stages);
     const RingShape shape{of_tile, tiles, stages, bytes_of_tile, bytes};
-    const Launch launch{
-        p.function, "cuda/parts_of_lines", std::min<std::int64_t>(tiles, multiprocessors(exec)),
-        shape.threads(Stage<decltype(P::input)>::is_computed), bytes_of_ring<R> + stages * bytes};
+    const Launch launch{p.function, "cuda/parts_of_lines",
+                        std::min<std::int64_t>(tiles, multiprocessors(exec)),
+                        shape.threads(has_callers<P>), bytes_of_ring<R> + stages * bytes};
     const auto needed = static_cast<std::size_t>(Carry<R>::bytes(lines, cut.tiles_of_line));
     std::optional<Temporary<Exec>> memory;
     if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();

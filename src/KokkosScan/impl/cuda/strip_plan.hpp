@@ -19,6 +19,18 @@ inline constexpr int most_threads_of_strip = 512;
 template <int E>
 inline constexpr int threads_of_strips = E > 1 ? 512 : 1024;
 
+/// Bytes of the accumulators of a thread in a row at most: eight rows of them take 64 registers.
+inline constexpr int bytes_of_strip_thread = 32;
+
+/// Neighbouring columns of a thread of such a block: a pack, or as many as its registers hold.
+///
+/// \param bytes of the accumulator
+constexpr int columns_of_strip_thread(int pack, int bytes) {
+  int columns = pack;
+  while (columns > 1 && columns * bytes > bytes_of_strip_thread) columns /= 2;
+  return columns;
+}
+
 /// Threads of a block that walks down strips, if it has shared memory for them: half, of which a
 /// multiprocessor has two where there is more to compute: sums of floats in double have 0.76 of
 /// 32768 x 32768 instead of 0.70.

@@ -44,9 +44,10 @@ inline constexpr int bytes_of_short_line = 136;
 inline constexpr int most_threads = 256;
 inline constexpr int most_threads_of_part = 224;
 
-/// How many times as many threads compute the elements of such tiles, where they are computed. With
+/// How many times as many threads compute the elements of such tiles, where they are computed, or
+/// hand results to a function. With
 /// one 2^22 floats have 0.54 instead of 0.72; with none, where the threads that fold compute, 0.48.
-inline constexpr int groups_that_compute = 2;
+inline constexpr int groups_that_call = 2;
 
 /// Most bytes of such a tile of aligned packs: 2^22 sums of int32 in int64 have 0.83 instead of
 /// 0.70 without a limit. Other lines need the threads (50257 masked: 0.93 instead of 0.89).

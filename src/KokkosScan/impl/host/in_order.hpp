@@ -515,8 +515,9 @@ struct InOrderBackend {
 
   /// Whether a type of problem is taken: accumulators that can be kept in arrays.
   template <class P>
-  static constexpr bool supports = std::is_default_constructible_v<typename P::A> &&
-                                   sizeof(typename P::A) <= 64;
+  static constexpr bool supports =
+      !is_called<decltype(P::output)> && std::is_default_constructible_v<typename P::A> &&
+      sizeof(typename P::A) <= 64;
 
   /// Scans a problem of at least one line and one element.
   template <class Exec, class P>
