@@ -118,7 +118,7 @@ void linear_recurrence(const Exec& exec, const A& a, const B& b, const H& h,
                 "KokkosScan: the argument after the states must be an axis or along(axis).");
   if constexpr (ScanInput<B> && ScanOutput<H> && ScanLines<Lines>) {
     using State = impl::state_t<B, H>;
-    constexpr bool is_coefficient = ScanInput<A> || std::is_convertible_v<const A&, State>;
+    constexpr bool is_coefficient = ScanInput<A> || std::is_constructible_v<State, const A&>;
     static_assert(is_coefficient,
                   "KokkosScan: the coefficients of a recurrence must be an input or a scalar that "
                   "converts to the states.");

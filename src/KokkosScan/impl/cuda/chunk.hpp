@@ -46,6 +46,10 @@ struct Types : Combination<P> {
   static constexpr ElementSize size{
       std::max<int>(Stage<In>::widest, sizeof(Value)),
       Stage<In>::bytes_of_element + (in_place ? 0 : static_cast<int>(sizeof(Value)))};
+  /// What of it has a say in the combination tree.
+  static constexpr ElementSize size_that_cuts{
+      std::max<int>(cuda::size_that_cuts<In>.widest, sizeof(Value)),
+      cuda::size_that_cuts<In>.all + (in_place ? 0 : static_cast<int>(sizeof(Value)))};
   static constexpr int pack = pack_length(size.widest);
   /// Whether whole lines are stored by bulk copies. A multiprocessor's do not keep up where there
   /// are more bytes to store than to load: sums of int8 in int64 have 0.69 instead of 0.89 to 0.91.

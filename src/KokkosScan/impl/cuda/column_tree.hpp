@@ -37,6 +37,8 @@ inline __device__ __noinline__ std::int64_t offset_of_neighbours(const Batch& ba
                                                                  const Strides& strides,
                                                                  std::int64_t outer) {
   std::int64_t sum = 0;
+  // One copy of a division: this is compiled into each kernel.
+#pragma unroll 1
   for (int d = batch.rank - 2; d >= 0; --d) {
     const Division at(outer, batch.extent[d]);
     sum += at.remainder * strides.batch[d];

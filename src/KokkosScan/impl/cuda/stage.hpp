@@ -29,7 +29,15 @@ __device__ __forceinline__ std::byte* shared_memory() {
 inline __device__ __noinline__ std::int64_t offset_of_line(const Batch& batch,
                                                            const Strides& strides,
                                                            std::int64_t line) {
-  return batch.coordinates(line).offset(strides);
+  std::int64_t sum = 0;
+  // One copy of a division: this is compiled into each kernel.
+#pragma unroll 1
+  for (int d = batch.rank - 1; d > 0; --d) {
+    const Division at(line, batch.extent[d]);
+    sum += at.remainder * strides.batch[d];
+    line = at.quotient;
+  }
+  return sum + line * strides.batch[0];
 }
 
 /// A line by its number.
@@ -90,12 +98,14 @@ __device__ __forceinline__ void for_each_element(const Tile& tile, const Array<T
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
   if (tile.length >= 32) {  // a line for each warp
+#pragma unroll 1
     for (int line = thread / 32; line < tile.lines; line += threads / 32) {
       T* const first = tile.first_in_memory(array, line);
 #pragma unroll 4
       for (int i = thread % 32; i < tile.length; i += 32) f(line * tile.length + i, first + i);
     }
   } else {
+#pragma unroll 1
     for (int e = thread; e < tile.elements(); e += threads) {
       const int line = e / tile.length;
       f(e, tile.first_in_memory(array, line) + (e - line * tile.length));
@@ -686,6 +696,17 @@ struct Stage<Selected<A, Values, Mask>> {
     }
   }
 };
+
+/// Bytes of an input's elements as far as the combination tree depends on them: without a mask, as
+/// one that selects all must change no result. One that is wider than the values counts, or tiles
+/// of many narrow values would not fit beside it.
+template <class In>
+inline constexpr ElementSize size_that_cuts = {Stage<In>::widest, Stage<In>::bytes_of_element};
+template <class A, class Values, class Mask>
+inline constexpr ElementSize size_that_cuts<Selected<A, Values, Mask>> =
+    Stage<Mask>::widest > Stage<Values>::widest
+        ? ElementSize{Stage<Mask>::widest, Stage<Selected<A, Values, Mask>>::bytes_of_element}
+        : size_that_cuts<Values>;
 
 /// Whether a tile's results may take the place of its elements.
 template <class In, class Value>
