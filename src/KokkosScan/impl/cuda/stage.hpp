@@ -542,10 +542,10 @@ struct Stage<Computed<Rank, Function>>
   }
   __device__ __forceinline__ void fill(const In& in, const Tile& tile, const Threads& threads) {
     if (tile.lines == 1) return fill_one_line(in, tile, threads, 0);
-    const int lanes = lanes_of_line(tile, at_once_of_two, fewest_lanes);
-    const Threads of_line{threads.own % lanes, lanes};
-    const int lines_at_once = threads.count / lanes;
-    int i = threads.own / lanes;
+    const int sharing = lanes_of_line(tile, at_once_of_two, fewest_lanes);
+    const Threads of_line{threads.own % sharing, sharing};
+    const int lines_at_once = threads.count / sharing;
+    int i = threads.own / sharing;
     for (; i + lines_at_once < tile.lines; i += 2 * lines_at_once) {
       fill_two_lines(in, tile, of_line, i, i + lines_at_once);
     }
