@@ -9,6 +9,7 @@
 #include <KokkosScan/impl/cuda/memory.hpp>
 #include <KokkosScan/impl/host/backend.hpp>
 #include <KokkosScan/impl/host/fold.hpp>
+#include <KokkosScan/impl/host/general.hpp>
 #include <KokkosScan/impl/host/in_order.hpp>
 #include <KokkosScan/impl/in_order.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -21,10 +22,9 @@
 
 namespace KokkosScan::impl {
 
-/// Whether a backend's kernels exist for a type of problem. They store results in arrays; where a
-/// function takes results, that is the generic backend's.
+/// Whether a backend's kernels exist for a type of problem.
 template <class Kernels, class P>
-concept Takes = !is_called<decltype(P::output)> && Kernels::template supports<P>;
+concept Takes = Kernels::template supports<P>;
 
 /// The backend for an execution space, chosen at compile time.
 template <class Exec>
@@ -55,8 +55,12 @@ struct CudaOrTeam {
     } else {
       if constexpr (has_default_kernels<P>) {
         if (cuda::Backend::accepts(problem)) return cuda::Backend{}.scan(exec, problem, workspace);
+        // More columns than a number holds, or longer ones: a thread each, for which every call
+        // compiles no more than that.
+        team::thread_per_line(exec, name(problem.function), problem);
+      } else {
+        team::Backend{}.scan(exec, problem, workspace);
       }
-      team::Backend{}.scan(exec, problem, workspace);
     }
   }
 };
@@ -85,6 +89,10 @@ struct HostOrTeam {
     } else if constexpr (Takes<host::Backend, P>) {
       host.scan(exec, problem);
     } else {
+      if constexpr (host::GeneralBackend::supports<P>) {
+        const host::GeneralBackend general{host.registers};
+        if (general.accepts(exec, problem)) return general.scan(exec, problem);
+      }
       team::Backend{}.scan(exec, problem, workspace);
     }
   }
