@@ -4,10 +4,11 @@
 """Measures scans of PyTorch, torch.compile, a hand-written Triton kernel and CuPy on a GPU.
 
     perf_tests/peers.py --out peers.json [--seconds 150] [--log2-elements 30]
-    perf_tests/peers.py --out peers.json --shapes random.json [--worst 10]
+    perf_tests/peers.py --out peers.json --shapes random-2.json... [--library librandom.so] [--worst 10]
 
-With --shapes, PyTorch and torch.compile on the slowest cases of each type in a result file of the
-group "random" (cuda/random.cu).
+With --shapes, PyTorch and torch.compile on the slowest cases of each type in result files of the
+group "random" (cuda/random.cu), and at the end a table of them beside the library: with --library
+(cuda/random_library.cu) measured in turns with them, else as the files have it.
 
 Shapes, names and counters are those of perf_scan_cuda: medians of CUDA events, in turns with
 copies of the same bytes. What fails, or does not fit in the time, is recorded as an error.
@@ -15,10 +16,13 @@ copies of the same bytes. What fails, or does not fit in the time, is recorded a
 
 import argparse
 import contextlib
+import ctypes
 import datetime
 import json
 import itertools
 import math
+import pathlib
+import re
 import signal
 import statistics
 import time
@@ -292,7 +296,37 @@ def check(kind, axis, x, mask, y):
         raise ValueError(f"wrong results: relative error {error.item():.1e}")
 
 
-def measure(name, peer, kind, shape, axis, dtype, out_dtype):
+class Library:
+    """The scans of cuda/random_library.cu."""
+
+    def __init__(self, path):
+        integer, pointer, text = ctypes.c_int64, ctypes.c_void_p, ctypes.c_char_p
+        library = ctypes.CDLL(str(pathlib.Path(path).resolve()))
+        self.bytes_of, self.scan = library.random_workspace_bytes, library.random_scan
+        self.bytes_of.argtypes, self.bytes_of.restype = [text, text, *[integer] * 3], integer
+        self.scan.argtypes = [text, text, *[integer] * 3, *[pointer] * 4]
+
+    def work(self, case, x, mask, y):
+        """A function that scans x as the named case says: sums along the middle of three axes."""
+        variant = variant_of(case)
+        names = (case.type.encode(), f"/{variant}".encode() if variant else b"")
+        outer, n, inner = case.extents
+        count = self.bytes_of(*names, outer, n, inner)
+        if count < 0:
+            raise ValueError(f"the library has no scan of {case.type} {variant}")
+        workspace = torch.empty(count + 16, device=DEVICE, dtype=torch.uint8)
+        at = [None if a is None else a.data_ptr() for a in (x, mask, y, workspace)]
+
+        def run():
+            if self.scan(*names, outer, n, inner, *at) != 0:
+                raise RuntimeError(f"the library failed at {case}")
+            return workspace  # which lives as long as this function
+
+        return run
+
+
+def measure(name, peer, kind, shape, axis, dtype, out_dtype, library=None):
+    """The result of a peer; of a library, too, as `library` and `library_of_copy`."""
     x = uniform(shape, dtype, kind)
     y = torch.empty(shape, device=DEVICE, dtype=out_dtype)
     mask = torch.rand(shape[-1], device=DEVICE).lt(0.75).expand(shape).contiguous() \
@@ -330,11 +364,19 @@ def measure(name, peer, kind, shape, axis, dtype, out_dtype):
     ways = copies(count // 2)
     for way in ways:
         way()
-    times = [milliseconds([call, *ways]) for _ in range(rounds)]
+    ours = []
+    if library is not None:
+        y.fill_(7)
+        ours.append(library.work(report.parse(name), x, mask, y))
+        ours[0]()
+        torch.cuda.synchronize()
+        check(kind, axis, x, mask, y)
+    times = [milliseconds([call, *ours, *ways]) for _ in range(rounds)]
     clock = torch.cuda.clock_rate()
     median = [statistics.median(column) for column in zip(*times)]
-    copy = min(median[1:])
-    return {
+    copy = min(median[1 + len(ours):])
+    result = {"library_of_copy": copy / median[1]} if ours else {}
+    return result | {
         "name": name,
         "real_time": median[0],
         "time_unit": "ms",
@@ -384,16 +426,20 @@ def name_of(peer, kind, shape, axis, dtype, out):
             f"/peer:{peer}")
 
 
-def slowest(path, worst):
-    """(name, case) of PyTorch and torch.compile for the slowest cases of each type in a file."""
+def variant_of(case):
+    """What a name of the group "random" has behind the axis, but for the group and a peer."""
+    return re.sub(r"/?random(/peer:.*)?$", "", case.variant)
+
+
+def slowest(paths, worst):
+    """(name, case) of PyTorch and torch.compile for the slowest cases of each type in some files."""
     dtypes = {name: dtype for dtype, name in TYPE_NAMES.items()}
     kinds = {variant.removeprefix("/"): kind for kind, variant in VARIANTS.items() if variant}
-    benchmarks = [b for b in report.load(path)[1] if not b.get("error_occurred")]
+    benchmarks = [b for path in paths for b in report.load(path)[1] if not b.get("error_occurred")]
     by_type = {}
     for benchmark in sorted(benchmarks, key=lambda b: b["fraction_of_copy"]):
         case = report.parse(benchmark["name"])
-        variant = case.variant.removesuffix("random").removesuffix("/")
-        by_type.setdefault((case.type, variant), []).append((benchmark["name"], case))
+        by_type.setdefault((case.type, variant_of(case)), []).append((benchmark["name"], case))
     for (types, variant), named in by_type.items():
         first, _, last = types.partition("-")
         kind = kinds.get(variant, "cumsum")
@@ -403,6 +449,31 @@ def slowest(path, worst):
             shape = tuple(case.extents[d] for d in kept)
             yield f"{name}/peer:{peer}", (peer, kind, shape, kept.index(case.axis), dtypes[first],
                                           dtypes[last or first])
+
+
+def compare(paths, results):
+    """A table of the cases of --shapes beside the library, and how many peers are ahead of it."""
+    of_files = {b["name"]: b["fraction_of_copy"] for path in paths for b in report.load(path)[1]
+                if "fraction_of_copy" in b}
+    rows = {}
+    for result in results:
+        name, _, peer = result["name"].partition("/peer:")
+        row = rows.setdefault(name, {})
+        row[peer] = result.get("fraction_of_copy")
+        if "library_of_copy" in result:  # the lower of two
+            row["library"] = min(result["library_of_copy"], row.get("library", math.inf))
+    peers = ("torch", "torch.compile")
+    behind = 0
+    print("| case | library | " + " | ".join(peers) + " | |\n|---|---|---|---|---|")
+    for name, row in rows.items():
+        ours = row.get("library", of_files.get(name))
+        others = [row.get(peer) for peer in peers]
+        is_behind = any(other is not None and other > ours for other in others)
+        behind += is_behind
+        print(f"| {name} | {ours:.3f} | "
+              + " | ".join("" if other is None else f"{other:.3f}" for other in others)
+              + f" | {'behind' if is_behind else ''} |")
+    print(f"behind a peer: {behind} of {len(rows)}")
 
 
 def context():
@@ -433,9 +504,15 @@ def main():
     parser.add_argument("--seconds", type=float, default=150, help="no case begins later")
     parser.add_argument("--log2-elements", type=int, default=30)
     parser.add_argument("--filter", default="", help="only names that contain this")
-    parser.add_argument("--shapes", help="a result file of the group \"random\"")
-    parser.add_argument("--worst", type=int, default=10, help="so many of its cases of each type")
+    parser.add_argument("--shapes", nargs="+", help="result files of the group \"random\"")
+    parser.add_argument("--worst", type=int, default=10, help="so many of their cases of each type")
+    parser.add_argument("--library", help="what cuda/random_library.cu was built to")
     arguments = parser.parse_args()
+    library = None
+    if arguments.library:
+        if not arguments.shapes:
+            parser.error("--library needs --shapes")
+        library = Library(arguments.library)
     if arguments.shapes:
         named_cases = slowest(arguments.shapes, arguments.worst)
     else:
@@ -454,7 +531,7 @@ def main():
             if (case[0], triton) == ("triton", None) or (case[0], cupy) == ("cupy", None):
                 raise ImportError(f"{case[0]} is not installed")
             with at_most(min(40, math.ceil(left))):
-                result = measure(name, *case)
+                result = measure(name, *case, library)
         except Exception as error:  # whatever a peer throws is a result
             message = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
             result = {"name": name, "error_occurred": True, "error_message": message}
@@ -464,6 +541,8 @@ def main():
         took = time.monotonic() - began_case
         print(f"{name}: {result.get('fraction_of_copy', result.get('error_message'))}"
               f" ({took:.1f} s)", flush=True)
+    if arguments.shapes:
+        compare(arguments.shapes, data["benchmarks"])
 
 
 if __name__ == "__main__":

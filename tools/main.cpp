@@ -9,6 +9,7 @@
 #include <new>
 #include <string>
 
+#include "cuda_plan.hpp"
 #include "demo.hpp"
 #include "error.hpp"
 #include "info.hpp"
@@ -67,6 +68,15 @@ Examples:
   kokkos-scan demo --json > result.json               for programs
 
 The exit status is 1 if a result is further from the exact one than the library promises.
+)";
+
+const char* const info_footer = R"(
+Examples:
+  kokkos-scan info                                    this program and this machine
+  kokkos-scan info --plan 8x2048x5120 --axis 1        the kernel that would scan such an array
+  kokkos-scan info --plan 50257 --mask --device a100  another input, another GPU
+
+A plan is for CUDA, and needs no GPU.
 )";
 
 const char* const main_footer = R"(
@@ -157,6 +167,41 @@ CLI::App& add_demo(CLI::App& app, DemoOptions& options) {
   return demo;
 }
 
+CLI::App& add_info(CLI::App& app, PlanOptions& options) {
+  CLI::App& info = *app.add_subcommand(
+      "info", "Print versions, Kokkos' configuration, execution spaces and devices, or a plan");
+  CLI::Option* const plan =
+      info.add_option("--plan", options.shape,
+                      "Print how CUDA would scan a C-ordered array of this shape, as 64x1024x3")
+          ->type_name("SHAPE");
+  info.add_option("--axis", options.axis,
+                  "Axis along which lines go; negative counts from the end (default: -1)")
+      ->check(check_integer)
+      ->type_name("A")
+      ->needs(plan);
+  info.add_option("--op", options.operation, "Operator: sum, prod, min or max (default: sum)")
+      ->type_name("OP")
+      ->needs(plan);
+  info.add_option("--dtype", options.dtype,
+                  "Type of input and output: int8 ... int64, uint8 ... uint64, float32, float64, "
+                  "complex64, complex128 (default: float32)")
+      ->type_name("D")
+      ->needs(plan);
+  info.add_flag("--mask", options.mask, "With a mask of bool")->needs(plan);
+  info.add_flag("--exclusive", options.exclusive, "An exclusive scan")->needs(plan);
+  info.add_flag("--include-total", options.include_total, "With --exclusive: n+1 results")
+      ->needs(plan);
+  info.add_flag("--reverse", options.reverse, "From the last element of each line to the first")
+      ->needs(plan);
+  info.add_option("--device", options.device,
+                  "a100, rtx3090, rtx4090, l40s, h100, h200, b200, or numbers of its "
+                  "multiprocessors and of the bytes of shared memory that a block may have, as "
+                  "132,232448 (default: h200)")
+      ->type_name("GPU")
+      ->needs(plan);
+  return info;
+}
+
 /// The exit status after everything that was printed has arrived.
 int finished(int status) {
   if (!std::cout.flush()) throw UserError("standard output cannot be written.");
@@ -177,31 +222,37 @@ int run(int argc, char** argv, Ranks& ranks) {
   scan_options.space = demo_options.space = default_space();
   const CLI::App& scan = add_scan(app, scan_options);
   const CLI::App& demo = add_demo(app, demo_options);
-  const CLI::App& information = *app.add_subcommand(
-      "info", "Print versions, Kokkos' configuration, execution spaces and devices");
+  PlanOptions plan_options;
+  const CLI::App& information = add_info(app, plan_options);
 
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr) {
       std::cout << app.help();
-      if (!information.parsed()) {
-        std::cout << (scan.parsed() ? scan_footer : demo.parsed() ? demo_footer : main_footer);
-      }
+      std::cout << (scan.parsed()          ? scan_footer
+                    : demo.parsed()        ? demo_footer
+                    : information.parsed() ? info_footer
+                                           : main_footer);
       return finished(0);
     }
     if (error.get_exit_code() == 0) {  // the version
       app.exit(error);
       return finished(0);
     }
-    const std::string command = scan.parsed() ? "scan " : demo.parsed() ? "demo " : "";
+    const std::string command = scan.parsed()          ? "scan "
+                                : demo.parsed()        ? "demo "
+                                : information.parsed() ? "info "
+                                                       : "";
     return report(ranks,
                   std::string(error.what()) + " (kokkos-scan " + command + "--help says more)");
   }
   int status = 0;
   if (scan.parsed()) run_scan(scan_options, ranks);
   if (demo.parsed()) status = run_demo(demo_options);
-  if (information.parsed()) run_info();
+  if (information.parsed()) {
+    information.count("--plan") == 0 ? run_info() : run_plan(plan_options);
+  }
   return finished(status);
 }
 

@@ -48,12 +48,15 @@ TEST(backends, emulated_cuda_passes_random_cases) {
   fuzz::add<fuzz::MaskedComputedSum>(runners);
   fuzz::add<fuzz::Struct12>(runners);
   fuzz::add<fuzz::ZippedSum>(runners);
+  fuzz::add<fuzz::Recurrence>(runners);
+  fuzz::add<fuzz::CalledRecurrence>(runners);
+  fuzz::add<fuzz::CalledSum>(runners);
   Machine machine;
   fuzz::Limits const limits{1 << 13, 1 << 17};
   for (std::uint64_t number = 0; number < 4000; ++number) {
     auto const& runner = runners[number % fuzz::AllKinds::size];
     if (runner.run == nullptr) continue;
-    ASSERT_EQ(runner.run(machine, 1, number, limits, fuzz::MaskBits::as_they_are), "");
+    ASSERT_EQ(runner.run(machine, 1, number, limits), "");
   }
 }
 

@@ -46,9 +46,11 @@ void check_projected(std::vector<std::int64_t> const& extents, Data data, Change
       auto const shape = [&](std::vector<std::int64_t> const& e) {
         return layout == 0 ? right(e) : layout == 1 ? left(e) : strided(e, random);
       };
+      // Of the same strides, as the kernel and so the tree may depend on them.
+      Shape const output_shape = shape(of_output);
       Array<T> const in(shape(extents));
-      Array<Stored> const plain(shape(of_output));
-      Array<Out> const out(shape(of_output));
+      Array<Stored> const plain(output_shape);
+      Array<Out> const out(output_shape);
       in.fill(random, data).upload();
       plain.upload();
       out.upload();
@@ -77,8 +79,9 @@ void check_projected_in_place() {
   Random random(62);
   for_each_scan(2, [&](Scan const& scan) {
     if (scan.form == Form::exclusive_with_total) return;
-    Array<float> const x(strided({7, 301}, random));
-    Array<float> const plain(strided({7, 301}, random));
+    Shape const shape = strided({7, 301}, random);
+    Array<float> const x(shape);
+    Array<float> const plain(shape);
     x.fill(random).upload();
     plain.upload();
     call(scan.form, Exec{}, view<2>(x), view<2>(plain), lines_of(scan), ks::Sum{});

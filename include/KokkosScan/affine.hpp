@@ -7,6 +7,7 @@
 
 #include <KokkosScan/impl/arithmetic.hpp>
 #include <Kokkos_Core.hpp>
+#include <type_traits>
 
 namespace KokkosScan {
 
@@ -26,8 +27,12 @@ struct AffineMap {
   /// x -> scale_ * x + shift_
   KOKKOS_FUNCTION AffineMap(const State& scale_, const State& shift_)
       : scale(scale_), shift(shift_) {}
-  /// x -> state
-  KOKKOS_FUNCTION explicit AffineMap(const State& state) : scale(0), shift(state) {}
+  /// x -> state, of all types that states are made of: 16-bit floats convert to float only when
+  /// they are asked to.
+  template <class T>
+  requires std::is_constructible_v<State, const T&> KOKKOS_FUNCTION explicit AffineMap(
+      const T& state)
+      : scale(0), shift(static_cast<State>(state)) {}
 
   /// What the map makes of 0.
   KOKKOS_FUNCTION operator State() const { return shift; }

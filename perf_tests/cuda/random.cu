@@ -280,8 +280,7 @@ Options parse(int argc, char** argv) {
 }
 
 int run(const Options& options) {
-  const std::vector<RandomKind> all{random_float(), random_double(), random_masked(),
-                                    random_bytes(), random_wide(),   random_product()};
+  const std::vector<RandomKind> all = random_kinds();
   std::vector<Shape> shapes =
       options.shape.n > 0
           ? std::vector<Shape>{options.shape}

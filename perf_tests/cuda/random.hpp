@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 
 #include "device.hpp"
 
@@ -60,6 +61,10 @@ RandomKind random_masked();
 RandomKind random_bytes();
 RandomKind random_wide();
 RandomKind random_product();
+inline std::vector<RandomKind> random_kinds() {
+  return {random_float(), random_double(), random_masked(),
+          random_bytes(), random_wide(),   random_product()};
+}
 
 /// The finaliser of splitmix64.
 __device__ inline std::uint64_t scramble(std::uint64_t i) {

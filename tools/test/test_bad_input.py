@@ -235,7 +235,19 @@ class BadInput(unittest.TestCase):
         self.refused(["scan", "x.npy", "out.npy", "--axis"], "--axis")
         self.refused_scan(["--axis", "0", "--axis", "1"], "--axis")
         self.refused(["info", "more"], "more")
+        self.refused(["info", "--axis", "0"], "--plan")
         self.refused(["--frobnicate"])
+
+    def test_plan(self):
+        for shape in ("", "x", "3x", "x3", "0x4", "-1x2", "3y4", "1.5x2", "2x2x2x2x2x2x2x2x2", "99999999x99999999"):
+            self.refused(["info", f"--plan={shape}"], "--plan")
+        self.refused(["info", "--plan", "3x4", "--axis", "2"], "--axis", "2", "-2 to 1")
+        self.refused(["info", "--plan", "3x4", "--op", "median"], "--op", '"median"', "sum, prod, min or max")
+        self.refused(["info", "--plan", "3x4", "--dtype", "complex64", "--op", "max"], "--op", '"max"', "sum or prod")
+        self.refused(["info", "--plan", "3x4", "--dtype", "float17"], "--dtype", '"float17"')
+        for device in ("abacus", "132", "132,", ",232448", "0,232448", "132,1000"):
+            self.refused(["info", "--plan", "3x4", "--device", device], "--device", f'"{device}"')
+        self.refused(["info", "--plan", "3x4", "--include-total"], "--include-total", "--exclusive")
 
     def test_demo(self):
         for option in ("--rows", "--cols"):

@@ -5,6 +5,7 @@ reads but no longer writes, conversions, NaN, names, links and permissions.
 """
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ import unittest
 from support import Tool, np, raw_npy, save
 
 TOOL = None
+RANDOM = random.Random(7)
 
 SCANS = ["running sum", "running product", "backward sum", "exclusive sum", "masked sum"]
 
@@ -35,7 +37,10 @@ class Commands(unittest.TestCase):
         text = TOOL.must("demo", "--help")
         for word in ("--rows", "--cols", "--space", "--json", "fraction_of_copy", "Examples:"):
             self.assertIn(word, text)
-        self.assertIn("versions", TOOL.must("info", "--help"))
+        text = TOOL.must("info", "--help")
+        for word in ("versions", "--plan", "--axis", "--op", "--dtype", "--mask", "--exclusive", "--include-total",
+                     "--reverse", "--device", "Examples:"):
+            self.assertIn(word, text)
 
     def test_examples_of_the_help(self):
         """Every example of `scan --help` runs, and the first equals what the help says."""
@@ -59,6 +64,47 @@ class Commands(unittest.TestCase):
                         r"^  \w+: concurrency \d+, memory \w+", r", the default$", r"^devices: ",
                         r"^configuration of Kokkos:$"):
             self.assertRegex(text, re.compile(pattern, re.MULTILINE))
+
+    def plan(self, *arguments):
+        """The rows of a plan as a dictionary."""
+        rows = dict(line.split(": ", 1) for line in TOOL.must("info", "--plan", *arguments).splitlines())
+        for row in ("device", "lines", "kernel", "why", "tile", "blocks", "shared memory", "workspace"):
+            if (row, rows["kernel"]) != ("tile", "cuda/columns_by_threads"):
+                self.assertIn(row, rows)
+        return rows
+
+    def test_plan(self):
+        """Each kernel, for a shape that docs/cuda-backend.md gives to it."""
+        for arguments, kernel in ((["1000000x72"], "cuda/lines"), (["4096x32768"], "cuda/in_registers"),
+                                  (["4096x32768", "--op", "max"], "cuda/parts_of_lines"),
+                                  (["4096x32768", "--dtype", "float64"], "cuda/parts_of_lines"),
+                                  (["33554432"], "cuda/parts_of_lines"),
+                                  (["10x1000000", "--axis", "0"], "cuda/narrow_columns"),
+                                  (["1000000x100x3", "--axis", "1"], "cuda/narrow_columns"),
+                                  (["8x2048x5120", "--axis=1"], "cuda/columns"),
+                                  (["8x2048x5123", "--axis=1"], "cuda/wide_columns"),
+                                  (["72x1000000", "--axis=0"], "cuda/columns_by_threads"),
+                                  (["1048576x64", "--axis=-2"], "cuda/parts_of_columns")):
+            self.assertEqual(self.plan(*arguments)["kernel"], kernel, arguments)
+        rows = self.plan("3x1000x5x7", "--axis", "1")
+        self.assertIn("105 lines of 1000 elements: (outer, n, inner) = (3, 1000, 35)", rows["lines"])
+        # Where lines share nothing, each has one block or more lines do, and nothing else is needed.
+        rows = self.plan("4096x32768")
+        self.assertEqual((rows["blocks"].split()[0], rows["workspace"].split()[0]), ("4096", "0"))
+        self.assertNotEqual(self.plan("33554432")["workspace"].split()[0], "0")
+
+    def test_plan_fits_the_device(self):
+        for _ in range(30):
+            extents = [int(2 ** RANDOM.uniform(0, 11)) for _ in range(3)]
+            axis = RANDOM.randrange(-3, 3)
+            arguments = ["x".join(map(str, extents)), f"--axis={axis}",
+                         "--dtype", RANDOM.choice(["int8", "uint16", "float32", "float64", "complex128"])]
+            arguments += [flag for flag in ("--mask", "--reverse", "--exclusive") if RANDOM.random() < 0.5]
+            for device, most in (("a100", 166912), ("l40s", 101376), ("h200", 232448), ("20,65536", 65536)):
+                rows = self.plan(*arguments, "--device", device)
+                self.assertLessEqual(int(rows["shared memory"].split()[0]), most, (arguments, device))
+                blocks, _, threads, *_ = rows["blocks"].split()
+                self.assertTrue(1 <= int(blocks) <= 2**31 - 1 and 32 <= int(threads) <= 1024, (arguments, device))
 
     def test_standard_output_that_cannot_be_written(self):
         with open("/dev/full", "w") as full:

@@ -13,7 +13,6 @@
 //   --seconds=N                    ends after so many seconds
 //   --type=NAME                    only the cases of a kind; --type=help names them
 //   --elements=N                   of the largest cases
-//   --mask-bits=any                an all-true mask may change the last bits of sums of floats
 //   --verbose                      says which case comes next, for what hangs
 //
 // Its exit status is 0 if all passed, 1 if not, 77 where there is no GPU.
@@ -36,7 +35,6 @@ struct Options {
   double seconds = 1e9;
   std::string type;
   fuzz::Limits limits;
-  fuzz::MaskBits mask_bits = fuzz::MaskBits::as_without_it;
   bool is_verbose = false;
 };
 
@@ -64,8 +62,6 @@ Options parse(int argc, char** argv) {
       options.type = value;
     } else if (is_option(argv[i], "--elements", value)) {
       options.limits.most_elements = std::atoll(value);
-    } else if (std::strcmp(argv[i], "--mask-bits=any") == 0) {
-      options.mask_bits = fuzz::MaskBits::as_they_are;
     } else if (std::strcmp(argv[i], "--verbose") == 0) {
       options.is_verbose = true;
     } else {
@@ -88,6 +84,7 @@ int main(int argc, char** argv) {
   fuzz::add_small(runners);
   fuzz::add_computed(runners);
   fuzz::add_structs(runners);
+  fuzz::add_outputs(runners);
   bool is_known = options.type.empty();
   for (auto const& runner : runners) {
     if (runner.run == nullptr) {
@@ -121,8 +118,7 @@ int main(int argc, char** argv) {
       std::printf("case %llu\n", static_cast<unsigned long long>(number));
       std::fflush(stdout);
     }
-    std::string const wrong =
-        runner.run(gpu, options.seed, number, options.limits, options.mask_bits);
+    std::string const wrong = runner.run(gpu, options.seed, number, options.limits);
     ++ran;
     if (wrong.empty()) continue;
     std::printf("%s\n", wrong.c_str());

@@ -328,9 +328,14 @@ __global__ void __launch_bounds__(most_threads_in_registers)
         stripe += backward ? -lanes : lanes;
       }
     }
-    if (ends.exist() && k < n) {
-      if (k == 0) ends.store_begin(number, at_begin);
-      if (k + E == n) ends.store_end(number, x[v][E - 1]);
+    if (v == 0 && k == 0 && ends.exist()) ends.store_begin(number, at_begin);
+  }
+  if (ends.exist()) {
+    // The row in which this thread has the last pack of the line, if it has it.
+    const int left = n - E - (first + lane * E);
+    const int v = left / row_length;
+    if (left == v * row_length && left >= 0 && v < V) {
+      ends.store_end(number, static_cast<A>(folds_of_packs[v * lanes + lane + 1]));
     }
   }
 }

@@ -26,6 +26,13 @@ struct Launch {
   [[nodiscard]] std::string label() const { return name(function) + " [" + path + "]"; }
 };
 
+/// An execution space instance that has no kernels: would_launch() is told of each launch, and of
+/// what the kernel would be given besides the problem.
+template <class Exec>
+concept OnlyPlans = requires {
+  requires Exec::only_plans;
+};
+
 }  // namespace KokkosScan::impl::cuda
 
 #if defined(KOKKOS_ENABLE_CUDA)
