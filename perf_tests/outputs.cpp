@@ -122,7 +122,7 @@ void measure(const Shape& s, bool all, std::vector<double>& of_loop) {
   float* const ph = h.data();
   float* const pg = g.data();
   const auto size = static_cast<std::int64_t>(a.size());
-  const auto n = static_cast<std::int64_t>(s.n), inner = static_cast<std::int64_t>(s.inner);
+  const auto n = static_cast<std::int64_t>(s.n);
   Kokkos::parallel_for("fill", perf::Range<Exec>(exec, 0, size), [=](std::int64_t i) {
     const std::uint64_t bits = static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15U;
     pa[i] = static_cast<float>(bits >> 40) * 0x1p-24F;
