@@ -6,16 +6,20 @@
 // beside a copy and a scan of the rank's own part, and beside the chain that codes have today, in
 // which a rank waits for the totals of the one before it. Medians of 9, of the slowest rank.
 //
-// With them stand the messages of a call, of the rank that sends most. On two ranks, first comes
-// what a rank does itself, as fractions of a copy: the second rank has no elements.
+// With them stand the messages of a call, of the rank that sends most. First comes what a rank does
+// itself, as fractions of a copy: without messages, and on two ranks with them, where the second
+// rank has no elements.
 
 #include <KokkosScan/mpi.hpp>
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -40,22 +44,31 @@ int rank_of(MPI_Comm comm) {
   return rank;
 }
 
-/// The median time of the slowest rank, in milliseconds.
-template <class F>
-double measure(const Exec& exec, const F& f) {
+/// The median time, in milliseconds.
+///
+/// \param of_all what the ranks make of the time of one
+template <class F, class Join>
+double median(const Exec& exec, const F& f, const Join& of_all) {
   std::vector<double> times;
   for (int i = 0; i < 10; ++i) {
     exec.fence();
-    MPI_Barrier(MPI_COMM_WORLD);
+    of_all(0);
     const double begin = MPI_Wtime();
     f();
     exec.fence();
-    double time = MPI_Wtime() - begin;
-    MPI_Allreduce(MPI_IN_PLACE, &time, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    const double time = of_all(MPI_Wtime() - begin);
     if (i > 0) times.push_back(time * 1e3);
   }
   std::nth_element(times.begin(), times.begin() + 4, times.end());
   return times[4];
+}
+/// That of the slowest rank, all of which begin together.
+template <class F>
+double measure(const Exec& exec, const F& f) {
+  return median(exec, f, [](double time) {
+    MPI_Allreduce(MPI_IN_PLACE, &time, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return time;
+  });
 }
 
 struct Fill {
@@ -152,6 +165,52 @@ void measure_shape(const Exec& exec, const Shape& shape, std::int64_t block_byte
       static_cast<double>(of_pipeline[1]) * 1e-6);
 }
 
+/// Blocks, in bytes; the last one holds all.
+constexpr std::int64_t sizes_of_blocks[] = {std::int64_t{8} << 20,   std::int64_t{32} << 20,
+                                            std::int64_t{64} << 20,  std::int64_t{128} << 20,
+                                            std::int64_t{256} << 20, std::int64_t{1} << 40};
+
+/// What a rank does with a block at a time, without any messages: fractions of a copy. Blocks that
+/// are as large as others are left out.
+void measure_blocks(const Exec& exec, const Shape& shape) {
+  namespace impl = ks::impl;
+  if (rank_of(MPI_COMM_WORLD) != 0) return;
+  const Part p(exec, shape.rows, shape.columns, shape.axis);
+  const auto lines = ks::along(p.axis).totals(p.totals);
+  using P = typename impl::ProblemOf<Array, Array, impl::LinesTraits<std::decay_t<decltype(lines)>>,
+                                     ks::Sum<>>::type;
+  std::optional<P> problem;
+  impl::scan(impl::Function::inclusive_scan, exec, p.x, p.y, lines, ks::Sum<>{},
+             impl::mpi::Keep<P>{&problem});
+  const std::size_t of_fold = impl::fold_workspace_bytes<P>(exec, p.n, p.lines);
+  const std::size_t of_scan = impl::mpi::scan_workspace_bytes<P>(exec, p.n, p.lines);
+  const Kokkos::View<std::byte*, Exec> for_fold("for_fold", of_fold);
+  const Kokkos::View<std::byte*, Exec> for_scan("for_scan", of_scan);
+  const auto alone = [&](const auto& f) {
+    return median(exec, f, [](double time) { return time; });
+  };
+  const double copy = alone([&] { Kokkos::deep_copy(exec, p.y, p.x); });
+  const double scan = alone([&] { ks::inclusive_scan(exec, p.x, p.y, p.axis); });
+  const double fold = alone([&] { impl::fold_by_default(exec, *problem, for_fold.data()); });
+  std::printf("| %lld lines of %lld, axis %d | %.3f | %.2f | %.2f |",
+              static_cast<long long>(p.lines), static_cast<long long>(p.n), p.axis, copy,
+              copy / scan, copy / fold);
+  for (const std::int64_t bytes : sizes_of_blocks) {
+    const auto blocks = impl::mpi::cut_into_blocks(p.lines, 1, p.n * 8, bytes, 1, 256);
+    const double both = alone([&] {
+      for (std::int64_t b = 0; b < blocks.count; ++b) {
+        P block = impl::mpi::block_of(*problem, blocks.begin(b), blocks.size(b));
+        impl::fold_by_default(exec, block, for_fold.data());
+        block.totals.data = nullptr;
+        impl::scan_by_default(exec, block, for_scan.data());
+      }
+    });
+    std::printf(" %lld: %.2f |", static_cast<long long>(blocks.count), copy / both);
+  }
+  std::printf("\n");
+  check(p, 0);
+}
+
 /// What the first of two ranks does, in milliseconds. The second one has no elements, and takes
 /// what is sent on the host, so that it does not share a device.
 void measure_local_part(const Exec& exec, const Shape& shape) {
@@ -179,25 +238,24 @@ void measure_local_part(const Exec& exec, const Shape& shape) {
     return measure(exec, [&] { plan.inclusive_scan(none, none, lines); });
   };
   const double copy = measure(exec, [&] { Kokkos::deep_copy(exec, p.y, p.x); });
-  const double local = measure(exec, [&] { ks::inclusive_scan(exec, p.x, p.y, p.axis); });
   const double alone_in_order =
       measure(exec, [&] { ks::inclusive_scan(exec, p.x, p.y, tree.in_order()); });
   constexpr bool on_host = ks::impl::launches_block<Exec>;
   using ByTree = ks::impl::mpi::BlockSizes<false, on_host>;
   using InOrder = ks::impl::mpi::BlockSizes<true, on_host>;
-  const double one_block = over_ranks(tree, std::int64_t{1} << 40, 1);
-  const double small =
-      over_ranks(tree, (on_host ? 1 : 8) << 20, ByTree::least_lines(p.axis == 1, 8));
-  const double usual = over_ranks(tree, ByTree::bytes, ByTree::least_lines(p.axis == 1, 8));
+  std::vector<double> by_tree;
+  for (const std::int64_t bytes : sizes_of_blocks) {
+    by_tree.push_back(over_ranks(tree, bytes, ByTree::least_lines(p.axis == 1, 8)));
+  }
   check(p, 0);
   const double pipeline =
       over_ranks(tree.in_order(), InOrder::bytes, InOrder::least_lines(p.axis == 1, 8));
   check(p, 0);
   if (!is_first) return;
-  std::printf("| %lld lines of %lld, axis %d | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f |\n",
-              static_cast<long long>(p.lines), static_cast<long long>(p.n), p.axis, copy,
-              copy / local, copy / one_block, copy / small, copy / usual, copy / alone_in_order,
-              copy / pipeline);
+  std::printf("| %lld lines of %lld, axis %d | %.3f |", static_cast<long long>(p.lines),
+              static_cast<long long>(p.n), p.axis, copy);
+  for (const double time : by_tree) std::printf(" %.2f |", copy / time);
+  std::printf(" %.2f | %.2f |\n", copy / alone_in_order, copy / pipeline);
 }
 
 }  // namespace
@@ -218,17 +276,26 @@ int main(int argc, char** argv) {
     const std::int64_t mib = argc > 1 ? std::atoll(argv[1]) : 64;
     const std::int64_t block_bytes = argc > 2 ? std::atoll(argv[2]) : 0;
     const std::int64_t size = mib << 17;
-    std::vector<Shape> shapes{
-        {64, size / 64, 0}, {size / 2048, 2048, 0}, {size / 64, 64, 1}, {2048, size / 2048, 1}};
+    std::vector<Shape> shapes{{64, size / 64, 0}, {512, size / 512, 0}, {size / 2048, 2048, 0},
+                              {size / 64, 64, 1}, {size / 512, 512, 1}, {2048, size / 2048, 1}};
     // One line in order has the rate of a thread of a device.
     if (ks::impl::launches_block<Exec>) shapes.push_back({1, size, 1});
     const bool is_first = rank_of(MPI_COMM_WORLD) == 0;
+    if (is_first) {
+      std::printf(
+          "| part of a rank | copy, ms | scan | fold | fold and scan, in blocks of 8 MiB (how "
+          "many: "
+          "fraction of a copy) | 32 | 64 | 128 | 256 | all |\n"
+          "|---|---|---|---|---|---|---|---|---|---|\n");
+    }
+    for (const Shape& shape : shapes) measure_blocks(exec, shape);
     if (size_of(MPI_COMM_WORLD) == 2) {
       if (is_first) {
         std::printf(
-            "| part of a rank | copy, ms | scan | fold and scan: one block | blocks for a cache | "
-            "blocks as usual | scan in order | the same, sent on |\n"
-            "|---|---|---|---|---|---|---|---|\n");
+            "\n| part of a rank | copy, ms | fold and scan, messages sent: blocks of 8 MiB | 32 | "
+            "64 "
+            "| 128 | 256 | all | scan in order | the same, sent on |\n"
+            "|---|---|---|---|---|---|---|---|---|---|\n");
       }
       for (const Shape& shape : shapes) measure_local_part(exec, shape);
     }

@@ -11,14 +11,14 @@ import math
 
 ELEMENT = 8  # bytes of an element and of an accumulator
 COPY = 4.0e12  # bytes a second that a copy reads and writes on one GPU
-STEP = 10e-6  # seconds that a step costs beside the work: launches, and a wait of the host
+STEP = 20e-6  # seconds that a step costs beside the work: ends and beginnings of kernels (docs/experiments/mpi.md)
 IN_ORDER = 0.9  # of the speed of a copy that a scan in order has, where a block has many lines
 LINKS = {"NVLink": (5e-6, 400e9), "400 Gb/s": (5e-6, 45e9)}  # latency in s, bytes a second
 
 
 def blocks_of(lines, part, in_order=False):
     """cut_into_blocks of tuning.hpp with the BlockSizes of devices, for lines that are contiguous."""
-    block, least, few = (64 << 20, 32768, 256) if in_order else (64 << 20, 16, 8)
+    block, least, few = (64 << 20, 32768, 256) if in_order else (256 << 20, 16, 8)
     fit = block // part
     wanted = max(fit, -(-lines // 256)) if fit >= least else max(least, -(-lines // few))
     return -(-lines // min(wanted, lines))

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstddef>
+#include <future>
 #include <optional>
 #include <span>
 #include <string>
@@ -155,6 +156,7 @@ class ScanInPieces {
     if (m_share_lines) all();
     m_ranks.attempt([&] {
       if (!m_share_lines) all();
+      finish_writing();
       m_plan.output->finish();
       if (m_plan.totals) m_plan.totals->finish();
     });
@@ -175,11 +177,10 @@ class ScanInPieces {
   void choose_sizes(double memory) {
     const std::size_t in = reads_values() ? 0 : info(m_plan.input.header().dtype).size;
     const std::size_t out = writes_values() ? 0 : info(m_plan.dtype).size;
-    const auto of_element = static_cast<double>(std::max(in, out) +
-                                                sizeof(A) * (is_in_place()         ? 1
-                                                             : m_tells_lines_apart ? 3
-                                                                                   : 2) +
-                                                (m_plan.mask != nullptr ? 1 : 0));
+    // One piece is written while the next one is scanned.
+    const std::size_t of_piece = std::max(in, out) + sizeof(A) * (is_in_place() ? 1 : 2);
+    const auto of_element = static_cast<double>(
+        2 * of_piece + (m_tells_lines_apart ? sizeof(A) : 0) + (m_plan.mask != nullptr ? 1 : 0));
     // Starts, totals, the same as they are written, and whether any element has counted.
     const auto of_line = static_cast<double>(3 * sizeof(A) + info(m_plan.dtype).size + 1);
     const std::int64_t n = m_geometry.length;
@@ -213,9 +214,11 @@ class ScanInPieces {
     const std::int64_t elements = lines * (m_length + m_extra);
     const std::size_t in = reads_values() ? 0 : info(m_plan.input.header().dtype).size;
     const std::size_t out = writes_values() ? 0 : info(m_plan.dtype).size;
-    m_bytes = Buffer<std::byte>(elements * static_cast<std::int64_t>(std::max(in, out)));
-    m_values = Buffer<A>(elements);
-    if (!is_in_place()) m_results = Buffer<A>(elements);
+    for (Piece* const piece : {&m_piece, &m_written}) {
+      piece->bytes = Buffer<std::byte>(elements * static_cast<std::int64_t>(std::max(in, out)));
+      piece->values = Buffer<A>(elements);
+      if (!is_in_place()) piece->results = Buffer<A>(elements);
+    }
     if (m_tells_lines_apart) m_other_results = Buffer<A>(elements);
     if (m_plan.mask != nullptr) m_mask = Buffer<std::uint8_t>(elements);
     m_starts = Buffer<A>(lines);
@@ -274,7 +277,7 @@ class ScanInPieces {
       const bool has_extra = m_extra > 0 && is_last && part == last;
       attempt([&] { read(lines, mine); });
       scan_piece(lines, mine, all.count, has_extra);
-      attempt([&] { write(lines, mine, has_extra); });
+      attempt([&] { begin_writing(lines, mine, has_extra); });
       std::swap(m_starts, m_totals);
     }
     if (!m_plan.totals) return;
@@ -293,7 +296,7 @@ class ScanInPieces {
     const NpyInput& input = m_plan.input;
     const auto size = static_cast<std::int64_t>(info(input.header().dtype).size);
     std::byte* const bytes =
-        reads_values() ? reinterpret_cast<std::byte*>(m_values.data()) : m_bytes.data();
+        reads_values() ? reinterpret_cast<std::byte*>(m_piece.values.data()) : m_piece.bytes.data();
     for_each_run(
         lines, range, m_geometry.length,
         [&](std::int64_t first, std::int64_t place, std::int64_t count) {
@@ -311,8 +314,8 @@ class ScanInPieces {
     }
     if (reads_values()) return;
     const auto values = static_cast<std::size_t>(lines.count() * range.count);
-    decode<A>({m_bytes.data(), values * static_cast<std::size_t>(size)}, input.header().dtype,
-              m_plan.dtype, {m_values.data(), values});
+    decode<A>({m_piece.bytes.data(), values * static_cast<std::size_t>(size)}, input.header().dtype,
+              m_plan.dtype, {m_piece.values.data(), values});
   }
 
   /// From m_starts to m_totals.
@@ -328,9 +331,9 @@ class ScanInPieces {
     problem.length = range.count;
     problem.inner = lines.inners;
     problem.output_length = range.count + (has_extra ? 1 : 0);
-    problem.input = m_values.data();
+    problem.input = m_piece.values.data();
     if (m_plan.mask != nullptr) problem.mask = m_mask.data();
-    problem.output = is_in_place() ? m_values.data() : m_results.data();
+    problem.output = is_in_place() ? m_piece.values.data() : m_piece.results.data();
     problem.totals = m_totals.data();
 
     const std::span<std::uint8_t> counted(m_have_counted.data(),
@@ -369,7 +372,7 @@ class ScanInPieces {
         m_totals.data()[line] = m_other_totals.data()[line];
         for (std::int64_t k = 0; k < length; ++k) {
           const std::int64_t at = (o * length + k) * lines.inners + i;
-          m_results.data()[at] = m_other_results.data()[at];
+          m_piece.results.data()[at] = m_other_results.data()[at];
         }
       }
     }
@@ -393,13 +396,29 @@ class ScanInPieces {
     if (m_share_lines) m_ranks.unite(counted);
   }
 
+  /// Has the piece written by another thread, after the one before it. The caller gets the memory
+  /// of that one for the next piece.
+  void begin_writing(const LineRange& lines, const Range& range, bool has_extra) {
+    finish_writing();
+    std::swap(m_piece, m_written);
+    m_writing = std::async(std::launch::async,
+                           [this, lines, range, has_extra] { write(lines, range, has_extra); });
+  }
+  /// \throws what went wrong
+  void finish_writing() {
+    if (m_writing.valid()) m_writing.get();
+  }
   void write(const LineRange& lines, const Range& range, bool has_extra) {
     // Backward, the total comes first.
     const std::int64_t shift = m_options.reverse && !has_extra ? m_extra : 0;
     const Range results{range.first + shift, range.count + (has_extra ? 1 : 0)};
-    const A* const values = is_in_place() ? m_values.data() : m_results.data();
+    const A* const values = is_in_place() ? m_written.values.data() : m_written.results.data();
     const auto count = static_cast<std::size_t>(lines.count() * results.count);
-    const std::byte* const bytes = encoded({values, count});
+    const std::byte* bytes = reinterpret_cast<const std::byte*>(values);
+    if (!writes_values()) {
+      encode<A>({values, count}, m_plan.dtype, m_written.bytes.span());
+      bytes = m_written.bytes.data();
+    }
     const auto size = static_cast<std::int64_t>(info(m_plan.dtype).size);
     for_each_run(lines, results, m_geometry.length + m_extra,
                  [&](std::int64_t first, std::int64_t place, std::int64_t run) {
@@ -422,13 +441,6 @@ class ScanInPieces {
     }
   }
 
-  /// The values as the output has them, in m_bytes if they must be converted.
-  const std::byte* encoded(std::span<const A> values) {
-    if (writes_values()) return reinterpret_cast<const std::byte*>(values.data());
-    encode<A>(values, m_plan.dtype, m_bytes.span());
-    return m_bytes.data();
-  }
-
   const ScanPlan& m_plan;
   const ScanOptions& m_options;
   Ranks& m_ranks;
@@ -442,14 +454,19 @@ class ScanInPieces {
   std::int64_t m_outers = 1;
   std::int64_t m_inners = 1;
   std::int64_t m_length = 1;
-  Buffer<std::byte> m_bytes;
-  Buffer<A> m_values, m_results, m_other_results;
+  struct Piece {
+    Buffer<std::byte> bytes;  ///< as files have it, where that is not what is scanned
+    Buffer<A> values, results;
+  };
+  Piece m_piece, m_written;
+  Buffer<A> m_other_results;
   Buffer<std::uint8_t> m_mask;
   Buffer<A> m_starts, m_totals, m_other_totals;
   Buffer<std::uint8_t> m_have_counted;
   // Where data begin in files.
   std::int64_t m_output_begin = 0;
   std::int64_t m_totals_begin = 0;
+  std::future<void> m_writing;  ///< of m_written; ends before what it uses
 };
 
 }  // namespace

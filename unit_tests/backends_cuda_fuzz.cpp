@@ -48,6 +48,9 @@ TEST(backends, emulated_cuda_passes_random_cases) {
   fuzz::add<fuzz::MaskedComputedSum>(runners);
   fuzz::add<fuzz::Struct12>(runners);
   fuzz::add<fuzz::ZippedSum>(runners);
+  fuzz::add<fuzz::Recurrence>(runners);
+  fuzz::add<fuzz::CalledRecurrence>(runners);
+  fuzz::add<fuzz::CalledSum>(runners);
   Machine machine;
   fuzz::Limits const limits{1 << 13, 1 << 17};
   for (std::uint64_t number = 0; number < 4000; ++number) {

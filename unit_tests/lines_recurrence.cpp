@@ -254,6 +254,81 @@ void check_underflow() {
   }
 }
 
+/// Takes states as they are, which maps would convert to.
+struct StoreState {
+  Kokkos::View<float**, Exec> to;
+  template <class State>
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t k, State const& state) const {
+    static_assert(std::is_same_v<State, float>);
+    to(i, k) = state;
+  }
+};
+/// What state k hands on to the one before it, m[k] = a[k] (g[k] + m[k+1]), by g and a.
+struct HandOn {
+  KOKKOS_FUNCTION ks::AffineMap<double> operator()(double g, double a) const { return {a, a * g}; }
+};
+struct StoreGradients {
+  Kokkos::View<double const**, Exec> g, h;
+  Kokkos::View<double**, Exec> of_a, of_b;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t k, double handed_on) const {
+    of_b(i, k) = g(i, k) + handed_on;
+    of_a(i, k) = of_b(i, k) * (k > 0 ? h(i, k - 1) : 0.5);
+  }
+};
+
+/// A function gets states; and both gradients of a recurrence come from one scan backward.
+void check_functions_of_states() {
+  Random random(75);
+  for (std::int64_t const n : {1, 7, 3000}) {
+    std::int64_t const lines = 5;
+    Kokkos::View<float**, Exec> const terms("terms", lines, n), states("states", lines, n);
+    Kokkos::View<double**, Exec> const a("a", lines, n), g("g", lines, n), h("h", lines, n),
+        of_a("of_a", lines, n), of_b("of_b", lines, n);
+    Kokkos::View<double*, Exec> const of_start("of_start", lines);
+    auto const host = [](auto const& view) {
+      return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, view);
+    };
+    auto const a_host = host(a), g_host = host(g), h_host = host(h);
+    auto const terms_host = host(terms);
+    for (std::int64_t i = 0; i < lines; ++i) {
+      for (std::int64_t k = 0; k < n; ++k) {
+        a_host(i, k) = coefficient<double>(random);
+        g_host(i, k) = coefficient<double>(random);
+        h_host(i, k) = coefficient<double>(random);
+        terms_host(i, k) = coefficient<float>(random);
+      }
+    }
+    Kokkos::deep_copy(a, a_host);
+    Kokkos::deep_copy(g, g_host);
+    Kokkos::deep_copy(h, h_host);
+    Kokkos::deep_copy(terms, terms_host);
+    ks::linear_recurrence(Exec{}, 0.5F, terms, ks::for_each_result({lines, n}, StoreState{states}));
+    ks::exclusive_scan(Exec{}, ks::zip_transform(HandOn{}, g, a),
+                       ks::for_each_result({lines, n}, StoreGradients{g, h, of_a, of_b}),
+                       ks::along(1).backward().starting_at(0.0).totals(of_start),
+                       ks::ComposeAffine<double>{});
+    auto const found = host(states);
+    auto const found_a = host(of_a), found_b = host(of_b);
+    auto const found_start = host(of_start);
+    for (std::int64_t i = 0; i < lines; ++i) {
+      double state = 0;
+      for (std::int64_t k = 0; k < n; ++k) {
+        state = 0.5 * state + terms_host(i, k);
+        ASSERT_NEAR(found(i, k), state, std::ldexp(32.0, -24)) << n << ", " << i << ", " << k;
+      }
+      double handed_on = 0;
+      for (std::int64_t k = n - 1; k >= 0; --k) {
+        double const gradient = g_host(i, k) + handed_on;
+        double const before = k > 0 ? h_host(i, k - 1) : 0.5;
+        ASSERT_NEAR(found_b(i, k), gradient, 1e-12) << n << ", " << i << ", " << k;
+        ASSERT_NEAR(found_a(i, k), gradient * before, 1e-12) << n << ", " << i << ", " << k;
+        handed_on = a_host(i, k) * gradient;
+      }
+      ASSERT_NEAR(found_start(i), handed_on, 1e-12) << n << ", " << i;
+    }
+  }
+}
+
 }  // namespace test::lines
 
 using namespace test;  // NOLINT: a test file
@@ -276,3 +351,4 @@ TEST(lines, recurrences_in_order_are_the_loop) {
 }
 TEST(lines, recurrences_backward) { lines::check_backward_equals_flipped(); }
 TEST(lines, recurrences_underflow) { lines::check_underflow(); }
+TEST(lines, recurrences_to_functions) { lines::check_functions_of_states(); }

@@ -34,8 +34,8 @@ template <class T>
 struct IsOutput : Kokkos::is_view<T> {};
 template <class View, class Function>
 struct IsOutput<Projected<View, Function>> : Kokkos::is_view<View> {};
-template <std::size_t Rank, class Function>
-struct IsOutput<ForEachResult<Rank, Function>> : std::true_type {};
+template <std::size_t Rank, class Function, class Result>
+struct IsOutput<ForEachResult<Rank, Function, Result>> : std::true_type {};
 
 template <class T>
 struct IsLines : std::bool_constant<Axis<T>> {};

@@ -50,7 +50,9 @@ template <class View, class Function>
 }
 
 /// An output that hands each result to a function; made by for_each_result().
-template <std::size_t Rank, class Function>
+///
+/// \tparam Result what a result is converted to for the function; void: it is the accumulator
+template <std::size_t Rank, class Function, class Result = void>
 struct ForEachResult {
   /// The extents of the output.
   std::array<std::int64_t, Rank> extents;

@@ -59,6 +59,16 @@ auto maps_of(const A& a, const B& b) {
   }
 }
 
+/// Where the states of a recurrence go: functions get states, not maps.
+template <class State, class H>
+const H& states_to(const H& h) {
+  return h;
+}
+template <class State, std::size_t Rank, class F>
+ForEachResult<Rank, F, State> states_to(const ForEachResult<Rank, F>& h) {
+  return {h.extents, h.function};
+}
+
 /// The lines of a recurrence: they start at 0 unless they start elsewhere.
 template <class State, class Lines>
 auto started(const Lines& lines) {
@@ -113,8 +123,8 @@ void linear_recurrence(const Exec& exec, const A& a, const B& b, const H& h,
                   "KokkosScan: the coefficients of a recurrence must be an input or a scalar that "
                   "converts to the states.");
     if constexpr (is_coefficient) {
-      inclusive_scan(exec, impl::maps_of<State>(a, b), h, impl::started<State>(lines),
-                     ComposeAffine<State>{});
+      inclusive_scan(exec, impl::maps_of<State>(a, b), impl::states_to<State>(h),
+                     impl::started<State>(lines), ComposeAffine<State>{});
     }
   }
 }

@@ -299,18 +299,24 @@ template <int N, class T>
 void sweep_columns_with(const Memory& memory, const Shape& s, double copy) {
   const auto p = problem<T, false>(memory, s);
   const test::Stream stream;
-  for (const int threads : {32, 64, 128, 256}) {
-    const cuda::Launch launch{p.function, "columns", (p.batch.count + threads - 1) / threads,
-                              threads, 0};
-    const double scan = microseconds(
-        [&] {
-          enqueue(stream, launch, cuda::scan_columns_in_order<N, std::remove_const_t<decltype(p)>>,
-                  p.n, p.batch.count, p);
-        },
-        memory, 2 * static_cast<std::size_t>(s.size()) * sizeof(T));
-    std::printf("%lld columns of %lld, %zu bytes: chunks of %d, %d threads: %.3f\n",
-                static_cast<long long>(s.inner), static_cast<long long>(s.n), sizeof(T), N, threads,
-                copy / scan);
+  constexpr int of_piece = cuda::bytes_of_piece / static_cast<int>(sizeof(T));
+  for (const int shared : {0, of_piece}) {
+    const std::int64_t warps = (p.batch.count - shared + 31 - shared) / (32 - shared);
+    const cuda::Windows windows{shared, warps};
+    for (const int threads : {32, 64, 128, 256}) {
+      const cuda::Launch launch{p.function, "columns", (warps * 32 + threads - 1) / threads,
+                                threads, 0};
+      const double scan = microseconds(
+          [&] {
+            enqueue(stream, launch,
+                    cuda::scan_columns_in_order<N, std::remove_const_t<decltype(p)>>, p.n,
+                    p.batch.count, p, windows);
+          },
+          memory, 2 * static_cast<std::size_t>(s.size()) * sizeof(T));
+      std::printf("%lld columns of %lld, %zu bytes: chunks of %d, %d threads, %d shared: %.3f\n",
+                  static_cast<long long>(s.inner), static_cast<long long>(s.n), sizeof(T), N,
+                  threads, shared, copy / scan);
+    }
   }
   std::fflush(stdout);
 }

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// Linear recurrences and projected outputs on a GPU, without Kokkos: how fast, beside a kernel
-/// that moves the same bytes, and how far off the loop in double.
+/// Linear recurrences with their gradients, projected outputs, and functions that take the results,
+/// on a GPU, without Kokkos: how fast, beside a kernel that moves the same bytes, and how far off
+/// the loop in double.
 ///
 ///     nvcc -x cu -std=c++20 -O3 -arch=sm_90 -I unit_tests/cuda/annotations -I include -I src \
 ///       perf_tests/cuda/outputs.cu -o outputs && ./outputs
@@ -46,15 +47,24 @@ __global__ void fill(float* x, std::int64_t size, float low, float high, std::ui
     x[i] = low + (high - low) * static_cast<float>((bits ^ bits >> 31) & 0xffffff) * 0x1p-24f;
   }
 }
-/// What a recurrence moves: two arrays in, one out.
-__global__ void move_three(const float4* a, const float4* b, float4* c, std::int64_t quads) {
+/// Arrays that are read and arrays that are written.
+constexpr int most_streams = 3;
+struct Streams {
+  const float4* in[most_streams];
+  float4* out[most_streams];
+};
+template <int ins, int outs>
+__global__ void move(Streams s, std::int64_t quads) {
   for (std::int64_t i = own(); i < quads; i += all()) {
-    const float4 x = a[i], y = b[i];
-    c[i] = {x.x + y.x, x.y + y.y, x.z + y.z, x.w + y.w};
+    float4 sum = s.in[0][i];
+#pragma unroll
+    for (int j = 1; j < ins; ++j) {
+      const float4 x = s.in[j][i];
+      sum = {sum.x + x.x, sum.y + x.y, sum.z + x.z, sum.w + x.w};
+    }
+#pragma unroll
+    for (int j = 0; j < outs; ++j) s.out[j][i] = sum;
   }
-}
-__global__ void move_two(const float4* a, float4* c, std::int64_t quads) {
-  for (std::int64_t i = own(); i < quads; i += all()) c[i] = a[i];
 }
 /// The largest error of recurrences or of exponentials of sums, in units of the sum of magnitudes.
 __global__ void find_error(const float* a, const float* b, const float* h, Shape s, double* worst) {
@@ -80,8 +90,61 @@ __global__ void find_error(const float* a, const float* b, const float* h, Shape
   }
 }
 
+/// The same of the gradients of a recurrence: b has those of its states, h the states.
+__global__ void find_error_of_gradients(const float* a, const float* b, const float* h,
+                                        const float* da, const float* db, Shape s, double* worst) {
+  for (std::int64_t line = own(); line < s.outer * s.inner; line += all()) {
+    const std::int64_t first = line / s.inner * s.n * s.inner + line % s.inner;
+    double handed_on = 0, magnitude = 0, error = 0;
+    for (std::int64_t k = s.n - 1; k >= 0; --k) {
+      const std::int64_t at = first + k * s.inner;
+      const double gradient = b[at] + handed_on;
+      magnitude += fabs(double{b[at]});
+      const double before = k > 0 ? h[at - s.inner] : 0;
+      const double of_b = fabs(db[at] - gradient) / (magnitude + 1e-30);
+      const double of_a = fabs(da[at] - gradient * before) / (magnitude * fabs(before) + 1e-30);
+      if (!(of_b <= error)) error = of_b;
+      if (!(of_a <= error)) error = of_a;
+      handed_on = double{a[at]} * gradient;
+      magnitude *= fabs(double{a[at]});
+    }
+    worst[line % 4096] = fmax(worst[line % 4096], error == error ? error : 1e30);
+  }
+}
+/// Sums in two arrays: the second is the square of the first.
+__global__ void find_error_of_two(const float* b, const float* c, const float* d, Shape s,
+                                  double* worst) {
+  for (std::int64_t line = own(); line < s.outer * s.inner; line += all()) {
+    const std::int64_t first = line / s.inner * s.n * s.inner + line % s.inner;
+    double sum = 0, magnitude = 0, error = 0;
+    for (std::int64_t k = 0; k < s.n; ++k) {
+      const std::int64_t at = first + k * s.inner;
+      sum += b[at];
+      magnitude += fabs(double{b[at]});
+      const double of_this = fabs(c[at] - sum) / (magnitude + 1e-30);
+      if (!(of_this <= error) || d[at] != c[at] * c[at]) error = of_this + (d[at] != c[at] * c[at]);
+    }
+    worst[line % 4096] = fmax(worst[line % 4096], error == error ? error : 1e30);
+  }
+}
+/// Running maxima and where they stand: 1 where one is wrong.
+__global__ void find_error_of_maxima(const float* b, const float* c, const std::int64_t* at_index,
+                                     Shape s, double* worst) {
+  for (std::int64_t line = own(); line < s.outer * s.inner; line += all()) {
+    const std::int64_t first = line / s.inner * s.n * s.inner + line % s.inner;
+    std::int64_t index = 0;
+    bool is_wrong = false;
+    for (std::int64_t k = 0; k < s.n; ++k) {
+      const std::int64_t at = first + k * s.inner;
+      if (b[at] >= b[first + index * s.inner]) index = k;
+      is_wrong = is_wrong || c[at] != b[first + index * s.inner] || at_index[at] != index;
+    }
+    if (is_wrong) worst[line % 4096] = 1;
+  }
+}
+
 struct Memory {
-  float *a, *b, *h;
+  float *a, *b, *h, *c, *d;
   double* worst;
   std::byte* workspace;
 };
@@ -107,19 +170,20 @@ double microseconds(const std::function<void()>& work) {
   return times[times.size() / 2];
 }
 
-double time_to_move(const Memory& m, const Shape& s, bool three) {
+/// The best time of kernels that read and write so many arrays; destroys c, d and, as a third
+/// output, h.
+template <int ins, int outs>
+double time_to_move(const Memory& m, const Shape& s) {
   const std::int64_t quads = s.size() / 4;
   const auto q = [](float* p) { return reinterpret_cast<float4*>(p); };
+  const Streams streams{{q(m.b), q(m.a), q(m.h)}, {q(m.c), q(m.d), q(m.h)}};
   double best = 1e30;
   for (const unsigned blocks : {132U * 8, 132U * 16, 132U * 64}) {
-    best = std::min(best, microseconds([&] {
-                      three ? move_three<<<blocks, 256>>>(q(m.a), q(m.b), q(m.h), quads)
-                            : move_two<<<blocks, 256>>>(q(m.b), q(m.h), quads);
-                    }));
+    best = std::min(best, microseconds([&] { move<ins, outs><<<blocks, 256>>>(streams, quads); }));
   }
-  if (three) return best;
+  if (ins > 1 || outs > 1) return best;
   return std::min(best, microseconds([&] {
-                    check(cudaMemcpyAsync(m.h, m.b, static_cast<std::size_t>(s.size()) * 4,
+                    check(cudaMemcpyAsync(m.c, m.b, static_cast<std::size_t>(s.size()) * 4,
                                           cudaMemcpyDeviceToDevice));
                   }));
 }
@@ -141,6 +205,11 @@ struct Placed {
 struct MapOf {
   __host__ __device__ Map operator()(float b, float a) const { return {a, b}; }
 };
+/// The same with states in double, as Python has them.
+using WideMap = ks::AffineMap<double>;
+struct WideMapOf {
+  __host__ __device__ WideMap operator()(float b, float a) const { return {a, b}; }
+};
 struct Exponential {
   __host__ __device__ float operator()(float tau) const { return expf(-tau); }
 };
@@ -153,6 +222,110 @@ struct MapAt {
     return {a[at], b[at]};
   }
 };
+
+/// Stores a result and its square.
+struct StoreTwo {
+  float *c, *d;
+  std::int64_t n, inner;
+  __host__ __device__ void operator()(std::int64_t i, std::int64_t k, std::int64_t j,
+                                      float sum) const {
+    const std::int64_t at = (i * n + k) * inner + j;
+    c[at] = sum;
+    d[at] = sum * sum;
+  }
+};
+
+/// The gradients of a recurrence h[k] = a[k] h[k-1] + b[k], given those of its states: state k
+/// hands on m[k] = a[k] (g[k] + m[k+1]) to the state before it, a recurrence backward, of which
+/// each result is wanted before its own element.
+struct HandOn {
+  __host__ __device__ Map operator()(float g, float a) const { return {a, a * g}; }
+};
+struct StoreGradients {
+  const float *g, *h;
+  float *da, *db;
+  std::int64_t n, inner;
+  __host__ __device__ void operator()(std::int64_t i, std::int64_t k, std::int64_t j,
+                                      float handed_on) const {
+    const std::int64_t at = (i * n + k) * inner + j;
+    const float of_state = read(g + at);
+    const float before = read(h + (k > 0 ? at - inner : at));
+    const float gradient = of_state + handed_on;
+    db[at] = gradient;
+    da[at] = k > 0 ? gradient * before : 0.0F;
+  }
+  /// Reads what nobody writes, so that it need not wait for stores.
+  static __host__ __device__ float read(const float* from) {
+#if defined(__CUDA_ARCH__)
+    return __ldg(from);
+#else
+    return *from;
+#endif
+  }
+};
+
+/// A maximum and the last place where it stands.
+struct Placed32 {
+  float value;
+  std::int32_t index;
+};
+struct LastMaximum {
+  __host__ __device__ Placed32 operator()(const Placed32& x, const Placed32& y) const {
+    return x.value > y.value ? x : y;
+  }
+  __host__ __device__ static Placed32 identity() { return {-INFINITY, -1}; }
+};
+struct PlaceOf {
+  __host__ __device__ std::int32_t operator()(std::int64_t, std::int64_t k, std::int64_t) const {
+    return static_cast<std::int32_t>(k);
+  }
+};
+struct MakePlaced {
+  __host__ __device__ Placed32 operator()(float value, std::int32_t index) const {
+    return {value, index};
+  }
+};
+struct StorePlaced {
+  float* values;
+  std::int64_t* indices;
+  std::int64_t n, inner;
+  __host__ __device__ void operator()(std::int64_t i, std::int64_t k, std::int64_t j,
+                                      const Placed32& x) const {
+    const std::int64_t at = (i * n + k) * inner + j;
+    values[at] = x.value;
+    indices[at] = x.index;
+  }
+};
+
+/// A function of indices.
+template <class F>
+impl::Computed<3, F> computed(const Shape& s, const F& f, bool backward = false) {
+  impl::Computed<3, F> computed{f, {s.outer, s.n, s.inner}, 1, 0, 1, {}};
+  computed.strides = {0, {s.inner, 1}};
+  if (Placed(s).batch.rank == 1) computed.strides.batch[0] = 1;
+  if (backward) {
+    computed.first = s.n - 1;
+    computed.step = -1;
+  }
+  return computed;
+}
+/// A scan whose results go to a function.
+template <class A, class Value, class Op, class In, class F>
+auto called(const Shape& s, impl::Form form, const In& in, const Op& op, const A& start,
+            const impl::Computed<3, F>& out) {
+  using Out = impl::Called<Value, 3, F>;
+  return impl::Problem<A, Op, In, Out, impl::CommonStart<A>, Value>{impl::Function::inclusive_scan,
+                                                                    s.n,
+                                                                    Placed(s).batch,
+                                                                    form,
+                                                                    impl::Extra::none,
+                                                                    op,
+                                                                    impl::Maybe<A>(op.identity()),
+                                                                    in,
+                                                                    {out},
+                                                                    {impl::Maybe<A>(start)},
+                                                                    {nullptr, {}}};
+}
 
 template <class A, class Op, class Out, class In>
 auto problem(const Memory& m, const Shape& s, const In& in, const Op& op, const A& start) {
@@ -171,13 +344,30 @@ auto problem(const Memory& m, const Shape& s, const In& in, const Op& op, const 
       {nullptr, {}}};
 }
 
-enum class Check { recurrence, exponential, none };
+enum class Check { recurrence, exponential, gradients, two, maxima, none };
+
+void find_error(const Memory& m, const Shape& s, Check expected) {
+  switch (expected) {
+    case Check::gradients:
+      return find_error_of_gradients<<<528, 128>>>(m.a, m.b, m.h, m.c, m.d, s, m.worst);
+    case Check::two:
+      return find_error_of_two<<<528, 128>>>(m.b, m.c, m.d, s, m.worst);
+    case Check::maxima:
+      return find_error_of_maxima<<<528, 128>>>(
+          m.b, m.c, reinterpret_cast<const std::int64_t*>(m.d), s, m.worst);
+    default:
+      return find_error<<<528, 128>>>(expected == Check::recurrence ? m.a : nullptr, m.b, m.h, s,
+                                      m.worst);
+  }
+}
 
 template <class P>
 double measure(const char* what, const Memory& m, const Shape& s, const P& p, double moves,
                Check expected) {
   const test::Stream stream;
-  check(cudaMemset(m.h, 0xEE, static_cast<std::size_t>(s.size()) * 4));
+  for (float* out : {m.c, m.d, expected == Check::gradients ? m.c : m.h}) {
+    check(cudaMemset(out, 0xEE, static_cast<std::size_t>(s.size()) * 4));
+  }
   if (cuda::Backend::workspace_bytes<P>(stream, s.n, s.outer * s.inner) > bytes_of_workspace) {
     std::printf("a workspace is too small\n");
     std::exit(1);
@@ -186,7 +376,7 @@ double measure(const char* what, const Memory& m, const Shape& s, const P& p, do
   check(cudaMemset(m.worst, 0, 4096 * 8));
   double worst = 0;
   if (expected != Check::none) {
-    find_error<<<528, 128>>>(expected == Check::recurrence ? m.a : nullptr, m.b, m.h, s, m.worst);
+    find_error(m, s, expected);
     std::vector<double> host(4096);
     check(cudaMemcpy(host.data(), m.worst, 4096 * 8, cudaMemcpyDeviceToHost));
     worst = *std::max_element(host.begin(), host.end());
@@ -213,25 +403,57 @@ void measure_all(const Memory& m, const Shape& s) {
   const impl::Array<const float> b{m.b, placed.strides};
   fill<<<1056, 256>>>(m.a, s.size(), -1.0F, 1.0F, 1);
   fill<<<1056, 256>>>(m.b, s.size(), -1.0F, 1.0F, 77);
-  const double three = time_to_move(m, s, true);
+  const double three = time_to_move<2, 1>(m, s);
   using Parts = impl::List<impl::Array<const float>, impl::Array<const float>>;
   const impl::ZippedInput<MapOf, Parts> zipped{{}, {b, {a, {}}}};
   measure("recurrence", m, s, problem<Map, Compose, float>(m, s, zipped, Compose{}, Map(0)), three,
           Check::recurrence);
-  impl::Computed<3, MapAt> computed{{m.a, m.b, s.n, s.inner}, {s.outer, s.n, s.inner}, 1, 0, 1, {}};
-  computed.strides = {0, {s.inner, 1}};
-  if (placed.batch.rank == 1) computed.strides.batch[0] = 1;
+  const impl::ZippedInput<WideMapOf, Parts> wide{{}, {b, {a, {}}}};
+  measure("the same, states in double", m, s,
+          problem<WideMap, ks::ComposeAffine<double>, float>(
+              m, s, wide, ks::ComposeAffine<double>{}, WideMap(0)),
+          three, Check::recurrence);
   measure("the same, elementwise", m, s,
-          problem<Map, Compose, float>(m, s, computed, Compose{}, Map(0)), three,
-          Check::recurrence);
+          problem<Map, Compose, float>(m, s, computed(s, MapAt{m.a, m.b, s.n, s.inner}), Compose{},
+                                       Map(0)),
+          three, Check::recurrence);
+
+  // The gradient: h has the states of the recurrence above, b now gradients of them.
+  const double five = time_to_move<3, 2>(m, s);
+  const auto backward = [&](const float* data) {
+    impl::Array<const float> array{data + (s.n - 1) * placed.strides.along, placed.strides};
+    array.strides.along = -placed.strides.along;
+    return array;
+  };
+  const impl::ZippedInput<HandOn, Parts> handed_on{{}, {backward(m.b), {backward(m.a), {}}}};
+  measure("gradients of a recurrence", m, s,
+          called<Map, float>(s, impl::Form::exclusive, handed_on, Compose{}, Map(0),
+                             computed(s, StoreGradients{m.b, m.h, m.c, m.d, s.n, s.inner}, true)),
+          five, Check::gradients);
+
+  // Running maxima with their indices, which take the place of d and of what follows it.
+  const double four = time_to_move<1, 3>(m, s);
+  using WithPlaces = impl::List<impl::Array<const float>, impl::Computed<3, PlaceOf>>;
+  const impl::ZippedInput<MakePlaced, WithPlaces> with_places{{},
+                                                              {b, {computed(s, PlaceOf{}), {}}}};
+  measure("maxima and int64 indices", m, s,
+          called<Placed32, Placed32>(
+              s, impl::Form::inclusive, with_places, LastMaximum{}, LastMaximum::identity(),
+              computed(s, StorePlaced{m.c, reinterpret_cast<std::int64_t*>(m.d), s.n, s.inner})),
+          four, Check::maxima);
 
   fill<<<1056, 256>>>(m.b, s.size(), 0.0F, 4.0F / static_cast<float>(s.n), 5);
-  const double two = time_to_move(m, s, false);
+  const double two = time_to_move<1, 1>(m, s);
   using Sum = ks::Sum<float>;
   measure("sum", m, s, problem<float, Sum, float>(m, s, b, Sum{}, 0.0F), two, Check::none);
   using Projected = impl::ProjectedValue<float, float, Exponential>;
   measure("exp(-sum), projected", m, s, problem<float, Sum, Projected>(m, s, b, Sum{}, 0.0F), two,
           Check::exponential);
+  const double one_to_two = time_to_move<1, 2>(m, s);
+  measure("sum to two arrays, a function", m, s,
+          called<float, float>(s, impl::Form::inclusive, b, Sum{}, 0.0F,
+                               computed(s, StoreTwo{m.c, m.d, s.n, s.inner})),
+          one_to_two, Check::two);
 }
 
 }  // namespace
@@ -249,6 +471,8 @@ int main() {
   check(cudaMalloc(&m.a, largest));
   check(cudaMalloc(&m.b, largest));
   check(cudaMalloc(&m.h, largest));
+  check(cudaMalloc(&m.c, largest));
+  check(cudaMalloc(&m.d, 2 * largest));
   check(cudaMalloc(&m.worst, 4096 * 8));
   check(cudaMalloc(&m.workspace, bytes_of_workspace));
   print_clock();

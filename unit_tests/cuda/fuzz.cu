@@ -84,6 +84,7 @@ int main(int argc, char** argv) {
   fuzz::add_small(runners);
   fuzz::add_computed(runners);
   fuzz::add_structs(runners);
+  fuzz::add_outputs(runners);
   bool is_known = options.type.empty();
   for (auto const& runner : runners) {
     if (runner.run == nullptr) {

@@ -16,6 +16,7 @@
 // for all; direction, form, n+1 results, totals, totals in the place of starting values, results
 // in the place of elements; how dense a mask is; how small the device seems to be.
 
+#include <KokkosScan/affine.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <KokkosScan/operators.hpp>
 #include <algorithm>
@@ -99,6 +100,21 @@ struct Compose {
   static constexpr Affine identity() { return {1, 0}; }
 };
 
+/// Stores a result in an array. Called twice for one, it stores something else: what is there at
+/// first has all bits set, and is no element.
+template <class T>
+struct Storing {
+  T* data;
+  std::int64_t strides[3];
+  bool adds;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t j, std::int64_t k,
+                                  T const& value) const {
+    T& at = data[i * strides[0] + j * strides[1] + k * strides[2]];
+    at = adds ? at + value + T(1) : value;
+  }
+};
+
 /// Computes an element from its indices.
 template <class T>
 struct Formula {
@@ -131,8 +147,17 @@ struct MixFromNothing : MixHashes {
   static constexpr T identity() { return {}; }
 };
 
-enum class Source { array, masked, computed, masked_computed, zipped };
+enum class Source {
+  array,
+  masked,
+  computed,
+  masked_computed,
+  zipped,      ///< an array beside what is computed
+  maps,        ///< two arrays, and an array of one element a line
+  masked_maps  ///< two arrays
+};
 enum class Start { common, of_each_line };
+enum class Sink { array, function };
 
 /// An operator without the order that a scan may ask for.
 template <class Op>
@@ -145,7 +170,8 @@ struct Unordered<impl::InOrder<Op>> {
 };
 
 /// What is scanned; one instantiation of the backend, and one more where sums of floats are masked.
-template <class A_, class Op_, class Element_, class Value_, Source source_, Start start_>
+template <class A_, class Op_, class Element_, class Value_, Source source_, Start start_,
+          Sink sink_ = Sink::array>
 struct Kind {
   using A = A_;
   using Op = Op_;
@@ -153,12 +179,16 @@ struct Kind {
   using Value = Value_;
   static constexpr Source source = source_;
   static constexpr Start start = start_;
-  static constexpr bool is_masked = source == Source::masked || source == Source::masked_computed;
+  static constexpr Sink sink = sink_;
+  static constexpr bool is_masked = source == Source::masked || source == Source::masked_computed ||
+                                    source == Source::masked_maps;
   static constexpr bool is_computed =
       source == Source::computed || source == Source::masked_computed;
-  /// An array beside what is computed.
   static constexpr bool is_zipped = source == Source::zipped;
-  static constexpr bool has_formula = is_computed || is_zipped;
+  static constexpr bool has_maps = source == Source::maps || source == Source::masked_maps;
+  static constexpr bool is_called = sink == Sink::function;
+  /// Whether a function has three indices.
+  static constexpr bool has_formula = is_computed || is_zipped || is_called;
   /// The operator itself.
   using Combines = typename Unordered<Op>::type;
   static constexpr bool is_in_order = impl::is_in_order<Op>;
@@ -230,6 +260,31 @@ struct ZippedSum : Kind<std::uint32_t, ks::Sum<std::uint32_t>, std::uint32_t, st
                         Source::zipped, Start::of_each_line> {
   static constexpr char const* name = "zipped-sum";
 };
+/// The maps of a recurrence, and the same with a term for each line.
+struct MapOf {
+  using Map = ks::AffineMap<std::uint32_t>;
+  KOKKOS_FUNCTION Map operator()(std::uint32_t b, std::uint32_t a) const { return {a, b}; }
+  KOKKOS_FUNCTION Map operator()(std::uint32_t b, std::uint32_t a, std::uint32_t c) const {
+    return {a, b + c};
+  }
+};
+struct Recurrence : Kind<ks::AffineMap<std::uint32_t>, ks::ComposeAffine<std::uint32_t>,
+                         std::uint32_t, std::uint32_t, Source::maps, Start::of_each_line> {
+  static constexpr char const* name = "recurrence";
+};
+struct CalledRecurrence
+    : Kind<ks::AffineMap<std::uint32_t>, ks::ComposeAffine<std::uint32_t>, std::uint32_t,
+           std::uint32_t, Source::masked_maps, Start::common, Sink::function> {
+  static constexpr char const* name = "called-masked-recurrence";
+};
+struct CalledSum : Kind<std::uint64_t, ks::Sum<std::uint64_t>, std::uint64_t, std::uint64_t,
+                        Source::array, Start::of_each_line, Sink::function> {
+  static constexpr char const* name = "called-sum";
+};
+struct CalledComputedSum : Kind<std::uint32_t, ks::Sum<std::uint32_t>, std::uint32_t, std::uint32_t,
+                                Source::computed, Start::common, Sink::function> {
+  static constexpr char const* name = "called-computed-sum";
+};
 struct Struct12
     : Kind<Heisenberg<std::uint32_t>, MultiplyHeisenberg<std::uint32_t>, Heisenberg<std::uint32_t>,
            Heisenberg<std::uint32_t>, Source::array, Start::of_each_line> {
@@ -294,10 +349,10 @@ struct List {
     return found;
   }
 };
-using AllKinds =
-    List<FloatSum, MaskedFloatSum, FloatProduct, DoubleSum, MaskedDoubleSum, DoubleMax,
-         FloatSumInDouble, BytesIntoInt, MaskedByteSum, ShortMin, BytesIntoLong, ComputedLongSum,
-         MaskedComputedSum, Struct12, Struct24, MaskedAffine, ZippedSum>;
+using AllKinds = List<FloatSum, MaskedFloatSum, FloatProduct, DoubleSum, MaskedDoubleSum, DoubleMax,
+                      FloatSumInDouble, BytesIntoInt, MaskedByteSum, ShortMin, BytesIntoLong,
+                      ComputedLongSum, MaskedComputedSum, Struct12, Struct24, MaskedAffine,
+                      ZippedSum, Recurrence, CalledRecurrence, CalledSum, CalledComputedSum>;
 using KindsInOrder = List<FloatSumInOrder, MaskedFloatSumInOrder, FloatProductInOrder,
                           DoubleSumInOrder, FloatSumInDoubleInOrder, DoubleSumToFloatInOrder,
                           MaskedComputedSumInOrder, Hash12InOrder, Hash8InOrder>;
@@ -458,11 +513,10 @@ class Case {
               : m_selects == Selects::none ? ", mask all false"
                                            : ", mask";
     }
-    if (K::is_computed) {
-      text += ", axis " + std::to_string(m_axis_of_formula);
-    } else if (!m_in_place) {
-      text += "\n  input: " + text_of(m_input);
-    }
+    if (K::has_formula) text += ", axis " + std::to_string(m_axis_of_formula);
+    if (!K::is_computed && !m_in_place) text += "\n  input: " + text_of(m_input);
+    if (K::has_maps) text += "\n  coefficients: " + text_of(m_coefficients);
+    if (K::source == Source::maps) text += "\n  of lines: " + text_of(m_of_lines);
     if (K::is_masked) text += "\n  mask: " + text_of(m_mask);
     text += "\n  output: " + text_of(m_output);
     if (starts_each_line) text += "\n  starts: " + text_of(m_starts);
@@ -485,8 +539,14 @@ class Case {
   using Elements = impl::Array<Element const>;
   using OfFormula = impl::Computed<3, Formula<Element>>;
   using Zipped = impl::ZippedInput<Mix, impl::List<Elements, OfFormula>>;
-  using Values = std::conditional_t<K::is_zipped, Zipped,
-                                    std::conditional_t<K::is_computed, OfFormula, Elements>>;
+  using Maps = impl::ZippedInput<
+      MapOf, std::conditional_t<K::is_masked, impl::List<Elements, Elements>,
+                                impl::List<Elements, Elements, impl::ValueOfLine<Element const>>>>;
+  using Values = std::conditional_t<
+      K::has_maps, Maps,
+      std::conditional_t<K::is_zipped, Zipped,
+                         std::conditional_t<K::is_computed, OfFormula, Elements>>>;
+  using Results = impl::Called<Value, 3, Storing<Value>>;
   using Mask = impl::Array<bool const>;
   template <bool masked>
   using InputOf = std::conditional_t<masked, impl::Selected<A, Values, Mask>, Values>;
@@ -588,6 +648,8 @@ class Case {
       m_input = place<Element>(m_n, true);
       share_one_line(m_input);
     }
+    if (K::has_maps) m_coefficients = place<Element>(m_n, true);
+    if (K::source == Source::maps) m_of_lines = place<Element>(1, false);
     if (K::is_masked) {
       m_mask = place<bool>(m_n, true);
       share_one_line(m_mask);
@@ -626,15 +688,20 @@ class Case {
     return m_in_place ? output<T>(block) : array<T>(m_input, block);
   }
   [[nodiscard]] impl::Computed<3, Formula<Element>> computed() const {
-    impl::Computed<3, Formula<Element>> in{m_formula, {}, m_axis_of_formula, 0, 1, {}};
+    return of_indices(m_formula, m_n);
+  }
+  /// A function of indices, of which that along the lines has an extent.
+  template <class F>
+  [[nodiscard]] impl::Computed<3, F> of_indices(F const& f, std::int64_t extent) const {
+    impl::Computed<3, F> in{f, {}, m_axis_of_formula, 0, 1, {}};
     if (m_backward) {
-      in.first = m_n - 1;
+      in.first = extent - 1;
       in.step = -1;
     }
     // Of fewer dimensions than the function has, the others have one index.
     int d = 0;
     for (int i = 0; i < 3; ++i) {
-      in.extent[i] = i == m_axis_of_formula ? m_n : d < m_batch.rank ? m_batch.extent[d++] : 1;
+      in.extent[i] = i == m_axis_of_formula ? extent : d < m_batch.rank ? m_batch.extent[d++] : 1;
     }
     std::int64_t stride = 1;
     for (d = m_batch.rank - 1; d >= 0; --d) {
@@ -642,6 +709,25 @@ class Case {
       stride *= m_batch.extent[d];
     }
     return in;
+  }
+  /// The output of a problem: the array, or a function that stores there.
+  auto results(std::byte* block) const {
+    if constexpr (K::is_called) {
+      Storing<Value> store{reinterpret_cast<Value*>(block + m_output.offset), {}, !m_in_place};
+      int d = 0;
+      for (int i = 0; i < 3; ++i) {
+        if (i == m_axis_of_formula) {
+          store.strides[i] = m_output.strides.along;
+        } else if (d < m_batch.rank) {
+          store.strides[i] = m_output.strides.batch[d++];
+        }
+      }
+      Results called{of_indices(store, m_output.extent)};
+      if (m_extra == impl::Extra::first) impl::move_along(called, 1);
+      return called;
+    } else {
+      return output<Value>(block);
+    }
   }
   template <bool masked>
   auto problem(std::byte* block) const {
@@ -661,9 +747,19 @@ class Case {
     if constexpr (K::has_identity) identity = impl::Maybe<A>(K::Combines::identity());
     impl::Array<Value> totals{nullptr, {}};
     if (m_has_totals) totals = array<Value>(m_totals, block);
-    return impl::Problem<A, Op, InputOf<masked>, Value, StartValue, Value>{
-        impl::Function::inclusive_scan, m_n,   m_batch, m_form, m_extra, Op{}, identity, in,
-        output<Value>(block),           start, totals};
+    using Out = std::conditional_t<K::is_called, Results, Value>;
+    return impl::Problem<A, Op, InputOf<masked>, Out, StartValue, Value>{
+        impl::Function::inclusive_scan,
+        m_n,
+        m_batch,
+        m_form,
+        m_extra,
+        Op{},
+        identity,
+        in,
+        results(block),
+        start,
+        totals};
   }
   template <class Byte>
   Values values([[maybe_unused]] Byte* block) const {
@@ -671,6 +767,13 @@ class Case {
       return computed();
     } else if constexpr (K::is_zipped) {
       return {{}, {input<Element const>(block), {computed(), {}}}};
+    } else if constexpr (K::source == Source::maps) {
+      auto const coefficients = array<Element const>(m_coefficients, block);
+      auto const of_lines = array<Element const>(m_of_lines, block);
+      return {{}, {input<Element const>(block), {coefficients, {{of_lines}, {}}}}};
+    } else if constexpr (K::source == Source::masked_maps) {
+      auto const coefficients = array<Element const>(m_coefficients, block);
+      return {{}, {input<Element const>(block), {coefficients, {}}}};
     } else {
       return input<Element const>(block);
     }
@@ -686,8 +789,14 @@ class Case {
       if (starts_each_line) {
         array<Value>(m_starts, block).line(c)(0) = random_element<K, Value>(m_random);
       }
+      if constexpr (K::source == Source::maps) {
+        array<Element>(m_of_lines, block).line(c)(0) = random_element<K, Element>(m_random);
+      }
       for (std::int64_t k = 0; k < m_n; ++k) {
         bool selected = true;
+        if constexpr (K::has_maps) {
+          array<Element>(m_coefficients, block).line(c)(k) = random_element<K, Element>(m_random);
+        }
         if constexpr (K::is_masked) {
           selected = m_selects == Selects::all ||
                      (m_selects == Selects::some && m_random.uniform() < density);
@@ -875,7 +984,7 @@ class Case {
   Formula<Element> m_formula{};
   int m_axis_of_formula = 0;
 
-  Place m_output, m_input, m_mask, m_starts, m_totals;
+  Place m_output, m_input, m_coefficients, m_of_lines, m_mask, m_starts, m_totals;
   std::size_t m_bytes = 0;
   std::vector<std::byte> m_before;
 };

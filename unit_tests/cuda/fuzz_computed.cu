@@ -9,4 +9,5 @@ void test::fuzz::add_computed(Runners<Gpu>& runners) {
   add<ComputedLongSum>(runners);
   add<MaskedComputedSum>(runners);
   add<ZippedSum>(runners);
+  add<CalledComputedSum>(runners);
 }

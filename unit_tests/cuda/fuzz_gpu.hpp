@@ -63,6 +63,7 @@ void add_wider(Runners<Gpu>&);
 void add_small(Runners<Gpu>&);
 void add_computed(Runners<Gpu>&);
 void add_structs(Runners<Gpu>&);
+void add_outputs(Runners<Gpu>&);
 
 }  // namespace fuzz
 }  // namespace test

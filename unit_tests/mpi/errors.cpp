@@ -20,8 +20,8 @@ using Values = Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Device>;
 constexpr int ranks = 4;
 
 /// Scans on four ranks and expects these words on each, and outputs as they were.
-template <class Call>
-void expect_refused(std::string const& words, Values const& y, Call const& call) {
+template <class Outputs, class Call>
+void expect_refused(std::string const& words, Outputs const& y, Call const& call) {
   MPI_Comm const comm = first_ranks(ranks);
   Kokkos::deep_copy(y, -1);
   std::string found = "nothing";
@@ -47,6 +47,42 @@ TEST(mpi_errors, extents_differ) {
   Values const y("y", 3, columns);
   expect_refused("KokkosScan::mpi::inclusive_scan: extent 1 is 5 on rank 2, but 4 on rank 0.", y,
                  [&](MPI_Comm comm) { ks::mpi::inclusive_scan(Exec(), comm, x, y, 0); });
+}
+
+/// The same in every call, by a tree and as a pipeline, which sums of floating-point numbers are.
+template <class Lines>
+void expect_extents_refused(Lines const& lines) {
+  using Doubles = Kokkos::View<double**, Kokkos::LayoutRight, Device>;
+  std::size_t const columns = rank_in(first_ranks(ranks)) == 2 ? 5 : 4;
+  Doubles const x("x", 3, columns);
+  Doubles const y("y", 3, columns);
+  std::string const words = ": extent 1 is 5 on rank 2, but 4 on rank 0.";
+  std::string const inclusive = "KokkosScan::mpi::inclusive_scan" + words;
+  std::string const exclusive = "KokkosScan::mpi::exclusive_scan" + words;
+  expect_refused(inclusive, y,
+                 [&](MPI_Comm comm) { ks::mpi::inclusive_scan(Exec(), comm, x, y, lines); });
+  expect_refused(exclusive, y,
+                 [&](MPI_Comm comm) { ks::mpi::exclusive_scan(Exec(), comm, x, y, lines); });
+  // A plan that has refused a call takes the next one.
+  ks::mpi::Plan plan(Exec(), first_ranks(ranks));
+  expect_refused(inclusive, y, [&](MPI_Comm) { plan.inclusive_scan(x, y, lines); });
+  expect_refused(exclusive, y, [&](MPI_Comm) { plan.exclusive_scan(x, y, lines); });
+  expect_refused(inclusive, y,
+                 [&](MPI_Comm) { auto const pending = plan.begin_inclusive_scan(x, y, lines); });
+  expect_refused(exclusive, y,
+                 [&](MPI_Comm) { auto const pending = plan.begin_exclusive_scan(x, y, lines); });
+  Doubles const z("z", 3, 4);
+  Kokkos::deep_copy(z, 1);
+  plan.inclusive_scan(z, z, lines);
+  Exec().fence();
+  auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, z);
+  EXPECT_EQ(host(2, 3), 3 * rank_in(first_ranks(ranks)) + 3);
+}
+
+TEST(mpi_errors, extents_differ_in_any_call) {
+  if (first_ranks(ranks) == MPI_COMM_NULL) return;
+  expect_extents_refused(ks::along(0));
+  expect_extents_refused(ks::along(0).in_order());
 }
 
 TEST(mpi_errors, one_rank_is_wrong_by_itself) {

@@ -25,13 +25,14 @@ using Folds = Kokkos::View<Affine*, Device>;
 /// The folds of lines along an axis, by the fold of the space, then by the generic one.
 template <class P>
 void fold_twice(P const& problem, P const& other) {
+  using Generic = impl::team::LineFold<impl::team::FoldLines<P>>;
   Exec const exec;
   std::size_t const bytes =
       std::max(impl::fold_workspace_bytes<P>(exec, problem.n, problem.batch.count),
-               impl::team::fold_workspace_bytes<Affine, 1>(exec, problem.n, problem.batch.count));
+               Generic::template workspace_bytes<P>(exec, problem.n, problem.batch.count));
   Kokkos::View<std::byte*, Device> const workspace("workspace", bytes);
   impl::fold_by_default(exec, problem, workspace.data());
-  impl::team::fold<impl::team::FoldLines<P>>(exec, other, workspace.data());
+  Generic::fold(exec, other, workspace.data());
   exec.fence();
 }
 

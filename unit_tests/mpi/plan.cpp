@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <new>
 
@@ -18,24 +19,21 @@ namespace {
 /// Allocations that are larger than a label.
 std::atomic<int> large_allocations = 0;
 
-void* allocate(std::size_t bytes) {
+// nvcc takes operator new for device code, in which nothing is thrown.
+void* allocate(std::size_t bytes, std::size_t alignment) {
   if (bytes > 1024) ++large_allocations;
-  void* const data = std::malloc(bytes);
+  void* const data = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   if (data == nullptr) throw std::bad_alloc();
   return data;
 }
 }  // namespace
 
-void* operator new(std::size_t bytes) { return allocate(bytes); }
+void* operator new(std::size_t bytes) { return allocate(bytes, alignof(std::max_align_t)); }
 void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept { return std::malloc(bytes); }
 void operator delete(void* data) noexcept { std::free(data); }
 void operator delete(void* data, std::size_t) noexcept { std::free(data); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  if (bytes > 1024) ++large_allocations;
-  auto const a = static_cast<std::size_t>(alignment);
-  void* const data = std::aligned_alloc(a, (bytes + a - 1) / a * a);
-  if (data == nullptr) throw std::bad_alloc();
-  return data;
+  return allocate(bytes, static_cast<std::size_t>(alignment));
 }
 void operator delete(void* data, std::align_val_t) noexcept { std::free(data); }
 void operator delete(void* data, std::size_t, std::align_val_t) noexcept { std::free(data); }

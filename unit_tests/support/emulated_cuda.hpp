@@ -513,6 +513,7 @@ inline void wait_for_bulk_stores() {
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wclass-memaccess"
+#include <KokkosScan/impl/cuda/fold.hpp>
 #include <KokkosScan/impl/cuda/in_order_problems.hpp>
 #include <KokkosScan/impl/cuda/problems.hpp>
 #include <KokkosScan/impl/cuda/select.hpp>

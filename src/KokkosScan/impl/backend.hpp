@@ -9,6 +9,7 @@
 #include <KokkosScan/impl/cuda/memory.hpp>
 #include <KokkosScan/impl/host/backend.hpp>
 #include <KokkosScan/impl/host/fold.hpp>
+#include <KokkosScan/impl/host/general.hpp>
 #include <KokkosScan/impl/host/in_order.hpp>
 #include <KokkosScan/impl/in_order.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -21,10 +22,9 @@
 
 namespace KokkosScan::impl {
 
-/// Whether a backend's kernels exist for a type of problem. They store results in arrays; where a
-/// function takes results, that is the generic backend's.
+/// Whether a backend's kernels exist for a type of problem.
 template <class Kernels, class P>
-concept Takes = !is_called<decltype(P::output)> && Kernels::template supports<P>;
+concept Takes = Kernels::template supports<P>;
 
 /// The backend for an execution space, chosen at compile time.
 template <class Exec>
@@ -89,6 +89,10 @@ struct HostOrTeam {
     } else if constexpr (Takes<host::Backend, P>) {
       host.scan(exec, problem);
     } else {
+      if constexpr (host::GeneralBackend::supports<P>) {
+        const host::GeneralBackend general{host.registers};
+        if (general.accepts(exec, problem)) return general.scan(exec, problem);
+      }
       team::Backend{}.scan(exec, problem, workspace);
     }
   }
@@ -137,25 +141,31 @@ void scan_by_default(const Exec& exec, const P& problem, std::byte* workspace) {
 /// What folds lines on an execution space, chosen as the backend is.
 template <class Exec, class P>
 struct FoldsOf {
-  using type = team::FoldLines<P>;
+  using type = team::LineFold<team::FoldLines<P>>;
 };
 template <class Exec, class P>
 requires(std::is_same_v<DefaultBackend<Exec>, HostOrTeam>) struct FoldsOf<Exec, P> {
-  using type = host::FoldsOfStrips<P, typename Combination<P>::Wide, team::FoldResults<P>>;
+  using type =
+      team::LineFold<host::FoldsOfStrips<P, typename Combination<P>::Wide, team::FoldResults<P>>>;
 };
+#if defined(KOKKOSSCAN_IMPL_HAS_CUDA_KERNELS)
+template <class P>
+requires(cuda::Backend::supports<P>) struct FoldsOf<Kokkos::Cuda, P> {
+  using type = cuda::LineFold;
+};
+#endif
 
 /// At least the bytes that fold_by_default() needs for `lines` lines of n elements, or fewer.
 template <class P, class Exec>
 std::size_t fold_workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) {
-  return team::fold_workspace_bytes<typename Combination<P>::R, FoldsOf<Exec, P>::type::most_width>(
-      exec, n, lines);
+  return FoldsOf<Exec, P>::type::template workspace_bytes<P>(exec, n, lines);
 }
 
 /// Stores the folds of lines that have elements in the problem's totals, whose type is the carried
 /// one: no starting value counts, and nothing else is stored.
 template <class Exec, class P>
 void fold_by_default(const Exec& exec, const P& problem, std::byte* workspace) {
-  team::fold<typename FoldsOf<Exec, P>::type>(exec, problem, workspace);
+  FoldsOf<Exec, P>::type::fold(exec, problem, workspace);
 }
 
 }  // namespace KokkosScan::impl

@@ -205,8 +205,8 @@ struct OutputTraits<Projected<View, F>> : OutputTraits<View> {
   template <class A>
   using Stored = ProjectedValue<value_of<View>, A, F>;
 };
-template <std::size_t Rank, class F>
-struct OutputTraits<ForEachResult<Rank, F>> {
+template <std::size_t Rank, class F, class Result>
+struct OutputTraits<ForEachResult<Rank, F, Result>> {
   static constexpr int rank = static_cast<int>(Rank);
   static constexpr bool is_const = false;
   template <class Exec>
@@ -214,7 +214,8 @@ struct OutputTraits<ForEachResult<Rank, F>> {
   template <class In>
   using Value = typename InputTraits<In>::Value;
   template <class A>
-  using Stored = Called<A, static_cast<int>(Rank), F>;
+  using Stored =
+      Called<std::conditional_t<std::is_void_v<Result>, A, Result>, static_cast<int>(Rank), F>;
 };
 
 /// The accumulator of a call.
@@ -356,10 +357,12 @@ struct RefusalOfOutput<Projected<View, F>, A, R> {
       : !Projects<F, A, value_of<View>>                            ? Refusal::projection
                                                                    : Refusal::none;
 };
-template <std::size_t Rank, class F, class A, class R>
-struct RefusalOfOutput<ForEachResult<Rank, F>, A, R> {
+template <std::size_t Rank, class F, class Result, class A, class R>
+struct RefusalOfOutput<ForEachResult<Rank, F, Result>, A, R> {
   static constexpr Refusal value =
-      takes_results<Rank, F, A> ? Refusal::none : Refusal::result_function;
+      takes_results<Rank, F, std::conditional_t<std::is_void_v<Result>, A, Result>>
+          ? Refusal::none
+          : Refusal::result_function;
 };
 
 template <class Exec, class In, class L, class A>

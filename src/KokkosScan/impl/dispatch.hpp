@@ -98,8 +98,8 @@ template <class View, class F>
 Operand describe_output(const Projected<View, F>& output) {
   return describe(Role::output, output.view);
 }
-template <std::size_t Rank, class F>
-Operand describe_output(const ForEachResult<Rank, F>& output) {
+template <std::size_t Rank, class F, class Result>
+Operand describe_output(const ForEachResult<Rank, F, Result>& output) {
   return describe(Role::output, output.extents,
                   [](const void*) -> std::string { return "for_each_result"; });
 }
@@ -266,10 +266,10 @@ auto build_output(const Projected<View, F>& output, const Operand& operand, int,
   static_assert(sizeof(Value) == sizeof(value_of<View>));
   return array_of<Value>(operand, reinterpret_cast<Value*>(output.view.data()));
 }
-template <class A, std::size_t Rank, class F>
-auto build_output(const ForEachResult<Rank, F>& output, const Operand& operand, int axis,
+template <class A, std::size_t Rank, class F, class Result>
+auto build_output(const ForEachResult<Rank, F, Result>& output, const Operand& operand, int axis,
                   Direction direction) {
-  return Called<A, static_cast<int>(Rank), F>{
+  return typename OutputTraits<ForEachResult<Rank, F, Result>>::template Stored<A>{
       computed<Rank>(output.function, operand, axis, direction)};
 }
 

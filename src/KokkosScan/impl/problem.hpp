@@ -257,26 +257,31 @@ struct ZippedInput {
 };
 
 /// One line of an output that is a function.
-template <class A, int Rank, class Function>
+template <class Value, int Rank, class Function>
 struct CalledLine {
+  using Result = Value;
+
   /// Element k of an array line is a reference; this stands for one.
   struct Place {
     const CalledLine& line;
     std::int64_t k;
 
-    KOKKOS_FORCEINLINE_FUNCTION void operator=(const A& result) const {
-      const std::int64_t along = line.of_indices.index_along(k);
-      line.call(along, result, std::make_integer_sequence<int, Rank>{});
+    KOKKOS_FORCEINLINE_FUNCTION void operator=(const Value& result) const {
+      line.call_at(line.of_indices.index_along(k), result);
     }
   };
 
   ComputedLine<Rank, Function> of_indices;
 
   KOKKOS_FORCEINLINE_FUNCTION Place operator()(std::int64_t k) const { return {*this, k}; }
+  /// Calls the function for the result at an index along the axis.
+  KOKKOS_FORCEINLINE_FUNCTION void call_at(std::int64_t along, const Value& result) const {
+    call(along, result, std::make_integer_sequence<int, Rank>{});
+  }
 
  private:
   template <int... D>
-  KOKKOS_FORCEINLINE_FUNCTION void call(std::int64_t along, const A& result,
+  KOKKOS_FORCEINLINE_FUNCTION void call(std::int64_t along, const Value& result,
                                         std::integer_sequence<int, D...>) const {
     of_indices.function((D == of_indices.axis ? along : of_indices.index[D])..., result);
   }
@@ -284,13 +289,15 @@ struct CalledLine {
 
 /// An output that is a function of indices and a result, where Computed is an input that is one of
 /// indices.
-template <class A, int Rank, class Function>
+///
+/// \tparam Value what results are converted to
+template <class Value, int Rank, class Function>
 struct Called {
   Computed<Rank, Function> indices;
   bool exists = true;  ///< an array that does not is null
 
   template <class Place>
-  KOKKOS_FUNCTION CalledLine<A, Rank, Function> line(const Place& place) const {
+  KOKKOS_FUNCTION CalledLine<Value, Rank, Function> line(const Place& place) const {
     return {indices.line(place)};
   }
 };
@@ -347,6 +354,15 @@ void leave_out(Array<T>& output) {
 template <class A, int Rank, class Function>
 void leave_out(Called<A, Rank, Function>& output) {
   output.exists = false;
+}
+/// Whether scan order is against the order of memory.
+template <class T>
+KOKKOS_FUNCTION bool is_backward(const Array<T>& output) {
+  return output.strides.along < 0;
+}
+template <class A, int Rank, class Function>
+KOKKOS_FUNCTION bool is_backward(const Called<A, Rank, Function>& output) {
+  return output.indices.step < 0;
 }
 /// Moves element 0 of an output's lines by `by` elements, in scan order.
 template <class T>

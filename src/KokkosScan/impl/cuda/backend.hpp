@@ -13,6 +13,7 @@
     !defined(KOKKOS_ARCH_MAXWELL) && !defined(KOKKOS_ARCH_PASCAL) && \
     !defined(KOKKOS_ARCH_VOLTA) && !defined(KOKKOS_ARCH_TURING75)
 #define KOKKOSSCAN_IMPL_HAS_CUDA_KERNELS
+#include <KokkosScan/impl/cuda/fold.hpp>
 #include <KokkosScan/impl/cuda/in_order_problems.hpp>
 #include <KokkosScan/impl/cuda/memory.hpp>
 #include <KokkosScan/impl/cuda/problems.hpp>

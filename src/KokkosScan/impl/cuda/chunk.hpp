@@ -37,7 +37,8 @@ template <class P>
 struct Types : Combination<P> {
   using Carrying = typename Combination<P>::Wide;
   using In = decltype(P::input);
-  using Value = std::remove_pointer_t<decltype(P::output.data)>;
+  using Out = decltype(P::output);
+  using Value = typename P::Value;
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
 
   /// Whether results take the place of elements in shared memory.
@@ -53,7 +54,7 @@ struct Types : Combination<P> {
   /// Whether whole lines are stored by bulk copies. A multiprocessor's do not keep up where there
   /// are more bytes to store than to load: sums of int8 in int64 have 0.69 instead of 0.89 to 0.91.
   static constexpr bool stores_in_bulk =
-      static_cast<int>(sizeof(Value)) <= Stage<In>::bytes_of_element;
+      !is_called<Out> && static_cast<int>(sizeof(Value)) <= Stage<In>::bytes_of_element;
   static constexpr bool has_packs =
       Stage<In>::template has_packs<pack> && is_one_move<sizeof(Value) * pack>;
   /// Bytes of shared memory for a tile.
@@ -343,19 +344,28 @@ struct Ends {
   template <class Line>
   __device__ __forceinline__ void store_begin(const Line& line, const typename P::A& value,
                                               Value* extra = nullptr) const {
-    if (problem.extra != Extra::first) return;
-    *(extra != nullptr ? extra : &problem.output.line(line)(-1)) = static_cast<Value>(value);
+    if (problem.extra == Extra::first) store_extra(line, -1, static_cast<Value>(value), extra);
   }
   template <class Line>
   __device__ __forceinline__ void store_end(const Line& line, const typename P::A& value,
                                             Value* extra = nullptr) const {
     using Total = typename Types<P>::Total;
     if (problem.extra == Extra::last) {
-      *(extra != nullptr ? extra : &problem.output.line(line)(problem.n)) =
-          static_cast<Value>(value);
+      store_extra(line, problem.n, static_cast<Value>(value), extra);
     }
     if (problem.totals.data != nullptr) {
       problem.totals.line(line)(0) = static_cast<Total>(value);
+    }
+  }
+
+ private:
+  template <class Line>
+  __device__ __forceinline__ void store_extra(const Line& line, std::int64_t k, const Value& value,
+                                              Value* extra) const {
+    if (extra != nullptr) {
+      *extra = value;
+    } else {
+      problem.output.line(line)(k) = value;
     }
   }
 };

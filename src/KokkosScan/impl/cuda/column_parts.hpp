@@ -74,7 +74,7 @@ struct ColumnPart {
                                                               const ColumnTiling& tiling) const {
     return {problem.batch, tiling,       outer,
             begin,         first_column, 1,
-            rows,          columns,      problem.output.strides.along < 0};
+            rows,          columns,      is_backward(problem.output)};
   }
   /// The first chunk, and its row.
   [[nodiscard]] __device__ __forceinline__ std::int64_t first_chunk() const {
@@ -179,9 +179,10 @@ struct ColumnRingTypes : Types<P> {
   static constexpr bool stores_chunks =
       access == ColumnAccess::rows || access == ColumnAccess::quads;
   /// Whether a group loads elements, as copies cannot.
-  static constexpr bool is_filled = access == ColumnAccess::apart
-                                        ? !Stage<typename Types<P>::In>::is_copied_apart
-                                        : Stage<typename Types<P>::In>::is_computed;
+  static constexpr bool is_filled =
+      access == ColumnAccess::apart
+          ? !Stage<typename Types<P>::In>::is_copied_apart
+          : access != ColumnAccess::quads && Stage<typename Types<P>::In>::is_computed;
 };
 
 /// The shared memory of a part.
@@ -338,6 +339,12 @@ __device__ __forceinline__ void store_chunks(const Array<Value>& output, const C
     for (int i = 0; i < E; ++i) y[i] = static_cast<Value>(x[v][i]);
     move_pack(reinterpret_cast<std::byte*>(to), y);
   }
+}
+template <bool are_whole, class Value, int Rank, class Function, class A, int V>
+__device__ __forceinline__ void store_chunks(const Called<Value, Rank, Function>& output,
+                                             const ColumnPlace& place, std::int64_t k, int length,
+                                             const A (&x)[V][1]) {
+  call_for_chunk(output.line(place), k, length, x, 0);
 }
 
 /// The task of some warps: take tiles and begin to load them.
@@ -763,7 +770,9 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
       continue;
     }
     ring.scanned[s].wait(turn.parity);
-    if constexpr (are_runs(access)) {
+    if constexpr (is_called<typename T::Out>) {
+      call_for_results(memory.results, problem.output, tile, Threads{thread, threads});
+    } else if constexpr (are_runs(access)) {
       Value* const to = tile.flat(problem.output);
       if (are_aligned(memory.results, to)) {
         begin_store(memory.results, to, tile.elements(), Threads{thread, threads});

@@ -18,6 +18,8 @@
 #include <KokkosScan/impl/problem.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 namespace KokkosScan::impl::cuda {
 
@@ -113,6 +115,107 @@ struct StagedRows<Array<const T>> {
   int m_pitch;
   int m_begin;  ///< bytes of the first row behind a multiple of 16
   int m_step;   ///< from row to row, as far as that changes
+};
+
+/// One value a line: read where it is.
+template <class T>
+struct StagedRows<ValueOfLine<T>> {
+  using Value = std::remove_const_t<T>;
+
+  static constexpr int bytes(int, int) { return 0; }
+  template <class Tile>
+  __device__ __forceinline__ void place(const ValueOfLine<T>& in, const Tile& tile, std::byte*&) {
+    const Strides& strides = in.values.strides;
+    m_first = in.values.data + tile.place(0, 0).offset(strides);
+    m_across = strides.batch[tile.batch.rank - 1];
+  }
+  template <class Tile>
+  __device__ __forceinline__ void begin_load(const ValueOfLine<T>&, const Tile&, std::int64_t,
+                                             Barrier&, const Threads&) const {}
+  template <bool is_whole, class A, int V>
+  __device__ __forceinline__ void get_chunk(int, int column, int, A (&x)[V]) const {
+    const A value = static_cast<A>(m_first[column * m_across]);
+#pragma unroll
+    for (int v = 0; v < V; ++v) x[v] = value;
+  }
+
+ private:
+  const T* m_first;
+  std::int64_t m_across;
+};
+template <>
+struct StagedRows<List<>> {
+  static constexpr int bytes(int, int) { return 0; }
+  template <class Tile>
+  __device__ __forceinline__ void place(const List<>&, const Tile&, std::byte*&) {}
+  template <class Tile>
+  __device__ __forceinline__ void begin_load(const List<>&, const Tile&, std::int64_t, Barrier&,
+                                             const Threads&) const {}
+  template <bool is_whole, class Function, class A, int V, class... Chunks>
+  __device__ __forceinline__ void call(const Function& function, int, int, int, A (&x)[V],
+                                       const Chunks&... chunks) const {
+#pragma unroll
+    for (int v = 0; v < V; ++v) x[v] = static_cast<A>(rounded(function(chunks[v]...)));
+  }
+};
+template <class First, class... Rest>
+struct StagedRows<List<First, Rest...>> {
+  using In = List<First, Rest...>;
+
+  static constexpr int bytes(int rows, int columns) {
+    return StagedRows<First>::bytes(rows, columns) +
+           StagedRows<List<Rest...>>::bytes(rows, columns);
+  }
+  template <class Tile>
+  __device__ __forceinline__ void place(const In& in, const Tile& tile, std::byte*& memory) {
+    m_first.place(in.first, tile, memory);
+    m_rest.place(in.rest, tile, memory);
+  }
+  template <class Tile>
+  __device__ __forceinline__ void begin_load(const In& in, const Tile& tile, std::int64_t n,
+                                             Barrier& barrier, const Threads& threads) const {
+    m_first.begin_load(in.first, tile, n, barrier, threads);
+    m_rest.begin_load(in.rest, tile, n, barrier, threads);
+  }
+  /// x becomes function(chunks..., those of this list).
+  template <bool is_whole, class Function, class A, int V, class... Chunks>
+  __device__ __forceinline__ void call(const Function& function, int k, int column, int length,
+                                       A (&x)[V], const Chunks&... chunks) const {
+    typename StagedRows<First>::Value own[V];
+    m_first.template get_chunk<is_whole>(k, column, length, own);
+    m_rest.template call<is_whole>(function, k, column, length, x, chunks..., own);
+  }
+
+ private:
+  StagedRows<First> m_first;
+  StagedRows<List<Rest...>> m_rest;
+};
+template <class Function, class Parts>
+struct StagedRows<ZippedInput<Function, Parts>> {
+  using In = ZippedInput<Function, Parts>;
+  using Value = std::remove_cvref_t<decltype(std::declval<In>().line(Coordinates{})(0))>;
+
+  static constexpr int bytes(int rows, int columns) {
+    return StagedRows<Parts>::bytes(rows, columns);
+  }
+  template <class Tile>
+  __device__ __forceinline__ void place(const In& in, const Tile& tile, std::byte*& memory) {
+    m_function = in.function;
+    m_parts.place(in.parts, tile, memory);
+  }
+  template <class Tile>
+  __device__ __forceinline__ void begin_load(const In& in, const Tile& tile, std::int64_t n,
+                                             Barrier& barrier, const Threads& threads) const {
+    m_parts.begin_load(in.parts, tile, n, barrier, threads);
+  }
+  template <bool is_whole, class A, int V>
+  __device__ __forceinline__ void get_chunk(int k, int column, int length, A (&x)[V]) const {
+    m_parts.template call<is_whole>(m_function, k, column, length, x);
+  }
+
+ private:
+  StagedRows<Parts> m_parts;
+  Function m_function;
 };
 
 template <class A, class Values, class Mask>

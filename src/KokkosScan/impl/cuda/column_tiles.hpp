@@ -102,6 +102,10 @@ struct ColumnTile {
     const Strides& strides = array.strides;
     return array.data + place(0, 0).offset(strides) + (begin + in_memory_order(0)) * strides.along;
   }
+  template <class Value, int Rank, class Function>
+  [[nodiscard]] __device__ __forceinline__ Value* flat(const Called<Value, Rank, Function>&) const {
+    return nullptr;
+  }
 };
 
 /// Values that are equally far apart.
@@ -233,6 +237,30 @@ __device__ __forceinline__ void fill_columns(const Slots<T>& slots, const In& in
   }
 }
 
+/// Calls a function for the results of a tile, neighbouring threads for those of neighbouring
+/// columns.
+template <class Value, int Rank, class Function, bool is_flat, int chunks>
+__device__ __forceinline__ void call_for_results(const Slots<Value>& results,
+                                                 const Called<Value, Rank, Function>& output,
+                                                 const ColumnTile<is_flat, chunks>& tile,
+                                                 const Threads& threads) {
+  const int rows_at_once = threads.count > tile.columns ? threads.count / tile.columns : 1;
+  const int first = rows_at_once > 1 ? threads.own / tile.columns : 0;
+  if (first >= rows_at_once) return;
+  for (int column = threads.own - first * tile.columns; column < tile.columns;
+       column += threads.count) {
+    for (int slab = 0; slab < tile.slabs; ++slab) {
+      const auto line = output.line(tile.place(slab, column));
+      int e = tile.element(slab, first, column);
+      const int step = rows_at_once * tile.step();
+#pragma unroll 8
+      for (int k = first; k < tile.rows; k += rows_at_once, e += step) {
+        line(tile.begin + k) = tile.slot(results, e);
+      }
+    }
+  }
+}
+
 /// What a block has to do: tiles of the same columns, one after the other.
 struct ColumnTask {
   std::int64_t outer;  ///< the first slab
@@ -329,7 +357,7 @@ __global__ void __launch_bounds__(most_threads_of_columns,
                              task.slabs,
                              static_cast<int>(rows_left < most_rows ? rows_left : most_rows),
                              task.columns,
-                             problem.output.strides.along < 0};
+                             is_backward(problem.output)};
 
     // Load.
     Stage<typename T::In> input;

@@ -69,7 +69,7 @@ __device__ __forceinline__ void scan_pack_of_column(const Op& op, const Carrying
                                                     Fold<Carrying, R>& run, A (&x)[V][E], int p,
                                                     int e, int valid) {
   constexpr int pack = pack_of_column;
-  constexpr bool eager = is_eager<Op>;
+  constexpr bool eager = is_harmless<Op>;
   Fold<Op, A> in_pack =
       run.exists() ? Fold<Op, A>(op, static_cast<A>(run.value())) : Fold<Op, A>(op);
   const bool is_full = eager || valid >= pack;
@@ -93,6 +93,24 @@ __device__ __forceinline__ R fold_chunk_of_column(const Op& op, const Carrying& 
   const A a[4] = {x[0][e], x[1][e], x[2][e], x[3][e]};
   const A b[4] = {x[4][e], x[5][e], x[6][e], x[7][e]};
   return carrying_op(carried_pack(op, a), carried_pack(op, b));
+}
+
+/// Calls the function of an output for the results of a chunk of column e, the first of which is
+/// result k.
+template <class Line, class A, int V, int E>
+__device__ __forceinline__ void call_for_chunk(const Line& line, std::int64_t k, int length,
+                                               const A (&x)[V][E], int e) {
+  using Value = typename Line::Result;
+  if (length == V) {
+    // Without conditions, behind which a function would wait for what it reads.
+#pragma unroll
+    for (int v = 0; v < V; ++v) line(k + v) = static_cast<Value>(x[v][e]);
+  } else {
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      if (v < length) line(k + v) = static_cast<Value>(x[v][e]);
+    }
+  }
 }
 
 /// What comes before a chunk of a column but the chunks of its own half row: P, Q and h.

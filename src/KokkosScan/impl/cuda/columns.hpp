@@ -16,6 +16,7 @@
 #include <KokkosScan/impl/cuda/column_tree.hpp>
 #include <KokkosScan/impl/cuda/span.hpp>
 #include <KokkosScan/impl/cuda/stage.hpp>
+#include <KokkosScan/impl/cuda/strip_plan.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -52,6 +53,7 @@ struct Columns;
 
 template <class T, int E>
 struct Columns<Array<const T>, E> {
+  using Value = T;
   static constexpr int bytes = sizeof(T) * E;
   /// Whether elements go through slots.
   static constexpr bool is_async = is_one_copy<bytes>;
@@ -113,15 +115,131 @@ struct Columns<Selected<A, Values, Mask>, E> {
     for (int e = 0; e < E; ++e) x[e] = selected[e] ? x[e] : identity;
   }
 };
+template <class T, int E>
+struct Columns<ValueOfLine<T>, E> {
+  using Value = std::remove_const_t<T>;
+  static constexpr int bytes_of_slot = 0;
+  static constexpr bool reads_slots = true;  // nothing is read where it may not be
 
-/// Stores E neighbouring values.
-template <int E, class Value>
-__device__ __forceinline__ void store_columns(Value* to, const Value (&y)[E]) {
-  using Word = typename UnitOf<sizeof(Value) * E>::type;
-  Word word;
-  memcpy(&word, y, sizeof(Word));
-  *reinterpret_cast<Word*>(to) = word;
-}
+  Value values[E];
+
+  __device__ __forceinline__ Columns(const ValueOfLine<T>& in, const LineNumber& line) {
+#pragma unroll
+    for (int e = 0; e < E; ++e) values[e] = in.line(LineNumber{line.batch, line.number + e})(0);
+  }
+  __device__ __forceinline__ void begin_load(std::int64_t, int, const ColumnSlots&) const {}
+  template <class A>
+  __device__ __forceinline__ void load(std::int64_t, int, const ColumnSlots&, A (&x)[E]) const {
+#pragma unroll
+    for (int e = 0; e < E; ++e) x[e] = static_cast<A>(values[e]);
+  }
+};
+template <int E>
+struct Columns<List<>, E> {
+  static constexpr int bytes_of_slot = 0;
+  static constexpr bool reads_slots = true;
+
+  __device__ __forceinline__ Columns(const List<>&, const LineNumber&) {}
+  __device__ __forceinline__ void begin_load(std::int64_t, int, const ColumnSlots&) const {}
+  template <class Function, class A, class... Loaded>
+  __device__ __forceinline__ void call(const Function& function, std::int64_t, int,
+                                       const ColumnSlots&, A (&x)[E],
+                                       const Loaded&... parts) const {
+#pragma unroll
+    for (int e = 0; e < E; ++e) x[e] = static_cast<A>(rounded(function(parts[e]...)));
+  }
+};
+template <class First, class... Rest, int E>
+struct Columns<List<First, Rest...>, E> {
+  using OfFirst = Columns<First, E>;
+  using OfRest = Columns<List<Rest...>, E>;
+  static constexpr int bytes_of_slot = OfFirst::bytes_of_slot + OfRest::bytes_of_slot;
+  static constexpr bool reads_slots = OfFirst::reads_slots && OfRest::reads_slots;
+
+  OfFirst first;
+  OfRest rest;
+
+  __device__ __forceinline__ Columns(const List<First, Rest...>& parts, const LineNumber& line)
+      : first(parts.first, line), rest(parts.rest, line) {}
+  __device__ __forceinline__ void begin_load(std::int64_t k, int v,
+                                             const ColumnSlots& slots) const {
+    first.begin_load(k, v, slots);
+    rest.begin_load(k, v, slots.behind(OfFirst::bytes_of_slot));
+  }
+  /// x becomes function(parts..., those of this list).
+  template <class Function, class A, class... Loaded>
+  __device__ __forceinline__ void call(const Function& function, std::int64_t k, int v,
+                                       const ColumnSlots& slots, A (&x)[E],
+                                       const Loaded&... parts) const {
+    typename OfFirst::Value own[E];
+    first.load(k, v, slots, own);
+    rest.call(function, k, v, slots.behind(OfFirst::bytes_of_slot), x, parts..., own);
+  }
+};
+template <class Function, class Parts, int E>
+struct Columns<ZippedInput<Function, Parts>, E> {
+  using In = ZippedInput<Function, Parts>;
+  using Value = std::remove_cvref_t<decltype(std::declval<In>().line(Coordinates{})(0))>;
+  using OfParts = Columns<Parts, E>;
+  static constexpr int bytes_of_slot = OfParts::bytes_of_slot;
+  static constexpr bool reads_slots = OfParts::reads_slots;
+
+  OfParts parts;
+  const Function& function;
+
+  __device__ __forceinline__ Columns(const In& in, const LineNumber& line)
+      : parts(in.parts, line), function(in.function) {}
+  __device__ __forceinline__ void begin_load(std::int64_t k, int v,
+                                             const ColumnSlots& slots) const {
+    parts.begin_load(k, v, slots);
+  }
+  template <class A>
+  __device__ __forceinline__ void load(std::int64_t k, int v, const ColumnSlots& slots,
+                                       A (&x)[E]) const {
+    parts.call(function, k, v, slots, x);
+  }
+};
+
+/// Where a thread stores E neighbouring columns.
+///
+///     store(line, k, length, x)  stores x[v] as elements k + v; `line` is the first column
+///
+template <class Out, int E>
+struct ColumnResults;
+template <class Value, int E>
+struct ColumnResults<Array<Value>, E> {
+  Value* const data;
+  const std::int64_t along;
+
+  __device__ __forceinline__ ColumnResults(const Array<Value>& out, const LineNumber& line)
+      : data(out.line(line).data), along(out.strides.along) {}
+  template <class A, int V>
+  __device__ __forceinline__ void store(const LineNumber&, std::int64_t k, int length,
+                                        const A (&x)[V][E]) const {
+    Value* to = data + k * along;
+#pragma unroll
+    for (int v = 0; v < V; ++v, to += along) {
+      Value y[E];
+#pragma unroll
+      for (int e = 0; e < E; ++e) y[e] = static_cast<Value>(x[v][e]);
+      if (v < length) move_pack(reinterpret_cast<std::byte*>(to), y);
+    }
+  }
+};
+/// A function, for one column, so that what neighbouring threads store is side by side.
+template <class Value, int Rank, class Function>
+struct ColumnResults<Called<Value, Rank, Function>, 1> {
+  const Called<Value, Rank, Function>& out;
+
+  __device__ __forceinline__ ColumnResults(const Called<Value, Rank, Function>& of,
+                                           const LineNumber&)
+      : out(of) {}
+  template <class A, int V>
+  __device__ __forceinline__ void store(const LineNumber& line, std::int64_t k, int length,
+                                        const A (&x)[V][1]) const {
+    call_for_chunk(out.line(line), k, length, x, 0);
+  }
+};
 
 /// How a launch shares columns; results do not depend on it.
 struct ColumnShape {
@@ -161,7 +279,6 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   using T = Types<P>;
   using A = typename T::A;
   using R = typename T::R;
-  using Value = typename T::Value;
   using Carrying = typename T::Carrying;
   using Prefix = Fold<Carrying, R>;
   using Input = Columns<typename T::In, E>;
@@ -231,9 +348,9 @@ __global__ void __launch_bounds__(most_threads_of_strip,
     const LineNumber line{problem.batch, strip.line};
     const auto line_of = [&](int e) { return LineNumber{problem.batch, strip.line + e}; };
     // Whether columns take part: built-in operators do no harm where there are none.
-    const bool are_there = is_eager<typename T::Op> || strip.exists;
+    const bool are_there = is_harmless<typename T::Op> || strip.exists;
     const Input input(problem.input, line);
-    Value* const output = problem.output.line(line).data;
+    const ColumnResults<typename T::Out, E> results(problem.output, line);
     const bool has_start = problem.start.exists();
 
     for (int first = 0; first < shape.chunks; first += groups, turn ^= 1) {
@@ -269,7 +386,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       R* const halves = all_halves + turn * (groups / half_row_of_chunks) * width;
       R* const own_totals = totals + group * width;
       const ColumnCarry<R> carry{carries + (turn ^ 1) * ColumnCarry<R>::folds * width, width};
-      if (is_eager<typename T::Op> || is_full) {
+      if (is_harmless<typename T::Op> || is_full) {
 #pragma unroll
         for (int e = 0; e < E; ++e) {
           if (!are_there) continue;
@@ -324,7 +441,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
         prefix.add_halves(op, halves + e * stride, width, own_half);
         const Prefix before = prefix.join_all(op, chunks_before[e]);
         R with{};
-        if (is_eager<typename T::Op> || is_full) {
+        if (is_harmless<typename T::Op> || is_full) {
           const R chunks = chunks_before[e].then(op, own_totals[e * stride]);
           with = prefix.join_all(op, Prefix(op, chunks)).value();
           if (hands_on) next_carry.put(op, e * stride, first + groups, prefix, chunks);
@@ -360,15 +477,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       }
 
       // Store.
-      const std::int64_t along = problem.output.strides.along;
-      Value* to = output + k * along;
-#pragma unroll
-      for (int v = 0; v < V; ++v, to += along) {
-        Value y[E];
-#pragma unroll
-        for (int e = 0; e < E; ++e) y[e] = static_cast<Value>(x[v][e]);
-        if (v < length) store_columns(to, y);
-      }
+      results.store(line, k, length, x);
     }
   }
 }

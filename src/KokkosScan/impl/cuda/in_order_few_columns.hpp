@@ -73,30 +73,13 @@ class TilesOfColumns {
   __device__ __forceinline__ void combine(RunningFold<P>& fold, std::int64_t tile,
                                           int stage) const {
     if (!m_exists) return;
+    A* const slots = slots_of(stage) + m_lane;
     const int count = rows_of(tile);
-    const bool is_exclusive = p.form == Form::exclusive;
-    A* slots = slots_of(stage) + m_lane;
-    A next[chunk];
-    if (chunk <= count) get(next, slots);
-    int first = 0;
-#pragma unroll 2
-    for (; first + chunk <= count; first += chunk) {
-      A x[chunk];
-#pragma unroll
-      for (int i = 0; i < chunk; ++i) x[i] = next[i];
-      // Before these are stored, as the next may seem to be in their places.
-      if (first + 2 * chunk <= count) get(next, slots + chunk * lanes);
-      fold.template scan<false>(p, x, chunk, 0, is_exclusive);
-#pragma unroll
-      for (int i = 0; i < chunk; ++i) slots[i * lanes] = x[i];
-      slots += chunk * lanes;
-    }
-#pragma unroll 1
-    for (; first < count; ++first) {
-      A x[1] = {*slots};
-      fold.template scan<false>(p, x, 1, 0, is_exclusive);
-      *slots = x[0];
-      slots += lanes;
+    // Asked for once a tile: within a loop it would be asked for each element.
+    if (p.form == Form::exclusive) {
+      combine(fold, slots, count, Known<true>());
+    } else {
+      combine(fold, slots, count, Known<false>());
     }
   }
   __device__ __forceinline__ void store(std::int64_t tile, int stage) const {
@@ -128,6 +111,46 @@ class TilesOfColumns {
   __device__ __forceinline__ static void get(A (&x)[chunk], const A* slots) {
 #pragma unroll
     for (int i = 0; i < chunk; ++i) x[i] = slots[i * lanes];
+  }
+  template <class IsExclusive>
+  __device__ __forceinline__ void combine(RunningFold<P>& fold, A* slots, int count,
+                                          IsExclusive is_exclusive) const {
+    int first = 0;
+    if (count == rows) {
+      // Written out, so that elements are loaded chunks ahead of those that are combined.
+      A next[chunk];
+      get(next, slots);
+#pragma unroll
+      for (; first < rows; first += chunk) {
+        A x[chunk];
+#pragma unroll
+        for (int i = 0; i < chunk; ++i) x[i] = next[i];
+        // Before these are stored, as the next may seem to be in their places.
+        if (first + chunk < rows) get(next, slots + (first + chunk) * lanes);
+        if (first == 0) {
+          fold.template scan<false>(p, x, chunk, 0, is_exclusive);
+        } else {
+          fold.scan_all(p, x, is_exclusive);
+        }
+#pragma unroll
+        for (int i = 0; i < chunk; ++i) slots[(first + i) * lanes] = x[i];
+      }
+      return;
+    }
+#pragma unroll 1
+    for (; first + chunk <= count; first += chunk) {
+      A x[chunk];
+      get(x, slots + first * lanes);
+      fold.template scan<false>(p, x, chunk, 0, is_exclusive);
+#pragma unroll
+      for (int i = 0; i < chunk; ++i) slots[(first + i) * lanes] = x[i];
+    }
+#pragma unroll 1
+    for (; first < count; ++first) {
+      A x[1] = {slots[first * lanes]};
+      fold.template scan<false>(p, x, 1, 0, is_exclusive);
+      slots[first * lanes] = x[0];
+    }
   }
   [[nodiscard]] __device__ __forceinline__ A* slots_of(int stage) const {
     return m_slots + stage * (rows * lanes);

@@ -39,6 +39,12 @@ struct InOrderTypes {
 template <int N>
 using BitOfEach = std::conditional_t<(N > 32), std::uint64_t, std::uint32_t>;
 
+/// A bool that is known when kernels are compiled. (Members of std are not for devices.)
+template <bool value>
+struct Known {
+  __device__ __forceinline__ constexpr operator bool() const { return value; }
+};
+
 /// B(k) of a line, of which nothing is known before an element counts.
 template <class P>
 struct RunningFold {
@@ -58,9 +64,10 @@ struct RunningFold {
   ///
   /// \param length how many there are, if they are fewer than N
   /// \param counts a bit for each that counts, where there is a mask
-  template <bool masked, int N>
+  /// \param is_exclusive a bool or, where one warp combines for all, a constant
+  template <bool masked, int N, class IsExclusive>
   __device__ __forceinline__ void scan(const P& p, A (&x)[N], int length, BitOfEach<N> counts,
-                                       bool is_exclusive) {
+                                       IsExclusive is_exclusive) {
     if constexpr (!masked) {
       if (length >= N && exists) return scan_all(p, x, is_exclusive);
       counts = ~BitOfEach<N>{0};
@@ -74,20 +81,9 @@ struct RunningFold {
       x[i] = is_exclusive ? before : result(p);
     }
   }
-
- private:
-  __device__ __forceinline__ void add(const P& p, const A& x, bool counts) {
-    if constexpr (combines_all) {
-      const A with = static_cast<A>(p.op(value, x));
-      if (counts) value = exists ? with : x;
-      exists = exists || counts;
-    } else if (counts) {
-      value = exists ? static_cast<A>(p.op(value, x)) : x;
-      exists = true;
-    }
-  }
-  template <int N>
-  __device__ __forceinline__ void scan_all(const P& p, A (&x)[N], bool is_exclusive) {
+  /// Combines elements of a line that has a fold, all of which count.
+  template <int N, class IsExclusive>
+  __device__ __forceinline__ void scan_all(const P& p, A (&x)[N], IsExclusive is_exclusive) {
     // Two loops: a choice for each element would take as long as its combination.
     if (is_exclusive) {
 #pragma unroll
@@ -99,6 +95,18 @@ struct RunningFold {
     } else {
 #pragma unroll
       for (int i = 0; i < N; ++i) x[i] = value = static_cast<A>(p.op(value, x[i]));
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void add(const P& p, const A& x, bool counts) {
+    if constexpr (combines_all) {
+      const A with = static_cast<A>(p.op(value, x));
+      if (counts) value = exists ? with : x;
+      exists = exists || counts;
+    } else if (counts) {
+      value = exists ? static_cast<A>(p.op(value, x)) : x;
+      exists = true;
     }
   }
 };

@@ -26,13 +26,20 @@ namespace KokkosScan::impl::cuda {
 struct InOrderBackend {
   /// Whether the kernels exist for a type of problem: values that can be kept in arrays.
   template <class P>
-  static constexpr bool supports = std::is_default_constructible_v<typename P::A> &&
-                                   sizeof(typename P::A) <= largest_value;
+  static constexpr bool supports =
+      !is_called<decltype(P::output)> && std::is_default_constructible_v<typename P::A> &&
+      sizeof(typename P::A) <= largest_value;
 
   template <class Exec, class P>
   void scan(const Exec& exec, const P& p) const {
     if (OperandAccess<decltype(P::output)>::is_contiguous(p.output, p.n) &&
         OperandAccess<decltype(P::input)>::is_contiguous(p.input, p.n) && p.n > 1) {
+      if constexpr (takes_short_rows<P>) {
+        if (p.n <= longest_short_column && follow_each_other(p, p.input) &&
+            follow_each_other(p, p.output)) {
+          return Backend::scan_narrow_columns(exec, as_columns(p));
+        }
+      }
       return scan_rows(exec, p);
     }
     if constexpr (takes_short_columns<P>) {
@@ -45,16 +52,22 @@ struct InOrderBackend {
       if (columns < few_columns_in_order) return scan_few_columns(exec, p);
     }
     const bool are_many = columns >= many_columns_in_order;
+    const Windows windows = windows_of(p);
     if (p.n * static_cast<std::int64_t>(sizeof(typename P::A)) <= bytes_of_short_chunk_in_order) {
-      scan_columns<bytes_of_short_chunk_in_order>(exec, p, threads_of_columns_in_order);
+      scan_columns<bytes_of_short_chunk_in_order>(exec, p, threads_of_columns_in_order, {});
+    } else if (windows.shared > 0) {
+      are_many
+          ? scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_columns_in_order, windows)
+          : scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_columns_in_order,
+                                                       windows);
     } else if (!has_aligned_rows(p.output)) {
       // As many neighbours as can share the pieces of memory in which two warps meet.
-      are_many ? scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_many_columns)
-               : scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_many_columns);
+      are_many ? scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_many_columns, {})
+               : scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_many_columns, {});
     } else if (are_many) {
-      scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_columns_in_order);
+      scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_columns_in_order, {});
     } else {
-      scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_few_columns_in_order);
+      scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_few_columns_in_order, {});
     }
   }
 
@@ -66,18 +79,78 @@ struct InOrderBackend {
   static constexpr bool takes_short_columns =
       Backend::supports<P> && !InOrderTypes<P>::is_masked && sizeof(typename P::A) <= 4;
 
+  /// Whether short rows that follow each other are scanned by that kernel, which moves many at
+  /// once.
+  template <class P>
+  static constexpr bool takes_short_rows =
+      Backend::supports<P>&& InOrderTypes<P>::is_copied && !InOrderTypes<P>::is_masked;
+  template <class P, class T>
+  static bool follow_each_other(const P& p, const Array<T>& array) {
+    return p.batch.rank == 1 && array.strides.batch[0] == p.n;
+  }
+  /// Rows as columns that have no neighbours.
+  template <class P>
+  static P as_columns(P p) {
+    p.batch.extent[p.batch.rank] = 1;
+    p.input.strides.batch[p.batch.rank] = 1;
+    p.output.strides.batch[p.batch.rank] = 1;
+    ++p.batch.rank;
+    return p;
+  }
+
   /// Whether neighbouring columns begin at multiples of the 32 bytes that memory is read by.
   template <class T>
   static bool has_aligned_rows(const Array<T>& array) {
     return array.strides.along * static_cast<std::int64_t>(sizeof(T)) % 32 == 0;
   }
 
+  /// How warps share columns: where rows are not aligned, long enough, and not those of the input.
+  template <class P>
+  static Windows windows_of(const P& p) {
+    constexpr int piece = bytes_of_piece / static_cast<int>(sizeof(*p.output.data));
+    if constexpr (InOrderTypes<P>::is_copied && piece > 1) {
+      const Batch& batch = p.batch;
+      if (batch.rank > 0 && !has_aligned_rows(p.output) &&
+          OperandAccess<decltype(P::output)>::has_columns(p.output, batch) &&
+          batch.extent[batch.rank - 1] >= least_columns_of_windows &&
+          are_apart(bytes_of(p, values_of<typename P::A>(p.input)), bytes_of(p, p.output))) {
+        return {piece, divide_up(batch.extent[batch.rank - 1] - piece, lanes - piece)};
+      }
+    }
+    return {0, 0};
+  }
+  /// The lowest and the highest address of elements or results.
+  struct Bytes {
+    std::uintptr_t lowest, highest;
+  };
+  template <class P, class T>
+  static Bytes bytes_of(const P& p, const Array<T>& array) {
+    std::int64_t below = 0, above = 0;
+    const auto reach = [&](std::int64_t distance) {
+      (distance < 0 ? below : above) += distance * static_cast<std::int64_t>(sizeof(T));
+    };
+    // One more than there may be on either side, as the output has in some forms.
+    reach(p.n * array.strides.along);
+    reach(-array.strides.along);
+    for (int d = 0; d < p.batch.rank; ++d) reach((p.batch.extent[d] - 1) * array.strides.batch[d]);
+    const auto at = reinterpret_cast<std::uintptr_t>(array.data);
+    return {at + static_cast<std::uintptr_t>(below), at + static_cast<std::uintptr_t>(above)};
+  }
+  static bool are_apart(const Bytes& a, const Bytes& b) {
+    return a.highest < b.lowest || b.highest < a.lowest;
+  }
+
+  /// \tparam bytes of a chunk
   template <int bytes, class Exec, class P>
-  static void scan_columns(const Exec& exec, const P& p, int threads) {
+  static void scan_columns(const Exec& exec, const P& p, int threads, const Windows& windows) {
     constexpr int N = length_of_chunk_in_order<typename P::A>(bytes);
-    const Launch launch{p.function, "cuda/in_order_columns", divide_up(p.batch.count, threads),
+    const Batch& batch = p.batch;
+    const std::int64_t warps =
+        windows.shared > 0 ? windows.warps_of_slab * (batch.count / batch.extent[batch.rank - 1])
+                           : divide_up(batch.count, lanes);
+    const Launch launch{p.function, "cuda/in_order_columns", divide_up(warps * lanes, threads),
                         threads, 0};
-    enqueue(exec, launch, scan_columns_in_order<N, P>, p.n, p.batch.count, p);
+    enqueue(exec, launch, scan_columns_in_order<N, P>, p.n, p.batch.count, p, windows);
   }
 
   template <class Exec, class P>

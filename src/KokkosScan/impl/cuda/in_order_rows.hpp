@@ -39,8 +39,19 @@ class RowOfTile {
   /// \tparam backward whether they lie against the scan order
   template <bool backward>
   __device__ __forceinline__ void scan(RunningFold<P>& fold) const {
+    // Asked for once a tile: within a loop it would be asked for each element.
+    if (p.form == Form::exclusive) {
+      scan<backward>(fold, Known<true>());
+    } else {
+      scan<backward>(fold, Known<false>());
+    }
+  }
+
+ private:
+  template <bool backward, class IsExclusive>
+  __device__ __forceinline__ void scan(RunningFold<P>& fold, IsExclusive is_exclusive) const {
     // Elements that are no whole pack are the last in memory.
-    if (backward) scan_rest<backward>(fold);
+    if (backward) scan_rest<backward>(fold, is_exclusive);
     Elements<packs> next;
     if (packs <= m_packs) get<backward>(next, 0);
     int first = 0;
@@ -49,18 +60,16 @@ class RowOfTile {
       Elements<packs> chunk = next;
       // Before these are stored, as the next may seem to be in their places.
       if (first + 2 * packs <= m_packs) get<backward>(next, first + packs);
-      scan<backward>(fold, chunk, first);
+      scan<backward>(fold, chunk, first, is_exclusive);
     }
 #pragma unroll 1
     for (; first < m_packs; ++first) {
       Elements<1> one;
       get<backward>(one, first);
-      scan<backward>(fold, one, first);
+      scan<backward>(fold, one, first, is_exclusive);
     }
-    if (!backward) scan_rest<backward>(fold);
+    if (!backward) scan_rest<backward>(fold, is_exclusive);
   }
-
- private:
   /// Elements in scan order.
   template <int count>
   struct Elements {
@@ -92,11 +101,10 @@ class RowOfTile {
       }
     }
   }
-  template <bool backward, int count>
-  __device__ __forceinline__ void scan(RunningFold<P>& fold, Elements<count>& elements,
-                                       int first) const {
-    fold.template scan<T::is_masked>(p, elements.x, count * pack, elements.counts,
-                                     p.form == Form::exclusive);
+  template <bool backward, int count, class IsExclusive>
+  __device__ __forceinline__ void scan(RunningFold<P>& fold, Elements<count>& elements, int first,
+                                       IsExclusive is_exclusive) const {
+    fold.template scan<T::is_masked>(p, elements.x, count * pack, elements.counts, is_exclusive);
 #pragma unroll
     for (int i = 0; i < count; ++i) {
       A raw[pack];
@@ -107,8 +115,8 @@ class RowOfTile {
       move_pack(reinterpret_cast<std::byte*>(m_line + place_of<backward>(first + i)), raw);
     }
   }
-  template <bool backward>
-  __device__ __forceinline__ void scan_rest(RunningFold<P>& fold) const {
+  template <bool backward, class IsExclusive>
+  __device__ __forceinline__ void scan_rest(RunningFold<P>& fold, IsExclusive is_exclusive) const {
     const int first = m_packs * pack;
 #pragma unroll 1
     for (int i = 0; i < m_length - first; ++i) {
@@ -116,7 +124,7 @@ class RowOfTile {
       A x[1] = {m_line[at]};
       unsigned counts = 1;
       if constexpr (T::is_masked) counts = m_counts[at];
-      fold.template scan<T::is_masked>(p, x, 1, counts, p.form == Form::exclusive);
+      fold.template scan<T::is_masked>(p, x, 1, counts, is_exclusive);
       m_line[at] = x[0];
     }
   }
@@ -205,7 +213,7 @@ __global__ void __launch_bounds__(threads_of_rows_in_order)
 
 /// Scans rows through several tiles: each block the lines of a warp.
 template <class P>
-__global__ void __launch_bounds__(TilePipeline::threads)
+__global__ void __launch_bounds__(TilePipeline::threads, 5)
     scan_rows_in_order(const __grid_constant__ P p, const __grid_constant__ RowsInOrder shape) {
   LinesOfWarp<P> lines_of_warp(p, shape, blockIdx.x, shared_memory());
   const bool combines = threadIdx.x / lanes == 1;

@@ -199,13 +199,17 @@ template <int Rank, class Function>
 KOKKOS_FUNCTION bool is_along(const Batch&, const Computed<Rank, Function>&) {
   return false;
 }
-template <class A, class Values, class Mask>
-KOKKOS_FUNCTION bool is_along(const Batch& batch, const Selected<A, Values, Mask>& in) {
-  return is_along(batch, in.values);
+template <class Value, int Rank, class Function>
+KOKKOS_FUNCTION bool is_along(const Batch&, const Called<Value, Rank, Function>&) {
+  return false;
 }
 template <class Function, class Parts>
 KOKKOS_FUNCTION bool is_along(const Batch& batch, const ZippedInput<Function, Parts>& in) {
   return is_along(batch, in.parts.first);
+}
+template <class A, class Values, class Mask>
+KOKKOS_FUNCTION bool is_along(const Batch& batch, const Selected<A, Values, Mask>& in) {
+  return is_along(batch, in.values);
 }
 
 /// An element of a tile: where it is, and its number in shared memory.
@@ -265,14 +269,14 @@ __device__ __noinline__ void load_one_by_one(const Batch& batch, const NarrowCol
   }
 }
 /// Stores the results of a tile one by one.
-template <class T>
+template <class T, class Out>
 __device__ __noinline__ void store_one_by_one(const Batch& batch, const NarrowColumnPlan& plan,
-                                              const NarrowColumnTile& tile, const Array<T>& out,
+                                              const NarrowColumnTile& tile, const Out& out,
                                               const TileSlots<T> slots) {
   const bool along = is_along(batch, out);
 #pragma unroll 4
   for (int e = static_cast<int>(threadIdx.x); e < plan.elements(); e += threads_of_narrow_columns) {
-    const NarrowColumnElement at(plan, tile, along, out.strides.along < 0, e);
+    const NarrowColumnElement at(plan, tile, along, is_backward(out), e);
     if (at.exists) out.line(tile.place(batch, at.slab, at.column))(at.k) = slots[at.slot];
   }
 }

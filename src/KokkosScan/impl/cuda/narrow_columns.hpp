@@ -105,7 +105,8 @@ class NarrowColumnScan {
   using Mask = typename Input::Mask;
   static constexpr bool in_place = narrow_in_place<Input, Value>;
   static constexpr bool may_load_runs = Input::is_run;
-  static constexpr bool may_store_runs = NarrowInput<A, Array<const Value>>::is_run;
+  static constexpr bool may_store_runs =
+      !is_called<typename T::Out> && NarrowInput<A, Array<const Value>>::is_run;
 
  public:
   __device__ __forceinline__ NarrowColumnScan(const P& p, const NarrowColumnPlan& plan)
@@ -284,7 +285,7 @@ class NarrowColumnScan {
       __pipeline_commit();
       __pipeline_wait_prior(0);
     } else if (Input::is_stored || m_plan.has_totals()) {
-      const bool backward = m_p.output.strides.along < 0;
+      const bool backward = is_backward(m_p.output);
       load_one_by_one(m_p.batch, m_plan, tile, Input::values(m_p.input), backward,
                       elements(tile, buffer));
       if constexpr (Input::has_mask) {
@@ -317,7 +318,7 @@ class NarrowColumnScan {
   /// \tparam has_totals whether lines have several chunks
   template <bool has_totals, class F>
   __device__ __forceinline__ void for_each_chunk(const NarrowColumnTile& tile, const F& f) const {
-    const bool backward = m_p.output.strides.along < 0;
+    const bool backward = is_backward(m_p.output);
     const int items = m_plan.items();
     const int slabs = tile.slabs;
     const int rows = has_totals ? tile.rows : m_plan.n;

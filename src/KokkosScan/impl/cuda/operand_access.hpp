@@ -21,6 +21,7 @@ template <class T>
 struct OperandAccess<Array<T>> {
   static constexpr bool constructible = std::is_default_constructible_v<std::remove_const_t<T>>;
   static constexpr bool is_stored = true;  ///< in memory, not computed
+  static constexpr bool is_zipped = false;
   static bool is_contiguous(const Array<T>& in, std::int64_t n) {
     return n == 1 || in.strides.along == 1 || in.strides.along == -1;
   }
@@ -41,7 +42,7 @@ struct OperandAccess<Array<T>> {
   template <class P>
   static bool has_flat_columns(const P& p, const Array<T>& in, const ColumnTiling& tiling) {
     const int rank = p.batch.rank;
-    const std::int64_t row = p.output.strides.along < 0 ? -tiling.inner : tiling.inner;
+    const std::int64_t row = is_backward(p.output) ? -tiling.inner : tiling.inner;
     return tiling.columns == tiling.inner && in.strides.along == row &&
            (tiling.slabs == 1 || (rank == 2 && in.strides.batch[0] == p.n * tiling.inner));
   }
@@ -58,6 +59,7 @@ template <int Rank, class Function>
 struct OperandAccess<Computed<Rank, Function>> {
   static constexpr bool constructible = true;
   static constexpr bool is_stored = false;
+  static constexpr bool is_zipped = false;
   static bool is_contiguous(const Computed<Rank, Function>&, std::int64_t) { return true; }
   static bool has_columns(const Computed<Rank, Function>&, const Batch&) { return true; }
   template <class P>
@@ -67,7 +69,32 @@ struct OperandAccess<Computed<Rank, Function>> {
   template <int E>
   static constexpr bool moves_columns = false;
   template <int E>
+  static bool has_aligned_columns(const Computed<Rank, Function>&, const Batch&) {
+    return true;
+  }
+  template <int E>
   static bool has_aligned_packs(const Computed<Rank, Function>&, const Batch&) {
+    return true;
+  }
+};
+/// A function of results lies as any access wants it, but takes them one by one.
+template <class Value, int Rank, class Function>
+struct OperandAccess<Called<Value, Rank, Function>> {
+  using Out = Called<Value, Rank, Function>;
+  template <int E>
+  static constexpr bool moves_columns = false;
+  static bool is_contiguous(const Out&, std::int64_t) { return true; }
+  static bool has_columns(const Out&, const Batch&) { return true; }
+  template <class P>
+  static bool has_flat_columns(const P&, const Out&, const ColumnTiling&) {
+    return true;
+  }
+  template <int E>
+  static bool has_aligned_columns(const Out&, const Batch&) {
+    return true;
+  }
+  template <int E>
+  static bool has_aligned_packs(const Out&, const Batch&) {
     return true;
   }
 };
@@ -78,6 +105,8 @@ struct OperandAccess<Selected<A, Values, Mask>> {
       OperandAccess<Values>::constructible && OperandAccess<Mask>::constructible;
   static constexpr bool is_stored =
       OperandAccess<Values>::is_stored && OperandAccess<Mask>::is_stored;
+  static constexpr bool is_zipped =
+      OperandAccess<Values>::is_zipped || OperandAccess<Mask>::is_zipped;
   static bool is_contiguous(const In& in, std::int64_t n) {
     return OperandAccess<Values>::is_contiguous(in.values, n) &&
            OperandAccess<Mask>::is_contiguous(in.mask, n);

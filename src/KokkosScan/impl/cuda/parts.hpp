@@ -53,7 +53,7 @@ struct Part {
   [[nodiscard]] __device__ __forceinline__ bool exists() const { return length > 0; }
   template <class P>
   [[nodiscard]] __device__ __forceinline__ Tile tile(const P& problem) const {
-    return {problem.batch, line, begin, 1, length, problem.output.strides.along < 0};
+    return {problem.batch, line, begin, 1, length, is_backward(problem.output)};
   }
 };
 
@@ -66,20 +66,29 @@ struct RingShape {
   int bytes_of_stage;
 
   [[nodiscard]] __host__ __device__ constexpr int warps() const { return shape.threads / lanes; }
-  /// Threads that compute elements, where they are computed.
-  [[nodiscard]] __host__ __device__ constexpr int computing_threads() const {
-    return groups_that_compute * shape.threads;
+  /// Threads that call functions: of elements that are computed, or else of results.
+  [[nodiscard]] __host__ __device__ constexpr int calling_threads() const {
+    return groups_that_call * shape.threads;
   }
   /// Threads of a block: two groups, one warp each that loads, carries and stores, and those that
-  /// compute.
-  [[nodiscard]] constexpr int threads(bool is_computed) const {
-    return 2 * shape.threads + 3 * lanes + (is_computed ? computing_threads() : 0);
+  /// call functions.
+  [[nodiscard]] constexpr int threads(bool has_callers) const {
+    return 2 * shape.threads + 3 * lanes + (has_callers ? calling_threads() : 0);
   }
 };
 
-template <bool is_computed>
+template <bool has_callers>
 inline constexpr int most_threads_of_ring =
-    (2 + (is_computed ? groups_that_compute : 0)) * most_threads_of_part + 3 * lanes;
+    (2 + (has_callers ? groups_that_call : 0)) * most_threads_of_part + 3 * lanes;
+
+/// Whether threads do nothing but call the function of elements or, where none are computed, of
+/// results. Where there are both, those that scan call that of results.
+template <class P>
+inline constexpr bool computes_apart = Stage<typename Types<P>::In>::is_computed;
+template <class P>
+inline constexpr bool calls_apart = !computes_apart<P> && is_called<typename Types<P>::Out>;
+template <class P>
+inline constexpr bool has_callers = computes_apart<P> || calls_apart<P>;
 
 /// What the warps of a block share besides the tiles. Each barrier is that of a stage, and has its
 /// phases with the tiles that the stage holds one after the other.
@@ -108,15 +117,17 @@ struct Ring {
     return reinterpret_cast<R*>(memory_of_prefixes[stage]);
   }
   /// For one thread, before all others use it.
-  __device__ __forceinline__ void initialize(int stages, int warps) {
+  ///
+  /// \param storing warps that have a part in storing results
+  __device__ __forceinline__ void initialize(int stages, int warps, int storing) {
     for (int s = 0; s < stages; ++s) {
       loaded[s].initialize(2 * lanes);
-      computed[s].initialize(groups_that_compute * warps);
+      computed[s].initialize(groups_that_call * warps);
       folded[s].initialize(warps);
       published[s].initialize(1);
       carried[s].initialize(1);
       scanned[s].initialize(warps);
-      stored[s].initialize(warps + 1);
+      stored[s].initialize(storing);
     }
     after_initialization();
   }
@@ -211,9 +222,30 @@ __device__ __forceinline__ void compute_parts(const P& problem, const RingShape&
     if (!part.exists()) return;
     const Tile tile = part.tile(problem);
     PartInStage<P> memory(problem, shape, tile, s);
-    memory.input.fill(problem.input, tile, {thread, shape.computing_threads()});
+    memory.input.fill(problem.input, tile, {thread, shape.calling_threads()});
     __syncwarp();
     if (thread % lanes == 0) ring.computed[s].arrive();
+  }
+}
+
+/// The task of the threads that call the function of results.
+///
+/// \param thread number among them
+template <class P, class R>
+__device__ __forceinline__ void call_for_parts(const P& problem, const RingShape& shape,
+                                               Ring<R>& ring, int thread) {
+  for (Turn turn;; turn.advance(shape.stages)) {
+    const int s = turn.stage;
+    ring.loaded[s].wait(turn.parity);
+    const Part& part = ring.parts[s];
+    if (!part.exists()) return;
+    ring.scanned[s].wait(turn.parity);
+    const Tile tile = part.tile(problem);
+    const PartInStage<P> memory(problem, shape, tile, s);
+    call_for_results(memory.results.slots, problem.output, tile,
+                     Threads{thread, shape.calling_threads()});
+    __syncwarp();
+    if (thread % lanes == 0) ring.stored[s].arrive();
   }
 }
 
@@ -352,8 +384,12 @@ __device__ __forceinline__ void scan_parts(const P& problem, const RingShape& sh
     before_bulk_copies();
     __syncwarp();
     if (lane == 0) ring.scanned[s].arrive();
-    auto* const to = tile.flat(problem.output);
-    if (!are_aligned(memory.results.slots, to)) {
+    if constexpr (calls_apart<P>) continue;
+    if constexpr (is_called<typename Types<P>::Out>) {
+      ring.scanned[s].wait(turn.parity);
+      call_for_results(memory.results.slots, problem.output, tile, Threads{thread, threads});
+      __syncwarp();
+    } else if (auto* const to = tile.flat(problem.output); !are_aligned(memory.results.slots, to)) {
       ring.scanned[s].wait(turn.parity);
       store_elements(memory.results.slots, to, part.length, Threads{thread, threads});
       __syncwarp();
@@ -366,8 +402,7 @@ __device__ __forceinline__ void scan_parts(const P& problem, const RingShape& sh
 ///
 /// \param packs_are_aligned whether packs are, in all operands
 template <class P>
-__global__ void __launch_bounds__(most_threads_of_ring<Stage<typename Types<P>::In>::is_computed>,
-                                  1)
+__global__ void __launch_bounds__(most_threads_of_ring<has_callers<P>>, 1)
     scan_parts_of_lines(const __grid_constant__ P problem, const __grid_constant__ RingShape shape,
                         bool packs_are_aligned,
                         const __grid_constant__ Carry<typename Types<P>::R> carry) {
@@ -375,10 +410,14 @@ __global__ void __launch_bounds__(most_threads_of_ring<Stage<typename Types<P>::
   auto& ring = *reinterpret_cast<Ring<R>*>(shared_memory());
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = shape.shape.threads;
-  if (thread == 0) ring.initialize(shape.stages, shape.warps());
+  // A warp that stores and those that scan, or only some of these.
+  constexpr bool calls = is_called<typename Types<P>::Out>;
+  const int storing =
+      calls_apart<P> ? groups_that_call * shape.warps() : shape.warps() + (calls ? 0 : 1);
+  if (thread == 0) ring.initialize(shape.stages, shape.warps(), storing);
   __syncthreads();
 
-  const Access access{packs_are_aligned, problem.output.strides.along < 0};
+  const Access access{packs_are_aligned, is_backward(problem.output)};
   if (thread < threads) {
     fold_parts(problem, shape, access, carry, ring, thread);
   } else if (thread < 2 * threads) {
@@ -388,11 +427,11 @@ __global__ void __launch_bounds__(most_threads_of_ring<Stage<typename Types<P>::
   } else if (thread < 2 * threads + 2 * lanes) {
     load_parts(problem, shape, carry, ring);
   } else if (thread < 2 * threads + 3 * lanes) {
-    store_parts<P, R>(problem, shape, ring);
+    if constexpr (!calls) store_parts<P, R>(problem, shape, ring);
   } else {
-    if constexpr (Stage<typename Types<P>::In>::is_computed) {
-      compute_parts(problem, shape, ring, thread - (2 * threads + 3 * lanes));
-    }
+    const int caller = thread - (2 * threads + 3 * lanes);
+    if constexpr (computes_apart<P>) compute_parts(problem, shape, ring, caller);
+    if constexpr (calls_apart<P>) call_for_parts(problem, shape, ring, caller);
   }
 }
 

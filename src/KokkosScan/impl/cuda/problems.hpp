@@ -16,6 +16,7 @@
 #include <KokkosScan/impl/cuda/narrow_columns.hpp>
 #include <KokkosScan/impl/cuda/operand_access.hpp>
 #include <KokkosScan/impl/cuda/parts.hpp>
+#include <KokkosScan/impl/cuda/strip_plan.hpp>
 #include <KokkosScan/impl/cuda/tiles.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/wide_columns.hpp>
@@ -63,7 +64,7 @@ struct Backend {
     if (!stays_in_registers<P>(n)) {
       bytes = Carry<R>::bytes(lines, cut_line(n, Types<P>::size_that_cuts).tiles_of_line);
     }
-    if (may_share_columns(n, lines, multiprocessors(exec))) {
+    if (may_share_columns(n, lines, true, multiprocessors(exec))) {
       bytes = std::max(bytes, PublishedColumns<R>::bytes(n, lines, lines));
     }
     return static_cast<std::size_t>(bytes);
@@ -159,9 +160,15 @@ struct Backend {
   /// Whether the kernel for parts of columns runs.
   template <class Exec, class P>
   static bool takes_parts_of_columns(const Exec& exec, const P& p, const PartsOfColumns& parts) {
-    return cuda::takes_parts_of_columns(p.n, neighbours(p.batch), p.batch.count, Types<P>::size,
-                                        has_packs_of_columns(p), cuda::are_runs(parts.access),
-                                        multiprocessors(exec));
+    const std::int64_t inner = neighbours(p.batch);
+    const bool are_runs = cuda::are_runs(parts.access);
+    const bool has_packs = has_columns(p) && has_packs_of_columns(p);
+    const bool fill_strips =
+        has_packs &&
+        plan_strips(strip_facts(exec, p, usual_threads_of_strip<P>)).time <
+            time_of_shared_columns(p.batch.count / inner, are_runs, multiprocessors(exec));
+    return cuda::takes_parts_of_columns(p.n, inner, p.batch.count, Types<P>::size, has_packs,
+                                        fill_strips, are_runs, multiprocessors(exec));
   }
   /// Whether tiles of columns are runs of bytes in all operands.
   template <class P>
@@ -179,6 +186,7 @@ struct Backend {
   static constexpr bool may_stay_in_registers =
       Types<P>::size.widest == 4 &&
       sizeof(typename P::A) == 4 && OperandAccess<decltype(P::input)>::is_stored &&
+      !OperandAccess<decltype(P::input)>::is_zipped && !is_called<decltype(P::output)> &&
       (std::is_same_v<typename Types<P>::Op, Sum<typename P::A>> ||
        std::is_same_v<typename Types<P>::Op, Prod<typename P::A>>);
   template <class P>
@@ -195,15 +203,26 @@ struct Backend {
             OperandAccess<decltype(P::output)>::template has_aligned_packs<E>(p.output, p.batch));
   }
 
+  /// Whether the n+1 results of the lines of a tile follow each other in memory. Lines of one
+  /// element count as contiguous whatever their stride, two results need not be.
+  template <class Value>
+  static bool has_wide_results(const Array<Value>& output, const Batch& batch, std::int64_t n,
+                               int lines_of_tile) {
+    const std::int64_t along = output.strides.along;
+    return (along == 1 || along == -1) && (lines_of_tile == 1 || batch.rank == 0 ||
+                                           (batch.rank == 1 && output.strides.batch[0] == n + 1));
+  }
+  template <class Value, int Rank, class Function>
+  static bool has_wide_results(const Called<Value, Rank, Function>&, const Batch&, std::int64_t,
+                               int) {
+    return false;
+  }
   template <class Exec, class P>
   static void scan_whole_lines(const Exec& exec, const P& p, const Cut& cut) {
     using Value = typename Types<P>::Value;
     const Shape shape = shape_launch(cut, Types<P>::size);
-    // Lines of one element count as contiguous whatever their stride, two results need not be.
-    const std::int64_t along = p.output.strides.along;
-    const bool may_be_wide = p.extra != Extra::none && (along == 1 || along == -1) &&
-                             (shape.lines_of_tile == 1 || p.batch.rank == 0 ||
-                              (p.batch.rank == 1 && p.output.strides.batch[0] == p.n + 1));
+    const bool may_be_wide =
+        p.extra != Extra::none && has_wide_results(p.output, p.batch, p.n, shape.lines_of_tile);
     const int elements = shape.lines_of_tile * cut.tile_length;
     const int bytes_of_results =
         bytes_of_span((elements + shape.lines_of_tile) * static_cast<int>(sizeof(Value)), 0);
@@ -220,8 +239,11 @@ struct Backend {
       exec.would_launch(launch, shape);
     } else {
       const auto scan = [&](auto most) {
-        enqueue(exec, launch, are_wide ? scan_lines<most, true, P> : scan_lines<most, false, P>,
-                p.n, p.batch.count, p, shape, has_packs, padding);
+        auto* kernel = scan_lines<most, false, P>;
+        if constexpr (!is_called<decltype(P::output)>) {
+          if (are_wide) kernel = scan_lines<most, true, P>;
+        }
+        enqueue(exec, launch, kernel, p.n, p.batch.count, p, shape, has_packs, padding);
       };
       if (most_threads_of_tile(shape) == 64) return scan(std::integral_constant<int, 64>{});
       scan(std::integral_constant<int, most_threads>{});
@@ -295,16 +317,31 @@ struct Backend {
     }
   }();
   template <class P>
-  static bool has_packs_of_columns([[maybe_unused]] const P& p) {
-    if constexpr (moves_packs_of_columns<P>) {
-      constexpr int E = Types<P>::pack;
-      return neighbours(p.batch) % E == 0 &&
-             OperandAccess<decltype(P::input)>::template has_aligned_columns<E>(p.input, p.batch) &&
-             OperandAccess<decltype(P::output)>::template has_aligned_columns<E>(p.output, p.batch);
-    } else {
-      return false;
-    }
+  static bool has_packs_of_columns(const P& p) {
+    return moves_packs_of_columns<P> && has_aligned_rows(p);
   }
+  /// Whether the rows of all arrays are made of aligned packs.
+  template <class P>
+  static bool has_aligned_rows(const P& p) {
+    constexpr int E = Types<P>::pack;
+    return neighbours(p.batch) % E == 0 &&
+           OperandAccess<decltype(P::input)>::template has_aligned_columns<E>(p.input, p.batch) &&
+           OperandAccess<decltype(P::output)>::template has_aligned_columns<E>(p.output, p.batch);
+  }
+  /// Neighbouring columns of a thread where blocks walk down strips; 0 where none do.
+  template <class P>
+  static constexpr int columns_of_strips = [] {
+    using In = OperandAccess<decltype(P::input)>;
+    if constexpr (!is_called<decltype(P::output)>) {
+      return moves_packs_of_columns<P>
+                 ? columns_of_strip_thread(Types<P>::pack, sizeof(typename P::A))
+                 : 0;
+    } else if constexpr (In::is_stored) {
+      return In::template moves_columns<1> ? 1 : 0;
+    } else {
+      return 0;
+    }
+  }();
   template <ColumnAccess access, class Exec, class P>
   static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace,
                                     const ColumnTiling& tiling) {
@@ -334,7 +371,7 @@ struct Backend {
                           Divisor(columns_of_carrier),
                           {}};
     for (int v = 0; v < chunk_of_column; ++v) {
-      const int rows = p.output.strides.along < 0 ? chunk_of_column - 1 - v : v;
+      const int rows = is_backward(p.output) ? chunk_of_column - 1 - v : v;
       shape.distance[v] = rows * tiling.pitch;
     }
     const Launch launch{p.function, "cuda/parts_of_columns",
@@ -393,8 +430,8 @@ struct Backend {
       return scan_parts_of_columns(exec, p, workspace, parts);
     }
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
-      if (has_columns(p) && takes_threads(p.n, inner, p.batch.count, has_packs_of_columns(p),
-                                          multiprocessors(exec))) {
+      if (has_columns(p) &&
+          takes_threads(p.n, inner, p.batch.count, has_aligned_rows(p), multiprocessors(exec))) {
         const Launch launch{p.function, "cuda/columns_by_threads",
                             divide_up(p.batch.count, threads_of_columns), threads_of_columns, 0};
         if constexpr (OnlyPlans<Exec>) {
@@ -404,9 +441,11 @@ struct Backend {
         }
       }
     }
-    if constexpr (moves_packs_of_columns<P>) {
-      if (has_columns(p) && has_packs_of_columns(p) && takes_strips(p.n, inner)) {
-        return scan_strips_of_columns(exec, p);
+    if constexpr (columns_of_strips < P >> 0) {
+      constexpr bool takes_any = is_called<decltype(P::output)>;
+      if (has_columns(p) && (takes_any || has_packs_of_columns(p))) {
+        const StripFacts facts = strip_facts(exec, p, usual_threads_of_strip<P>);
+        if (takes_strips(facts, plan_strips(facts))) return scan_strips_of_columns(exec, p);
       }
     }
     if (has_columns(p) && inner >= narrowest_rows) return scan_wide_columns(exec, p);
@@ -430,12 +469,23 @@ struct Backend {
     }
   }
 
+  /// Elements from row to row: of a function, those of an array of its extents.
+  template <class Value>
+  static std::int64_t row_of(const Array<Value>& output) {
+    return magnitude(output.strides.along);
+  }
+  template <class Value, int Rank, class Function>
+  static std::int64_t row_of(const Called<Value, Rank, Function>& output) {
+    std::int64_t row = 1;
+    for (int d = output.indices.axis + 1; d < Rank; ++d) row *= output.indices.extent[d];
+    return row;
+  }
   /// Whether the kernel for short and narrow columns runs. A mask has no say, so that one which
   /// hides nothing changes no bit.
   template <class P>
   static bool are_narrow_columns(const P& p) {
     using Input = NarrowInput<typename P::A, decltype(P::input)>;
-    std::int64_t stride = magnitude(p.output.strides.along);
+    std::int64_t stride = row_of(p.output);
     if constexpr (Input::is_stored) {
       stride = std::min(stride, magnitude(Input::values(p.input).strides.along));
     }
@@ -451,7 +501,7 @@ struct Backend {
     facts.n = p.n;
     facts.lines = p.batch.count;
     facts.inner = neighbours(p.batch);
-    facts.row = magnitude(p.output.strides.along);
+    facts.row = row_of(p.output);
     facts.has_dense_rows = facts.has_dense_slabs = true;
     facts.is_along = is_along(p.batch, p.output) || is_along(p.batch, p.input);
     const auto see = [&](const auto& array, bool may_be_runs, MoveRows& move) {
@@ -466,7 +516,11 @@ struct Backend {
           facts.has_dense_slabs && facts.has_dense_rows &&
           (p.batch.rank == 1 || (p.batch.rank == 2 && array.strides.batch[0] == p.n * facts.inner));
     };
-    see(p.output, NarrowInput<typename P::A, Array<const Value>>::is_run, facts.stores);
+    if constexpr (!is_called<decltype(P::output)>) {
+      see(p.output, NarrowInput<typename P::A, Array<const Value>>::is_run, facts.stores);
+    } else {
+      facts.has_dense_rows = facts.has_dense_slabs = false;
+    }
     if constexpr (Input::is_run) {
       MoveRows of_mask = MoveRows::as_runs;
       if constexpr (Input::has_mask) {
@@ -495,28 +549,37 @@ struct Backend {
   }
 
   /// \param most threads of a block
-  template <int E, class Exec, class P>
+  template <class Exec, class P>
+  static StripFacts strip_facts(const Exec& exec, const P& p, int most) {
+    constexpr int E = std::max(1, columns_of_strips<P>);
+    constexpr int bytes = Types<P>::size.widest;
+    StripFacts facts{};
+    facts.n = p.n;
+    facts.inner = neighbours(p.batch);
+    facts.outer = p.batch.count / facts.inner;
+    facts.pack = E;
+    facts.bytes_of_lane = E * bytes;
+    facts.has_sectors = facts.inner * bytes % bytes_of_sector == 0;
+    facts.most_threads = most;
+    facts.threads_at_once = threads_of_strips<E>;
+    facts.multiprocessors = multiprocessors(exec);
+    return facts;
+  }
+  /// Threads of a block, if it has shared memory for them.
+  template <class P>
+  static constexpr int usual_threads_of_strip =
+      cuda::usual_threads_of_strip(columns_of_strips<P>* static_cast<int>(sizeof(typename P::A)));
+  template <class Exec, class P>
   static ColumnShape shape_strips(const Exec& exec, const P& p, int most) {
-    const auto inner = static_cast<int>(neighbours(p.batch));
-    const std::int64_t chunks = divide_up(p.n, chunk_of_column);
-    ColumnShape shape{inner, 1, 0, 0, 0, static_cast<int>(chunks)};
-    const int widest = std::min(widest_row_of_strip, most / half_row_of_chunks);
-    while (shape.lanes_of_row < widest && shape.lanes_of_row * E < inner) shape.lanes_of_row *= 2;
-    const auto strips_of_row = [&](int lanes_of_row) { return divide_up(inner, lanes_of_row * E); };
-    // Narrower strips rather than idle multiprocessors or idle lanes.
-    while (shape.lanes_of_row > narrowest_row_of_strip) {
-      const std::int64_t strips = strips_of_row(shape.lanes_of_row);
-      if (p.batch.count / inner * strips >= multiprocessors(exec) / 8 * 7 &&
-          20 * strips <= 11 * strips_of_row(shape.lanes_of_row / 2)) {
-        break;
-      }
-      shape.lanes_of_row /= 2;
-    }
-    shape.strips_of_row = static_cast<int>(strips_of_row(shape.lanes_of_row));
-    shape.strips = p.batch.count / inner * shape.strips_of_row;
-    // All chunks at once, or as many as a section has whole multiples of.
-    shape.groups = static_cast<int>(std::min<std::int64_t>(chunks, most / shape.lanes_of_row));
-    return shape;
+    const StripPlan plan = plan_strips(strip_facts(exec, p, most));
+    const std::int64_t inner = neighbours(p.batch);
+    const std::int64_t strips = divide_up(inner, plan.lanes * columns_of_strips<P>);
+    return {static_cast<int>(inner),
+            plan.lanes,
+            plan.groups,
+            static_cast<int>(strips),
+            p.batch.count / inner * strips,
+            static_cast<int>(divide_up(p.n, chunk_of_column))};
   }
   /// Bytes of shared memory of a block.
   template <int E, class P>
@@ -531,14 +594,14 @@ struct Backend {
   }
   template <class Exec, class P>
   static void scan_strips_of_columns(const Exec& exec, const P& p) {
-    constexpr int E = Types<P>::pack;
+    constexpr int E = columns_of_strips<P>;
     const std::int64_t lines = p.batch.count;
     // As many threads as a block has shared memory for.
-    int most = usual_threads_of_strip(E * static_cast<int>(sizeof(typename P::A)));
-    ColumnShape shape = shape_strips<E>(exec, p, most);
+    int most = usual_threads_of_strip<P>;
+    ColumnShape shape = shape_strips(exec, p, most);
     const auto bytes = [&] { return bytes_of_strips<E, P>(shape); };
     while (most > lanes && bytes() > shared_bytes_of_block(exec)) {
-      shape = shape_strips<E>(exec, p, most /= 2);
+      shape = shape_strips(exec, p, most /= 2);
     }
     const int threads = shape.groups * shape.lanes_of_row;
     // Blocks that find room at once: each goes on with the next strips.
@@ -609,9 +672,9 @@ struct Backend {
     const int stages =
         std::clamp((shared_bytes_of_block(exec) - bytes_of_ring<R>) / bytes, 1, most_stages);
     const RingShape shape{of_tile, tiles, stages, bytes_of_tile, bytes};
-    const Launch launch{
-        p.function, "cuda/parts_of_lines", std::min<std::int64_t>(tiles, multiprocessors(exec)),
-        shape.threads(Stage<decltype(P::input)>::is_computed), bytes_of_ring<R> + stages * bytes};
+    const Launch launch{p.function, "cuda/parts_of_lines",
+                        std::min<std::int64_t>(tiles, multiprocessors(exec)),
+                        shape.threads(has_callers<P>), bytes_of_ring<R> + stages * bytes};
     const auto needed = static_cast<std::size_t>(Carry<R>::bytes(lines, cut.tiles_of_line));
     std::optional<Temporary<Exec>> memory;
     if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();

@@ -84,6 +84,10 @@ struct Tile {
     if (lines > 1 && (batch.rank > 1 || array.strides.batch[0] != length)) return nullptr;
     return first_in_memory(array, 0);
   }
+  template <class Value, int Rank, class Function>
+  [[nodiscard]] __device__ __forceinline__ Value* flat(const Called<Value, Rank, Function>&) const {
+    return nullptr;
+  }
 };
 
 /// Calls f(number of the element in the tile, its address in an array) for each element, in the
@@ -337,6 +341,45 @@ __device__ __forceinline__ void begin_load_apart(const Array<const T>& in, const
   });
 }
 
+/// How many lanes share a line of a tile of several, where its begin takes some divisions: so many
+/// that each has a few elements.
+///
+/// \param at_once elements of a lane that are worth the divisions
+/// \param fewest  lanes that move neighbours, unless lines are shorter
+__device__ __forceinline__ int lanes_of_line(const Tile& tile, int at_once, int fewest) {
+  int count = 32;
+  while (count > 1 && count * at_once > tile.length &&
+         (count > fewest || count >= 2 * tile.length)) {
+    count /= 2;
+  }
+  return count;
+}
+
+/// Calls a function for the results of lines, in the order of memory. The threads share them.
+template <class Value, int Rank, class Function>
+__device__ __forceinline__ void call_for_results(const Slots<Value>& results,
+                                                 const Called<Value, Rank, Function>& output,
+                                                 const Tile& tile, const Threads& threads) {
+  const int of_line = tile.lines == 1 ? threads.count : lanes_of_line(tile, 4, 4);
+  const int own = threads.own % of_line;
+#pragma unroll 1
+  for (int i = threads.own / of_line; i < tile.lines; i += threads.count / of_line) {
+    const auto line = output.line(tile.line(i));
+    const std::int64_t first = line.of_indices.index_along(tile.begin + tile.in_memory_order(0));
+    const int slot = i * tile.length;
+    // Several at once, as a function may wait for what it reads.
+#pragma unroll 8
+    for (int e = own; e < tile.length; e += of_line) line.call_at(first + e, results[slot + e]);
+  }
+}
+/// The same, in the place of a store.
+template <bool in_bulk = true, class Value, int Rank, class Function, class AnyTile>
+__device__ __forceinline__ void begin_store(const Slots<Value>& results,
+                                            const Called<Value, Rank, Function>& output,
+                                            const AnyTile& tile, Value*, int) {
+  call_for_results(results, output, tile, threads_of_block());
+}
+
 /// Stores the results of lines that do not follow each other in memory.
 template <class T>
 __device__ __noinline__ void store_apart(const Slots<T> results, const Array<T>& output,
@@ -499,15 +542,10 @@ struct Stage<Computed<Rank, Function>>
   }
   __device__ __forceinline__ void fill(const In& in, const Tile& tile, const Threads& threads) {
     if (tile.lines == 1) return fill_one_line(in, tile, threads, 0);
-    // Where a line begins takes some divisions: so many lanes share it as leave each some elements.
-    int lanes_of_line = 32;
-    while (lanes_of_line > 1 && lanes_of_line * at_once_of_two > tile.length &&
-           (lanes_of_line > fewest_lanes || lanes_of_line >= 2 * tile.length)) {
-      lanes_of_line /= 2;
-    }
-    const Threads of_line{threads.own % lanes_of_line, lanes_of_line};
-    const int lines_at_once = threads.count / lanes_of_line;
-    int i = threads.own / lanes_of_line;
+    const int lanes = lanes_of_line(tile, at_once_of_two, fewest_lanes);
+    const Threads of_line{threads.own % lanes, lanes};
+    const int lines_at_once = threads.count / lanes;
+    int i = threads.own / lanes;
     for (; i + lines_at_once < tile.lines; i += 2 * lines_at_once) {
       fill_two_lines(in, tile, of_line, i, i + lines_at_once);
     }

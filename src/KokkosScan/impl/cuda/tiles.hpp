@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(most, blocks_of_lines(most))
   const std::int64_t left = problem.batch.count - first;
   const int lines = static_cast<int>(left < shape.lines_of_tile ? left : shape.lines_of_tile);
   const Tile tile{
-      problem.batch, first, 0, lines, shape.cut.tile_length, problem.output.strides.along < 0};
+      problem.batch, first, 0, lines, shape.cut.tile_length, is_backward(problem.output)};
   const Access access{packs_are_aligned, tile.backward};
 
   // Load.
@@ -138,10 +138,14 @@ __global__ void __launch_bounds__(most, blocks_of_lines(most))
   __syncthreads();
 
   // Store.
-  Value* const flat =
-      wide ? tile.first_in_memory(problem.output, 0) - results.first : tile.flat(problem.output);
-  begin_store<Types<P>::stores_in_bulk>(results.slots, problem.output, tile, flat,
-                                        wide ? tile.lines * results.pitch : tile.elements());
+  if constexpr (wide) {
+    Value* const flat = tile.first_in_memory(problem.output, 0) - results.first;
+    begin_store<Types<P>::stores_in_bulk>(results.slots, problem.output, tile, flat,
+                                          tile.lines * results.pitch);
+  } else {
+    begin_store<Types<P>::stores_in_bulk>(results.slots, problem.output, tile,
+                                          tile.flat(problem.output), tile.elements());
+  }
   wait_for_bulk_stores();
 }
 

@@ -44,9 +44,10 @@ inline constexpr int bytes_of_short_line = 136;
 inline constexpr int most_threads = 256;
 inline constexpr int most_threads_of_part = 224;
 
-/// How many times as many threads compute the elements of such tiles, where they are computed. With
+/// How many times as many threads compute the elements of such tiles, where they are computed, or
+/// hand results to a function. With
 /// one 2^22 floats have 0.54 instead of 0.72; with none, where the threads that fold compute, 0.48.
-inline constexpr int groups_that_compute = 2;
+inline constexpr int groups_that_call = 2;
 
 /// Most bytes of such a tile of aligned packs: 2^22 sums of int32 in int64 have 0.83 instead of
 /// 0.70 without a limit. Other lines need the threads (50257 masked: 0.93 instead of 0.89).
@@ -101,27 +102,6 @@ constexpr int round_chunk(std::int64_t elements, int pack, ElementSize size) {
   const std::int64_t most = std::max(1, unit > 1 ? (fit - 1) | 1 : (fit - 1) / 4 * 4 + 1);
   return static_cast<int>(std::min(units, most)) * unit;
 }
-
-/// Most threads of a block that walks down strips, and threads of a multiprocessor, by the columns
-/// of a thread: those that leave it registers for so many.
-inline constexpr int most_threads_of_strip = 512;
-template <int E>
-inline constexpr int threads_of_strips = E > 1 ? 512 : 1024;
-
-/// Threads of a block that walks down strips, if it has shared memory for them: half, of which a
-/// multiprocessor has two where there is more to compute: sums of floats in double have 0.76 of
-/// 32768 x 32768 instead of 0.70.
-///
-/// \param bytes of the accumulators of a thread in a row
-constexpr int usual_threads_of_strip(int bytes) {
-  return bytes > 16 ? most_threads_of_strip / 2 : most_threads_of_strip;
-}
-
-/// Lanes that lie across a strip: the most, and the least to which strips are narrowed where there
-/// are too few of them. With 32 at most 32768 x 32768 has 0.92 instead of 0.93, unaligned rows 0.69
-/// instead of 0.73.
-inline constexpr int widest_row_of_strip = 64;
-inline constexpr int narrowest_row_of_strip = 8;
 
 /// Chunks of a thread in shared memory, one in use and others on their way. With three, blocks of
 /// half as many threads have 0.92 of 32768 x 32768; with four, 16-bit integers have 0.91 instead
@@ -336,14 +316,19 @@ constexpr bool has_large_runs(std::int64_t n, std::int64_t inner) {
 /// runs of bytes: with 12.5 KB 0.47 instead of 0.52 in tiles, with 24 KB 0.70 instead of 0.57.
 inline constexpr int bytes_of_columns_alone = 20480;
 
-/// Columns for each multiprocessor below which blocks may share them. With 128 instead of 192 (1,
-/// 10887, 24657) has 0.58 instead of 0.72, (311, 14875, 58) 0.72 instead of 0.82.
+/// Columns for each multiprocessor below which blocks may share them, and below which they do where
+/// tiles are runs of bytes. With 128 instead of 192 (1, 10887, 24657) has 0.58 instead of 0.72,
+/// (311, 14875, 58) 0.72 instead of 0.82; with 192 instead of 512 runs have 0.55 instead of 0.80
+/// (3000, 5000, 17), 0.52 instead of 0.60 (8965, 7485, 4).
 inline constexpr int lines_of_shared_columns = 192;
+inline constexpr int lines_of_shared_runs = 512;
 
 /// Whether blocks may share columns: those of several sections, and not so many that the memory
 /// through which they communicate would grow.
-constexpr bool may_share_columns(std::int64_t n, std::int64_t lines, int multiprocessors) {
-  return n > elements_of_section && lines < std::int64_t{lines_of_shared_columns} * multiprocessors;
+constexpr bool may_share_columns(std::int64_t n, std::int64_t lines, bool are_runs,
+                                 int multiprocessors) {
+  const std::int64_t most = are_runs ? lines_of_shared_runs : lines_of_shared_columns;
+  return n > elements_of_section && lines < most * multiprocessors;
 }
 
 /// Bytes from which on a row is not narrow. Results of parts of such columns are stored as they
@@ -362,19 +347,18 @@ inline constexpr int widest_of_others = 128;
 /// 16384, 16) 0.73 instead of 0.85); and where tiles are runs of bytes of shorter columns, of which
 /// each block has some alone ((2401, 2401, 49): 0.86 instead of 0.52 in tiles).
 ///
-/// \param lines     of all
-/// \param has_packs whether rows are made of aligned packs
-/// \param are_runs  whether tiles of the kernel are runs of bytes in all operands
+/// \param lines      of all
+/// \param has_packs  whether rows are made of aligned packs
+/// \param fill_strips whether strips of these would be as fast (strip_plan.hpp)
+/// \param are_runs   whether tiles of the kernel are runs of bytes in all operands
 constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::int64_t lines,
-                                      ElementSize size, bool has_packs, bool are_runs,
-                                      int multiprocessors) {
+                                      ElementSize size, bool has_packs, bool fill_strips,
+                                      bool are_runs, int multiprocessors) {
   if (n <= elements_of_section) {
     return !has_packs && are_runs && n * inner * size.all >= bytes_of_columns_alone;
   }
-  const std::int64_t strips = lines / inner * divide_up(inner, widest_of_packs);
-  return may_share_columns(n, lines, multiprocessors) &&
-         (strips < std::int64_t{4} * multiprocessors || !has_packs ||
-          inner * size.widest < bytes_of_wide_row);
+  return may_share_columns(n, lines, are_runs, multiprocessors) &&
+         (!has_packs || !fill_strips || inner * size.widest < bytes_of_wide_row);
 }
 
 /// Whether rows of packs are runs of bytes rather than divided: (8, 262144, 100) has 0.66 instead
@@ -485,12 +469,6 @@ constexpr bool takes_threads(std::int64_t n, std::int64_t inner, std::int64_t co
   return n <= (has_packs ? longest_of_threads : longest_of_unaligned_threads) &&
          inner >= narrowest_rows &&
          columns >= std::int64_t{columns_of_multiprocessor} * multiprocessors;
-}
-
-/// Whether blocks walk down strips of aligned packs: where a strip keeps the threads of a block
-/// busy, or else tiles have too few columns.
-constexpr bool takes_strips(std::int64_t n, std::int64_t inner) {
-  return n >= 16 && inner >= 16 && n * inner >= 1024;
 }
 
 /// Whether lines of n elements are kept in registers: long ones whose length is that of whole

@@ -5,6 +5,7 @@
 /// \file
 /// Combining in registers: shuffles of any type, folds that may be empty, the scan of a warp.
 
+#include <KokkosScan/affine.hpp>
 #include <KokkosScan/impl/accumulate.hpp>
 #include <KokkosScan/operators.hpp>
 #include <cstring>
@@ -74,6 +75,12 @@ template <class T>
 inline constexpr bool is_eager<Max<T>> = std::is_arithmetic_v<T>;
 template <class Op>
 inline constexpr bool is_eager<InOrder<Op>> = is_eager<Op>;
+
+/// Whether an operator may be given any bits, its result being thrown away.
+template <class Op>
+inline constexpr bool is_harmless = is_eager<Op>;
+template <class State>
+inline constexpr bool is_harmless<ComposeAffine<State>> = true;
 
 /// The identity of a built-in operator, which device code cannot call for.
 template <class Op>

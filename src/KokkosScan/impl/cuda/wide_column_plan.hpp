@@ -57,12 +57,19 @@ constexpr WideColumnPlan plan_wide_columns(std::int64_t n, std::int64_t inner, s
   const bool are_few = of_row * outer < room;
   // Narrower strips rather than idle multiprocessors, but none narrower than a warp.
   if (are_few) of_row = std::max(of_row, std::min(room / outer, inner / lanes_of_strip));
+  const bool has_few_blocks = !are_few && n > longest_of_many_blocks;
+  const int blocks_at_once = has_few_blocks ? std::min(2, at_once) : at_once;
+  // And rather than a last round of few strips.
+  const std::int64_t in_round = std::int64_t{std::max(1, multiprocessors)} * blocks_at_once;
+  if (!are_few) {
+    const std::int64_t rounds = divide_up(of_row * outer, in_round);
+    of_row = std::max(of_row, std::min(rounds * in_round / outer, inner / lanes_of_strip));
+  }
   const std::int64_t columns = divide_up(divide_up(inner, of_row), unit_of_strip) * unit_of_strip;
   of_row = divide_up(inner, columns);
-  const bool has_few_blocks = !are_few && n > longest_of_many_blocks;
   return {static_cast<int>(inner),  static_cast<int>(columns),
           static_cast<int>(of_row), static_cast<int>(divide_up(n, rows_of_wide_tile)),
-          of_row * outer,           has_few_blocks ? std::min(2, at_once) : at_once};
+          of_row * outer,           blocks_at_once};
 }
 
 }  // namespace KokkosScan::impl::cuda

@@ -93,6 +93,99 @@ struct WideColumns<Selected<A, Values, Mask>, E> {
     mask.prefetch_row(k, column);
   }
 };
+template <int E>
+struct WideColumns<List<>, E> {
+  __device__ __forceinline__ WideColumns(const List<>&, const ColumnPlace&, int) {}
+  template <class Function, class... Elements>
+  __device__ __forceinline__ auto call(const Function& function, std::int64_t, int,
+                                       const Elements&... elements) const {
+    return rounded(function(elements...));
+  }
+  __device__ __forceinline__ void prefetch_row(std::int64_t, int) const {}
+};
+template <class First, class... Rest, int E>
+struct WideColumns<List<First, Rest...>, E> {
+  WideColumns<First, E> first;
+  WideColumns<List<Rest...>, E> rest;
+
+  __device__ __forceinline__ WideColumns(const List<First, Rest...>& parts,
+                                         const ColumnPlace& place, int columns)
+      : first(parts.first, place, columns), rest(parts.rest, place, columns) {}
+  /// function(elements..., element k of column e of each part).
+  template <class Function, class... Elements>
+  __device__ __forceinline__ auto call(const Function& function, std::int64_t k, int e,
+                                       const Elements&... elements) const {
+    return rest.call(function, k, e, elements..., first.get(k, e));
+  }
+  __device__ __forceinline__ void prefetch_row(std::int64_t k, int column) const {
+    first.prefetch_row(k, column);
+    rest.prefetch_row(k, column);
+  }
+};
+template <class Function, class Parts, int E>
+struct WideColumns<ZippedInput<Function, Parts>, E> {
+  WideColumns<Parts, E> parts;
+  const Function& function;
+
+  __device__ __forceinline__ WideColumns(const ZippedInput<Function, Parts>& in,
+                                         const ColumnPlace& place, int columns)
+      : parts(in.parts, place, columns), function(in.function) {}
+  __device__ __forceinline__ auto get(std::int64_t k, int e) const {
+    return parts.call(function, k, e);
+  }
+  __device__ __forceinline__ void prefetch_row(std::int64_t k, int column) const {
+    parts.prefetch_row(k, column);
+  }
+};
+
+/// Where a thread stores its columns, a warp's width apart.
+///
+///     store(first, k, count, columns, x)  stores x[v][e] as element k + v of column e, of those
+///     that
+///                                         are there; `first` is where column 0 is
+///
+template <class Out, int E>
+struct WideResults;
+template <class Value, int E>
+struct WideResults<Array<Value>, E> {
+  Value* const data;
+  const std::int64_t along;
+
+  __device__ __forceinline__ WideResults(const Array<Value>& out, const ColumnPlace& first)
+      : data(out.line(first).data), along(out.strides.along) {}
+  template <class A, int V>
+  __device__ __forceinline__ void store(const ColumnPlace&, std::int64_t k, int count, int columns,
+                                        const A (&x)[V][E]) const {
+    Value* to = data + k * along;
+#pragma unroll
+    for (int v = 0; v < V; ++v, to += along) {
+      if (v >= count) continue;
+#pragma unroll
+      for (int e = 0; e < E; ++e) {
+        if (e < columns) to[e * lanes] = static_cast<Value>(x[v][e]);
+      }
+    }
+  }
+};
+/// A function, column by column: each knows its own indices.
+template <class Value, int Rank, class Function, int E>
+struct WideResults<Called<Value, Rank, Function>, E> {
+  const Called<Value, Rank, Function>& out;
+
+  __device__ __forceinline__ WideResults(const Called<Value, Rank, Function>& of,
+                                         const ColumnPlace&)
+      : out(of) {}
+  template <class A, int V>
+  __device__ __forceinline__ void store(const ColumnPlace& first, std::int64_t k, int count,
+                                        int columns, const A (&x)[V][E]) const {
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      if (e >= columns) continue;
+      const auto line = out.line(ColumnPlace{first.batch, first.outer, first.column + e * lanes});
+      call_for_chunk(line, k, count, x, e);
+    }
+  }
+};
 
 /// What a block has in shared memory.
 template <class P>
@@ -113,7 +206,6 @@ class WideColumnScan {
   using T = Types<P>;
   using A = typename T::A;
   using R = typename T::R;
-  using Value = typename T::Value;
   using Carrying = typename T::Carrying;
   using Prefix = Fold<Carrying, R>;
   using Block = WideColumnBlock<P>;
@@ -138,7 +230,7 @@ class WideColumnScan {
         m_group(static_cast<int>(threadIdx.x) / lanes),
         m_columns(m_lane < m_strip_columns ? (m_strip_columns - m_lane + lanes - 1) / lanes : 0),
         m_input(p.input, place(0), m_columns),
-        m_output(p.output.line(place(0)).data) {}
+        m_results(p.output, place(0)) {}
 
   __device__ __forceinline__ void run() {
     // What comes before the strip: read before others may store totals in its place.
@@ -170,7 +262,7 @@ class WideColumnScan {
   }
   /// Whether column e takes part: built-in operators do no harm where there is none.
   [[nodiscard]] __device__ __forceinline__ bool is_there(int e) const {
-    return is_eager<typename T::Op> || e < m_columns;
+    return is_harmless<typename T::Op> || e < m_columns;
   }
   /// The first element of the thread's chunk, and how many there are.
   [[nodiscard]] __device__ __forceinline__ std::int64_t first(std::int64_t tile) const {
@@ -217,7 +309,7 @@ class WideColumnScan {
   /// Chunks that are not full are the last of their columns: nothing needs their totals.
   __device__ __forceinline__ void fold(std::int64_t tile, const A (&x)[V][E],
                                        Totals& totals) const {
-    if (!is_eager<typename T::Op> && length(tile) < V) return;
+    if (!is_harmless<typename T::Op> && length(tile) < V) return;
 #pragma unroll
     for (int e = 0; e < E; ++e) {
       if (!is_there(e)) continue;
@@ -273,24 +365,16 @@ class WideColumnScan {
 
   /// \param x B after each of the elements from k on
   __device__ __forceinline__ void store(std::int64_t k, int length, const A (&x)[V][E]) const {
-    const std::int64_t along = m_p.output.strides.along;
-    Value* to = m_output + k * along;
+    const ColumnPlace first = place(0);
     if (m_p.form == Form::exclusive) {
+      A begin[1][E];
 #pragma unroll
-      for (int e = 0; e < E; ++e) {
-        if (e < m_columns) to[e * lanes] = static_cast<Value>(at_begin(k, e));
-      }
-      to += along;
+      for (int e = 0; e < E; ++e) begin[0][e] = e < m_columns ? at_begin(k, e) : A{};
+      m_results.store(first, k, 1, m_columns, begin);
+      ++k;
       --length;
     }
-#pragma unroll
-    for (int v = 0; v < V; ++v, to += along) {
-      if (v >= length) continue;
-#pragma unroll
-      for (int e = 0; e < E; ++e) {
-        if (e < m_columns) to[e * lanes] = static_cast<Value>(x[v][e]);
-      }
-    }
+    m_results.store(first, k, length, m_columns, x);
   }
 
   /// Finds what comes before and behind the thread's chunk: in memory, as registers are full.
@@ -329,7 +413,7 @@ class WideColumnScan {
   const int m_group;    ///< of those that take chunks below each other
   const int m_columns;  ///< of the thread that are there
   const Input m_input;
-  Value* const m_output;  ///< of the first column
+  const WideResults<decltype(P::output), E> m_results;
 };
 
 /// Scans wide columns.

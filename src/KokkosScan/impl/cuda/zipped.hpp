@@ -23,10 +23,17 @@ template <class T>
 struct OperandAccess<ValueOfLine<T>> {
   using In = ValueOfLine<T>;
   static constexpr bool constructible = OperandAccess<Array<T>>::constructible;
+  static constexpr bool is_stored = true;
   static bool is_contiguous(const In&, std::int64_t) { return true; }
   static bool has_columns(const In&, const Batch&) { return true; }
   template <class P>
   static bool has_flat_columns(const P&, const In&, const ColumnTiling&) {
+    return true;
+  }
+  template <int E>
+  static constexpr bool moves_columns = true;
+  template <int E>
+  static bool has_aligned_columns(const In&, const Batch&) {
     return true;
   }
   template <int E>
@@ -38,10 +45,17 @@ struct OperandAccess<ValueOfLine<T>> {
 template <class... Parts>
 struct OperandAccess<List<Parts...>> {
   static constexpr bool constructible = true;
+  static constexpr bool is_stored = true;
   static bool is_contiguous(const List<Parts...>&, std::int64_t) { return true; }
   static bool has_columns(const List<Parts...>&, const Batch&) { return true; }
   template <class P>
   static bool has_flat_columns(const P&, const List<Parts...>&, const ColumnTiling&) {
+    return true;
+  }
+  template <int E>
+  static constexpr bool moves_columns = true;
+  template <int E>
+  static bool has_aligned_columns(const List<Parts...>&, const Batch&) {
     return true;
   }
   template <int E>
@@ -56,6 +70,7 @@ struct OperandAccess<List<First, Rest...>> {
   using Others = OperandAccess<List<Rest...>>;
 
   static constexpr bool constructible = Access::constructible && Others::constructible;
+  static constexpr bool is_stored = Access::is_stored && Others::is_stored;
   static bool is_contiguous(const Parts& parts, std::int64_t n) {
     return Access::is_contiguous(parts.first, n) && Others::is_contiguous(parts.rest, n);
   }
@@ -66,6 +81,14 @@ struct OperandAccess<List<First, Rest...>> {
   static bool has_flat_columns(const P& p, const Parts& parts, const ColumnTiling& tiling) {
     return Access::has_flat_columns(p, parts.first, tiling) &&
            Others::has_flat_columns(p, parts.rest, tiling);
+  }
+  template <int E>
+  static constexpr bool moves_columns =
+      Access::template moves_columns<E>&& Others::template moves_columns<E>;
+  template <int E>
+  static bool has_aligned_columns(const Parts& parts, const Batch& batch) {
+    return Access::template has_aligned_columns<E>(parts.first, batch) &&
+           Others::template has_aligned_columns<E>(parts.rest, batch);
   }
   template <int E>
   static bool has_aligned_packs(const Parts& parts, const Batch& batch) {
@@ -79,8 +102,8 @@ struct OperandAccess<ZippedInput<Function, Parts>> {
   using Access = OperandAccess<Parts>;
 
   static constexpr bool constructible = Access::constructible;
-  /// Kernels for columns take the elements one by one, as those of computed inputs.
-  static constexpr bool is_stored = false;
+  static constexpr bool is_stored = Access::is_stored;
+  static constexpr bool is_zipped = true;
   static bool is_contiguous(const In& in, std::int64_t n) {
     return Access::is_contiguous(in.parts, n);
   }
@@ -92,7 +115,11 @@ struct OperandAccess<ZippedInput<Function, Parts>> {
     return Access::has_flat_columns(p, in.parts, tiling);
   }
   template <int E>
-  static constexpr bool moves_columns = false;
+  static constexpr bool moves_columns = Access::template moves_columns<E>;
+  template <int E>
+  static bool has_aligned_columns(const In& in, const Batch& batch) {
+    return Access::template has_aligned_columns<E>(in.parts, batch);
+  }
   template <int E>
   static bool has_aligned_packs(const In& in, const Batch& batch) {
     return Access::template has_aligned_packs<E>(in.parts, batch);
@@ -120,6 +147,8 @@ struct Stage<ValueOfLine<T>> : StagedValues<std::remove_const_t<T>> {
   }
   template <class AnyTile>
   __device__ __forceinline__ void begin_load(const In&, const AnyTile&, Barrier&, const Threads&) {}
+  template <int E, class AnyTile>
+  __device__ __forceinline__ void begin_load_packs(const In&, const AnyTile&, const Threads&) {}
   template <class AnyTile>
   __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
     fill_columns(this->slots, in, tile, threads);
@@ -154,6 +183,8 @@ struct StagedParts {
   template <class AnyTile>
   __device__ __forceinline__ void begin_load(const List<>&, const AnyTile&, Barrier&,
                                              const Threads&) {}
+  template <int E, class AnyTile>
+  __device__ __forceinline__ void begin_load_packs(const List<>&, const AnyTile&, const Threads&) {}
   template <class AnyTile>
   __device__ __forceinline__ void fill(const List<>&, const AnyTile&, const Threads&) {}
   [[nodiscard]] __device__ __forceinline__ bool is_aligned() const { return true; }
@@ -208,6 +239,12 @@ struct StagedParts<First, Rest...> {
     first.begin_load(parts.first, tile, barrier, threads);
     rest.begin_load(parts.rest, tile, barrier, threads);
   }
+  template <int E, class AnyTile>
+  __device__ __forceinline__ void begin_load_packs(const Parts& parts, const AnyTile& tile,
+                                                   const Threads& threads) {
+    first.template begin_load_packs<E>(parts.first, tile, threads);
+    rest.template begin_load_packs<E>(parts.rest, tile, threads);
+  }
   template <class AnyTile>
   __device__ __forceinline__ void fill(const Parts& parts, const AnyTile& tile,
                                        const Threads& threads) {
@@ -256,6 +293,11 @@ struct Stage<ZippedInput<Function, List<Parts...>>> : StagedParts<Parts...> {
   __device__ __forceinline__ void begin_load(const In& in, const AnyTile& tile, Barrier& barrier,
                                              const Threads& threads) {
     Base::begin_load(in.parts, tile, barrier, threads);
+  }
+  template <int E, class AnyTile>
+  __device__ __forceinline__ void begin_load_packs(const In& in, const AnyTile& tile,
+                                                   const Threads& threads) {
+    Base::template begin_load_packs<E>(in.parts, tile, threads);
   }
   template <class AnyTile>
   __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {

@@ -66,6 +66,7 @@ struct Backend {
   /// integers of 1 or 2 bytes, if results are stored as these.
   template <class P>
   static constexpr bool supports =
+      !is_called<decltype(P::output)> &&
       (is_vectorized<typename P::A> ||
        can_be_widened<P>)&&is_built_in<typename Combination<P>::Op, typename P::A>;
 

@@ -57,6 +57,23 @@ void load_counts(const Selected<A, Values, Mask>& in, const Coordinates& c, std:
   load_counts<Most, across>(in.values, c, k, count, selected, false);
 }
 
+/// Where it says which elements of the line at `c` count, if neighbours of it lie in memory so, or
+/// `across` those of the other lines; else without data. Several masks are loaded.
+template <bool across, class In>
+ArrayLine<const bool> counts_as_stored(const In&, const Coordinates&) {
+  return {nullptr, 0};
+}
+template <bool across, class A, class Values, class Mask>
+ArrayLine<const bool> counts_as_stored(const Selected<A, Values, Mask>& in, const Coordinates& c) {
+  if constexpr (is_selected<Values>) {
+    return {nullptr, 0};
+  } else if constexpr (across) {
+    return as_stored<bool>(in.mask, c);
+  } else {
+    return {as_stored<bool>(in.mask.line(c), 1), 1};
+  }
+}
+
 /// A problem that is scanned in order, as scanners of rows and of columns see it.
 template <class P>
 class InOrderScanner {
@@ -172,7 +189,7 @@ class RowsInOrder : InOrderScanner<P> {
     // Not kept in an array: an element of it would be stored in words and read in registers, which
     // waits for the stores (10 ns a line).
     const auto place = [&](int l) { return p.batch.coordinates(first + l); };
-    Rows<A> rows{{}, {}, m_folds, 0, p.form};
+    Rows<A> rows{{}, {}, m_folds, 0, p.form, {}};
     for (int l = 0; l < lines_at_once; ++l) {
       rows.y[l] = staged + l * distance;
       if (l >= lines) continue;
@@ -184,7 +201,11 @@ class RowsInOrder : InOrderScanner<P> {
       for (int l = 0; l < lines; ++l) {
         rows.x[l] = load(place(l), k, rows.count, rows.y[l]);
         if constexpr (is_masked) {
-          load_counts<most, false>(p.input, place(l), k, rows.count, m_counts + l * most);
+          const bool* const stored = counts_as_stored<false>(p.input, place(l)).data;
+          rows.counts[l] = stored == nullptr ? m_counts + l * most : stored + k;
+          if (stored == nullptr) {
+            load_counts<most, false>(p.input, place(l), k, rows.count, m_counts + l * most);
+          }
         }
       }
       combine(lines, rows);
@@ -217,17 +238,18 @@ class RowsInOrder : InOrderScanner<P> {
       const A neutral = host::neutral(p.op.op);
       for (int l = 0; l < lines; ++l) {
         if (!m_exist[l]) m_folds[l] = neutral;
-        if constexpr (is_masked) {
-          select(m_counts + l * most, rows.x[l], neutral, rows.count, rows.y[l]);
-          rows.x[l] = rows.y[l];
-        }
       }
       // Where there are fewer lines the first is combined once more.
       std::fill(rows.x + lines, rows.x + lines_at_once, rows.x[0]);
+      std::fill(rows.counts + lines, rows.counts + lines_at_once, rows.counts[0]);
       std::fill(m_folds + lines, m_folds + lines_at_once, m_folds[0]);
       if (lines > 1) {
-        combine_rows(m_registers, p.op, rows);
+        combine_rows<is_masked>(m_registers, p.op, rows);
       } else {
+        if constexpr (is_masked) {
+          select(rows.counts[0], rows.x[0], neutral, rows.count, rows.y[0]);
+          rows.x[0] = rows.y[0];
+        }
         combine_row(p.op, rows);  // which waits for itself, whatever is done beside it
       }
       for (int l = 0; l < lines; ++l) {
@@ -235,7 +257,7 @@ class RowsInOrder : InOrderScanner<P> {
         // What precedes the first element that counts has become the neutral value.
         int before = 0;
         if constexpr (is_masked) {
-          const bool* const counts = m_counts + l * most;
+          const bool* const counts = rows.counts[l];
           before = static_cast<int>(std::find(counts, counts + rows.count, true) - counts);
         }
         m_exist[l] = before < rows.count;
@@ -243,14 +265,14 @@ class RowsInOrder : InOrderScanner<P> {
                     p.identity.value);
       }
     } else if (!is_masked && lines == lines_at_once && m_exist[0]) {
-      combine_rows(m_registers, p.op, rows);
+      combine_rows<false>(m_registers, p.op, rows);
     } else {
       for (int l = 0; l < lines; ++l) {
         for (int k = 0; k < rows.count; ++k) {
           const A next = rows.x[l][k];
           A& y = rows.y[l][k];
           if (is_exclusive) y = this->result(m_folds[l], m_exist[l]);
-          if (!is_masked || m_counts[l * most + k]) this->add(m_folds[l], m_exist[l], next);
+          if (!is_masked || rows.counts[l][k]) this->add(m_folds[l], m_exist[l], next);
           if (!is_exclusive) y = this->result(m_folds[l], m_exist[l]);
         }
       }
@@ -320,6 +342,12 @@ class ColumnsInOrder : InOrderScanner<P> {
   void scan_strip(const Coordinates& c, int width) {
     const P& p = m_problem;
     for (int w = 0; w < width; ++w) this->start(line_at(c, w), m_folds[w], m_exist[w]);
+    if constexpr (is_masked && combines_registers<Op, A>) {
+      const A none = neutral(p.op.op);
+      for (int w = 0; w < width; ++w) {
+        if (!m_exist[w]) m_folds[w] = none;
+      }
+    }
     const auto results = p.output.line(c);
     if (p.extra == Extra::first) store_folds(results, -1, width);
     const auto is_aligned = [&](std::int64_t k) {
@@ -373,7 +401,8 @@ class ColumnsInOrder : InOrderScanner<P> {
     Columns<A> block{m_x, segment, m_x, segment, m_folds + w, rows, width, p.form, false};
     const auto& values = without_masks(p.input);
     const ArrayLine<const A> stored = as_stored<A>(values, c);
-    if (stored.data != nullptr && !is_masked) {
+    constexpr bool is_staged = is_masked && !combines_registers<Op, A>;
+    if (stored.data != nullptr && !is_staged) {
       block.x = &stored(k) + w;
       block.x_row = stored.stride;
     } else {
@@ -381,35 +410,43 @@ class ColumnsInOrder : InOrderScanner<P> {
         load_across<segment>(values, line_at(c, w), k + i, width, m_x + i * segment);
       }
     }
-    if constexpr (is_masked) {
-      for (int i = 0; i < rows; ++i) {
-        load_counts<segment, true>(p.input, line_at(c, w), k + i, width, m_counts + i * segment);
-      }
-      if (!combines_registers<Op, A> ||
-          std::memchr(m_exist + w, 0, static_cast<std::size_t>(width)) != nullptr) {
-        combine_masked(rows, w, width);
-        return store(results, k, rows, w, width);
-      }
-      if constexpr (combines_registers<Op, A>) {
-        for (int i = 0; i < rows; ++i) {
-          A* const x = m_x + i * segment;
-          select(m_counts + i * segment, x, neutral(p.op.op), width, x);
-        }
-      }
-    }
-    if constexpr (std::is_same_v<A, Value>) {
+    if constexpr (std::is_same_v<A, Value> && !is_staged) {
       block.y = &results(k) + w;
       block.y_row = results.stride;
       block.streams = m_streams_rows;
-      combine_columns(m_registers, p.op, block);
+    }
+    if constexpr (is_masked) {
+      CountsOfColumns<A> counts{m_counts, segment, nullptr, p.identity.value};
+      const ArrayLine<const bool> stored_counts = counts_as_stored<true>(p.input, c);
+      if (stored_counts.data != nullptr) {
+        counts.counts = &stored_counts(k) + w;
+        counts.row = stored_counts.stride;
+      } else {
+        for (int i = 0; i < rows; ++i) {
+          load_counts<segment, true>(p.input, line_at(c, w), k + i, width, m_counts + i * segment);
+        }
+      }
+      bool* const exist = m_exist + w;
+      if constexpr (is_staged) {
+        combine_masked(counts, rows, w, width);
+      } else if (std::memchr(exist, 0, static_cast<std::size_t>(width)) != nullptr) {
+        counts.exist = exist;
+        combine_columns(m_registers, p.op, block, counts);
+        for (int i = 0; i < rows; ++i) {
+          const bool* const of_row = counts.counts + i * counts.row;
+          for (int j = 0; j < width; ++j) exist[j] = exist[j] | of_row[j];
+        }
+      } else {
+        combine_columns(m_registers, p.op, block, counts);
+      }
     } else {
       combine_columns(m_registers, p.op, block);
-      store(results, k, rows, w, width);
     }
+    if constexpr (!std::is_same_v<A, Value> || is_staged) store(results, k, rows, w, width);
   }
 
   /// Combines staged elements of lines that may not have a fold yet.
-  void combine_masked(int rows, int w, int width) {
+  void combine_masked(const CountsOfColumns<A>& counts, int rows, int w, int width) {
     const bool is_exclusive = m_problem.form == Form::exclusive;
     for (int i = 0; i < rows; ++i) {
       A* const x = m_x + i * segment;
@@ -418,7 +455,7 @@ class ColumnsInOrder : InOrderScanner<P> {
         bool& exists = m_exist[w + j];
         const A next = x[j];
         if (is_exclusive) x[j] = this->result(fold, exists);
-        if (m_counts[i * segment + j]) this->add(fold, exists, next);
+        if (counts.counts[i * counts.row + j]) this->add(fold, exists, next);
         if (!is_exclusive) x[j] = this->result(fold, exists);
       }
     }
@@ -478,8 +515,9 @@ struct InOrderBackend {
 
   /// Whether a type of problem is taken: accumulators that can be kept in arrays.
   template <class P>
-  static constexpr bool supports = std::is_default_constructible_v<typename P::A> &&
-                                   sizeof(typename P::A) <= 64;
+  static constexpr bool supports =
+      !is_called<decltype(P::output)> && std::is_default_constructible_v<typename P::A> &&
+      sizeof(typename P::A) <= 64;
 
   /// Scans a problem of at least one line and one element.
   template <class Exec, class P>

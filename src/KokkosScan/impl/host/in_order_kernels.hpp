@@ -10,6 +10,7 @@
 #include <KokkosScan/impl/host/combine.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
 #include <KokkosScan/impl/host/move.hpp>
+#include <KokkosScan/impl/host/select.hpp>
 #include <KokkosScan/impl/operator_traits.hpp>
 #include <KokkosScan/operators.hpp>
 #include <concepts>
@@ -40,65 +41,126 @@ struct Columns {
   bool streams;  ///< past the caches; y and y_row are multiples of 16 bytes
 };
 
+/// Which of them count.
+template <class A>
+struct CountsOfColumns {
+  const bool* counts;
+  std::int64_t row;   ///< between those of the elements of a line
+  const bool* exist;  ///< whether a line has a fold; null where all have
+  A identity;         ///< the result where it has none
+};
+/// All of them.
+struct AllCount {};
+
 /// Rows that are combined at once.
 inline constexpr int rows_at_once = 4;
 
-template <bool streams, bool is_exclusive, int places, class Op, class A>
-[[gnu::always_inline]] inline void combine_columns_in_registers(const Op& op, const Columns<A>& b) {
-  constexpr int lanes = places * 16 / static_cast<int>(sizeof(A));
+/// How elements that count are combined: what does not becomes a value that leaves others as they
+/// are, which also stands for a fold that does not exist yet.
+template <bool streams, bool is_exclusive, int places, class Op, class A, class Counts>
+[[gnu::always_inline]] inline void combine_columns_in_registers(const Op& op, const Columns<A>& b,
+                                                                const Counts& c) {
+  constexpr bool is_masked = !std::is_same_v<Counts, AllCount>;
+  constexpr int lanes_of_place = 16 / static_cast<int>(sizeof(A));
+  constexpr int lanes = places * lanes_of_place;
+  [[maybe_unused]] const Register<A, places> none = hidden<places>(neutral(op));
+  [[maybe_unused]] const auto truths_at = [](const bool* at) __attribute__((always_inline)) {
+    return truths_of_lanes<A, places>(at, at + lanes_of_place);
+  };
   int w = 0;
   for (; w + lanes <= b.width; w += lanes) {
     Register<A, places> fold = load_register<places>(b.folds + w);
     const A* x = b.x + w;
     A* y = b.y + w;
-    const auto combine_next = [&](const Register<A, places>& from) __attribute__((always_inline)) {
-      const Register<A, places> next = combine_registers(op, fold, from);
-      const Register<A, places>& result = is_exclusive ? fold : next;
+    const auto element = [&](int k) __attribute__((always_inline)) {
+      const Register<A, places> values = load_register<places>(x + k * b.x_row);
+      if constexpr (is_masked) {
+        return select(truths_at(c.counts + k * c.row + w), values, none);
+      } else {
+        return values;
+      }
+    };
+    const auto store = [&](const Register<A, places>& result) __attribute__((always_inline)) {
       if constexpr (streams) {
         stream_register(y, result);
       } else {
         store_register(y, result);
       }
-      fold = next;
       y += b.y_row;
     };
+    const auto combine_next = [&](const Register<A, places>& from) __attribute__((always_inline)) {
+      const Register<A, places> next = combine_registers(op, fold, from);
+      store(is_exclusive ? fold : next);
+      fold = next;
+    };
+    if constexpr (is_masked) {
+      if (c.exist != nullptr) {
+        const Register<A, places> identity = broadcast<places>(c.identity).part[0];
+        Register<truth_t<A>, places> exist = truths_at(c.exist + w);
+        for (int k = 0; k < b.rows; ++k) {
+          const Register<A, places> next = combine_registers(op, fold, element(k));
+          if (is_exclusive) store(select(exist, fold, identity));
+          exist.lanes |= truths_at(c.counts + k * c.row + w).lanes;
+          if (!is_exclusive) store(select(exist, next, identity));
+          fold = next;
+        }
+        store_register(b.folds + w, fold);
+        continue;
+      }
+    }
     if (b.rows == rows_at_once) {
       // All loads first: one that follows a store a multiple of 4096 bytes away waits for it.
       Register<A, places> from[rows_at_once];
-      for (int k = 0; k < rows_at_once; ++k) from[k] = load_register<places>(x + k * b.x_row);
+      for (int k = 0; k < rows_at_once; ++k) from[k] = element(k);
       for (int k = 0; k < rows_at_once; ++k) combine_next(from[k]);
     } else {
-      for (int k = 0; k < b.rows; ++k) combine_next(load_register<places>(x + k * b.x_row));
+      for (int k = 0; k < b.rows; ++k) combine_next(element(k));
     }
     store_register(b.folds + w, fold);
   }
   for (; w < b.width; ++w) {
     A fold = b.folds[w];
+    [[maybe_unused]] bool exists = true;
+    if constexpr (is_masked) exists = c.exist == nullptr || c.exist[w];
     for (int k = 0; k < b.rows; ++k) {
-      const A next = op(fold, b.x[k * b.x_row + w]);
-      b.y[k * b.y_row + w] = is_exclusive ? fold : next;
+      A next = b.x[k * b.x_row + w];
+      [[maybe_unused]] const bool existed = exists;
+      if constexpr (is_masked) {
+        const bool counts = c.counts[k * c.row + w];
+        if (!counts) next = neutral(op);
+        exists = exists || counts;
+      }
+      next = op(fold, next);
+      A result = is_exclusive ? fold : next;
+      if constexpr (is_masked) {
+        if (!(is_exclusive ? existed : exists)) result = c.identity;
+      }
+      b.y[k * b.y_row + w] = result;
       fold = next;
     }
     b.folds[w] = fold;
   }
 }
 
-/// Combines down the columns, whose folds all exist.
-template <class Op, class A>
-void combine_columns(Registers registers, const Op& op, const Columns<A>& block) {
+/// Combines down the columns, whose folds all exist or, where elements are masked out, are neutral.
+template <class Op, class A, class Counts = AllCount>
+void combine_columns(Registers registers, const Op& op, const Columns<A>& block,
+                     const Counts& counts = {}) {
   if constexpr (combines_registers<Op, A>) {
     call_with(
         registers, [&](auto places) __attribute__((always_inline)) {
           const Columns<A> b = block;
+          const Counts c = counts;
           if (b.form == Form::exclusive) {
-            b.streams ? combine_columns_in_registers<true, true, places>(op.op, b)
-                      : combine_columns_in_registers<false, true, places>(op.op, b);
+            b.streams ? combine_columns_in_registers<true, true, places>(op.op, b, c)
+                      : combine_columns_in_registers<false, true, places>(op.op, b, c);
           } else {
-            b.streams ? combine_columns_in_registers<true, false, places>(op.op, b)
-                      : combine_columns_in_registers<false, false, places>(op.op, b);
+            b.streams ? combine_columns_in_registers<true, false, places>(op.op, b, c)
+                      : combine_columns_in_registers<false, false, places>(op.op, b, c);
           }
         });
   } else {
+    static_assert(std::is_same_v<Counts, AllCount>);
     for (int k = 0; k < block.rows; ++k) {
       const A* const x = block.x + k * block.x_row;
       A* const y = block.y + k * block.y_row;
@@ -129,6 +191,7 @@ struct Rows {
   A* folds;             ///< of each line so far
   int count;            ///< elements of a line
   Form form;
+  const bool* counts[lines_at_once];  ///< which of them count, where there is a mask
 };
 
 /// Turns a square of lanes at each place.
@@ -150,10 +213,14 @@ template <class A, int places>
 
 /// Combines the next elements of as many lines as registers have lanes: squares of four, or of two
 /// of double, of which there are `squares`.
-template <int squares, bool is_exclusive, int places, class Op, class A>
+///
+/// \param counts which elements count, where there is a mask
+template <int squares, bool is_masked, bool is_exclusive, int places, class Op, class A>
 [[gnu::always_inline]] inline void combine_squares(const Op& op, const A* const* x, A* const* y,
+                                                   [[maybe_unused]] const bool* const* counts,
                                                    int k, Register<A, places>& fold) {
   constexpr int lanes = 16 / static_cast<int>(sizeof(A));
+  [[maybe_unused]] const Register<A, places> none = hidden<places>(neutral(op));
   Register<A, places> r[squares][lanes];
   KOKKOSSCAN_IMPL_UNROLL for (int s = 0; s < squares; ++s) {
     KOKKOSSCAN_IMPL_UNROLL for (int j = 0; j < lanes; ++j) {
@@ -162,6 +229,12 @@ template <int squares, bool is_exclusive, int places, class Op, class A>
         r[s][j] = load_register(from);
       } else {
         r[s][j] = join(load_register(from), load_register(x[lanes + j] + k + s * lanes));
+      }
+      if constexpr (is_masked) {
+        const int second = places == 1 ? j : lanes + j;
+        r[s][j] = select(
+            truths_of_lanes<A, places>(counts[j] + k + s * lanes, counts[second] + k + s * lanes),
+            r[s][j], none);
       }
     }
     transpose<A, places>(r[s]);
@@ -187,7 +260,7 @@ template <int squares, bool is_exclusive, int places, class Op, class A>
 }
 
 /// Combines lines whose folds all exist, squares at a time. Returns how many elements of each.
-template <int places, bool is_exclusive, class Op, class A>
+template <int places, bool is_masked, bool is_exclusive, class Op, class A>
 [[gnu::always_inline]] inline int combine_rows_in_registers(const Op& op, const Rows<A>& rows) {
   constexpr int lanes = 16 / static_cast<int>(sizeof(A));
   constexpr int lines = lanes * places;
@@ -201,8 +274,8 @@ template <int places, bool is_exclusive, class Op, class A>
   const auto combine_all = [&](auto squares) __attribute__((always_inline)) {
     for (; k + squares * lanes <= count; k += squares * lanes) {
       KOKKOSSCAN_IMPL_UNROLL for (int g = 0; g < groups; ++g) {
-        combine_squares<squares, is_exclusive>(op, rows.x + g * lines, rows.y + g * lines, k,
-                                               fold[g]);
+        combine_squares<squares, is_masked, is_exclusive>(
+            op, rows.x + g * lines, rows.y + g * lines, rows.counts + g * lines, k, fold[g]);
       }
     }
   };
@@ -214,22 +287,28 @@ template <int places, bool is_exclusive, class Op, class A>
   return k;
 }
 
-/// Combines lines whose folds all exist.
-template <class Op, class A>
+/// Combines lines whose folds all exist or, where elements are masked out, are neutral.
+template <bool is_masked, class Op, class A>
 void combine_rows(Registers registers, const Op& op, const Rows<A>& rows) {
   const bool is_exclusive = rows.form == Form::exclusive;
   int k = 0;
   if constexpr (combines_registers<Op, A>) {
     k = call_with(
         registers, [&](auto places) __attribute__((always_inline)) {
-          return is_exclusive ? combine_rows_in_registers<places, true>(op.op, rows)
-                              : combine_rows_in_registers<places, false>(op.op, rows);
+          return is_exclusive ? combine_rows_in_registers<places, is_masked, true>(op.op, rows)
+                              : combine_rows_in_registers<places, is_masked, false>(op.op, rows);
         });
   }
   for (; k < rows.count; ++k) {
     KOKKOSSCAN_IMPL_UNROLL for (int l = 0; l < lines_at_once; ++l) {
       A& fold = rows.folds[l];
-      const A next = op(fold, rows.x[l][k]);
+      A x = rows.x[l][k];
+      if constexpr (is_masked) {
+        // A table instead of a branch, which random masks would mispredict.
+        const A choice[] = {neutral(op.op), x};
+        x = choice[rows.counts[l][k]];
+      }
+      const A next = op(fold, x);
       rows.y[l][k] = is_exclusive ? fold : next;
       fold = next;
     }

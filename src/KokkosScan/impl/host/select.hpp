@@ -69,6 +69,36 @@ struct Truths {
   }
 };
 
+/// The truths of as many neighbouring bools as a place has lanes, from `selected` for the first
+/// place and from `of_second` for the other.
+template <class T, int places>
+[[gnu::always_inline]] inline Register<truth_t<T>, places> truths_of_lanes(
+    const bool* selected, [[maybe_unused]] const bool* of_second) {
+  constexpr int lanes = 16 / static_cast<int>(sizeof(T));
+  using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>;
+  const auto word = [](const bool* from) __attribute__((always_inline)) {
+    Word bools;
+    __builtin_memcpy(&bools, from, lanes);
+    return bools;
+  };
+  Register<std::int32_t, places> low;
+  if constexpr (places == 1) {
+    low.lanes = native_t<std::int32_t>{static_cast<std::int32_t>(word(selected)), 0, 0, 0};
+  } else {
+    low.lanes = native_t<std::int32_t, 2>{static_cast<std::int32_t>(word(selected)),  0, 0, 0,
+                                          static_cast<std::int32_t>(word(of_second)), 0, 0, 0};
+  }
+  Register<std::int8_t, places> bytes;
+  bytes.lanes = (native_t<std::int8_t, places>)low.lanes;
+  bytes.lanes = bytes.lanes != 0;
+  const auto truths = widen<false>(widen<false>(bytes));
+  if constexpr (sizeof(T) == 4) {
+    return truths;
+  } else {
+    return widen<false>(truths);
+  }
+}
+
 /// Each value whose truth is all bits, and `other` where it is none.
 template <class T, int places>
 [[gnu::always_inline]] inline Register<T, places> select(const Register<truth_t<T>, places>& truth,

@@ -211,13 +211,48 @@ struct StoreTotals {
   }
 };
 
+/// The memory of a call that both ways of scanning over ranks need; each adds its own.
+template <class Exec, class P>
+struct LocalArrays {
+  using R = typename Combination<P>::R;
+
+  Parts parts;
+  std::size_t scan_bytes;
+  R* own;  ///< an element a line: the fold of this rank, on the last rank the totals
+  std::byte* for_scan;
+
+  /// \param data null: only the sizes count
+  /// \param n    elements of this rank's part of a line
+  LocalArrays(std::byte* data, const Exec& exec, std::int64_t n, std::int64_t lines)
+      : parts(data),
+        scan_bytes(n == 0 ? 0 : scan_workspace_bytes<P>(exec, n, lines)),
+        own(parts.take<R>(lines)),
+        for_scan(parts.take<std::byte>(static_cast<std::int64_t>(scan_bytes))) {}
+  [[nodiscard]] std::size_t bytes() const { return parts.bytes(); }
+};
+
 /// What both ways of scanning over ranks are made of.
 ///
 /// \tparam P          this rank's problem; its totals are a dense array of them
 /// \tparam TotalsView where the caller wants totals, or None
-template <class Exec, class P, class TotalsView>
+/// \tparam ArraysOf   the memory of a call
+template <class Exec, class P, class TotalsView, class ArraysOf>
 class LocalPart {
  public:
+  using Arrays = ArraysOf;
+
+  LocalPart(Shared<Exec>& shared, const P& problem, const Blocks& blocks, const Arrays& arrays,
+            Direction direction, const TotalsView& totals, bool left)
+      : m_shared(shared),
+        m_problem(problem),
+        m_blocks(blocks),
+        m_arrays(arrays),
+        m_is_forward(direction == Direction::forward),
+        m_position(rank_at(shared.comm.rank())),
+        m_totals(totals),
+        m_left(left) {
+    m_shared.blocks.resize(static_cast<std::size_t>(blocks.count));
+  }
   LocalPart(const LocalPart&) = delete;
   LocalPart& operator=(const LocalPart&) = delete;
 
@@ -226,21 +261,6 @@ class LocalPart {
   using R = typename Combination<P>::R;
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
 
-  LocalPart(Shared<Exec>& shared, const P& problem, const Blocks& blocks, R* own,
-            std::byte* for_scan, std::size_t scan_bytes, Direction direction,
-            const TotalsView& totals, bool left)
-      : m_shared(shared),
-        m_problem(problem),
-        m_blocks(blocks),
-        m_own(own),
-        m_for_scan(for_scan),
-        m_scan_bytes(scan_bytes),
-        m_is_forward(direction == Direction::forward),
-        m_position(rank_at(shared.comm.rank())),
-        m_totals(totals),
-        m_left(left) {
-    m_shared.blocks.resize(static_cast<std::size_t>(blocks.count));
-  }
   ~LocalPart() = default;
 
   /// From the position in scan order to the rank, and back.
@@ -255,6 +275,43 @@ class LocalPart {
     }
   }
 
+  [[nodiscard]] Progress& progress(std::int64_t b) const {
+    return m_shared.blocks[static_cast<std::size_t>(b)];
+  }
+  static int tag(std::int64_t b) { return static_cast<int>(b % 16384); }
+
+  /// Begins to send the message of a block to the rank at a position.
+  void send(std::int64_t b, const std::byte* data, std::size_t bytes, int position) {
+    check(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, rank_at(position), tag(b),
+                    m_shared.comm.get(), &progress(b).requests[0]),
+          "MPI_Isend");
+  }
+  /// Begins to receive one of at most so many bytes.
+  void receive(std::int64_t b, std::byte* data, std::size_t bytes, int position) {
+    check(MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, rank_at(position), tag(b),
+                    m_shared.comm.get(), &progress(b).requests[1]),
+          "MPI_Irecv");
+  }
+  /// Whether a message has any bytes: those of ranks without elements have none.
+  static bool has_bytes(const MPI_Status& status) {
+    int count = 0;
+    check(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
+    return count > 0;
+  }
+
+  /// Copies to memory of the host what is sent, and from there what was received, where MPI does
+  /// not take that of the execution space.
+  void stage(std::byte* to_host, const std::byte* from, std::size_t bytes) const {
+    if (m_shared.is_staged) {
+      copy<Exec, PinnedSpace, typename Exec::memory_space>(m_shared.exec, to_host, from, bytes);
+    }
+  }
+  void unstage(std::byte* to, const std::byte* from_host, std::size_t bytes) const {
+    if (m_shared.is_staged) {
+      copy<Exec, typename Exec::memory_space, PinnedSpace>(m_shared.exec, to, from_host, bytes);
+    }
+  }
+
   [[nodiscard]] P block(std::int64_t b) const {
     return block_of(m_problem, m_blocks.begin(b), m_blocks.size(b));
   }
@@ -264,7 +321,8 @@ class LocalPart {
     if (problem.n > 0) {
       const std::size_t needed =
           ByDefault{}.template workspace_bytes<Q>(m_shared.exec, problem.n, problem.batch.count);
-      return scan_by_default(m_shared.exec, problem, needed > m_scan_bytes ? nullptr : m_for_scan);
+      return scan_by_default(m_shared.exec, problem,
+                             needed > m_arrays.scan_bytes ? nullptr : m_arrays.for_scan);
     }
     auto output = problem.output;
     if (problem.extra == Extra::none) output.data = nullptr;
@@ -280,11 +338,8 @@ class LocalPart {
   void share_totals() {
     if (m_shared.comm.size() > 1) {
       const std::size_t all = static_cast<std::size_t>(m_blocks.lines) * sizeof(R);
-      auto* const own = reinterpret_cast<std::byte*>(m_own);
-      if (is_last() && m_shared.is_staged) {
-        copy<Exec, PinnedSpace, typename Exec::memory_space>(m_shared.exec, m_shared.staging.data(),
-                                                             own, all);
-      }
+      auto* const own = reinterpret_cast<std::byte*>(m_arrays.own);
+      if (is_last()) stage(m_shared.staging.data(), own, all);
       finish_kernels();
       std::byte* const values = m_shared.is_staged ? m_shared.staging.data() : own;
       constexpr std::size_t most = std::size_t{1} << 30;
@@ -293,12 +348,11 @@ class LocalPart {
                         rank_at(m_shared.comm.size() - 1), m_shared.comm.get()),
               "MPI_Bcast");
       }
-      if (!is_last() && m_shared.is_staged) {
-        copy<Exec, typename Exec::memory_space, PinnedSpace>(m_shared.exec, own, values, all);
-      }
+      if (!is_last()) unstage(own, values, all);
     }
     using Total = value_of<TotalsView>;
-    StoreTotals<R, Total> store{m_own, m_totals.data(), view_rank<TotalsView>, m_left, {}, {}};
+    StoreTotals<R, Total> store{
+        m_arrays.own, m_totals.data(), view_rank<TotalsView>, m_left, {}, {}};
     for (std::size_t d = 0; d < TotalsView::rank(); ++d) {
       store.extent[d] = static_cast<std::int64_t>(m_totals.extent(d));
       store.stride[d] = static_cast<std::int64_t>(m_totals.stride(d));
@@ -310,9 +364,7 @@ class LocalPart {
   Shared<Exec>& m_shared;
   P m_problem;
   Blocks m_blocks;
-  R* m_own;  ///< an element a line; on the last rank the totals
-  std::byte* m_for_scan;
-  std::size_t m_scan_bytes;
+  Arrays m_arrays;
   bool m_is_forward;
   int m_position;
   TotalsView m_totals;

@@ -82,6 +82,7 @@ class Memory {
     m_bytes = bytes;
   }
   [[nodiscard]] std::byte* data() const { return m_data; }
+  [[nodiscard]] std::size_t bytes() const { return m_bytes; }
 
  private:
   std::byte* m_data = nullptr;

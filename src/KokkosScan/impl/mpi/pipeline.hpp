@@ -87,27 +87,18 @@ struct Messages {
 
 /// The memory of a call.
 template <class Exec, class P, bool has_flags>
-struct PipelineArrays {
-  using A = typename P::A;
+struct PipelineArrays : LocalArrays<Exec, P> {
+  using OfBlocks = Messages<typename P::A, has_flags>;
 
-  A* own;  ///< an element a line: the totals
-  Messages<A, has_flags> received, sent;
-  std::byte* for_scan;
-  std::size_t scan_bytes;
-  std::size_t bytes;
+  OfBlocks received, sent;
   std::size_t staging_bytes;  ///< what is sent, and what is received
 
-  /// As those of TreeArrays.
   PipelineArrays(std::byte* data, const Exec& exec, std::int64_t n, std::int64_t lines)
-      : scan_bytes(n == 0 ? 0 : scan_workspace_bytes<P>(exec, n, lines)),
-        staging_bytes(2 * Messages<A, has_flags>::bytes_of_all(lines)) {
-    const auto of_messages = static_cast<std::int64_t>(Messages<A, has_flags>::bytes_of_all(lines));
-    Parts parts(data);
-    own = parts.take<A>(lines);
-    received.data = parts.take<std::byte>(of_messages);
-    sent.data = parts.take<std::byte>(of_messages);
-    for_scan = parts.take<std::byte>(static_cast<std::int64_t>(scan_bytes));
-    bytes = parts.bytes();
+      : LocalArrays<Exec, P>(data, exec, n, lines),
+        staging_bytes(2 * OfBlocks::bytes_of_all(lines)) {
+    const auto bytes = static_cast<std::int64_t>(OfBlocks::bytes_of_all(lines));
+    received.data = this->parts.template take<std::byte>(bytes);
+    sent.data = this->parts.template take<std::byte>(bytes);
   }
 };
 
@@ -115,46 +106,29 @@ struct PipelineArrays {
 ///
 /// \tparam has_flags whether messages say for each line whether an element has counted
 template <class Exec, class P, class TotalsView, bool has_flags>
-class Pipeline : LocalPart<Exec, P, TotalsView> {
-  using Part = LocalPart<Exec, P, TotalsView>;
+class Pipeline : public LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, has_flags>> {
+  using Part = LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, has_flags>>;
+  using Part::m_arrays;
   using Part::m_blocks;
-  using Part::m_own;
   using Part::m_position;
   using Part::m_problem;
   using Part::m_shared;
   using typename Part::A;
   using typename Part::Policy;
   using Flags = Array<const std::uint8_t>;
+  using OfBlocks = Messages<A, has_flags>;
 
  public:
-  using Arrays = PipelineArrays<Exec, P, has_flags>;
-
-  Pipeline(Shared<Exec>& shared, const P& problem, const Blocks& blocks, const Arrays& arrays,
-           Direction direction, const TotalsView& totals, bool left)
-      : Part(shared, problem, blocks, arrays.own, arrays.for_scan, arrays.scan_bytes, direction,
-             totals, left),
-        m_received(arrays.received),
-        m_sent(arrays.sent),
-        m_at_mpi_received(arrays.received),
-        m_at_mpi_sent(arrays.sent) {
-    if (!shared.is_staged) return;
-    m_at_mpi_sent.data = shared.staging.data();
-    m_at_mpi_received.data =
-        shared.staging.data() + Messages<A, has_flags>::bytes_of_all(blocks.lines);
-  }
+  using Part::Part;
 
   /// Asks for all messages. The rank on which the scan begins scans its part and sends its own.
   void begin() {
     // Kernels of an earlier call may still read what has been received.
     if (m_shared.comm.size() > 1) this->finish_kernels();
     for (std::int64_t b = 0; b < m_blocks.count; ++b) {
-      Progress& progress = m_shared.blocks[static_cast<std::size_t>(b)];
-      progress = {{MPI_REQUEST_NULL, MPI_REQUEST_NULL}, false, false};
+      this->progress(b) = {{MPI_REQUEST_NULL, MPI_REQUEST_NULL}, false, false};
       if (m_position == 0) continue;
-      check(MPI_Irecv(m_at_mpi_received.at(m_blocks, b), bytes(b), MPI_BYTE,
-                      this->rank_at(m_position - 1), tag(b), m_shared.comm.get(),
-                      &progress.requests[1]),
-            "MPI_Irecv");
+      this->receive(b, received_by_mpi().at(m_blocks, b), bytes(b), m_position - 1);
     }
     m_has_begun = true;
     if (m_position == 0) pass_all();
@@ -165,8 +139,7 @@ class Pipeline : LocalPart<Exec, P, TotalsView> {
     if (!m_has_begun) begin();
     if (m_position > 0) pass_all();
     for (std::int64_t b = 0; b < m_blocks.count; ++b) {
-      MPI_Request& request = m_shared.blocks[static_cast<std::size_t>(b)].requests[0];
-      check(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
+      check(MPI_Wait(&this->progress(b).requests[0], MPI_STATUS_IGNORE), "MPI_Wait");
     }
     if constexpr (ViewLike<TotalsView>) this->share_totals();
   }
@@ -174,16 +147,22 @@ class Pipeline : LocalPart<Exec, P, TotalsView> {
  private:
   static constexpr std::int64_t none = -1;
 
-  [[nodiscard]] int bytes(std::int64_t b) const {
-    return static_cast<int>(Messages<A, has_flags>::bytes(m_blocks, b));
+  [[nodiscard]] std::size_t bytes(std::int64_t b) const { return OfBlocks::bytes(m_blocks, b); }
+  // Where MPI has what kernels have in m_arrays.
+  [[nodiscard]] OfBlocks sent_by_mpi() const {
+    return m_shared.is_staged ? OfBlocks{m_shared.staging.data()} : m_arrays.sent;
   }
-  static int tag(std::int64_t b) { return static_cast<int>(b % 16384); }
+  [[nodiscard]] OfBlocks received_by_mpi() const {
+    return m_shared.is_staged
+               ? OfBlocks{m_shared.staging.data() + OfBlocks::bytes_of_all(m_blocks.lines)}
+               : m_arrays.received;
+  }
 
   /// All blocks pass through this rank. On devices a block is scanned while the one before it is
   /// sent.
   void pass_all() {
     for (std::int64_t b = 0; b < m_blocks.count; ++b) {
-      if (m_position > 0) receive(b);
+      if (m_position > 0) wait_for(b);
       if (m_problem.n > 0 || this->is_last()) scan(b);
       if (this->is_last()) continue;
       m_shared.markers[b % 2].record(m_shared.exec);
@@ -194,8 +173,8 @@ class Pipeline : LocalPart<Exec, P, TotalsView> {
     send_unsent();
   }
 
-  void receive(std::int64_t b) {
-    Progress& progress = m_shared.blocks[static_cast<std::size_t>(b)];
+  void wait_for(std::int64_t b) {
+    Progress& progress = this->progress(b);
     MPI_Status status;
     int has_arrived = 0;
     check(MPI_Test(&progress.requests[1], &has_arrived, &status), "MPI_Test");
@@ -204,39 +183,36 @@ class Pipeline : LocalPart<Exec, P, TotalsView> {
       send_unsent();
       check(MPI_Wait(&progress.requests[1], &status), "MPI_Wait");
     }
-    int count = 0;
-    check(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
-    progress.has_prefix = count > 0;
+    progress.has_prefix = Part::has_bytes(status);
     // A rank without elements passes on what MPI has.
-    if (progress.has_prefix && m_shared.is_staged && (m_problem.n > 0 || this->is_last())) {
-      copy<Exec, typename Exec::memory_space, PinnedSpace>(
-          m_shared.exec, m_received.at(m_blocks, b), m_at_mpi_received.at(m_blocks, b),
-          static_cast<std::size_t>(bytes(b)));
+    if (progress.has_prefix && (m_problem.n > 0 || this->is_last())) {
+      this->unstage(m_arrays.received.at(m_blocks, b), received_by_mpi().at(m_blocks, b), bytes(b));
     }
   }
 
   /// Scans a block, and gets ready what the next rank must know.
   void scan(std::int64_t b) {
-    const bool has_prefix = m_shared.blocks[static_cast<std::size_t>(b)].has_prefix;
+    const bool has_prefix = this->progress(b).has_prefix;
     P problem = this->block(b);
     const Strides& dense = problem.totals.strides;
-    const Flags before{has_prefix && has_flags ? m_received.flags(m_blocks, b) : nullptr, dense};
+    const Flags before{has_prefix && has_flags ? m_arrays.received.flags(m_blocks, b) : nullptr,
+                       dense};
     if (!this->is_last()) {
-      problem.totals.data = m_sent.values(m_blocks, b);
+      problem.totals.data = m_arrays.sent.values(m_blocks, b);
     } else if constexpr (!ViewLike<TotalsView>) {
       problem.totals.data = nullptr;
     }
     // Before the scan, which may overwrite the input.
     if constexpr (has_flags) {
       if (!this->is_last()) {
-        Kokkos::parallel_for(
-            name(problem.function) + " [mpi/flags]",
-            light(Policy(m_shared.exec, 0, problem.batch.count)),
-            FlagLines<decltype(P::input)>{problem.batch, problem.input, problem.n, before,
-                                          Array<std::uint8_t>{m_sent.flags(m_blocks, b), dense}});
+        Kokkos::parallel_for(name(problem.function) + " [mpi/flags]",
+                             light(Policy(m_shared.exec, 0, problem.batch.count)),
+                             FlagLines<decltype(P::input)>{
+                                 problem.batch, problem.input, problem.n, before,
+                                 Array<std::uint8_t>{m_arrays.sent.flags(m_blocks, b), dense}});
       }
     }
-    const Array<const A> values{m_received.values(m_blocks, b), dense};
+    const Array<const A> values{m_arrays.received.values(m_blocks, b), dense};
     if (!has_prefix) {
       this->scan_locally(problem);
     } else if constexpr (has_flags) {
@@ -244,10 +220,8 @@ class Pipeline : LocalPart<Exec, P, TotalsView> {
     } else {
       this->scan_locally(with_start(problem, StartOfEachLine<A, A>{values}));
     }
-    if (!this->is_last() && m_shared.is_staged) {
-      copy<Exec, PinnedSpace, typename Exec::memory_space>(
-          m_shared.exec, m_at_mpi_sent.at(m_blocks, b), m_sent.at(m_blocks, b),
-          static_cast<std::size_t>(bytes(b)));
+    if (!this->is_last()) {
+      this->stage(sent_by_mpi().at(m_blocks, b), m_arrays.sent.at(m_blocks, b), bytes(b));
     }
   }
 
@@ -256,18 +230,13 @@ class Pipeline : LocalPart<Exec, P, TotalsView> {
     if (m_unsent == none) return;
     const std::int64_t b = m_unsent;
     m_unsent = none;
-    Progress& progress = m_shared.blocks[static_cast<std::size_t>(b)];
     const bool has_elements = m_problem.n > 0;
     if (has_elements) m_shared.markers[b % 2].wait();
-    const auto& message = has_elements ? m_at_mpi_sent : m_at_mpi_received;
-    check(MPI_Isend(message.at(m_blocks, b), has_elements || progress.has_prefix ? bytes(b) : 0,
-                    MPI_BYTE, this->rank_at(m_position + 1), tag(b), m_shared.comm.get(),
-                    &progress.requests[0]),
-          "MPI_Isend");
+    const OfBlocks messages = has_elements ? sent_by_mpi() : received_by_mpi();
+    this->send(b, messages.at(m_blocks, b),
+               has_elements || this->progress(b).has_prefix ? bytes(b) : 0, m_position + 1);
   }
 
-  Messages<A, has_flags> m_received, m_sent;                ///< where kernels have them
-  Messages<A, has_flags> m_at_mpi_received, m_at_mpi_sent;  ///< where MPI has them
   std::int64_t m_unsent = none;
   bool m_has_begun = false;
 };

@@ -75,7 +75,7 @@ void prepare(std::optional<Run>& run, Shared<Exec>& shared, Function function, c
     check_overlaps(function, operands->all(), axis, operands->has_extra());
     count = count_lines(operands->input(), axis);
     const Arrays sizes(nullptr, shared.exec, n, count);
-    shared.memory.reserve(shared.exec, sizes.bytes);
+    shared.memory.reserve(shared.exec, sizes.bytes());
     if (shared.is_staged) shared.staging.reserve(shared.exec, sizes.staging_bytes);
 
     local.emplace();

@@ -11,8 +11,11 @@
 /// scans it with that as its starting values.
 ///
 /// Lines go through this in blocks. Block b is at stage s in step b + s: it is folded at stage 0,
-/// its messages travel from each stage to the next, and it is scanned at the last one. So each
-/// message has the time of a fold and a scan.
+/// its messages travel from each stage to the next, and it is scanned at the last one.
+///
+/// In each step a rank folds a block, waits for the messages of the step before, joins them, scans
+/// a block and sends. So each message has the time of a scan and a fold. A device never waits for
+/// the host meanwhile: what is sent is waited for when the scan is enqueued behind it.
 
 #include <KokkosScan/impl/mpi/local.hpp>
 #include <algorithm>
@@ -63,41 +66,32 @@ struct StartOfRank {
 
 /// The memory of a call: an element a line.
 template <class Exec, class P>
-struct TreeArrays {
+struct TreeArrays : LocalArrays<Exec, P> {
   using A = typename P::A;
   using R = typename Combination<P>::R;
 
-  R* own;       ///< the fold of the ranks up to this one, as far as known; later the totals
+  // own is the fold of the ranks up to this one, as far as known.
   R* prefix;    ///< that of the ranks before it
   R* received;  ///< what joins them
   A* start;
   std::byte* for_fold;
-  std::byte* for_scan;
-  std::size_t scan_bytes;
-  std::size_t bytes;
   std::size_t staging_bytes;  ///< what is sent, and what is received
 
-  /// \param data null: only the sizes count
-  /// \param n    elements of this rank's part of a line
   TreeArrays(std::byte* data, const Exec& exec, std::int64_t n, std::int64_t lines)
-      : scan_bytes(n == 0 ? 0 : scan_workspace_bytes<P>(exec, n, lines)),
-        staging_bytes(2 * static_cast<std::size_t>(lines) * sizeof(R)) {
-    Parts parts(data);
-    own = parts.take<R>(lines);
-    prefix = parts.take<R>(lines);
-    received = parts.take<R>(lines);
-    start = parts.take<A>(lines);
-    for_fold =
-        parts.take<std::byte>(static_cast<std::int64_t>(fold_workspace_bytes<P>(exec, n, lines)));
-    for_scan = parts.take<std::byte>(static_cast<std::int64_t>(scan_bytes));
-    bytes = parts.bytes();
-  }
+      : LocalArrays<Exec, P>(data, exec, n, lines),
+        prefix(this->parts.template take<R>(lines)),
+        received(this->parts.template take<R>(lines)),
+        start(this->parts.template take<A>(lines)),
+        for_fold(this->parts.template take<std::byte>(
+            static_cast<std::int64_t>(fold_workspace_bytes<P>(exec, n, lines)))),
+        staging_bytes(2 * static_cast<std::size_t>(lines) * sizeof(R)) {}
 };
 
 /// A scan of the lines of all ranks; begun by the constructor's caller, ended by finish().
 template <class Exec, class P, class TotalsView>
-class Tree : LocalPart<Exec, P, TotalsView> {
-  using Part = LocalPart<Exec, P, TotalsView>;
+class Tree : public LocalPart<Exec, P, TotalsView, TreeArrays<Exec, P>> {
+  using Part = LocalPart<Exec, P, TotalsView, TreeArrays<Exec, P>>;
+  using Part::m_arrays;
   using Part::m_blocks;
   using Part::m_position;
   using Part::m_problem;
@@ -108,20 +102,12 @@ class Tree : LocalPart<Exec, P, TotalsView> {
   using Op = typename Combination<P>::Wide;
 
  public:
-  using Arrays = TreeArrays<Exec, P>;
-
-  Tree(Shared<Exec>& shared, const P& problem, const Blocks& blocks, const Arrays& arrays,
-       Direction direction, const TotalsView& totals, bool left)
-      : Part(shared, problem, blocks, arrays.own, arrays.for_scan, arrays.scan_bytes, direction,
-             totals, left),
-        m_op(carrying(problem.op)),
-        m_arrays(arrays),
-        m_rounds(std::bit_width(static_cast<unsigned>(shared.comm.size() - 1))) {}
+  using Part::Part;
 
   /// Folds all blocks and sends the first messages.
   void begin() {
     for (std::int64_t b = 0; b < m_blocks.count; ++b) fold(b);
-    if (m_rounds == 0) return;
+    if (rounds() == 0) return;
     this->finish_kernels();
     for (std::int64_t b = 0; b < m_blocks.count; ++b) post(b, 0);
     m_begun = m_blocks.count;
@@ -129,28 +115,32 @@ class Tree : LocalPart<Exec, P, TotalsView> {
 
   /// Goes through all steps that are left. Results are enqueued on return.
   void finish() {
-    for (std::int64_t step = 0; step < m_blocks.count + m_rounds; ++step) {
+    for (std::int64_t step = 0; step < m_blocks.count + rounds(); ++step) {
       const std::int64_t newest = std::min(step, m_blocks.count - 1);
-      const std::int64_t oldest = std::max<std::int64_t>(0, step - m_rounds);
-      for (std::int64_t b = oldest; b <= newest; ++b) {
-        const auto stage = static_cast<int>(step - b);
-        if (stage > 0) complete(b, stage - 1);
-        if (stage == 0 && b >= m_begun) fold(b);
+      const std::int64_t oldest = step - rounds();
+      if (step < m_blocks.count && step >= m_begun) fold(step);
+      for (std::int64_t b = std::max<std::int64_t>(0, oldest); b <= newest; ++b) {
+        if (step > b) complete(b, static_cast<int>(step - b) - 1);
       }
-      // One wait a step for all messages that are sent in it; what is scanned next runs meanwhile.
-      if (newest > step - m_rounds) this->finish_kernels();
-      for (std::int64_t b = oldest; b <= newest; ++b) {
-        const auto stage = static_cast<int>(step - b);
-        if (stage < m_rounds && (stage > 0 || b >= m_begun)) post(b, stage);
-      }
-      if (step >= m_rounds) scan(step - m_rounds);
+      // On hosts, where a scan takes the thread that sends, messages travel meanwhile.
+      if constexpr (launches_block<Exec>) post_all(step);
+      Marker<Exec>& marker = m_shared.markers[0];
+      const bool sends = newest > oldest;
+      if (sends) marker.record(m_shared.exec);
+      if (oldest >= 0) scan(oldest);
+      if (sends) marker.wait();
+      if constexpr (!launches_block<Exec>) post_all(step);
     }
     if constexpr (ViewLike<TotalsView>) this->share_totals();
   }
 
  private:
+  [[nodiscard]] int rounds() const {
+    return std::bit_width(static_cast<unsigned>(m_shared.comm.size() - 1));
+  }
+
   void fold(std::int64_t b) {
-    Progress& progress = m_shared.blocks[static_cast<std::size_t>(b)];
+    Progress& progress = this->progress(b);
     // Nobody asks for that of the last rank.
     progress.has_own = m_problem.n > 0 && !this->is_last();
     progress.has_prefix = false;
@@ -158,13 +148,9 @@ class Tree : LocalPart<Exec, P, TotalsView> {
     fold_by_default(m_shared.exec, this->block(b), m_arrays.for_fold);
     stage_own(b);
   }
-
-  /// Copies what the next message of a block has to memory of the host, if that is what is sent.
   void stage_own(std::int64_t b) {
-    if (!m_shared.is_staged) return;
-    copy<Exec, PinnedSpace, typename Exec::memory_space>(
-        m_shared.exec, m_shared.staging.data() + offset(b),
-        reinterpret_cast<const std::byte*>(m_arrays.own) + offset(b), bytes(b));
+    this->stage(m_shared.staging.data() + offset(b),
+                reinterpret_cast<const std::byte*>(m_arrays.own) + offset(b), bytes(b));
   }
 
   [[nodiscard]] std::size_t offset(std::int64_t b) const {
@@ -181,31 +167,33 @@ class Tree : LocalPart<Exec, P, TotalsView> {
            offset(b);
   }
 
+  /// The messages of all blocks that are under way in a step.
+  void post_all(std::int64_t step) {
+    const std::int64_t newest = std::min(step, m_blocks.count - 1);
+    for (std::int64_t b = std::max<std::int64_t>(0, step - rounds() + 1); b <= newest; ++b) {
+      if (step > b || b >= m_begun) post(b, static_cast<int>(step - b));
+    }
+  }
+
   /// Sends and receives the messages of a round: what is absent is a message without bytes.
   void post(std::int64_t b, int round) {
-    Progress& progress = m_shared.blocks[static_cast<std::size_t>(b)];
-    const Communicator& comm = m_shared.comm;
+    Progress& progress = this->progress(b);
     const int distance = 1 << round;
-    const int tag = static_cast<int>(b % 16384);
     const std::byte* const own = m_shared.is_staged
                                      ? m_shared.staging.data()
                                      : reinterpret_cast<const std::byte*>(m_arrays.own);
     progress.requests[0] = progress.requests[1] = MPI_REQUEST_NULL;
     if (m_position >= distance) {
-      check(MPI_Irecv(received(b), static_cast<int>(bytes(b)), MPI_BYTE,
-                      this->rank_at(m_position - distance), tag, comm.get(), &progress.requests[1]),
-            "MPI_Irecv");
+      this->receive(b, received(b), bytes(b), m_position - distance);
     }
-    if (m_position + distance < comm.size()) {
-      check(MPI_Isend(own + offset(b), progress.has_own ? static_cast<int>(bytes(b)) : 0, MPI_BYTE,
-                      this->rank_at(m_position + distance), tag, comm.get(), &progress.requests[0]),
-            "MPI_Isend");
+    if (m_position + distance < m_shared.comm.size()) {
+      this->send(b, own + offset(b), progress.has_own ? bytes(b) : 0, m_position + distance);
     }
   }
 
   /// Waits for the messages of a round and joins what has arrived.
   void complete(std::int64_t b, int round) {
-    Progress& progress = m_shared.blocks[static_cast<std::size_t>(b)];
+    Progress& progress = this->progress(b);
     MPI_Status statuses[2];
     const int code = MPI_Waitall(2, progress.requests, statuses);
     for (const MPI_Status& status : statuses) {
@@ -215,23 +203,17 @@ class Tree : LocalPart<Exec, P, TotalsView> {
     }
     check(code, "MPI_Waitall");
     const int distance = 1 << round;
-    if (m_position < distance) return;
-    int arrived = 0;
-    check(MPI_Get_count(&statuses[1], MPI_BYTE, &arrived), "MPI_Get_count");
-    if (arrived == 0) return;
+    if (m_position < distance || !Part::has_bytes(statuses[1])) return;
 
-    if (m_shared.is_staged) {
-      copy<Exec, typename Exec::memory_space, PinnedSpace>(
-          m_shared.exec, reinterpret_cast<std::byte*>(m_arrays.received) + offset(b), received(b),
-          bytes(b));
-    }
+    this->unstage(reinterpret_cast<std::byte*>(m_arrays.received) + offset(b), received(b),
+                  bytes(b));
     const bool wants_own = m_position + 2 * distance < m_shared.comm.size();
     const std::int64_t first = m_blocks.begin(b);
-    Kokkos::parallel_for(name(m_problem.function) + " [mpi/join]",
-                         light(Policy(m_shared.exec, 0, m_blocks.size(b))),
-                         Join<R, Op>{m_op, m_arrays.received + first, m_arrays.prefix + first,
-                                     wants_own ? m_arrays.own + first : nullptr,
-                                     progress.has_prefix, progress.has_own});
+    Kokkos::parallel_for(
+        name(m_problem.function) + " [mpi/join]", light(Policy(m_shared.exec, 0, m_blocks.size(b))),
+        Join<R, Op>{carrying(m_problem.op), m_arrays.received + first, m_arrays.prefix + first,
+                    wants_own ? m_arrays.own + first : nullptr, progress.has_prefix,
+                    progress.has_own});
     progress.has_prefix = true;
     if (!wants_own) return;
     progress.has_own = true;
@@ -240,27 +222,23 @@ class Tree : LocalPart<Exec, P, TotalsView> {
 
   /// Scans a block with what comes before this rank.
   void scan(std::int64_t b) {
-    // Without elements, there are results on the last rank alone.
-    if (m_problem.n == 0 && !this->is_last()) return;
     P problem = this->block(b);
     if (!this->is_last() || !ViewLike<TotalsView>) problem.totals.data = nullptr;
-    if (!m_shared.blocks[static_cast<std::size_t>(b)].has_prefix)
-      return this->scan_locally(problem);
+    // Without elements, there may be results on the last rank alone.
+    if (problem.n == 0 && problem.extra == Extra::none && problem.totals.data == nullptr) return;
+    if (!this->progress(b).has_prefix) return this->scan_locally(problem);
 
     const std::int64_t first = m_blocks.begin(b);
     const Strides& dense = problem.totals.strides;
     Kokkos::parallel_for(name(m_problem.function) + " [mpi/start]",
                          light(Policy(m_shared.exec, 0, problem.batch.count)),
-                         StartOfRank<P, Op>{problem.batch, problem.start, m_op,
+                         StartOfRank<P, Op>{problem.batch, problem.start, carrying(m_problem.op),
                                             Array<const R>{m_arrays.prefix + first, dense},
                                             Array<A>{m_arrays.start + first, dense}});
     using Start = StartOfEachLine<A, A>;
     this->scan_locally(with_start(problem, Start{Array<const A>{m_arrays.start + first, dense}}));
   }
 
-  Op m_op;
-  Arrays m_arrays;
-  int m_rounds;
   std::int64_t m_begun = 0;
 };
 

@@ -28,16 +28,6 @@ inline std::int64_t parts_of_line(std::int64_t n, std::int64_t work, std::int64_
   return std::max<std::int64_t>(1, std::min(divide_up(threads, work), n / least_part));
 }
 
-/// At least the bytes that fold() needs for this many lines, or fewer.
-///
-/// \tparam width the most lines of a strip
-template <class R, int width, class Exec>
-std::size_t fold_workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) {
-  const std::int64_t threads = exec.concurrency();
-  if (parts_of_line(n, 1, threads) == 1) return 0;
-  return static_cast<std::size_t>(threads * width + lines) * sizeof(R);
-}
-
 /// Where folds go: the totals of the problem, or those of parts, part by part.
 template <class P>
 struct FoldResults {
@@ -103,26 +93,38 @@ struct JoinParts {
 
 /// Stores the fold of each line in the problem's totals.
 ///
-/// \tparam Folds     FoldLines, or another class that folds work(problem, width) times a number of
-///                   parts, in strips of width(problem, threads) lines
-/// \param  workspace fold_workspace_bytes() of memory
-template <class Folds, class Exec, class P>
-void fold(const Exec& exec, const P& problem, std::byte* workspace) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  using R = typename Combination<P>::R;
-  const std::int64_t width = Folds::width(problem, exec.concurrency());
-  const std::int64_t work = Folds::work(problem, width);
-  std::int64_t parts = parts_of_line(problem.n, work, exec.concurrency());
-  // None is empty.
-  parts = divide_up(problem.n, divide_up(problem.n, parts));
-  const FoldResults<P> results{width, parts, reinterpret_cast<R*>(workspace)};
-  const auto op = carrying(problem.op);
-  const std::string label = name(problem.function);
-  Kokkos::parallel_for(label + " [fold]", light(Policy(exec, 0, work * parts)),
-                       Folds{problem, op, results});
-  if (parts == 1) return;
-  Kokkos::parallel_for(label + " [fold join]", light(Policy(exec, 0, problem.batch.count)),
-                       JoinParts<P>{problem, op, results});
-}
+/// \tparam Folds FoldLines, or another class that folds work(problem, width) times a number of
+///               parts, in strips of width(problem, threads) lines
+template <class Folds>
+struct LineFold {
+  /// At least the bytes that fold() needs for this many lines, or fewer.
+  template <class P, class Exec>
+  static std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) {
+    const std::int64_t threads = exec.concurrency();
+    if (parts_of_line(n, 1, threads) == 1) return 0;
+    return static_cast<std::size_t>(threads * Folds::most_width + lines) *
+           sizeof(typename Combination<P>::R);
+  }
+
+  /// \param workspace workspace_bytes() of memory
+  template <class Exec, class P>
+  static void fold(const Exec& exec, const P& problem, std::byte* workspace) {
+    using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+    using R = typename Combination<P>::R;
+    const std::int64_t width = Folds::width(problem, exec.concurrency());
+    const std::int64_t work = Folds::work(problem, width);
+    std::int64_t parts = parts_of_line(problem.n, work, exec.concurrency());
+    // None is empty.
+    parts = divide_up(problem.n, divide_up(problem.n, parts));
+    const FoldResults<P> results{width, parts, reinterpret_cast<R*>(workspace)};
+    const auto op = carrying(problem.op);
+    const std::string label = name(problem.function);
+    Kokkos::parallel_for(label + " [fold]", light(Policy(exec, 0, work * parts)),
+                         Folds{problem, op, results});
+    if (parts == 1) return;
+    Kokkos::parallel_for(label + " [fold join]", light(Policy(exec, 0, problem.batch.count)),
+                         JoinParts<P>{problem, op, results});
+  }
+};
 
 }  // namespace KokkosScan::impl::team

@@ -1,0 +1,460 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The general kernels of hosts: scans by any operator, on any type, to any output, by the tree of
+/// the generic backend (generic_tree.hpp). They go through memory as it lies, a block of elements
+/// at a time: rows of neighbouring lines, of several slabs of such rows where these are small.
+
+#include <KokkosScan/impl/generic_tree.hpp>
+#include <KokkosScan/impl/host/general_kernels.hpp>
+#include <KokkosScan/impl/host/general_outputs.hpp>
+#include <KokkosScan/impl/host/instruction_sets.hpp>
+#include <KokkosScan/impl/host/launch.hpp>
+#include <KokkosScan/impl/host/load.hpp>
+#include <KokkosScan/impl/host/tuning.hpp>
+#include <KokkosScan/impl/operands.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <type_traits>
+
+namespace KokkosScan::impl::host {
+
+// ---- How lines lie ------------------------------------------------------------------------------
+
+/// Whether neighbouring lines lie closer to each other than the elements of a line.
+inline bool has_columns(const Strides& strides, int rank) {
+  return rank > 0 && std::abs(strides.batch[rank - 1]) < std::abs(strides.along);
+}
+template <class T>
+bool has_columns(const Array<T>& array, int rank) {
+  return has_columns(array.strides, rank);
+}
+template <int Rank, class Function>
+bool has_columns(const Computed<Rank, Function>& computed, int rank) {
+  return rank > 0 && computed.axis != Rank - 1;
+}
+template <class T>
+bool has_columns(const ValueOfLine<T>&, int) {
+  return true;
+}
+template <class A, class Values, class Mask>
+bool has_columns(const Selected<A, Values, Mask>& in, int rank) {
+  return has_columns(in.values, rank);
+}
+template <class Function, class Parts>
+bool has_columns(const ZippedInput<Function, Parts>& in, int rank) {
+  return has_columns(in.parts.first, rank);
+}
+
+/// Whether rows of `width` neighbours follow each other, so that many are loaded at once.
+template <class T>
+bool has_dense_rows(const Array<T>& array, int rank, std::int64_t width) {
+  return array.strides.batch[rank - 1] == 1 && array.strides.along == width;
+}
+template <int Rank, class Function>
+bool has_dense_rows(const Computed<Rank, Function>&, int, std::int64_t) {
+  return false;
+}
+template <class A, int Rank, class Function>
+bool has_dense_rows(const Called<A, Rank, Function>&, int, std::int64_t) {
+  return false;
+}
+template <class T>
+bool has_dense_rows(const ValueOfLine<T>&, int, std::int64_t) {
+  return false;
+}
+template <class A, class Values, class Mask>
+bool has_dense_rows(const Selected<A, Values, Mask>& in, int rank, std::int64_t width) {
+  return has_dense_rows(in.values, rank, width) && has_dense_rows(in.mask, rank, width);
+}
+template <class Function, class Parts>
+bool has_dense_rows(const ZippedInput<Function, Parts>& in, int rank, std::int64_t width) {
+  return !for_each_part(in.parts,
+                        [&](const auto& part) { return !has_dense_rows(part, rank, width); });
+}
+
+/// Whether all that is loaded can be kept in arrays.
+template <class In>
+inline constexpr bool is_loaded_to_arrays = std::is_default_constructible_v<value_of_input<In>>;
+template <class A, class Values, class Mask>
+inline constexpr bool is_loaded_to_arrays<Selected<A, Values, Mask>> =
+    is_loaded_to_arrays<Values>&& is_loaded_to_arrays<Mask>;
+template <class Function, class... Parts>
+inline constexpr bool is_loaded_to_arrays<ZippedInput<Function, List<Parts...>>> = false;
+template <class Function>
+inline constexpr bool is_loaded_to_arrays<ZippedInput<Function, List<>>> = true;
+template <class Function, class First, class... Rest>
+inline constexpr bool is_loaded_to_arrays<ZippedInput<Function, List<First, Rest...>>> =
+    is_loaded_to_arrays<First>&& is_loaded_to_arrays<ZippedInput<Function, List<Rest...>>>;
+
+/// Slabs of rows of neighbouring lines. A row may be cut into strips; that of lines that do not lie
+/// beside each other is one line.
+struct SlabsOfRows {
+  std::int64_t row;     ///< lines of a row
+  std::int64_t width;   ///< lines of a strip
+  std::int64_t strips;  ///< of a row
+  std::int64_t slabs;   ///< of the batch
+  int dimension;  ///< of the batch, in which neighbouring slabs differ; -1 if there is one slab
+};
+
+// ---- Scans --------------------------------------------------------------------------------------
+
+/// Scans slabs, or strips of them, on one thread.
+template <class P>
+class General {
+  using A = typename P::A;
+  using Op = typename Combination<P>::Wide;
+  using R = typename Combination<P>::R;
+  using Value = typename P::Value;
+  using Total = std::remove_pointer_t<decltype(P::totals.data)>;
+  static constexpr std::int64_t chunk_length = generic_tree::chunk_length;
+  static constexpr std::int64_t tile_length = generic_tree::tile_length;
+
+  /// Elements of a block: with their prefixes they fill half of L1, or a quarter.
+  static constexpr int most = std::max<int>(16, 8192 / static_cast<int>(sizeof(R)));
+  /// Rows of a strip that are combined before the next lines of it are.
+  static constexpr int rows_of_segment = 4;
+  static constexpr int segment = most / rows_of_segment;
+
+ public:
+  /// The most lines of a strip: what is kept of them stays in L2, and rows are long enough for the
+  /// hardware to foresee them.
+  static constexpr int most_width = std::max<int>(most, strip_bytes / sizeof(R));
+
+  General(const P& problem, const SlabsOfRows& slabs, Registers registers)
+      : m_problem(problem), m_op(carrying(problem.op)), m_slabs(slabs), m_registers(registers) {}
+
+  /// Scans strips begin ... end - 1.
+  void scan(std::int64_t begin, std::int64_t end) {
+    const Batch& batch = m_problem.batch;
+    const std::int64_t extent = m_slabs.dimension < 0 ? 1 : batch.extent[m_slabs.dimension];
+    const std::int64_t most_slabs = m_slabs.strips > 1 ? 1 : slabs_at_once();
+    int slabs = 1;
+    for (std::int64_t i = begin; i < end; i += slabs) {
+      const std::int64_t slab = i / m_slabs.strips;
+      const std::int64_t first = i % m_slabs.strips * m_slabs.width;
+      if (first >= m_slabs.row) continue;
+      // Slabs at once lie in one dimension of the batch.
+      if (most_slabs > 1) {
+        slabs = static_cast<int>(std::min({most_slabs, end - i, extent - slab % extent}));
+      }
+      const Coordinates c = batch.coordinates(slab * m_slabs.row + first);
+      scan_slabs(c, slabs, static_cast<int>(std::min(m_slabs.row - first, m_slabs.width)));
+    }
+  }
+
+ private:
+  /// Rows of a block: of several slabs, if all of their rows are, or else up to the end of a chunk
+  /// or several chunks.
+  [[nodiscard]] std::int64_t rows_at_once() const {
+    const std::int64_t width = m_slabs.width;
+    if (width > segment) return rows_of_segment;
+    const std::int64_t rows = std::max<std::int64_t>(1, most / width);
+    if (rows < chunk_length) return rows;
+    const std::int64_t whole = rows / chunk_length * chunk_length;
+    return m_problem.n < whole ? chunk_length : whole;
+  }
+  [[nodiscard]] std::int64_t slabs_at_once() const {
+    if (m_slabs.width > segment) return 1;
+    const std::int64_t rows = std::min(m_problem.n, rows_at_once());
+    if (rows > chunk_length || (rows < m_problem.n && rows < chunk_length)) return 1;
+    return std::max<std::int64_t>(1, most / (rows * m_slabs.width));
+  }
+
+  [[nodiscard]] Coordinates slab_at(Coordinates c, int slab) const {
+    if (slab > 0) c.index[m_slabs.dimension] += slab;
+    return c;
+  }
+  [[nodiscard]] Coordinates line_at(Coordinates c, int slab, int w) const {
+    if (slab > 0) c.index[m_slabs.dimension] += slab;
+    if (w > 0) c.index[c.rank - 1] += w;
+    return c;
+  }
+
+  /// What is combined before row k, if anything is.
+  [[nodiscard]] bool has_tiles(std::int64_t k) const {
+    return m_problem.start.exists() || k >= tile_length;
+  }
+  static bool has_chunks(std::int64_t k) { return k % tile_length >= chunk_length; }
+  [[nodiscard]] bool has_carry(std::int64_t k) const { return has_tiles(k) || has_chunks(k); }
+
+  /// Scans `slabs` slabs of `width` lines.
+  void scan_slabs(const Coordinates& c, int slabs, int width) {
+    const P& p = m_problem;
+    for (int lane = 0; lane < slabs * width && p.start.exists(); ++lane) {
+      const Maybe<A> start = p.start.at(line_at(c, lane / width, lane % width));
+      m_tiles[lane] = m_carry[lane] = static_cast<R>(start.value);
+    }
+    if (p.extra == Extra::first) store_bounds(c, slabs, width, 0);
+    const std::int64_t most_rows = rows_at_once();
+    for (std::int64_t k = 0; k < p.n;) {
+      std::int64_t rows = std::min(p.n - k, most_rows);
+      if (rows < chunk_length) rows = std::min(rows, chunk_length - k % chunk_length);
+      const int most_lines = width > segment ? segment : width;
+      for (int w = 0; w < width; w += most_lines) {
+        scan_block(line_at(c, 0, w), slabs, k, static_cast<int>(rows), w,
+                   std::min(width - w, most_lines));
+      }
+      k += rows;
+    }
+    if (p.extra == Extra::last) store_bounds(c, slabs, width, p.n);
+    for (int lane = 0; lane < slabs * width && p.totals.data != nullptr; ++lane) {
+      p.totals.line(line_at(c, lane / width, lane % width))(0) =
+          static_cast<Total>(bound(lane, p.n));
+    }
+  }
+
+  /// B(k), at the begin or the end of lines.
+  [[nodiscard]] R bound(int lane, std::int64_t k) const {
+    const bool is_in_chunk = k % chunk_length > 0;
+    if (is_in_chunk) return has_carry(k) ? R(m_op(m_carry[lane], m_last[lane])) : m_last[lane];
+    return k > 0 || has_carry(k) ? m_carry[lane] : static_cast<R>(m_problem.identity.value);
+  }
+  /// Stores B(0) before the results of lines, or B(n) behind them.
+  void store_bounds(const Coordinates& c, int slabs, int width, std::int64_t k) {
+    const std::int64_t place = k == 0 ? -1 : k;
+    for (int lane = 0; lane < slabs * width; ++lane) {
+      const auto line = m_problem.output.line(line_at(c, lane / width, lane % width));
+      line(place) = static_cast<Value>(bound(lane, k));
+    }
+  }
+
+  /// Loads elements of lines w ... w + width - 1, of which the first is at `c`.
+  Runs<A> load(const Coordinates& c, int slabs, std::int64_t k, int rows, int width) {
+    const P& p = m_problem;
+    const std::int64_t size = std::int64_t{rows} * width;
+    if (slabs == 1 || rows == p.n) {
+      const Rectangle r{c, p.n, k, rows, width, slabs, m_slabs.dimension};
+      const bool descends = direction_of_run(p.input) < 0;
+      const A* run = as_stored_run<A>(p.input, r);
+      if (run == nullptr && load_run<most>(p.input, r, m_x)) run = m_x;
+      if (run != nullptr && descends) return {run + (rows - 1) * std::int64_t{width}, size, -width};
+      if (run != nullptr) return {run, size, width};
+    }
+    if (slabs == 1 && width > 1) {
+      const ArrayLine<const A> stored = as_stored<A>(p.input, c);
+      if (stored.data != nullptr) return {&stored(k), 0, stored.stride};
+    }
+    for (int s = 0; s < slabs; ++s) {
+      const Coordinates first = slab_at(c, s);
+      A* const x = m_x + s * size;
+      if (width == 1) {
+        load_along<most>(p.input.line(first), k, rows, x);
+      } else {
+        for (int i = 0; i < rows; ++i) {
+          load_across<most>(p.input, first, k + i, width, x + std::int64_t{i} * width);
+        }
+      }
+    }
+    return {m_x, size, width};
+  }
+
+  /// Scans rows k ... k + rows - 1 of a chunk or of several chunks.
+  void scan_block(const Coordinates& c, int slabs, std::int64_t k, int rows, int w, int width) {
+    const Runs<A> x = load(c, slabs, k, rows, width);
+    const std::int64_t size = std::int64_t{rows} * width;
+    const bool is_one_chunk = rows <= chunk_length;
+    Value* const place =
+        slabs == 1 || rows == m_problem.n ? place_of_rows(m_problem.output, c, k, width) : nullptr;
+    Value* const y = place == nullptr ? m_y : place;
+    const std::int64_t y_row = place == nullptr ? width : distance_of_rows(m_problem.output, width);
+    const std::int64_t y_slab =
+        place == nullptr || slabs == 1 ? size : distance(m_problem.output, m_slabs.dimension);
+    call_with(
+        m_registers, [&](auto) __attribute__((always_inline)) {
+          if (is_one_chunk) {
+            const R* const last = k % chunk_length > 0 ? m_last + w : nullptr;
+            fold_runs(m_op, x, slabs, rows, width, last, m_prefixes);
+            end_chunk(slabs, k, rows, w, width, m_prefixes, y, y_row, y_slab);
+            return;
+          }
+          const int whole = rows / static_cast<int>(chunk_length);
+          const int length = static_cast<int>(chunk_length);
+          const Runs<A> chunks{x.data, length * x.row, x.row};
+          fold_runs(m_op, chunks, whole, length, width, static_cast<const R*>(nullptr), m_prefixes);
+          const int left = rows - whole * length;
+          const std::int64_t folded = std::int64_t{whole} * length;
+          if (left > 0) {
+            fold_runs(m_op, Runs<A>{x.data + folded * x.row, 0, x.row}, 1, left, width,
+                      static_cast<const R*>(nullptr), m_prefixes + folded * width);
+          }
+          for (int i = 0; i < rows; i += length) {
+            end_chunk(1, k + i, std::min(rows - i, length), w, width,
+                      m_prefixes + std::int64_t{i} * width, y + i * y_row, y_row, 0);
+          }
+        });
+    if (place != nullptr) return;
+    for (int s = 0; s < slabs; ++s) {
+      store_rows(m_problem.output, slab_at(c, s), k, rows, width, m_y + s * size);
+    }
+  }
+
+  /// Results of rows of one chunk, whose prefixes are known, and what is kept for the next rows.
+  [[gnu::always_inline]] void end_chunk(int slabs, std::int64_t k, int rows, int w, int width,
+                                        const R* prefixes, Value* y, std::int64_t y_row,
+                                        std::int64_t y_slab) {
+    const P& p = m_problem;
+    const std::int64_t size = std::int64_t{rows} * width;
+    const bool is_exclusive = p.form == Form::exclusive;
+    const bool ends_chunk = (k + rows) % chunk_length == 0;
+    const bool begins_chunk = k % chunk_length == 0;
+    const R* const carry = has_carry(k) ? m_carry + w : nullptr;
+    // Short lines that begin alike are one run.
+    const bool is_run = slabs > 1 && rows == p.n && !ends_chunk && y_row == width &&
+                        y_slab == size && (carry == nullptr || has_common_start);
+    const int shift = is_exclusive ? width : 0;
+    if (is_run) {
+      combine_results(m_op, carry, prefixes, static_cast<int>(slabs * size - shift), 1, y + shift,
+                      1);
+    }
+    for (int s = 0; s < slabs; ++s) {
+      const R* const before = carry == nullptr ? nullptr : carry + s * width;
+      Value* const to = y + s * y_slab;
+      if (is_exclusive && begins_chunk) {
+        for (int i = 0; i < width; ++i) {
+          to[i] = before == nullptr ? static_cast<Value>(static_cast<R>(p.identity.value))
+                                    : static_cast<Value>(before[i]);
+        }
+      } else if (is_exclusive) {
+        combine_results(m_op, before, m_last + w + s * width, 1, width, to, y_row);
+      }
+      if (is_run) {
+        if (!is_exclusive) break;
+        continue;
+      }
+      const int computed = rows - (is_exclusive || ends_chunk ? 1 : 0);
+      combine_results(m_op, before, prefixes + s * size, computed, width,
+                      to + (is_exclusive ? y_row : 0), y_row);
+    }
+    if (!ends_chunk) {
+      const bool is_read = k + rows < p.n || p.extra == Extra::last || p.totals.data != nullptr;
+      for (int s = 0; s < slabs && is_read; ++s) {
+        std::copy_n(prefixes + (s + 1) * size - width, width, m_last + w + s * width);
+      }
+      return;
+    }
+    for (int s = 0; s < slabs; ++s) {
+      const R* const total = prefixes + (s + 1) * size - width;
+      add_chunk(k, w + s * width, width, total);
+      if (is_exclusive) continue;
+      Value* const to = y + s * y_slab + (rows - 1) * y_row;
+      const R* const bounds = m_carry + w + s * width;
+      for (int i = 0; i < width; ++i) to[i] = static_cast<Value>(bounds[i]);
+    }
+  }
+
+  /// The chunk of row k is complete: its total joins those before.
+  [[gnu::always_inline]] void add_chunk(std::int64_t k, int lane, int width, const R* total) {
+    R* const chunks = m_chunks + lane;
+    R* const tiles = m_tiles + lane;
+    R* const carry = m_carry + lane;
+    const std::int64_t before = k / chunk_length * chunk_length;
+    if (has_chunks(before)) {
+      for (int i = 0; i < width; ++i) chunks[i] = m_op(chunks[i], total[i]);
+    } else {
+      std::copy_n(total, width, chunks);
+    }
+    if (has_tiles(before)) {
+      for (int i = 0; i < width; ++i) carry[i] = m_op(tiles[i], chunks[i]);
+    } else {
+      std::copy_n(chunks, width, carry);
+    }
+    const bool ends_tile = (before + chunk_length) % tile_length == 0;
+    if (ends_tile) std::copy_n(carry, width, tiles);
+  }
+
+  static constexpr bool has_common_start = std::is_same_v<decltype(P::start), CommonStart<A>>;
+
+  const P& m_problem;
+  const Op m_op;
+  const SlabsOfRows& m_slabs;
+  Registers m_registers;
+  // Of each line: the fold of tiles, of chunks of this tile, of both, of elements of this chunk.
+  alignas(cache_line) R m_tiles[most_width];
+  alignas(cache_line) R m_chunks[most_width];
+  alignas(cache_line) R m_carry[most_width];
+  alignas(cache_line) R m_last[most_width];
+  alignas(cache_line) A m_x[most];
+  alignas(cache_line) R m_prefixes[most];
+  alignas(cache_line) Value m_y[most];
+};
+
+/// Units of strips in turn, each by one thread.
+template <class P>
+struct UnitsOfSlabs {
+  P problem;
+  SlabsOfRows slabs;
+  Registers registers;
+  std::int64_t units;
+
+  void operator()(std::int64_t unit) const {
+    const std::int64_t strips = slabs.slabs * slabs.strips;
+    General<P>(problem, slabs, registers)
+        .scan(strips / units * unit + std::min(unit, strips % units),
+              strips / units * (unit + 1) + std::min(unit + 1, strips % units));
+  }
+};
+
+/// The host backend for any type and operator. Its members are for tests: results do not depend on
+/// them.
+struct GeneralBackend {
+  Registers registers = widest_registers();
+
+  /// Whether a type of problem is taken: values that can be kept in arrays.
+  template <class P>
+  static constexpr bool supports =
+      std::is_default_constructible_v<typename P::A>&& std::is_default_constructible_v<
+          typename Combination<P>::R>&& std::is_default_constructible_v<typename P::Value>&&
+          is_loaded_to_arrays<std::remove_cv_t<decltype(P::input)>> &&
+      sizeof(typename Combination<P>::R) <= 64 && sizeof(typename P::Value) <= 64;
+
+  /// Whether a problem is taken: not lines that threads have to share.
+  template <class Exec, class P>
+  static bool accepts(const Exec& exec, const P& p) {
+    return p.batch.count >= exec.concurrency() || p.n <= generic_tree::tile_length;
+  }
+
+  /// Scans a problem of at least one line and one element.
+  template <class Exec, class P>
+  void scan(const Exec& exec, const P& p) const {
+    using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+    const std::int64_t threads = exec.concurrency();
+    const SlabsOfRows slabs = slabs_of(p, threads);
+    const std::int64_t strips = slabs.slabs * slabs.strips;
+    const std::int64_t units = units_of_work(strips, p.n * slabs.width, threads);
+    Kokkos::parallel_for(std::string(name(p.function)) + " [host/general]", Policy(exec, 0, units),
+                         UnitsOfSlabs<P>{p, slabs, registers, units});
+  }
+
+ private:
+  template <class P>
+  static SlabsOfRows slabs_of(const P& p, std::int64_t threads) {
+    const Batch& batch = p.batch;
+    const std::int64_t row = batch.rank > 0 ? batch.extent[batch.rank - 1] : 1;
+    bool is_wide = false;
+    if constexpr (is_called<decltype(P::output)>) {
+      is_wide = row >= wide_row && has_columns(p.input, batch.rank);
+    } else {
+      is_wide = row > 1 && has_columns(p.output, batch.rank) &&
+                (row >= wide_row || (has_dense_rows(p.output, batch.rank, row) &&
+                                     has_dense_rows(p.input, batch.rank, row)));
+    }
+    if (!is_wide) return {1, 1, 1, batch.count, batch.rank - 1};
+    const std::int64_t slabs = batch.count / row;
+    std::int64_t strips = (row + General<P>::most_width - 1) / General<P>::most_width;
+    if (slabs * strips < 4 * threads) strips = (strips + threads - 1) / threads * threads;
+    const std::int64_t width =
+        std::min<std::int64_t>(General<P>::most_width, strip_width(row, strips));
+    strips = (row + width - 1) / width;
+    return {row, strips > 1 ? width : row, strips, slabs, batch.rank - 2};
+  }
+};
+
+}  // namespace KokkosScan::impl::host

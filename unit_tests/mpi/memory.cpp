@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Which memory MPI is handed: that of the execution space where MPI takes it, else pinned memory.
+
+#include <gtest/gtest.h>
+
+#include <KokkosScan/mpi.hpp>
+
+#include <cstddef>
+#include <cstdio>
+#include <functional>
+#include <vector>
+
+#include "ranks.hpp"
+#include "support/types.hpp"
+
+namespace {
+/// Where the bytes of messages are that were handed to MPI.
+std::vector<void const*> handed;
+}  // namespace
+
+// MPI lets a program stand in for its functions.
+int MPI_Isend(void const* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request* request) {
+  if (count > 0) handed.push_back(data);
+  return PMPI_Isend(data, count, type, to, tag, comm, request);
+}
+int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+              MPI_Request* request) {
+  if (count > 0) handed.push_back(data);
+  return PMPI_Irecv(data, count, type, from, tag, comm, request);
+}
+int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  if (count > 0) handed.push_back(data);
+  return PMPI_Bcast(data, count, type, root, comm);
+}
+
+namespace test {
+namespace {
+
+namespace ks = KokkosScan;
+namespace mpi = KokkosScan::impl::mpi;
+
+template <class Space>
+bool holds(mpi::Memory<Space> const& memory, void const* at) {
+  std::less<> const before;
+  return !before(at, memory.data()) && before(at, memory.data() + memory.bytes());
+}
+
+/// Scans with totals, and expects all messages in one of the two memories of a plan.
+template <class Lines>
+void expect_messages(mpi::Staging staging, bool are_staged, Lines const& lines) {
+  MPI_Comm const comm = first_ranks(6);
+  if (comm == MPI_COMM_NULL) return;
+  Exec const exec;
+  Kokkos::View<double**, Kokkos::LayoutRight, Device> const x("x", 3, 1000), y("y", 3, 1000);
+  Kokkos::View<double*, Device> const totals("totals", 1000);
+  Kokkos::deep_copy(x, 1);
+  mpi::Communicator const duplicate(comm);
+  mpi::Shared<Exec> shared(duplicate, exec, {staging, 2000, 10});
+  handed.clear();
+  mpi::scan(shared, ks::impl::Function::inclusive_scan, x, y, lines.totals(totals), ks::Sum<>{});
+  exec.fence();
+  EXPECT_FALSE(handed.empty());
+  for (void const* const at : handed) {
+    EXPECT_EQ(holds(shared.staging, at), are_staged);
+    EXPECT_EQ(holds(shared.memory, at), !are_staged);
+  }
+  auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, y);
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t j = 0; j < 1000; ++j) {
+      ASSERT_EQ(host(i, j), 3 * rank_in(comm) + static_cast<int>(i) + 1);
+    }
+  }
+}
+
+}  // namespace
+
+TEST(mpi_memory, of_messages_is_what_mpi_takes) {
+  bool const takes = mpi::takes_memory_of<Exec>();
+  if (rank_in(MPI_COMM_WORLD) == 0) {
+    std::printf("MPI %s memory of %s.\n", takes ? "takes" : "does not take", Exec::name());
+  }
+  auto const by_tree = ks::along(0);
+  expect_messages(mpi::Staging::automatic, !takes, by_tree);
+  expect_messages(mpi::Staging::automatic, !takes, by_tree.in_order());
+  expect_messages(mpi::Staging::always, true, by_tree);
+  expect_messages(mpi::Staging::always, true, by_tree.in_order());
+}
+
+}  // namespace test
