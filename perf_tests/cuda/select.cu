@@ -6,7 +6,8 @@
 /// that must be moved, in one run; and whether the results are CUB's.
 ///
 ///     nvcc -x cu -std=c++20 -O3 -arch=sm_90 -I unit_tests/cuda/annotations -I include -I src \
-///       perf_tests/cuda/select.cu -o select && ./select [--log2-elements=28] [--seed=1]
+///       perf_tests/cuda/{select.cu,device.cpp} -ldl -o select
+///     ./select [--log2-elements=28] [--seed=1]
 
 #include <KokkosScan/impl/cuda/select.hpp>
 #include <algorithm>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "../../unit_tests/cuda/stream.hpp"
+#include "device.hpp"
 
 namespace {
 
@@ -78,38 +80,24 @@ struct Memory {
   std::size_t cub_bytes;
 };
 
-/// Median microseconds of pieces of work that run in turns.
+/// Median microseconds of pieces of work that run in turns, after they have run twice.
 std::vector<double> in_turns(const std::vector<std::function<void()>>& work) {
-  cudaEvent_t begin, end;
-  check(cudaEventCreate(&begin));
-  check(cudaEventCreate(&end));
-  std::vector<std::vector<double>> times(work.size());
-  for (int i = 0; i < 12; ++i) {
-    for (std::size_t w = 0; w < work.size(); ++w) {
-      check(cudaEventRecord(begin));
-      work[w]();
-      check(cudaEventRecord(end));
-      check(cudaEventSynchronize(end));
-      float ms = 0;
-      check(cudaEventElapsedTime(&ms, begin, end));
-      if (i > 1) times[w].push_back(ms * 1e3);
-    }
+  for (int i = 0; i < 2; ++i) {
+    for (const auto& one : work) one();
   }
-  check(cudaEventDestroy(begin));
-  check(cudaEventDestroy(end));
+  perf::Timer timer(nullptr);
+  for (int i = 0; i < 10; ++i) {
+    for (std::size_t w = 0; w < work.size(); ++w) timer.time(std::to_string(w), work[w]);
+  }
   std::vector<double> medians;
-  for (auto& t : times) {
-    std::sort(t.begin(), t.end());
-    medians.push_back(t[t.size() / 2]);
+  for (std::size_t w = 0; w < work.size(); ++w) {
+    medians.push_back(timer.median(std::to_string(w)) * 1e3);
   }
   return medians;
 }
 
 void print_clock() {
-  if (std::system("nvidia-smi --query-gpu=name,clocks.sm,clocks.mem,temperature.gpu,power.draw "
-                  "--format=csv,noheader") != 0) {
-    std::printf("no nvidia-smi\n");
-  }
+  std::printf("%.0f MHz\n", perf::sm_clock_mhz(nullptr));
   std::fflush(stdout);
 }
 

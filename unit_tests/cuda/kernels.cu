@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <KokkosScan/impl/cuda/fold.hpp>
 #include <KokkosScan/impl/cuda/select.hpp>
 
 #include "stream.hpp"
@@ -162,6 +163,46 @@ int failures(char const* name) {
   return failed;
 }
 
+/// Whether folds of lines are those of a loop: of whole numbers, whose sums are exact when carried.
+template <class T>
+bool folds(std::int64_t n, std::int64_t lines, Layout layout) {
+  auto const count = static_cast<std::size_t>(n * lines);
+  Memory<T> x(count), y(count), totals(static_cast<std::size_t>(lines));
+  Memory<bool> mask(count);
+  std::mt19937 random(static_cast<unsigned>(n));
+  for (std::size_t i = 0; i < count; ++i) x.data()[i] = static_cast<T>(random() % 1024);
+  for (std::int64_t line = 0; line < lines; ++line) totals.data()[line] = static_cast<T>(-1);
+  auto p = problem_of<T, KokkosScan::Sum<T>, Masked::no>(x.data(), mask.data(), y.data(), n, lines,
+                                                         layout, false, impl::Form::inclusive);
+  p.totals = {totals.data(), {0, {1}}};
+  Memory<std::byte> workspace(cuda::LineFold::workspace_bytes<decltype(p)>(Stream{}, n, lines) +
+                              16);
+  cuda::LineFold::fold(Stream{}, p, workspace.data());
+  check(cudaDeviceSynchronize());
+  for (std::int64_t line = 0; line < lines; ++line) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < n; ++k) {
+      sum += double(x.data()[layout == Layout::rows ? line * n + k : k * lines + line]);
+    }
+    if (totals.data()[line] != static_cast<T>(sum)) return false;
+  }
+  return true;
+}
+template <class T>
+int failures_of_folds(char const* name) {
+  int failed = 0;
+  for (std::int64_t const n : {1, 5, 36, 128, 129, 1000, 12'000, 1'000'003}) {
+    if (n > longest) continue;
+    for (std::int64_t const lines : {1, 37, 20'000}) {
+      if (n * lines > 40'000'000) continue;
+      failed += folds<T>(n, lines, Layout::rows) ? 0 : 1;
+      failed += folds<T>(n, lines, Layout::columns) ? 0 : 1;
+    }
+  }
+  std::printf("%s: %s\n", name, failed == 0 ? "passed" : "FAILED");
+  return failed;
+}
+
 struct IsOdd {
   __host__ __device__ bool operator()(std::uint32_t x) const { return x % 2 == 1; }
 };
@@ -238,6 +279,8 @@ int main(int argc, char** argv) {
       failures<float, ks::Max<float>>("maxima of float") +
       failures<double, ks::Sum<double>>("sums of double") +
       failures<std::int64_t, ks::Sum<std::int64_t>>("sums of int64") +
+      test::failures_of_folds<float>("folds of float") +
+      test::failures_of_folds<std::int64_t>("folds of int64") +
       test::failures_of_selection<test::impl::Predicate<test::IsOdd>>("selections by a predicate") +
       test::failures_of_selection<test::impl::Array<bool const>>("selections by a mask");
   return failed == 0 ? 0 : 1;

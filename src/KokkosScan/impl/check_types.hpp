@@ -28,10 +28,21 @@ inline constexpr bool can_access =
 
 // ---- Inputs -------------------------------------------------------------------------------------
 
+/// An input in which nothing is zipped.
+struct ZipsNothing {
+  /// Whether something masked is zipped: masks stand around that, as an operator's identity is no
+  /// element.
+  static constexpr bool zips_masked = false;
+  /// Whether what is zipped has one rank.
+  static constexpr bool zips_one_rank = true;
+  /// Whether functions of zipped inputs can be called with their elements.
+  static constexpr bool zips_callably = true;
+};
+
 /// The value type and rank of an input, how many arrays or functions it is made of, and whether
-/// functions among them can be called and masks are fit to be masks.
+/// functions among them can be called, masks are fit to be masks and what is zipped to be zipped.
 template <class In>
-struct InputTraits {
+struct InputTraits : ZipsNothing {
   using Value = typename In::non_const_value_type;
   static constexpr int rank = static_cast<int>(In::rank());
   static constexpr int leaves = 1;
@@ -56,6 +67,12 @@ struct InputTraits<Masked<In, Mask>> {
   static constexpr bool masks_are_boolean =
       std::is_constructible_v<bool, const typename InputTraits<Mask>::Value&> &&
       InputTraits<In>::masks_are_boolean && InputTraits<Mask>::masks_are_boolean;
+  static constexpr bool zips_masked =
+      InputTraits<In>::zips_masked || InputTraits<Mask>::zips_masked;
+  static constexpr bool zips_one_rank =
+      InputTraits<In>::zips_one_rank && InputTraits<Mask>::zips_one_rank;
+  static constexpr bool zips_callably =
+      InputTraits<In>::zips_callably && InputTraits<Mask>::zips_callably;
   template <class Exec>
   static constexpr bool accessible =
       InputTraits<In>::template accessible<Exec>&& InputTraits<Mask>::template accessible<Exec>;
@@ -84,7 +101,7 @@ struct ElementwiseValue<Rank, F, std::index_sequence<D...>> {
   using type = std::remove_cvref_t<std::invoke_result_t<const F&, typename IndexType<D>::type...>>;
 };
 template <std::size_t Rank, class F>
-struct InputTraits<Elementwise<Rank, F>> {
+struct InputTraits<Elementwise<Rank, F>> : ZipsNothing {
   using Value = typename ElementwiseValue<Rank, F>::type;
   static constexpr int rank = static_cast<int>(Rank);
   static constexpr int leaves = 1;
@@ -123,6 +140,12 @@ struct InputTraits<Zipped<Function, First, Rest...>> {
       InputTraits<First>::masks_have_rank && (InputTraits<Rest>::masks_have_rank && ...);
   static constexpr bool masks_are_boolean =
       InputTraits<First>::masks_are_boolean && (InputTraits<Rest>::masks_are_boolean && ...);
+  static constexpr bool zips_masked = has_mask;
+  static constexpr bool zips_one_rank = ((InputTraits<Rest>::rank == rank) && ...) &&
+                                        InputTraits<First>::zips_one_rank &&
+                                        (InputTraits<Rest>::zips_one_rank && ...);
+  static constexpr bool zips_callably = Result::is_callable && InputTraits<First>::zips_callably &&
+                                        (InputTraits<Rest>::zips_callably && ...);
   template <class Exec>
   static constexpr bool accessible = InputTraits<First>::template accessible<Exec> &&
                                      (InputTraits<Rest>::template accessible<Exec> && ...);
@@ -135,32 +158,6 @@ template <class In, class Mask>
 inline constexpr bool is_zipped<Masked<In, Mask>> = is_zipped<In> || is_zipped<Mask>;
 template <class Function, class... Inputs>
 inline constexpr bool is_zipped<Zipped<Function, Inputs...>> = true;
-
-/// Whether masks stand around everything that is zipped: an operator's identity is no element.
-template <class In>
-inline constexpr bool zips_masked = false;
-template <class In, class Mask>
-inline constexpr bool zips_masked<Masked<In, Mask>> = zips_masked<In> || zips_masked<Mask>;
-template <class Function, class... Inputs>
-inline constexpr bool zips_masked<Zipped<Function, Inputs...>> = (InputTraits<Inputs>::has_mask ||
-                                                                  ...);
-/// Whether what is zipped has one rank.
-template <class In>
-inline constexpr bool zips_one_rank = true;
-template <class In, class Mask>
-inline constexpr bool zips_one_rank<Masked<In, Mask>> = zips_one_rank<In>&& zips_one_rank<Mask>;
-template <class Function, class First, class... Rest>
-inline constexpr bool zips_one_rank<Zipped<Function, First, Rest...>> =
-    ((InputTraits<First>::rank == InputTraits<Rest>::rank) && ...) && zips_one_rank<First> &&
-    (zips_one_rank<Rest> && ...);
-/// Whether functions of zipped inputs can be called with their elements.
-template <class In>
-inline constexpr bool zips_callably = true;
-template <class In, class Mask>
-inline constexpr bool zips_callably<Masked<In, Mask>> = zips_callably<In>&& zips_callably<Mask>;
-template <class Function, class... Inputs>
-inline constexpr bool zips_callably<Zipped<Function, Inputs...>> =
-    InputTraits<Zipped<Function, Inputs...>>::Result::is_callable && (zips_callably<Inputs> && ...);
 
 /// Whether some mask in it is nothing that a scan can read.
 template <class In>
@@ -469,11 +466,11 @@ constexpr Refusal refusal_of_values() {
     return Refusal::elementwise_extents;
   else if constexpr (!I::functions_are_callable)
     return Refusal::elementwise_function;
-  else if constexpr (zips_masked<In>)
+  else if constexpr (I::zips_masked)
     return Refusal::zip_of_masked;
-  else if constexpr (!zips_one_rank<In>)
+  else if constexpr (!I::zips_one_rank)
     return Refusal::zip_ranks;
-  else if constexpr (!zips_callably<In>)
+  else if constexpr (!I::zips_callably)
     return Refusal::zip_function;
   else if constexpr (I::rank < 1 || I::rank > 8)
     return Refusal::input_rank;

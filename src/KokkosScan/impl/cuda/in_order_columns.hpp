@@ -15,9 +15,9 @@
 namespace KokkosScan::impl::cuda {
 
 /// Threads of a block that scans columns in order: as a rule, where there are so few columns that
-/// each block shall have a multiprocessor, and where rows are not aligned and warps share nothing.
-inline constexpr int threads_of_columns_in_order = 64;
-inline constexpr int threads_of_few_columns_in_order = 32;
+/// all multiprocessors shall have as many, and where rows are not aligned and warps share nothing.
+inline constexpr int threads_of_columns_in_order = 128;
+inline constexpr int threads_of_few_columns_in_order = 64;
 inline constexpr int threads_of_many_columns = 256;
 /// Bytes of each of two chunks in registers: where columns are no longer than the first; where
 /// there are threads enough to hide the latency of memory; and where there are not.
@@ -75,59 +75,77 @@ struct Windows {
 /// Bytes of a piece of memory.
 inline constexpr int bytes_of_piece = 32;
 
-/// The columns of a warp.
-struct WindowOfWarp {
-  std::int64_t first;  ///< number of the first
-  int columns;         ///< that are there
-  int stored;          ///< that are stored, from begin() on
-  bool is_first, is_last;
+/// The column of a thread, and what its warp stores.
+template <class P>
+struct ColumnOfThread {
+  std::int64_t number;
+  bool exists;
+  bool is_first, is_last;  ///< whether the warp is, of those that share columns
+  unsigned before;         ///< elements of its piece that precede the warp's first column in row 0
 
-  __device__ __forceinline__ WindowOfWarp(const Windows& windows, const Batch& batch,
-                                          std::int64_t warp)
-      : first(warp * lanes), stored(lanes - windows.shared), is_first(true), is_last(true) {
-    std::int64_t left = batch.count - first;
-    if (windows.shared > 0) {
-      const std::int64_t inner = batch.extent[batch.rank - 1];
-      const Division at(warp, windows.warps_of_slab);
-      const std::int64_t column = at.remainder * stored;
-      first = at.quotient * inner + column;
-      left = first < batch.count ? inner - column : 0;
-      is_first = at.remainder == 0;
-      is_last = at.remainder == windows.warps_of_slab - 1;
-    }
-    columns = left < lanes ? static_cast<int>(left) : lanes;
+  __device__ __forceinline__ explicit ColumnOfThread(const P& p)
+      : number(std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x),
+        exists(number < p.batch.count),
+        is_first(true),
+        is_last(true),
+        before(0) {}
+  /// Where warps share columns.
+  __device__ __forceinline__ ColumnOfThread(const P& p, const Windows& windows)
+      : ColumnOfThread(p) {
+    find(p, windows);
   }
-  /// The first column of the warp that it stores of a row.
-  ///
-  /// \param elements of a piece that precede the warp's first column there
-  [[nodiscard]] __device__ __forceinline__ int begin(int piece, std::int64_t elements) const {
-    return static_cast<int>(-elements & (piece - 1));
+  /// Whether the warp stores the result of this thread in row k.
+  __device__ __forceinline__ bool stores(const Windows& windows, unsigned k, unsigned row) const {
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    // Only the lowest bits count, so sums and products may wrap.
+    const auto first =
+        static_cast<int>(-(before + k * row) & static_cast<unsigned>(windows.shared - 1));
+    return (is_first || lane >= first) && (is_last || lane < first + lanes - windows.shared);
+  }
+
+ private:
+  __device__ __forceinline__ void find(const P& p, const Windows& windows) {
+    using Value = std::remove_pointer_t<decltype(p.output.data)>;
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    const std::int64_t inner = p.batch.extent[p.batch.rank - 1];
+    const Division warp(number / lanes, windows.warps_of_slab);
+    const std::int64_t column = warp.remainder * (lanes - windows.shared) + lane;
+    number = warp.quotient * inner + column;
+    exists = number < p.batch.count && column < inner;
+    is_first = warp.remainder == 0;
+    is_last = warp.remainder == windows.warps_of_slab - 1;
+    if (!exists) return;
+    const auto* const result = &p.output.line(p.batch.coordinates(number))(0);
+    before = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(result) / sizeof(Value)) -
+             static_cast<unsigned>(lane);
   }
 };
 
 /// Scans lines of which each thread has one.
 ///
-/// \tparam N elements of a chunk
-template <int N, class P>
+/// \tparam N      elements of a chunk
+/// \tparam shares whether warps share columns
+template <int N, bool shares, class P>
 __global__ void __launch_bounds__(threads_of_many_columns)
     scan_columns_in_order(const __grid_constant__ P p, const __grid_constant__ Windows windows) {
   using T = InOrderTypes<P>;
   using A = typename T::A;
   using Value = typename T::Value;
-  const std::int64_t number = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
-  const WindowOfWarp window(windows, p.batch, number / lanes);
-  if (lane >= window.columns) return;
-  const Coordinates place = p.batch.coordinates(window.first + lane);
+  const auto column = [&] {
+    if constexpr (shares) {
+      return ColumnOfThread<P>(p, windows);
+    } else {
+      return ColumnOfThread<P>(p);
+    }
+  }();
+  if (!column.exists) return;
+  const Coordinates place = p.batch.coordinates(column.number);
   const auto input = p.input.line(place);
   const auto output = p.output.line(place);
   const bool is_exclusive = p.form == Form::exclusive;
   const std::int64_t n = p.n;
   const Ends<P> ends{p};
-  // Elements of its piece that precede the warp's first column in row 0.
-  const std::int64_t before =
-      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(&output(0)) / sizeof(Value)) -
-      lane;
+  [[maybe_unused]] const auto row = static_cast<unsigned>(output.stride);
 
   ChunkInOrder<A, N, T::is_masked> next;
   next.load(input, 0, n);
@@ -138,23 +156,20 @@ __global__ void __launch_bounds__(threads_of_many_columns)
     if (k + N < n) next.load(input, k + N, n);
     const int length = n - k < N ? static_cast<int>(n - k) : N;
     fold.template scan<T::is_masked>(p, chunk.x, length, chunk.counts, is_exclusive);
-    if (windows.shared > 0) {
+    const auto store = [&](const auto& stores) {
 #pragma unroll
       for (int i = 0; i < N; ++i) {
-        const int begin = window.begin(windows.shared, before + (k + i) * output.stride);
-        if (i < length && (window.is_first || lane >= begin) &&
-            (window.is_last || lane < begin + window.stored)) {
-          output(k + i) = static_cast<Value>(chunk.x[i]);
-        }
+        if (stores(i)) output(k + i) = static_cast<Value>(chunk.x[i]);
       }
+    };
+    if constexpr (shares) {
+      store([&](int i) {
+        return i < length && column.stores(windows, static_cast<unsigned>(k + i), row);
+      });
     } else if (length == N) {
-#pragma unroll
-      for (int i = 0; i < N; ++i) output(k + i) = static_cast<Value>(chunk.x[i]);
+      store([](int) { return true; });
     } else {
-#pragma unroll
-      for (int i = 0; i < N; ++i) {
-        if (i < length) output(k + i) = static_cast<Value>(chunk.x[i]);
-      }
+      store([&](int i) { return i < length; });
     }
   }
   ends.store_end(place, fold.result(p));

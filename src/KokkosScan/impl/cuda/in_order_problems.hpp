@@ -52,22 +52,26 @@ struct InOrderBackend {
       if (columns < few_columns_in_order) return scan_few_columns(exec, p);
     }
     const bool are_many = columns >= many_columns_in_order;
-    const Windows windows = windows_of(p);
     if (p.n * static_cast<std::int64_t>(sizeof(typename P::A)) <= bytes_of_short_chunk_in_order) {
-      scan_columns<bytes_of_short_chunk_in_order>(exec, p, threads_of_columns_in_order, {});
-    } else if (windows.shared > 0) {
-      are_many
-          ? scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_columns_in_order, windows)
-          : scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_columns_in_order,
-                                                       windows);
-    } else if (!has_aligned_rows(p.output)) {
+      return scan_columns<bytes_of_short_chunk_in_order>(exec, p, threads_of_columns_in_order);
+    }
+    if constexpr (InOrderTypes<P>::is_copied) {
+      const Windows windows = windows_of(p);
+      if (windows.shared > 0) {
+        return are_many ? scan_columns<bytes_of_chunk_in_order, true>(
+                              exec, p, threads_of_columns_in_order, windows)
+                        : scan_columns<bytes_of_long_chunk_in_order, true>(
+                              exec, p, threads_of_few_columns_in_order, windows);
+      }
+    }
+    if (!has_aligned_rows(p.output)) {
       // As many neighbours as can share the pieces of memory in which two warps meet.
-      are_many ? scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_many_columns, {})
-               : scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_many_columns, {});
+      are_many ? scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_many_columns)
+               : scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_many_columns);
     } else if (are_many) {
-      scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_columns_in_order, {});
+      scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_columns_in_order);
     } else {
-      scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_few_columns_in_order, {});
+      scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_few_columns_in_order);
     }
   }
 
@@ -108,7 +112,7 @@ struct InOrderBackend {
   template <class P>
   static Windows windows_of(const P& p) {
     constexpr int piece = bytes_of_piece / static_cast<int>(sizeof(*p.output.data));
-    if constexpr (InOrderTypes<P>::is_copied && piece > 1) {
+    if constexpr (piece > 1) {
       const Batch& batch = p.batch;
       if (batch.rank > 0 && !has_aligned_rows(p.output) &&
           OperandAccess<decltype(P::output)>::has_columns(p.output, batch) &&
@@ -129,9 +133,10 @@ struct InOrderBackend {
     const auto reach = [&](std::int64_t distance) {
       (distance < 0 ? below : above) += distance * static_cast<std::int64_t>(sizeof(T));
     };
-    // One more than there may be on either side, as the output has in some forms.
-    reach(p.n * array.strides.along);
-    reach(-array.strides.along);
+    const bool is_output = static_cast<const void*>(array.data) == p.output.data;
+    const std::int64_t extra = is_output && p.extra != Extra::none ? 1 : 0;
+    reach((p.n - 1 + extra) * array.strides.along);
+    reach(-extra * array.strides.along);
     for (int d = 0; d < p.batch.rank; ++d) reach((p.batch.extent[d] - 1) * array.strides.batch[d]);
     const auto at = reinterpret_cast<std::uintptr_t>(array.data);
     return {at + static_cast<std::uintptr_t>(below), at + static_cast<std::uintptr_t>(above)};
@@ -140,17 +145,19 @@ struct InOrderBackend {
     return a.highest < b.lowest || b.highest < a.lowest;
   }
 
-  /// \tparam bytes of a chunk
-  template <int bytes, class Exec, class P>
-  static void scan_columns(const Exec& exec, const P& p, int threads, const Windows& windows) {
+  /// \tparam bytes  of a chunk
+  /// \tparam shares whether warps share columns, as `windows` says
+  template <int bytes, bool shares = false, class Exec, class P>
+  static void scan_columns(const Exec& exec, const P& p, int threads,
+                           const Windows& windows = {0, 0}) {
     constexpr int N = length_of_chunk_in_order<typename P::A>(bytes);
     const Batch& batch = p.batch;
     const std::int64_t warps =
-        windows.shared > 0 ? windows.warps_of_slab * (batch.count / batch.extent[batch.rank - 1])
-                           : divide_up(batch.count, lanes);
+        shares ? windows.warps_of_slab * (batch.count / batch.extent[batch.rank - 1])
+               : divide_up(batch.count, lanes);
     const Launch launch{p.function, "cuda/in_order_columns", divide_up(warps * lanes, threads),
                         threads, 0};
-    enqueue(exec, launch, scan_columns_in_order<N, P>, p.n, p.batch.count, p, windows);
+    enqueue(exec, launch, scan_columns_in_order<N, shares, P>, p.n, p.batch.count, p, windows);
   }
 
   template <class Exec, class P>

@@ -81,9 +81,9 @@ inline constexpr double of_copy_in_whole_rows = 0.85;
 /// What the two ends of a row of a strip cost, as bytes, where rows are no whole sectors.
 inline constexpr int bytes_of_ends = 70;
 
-constexpr int groups_of_strip(const StripFacts& facts, int lanes) {
+constexpr int groups_of_strip(const StripFacts& facts, int width) {
   return static_cast<int>(
-      std::min<std::int64_t>(divide_up(facts.n, chunk_of_column), facts.most_threads / lanes));
+      std::min<std::int64_t>(divide_up(facts.n, chunk_of_column), facts.most_threads / width));
 }
 
 /// How long strips of a width take: rounds in which each block has one, and at last a round of the

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <tuple>
 #include <type_traits>
 
 namespace KokkosScan::impl::host {
@@ -64,7 +65,7 @@ bool has_dense_rows(const Computed<Rank, Function>&, int, std::int64_t) {
 }
 template <class A, int Rank, class Function>
 bool has_dense_rows(const Called<A, Rank, Function>&, int, std::int64_t) {
-  return false;
+  return true;
 }
 template <class T>
 bool has_dense_rows(const ValueOfLine<T>&, int, std::int64_t) {
@@ -93,6 +94,43 @@ inline constexpr bool is_loaded_to_arrays<ZippedInput<Function, List<>>> = true;
 template <class Function, class First, class... Rest>
 inline constexpr bool is_loaded_to_arrays<ZippedInput<Function, List<First, Rest...>>> =
     is_loaded_to_arrays<First>&& is_loaded_to_arrays<ZippedInput<Function, List<Rest...>>>;
+
+/// Rows k, k + 1, ... of neighbouring lines from the line at `c` on, where they lie; without data
+/// where they have to be loaded.
+template <class T>
+StoredRows<T> stored_rows(const Array<const T>& in, const Coordinates& c, std::int64_t k) {
+  const ArrayLine<const T> line = as_stored<T>(in, c);
+  return {line.data == nullptr ? nullptr : &line(k), line.stride};
+}
+template <class T>
+StoredRows<std::remove_const_t<T>> stored_rows(const ValueOfLine<T>& in, const Coordinates& c,
+                                               std::int64_t) {
+  return {as_stored<std::remove_const_t<T>>(in.values, c).data, 0};
+}
+template <class Function, class... Parts>
+auto stored_rows(const Function& function, const List<>&, const Coordinates&, std::int64_t,
+                 const Parts&... rows) {
+  return ZippedRows<Function, Parts...>{function, {rows...}};
+}
+template <class Function, class First, class... Rest, class... Parts>
+auto stored_rows(const Function& function, const List<First, Rest...>& parts, const Coordinates& c,
+                 std::int64_t k, const Parts&... rows) {
+  return stored_rows(function, parts.rest, c, k, rows..., stored_rows(parts.first, c, k));
+}
+
+/// Whether an input is zipped of arrays to a struct, which need not be stored to be combined. (A
+/// number would: what a function rounds is not to be fused with what the operator does.)
+template <class A, class In>
+inline constexpr bool is_zipped_of_arrays = false;
+template <class T>
+inline constexpr bool has_stored_rows = false;
+template <class T>
+inline constexpr bool has_stored_rows<Array<const T>> = true;
+template <class T>
+inline constexpr bool has_stored_rows<ValueOfLine<T>> = true;
+template <class A, class Function, class... Parts>
+inline constexpr bool is_zipped_of_arrays<A, ZippedInput<Function, List<Parts...>>> =
+    std::is_class_v<A> && (has_stored_rows<Parts> && ...);
 
 /// Slabs of rows of neighbouring lines. A row may be cut into strips; that of lines that do not lie
 /// beside each other is one line.
@@ -157,6 +195,7 @@ class General {
     const std::int64_t width = m_slabs.width;
     if (width > segment) return rows_of_segment;
     const std::int64_t rows = std::max<std::int64_t>(1, most / width);
+    if (width >= wide_row) return std::min(rows, chunk_length);
     if (rows < chunk_length) return rows;
     const std::int64_t whole = rows / chunk_length * chunk_length;
     return m_problem.n < whole ? chunk_length : whole;
@@ -258,46 +297,125 @@ class General {
 
   /// Scans rows k ... k + rows - 1 of a chunk or of several chunks.
   void scan_block(const Coordinates& c, int slabs, std::int64_t k, int rows, int w, int width) {
-    const Runs<A> x = load(c, slabs, k, rows, width);
     const std::int64_t size = std::int64_t{rows} * width;
-    const bool is_one_chunk = rows <= chunk_length;
     Value* const place =
         slabs == 1 || rows == m_problem.n ? place_of_rows(m_problem.output, c, k, width) : nullptr;
     Value* const y = place == nullptr ? m_y : place;
     const std::int64_t y_row = place == nullptr ? width : distance_of_rows(m_problem.output, width);
     const std::int64_t y_slab =
         place == nullptr || slabs == 1 ? size : distance(m_problem.output, m_slabs.dimension);
-    call_with(
-        m_registers, [&](auto) __attribute__((always_inline)) {
-          if (is_one_chunk) {
-            const R* const last = k % chunk_length > 0 ? m_last + w : nullptr;
-            fold_runs(m_op, x, slabs, rows, width, last, m_prefixes);
-            end_chunk(slabs, k, rows, w, width, m_prefixes, y, y_row, y_slab);
-            return;
+    if (m_slabs.width >= wide_row) {
+      for (int s = 0; s < slabs; ++s) {
+        if constexpr (is_zipped_of_arrays<A, std::remove_cv_t<decltype(P::input)>>) {
+          const auto& in = m_problem.input;
+          const auto x = stored_rows(in.function, in.parts, slab_at(c, s), k);
+          const bool are_stored = std::apply(
+              [](const auto&... part) { return ((part.data != nullptr) && ...); }, x.parts);
+          if (are_stored) {
+            scan_wide(x, k, rows, w + s * width, width, y + s * y_slab, y_row);
+            continue;
           }
-          const int whole = rows / static_cast<int>(chunk_length);
-          const int length = static_cast<int>(chunk_length);
-          const Runs<A> chunks{x.data, length * x.row, x.row};
-          fold_runs(m_op, chunks, whole, length, width, static_cast<const R*>(nullptr), m_prefixes);
-          const int left = rows - whole * length;
-          const std::int64_t folded = std::int64_t{whole} * length;
-          if (left > 0) {
-            fold_runs(m_op, Runs<A>{x.data + folded * x.row, 0, x.row}, 1, left, width,
-                      static_cast<const R*>(nullptr), m_prefixes + folded * width);
-          }
-          for (int i = 0; i < rows; i += length) {
-            end_chunk(1, k + i, std::min(rows - i, length), w, width,
-                      m_prefixes + std::int64_t{i} * width, y + i * y_row, y_row, 0);
-          }
-        });
+        }
+        const Runs<A> x = load(slab_at(c, s), 1, k, rows, width);
+        scan_wide(StoredRows<A>{x.data, x.row}, k, rows, w + s * width, width, y + s * y_slab,
+                  y_row);
+      }
+    } else {
+      scan_narrow(load(c, slabs, k, rows, width), slabs, k, rows, width, y, y_row, y_slab);
+    }
     if (place != nullptr) return;
-    for (int s = 0; s < slabs; ++s) {
-      store_rows(m_problem.output, slab_at(c, s), k, rows, width, m_y + s * size);
+    store_slabs(m_problem.output, c, m_slabs.dimension, slabs, k, rows, width, m_y);
+  }
+
+  /// f(), compiled for wider registers where these gain something: members of structs would have to
+  /// be sorted into them.
+  template <class F>
+  [[gnu::always_inline]] void with_registers(const F& f) const {
+    if constexpr (std::is_arithmetic_v<R>) {
+      call_with(
+          m_registers, [&](auto) __attribute__((always_inline)) { f(); });
+    } else {
+      f();
     }
   }
 
+  /// Rows of one chunk, of many lines.
+  template <class X>
+  void scan_wide(const X& x, std::int64_t k, int rows, int lane, int width, Value* y,
+                 std::int64_t y_row) {
+    with_registers([&]() __attribute__((always_inline)) {
+      const bool is_exclusive = m_problem.form == Form::exclusive;
+      const bool begins_chunk = k % chunk_length == 0;
+      const bool ends_chunk = (k + rows) % chunk_length == 0;
+      const int first = begins_chunk ? 1 : 0;
+      const int behind = ends_chunk && !is_exclusive ? rows - 1 : rows;
+      const R* const carry = has_carry(k) ? m_carry + lane : nullptr;
+      R* const last = m_last + lane;
+      if (begins_chunk) {
+        for (int i = 0; i < width; ++i) last[i] = static_cast<R>(static_cast<A>(x(0, i)));
+        if (is_exclusive) {
+          store_carry(carry, width, y);
+        } else if (behind > 0) {
+          combine_row(carry, last, width, y);
+        }
+      }
+      WideRows<X, R, Value> rest{x, y + first * y_row, y_row, last, carry, width};
+      rest.x.skip(first);
+      scan_wide_rows<A>(m_op, rest, behind - first, is_exclusive);
+      if (!ends_chunk) return;
+      if (!is_exclusive) {
+        for (int i = 0; i < width && behind >= first; ++i) {
+          last[i] = m_op(last[i], static_cast<R>(static_cast<A>(x(behind, i))));
+        }
+      }
+      add_chunk(k, lane, width, last);
+      if (!is_exclusive) store_carry(m_carry + lane, width, y + behind * y_row);
+    });
+  }
+  /// Stores what comes before a chunk, or else the identity.
+  [[gnu::always_inline]] void store_carry(const R* carry, int width, Value* to) const {
+    for (int i = 0; i < width; ++i) {
+      to[i] = static_cast<Value>(carry == nullptr ? static_cast<R>(m_problem.identity.value)
+                                                  : carry[i]);
+    }
+  }
+  [[gnu::always_inline]] void combine_row(const R* carry, const R* fold, int width,
+                                          Value* to) const {
+    for (int i = 0; i < width; ++i) {
+      to[i] = static_cast<Value>(carry == nullptr ? fold[i] : R(m_op(carry[i], fold[i])));
+    }
+  }
+
+  /// Rows of one chunk or of several chunks, of few lines.
+  void scan_narrow(const Runs<A>& x, int slabs, std::int64_t k, int rows, int width, Value* y,
+                   std::int64_t y_row, std::int64_t y_slab) {
+    with_registers([&]() __attribute__((always_inline)) {
+      if (rows <= chunk_length) {
+        const R* const last = k % chunk_length > 0 ? m_last : nullptr;
+        fold_runs(m_op, x, slabs, rows, width, last, m_prefixes);
+        end_chunk(slabs, k, rows, width, m_prefixes, y, y_row, y_slab);
+        return;
+      }
+      const int length = static_cast<int>(chunk_length);
+      const int whole = rows / length;
+      const int left = rows % length;
+      const std::int64_t folded = std::int64_t{whole} * length;
+      const R* const none = nullptr;
+      fold_runs(m_op, Runs<A>{x.data, length * x.row, x.row}, whole, length, width, none,
+                m_prefixes);
+      if (left > 0) {
+        fold_runs(m_op, Runs<A>{x.data + folded * x.row, 0, x.row}, 1, left, width, none,
+                  m_prefixes + folded * width);
+      }
+      for (int i = 0; i < rows; i += length) {
+        end_chunk(1, k + i, std::min(rows - i, length), width, m_prefixes + std::int64_t{i} * width,
+                  y + i * y_row, y_row, 0);
+      }
+    });
+  }
+
   /// Results of rows of one chunk, whose prefixes are known, and what is kept for the next rows.
-  [[gnu::always_inline]] void end_chunk(int slabs, std::int64_t k, int rows, int w, int width,
+  [[gnu::always_inline]] void end_chunk(int slabs, std::int64_t k, int rows, int width,
                                         const R* prefixes, Value* y, std::int64_t y_row,
                                         std::int64_t y_slab) {
     const P& p = m_problem;
@@ -305,7 +423,7 @@ class General {
     const bool is_exclusive = p.form == Form::exclusive;
     const bool ends_chunk = (k + rows) % chunk_length == 0;
     const bool begins_chunk = k % chunk_length == 0;
-    const R* const carry = has_carry(k) ? m_carry + w : nullptr;
+    const R* const carry = has_carry(k) ? m_carry : nullptr;
     // Short lines that begin alike are one run.
     const bool is_run = slabs > 1 && rows == p.n && !ends_chunk && y_row == width &&
                         y_slab == size && (carry == nullptr || has_common_start);
@@ -314,39 +432,30 @@ class General {
       combine_results(m_op, carry, prefixes, static_cast<int>(slabs * size - shift), 1, y + shift,
                       1);
     }
+    const bool is_read = k + rows < p.n || p.extra == Extra::last || p.totals.data != nullptr;
     for (int s = 0; s < slabs; ++s) {
-      const R* const before = carry == nullptr ? nullptr : carry + s * width;
+      const int lane = s * width;
+      const R* const before = carry == nullptr ? nullptr : carry + lane;
+      const R* const total = prefixes + (s + 1) * size - width;
       Value* const to = y + s * y_slab;
       if (is_exclusive && begins_chunk) {
-        for (int i = 0; i < width; ++i) {
-          to[i] = before == nullptr ? static_cast<Value>(static_cast<R>(p.identity.value))
-                                    : static_cast<Value>(before[i]);
-        }
+        store_carry(before, width, to);
       } else if (is_exclusive) {
-        combine_results(m_op, before, m_last + w + s * width, 1, width, to, y_row);
+        combine_row(before, m_last + lane, width, to);
       }
-      if (is_run) {
-        if (!is_exclusive) break;
-        continue;
+      if (!is_run) {
+        combine_results(m_op, before, prefixes + s * size,
+                        rows - (is_exclusive || ends_chunk ? 1 : 0), width,
+                        to + (is_exclusive ? y_row : 0), y_row);
       }
-      const int computed = rows - (is_exclusive || ends_chunk ? 1 : 0);
-      combine_results(m_op, before, prefixes + s * size, computed, width,
-                      to + (is_exclusive ? y_row : 0), y_row);
-    }
-    if (!ends_chunk) {
-      const bool is_read = k + rows < p.n || p.extra == Extra::last || p.totals.data != nullptr;
-      for (int s = 0; s < slabs && is_read; ++s) {
-        std::copy_n(prefixes + (s + 1) * size - width, width, m_last + w + s * width);
+      if (ends_chunk) {
+        add_chunk(k, lane, width, total);
+        if (!is_exclusive) store_carry(m_carry + lane, width, to + (rows - 1) * y_row);
+      } else if (is_read) {
+        std::copy_n(total, width, m_last + lane);
+      } else if (is_run && !is_exclusive) {
+        break;
       }
-      return;
-    }
-    for (int s = 0; s < slabs; ++s) {
-      const R* const total = prefixes + (s + 1) * size - width;
-      add_chunk(k, w + s * width, width, total);
-      if (is_exclusive) continue;
-      Value* const to = y + s * y_slab + (rows - 1) * y_row;
-      const R* const bounds = m_carry + w + s * width;
-      for (int i = 0; i < width; ++i) to[i] = static_cast<Value>(bounds[i]);
     }
   }
 
@@ -438,15 +547,15 @@ struct GeneralBackend {
   static SlabsOfRows slabs_of(const P& p, std::int64_t threads) {
     const Batch& batch = p.batch;
     const std::int64_t row = batch.rank > 0 ? batch.extent[batch.rank - 1] : 1;
-    bool is_wide = false;
+    bool has_rows = row > 1;
     if constexpr (is_called<decltype(P::output)>) {
-      is_wide = row >= wide_row && has_columns(p.input, batch.rank);
+      has_rows = has_rows && has_columns(p.input, batch.rank);
     } else {
-      is_wide = row > 1 && has_columns(p.output, batch.rank) &&
-                (row >= wide_row || (has_dense_rows(p.output, batch.rank, row) &&
-                                     has_dense_rows(p.input, batch.rank, row)));
+      has_rows = has_rows && has_columns(p.output, batch.rank);
     }
-    if (!is_wide) return {1, 1, 1, batch.count, batch.rank - 1};
+    has_rows = has_rows && (row >= wide_row || (has_dense_rows(p.output, batch.rank, row) &&
+                                                has_dense_rows(p.input, batch.rank, row)));
+    if (!has_rows) return {1, 1, 1, batch.count, batch.rank - 1};
     const std::int64_t slabs = batch.count / row;
     std::int64_t strips = (row + General<P>::most_width - 1) / General<P>::most_width;
     if (slabs * strips < 4 * threads) strips = (strips + threads - 1) / threads * threads;

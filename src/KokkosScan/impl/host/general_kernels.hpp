@@ -8,6 +8,8 @@
 
 #include <KokkosScan/impl/host/chunks.hpp>
 #include <cstdint>
+#include <tuple>
+#include <type_traits>
 
 namespace KokkosScan::impl::host {
 
@@ -50,10 +52,9 @@ template <int count, class Op, class A, class R>
       const A* const from = x.data + j * x.run + i * x.row;
       R* const to = prefixes + j * size + std::int64_t{i} * width;
       const R* const before = i > 0 ? to - width : last == nullptr ? nullptr : last + j * width;
-      if (before == nullptr) {
-        for (int w = 0; w < width; ++w) to[w] = static_cast<R>(from[w]);
-      } else {
-        for (int w = 0; w < width; ++w) to[w] = op(before[w], static_cast<R>(from[w]));
+      for (int w = 0; w < width; ++w) {
+        const R next = static_cast<R>(from[w]);
+        to[w] = before == nullptr ? next : R(op(before[w], next));
       }
     }
   }
@@ -70,13 +71,14 @@ template <class Op, class A, class R>
     if (last != nullptr) last += count * width;
   };
   int run = 0;
-  for (; width < wide_row && run + together <= runs; run += together) {
+  for (; run + together <= runs; run += together) {
     fold_next(std::integral_constant<int, together>{});
   }
   for (; run < runs; ++run) fold_next(std::integral_constant<int, 1>{});
 }
 
-/// Results of rows: what comes before all of them, combined with their prefixes.
+/// Results of rows of fewer than wide_row lines: what comes before all of them, combined with their
+/// prefixes.
 ///
 /// \param carry one for each line, or null
 /// \param y_row between rows of results, 1 for a single line
@@ -84,29 +86,106 @@ template <class Op, class R, class Value>
 [[gnu::always_inline]] inline void combine_results(const Op& op, const R* carry, const R* prefixes,
                                                    int rows, int width, Value* y,
                                                    std::int64_t y_row) {
-  const auto combine_row = [&](const R* x, Value* to, int count) __attribute__((always_inline)) {
-    if (carry == nullptr) {
-      for (int w = 0; w < count; ++w) to[w] = static_cast<Value>(x[w]);
-    } else {
-      for (int w = 0; w < count; ++w) to[w] = static_cast<Value>(R(op(carry[w], x[w])));
-    }
-  };
-  if (width >= wide_row || carry == nullptr) {
-    if (width == 1) return combine_row(prefixes, y, rows);
-    for (int i = 0; i < rows; ++i)
-      combine_row(prefixes + std::int64_t{i} * width, y + i * y_row, width);
-    return;
-  }
   for (int w = 0; w < width; ++w) {
-    const R before = carry[w];
-    if (width == 1) {
-      for (int i = 0; i < rows; ++i) y[i] = static_cast<Value>(R(op(before, prefixes[i])));
-    } else {
-      for (int i = 0; i < rows; ++i) {
-        y[i * y_row + w] = static_cast<Value>(R(op(before, prefixes[i * width + w])));
+    const auto combine_line = [&](const auto& result) __attribute__((always_inline)) {
+      if (width == 1) {
+        for (int i = 0; i < rows; ++i) y[i] = static_cast<Value>(result(prefixes[i]));
+      } else {
+        for (int i = 0; i < rows; ++i) {
+          y[i * y_row + w] = static_cast<Value>(result(prefixes[i * width + w]));
+        }
       }
+    };
+    if (carry == nullptr) {
+      combine_line([](const R& x) { return x; });
+    } else {
+      const R before = carry[w];
+      combine_line([&](const R& x) __attribute__((always_inline)) { return R(op(before, x)); });
     }
   }
+}
+
+/// Rows of elements of neighbouring lines, where they lie.
+template <class T>
+struct StoredRows {
+  const T* data;
+  std::int64_t row;  ///< between rows
+
+  [[gnu::always_inline]] const T& operator()(int i, int w) const { return data[i * row + w]; }
+  void skip(int rows) { data += rows * row; }
+};
+/// A function of the elements of several.
+template <class Function, class... Parts>
+struct ZippedRows {
+  const Function& function;
+  std::tuple<Parts...> parts;
+
+  [[gnu::always_inline]] auto operator()(int i, int w) const {
+    return std::apply(
+        [&](const auto&... part) __attribute__((always_inline)) { return function(part(i, w)...); },
+        parts);
+  }
+  void skip(int rows) {
+    std::apply([&](auto&... part) { (part.skip(rows), ...); }, parts);
+  }
+};
+
+/// Rows of many lines, which become results as they are folded.
+template <class X, class R, class Value>
+struct WideRows {
+  X x;
+  Value* y;  ///< a place may be that of x
+  std::int64_t y_row;
+  R* last;         ///< the fold of earlier rows of the chunk, of each line
+  const R* carry;  ///< what comes before them, or null
+  int width;
+};
+
+template <class A, int count, bool has_carry, bool is_exclusive, class Op, class X, class R,
+          class Value>
+[[gnu::always_inline]] inline void scan_wide_rows(const Op& op, const WideRows<X, R, Value>& b) {
+  const X x = b.x;
+  Value* const y = b.y;
+  R* const last = b.last;
+  const R* const carry = b.carry;
+  const std::int64_t y_row = b.y_row;
+  const int width = b.width;
+  KOKKOSSCAN_IMPL_INDEPENDENT for (int w = 0; w < width; ++w) {
+    R fold = last[w];
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < count; ++i) {
+      const R next = op(fold, static_cast<R>(static_cast<A>(x(i, w))));
+      const R& prefix = is_exclusive ? fold : next;
+      if constexpr (has_carry) {
+        y[i * y_row + w] = static_cast<Value>(R(op(carry[w], prefix)));
+      } else {
+        y[i * y_row + w] = static_cast<Value>(prefix);
+      }
+      fold = next;
+    }
+    last[w] = fold;
+  }
+}
+
+/// Scans rows in the middle of a chunk, some at a time, so that folds are loaded and stored once
+/// for all of them.
+template <class A, class Op, class X, class R, class Value>
+[[gnu::always_inline]] inline void scan_wide_rows(const Op& op, WideRows<X, R, Value> b, int rows,
+                                                  bool is_exclusive) {
+  constexpr int at_once = 4;
+  const auto scan_next = [&](auto count) __attribute__((always_inline)) {
+    if (b.carry != nullptr) {
+      is_exclusive ? scan_wide_rows<A, count, true, true>(op, b)
+                   : scan_wide_rows<A, count, true, false>(op, b);
+    } else {
+      is_exclusive ? scan_wide_rows<A, count, false, true>(op, b)
+                   : scan_wide_rows<A, count, false, false>(op, b);
+    }
+    b.x.skip(count);
+    b.y += count * b.y_row;
+  };
+  int row = 0;
+  for (; row + at_once <= rows; row += at_once) scan_next(std::integral_constant<int, at_once>{});
+  for (; row < rows; ++row) scan_next(std::integral_constant<int, 1>{});
 }
 
 }  // namespace KokkosScan::impl::host

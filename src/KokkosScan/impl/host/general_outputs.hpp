@@ -16,78 +16,125 @@ namespace KokkosScan::impl::host {
 /// Calls function(index..., result) for `count` results, whose places are `step` apart in one
 /// dimension. The dimension is known where it is compiled: the loop is that of a user, who walks
 /// through arrays in it.
+///
+/// \param stride between results
 template <int moving, class Function, class Result, int... D>
 void call_along(const Function& function, const std::int64_t* index, std::int64_t step, int count,
-                const Result* results, std::integer_sequence<int, D...>) {
+                const Result* results, int stride, std::integer_sequence<int, D...>) {
   const std::int64_t at[] = {index[D]...};
-  if (step == 1) {
+  if (step == 1 && stride == 1) {
     for (int i = 0; i < count; ++i) function((D == moving ? at[D] + i : at[D])..., results[i]);
   } else {
     for (int i = 0; i < count; ++i) {
-      function((D == moving ? at[D] + i * step : at[D])..., results[i]);
+      function((D == moving ? at[D] + i * step : at[D])..., results[i * stride]);
     }
   }
 }
-template <class Function, class Result, int... D>
-void call_along(const Function& function, const std::int64_t* index, int moving, std::int64_t step,
-                int count, const Result* results, std::integer_sequence<int, D...> dimensions) {
-  ((D == moving ? call_along<D>(function, index, step, count, results, dimensions) : void()), ...);
+template <int Rank, class Function, class Result>
+void call_along(const ComputedLine<Rank, Function>& line, int moving, std::int64_t step, int count,
+                const Result* results, int stride) {
+  const auto call = [&]<int... D>(std::integer_sequence<int, D...> dimensions) {
+    ((D == moving
+          ? call_along<D>(line.function, line.index, step, count, results, stride, dimensions)
+          : void()),
+     ...);
+  };
+  call(std::make_integer_sequence<int, Rank>{});
 }
 
-/// Stores rows of results, compact, of neighbouring lines from the line at `c` on, in the places of
-/// elements k, k + 1, ...
-template <class Value>
-void store_rows(const Array<Value>& output, const Coordinates& c, std::int64_t k, int rows,
-                int width, const Value* results) {
-  const auto line = output.line(c);
-  if (width == 1) {
-    Value* const to = &line(k);
-    if (line.stride == 1) {
-      std::copy_n(results, rows, to);
-    } else if (line.stride == -1) {
-      std::reverse_copy(results, results + rows, to - (rows - 1));
-    } else {
-      for (int i = 0; i < rows; ++i) to[i * line.stride] = results[i];
+/// How the indices of lines differ that are neighbours in a dimension of the batch: in one of them,
+/// until its extent ends.
+struct Neighbours {
+  int dimension = 0;
+  std::int64_t step = 0;
+
+  template <int Rank, class Function>
+  Neighbours(const Computed<Rank, Function>& indices, int of_batch) {
+    if (of_batch < 0) return;
+    const int outermost = indices.axis == 0 ? 1 : 0;
+    dimension = indices.axis == Rank - 1 ? Rank - 2 : Rank - 1;
+    step = indices.strides.batch[of_batch];
+    while (dimension > outermost && step % indices.extent[dimension] == 0) {
+      step /= indices.extent[dimension];
+      dimension -= dimension - 1 == indices.axis ? 2 : 1;
     }
-    return;
   }
-  const std::int64_t stride = output.strides.batch[c.rank - 1];
-  for (int i = 0; i < rows; ++i) {
-    Value* const to = &line(k + i);
-    for (int w = 0; w < width; ++w) to[w * stride] = results[i * width + w];
+  /// How many of `most` follow from a line on.
+  template <int Rank, class Function>
+  [[nodiscard]] int count(const Computed<Rank, Function>& indices,
+                          const ComputedLine<Rank, Function>& line, int most) const {
+    if (step <= 0) return 1;
+    const std::int64_t left = indices.extent[dimension] - 1 - line.index[dimension];
+    return left >= most * step ? most
+                               : static_cast<int>(std::min<std::int64_t>(most, left / step + 1));
+  }
+};
+
+/// Stores the results of rows k, k + 1, ... of several slabs, compact: results[slab][row][line].
+///
+/// \param c         the first line
+/// \param dimension of the batch, in which slabs are neighbours
+template <class Value>
+void store_slabs(const Array<Value>& output, Coordinates c, int dimension, int slabs,
+                 std::int64_t k, int rows, int width, const Value* results) {
+  const std::int64_t stride = width > 1 ? output.strides.batch[c.rank - 1] : 0;
+  const std::int64_t slab = slabs > 1 ? output.strides.batch[dimension] : 0;
+  const auto line = output.line(c);
+  for (int s = 0; s < slabs; ++s) {
+    Value* const first = &line(k) + s * slab;
+    if (width == 1 && line.stride == -1) {
+      for (int i = 0; i < rows; ++i) first[-i] = results[i];
+    } else if (width == 1) {
+      for (int i = 0; i < rows; ++i) first[i * line.stride] = results[i];
+    } else {
+      for (int i = 0; i < rows; ++i) {
+        Value* const to = first + i * line.stride;
+        for (int w = 0; w < width; ++w) to[w * stride] = results[std::int64_t{i} * width + w];
+      }
+    }
+    results += std::int64_t{rows} * width;
   }
 }
 template <class A, int Rank, class Function, class Result>
-void store_rows(const Called<A, Rank, Function>& output, Coordinates c, std::int64_t k, int rows,
-                int width, const Result* results) {
-  const auto dimensions = std::make_integer_sequence<int, Rank>{};
+void store_slabs(const Called<A, Rank, Function>& output, Coordinates c, int dimension, int slabs,
+                 std::int64_t k, int rows, int width, const Result* results) {
   const auto& indices = output.indices;
   const int axis = indices.axis;
-  if (width == 1) {
-    auto line = indices.line(c);
-    line.index[axis] = line.index_along(k);
-    call_along(indices.function, line.index, axis, indices.step, rows, results, dimensions);
-    return;
-  }
-  // Neighbours differ in one dimension, until its extent ends.
-  int moving = axis == Rank - 1 ? Rank - 2 : Rank - 1;
-  std::int64_t step = indices.strides.batch[c.rank - 1];
-  const int outermost = axis == 0 ? 1 : 0;
-  while (moving > outermost && step % indices.extent[moving] == 0) {
-    step /= indices.extent[moving];
-    moving -= moving - 1 == axis ? 2 : 1;
-  }
-  int count = 0;
-  for (int w = 0; w < width; w += count) {
-    auto line = indices.line(c);
-    const std::int64_t left = indices.extent[moving] - 1 - line.index[moving];
-    count = step > 0 ? static_cast<int>(std::min<std::int64_t>(width - w, left / step + 1)) : 1;
-    for (int i = 0; i < rows; ++i) {
-      line.index[axis] = line.index_along(k + i);
-      call_along(indices.function, line.index, moving, step, count,
-                 results + std::int64_t{i} * width + w, dimensions);
+  const Neighbours lines(indices, width > 1 ? c.rank - 1 : -1);
+  const Neighbours in_slabs(indices, slabs > 1 ? dimension : -1);
+  for (int s = 0; s < slabs;) {
+    int count = 0;
+    int together = 1;
+    for (int w = 0; w < width; w += count) {
+      Coordinates at = c;
+      if (w > 0) at.index[c.rank - 1] += w;
+      auto line = indices.line(at);
+      count = width > 1 ? lines.count(indices, line, width - w) : 1;
+      // Of the slabs that follow, as many as differ in one index alone.
+      if (slabs > 1 && count == width) together = in_slabs.count(indices, line, slabs - s);
+      const Result* from = results + w;
+      for (int t = 0; t < together; ++t) {
+        if (count >= rows) {
+          for (int i = 0; i < rows; ++i) {
+            line.index[axis] = line.index_along(k + i);
+            call_along(line, lines.dimension, lines.step, count, from + std::int64_t{i} * width, 1);
+          }
+        } else {
+          const std::int64_t first = width > 1 ? line.index[lines.dimension] : 0;
+          for (int i = 0; i < count; ++i) {
+            line.index[axis] = line.index_along(k);
+            call_along(line, axis, indices.step, rows, from + i, width);
+            if (width > 1) line.index[lines.dimension] += lines.step;
+          }
+          if (width > 1) line.index[lines.dimension] = first;
+        }
+        from += std::int64_t{rows} * width;
+        if (slabs > 1) line.index[in_slabs.dimension] += in_slabs.step;
+      }
     }
-    c.index[c.rank - 1] += count;
+    s += together;
+    results += std::int64_t{together} * rows * width;
+    if (slabs > 1) c.index[dimension] += together;
   }
 }
 

@@ -28,6 +28,14 @@ namespace KokkosScan::impl::host {
 #else
 #define KOKKOSSCAN_IMPL_UNROLL _Pragma("GCC unroll 16")
 #endif
+// Before a loop: what one of its iterations stores no other one loads.
+#if defined(__CUDACC__)
+#define KOKKOSSCAN_IMPL_INDEPENDENT
+#elif defined(__clang__)
+#define KOKKOSSCAN_IMPL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define KOKKOSSCAN_IMPL_INDEPENDENT _Pragma("GCC ivdep")
+#endif
 
 /// The vector of 16 bytes a place for an arithmetic type. Those for one place are written out,
 /// since nvcc refuses the attribute on a type that depends on a template parameter.

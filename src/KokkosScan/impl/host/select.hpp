@@ -69,33 +69,44 @@ struct Truths {
   }
 };
 
-/// The truths of as many neighbouring bools as a place has lanes, from `selected` for the first
-/// place and from `of_second` for the other.
+#if defined(KOKKOSSCAN_IMPL_AVX2)
+typedef std::int8_t eight_bytes __attribute__((vector_size(8)));
+typedef std::int8_t four_bytes __attribute__((vector_size(4)));
+#endif
+
+/// The truths of as many neighbouring bools as each place has lanes, as they select values of type
+/// T: from `selected` for the first place, from `of_second` for the other.
 template <class T, int places>
 [[gnu::always_inline]] inline Register<truth_t<T>, places> truths_of_lanes(
     const bool* selected, [[maybe_unused]] const bool* of_second) {
-  constexpr int lanes = 16 / static_cast<int>(sizeof(T));
-  using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>;
+  using Word = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int16_t>;
   const auto word = [](const bool* from) __attribute__((always_inline)) {
     Word bools;
-    __builtin_memcpy(&bools, from, lanes);
+    __builtin_memcpy(&bools, from, sizeof bools);
     return bools;
   };
-  Register<std::int32_t, places> low;
   if constexpr (places == 1) {
-    low.lanes = native_t<std::int32_t>{static_cast<std::int32_t>(word(selected)), 0, 0, 0};
+    Register<std::int8_t> bytes;
+    bytes.lanes = (native_t<std::int8_t>)native_t<std::int32_t>{word(selected), 0, 0, 0};
+    bytes.lanes = bytes.lanes != 0;
+    const auto truths = widen<false>(widen<false>(bytes));
+    if constexpr (sizeof(T) == 4) {
+      return truths;
+    } else {
+      return widen<false>(truths);
+    }
   } else {
-    low.lanes = native_t<std::int32_t, 2>{static_cast<std::int32_t>(word(selected)),  0, 0, 0,
-                                          static_cast<std::int32_t>(word(of_second)), 0, 0, 0};
-  }
-  Register<std::int8_t, places> bytes;
-  bytes.lanes = (native_t<std::int8_t, places>)low.lanes;
-  bytes.lanes = bytes.lanes != 0;
-  const auto truths = widen<false>(widen<false>(bytes));
-  if constexpr (sizeof(T) == 4) {
-    return truths;
-  } else {
-    return widen<false>(truths);
+#if defined(KOKKOSSCAN_IMPL_AVX2)
+    using Bytes = std::conditional_t<sizeof(T) == 4, eight_bytes, four_bytes>;
+    Bytes bytes;
+    if (of_second == selected + sizeof(Word)) {
+      __builtin_memcpy(&bytes, selected, sizeof bytes);
+    } else {
+      typedef Word pair __attribute__((vector_size(2 * sizeof(Word))));
+      bytes = (Bytes)pair{word(selected), word(of_second)};
+    }
+    return __builtin_convertvector(bytes != 0, native_t<truth_t<T>, 2>);
+#endif
   }
 }
 
