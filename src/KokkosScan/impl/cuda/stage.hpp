@@ -331,8 +331,8 @@ template <class T, class AnyTile>
 __device__ __forceinline__ void begin_load_apart(const Array<const T>& in, const Slots<T>& slots,
                                                  const AnyTile& tile, const Threads& threads) {
   for_each_element(tile, in, slots, threads, [](const auto& to, const auto& from) {
-    constexpr int size = std::remove_cvref_t<decltype(to)>::size;
     if constexpr (is_copied_apart<T>) {
+      constexpr int size = std::remove_cvref_t<decltype(to)>::size;
 #pragma unroll
       for (int i = 0; i < size; ++i) __pipeline_memcpy_async(&to[i], &from[i], sizeof(T));
     } else {
