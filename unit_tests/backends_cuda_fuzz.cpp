@@ -37,6 +37,17 @@ class Machine : public HostMemory {
   }
 };
 
+/// Runs the cases of the kinds that there are, up to a number.
+void run_cases(fuzz::Runners<Machine> const& runners, std::uint64_t end) {
+  Machine machine;
+  fuzz::Limits const limits{1 << 13, 1 << 17};
+  for (std::uint64_t number = 0; number < end; ++number) {
+    auto const& runner = runners[number % fuzz::AllKinds::size];
+    if (runner.run == nullptr) continue;
+    ASSERT_EQ(runner.run(machine, 1, number, limits), "");
+  }
+}
+
 // Some of the kinds, as each takes seconds to compile: all inputs and sizes from 1 to 24 bytes.
 TEST(backends, emulated_cuda_passes_random_cases) {
   fuzz::Runners<Machine> runners;
@@ -48,16 +59,16 @@ TEST(backends, emulated_cuda_passes_random_cases) {
   fuzz::add<fuzz::MaskedComputedSum>(runners);
   fuzz::add<fuzz::Struct12>(runners);
   fuzz::add<fuzz::ZippedSum>(runners);
+  run_cases(runners, 4000);
+}
+
+// More numbers, as few of these walk down strips of columns.
+TEST(backends, emulated_cuda_passes_random_recurrences_and_functions) {
+  fuzz::Runners<Machine> runners;
   fuzz::add<fuzz::Recurrence>(runners);
   fuzz::add<fuzz::CalledRecurrence>(runners);
   fuzz::add<fuzz::CalledSum>(runners);
-  Machine machine;
-  fuzz::Limits const limits{1 << 13, 1 << 17};
-  for (std::uint64_t number = 0; number < 4000; ++number) {
-    auto const& runner = runners[number % fuzz::AllKinds::size];
-    if (runner.run == nullptr) continue;
-    ASSERT_EQ(runner.run(machine, 1, number, limits), "");
-  }
+  run_cases(runners, 20000);
 }
 
 }  // namespace

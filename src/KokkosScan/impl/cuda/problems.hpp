@@ -441,7 +441,7 @@ struct Backend {
         }
       }
     }
-    if constexpr (columns_of_strips < P >> 0) {
+    if constexpr (columns_of_strips<P> != 0) {
       constexpr bool takes_any = is_called<decltype(P::output)>;
       if (has_columns(p) && (takes_any || has_packs_of_columns(p))) {
         const StripFacts facts = strip_facts(exec, p, usual_threads_of_strip<P>);

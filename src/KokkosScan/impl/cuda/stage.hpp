@@ -331,8 +331,8 @@ template <class T, class AnyTile>
 __device__ __forceinline__ void begin_load_apart(const Array<const T>& in, const Slots<T>& slots,
                                                  const AnyTile& tile, const Threads& threads) {
   for_each_element(tile, in, slots, threads, [](const auto& to, const auto& from) {
-    constexpr int size = std::remove_cvref_t<decltype(to)>::size;
     if constexpr (is_copied_apart<T>) {
+      constexpr int size = std::remove_cvref_t<decltype(to)>::size;
 #pragma unroll
       for (int i = 0; i < size; ++i) __pipeline_memcpy_async(&to[i], &from[i], sizeof(T));
     } else {
@@ -542,10 +542,10 @@ struct Stage<Computed<Rank, Function>>
   }
   __device__ __forceinline__ void fill(const In& in, const Tile& tile, const Threads& threads) {
     if (tile.lines == 1) return fill_one_line(in, tile, threads, 0);
-    const int lanes = lanes_of_line(tile, at_once_of_two, fewest_lanes);
-    const Threads of_line{threads.own % lanes, lanes};
-    const int lines_at_once = threads.count / lanes;
-    int i = threads.own / lanes;
+    const int sharing = lanes_of_line(tile, at_once_of_two, fewest_lanes);
+    const Threads of_line{threads.own % sharing, sharing};
+    const int lines_at_once = threads.count / sharing;
+    int i = threads.own / sharing;
     for (; i + lines_at_once < tile.lines; i += 2 * lines_at_once) {
       fill_two_lines(in, tile, of_line, i, i + lines_at_once);
     }
