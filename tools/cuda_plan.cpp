@@ -128,6 +128,10 @@ constexpr std::array<PlannedDevice, 7> devices{{{"a100", 108, 166912},
                                                 {"h200", 132, 232448},
                                                 {"b200", 148, 232448}}};
 
+/// Bytes that a block may have on every GPU for which the kernels are: of compute capability 8.0 or
+/// later.
+constexpr int least_shared_bytes = 101376;
+
 /// A number that is the whole text, or -1.
 std::int64_t whole_number(std::string_view text) {
   std::int64_t value = -1;
@@ -145,11 +149,13 @@ PlannedDevice device_of(const std::string& name) {
   if (comma != std::string::npos) {
     const std::int64_t count = whole_number(std::string_view(name).substr(0, comma));
     const std::int64_t bytes = whole_number(std::string_view(name).substr(comma + 1));
-    if (count >= 1 && count <= 4096 && bytes >= 65536 && bytes <= 1 << 24) {
+    if (count >= 1 && count <= 4096 && bytes >= least_shared_bytes && bytes <= 1 << 24) {
       return {name, static_cast<int>(count), static_cast<int>(bytes)};
     }
   }
-  names.push_back("MULTIPROCESSORS,BYTES of shared memory that a block may have, 65536 or more");
+  const std::string numbers = "MULTIPROCESSORS,BYTES of shared memory that a block may have, " +
+                              number(least_shared_bytes) + " or more";
+  names.push_back(numbers);
   refuse("--device", quoted(name), one_of(names));
 }
 

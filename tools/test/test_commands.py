@@ -100,7 +100,7 @@ class Commands(unittest.TestCase):
             arguments = ["x".join(map(str, extents)), f"--axis={axis}",
                          "--dtype", RANDOM.choice(["int8", "uint16", "float32", "float64", "complex128"])]
             arguments += [flag for flag in ("--mask", "--reverse", "--exclusive") if RANDOM.random() < 0.5]
-            for device, most in (("a100", 166912), ("l40s", 101376), ("h200", 232448), ("20,65536", 65536)):
+            for device, most in (("a100", 166912), ("l40s", 101376), ("h200", 232448), ("20,101376", 101376)):
                 rows = self.plan(*arguments, "--device", device)
                 self.assertLessEqual(int(rows["shared memory"].split()[0]), most, (arguments, device))
                 blocks, _, threads, *_ = rows["blocks"].split()
