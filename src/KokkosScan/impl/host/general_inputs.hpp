@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What the general kernels ask of an input: how its lines lie, and where rows of neighbours are.
+
+#include <KokkosScan/impl/host/general_kernels.hpp>
+#include <KokkosScan/impl/host/load.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <cstdint>
+#include <cstdlib>
+#include <type_traits>
+
+namespace KokkosScan::impl::host {
+
+/// Whether neighbouring lines lie closer to each other than the elements of a line.
+inline bool has_columns(const Strides& strides, int rank) {
+  return rank > 0 && std::abs(strides.batch[rank - 1]) < std::abs(strides.along);
+}
+template <class T>
+bool has_columns(const Array<T>& array, int rank) {
+  return has_columns(array.strides, rank);
+}
+template <int Rank, class Function>
+bool has_columns(const Computed<Rank, Function>& computed, int rank) {
+  return rank > 0 && computed.axis != Rank - 1;
+}
+template <class T>
+bool has_columns(const ValueOfLine<T>&, int) {
+  return true;
+}
+template <class A, class Values, class Mask>
+bool has_columns(const Selected<A, Values, Mask>& in, int rank) {
+  return has_columns(in.values, rank);
+}
+template <class Function, class Parts>
+bool has_columns(const ZippedInput<Function, Parts>& in, int rank) {
+  return has_columns(in.parts.first, rank);
+}
+
+/// Whether rows of `width` neighbours follow each other, so that many are loaded at once.
+template <class T>
+bool has_dense_rows(const Array<T>& array, int rank, std::int64_t width) {
+  return array.strides.batch[rank - 1] == 1 && array.strides.along == width;
+}
+template <int Rank, class Function>
+bool has_dense_rows(const Computed<Rank, Function>&, int, std::int64_t) {
+  return false;
+}
+template <class A, int Rank, class Function>
+bool has_dense_rows(const Called<A, Rank, Function>&, int, std::int64_t) {
+  return true;
+}
+template <class T>
+bool has_dense_rows(const ValueOfLine<T>&, int, std::int64_t) {
+  return false;
+}
+template <class A, class Values, class Mask>
+bool has_dense_rows(const Selected<A, Values, Mask>& in, int rank, std::int64_t width) {
+  return has_dense_rows(in.values, rank, width) && has_dense_rows(in.mask, rank, width);
+}
+template <class Function, class Parts>
+bool has_dense_rows(const ZippedInput<Function, Parts>& in, int rank, std::int64_t width) {
+  return !for_each_part(in.parts,
+                        [&](const auto& part) { return !has_dense_rows(part, rank, width); });
+}
+
+/// Whether all that is loaded can be kept in arrays.
+template <class In>
+inline constexpr bool is_loaded_to_arrays = std::is_default_constructible_v<value_of_input<In>>;
+template <class A, class Values, class Mask>
+inline constexpr bool is_loaded_to_arrays<Selected<A, Values, Mask>> =
+    is_loaded_to_arrays<Values>&& is_loaded_to_arrays<Mask>;
+template <class Function, class... Parts>
+inline constexpr bool is_loaded_to_arrays<ZippedInput<Function, List<Parts...>>> = false;
+template <class Function>
+inline constexpr bool is_loaded_to_arrays<ZippedInput<Function, List<>>> = true;
+template <class Function, class First, class... Rest>
+inline constexpr bool is_loaded_to_arrays<ZippedInput<Function, List<First, Rest...>>> =
+    is_loaded_to_arrays<First>&& is_loaded_to_arrays<ZippedInput<Function, List<Rest...>>>;
+
+/// Rows k, k + 1, ... of neighbouring lines from the line at `c` on, where they lie; without data
+/// where they have to be loaded.
+template <class T>
+StoredRows<T> stored_rows(const Array<const T>& in, const Coordinates& c, std::int64_t k) {
+  const ArrayLine<const T> line = as_stored<T>(in, c);
+  return {line.data == nullptr ? nullptr : &line(k), line.stride};
+}
+template <class T>
+StoredRows<std::remove_const_t<T>> stored_rows(const ValueOfLine<T>& in, const Coordinates& c,
+                                               std::int64_t) {
+  return {as_stored<std::remove_const_t<T>>(in.values, c).data, 0};
+}
+template <class Function, class... Parts>
+auto stored_rows(const Function& function, const List<>&, const Coordinates&, std::int64_t,
+                 const Parts&... rows) {
+  return ZippedRows<Function, Parts...>{function, {rows...}};
+}
+template <class Function, class First, class... Rest, class... Parts>
+auto stored_rows(const Function& function, const List<First, Rest...>& parts, const Coordinates& c,
+                 std::int64_t k, const Parts&... rows) {
+  return stored_rows(function, parts.rest, c, k, rows..., stored_rows(parts.first, c, k));
+}
+
+/// Whether an input is zipped of arrays to a struct, which need not be stored to be combined. (A
+/// number would: what a function rounds is not to be fused with what the operator does.)
+template <class A, class In>
+inline constexpr bool is_zipped_of_arrays = false;
+template <class T>
+inline constexpr bool has_stored_rows = false;
+template <class T>
+inline constexpr bool has_stored_rows<Array<const T>> = true;
+template <class T>
+inline constexpr bool has_stored_rows<ValueOfLine<T>> = true;
+template <class A, class Function, class... Parts>
+inline constexpr bool is_zipped_of_arrays<A, ZippedInput<Function, List<Parts...>>> =
+    std::is_class_v<A> && (has_stored_rows<Parts> && ...);
+
+}  // namespace KokkosScan::impl::host
