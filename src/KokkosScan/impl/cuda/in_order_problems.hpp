@@ -109,12 +109,16 @@ struct InOrderBackend {
   }
 
   /// How warps share columns: where rows are not aligned, long enough, and not those of the input.
+  /// Shared columns start twice, so that no total may take the place of a start.
   template <class P>
   static Windows windows_of(const P& p) {
     constexpr int piece = bytes_of_piece / static_cast<int>(sizeof(*p.output.data));
     if constexpr (piece > 1) {
       const Batch& batch = p.batch;
-      if (batch.rank > 0 && !has_aligned_rows(p.output) &&
+      const bool may_replace_starts =
+          !std::is_same_v<decltype(P::start), CommonStart<typename P::A>> &&
+          p.totals.data != nullptr;
+      if (batch.rank > 0 && !may_replace_starts && !has_aligned_rows(p.output) &&
           OperandAccess<decltype(P::output)>::has_columns(p.output, batch) &&
           batch.extent[batch.rank - 1] >= least_columns_of_windows &&
           are_apart(bytes_of(p, values_of<typename P::A>(p.input)), bytes_of(p, p.output))) {
