@@ -334,7 +334,7 @@ struct Backend {
     using In = OperandAccess<decltype(P::input)>;
     if constexpr (!is_called<decltype(P::output)>) {
       return moves_packs_of_columns<P>
-                 ? columns_of_strip_thread(Types<P>::pack, sizeof(typename P::A))
+                 ? columns_of_strip_thread(Types<P>::pack, sizeof(typename P::A), In::is_zipped)
                  : 0;
     } else if constexpr (In::is_stored) {
       return In::template moves_columns<1> ? 1 : 0;
