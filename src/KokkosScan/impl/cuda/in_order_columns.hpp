@@ -15,9 +15,11 @@
 namespace KokkosScan::impl::cuda {
 
 /// Threads of a block that scans columns in order: as a rule, where there are so few columns that
-/// all multiprocessors shall have as many, and where rows are not aligned and warps share nothing.
+/// all multiprocessors shall have as many, where warps share columns, and where rows are not
+/// aligned and they share nothing.
 inline constexpr int threads_of_columns_in_order = 128;
 inline constexpr int threads_of_few_columns_in_order = 64;
+inline constexpr int threads_of_shared_columns_in_order = 64;
 inline constexpr int threads_of_many_columns = 256;
 /// Bytes of each of two chunks in registers: where columns are no longer than the first; where
 /// there are threads enough to hide the latency of memory; and where there are not.

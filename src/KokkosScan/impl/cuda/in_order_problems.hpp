@@ -58,10 +58,10 @@ struct InOrderBackend {
     if constexpr (InOrderTypes<P>::is_copied) {
       const Windows windows = windows_of(p);
       if (windows.shared > 0) {
-        return are_many ? scan_columns<bytes_of_chunk_in_order, true>(
-                              exec, p, threads_of_columns_in_order, windows)
-                        : scan_columns<bytes_of_long_chunk_in_order, true>(
-                              exec, p, threads_of_few_columns_in_order, windows);
+        constexpr int threads = threads_of_shared_columns_in_order;
+        return are_many
+                   ? scan_columns<bytes_of_chunk_in_order, true>(exec, p, threads, windows)
+                   : scan_columns<bytes_of_long_chunk_in_order, true>(exec, p, threads, windows);
       }
     }
     if (!has_aligned_rows(p.output)) {
