@@ -213,7 +213,9 @@ TEST(backends, cuda_strips_fill_the_multiprocessors) {
                                           cuda::chunks_of_section % plan.groups == 0));
     // No neighbour takes twice as long for an element.
     // One lane more than four or eight leaves half of twice as many idle.
-    if (inner > 16 * pack) ASSERT_LE(plan_of(n, inner + pack).time, 2 * plan.time);
+    if (inner > 16 * pack) {
+      ASSERT_LE(plan_of(n, inner + pack).time, 2 * plan.time);
+    }
     ASSERT_LE(plan_of(n + 1, inner).time, 2 * plan.time);
   }
 }
