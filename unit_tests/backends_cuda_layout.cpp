@@ -211,8 +211,8 @@ TEST(backends, cuda_strips_fill_the_multiprocessors) {
     std::int64_t const chunks = cuda::divide_up(n, cuda::chunk_of_column);
     ASSERT_TRUE(plan.groups == chunks || (plan.groups % cuda::half_row_of_chunks == 0 &&
                                           cuda::chunks_of_section % plan.groups == 0));
-    // No neighbour takes twice as long for an element.
-    // One lane more than four or eight leaves half of twice as many idle.
+    // No neighbour takes twice as long for an element, but where one lane more than four or eight
+    // leaves half of twice as many idle.
     if (inner > 16 * pack) {
       ASSERT_LE(plan_of(n, inner + pack).time, 2 * plan.time);
     }
