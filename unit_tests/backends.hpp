@@ -4,11 +4,15 @@
 
 // What the tests of all backends share: random jobs, and a serial loop that says what they give.
 
+#include <Kokkos_Core.hpp>
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "support/flat.hpp"
@@ -18,6 +22,16 @@
 
 namespace test {
 namespace backends {
+
+/// An instance of so many threads, or as many as there are, where that can be chosen.
+inline Exec instance_of_threads([[maybe_unused]] std::int64_t threads) {
+#if defined(KOKKOS_ENABLE_OPENMP)
+  if constexpr (std::is_same_v<Exec, Kokkos::OpenMP>) {
+    return Exec(static_cast<int>(std::min<std::int64_t>(threads, Exec().concurrency())));
+  }
+#endif
+  return Exec();
+}
 
 template <class Op, class T>
 void expect_oracle(Job<T> const& job, Scanned<T> const& scanned) {

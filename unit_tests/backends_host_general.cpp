@@ -232,14 +232,7 @@ void scan_case(std::uint64_t seed, std::int64_t index) {
   Memory<Stored> const out(random, out_extents);
   Arrays const x{a.box(), b.box(), mask.box(), Sheet<float>(coefficients.values.data(), of_lines)};
 
-  std::int64_t threads = 1 + random.below(4);
-  Exec exec{};
-#if defined(KOKKOS_ENABLE_OPENMP)
-  if constexpr (std::is_same_v<Exec, Kokkos::OpenMP>) {
-    threads = std::min<std::int64_t>(threads, exec.concurrency());
-    exec = Exec(static_cast<int>(threads));
-  }
-#endif
+  Exec const exec = backends::instance_of_threads(1 + random.below(4));
   auto const registers = random.below(2) == 0 ? ks::impl::host::widest_registers()
                                               : ks::impl::host::Registers::of_16_bytes;
   std::vector<Stored> results[2], totals[2];
@@ -298,7 +291,7 @@ void scan_case(std::uint64_t seed, std::int64_t index) {
       (is_exclusive ? has_extra ? ", n+1" : ", exclusive" : ", inclusive") +
       (is_backward ? ", backward" : "") + ", start " + std::to_string(starts) + ", strides " +
       std::to_string(out.strides()[0]) + " " + std::to_string(out.strides()[1]) + " " +
-      std::to_string(out.strides()[2]) + ", threads " + std::to_string(threads);
+      std::to_string(out.strides()[2]) + ", threads " + std::to_string(exec.concurrency());
   for (std::size_t i = 0; i < results[0].size(); ++i) {
     ASSERT_EQ(std::memcmp(&results[0][i], &results[1][i], sizeof(Stored)), 0)
         << what << ", element " << i << " of memory is " << oracle::to_text(results[1][i])

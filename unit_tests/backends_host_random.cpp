@@ -198,14 +198,7 @@ void scan_case(std::uint64_t seed, std::int64_t number) {
   backend.host.sharing = static_cast<host::Sharing>(random.below(3));
   backend.host.destination = static_cast<host::Destination>(random.below(3));
   if (random.below(2) == 0) backend.host.registers = host::Registers::of_16_bytes;
-  std::int64_t threads = 1 + random.below(4);
-  Exec exec{};
-#if defined(KOKKOS_ENABLE_OPENMP)
-  if constexpr (std::is_same_v<Exec, Kokkos::OpenMP>) {
-    threads = std::min<std::int64_t>(threads, exec.concurrency());
-    exec = Exec(static_cast<int>(threads));
-  }
-#endif
+  Exec const exec = backends::instance_of_threads(1 + random.below(4));
   std::string const what =
       "seed " + std::to_string(seed) + ", case " + std::to_string(number) + ": (" +
       std::to_string(extents[0]) + ", " + std::to_string(extents[1]) + ", " +
@@ -219,7 +212,7 @@ void scan_case(std::uint64_t seed, std::int64_t number) {
       std::to_string(static_cast<int>(backend.host.sharing)) + ", destination " +
       std::to_string(static_cast<int>(backend.host.destination)) + ", registers " +
       std::to_string(static_cast<int>(backend.host.registers)) + ", threads " +
-      std::to_string(threads);
+      std::to_string(exec.concurrency());
 
   auto const function =
       is_exclusive ? ks::impl::Function::exclusive_scan : ks::impl::Function::inclusive_scan;

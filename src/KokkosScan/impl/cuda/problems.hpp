@@ -158,15 +158,17 @@ struct Backend {
     return {ColumnAccess::apart, apart};
   }
   /// Whether the kernel for parts of columns runs.
+  ///
+  /// \param has_packs whether rows are made of aligned packs
+  /// \param strips    how such rows would be cut into strips
   template <class Exec, class P>
-  static bool takes_parts_of_columns(const Exec& exec, const P& p, const PartsOfColumns& parts) {
+  static bool takes_parts_of_columns(const Exec& exec, const P& p, const PartsOfColumns& parts,
+                                     bool has_packs, const StripPlan& strips) {
     const std::int64_t inner = neighbours(p.batch);
     const bool are_runs = cuda::are_runs(parts.access);
-    const bool has_packs = has_columns(p) && has_packs_of_columns(p);
     const bool fill_strips =
-        has_packs &&
-        plan_strips(strip_facts(exec, p, usual_threads_of_strip<P>)).time <
-            time_of_shared_columns(p.batch.count / inner, are_runs, multiprocessors(exec));
+        has_packs && strips.time < time_of_shared_columns(p.batch.count / inner, are_runs,
+                                                          multiprocessors(exec));
     return cuda::takes_parts_of_columns(p.n, inner, p.batch.count, Types<P>::size, has_packs,
                                         fill_strips, are_runs, multiprocessors(exec));
   }
@@ -425,8 +427,19 @@ struct Backend {
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
     if (are_narrow_columns(p)) return scan_narrow_columns(exec, p);
     const std::int64_t inner = neighbours(p.batch);
+    const bool has_packs = has_columns(p) && has_packs_of_columns(p);
+    // Blocks walk down strips of packs, or of any rows where functions take the results.
+    [[maybe_unused]] constexpr bool takes_any = is_called<decltype(P::output)>;
+    [[maybe_unused]] StripFacts facts{};
+    StripPlan strips{};
+    if constexpr (columns_of_strips<P> != 0) {
+      if (takes_any ? has_columns(p) : has_packs) {
+        facts = strip_facts(exec, p, usual_threads_of_strip<P>);
+        strips = plan_strips(facts);
+      }
+    }
     const PartsOfColumns parts = cut_into_parts(exec, p);
-    if (takes_parts_of_columns(exec, p, parts)) {
+    if (takes_parts_of_columns(exec, p, parts, has_packs, strips)) {
       return scan_parts_of_columns(exec, p, workspace, parts);
     }
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
@@ -442,10 +455,8 @@ struct Backend {
       }
     }
     if constexpr (columns_of_strips<P> != 0) {
-      constexpr bool takes_any = is_called<decltype(P::output)>;
-      if (has_columns(p) && (takes_any || has_packs_of_columns(p))) {
-        const StripFacts facts = strip_facts(exec, p, usual_threads_of_strip<P>);
-        if (takes_strips(facts, plan_strips(facts))) return scan_strips_of_columns(exec, p);
+      if (strips.lanes > 0 && takes_strips(facts, strips)) {
+        return scan_strips_of_columns(exec, p, strips);
       }
     }
     if (has_columns(p) && inner >= narrowest_rows) return scan_wide_columns(exec, p);
@@ -551,7 +562,7 @@ struct Backend {
   /// \param most threads of a block
   template <class Exec, class P>
   static StripFacts strip_facts(const Exec& exec, const P& p, int most) {
-    constexpr int E = std::max(1, columns_of_strips<P>);
+    constexpr int E = columns_of_strips<P>;
     constexpr int bytes = Types<P>::size.widest;
     StripFacts facts{};
     facts.n = p.n;
@@ -569,9 +580,8 @@ struct Backend {
   template <class P>
   static constexpr int usual_threads_of_strip =
       cuda::usual_threads_of_strip(columns_of_strips<P>* static_cast<int>(sizeof(typename P::A)));
-  template <class Exec, class P>
-  static ColumnShape shape_strips(const Exec& exec, const P& p, int most) {
-    const StripPlan plan = plan_strips(strip_facts(exec, p, most));
+  template <class P>
+  static ColumnShape shape_strips(const P& p, const StripPlan& plan) {
     const std::int64_t inner = neighbours(p.batch);
     const std::int64_t strips = divide_up(inner, plan.lanes * columns_of_strips<P>);
     return {static_cast<int>(inner),
@@ -593,15 +603,15 @@ struct Backend {
     return slots + folds * shape.lanes_of_row * E * static_cast<int>(sizeof(R));
   }
   template <class Exec, class P>
-  static void scan_strips_of_columns(const Exec& exec, const P& p) {
+  static void scan_strips_of_columns(const Exec& exec, const P& p, const StripPlan& plan) {
     constexpr int E = columns_of_strips<P>;
     const std::int64_t lines = p.batch.count;
     // As many threads as a block has shared memory for.
     int most = usual_threads_of_strip<P>;
-    ColumnShape shape = shape_strips(exec, p, most);
+    ColumnShape shape = shape_strips(p, plan);
     const auto bytes = [&] { return bytes_of_strips<E, P>(shape); };
     while (most > lanes && bytes() > shared_bytes_of_block(exec)) {
-      shape = shape_strips(exec, p, most /= 2);
+      shape = shape_strips(p, plan_strips(strip_facts(exec, p, most /= 2)));
     }
     const int threads = shape.groups * shape.lanes_of_row;
     // Blocks that find room at once: each goes on with the next strips.
