@@ -254,7 +254,7 @@ void scan_case(std::uint64_t seed, std::int64_t number) {
 
 template <class T, class Op, Inputs kind, bool starts_each>
 void random_cases() {
-  if (!std::is_same_v<Automatic, HostBackend>) {
+  if (!std::is_same_v<ks::impl::DefaultBackend<Exec>, HostBackend>) {
     GTEST_SKIP() << "the default execution space has another backend";
   }
   auto const seed = static_cast<std::uint64_t>(from_environment("KOKKOS_SCAN_RANDOM_SEED", 1));
