@@ -416,6 +416,16 @@ inline unsigned __ballot_sync(unsigned, bool value) {
   __syncwarp();
   return bits;
 }
+inline int __syncthreads_and(int value) {
+  test::emulated::Block::shown(static_cast<int>(threadIdx.x)) = static_cast<unsigned>(value);
+  __syncthreads();
+  bool all = true;
+  for (unsigned thread = 0; thread < blockDim.x; ++thread) {
+    all = all && test::emulated::Block::shown(static_cast<int>(thread)) != 0;
+  }
+  __syncthreads();
+  return static_cast<int>(all);
+}
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
 inline unsigned __shfl_up_sync(unsigned mask, unsigned value, int distance) {
   int const lane = static_cast<int>(threadIdx.x) % 32;
@@ -425,6 +435,14 @@ inline unsigned __shfl_up_sync(unsigned mask, unsigned value, int distance) {
 namespace KokkosScan::impl::cuda {
 
 inline void pause() { test::emulated::Block::yield(); }
+
+/// As carry.hpp has it for GPUs. Blocks run one after the other, so all words that will ever be
+/// there are there at once: a third of the looks is told that a word is not, as if it came later.
+inline std::uint64_t look_at_word(std::uint64_t const* at) {
+  static std::uint32_t state = 1;
+  state = state * 1664525u + 1013904223u;
+  return (state >> 16) % 3 == 0 ? 0 : *at;
+}
 inline bool has_bulk_copies() { return test::emulated::has_bulk_copies; }
 
 /// As barrier.hpp has it for GPUs.

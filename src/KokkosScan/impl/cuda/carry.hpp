@@ -92,6 +92,13 @@ __device__ __forceinline__ std::uint64_t load_word(const std::uint64_t* at) {
 #endif
 }
 
+#if defined(__CUDACC__)
+/// A word as it is now: 0 where it is not there yet.
+__device__ __forceinline__ std::uint64_t look_at_word(const std::uint64_t* at) {
+  return load_word<0>(at);
+}
+#endif
+
 /// Loads a word if the condition holds, else leaves it as it is.
 __device__ __forceinline__ void load_word_if(bool condition, const std::uint64_t* at,
                                              std::uint64_t& word) {

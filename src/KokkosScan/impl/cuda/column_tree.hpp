@@ -86,12 +86,12 @@ __device__ __forceinline__ void scan_pack_of_column(const Op& op, const Carrying
   if (is_full) x[p + pack - 1][e] = static_cast<A>(run.value());
 }
 
-/// The fold of a chunk of a column.
+/// The fold of a chunk of a column, from x[v][e] on.
 template <class R, class Op, class Carrying, class A, int V, int E>
 __device__ __forceinline__ R fold_chunk_of_column(const Op& op, const Carrying& carrying_op,
-                                                  const A (&x)[V][E], int e) {
-  const A a[4] = {x[0][e], x[1][e], x[2][e], x[3][e]};
-  const A b[4] = {x[4][e], x[5][e], x[6][e], x[7][e]};
+                                                  const A (&x)[V][E], int e, int v = 0) {
+  const A a[4] = {x[v][e], x[v + 1][e], x[v + 2][e], x[v + 3][e]};
+  const A b[4] = {x[v + 4][e], x[v + 5][e], x[v + 6][e], x[v + 7][e]};
   return carrying_op(carried_pack(op, a), carried_pack(op, b));
 }
 

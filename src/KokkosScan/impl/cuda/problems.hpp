@@ -19,7 +19,6 @@
 #include <KokkosScan/impl/cuda/strip_plan.hpp>
 #include <KokkosScan/impl/cuda/tiles.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
-#include <KokkosScan/impl/cuda/wide_columns.hpp>
 #include <KokkosScan/impl/cuda/zipped.hpp>
 #include <KokkosScan/impl/memory.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -67,6 +66,7 @@ struct Backend {
     if (may_share_columns(n, lines, true, multiprocessors(exec))) {
       bytes = std::max(bytes, PublishedColumns<R>::bytes(n, lines, lines));
     }
+    if (may_be_strips<P>) bytes = std::max(bytes, PublishedStrips<R>::bytes(n, lines));
     return static_cast<std::size_t>(bytes);
   }
 
@@ -156,21 +156,6 @@ struct Backend {
     ColumnTiling apart = tile(widest_of_others, 1, false, false);
     apart.pitch = static_cast<int>(pitch_of_rows(apart.columns, apart.rows));
     return {ColumnAccess::apart, apart};
-  }
-  /// Whether the kernel for parts of columns runs.
-  ///
-  /// \param has_packs whether rows are made of aligned packs
-  /// \param strips    how such rows would be cut into strips
-  template <class Exec, class P>
-  static bool takes_parts_of_columns(const Exec& exec, const P& p, const PartsOfColumns& parts,
-                                     bool has_packs, const StripPlan& strips) {
-    const std::int64_t inner = neighbours(p.batch);
-    const bool are_runs = cuda::are_runs(parts.access);
-    const bool fill_strips =
-        has_packs && strips.time < time_of_shared_columns(p.batch.count / inner, are_runs,
-                                                          multiprocessors(exec));
-    return cuda::takes_parts_of_columns(p.n, inner, p.batch.count, Types<P>::size, has_packs,
-                                        fill_strips, are_runs, multiprocessors(exec));
   }
   /// Whether tiles of columns are runs of bytes in all operands.
   template <class P>
@@ -330,20 +315,6 @@ struct Backend {
            OperandAccess<decltype(P::input)>::template has_aligned_columns<E>(p.input, p.batch) &&
            OperandAccess<decltype(P::output)>::template has_aligned_columns<E>(p.output, p.batch);
   }
-  /// Neighbouring columns of a thread where blocks walk down strips; 0 where none do.
-  template <class P>
-  static constexpr int columns_of_strips = [] {
-    using In = OperandAccess<decltype(P::input)>;
-    if constexpr (!is_called<decltype(P::output)>) {
-      return moves_packs_of_columns<P>
-                 ? columns_of_strip_thread(Types<P>::pack, sizeof(typename P::A), In::is_zipped)
-                 : 0;
-    } else if constexpr (In::is_stored) {
-      return In::template moves_columns<1> ? 1 : 0;
-    } else {
-      return 0;
-    }
-  }();
   template <ColumnAccess access, class Exec, class P>
   static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace,
                                     const ColumnTiling& tiling) {
@@ -427,19 +398,11 @@ struct Backend {
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
     if (are_narrow_columns(p)) return scan_narrow_columns(exec, p);
     const std::int64_t inner = neighbours(p.batch);
-    const bool has_packs = has_columns(p) && has_packs_of_columns(p);
-    // Blocks walk down strips of packs, or of any rows where functions take the results.
-    [[maybe_unused]] constexpr bool takes_any = is_called<decltype(P::output)>;
-    [[maybe_unused]] StripFacts facts{};
-    StripPlan strips{};
-    if constexpr (columns_of_strips<P> != 0) {
-      if (takes_any ? has_columns(p) : has_packs) {
-        facts = strip_facts(exec, p, usual_threads_of_strip<P>);
-        strips = plan_strips(facts);
-      }
-    }
+    const bool are_strips = may_be_strips<P> && has_columns(p) && inner >= narrowest_rows;
     const PartsOfColumns parts = cut_into_parts(exec, p);
-    if (takes_parts_of_columns(exec, p, parts, has_packs, strips)) {
+    if (takes_parts_of_columns(p.n, inner, p.batch.count, Types<P>::size,
+                               has_columns(p) && has_packs_of_columns(p),
+                               cuda::are_runs(parts.access), are_strips, multiprocessors(exec))) {
       return scan_parts_of_columns(exec, p, workspace, parts);
     }
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
@@ -454,29 +417,55 @@ struct Backend {
         }
       }
     }
-    if constexpr (columns_of_strips<P> != 0) {
-      if (strips.lanes > 0 && takes_strips(facts, strips)) {
-        return scan_strips_of_columns(exec, p, strips);
-      }
+    if constexpr (may_be_strips<P>) {
+      if (are_strips) return scan_strips(exec, p, workspace);
     }
-    if (has_columns(p) && inner >= narrowest_rows) return scan_wide_columns(exec, p);
     scan_tiles_of_columns(exec, p);
   }
 
+  /// Whether the kernel for strips of columns exists.
+  template <class P>
+  static constexpr bool may_be_strips = sizeof(typename P::A) <= largest_in_strip;
+  /// Whether rows begin at multiples of 128 bytes.
+  template <class P>
+  static bool has_lines_of_columns(const P& p) {
+    constexpr std::size_t bytes = sizeof(typename Types<P>::Value);
+    constexpr int columns = 128 / std::min<std::size_t>(bytes, 128);
+    return has_aligned_rows(p) && neighbours(p.batch) % columns == 0;
+  }
   template <class Exec, class P>
-  static void scan_wide_columns(const Exec& exec, const P& p) {
+  static void scan_strips(const Exec& exec, const P& p, std::byte* workspace) {
     const std::int64_t inner = neighbours(p.batch);
-    const WideColumnPlan plan = plan_wide_columns(p.n, inner, p.batch.count / inner,
-                                                  sizeof(typename P::A), multiprocessors(exec));
-    // Where fewer blocks are wanted than there is room for, each has more memory than it needs.
-    const int room = plan.blocks_at_once == 2 ? shared_bytes_of_block(exec) / 5 * 2 : 0;
-    const int bytes = std::max(static_cast<int>(sizeof(WideColumnBlock<P>)), room);
-    const Launch launch{p.function, "cuda/wide_columns", plan.strips, threads_of_wide_columns,
-                        bytes};
+    const StripPlan plan =
+        plan_strips(p.n, inner, p.batch.count / inner, sizeof(typename P::A),
+                    has_lines_of_columns(p), std::max(1, multiprocessors(exec)));
+    if (plan.is_wide) return scan_strips<true>(exec, p, workspace, plan);
+    scan_strips<false>(exec, p, workspace, plan);
+  }
+  template <bool is_wide, class Exec, class P>
+  static void scan_strips(const Exec& exec, const P& p, std::byte* workspace,
+                          const StripPlan& plan) {
+    using R = typename Types<P>::R;
+    constexpr int E = columns_of_strip_thread(sizeof(typename P::A), is_wide);
+    const std::int64_t tiles = plan.strips * plan.tiles;
+    const std::int64_t resident = std::int64_t{std::max(1, multiprocessors(exec))} *
+                                  blocks_of_strips(sizeof(typename P::A), E);
+    const Launch launch{p.function, "cuda/columns",
+                        plan.tiles == 1 ? tiles : std::min(tiles, resident), threads_of_strip,
+                        static_cast<int>(sizeof(StripBlock<E, P>))};
+    std::optional<Temporary<Exec>> memory;
+    if (plan.tiles > 1) {
+      const auto needed =
+          static_cast<std::size_t>(PublishedStrips<R>::bytes(p.n, p.batch.count));
+      if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
+      clear(exec, launch, workspace, needed, p.n, p.batch.count);
+    }
+    const PublishedStrips<R> published{reinterpret_cast<std::uint64_t*>(workspace), plan.inner,
+                                       plan.tiles, sections_of_column(p.n)};
     if constexpr (OnlyPlans<Exec>) {
       exec.would_launch(launch, plan);
     } else {
-      enqueue(exec, launch, cuda::scan_wide_columns<P>, p.n, p.batch.count, p, plan);
+      enqueue(exec, launch, cuda::scan_columns<E, P>, p.n, p.batch.count, p, plan, published);
     }
   }
 
@@ -557,73 +546,6 @@ struct Backend {
     facts.carried = sizeof(typename Types<P>::R);
     facts.multiprocessors = multiprocessors;
     return facts;
-  }
-
-  /// \param most threads of a block
-  template <class Exec, class P>
-  static StripFacts strip_facts(const Exec& exec, const P& p, int most) {
-    constexpr int E = columns_of_strips<P>;
-    constexpr int bytes = Types<P>::size.widest;
-    StripFacts facts{};
-    facts.n = p.n;
-    facts.inner = neighbours(p.batch);
-    facts.outer = p.batch.count / facts.inner;
-    facts.pack = E;
-    facts.bytes_of_lane = E * bytes;
-    facts.has_sectors = facts.inner * bytes % bytes_of_sector == 0;
-    facts.most_threads = most;
-    facts.threads_at_once = threads_of_strips<E>;
-    facts.multiprocessors = multiprocessors(exec);
-    return facts;
-  }
-  /// Threads of a block, if it has shared memory for them.
-  template <class P>
-  static constexpr int usual_threads_of_strip =
-      cuda::usual_threads_of_strip(columns_of_strips<P>* static_cast<int>(sizeof(typename P::A)));
-  template <class P>
-  static ColumnShape shape_strips(const P& p, const StripPlan& plan) {
-    const std::int64_t inner = neighbours(p.batch);
-    const std::int64_t strips = divide_up(inner, plan.lanes * columns_of_strips<P>);
-    return {static_cast<int>(inner),
-            plan.lanes,
-            plan.groups,
-            static_cast<int>(strips),
-            p.batch.count / inner * strips,
-            static_cast<int>(divide_up(p.n, chunk_of_column))};
-  }
-  /// Bytes of shared memory of a block.
-  template <int E, class P>
-  static int bytes_of_strips(const ColumnShape& shape) {
-    using R = typename Types<P>::R;
-    constexpr int bytes_of_slot = Columns<decltype(P::input), E>::bytes_of_slot;
-    const int slots =
-        chunks_in_flight * chunk_of_column * bytes_of_slot * shape.groups * shape.lanes_of_row;
-    const int folds =
-        2 * (shape.groups + shape.groups / half_row_of_chunks + ColumnCarry<R>::folds);
-    return slots + folds * shape.lanes_of_row * E * static_cast<int>(sizeof(R));
-  }
-  template <class Exec, class P>
-  static void scan_strips_of_columns(const Exec& exec, const P& p, const StripPlan& plan) {
-    constexpr int E = columns_of_strips<P>;
-    const std::int64_t lines = p.batch.count;
-    // As many threads as a block has shared memory for.
-    int most = usual_threads_of_strip<P>;
-    ColumnShape shape = shape_strips(p, plan);
-    const auto bytes = [&] { return bytes_of_strips<E, P>(shape); };
-    while (most > lanes && bytes() > shared_bytes_of_block(exec)) {
-      shape = shape_strips(p, plan_strips(strip_facts(exec, p, most /= 2)));
-    }
-    const int threads = shape.groups * shape.lanes_of_row;
-    // Blocks that find room at once: each goes on with the next strips.
-    const std::int64_t resident = std::max(1, multiprocessors(exec)) *
-                                  std::int64_t{std::max(1, threads_of_strips<E> / threads)};
-    const Launch launch{p.function, "cuda/columns", std::min(shape.strips, resident), threads,
-                        bytes()};
-    if constexpr (OnlyPlans<Exec>) {
-      exec.would_launch(launch, shape);
-    } else {
-      enqueue(exec, launch, cuda::scan_columns<E, P>, p.n, lines, p, shape);
-    }
   }
 
   template <class Exec, class P>

@@ -341,6 +341,11 @@ inline constexpr int bytes_of_wide_row = 64;
 inline constexpr int widest_of_packs = 32;
 inline constexpr int widest_of_others = 128;
 
+/// Columns for each multiprocessor from which on strips are faster (columns.hpp), where they are so
+/// wide.
+inline constexpr int lines_of_shared_strips = 5;
+inline constexpr int narrowest_strip = 64;
+
 /// Whether the kernel for parts of columns runs: where blocks share columns, as columns alone would
 /// not keep all multiprocessors busy, or as rows are narrow or not made of aligned packs ((2401,
 /// 16807, 7) has 0.79 instead of 0.47 in tiles, (1024, 65536, 4) 0.71 instead of 0.52, but (1024,
@@ -349,16 +354,17 @@ inline constexpr int widest_of_others = 128;
 ///
 /// \param lines      of all
 /// \param has_packs  whether rows are made of aligned packs
-/// \param fill_strips whether strips of these would be as fast (strip_plan.hpp)
 /// \param are_runs   whether tiles of the kernel are runs of bytes in all operands
 constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::int64_t lines,
-                                      ElementSize size, bool has_packs, bool fill_strips,
-                                      bool are_runs, int multiprocessors) {
+                                      ElementSize size, bool has_packs, bool are_runs,
+                                      bool are_strips, int multiprocessors) {
   if (n <= elements_of_section) {
     return !has_packs && are_runs && n * inner * size.all >= bytes_of_columns_alone;
   }
-  return may_share_columns(n, lines, are_runs, multiprocessors) &&
-         (!has_packs || !fill_strips || inner * size.widest < bytes_of_wide_row);
+  if (are_strips && (!are_runs || inner >= narrowest_strip)) {
+    return lines < std::int64_t{lines_of_shared_strips} * multiprocessors;
+  }
+  return may_share_columns(n, lines, are_runs, multiprocessors);
 }
 
 /// Whether rows of packs are runs of bytes rather than divided: (8, 262144, 100) has 0.66 instead
