@@ -16,13 +16,16 @@
 
 namespace KokkosScan::impl::cuda {
 
-static_assert(longest_of_threads <= elements_of_row);
+static_assert(longest_of_threads <= elements_of_section);
 
 /// Scans columns of which each thread has one.
+///
+/// \param stores_together whether rows are not made of sectors: (95189, 60, 47) has 0.83 instead of
+///                        0.63 then, but (449, 38, 15712) 0.905 instead of 0.93
 template <class P>
 __global__ void __launch_bounds__(threads_of_columns,
                                   blocks_of_column_threads(sizeof(typename P::A)))
-    scan_columns_by_threads(const __grid_constant__ P problem) {
+    scan_columns_by_threads(const __grid_constant__ P problem, bool stores_together) {
   using T = Types<P>;
   using A = typename T::A;
   using R = typename T::R;
@@ -33,17 +36,17 @@ __global__ void __launch_bounds__(threads_of_columns,
   const Ends<P> ends{problem};
 
   const std::int64_t number = std::int64_t{blockIdx.x} * threads_of_columns + threadIdx.x;
-  if (number >= problem.batch.count) return;
+  const bool exists = number < problem.batch.count;
   const Batch& batch = problem.batch;
   const std::int64_t inner = batch.rank == 0 ? 1 : batch.extent[batch.rank - 1];
-  const Division at(number, inner);
+  const Division at(exists ? number : 0, inner);
   const ColumnPlace place{batch, at.quotient, static_cast<int>(at.remainder)};
   const auto input = problem.input.line(place);
   const auto output = problem.output.line(place);
   const bool has_start = problem.start.exists();
   const int n = static_cast<int>(problem.n);
 
-  // Columns have one row of chunks, so that only the starting value comes before it.
+  // Columns have one section, so that only the starting value comes before it.
   ColumnPrefix<typename T::Carrying, R> prefix(op);
   prefix.sections = fold_of_start<R>(op, problem.start.at(place));
   Prefix chunks(op);  // before the own one in its half of the row
@@ -74,12 +77,17 @@ __global__ void __launch_bounds__(threads_of_columns,
       if (p == 0 || length > p) scan_pack_of_column(problem.op, op, run, x, p, 0, length - p);
     }
     if (is_full) x[V - 1][0] = static_cast<A>(prefix.join_all(op, chunks).value());
-    if (k + V == half_row_of_chunks * V) {
-      prefix.half = chunks;
+    if (is_full && (k + V) % (half_row_of_chunks * V) == 0) {
+      if ((k + V) % elements_of_row != 0) {
+        prefix.half = chunks;
+      } else {
+        prefix.rows = Prefix(op, prefix.rows.then(op, prefix.half.then(op, chunks.value())));
+        prefix.half = Prefix(op);
+      }
       chunks = Prefix(op);
     }
 
-    if (ends.exist()) {
+    if (exists && ends.exist()) {
       if (k == 0) ends.store_begin(place, at_begin);
       if (left <= V) {
         A last = x[0][0];
@@ -94,7 +102,10 @@ __global__ void __launch_bounds__(threads_of_columns,
       x[0][0] = at_begin;
     }
 
-    // Store.
+    // Store: all warps at once, where two of them write to the same 32 bytes. Else the memory is
+    // read for the rest of these, as long as it is not there.
+    if (stores_together) __syncthreads();
+    if (!exists) continue;
 #pragma unroll
     for (int v = 0; v < V; ++v) {
       if (v < length) output(k + v) = static_cast<Value>(x[v][0]);

@@ -59,7 +59,7 @@ struct Columns {
  private:
   template <int... e>
   __device__ __forceinline__ Columns(const In& in, const ColumnPlace& place, int columns,
-                                         std::integer_sequence<int, e...>)
+                                     std::integer_sequence<int, e...>)
       : line{in.line(ColumnPlace{place.batch, place.outer,
                                  place.column + (e < columns ? e * lanes : 0)})...} {}
 };
@@ -69,7 +69,7 @@ struct Columns<Array<const T>, E> {
   std::int64_t along;
 
   __device__ __forceinline__ Columns(const Array<const T>& in, const ColumnPlace& place,
-                                         int /* columns */)
+                                     int /* columns */)
       : data(in.line(place).data), along(in.strides.along) {}
   __device__ __forceinline__ T get(std::int64_t k, int e) const {
     return data[k * along + e * lanes];
@@ -81,8 +81,8 @@ struct Columns<Selected<A, Values, Mask>, E> {
   Columns<Mask, E> mask;
   const A& identity;
 
-  __device__ __forceinline__ Columns(const Selected<A, Values, Mask>& in,
-                                         const ColumnPlace& place, int columns)
+  __device__ __forceinline__ Columns(const Selected<A, Values, Mask>& in, const ColumnPlace& place,
+                                     int columns)
       : values(in.values, place, columns), mask(in.mask, place, columns), identity(in.identity) {}
   __device__ __forceinline__ A get(std::int64_t k, int e) const {
     const bool selected = static_cast<bool>(mask.get(k, e));
@@ -104,8 +104,8 @@ struct Columns<List<First, Rest...>, E> {
   Columns<First, E> first;
   Columns<List<Rest...>, E> rest;
 
-  __device__ __forceinline__ Columns(const List<First, Rest...>& parts,
-                                         const ColumnPlace& place, int columns)
+  __device__ __forceinline__ Columns(const List<First, Rest...>& parts, const ColumnPlace& place,
+                                     int columns)
       : first(parts.first, place, columns), rest(parts.rest, place, columns) {}
   /// function(elements..., element k of column e of each part).
   template <class Function, class... Elements>
@@ -120,7 +120,7 @@ struct Columns<ZippedInput<Function, Parts>, E> {
   const Function& function;
 
   __device__ __forceinline__ Columns(const ZippedInput<Function, Parts>& in,
-                                         const ColumnPlace& place, int columns)
+                                     const ColumnPlace& place, int columns)
       : parts(in.parts, place, columns), function(in.function) {}
   __device__ __forceinline__ auto get(std::int64_t k, int e) const {
     return parts.call(function, k, e);
@@ -162,7 +162,7 @@ struct ColumnResults<Called<Value, Rank, Function>, E> {
   const Called<Value, Rank, Function>& out;
 
   __device__ __forceinline__ ColumnResults(const Called<Value, Rank, Function>& of,
-                                         const ColumnPlace&)
+                                           const ColumnPlace&)
       : out(of) {}
   template <class A, int V>
   __device__ __forceinline__ void store(const ColumnPlace& first, std::int64_t k, int count,
@@ -196,43 +196,63 @@ struct PublishedStrips {
                : 16 + 16 * words * lines * (tiles_of_column(n) + sections_of_column(n));
   }
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* tickets() const { return memory; }
+  /// Where the own fold of a row is, that of a section, and the fold of all up to and with it.
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* row(const ColumnPlace& column,
-                                                              std::int64_t row, bool of_all) const {
-    const std::int64_t number = column.outer * (tiles + sections) + row;
-    return memory + 2 + (2 * number + static_cast<int>(of_all)) * words * inner + column.column;
+                                                              std::int64_t row) const {
+    return memory + 2 + (column.outer * (tiles + sections) + row) * distance() + column.column;
   }
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* section(const ColumnPlace& column,
-                                                                  std::int64_t section,
-                                                                  bool of_all) const {
-    return row(column, tiles + section, of_all);
+                                                                  std::int64_t section) const {
+    return row(column, tiles + section);
+  }
+  [[nodiscard]] __device__ __forceinline__ std::uint64_t* of_all(std::uint64_t* own) const {
+    return own + words * inner;
+  }
+  /// Words from a row to the next.
+  [[nodiscard]] __device__ __forceinline__ std::int64_t distance() const {
+    return 2 * words * inner;
   }
   __device__ __forceinline__ void publish(std::uint64_t* at, const R& value) const {
     const Published<R> published(value);
 #pragma unroll
     for (int w = 0; w < words; ++w) store_word(at + w * inner, published.word[w]);
   }
-  /// Whether a value is there, which is returned then.
-  [[nodiscard]] __device__ __forceinline__ bool look(const std::uint64_t* at, R& value) const {
-    Published<R> published;
+  /// What is there now. It takes long to arrive: look at all that is needed, then ask what it is.
+  [[nodiscard]] __device__ __forceinline__ Published<R> look(const std::uint64_t* at) const {
+    Published<R> words;
+#pragma unroll
+    for (int w = 0; w < PublishedStrips::words; ++w) words.word[w] = look_at_word(at + w * inner);
+    return words;
+  }
+  [[nodiscard]] static __device__ __forceinline__ bool is_there(const Published<R>& words) {
     bool is_there = true;
 #pragma unroll
-    for (int w = 0; w < words; ++w) {
-      published.word[w] = look_at_word(at + w * inner);
-      is_there = is_there && published.word[w] != 0;
-    }
-    if (is_there) published.get(value);
+    for (int w = 0; w < PublishedStrips::words; ++w) is_there = is_there && words.word[w] != 0;
     return is_there;
   }
-  /// Waits for one of the two values.
+};
+
+/// The two values of a row or a section, as far as they are there.
+template <class R>
+struct OwnOrAll {
+  Published<R> own, of_all;
+
+  __device__ __forceinline__ void look(const PublishedStrips<R>& published, std::uint64_t* at) {
+    own = published.look(at);
+    of_all = published.look(published.of_all(at));
+  }
+  /// Waits for one of them.
   ///
   /// \return whether it is that of all
-  [[nodiscard]] __device__ __forceinline__ bool wait(const std::uint64_t* own,
-                                                     const std::uint64_t* of_all, R& value) const {
-    for (;;) {
-      if (look(of_all, value)) return true;
-      if (look(own, value)) return false;
+  [[nodiscard]] __device__ __forceinline__ bool wait(const PublishedStrips<R>& published,
+                                                     std::uint64_t* at, R& value) {
+    while (!published.is_there(of_all) && !published.is_there(own)) {
       pause();
+      look(published, at);
     }
+    const bool is_of_all = published.is_there(of_all);
+    (is_of_all ? of_all : own).get(value);
+    return is_of_all;
   }
 };
 
@@ -244,6 +264,9 @@ struct StripBlock {
 
   /// In turns: the folds of chunks, then what comes before each of them and behind the last.
   R chunks[2][row_of_chunks + 1][width];
+  /// What comes before the tile: the fold of the starting value and earlier sections, and that of
+  /// earlier rows of the section.
+  R sections[width], rows_before[width];
   /// What a look back has found, the nearest row first, and whether it is the fold of all.
   R rows[rows_of_section][width];
   bool are_of_all[rows_of_section][width];
@@ -299,6 +322,7 @@ class StripScan {
   using T = Types<P>;
   using A = typename T::A;
   using R = typename T::R;
+  using Op = typename T::Op;
   using Carrying = typename T::Carrying;
   using Prefix = Fold<Carrying, R>;
   using Block = StripBlock<E, P>;
@@ -306,6 +330,7 @@ class StripScan {
   using Results = ColumnResults<typename T::Out, E>;
   static constexpr int V = rows_of_strip_thread;
   static constexpr int chunks_of_thread = V / chunk_of_column;
+  static constexpr int width = Block::width;
 
  public:
   __device__ __forceinline__ StripScan(const P& p, const StripPlan& plan,
@@ -315,10 +340,10 @@ class StripScan {
   __device__ __forceinline__ void run() {
     std::int64_t ticket = blockIdx.x;
     const bool is_shared = m_plan.tiles > 1;
-    take_ticket_if(is_shared && own() == 0, m_published.tickets(), ticket);
+    take_ticket_if(is_shared && takes_tickets(), m_published.tickets(), ticket);
 #pragma unroll 1
     for (int turn = 0;; turn ^= 1) {
-      if (own() == 0) block().ticket = ticket;
+      if (takes_tickets()) block().ticket = ticket;
       __syncthreads();
       const std::int64_t number = block().ticket;
       if (number >= m_plan.strips * m_plan.tiles) return;
@@ -334,66 +359,82 @@ class StripScan {
   static __device__ __forceinline__ Block& block() {
     return *reinterpret_cast<Block*>(shared_memory());
   }
+  /// The last thread, which has no column to look for.
+  static __device__ __forceinline__ bool takes_tickets() { return own() == threads_of_strip - 1; }
   /// Whether column e takes part: built-in operators do no harm where there is none.
   static __device__ __forceinline__ bool is_there(const StripTile& at, int e) {
-    return is_harmless<typename T::Op> || e < at.columns;
+    return is_harmless<Op> || e < at.columns;
   }
 
-  /// What comes before a tile in one column: the starting value and earlier sections, and earlier
-  /// rows of the section.
-  struct Before {
-    Prefix sections, rows;
+  /// What comes before a tile in one column, as words that may not be there.
+  struct Seen {
+    Published<R> sections, rows;
   };
 
-  /// \param ticket becomes the next one of the first thread, which takes it when nobody needs to
-  ///               wait any more: who waits for a tile does so from when it is taken
+  /// \param ticket becomes the next one of the thread that takes them, when this block need not
+  /// wait
+  ///               for others any more: who waits for a tile does so from when it is taken
   __device__ __forceinline__ void scan_tile(const StripTile& at, int turn,
                                             std::int64_t& ticket) const {
     // Each of the first threads has a column of the strip besides its elements.
     const bool carries = own() < at.strip_columns;
-    Before before{Prefix(m_op), Prefix(m_op)};
-    const bool is_found = !carries || look_for(at, before);
+    Seen seen{};
+    if (carries) seen = look_for(at);
     A x[V][E];
     load(at, x);
     fold(at, x, turn);
+    const bool is_found = !carries || take(at, seen);
     const bool are_found = __syncthreads_and(static_cast<int>(is_found)) != 0;
     if (!are_found) {
-      if (carries) publish_own(at, turn, before);
-      look_back(at);
+      if (carries) publish_own(at, turn);
+      look_back(m_published, m_published.row(at.of_strip(own() % width), at.tile - 1), at.row(),
+                at.strip_columns);
       __syncthreads();
-      if (carries) find(at, before);
     }
-    take_ticket_if(m_plan.tiles > 1 && own() == 0, m_published.tickets(), ticket);
-    if (carries) put_before_chunks(at, turn, before, are_found);
+    take_ticket_if(m_plan.tiles > 1 && takes_tickets(), m_published.tickets(), ticket);
+    if (carries) {
+      if (!are_found) {
+        find(m_p.op, m_published, m_published.section(at.of_strip(own()), 0), at.row(),
+             at.section(), m_p.start.exists());
+      }
+      put_before_chunks(at, turn, are_found);
+    }
     __syncthreads();
     scan(at, x, turn);
   }
 
-  /// Whether what comes before a tile is there already.
-  [[nodiscard]] __device__ __forceinline__ bool look_for(const StripTile& at,
-                                                         Before& before) const {
+  /// Looks for what comes before a tile.
+  [[nodiscard]] __device__ __forceinline__ Seen look_for(const StripTile& at) const {
     const ColumnPlace column = at.of_strip(own());
-    R value;
-    bool is_found = true;
-    if (at.section() == 0) {
-      before.sections = fold_of_start<R>(m_op, m_p.start.at(column));
+    Seen seen{};
+    if (at.section() > 0) {
+      seen.sections =
+          m_published.look(m_published.of_all(m_published.section(column, at.section() - 1)));
     } else {
-      is_found = m_published.look(m_published.section(column, at.section() - 1, true), value);
-      if (is_found) before.sections = Prefix(m_op, value);
+      put_start(column);
     }
-    if (at.row() > 0) {
-      const bool has_rows = m_published.look(m_published.row(column, at.tile - 1, true), value);
-      if (has_rows) before.rows = Prefix(m_op, value);
-      is_found = is_found && has_rows;
-    }
-    return is_found;
+    if (at.row() > 0)
+      seen.rows = m_published.look(m_published.of_all(m_published.row(column, at.tile - 1)));
+    return seen;
+  }
+  __device__ __forceinline__ void put_start(const ColumnPlace& column) const {
+    if (!m_p.start.exists()) return;
+    block().sections[own()] = static_cast<R>(m_p.start.at(column).value);
+  }
+  /// Whether all of it is there, which is put where others find it then.
+  [[nodiscard]] __device__ __forceinline__ bool take(const StripTile& at, const Seen& seen) const {
+    const bool has_sections = at.section() == 0 || m_published.is_there(seen.sections);
+    const bool has_rows = at.row() == 0 || m_published.is_there(seen.rows);
+    if (at.section() > 0 && has_sections) seen.sections.get(block().sections[own()]);
+    if (at.row() > 0 && has_rows) seen.rows.get(block().rows_before[own()]);
+    return has_sections && has_rows;
   }
 
   /// Publishes the fold of a tile, before it is known what comes before it. Then totals may take
   /// the place of starting values: these are read before, where a look back may need them.
-  __device__ __forceinline__ void publish_own(const StripTile& at, int turn, Before& before) const {
+  __device__ __forceinline__ void publish_own(const StripTile& at, int turn) const {
     const ColumnPlace column = at.of_strip(own());
-    if (at.section() > 0) before.sections = fold_of_start<R>(m_op, m_p.start.at(column));
+    if (at.section() > 0) put_start(column);
     if (at.tile + 1 == m_plan.tiles) return;
     const auto fold_half = [&](int first) {
       const auto& chunks = block().chunks[turn];
@@ -405,75 +446,101 @@ class StripScan {
       return half;
     };
     const R fold = static_cast<R>(m_op(fold_half(0), fold_half(half_row_of_chunks)));
-    m_published.publish(m_published.row(column, at.tile, false), fold);
+    m_published.publish(m_published.row(column, at.tile), fold);
   }
-  /// Waits for rows before a tile, the nearest first, one for each warp, until there is one of each
-  /// column that knows all before it.
-  __device__ __forceinline__ void look_back(const StripTile& at) const {
+  /// Waits for rows before a tile, the nearest first, until there is one of each column that knows
+  /// all before it. A thread looks at two rows of one column at once.
+  ///
+  /// Called, as its registers are not there where elements are in registers.
+  ///
+  /// \param words   of the row before the tile in the thread's column
+  /// \param rows    of the section before the tile
+  /// \param columns of the strip
+  static __device__ __noinline__ void look_back(const PublishedStrips<R>& published,
+                                                std::uint64_t* words, int rows, int columns) {
+    constexpr int at_once = 2;
+    constexpr int rows_at_once = at_once * (threads_of_strip / width);
+    const int c = own() % width;
 #pragma unroll 1
-    for (int seen = 0; seen < at.row(); seen += warps_of_strip) {
+    for (int seen = 0; seen < rows; seen += rows_at_once) {
       if (seen > 0) {
         __syncthreads();
-        bool is_found = own() >= at.strip_columns;
-        for (int i = seen - warps_of_strip; !is_found && i < seen; ++i) {
+        bool is_found = own() >= columns;
+        for (int i = seen - rows_at_once; !is_found && i < seen; ++i) {
           is_found = block().are_of_all[i][own()];
         }
         if (__syncthreads_and(static_cast<int>(is_found)) != 0) return;
       }
-      const int back = seen + own_warp();
-      if (back >= at.row()) continue;
-      const std::int64_t row = at.tile - 1 - back;
+      const int back = seen + own() / width * at_once;
+      OwnOrAll<R> values[at_once];
 #pragma unroll
-      for (int e = 0; e < E; ++e) {
-        if (e >= at.columns) continue;
-        const int c = own_lane() + e * lanes;
-        const ColumnPlace column = at.of_strip(c);
-        block().are_of_all[back][c] =
-            m_published.wait(m_published.row(column, row, false),
-                             m_published.row(column, row, true), block().rows[back][c]);
+      for (int i = 0; i < at_once; ++i) {
+        if (c >= columns || back + i >= rows) continue;
+        values[i].look(published, words - (back + i) * published.distance());
+      }
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        if (c >= columns || back + i >= rows) continue;
+        block().are_of_all[back + i][c] = values[i].wait(
+            published, words - (back + i) * published.distance(), block().rows[back + i][c]);
       }
     }
   }
-  /// From rows that have been seen to what comes before a tile.
+  /// From rows that have been seen to what comes before a tile: in this thread's column the fold of
+  /// earlier rows of the section, and that of the starting value, which is there, and sections.
   ///
-  /// \param before with the starting value, and without sections and rows
-  __device__ __forceinline__ void find(const StripTile& at, Before& before) const {
-    const ColumnPlace column = at.of_strip(own());
-    if (at.row() > 0) {
+  /// \param words    of the column's first section
+  /// \param rows     of the section before the tile
+  /// \param sections before the tile
+  static __device__ __noinline__ void find(const Op& of_elements,
+                                           const PublishedStrips<R>& published,
+                                           std::uint64_t* words, int rows, int sections,
+                                           bool has_start) {
+    const auto op = carrying(of_elements);
+    if (rows > 0) {
       int back = 0;
-      while (back + 1 < at.row() && !block().are_of_all[back][own()]) ++back;
+      while (back + 1 < rows && !block().are_of_all[back][own()]) ++back;
       R value = block().rows[back][own()];
-      while (--back >= 0) value = static_cast<R>(m_op(value, block().rows[back][own()]));
-      before.rows = Prefix(m_op, value);
+      while (--back >= 0) value = static_cast<R>(op(value, block().rows[back][own()]));
+      block().rows_before[own()] = value;
     }
-    if (at.section() == 0) return;
-    const auto wait = [&](int section, R& value) {
-      return m_published.wait(m_published.section(column, section, false),
-                              m_published.section(column, section, true), value);
-    };
-    int section = at.section() - 1;
+    if (sections == 0) return;
+    int section = sections;
     R value;
-    bool is_of_all = wait(section, value);
-    while (!is_of_all && section > 0) is_of_all = wait(--section, value);
-    before.sections = Prefix(m_op, is_of_all ? value : before.sections.then(m_op, value));
-    for (++section; section < at.section(); ++section) {
-      // All of these have been seen: by now some may know all before them as well.
-      while (!m_published.look(m_published.section(column, section, false), value)) pause();
-      before.sections = Prefix(m_op, before.sections.then(m_op, value));
+    bool is_of_all = false;
+    while (!is_of_all && section > 0) {
+      std::uint64_t* const at = words + --section * published.distance();
+      OwnOrAll<R> values;
+      values.look(published, at);
+      is_of_all = values.wait(published, at, value);
     }
+    Prefix all(op);
+    if (!is_of_all && has_start) all = Prefix(op, block().sections[own()]);
+    for (;;) {
+      all = Prefix(op, is_of_all ? value : all.then(op, value));
+      is_of_all = false;
+      if (++section == sections) break;
+      // All of these have been seen: by now some may know all before them as well.
+      std::uint64_t* const at = words + section * published.distance();
+      Published<R> seen = published.look(at);
+      while (!published.is_there(seen)) seen = published.look(at);
+      seen.get(value);
+    }
+    block().sections[own()] = all.value();
   }
 
   /// Puts what comes before each chunk of a column and behind the last whole one where the folds of
   /// chunks were, and publishes what comes before the next tile.
   __device__ __forceinline__ void put_before_chunks(const StripTile& at, int turn,
-                                                    const Before& before, bool is_all) const {
+                                                    bool is_all) const {
     auto& chunks = block().chunks[turn];
     const int c = own();
     const std::int64_t left =
         (m_p.n - std::int64_t{at.tile} * rows_of_strip_tile) / chunk_of_column;
     const int whole = left < row_of_chunks ? static_cast<int>(left) : row_of_chunks;
-    Prefix half(m_op);
-    Prefix of_half(m_op);
+    Prefix sections(m_op), rows_before(m_op), half(m_op), of_half(m_op);
+    if (at.section() > 0 || m_p.start.exists()) sections = Prefix(m_op, block().sections[c]);
+    if (at.row() > 0) rows_before = Prefix(m_op, block().rows_before[c]);
 #pragma unroll
     for (int g = 0; g <= row_of_chunks; ++g) {
       if (g > whole) continue;
@@ -481,21 +548,20 @@ class StripScan {
         half = of_half;
         of_half = Prefix(m_op);
       }
-      const Prefix all =
-          join(m_op, before.sections, join(m_op, before.rows, join(m_op, half, of_half)));
+      const Prefix all = join(m_op, sections, join(m_op, rows_before, join(m_op, half, of_half)));
       if (g < whole) of_half = Prefix(m_op, of_half.then(m_op, chunks[g][c]));
       if (all.exists()) chunks[g][c] = all.value();
     }
     if (at.tile + 1 == m_plan.tiles) return;
     const ColumnPlace column = at.of_strip(c);
-    const R rows = before.rows.then(m_op, half.then(m_op, of_half.value()));
+    const R rows = rows_before.then(m_op, half.then(m_op, of_half.value()));
     if (at.row() < rows_of_section - 1) {
-      return m_published.publish(m_published.row(column, at.tile, true), rows);
+      return m_published.publish(m_published.of_all(m_published.row(column, at.tile)), rows);
     }
     // Others wait where this block did.
-    if (!is_all) m_published.publish(m_published.section(column, at.section(), false), rows);
-    m_published.publish(m_published.section(column, at.section(), true),
-                        before.sections.then(m_op, rows));
+    std::uint64_t* const section = m_published.section(column, at.section());
+    if (!is_all) m_published.publish(section, rows);
+    m_published.publish(m_published.of_all(section), sections.then(m_op, rows));
   }
 
   __device__ __forceinline__ void load(const StripTile& at, A (&x)[V][E]) const {
@@ -524,7 +590,7 @@ class StripScan {
   __device__ __forceinline__ void fold(const StripTile& at, const A (&x)[V][E], int turn) const {
 #pragma unroll
     for (int i = 0; i < chunks_of_thread; ++i) {
-      if (!is_harmless<typename T::Op> && at.length < (i + 1) * chunk_of_column) continue;
+      if (!is_harmless<Op> && at.length < (i + 1) * chunk_of_column) continue;
 #pragma unroll
       for (int e = 0; e < E; ++e) {
         if (!is_there(at, e)) continue;
@@ -556,7 +622,8 @@ class StripScan {
         const int length = at.length - i * chunk_of_column;
         if (i > 0 && length <= 0) continue;
         Prefix run(m_op);
-        if (is_eager<Carrying> || has_before(at.k + i * chunk_of_column)) run = Prefix(m_op, chunks[first + i][c]);
+        if (is_eager<Carrying> || has_before(at.k + i * chunk_of_column))
+          run = Prefix(m_op, chunks[first + i][c]);
 #pragma unroll
         for (int p = 0; p < chunk_of_column; p += pack_of_column) {
           scan_pack_of_column(m_p.op, m_op, run, x, i * chunk_of_column + p, e, length - p);

@@ -406,14 +406,14 @@ struct Backend {
       return scan_parts_of_columns(exec, p, workspace, parts);
     }
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
-      if (has_columns(p) &&
-          takes_threads(p.n, inner, p.batch.count, has_aligned_rows(p), multiprocessors(exec))) {
+      if (has_columns(p) && takes_threads(p.n, inner, p.batch.count, multiprocessors(exec))) {
         const Launch launch{p.function, "cuda/columns_by_threads",
                             divide_up(p.batch.count, threads_of_columns), threads_of_columns, 0};
         if constexpr (OnlyPlans<Exec>) {
           return exec.would_launch(launch);
         } else {
-          return enqueue(exec, launch, scan_columns_by_threads<P>, p.n, p.batch.count, p);
+          return enqueue(exec, launch, scan_columns_by_threads<P>, p.n, p.batch.count, p,
+                         !has_rows_of<bytes_of_sector>(p));
         }
       }
     }
@@ -426,19 +426,18 @@ struct Backend {
   /// Whether the kernel for strips of columns exists.
   template <class P>
   static constexpr bool may_be_strips = sizeof(typename P::A) <= largest_in_strip;
-  /// Whether rows begin at multiples of 128 bytes.
-  template <class P>
-  static bool has_lines_of_columns(const P& p) {
-    constexpr std::size_t bytes = sizeof(typename Types<P>::Value);
-    constexpr int columns = 128 / std::min<std::size_t>(bytes, 128);
-    return has_aligned_rows(p) && neighbours(p.batch) % columns == 0;
+  /// Whether rows of results begin at multiples of so many bytes.
+  template <int bytes, class P>
+  static bool has_rows_of(const P& p) {
+    return has_aligned_rows(p) &&
+           neighbours(p.batch) * static_cast<std::int64_t>(sizeof(typename P::Value)) % bytes == 0;
   }
   template <class Exec, class P>
   static void scan_strips(const Exec& exec, const P& p, std::byte* workspace) {
     const std::int64_t inner = neighbours(p.batch);
     const StripPlan plan =
         plan_strips(p.n, inner, p.batch.count / inner, sizeof(typename P::A),
-                    has_lines_of_columns(p), std::max(1, multiprocessors(exec)));
+                    has_rows_of<bytes_of_line>(p), std::max(1, multiprocessors(exec)));
     if (plan.is_wide) return scan_strips<true>(exec, p, workspace, plan);
     scan_strips<false>(exec, p, workspace, plan);
   }
@@ -455,8 +454,7 @@ struct Backend {
                         static_cast<int>(sizeof(StripBlock<E, P>))};
     std::optional<Temporary<Exec>> memory;
     if (plan.tiles > 1) {
-      const auto needed =
-          static_cast<std::size_t>(PublishedStrips<R>::bytes(p.n, p.batch.count));
+      const auto needed = static_cast<std::size_t>(PublishedStrips<R>::bytes(p.n, p.batch.count));
       if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
       clear(exec, launch, workspace, needed, p.n, p.batch.count);
     }

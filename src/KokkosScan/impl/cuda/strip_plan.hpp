@@ -39,9 +39,7 @@ KOKKOS_FUNCTION constexpr int blocks_of_strips(int bytes, int columns) {
 inline constexpr int unit_of_strip = 8;
 
 /// Rows and sections of a column.
-constexpr std::int64_t tiles_of_column(std::int64_t n) {
-  return divide_up(n, rows_of_strip_tile);
-}
+constexpr std::int64_t tiles_of_column(std::int64_t n) { return divide_up(n, rows_of_strip_tile); }
 constexpr std::int64_t sections_of_column(std::int64_t n) {
   return divide_up(n, elements_of_section);
 }
@@ -56,9 +54,9 @@ struct StripPlan {
   bool is_wide;         ///< whether threads have twice as many columns
 };
 
-/// Wide strips, unless rows are whole lines of 128 bytes, or strips would be few: what one block
-/// writes of 32 bytes in part must be read, so that (1, 3871, 69345) has 0.81 instead of 0.68;
-/// but (1, 61461, 4352) has 0.76 instead of 0.85, as fewer blocks find room at once.
+/// Wide strips, unless these would be few: what a block writes of 32 bytes in part must be read, so
+/// that (1, 3871, 69345) has 0.81 instead of 0.68; but (1, 61461, 4352) has 0.76 instead of 0.85,
+/// as fewer blocks find room at once.
 ///
 /// \param inner     columns that are neighbours
 /// \param outer     so many times
@@ -68,10 +66,8 @@ constexpr StripPlan plan_strips(std::int64_t n, std::int64_t inner, std::int64_t
                                 bool has_lines, int multiprocessors) {
   const int widest = lanes_of_strip * columns_of_strip_thread(bytes, true);
   const int narrow = lanes_of_strip * columns_of_strip_thread(bytes, false);
-  const std::int64_t wide_strips = divide_up(inner, widest) * outer;
-  const bool are_few = 2 * wide_strips < multiprocessors;
-  const bool is_wide =
-      widest == narrow || (inner > narrow && !are_few && !(has_lines && inner % narrow == 0));
+  const bool are_few = 2 * divide_up(inner, widest) * outer < multiprocessors;
+  const bool is_wide = widest == narrow || (inner > narrow && !are_few);
   const std::int64_t of_row = divide_up(inner, is_wide ? widest : narrow);
   // Strips of equal width.
   const int unit = has_lines ? lanes_of_strip : unit_of_strip;

@@ -287,6 +287,10 @@ KOKKOS_FUNCTION constexpr int row_carriers(ColumnAccess access) { return are_run
 /// \param bytes of the accumulator
 constexpr int columns_of_thread(int bytes) { return std::max(1, 2 / registers_of(bytes)); }
 
+/// What memory is read and written in, and what is written to it at once at best.
+inline constexpr int bytes_of_sector = 32;
+inline constexpr int bytes_of_line = 128;
+
 /// Bytes of a tile of the kernel for parts of columns, and of the totals of its chunks.
 struct BytesOfPart {
   int usual;
@@ -361,7 +365,7 @@ constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::i
   if (n <= elements_of_section) {
     return !has_packs && are_runs && n * inner * size.all >= bytes_of_columns_alone;
   }
-  if (are_strips && (!are_runs || inner >= narrowest_strip)) {
+  if (are_strips && inner >= narrowest_strip) {
     return lines < std::int64_t{lines_of_shared_strips} * multiprocessors;
   }
   return may_share_columns(n, lines, are_runs, multiprocessors);
@@ -456,24 +460,19 @@ inline constexpr int threads_of_columns = 256;
 /// \param bytes of the accumulator
 KOKKOS_FUNCTION constexpr int blocks_of_column_threads(int bytes) { return bytes > 4 ? 3 : 4; }
 
-/// Columns that threads take one by one, if they are not short: the longest, where rows are made of
-/// aligned packs and where they are not, bytes of their elements at most, and how many a
-/// multiprocessor must have of them at least. ((550, 100, 3600): 0.88 instead of 0.79 in strips,
-/// (55000, 72, 50): 0.63 instead of 0.38 in tiles, 72 x 10^6 computed floats 0.85 instead of 0.61;
-/// (40000, 72, 50) doubles 0.81 instead of 0.47; but 1000 x 10^6 floats 0.87 instead of 0.91.)
-inline constexpr int longest_of_threads = 128;
-inline constexpr int longest_of_unaligned_threads = 64;
+/// Columns that threads take one by one, if they are not short: the longest, bytes of their
+/// elements at most, and how many a multiprocessor must have of them at least. (docs/experiments/
+/// cuda-strips.md has the figures.)
+inline constexpr int longest_of_threads = 448;
 inline constexpr int bytes_of_threads = 8;
 inline constexpr int columns_of_multiprocessor = 512;
 
 /// Whether each thread has a column of its own.
 ///
-/// \param columns   of all
-/// \param has_packs whether rows are made of aligned packs
+/// \param columns of all
 constexpr bool takes_threads(std::int64_t n, std::int64_t inner, std::int64_t columns,
-                             bool has_packs, int multiprocessors) {
-  return n <= (has_packs ? longest_of_threads : longest_of_unaligned_threads) &&
-         inner >= narrowest_rows &&
+                             int multiprocessors) {
+  return n <= longest_of_threads && inner >= narrowest_rows &&
          columns >= std::int64_t{columns_of_multiprocessor} * multiprocessors;
 }
 
