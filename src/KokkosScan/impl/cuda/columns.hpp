@@ -257,10 +257,11 @@ struct OwnOrAll {
 };
 
 /// What a block has in shared memory.
-template <int E, class P>
+template <class P>
 struct StripBlock {
   using R = typename Types<P>::R;
-  static constexpr int width = lanes * E;
+  static constexpr int columns_of_thread = columns_of_strip_thread(sizeof(typename P::A));
+  static constexpr int width = lanes * columns_of_thread;
 
   /// In turns: the folds of chunks, then what comes before each of them and behind the last.
   R chunks[2][row_of_chunks + 1][width];
@@ -317,7 +318,7 @@ struct StripTile {
 };
 
 /// A thread of a block that takes tiles.
-template <int E, class P>
+template <class P>
 class StripScan {
   using T = Types<P>;
   using A = typename T::A;
@@ -325,7 +326,8 @@ class StripScan {
   using Op = typename T::Op;
   using Carrying = typename T::Carrying;
   using Prefix = Fold<Carrying, R>;
-  using Block = StripBlock<E, P>;
+  using Block = StripBlock<P>;
+  static constexpr int E = Block::columns_of_thread;
   using Input = Columns<typename T::In, E>;
   using Results = ColumnResults<typename T::Out, E>;
   static constexpr int V = rows_of_strip_thread;
@@ -396,8 +398,10 @@ class StripScan {
       if (!are_found) {
         find(m_p.op, m_published, m_published.section(at.of_strip(own()), 0), at.row(),
              at.section(), m_p.start.exists());
+        publish_all(at, block().chunks[turn][row_of_chunks][own()], true);
       }
-      put_before_chunks(at, turn, are_found);
+      const R of_tile = put_before_chunks(at, turn);
+      if (are_found) publish_all(at, of_tile, false);
     }
     __syncthreads();
     scan(at, x, turn);
@@ -447,6 +451,7 @@ class StripScan {
     };
     const R fold = static_cast<R>(m_op(fold_half(0), fold_half(half_row_of_chunks)));
     m_published.publish(m_published.row(column, at.tile), fold);
+    block().chunks[turn][row_of_chunks][own()] = fold;
   }
   /// Waits for rows before a tile, the nearest first, until there is one of each column that knows
   /// all before it. A thread looks at two rows of one column at once.
@@ -529,18 +534,44 @@ class StripScan {
     block().sections[own()] = all.value();
   }
 
+  /// Publishes what comes before the next tile.
+  ///
+  /// \param of_tile   the fold of this one; of no meaning for the last of a column
+  /// \param was_awaited whether others may wait where this block did, for a section
+  __device__ __forceinline__ void publish_all(const StripTile& at, const R& of_tile,
+                                              bool was_awaited) const {
+    if (at.tile + 1 == m_plan.tiles) return;
+    const ColumnPlace column = at.of_strip(own());
+    const R rows = rows_before(at).then(m_op, of_tile);
+    if (at.row() < rows_of_section - 1) {
+      return m_published.publish(m_published.of_all(m_published.row(column, at.tile)), rows);
+    }
+    std::uint64_t* const section = m_published.section(column, at.section());
+    if (was_awaited) m_published.publish(section, rows);
+    m_published.publish(m_published.of_all(section), sections_before(at).then(m_op, rows));
+  }
+  [[nodiscard]] __device__ __forceinline__ Prefix sections_before(const StripTile& at) const {
+    const bool exist = at.section() > 0 || m_p.start.exists();
+    return exist ? Prefix(m_op, block().sections[own()]) : Prefix(m_op);
+  }
+  [[nodiscard]] __device__ __forceinline__ Prefix rows_before(const StripTile& at) const {
+    return at.row() > 0 ? Prefix(m_op, block().rows_before[own()]) : Prefix(m_op);
+  }
+
   /// Puts what comes before each chunk of a column and behind the last whole one where the folds of
-  /// chunks were, and publishes what comes before the next tile.
-  __device__ __forceinline__ void put_before_chunks(const StripTile& at, int turn,
-                                                    bool is_all) const {
+  /// chunks were.
+  ///
+  /// \return the fold of the tile, if all of its chunks are whole
+  [[nodiscard]] __device__ __forceinline__ R put_before_chunks(const StripTile& at,
+                                                               int turn) const {
     auto& chunks = block().chunks[turn];
     const int c = own();
     const std::int64_t left =
         (m_p.n - std::int64_t{at.tile} * rows_of_strip_tile) / chunk_of_column;
     const int whole = left < row_of_chunks ? static_cast<int>(left) : row_of_chunks;
-    Prefix sections(m_op), rows_before(m_op), half(m_op), of_half(m_op);
-    if (at.section() > 0 || m_p.start.exists()) sections = Prefix(m_op, block().sections[c]);
-    if (at.row() > 0) rows_before = Prefix(m_op, block().rows_before[c]);
+    const Prefix sections = sections_before(at);
+    const Prefix rows = rows_before(at);
+    Prefix half(m_op), of_half(m_op);
 #pragma unroll
     for (int g = 0; g <= row_of_chunks; ++g) {
       if (g > whole) continue;
@@ -548,20 +579,11 @@ class StripScan {
         half = of_half;
         of_half = Prefix(m_op);
       }
-      const Prefix all = join(m_op, sections, join(m_op, rows_before, join(m_op, half, of_half)));
+      const Prefix all = join(m_op, sections, join(m_op, rows, join(m_op, half, of_half)));
       if (g < whole) of_half = Prefix(m_op, of_half.then(m_op, chunks[g][c]));
       if (all.exists()) chunks[g][c] = all.value();
     }
-    if (at.tile + 1 == m_plan.tiles) return;
-    const ColumnPlace column = at.of_strip(c);
-    const R rows = rows_before.then(m_op, half.then(m_op, of_half.value()));
-    if (at.row() < rows_of_section - 1) {
-      return m_published.publish(m_published.of_all(m_published.row(column, at.tile)), rows);
-    }
-    // Others wait where this block did.
-    std::uint64_t* const section = m_published.section(column, at.section());
-    if (!is_all) m_published.publish(section, rows);
-    m_published.publish(m_published.of_all(section), sections.then(m_op, rows));
+    return whole == row_of_chunks ? half.then(m_op, of_half.value()) : R{};
   }
 
   __device__ __forceinline__ void load(const StripTile& at, A (&x)[V][E]) const {
@@ -663,13 +685,11 @@ class StripScan {
 };
 
 /// Scans columns.
-///
-/// \tparam E columns of a thread
-template <int E, class P>
-__global__ void __launch_bounds__(threads_of_strip, blocks_of_strips(sizeof(typename P::A), E))
+template <class P>
+__global__ void __launch_bounds__(threads_of_strip, blocks_of_strips)
     scan_columns(const __grid_constant__ P problem, const __grid_constant__ StripPlan plan,
                  const __grid_constant__ PublishedStrips<typename Types<P>::R> published) {
-  StripScan<E, P>(problem, plan, published).run();
+  StripScan<P>(problem, plan, published).run();
 }
 
 }  // namespace KokkosScan::impl::cuda

@@ -434,24 +434,16 @@ struct Backend {
   }
   template <class Exec, class P>
   static void scan_strips(const Exec& exec, const P& p, std::byte* workspace) {
-    const std::int64_t inner = neighbours(p.batch);
-    const StripPlan plan =
-        plan_strips(p.n, inner, p.batch.count / inner, sizeof(typename P::A),
-                    has_rows_of<bytes_of_line>(p), std::max(1, multiprocessors(exec)));
-    if (plan.is_wide) return scan_strips<true>(exec, p, workspace, plan);
-    scan_strips<false>(exec, p, workspace, plan);
-  }
-  template <bool is_wide, class Exec, class P>
-  static void scan_strips(const Exec& exec, const P& p, std::byte* workspace,
-                          const StripPlan& plan) {
     using R = typename Types<P>::R;
-    constexpr int E = columns_of_strip_thread(sizeof(typename P::A), is_wide);
+    const std::int64_t inner = neighbours(p.batch);
+    const StripPlan plan = plan_strips(p.n, inner, p.batch.count / inner, sizeof(typename P::A),
+                                       has_rows_of<bytes_of_line>(p));
     const std::int64_t tiles = plan.strips * plan.tiles;
-    const std::int64_t resident = std::int64_t{std::max(1, multiprocessors(exec))} *
-                                  blocks_of_strips(sizeof(typename P::A), E);
+    const std::int64_t resident =
+        std::int64_t{std::max(1, multiprocessors(exec))} * blocks_of_strips;
     const Launch launch{p.function, "cuda/columns",
                         plan.tiles == 1 ? tiles : std::min(tiles, resident), threads_of_strip,
-                        static_cast<int>(sizeof(StripBlock<E, P>))};
+                        static_cast<int>(sizeof(StripBlock<P>))};
     std::optional<Temporary<Exec>> memory;
     if (plan.tiles > 1) {
       const auto needed = static_cast<std::size_t>(PublishedStrips<R>::bytes(p.n, p.batch.count));
@@ -463,7 +455,7 @@ struct Backend {
     if constexpr (OnlyPlans<Exec>) {
       exec.would_launch(launch, plan);
     } else {
-      enqueue(exec, launch, cuda::scan_columns<E, P>, p.n, p.batch.count, p, plan, published);
+      enqueue(exec, launch, cuda::scan_columns<P>, p.n, p.batch.count, p, plan, published);
     }
   }
 

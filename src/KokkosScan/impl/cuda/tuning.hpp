@@ -348,6 +348,7 @@ inline constexpr int widest_of_others = 128;
 /// Columns for each multiprocessor from which on strips are faster (columns.hpp), where they are so
 /// wide.
 inline constexpr int lines_of_shared_strips = 5;
+inline constexpr int lines_of_narrow_strips = 64;
 inline constexpr int narrowest_strip = 64;
 
 /// Whether the kernel for parts of columns runs: where blocks share columns, as columns alone would
@@ -366,7 +367,8 @@ constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::i
     return !has_packs && are_runs && n * inner * size.all >= bytes_of_columns_alone;
   }
   if (are_strips && inner >= narrowest_strip) {
-    return lines < std::int64_t{lines_of_shared_strips} * multiprocessors;
+    const int most = inner < widest_of_others ? lines_of_narrow_strips : lines_of_shared_strips;
+    return lines < std::int64_t{most} * multiprocessors;
   }
   return may_share_columns(n, lines, are_runs, multiprocessors);
 }
