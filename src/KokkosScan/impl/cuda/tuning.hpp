@@ -103,11 +103,6 @@ constexpr int round_chunk(std::int64_t elements, int pack, ElementSize size) {
   return static_cast<int>(std::min(units, most)) * unit;
 }
 
-/// Chunks of a thread in shared memory, one in use and others on their way. With three, blocks of
-/// half as many threads have 0.92 of 32768 x 32768; with four, 16-bit integers have 0.91 instead
-/// of 0.94.
-inline constexpr int chunks_in_flight = 2;
-
 /// Division by a number from 1 to 2^15, of numbers below 2^15: exact, as the error of the inverse
 /// stays below 2^15 / 2^31.
 struct Divisor {
