@@ -219,16 +219,16 @@ struct PublishedStrips {
   }
   /// What is there now. It takes long to arrive: look at all that is needed, then ask what it is.
   [[nodiscard]] __device__ __forceinline__ Published<R> look(const std::uint64_t* at) const {
-    Published<R> words;
+    Published<R> seen;
 #pragma unroll
-    for (int w = 0; w < PublishedStrips::words; ++w) words.word[w] = look_at_word(at + w * inner);
-    return words;
+    for (int w = 0; w < words; ++w) seen.word[w] = look_at_word(at + w * inner);
+    return seen;
   }
-  [[nodiscard]] static __device__ __forceinline__ bool is_there(const Published<R>& words) {
-    bool is_there = true;
+  [[nodiscard]] static __device__ __forceinline__ bool is_there(const Published<R>& seen) {
+    bool all = true;
 #pragma unroll
-    for (int w = 0; w < PublishedStrips::words; ++w) is_there = is_there && words.word[w] != 0;
-    return is_there;
+    for (int w = 0; w < words; ++w) all = all && seen.word[w] != 0;
+    return all;
   }
 };
 
