@@ -20,6 +20,8 @@
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
 #include <KokkosScan/impl/problem.hpp>
+#include <KokkosScan/operators.hpp>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -27,19 +29,18 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Where a thread keeps the chunks that are on their way, in shared memory that no other thread
-/// uses.
+/// Where a thread keeps the chunks that are on their way, in shared memory that no other warp uses.
 struct ColumnSlots {
-  std::byte* memory;
-  Threads threads;
+  std::byte* memory;  ///< of the warp
+  int lane;
 
-  /// The slot of row v, for rows of `bytes`: neighbouring threads are neighbours.
+  /// The slot of row v, for rows of `bytes`: neighbouring lanes are neighbours.
   [[nodiscard]] __device__ __forceinline__ std::byte* at(int v, int bytes) const {
-    return memory + (v * threads.count + threads.own) * bytes;
+    return memory + (v * lanes + lane) * bytes;
   }
   /// Slots behind those with rows of `bytes`.
   [[nodiscard]] __device__ __forceinline__ ColumnSlots behind(int bytes) const {
-    return {memory + chunk_of_column * threads.count * bytes, threads};
+    return {memory + chunk_of_column * lanes * bytes, lane};
   }
 };
 
@@ -134,6 +135,28 @@ struct Columns<ValueOfLine<T>, E> {
     for (int e = 0; e < E; ++e) x[e] = static_cast<A>(values[e]);
   }
 };
+template <int Rank, class Index, int E>
+struct Columns<Computed<Rank, IndexAlong<Index>>, E> {
+  using In = Computed<Rank, IndexAlong<Index>>;
+  using Value = Index;
+  static constexpr int bytes_of_slot = 0;
+  static constexpr bool reads_slots = true;
+
+  const In& in;
+  const LineNumber line;
+
+  __device__ __forceinline__ Columns(const In& of, const LineNumber& at) : in(of), line(at) {}
+  __device__ __forceinline__ void begin_load(std::int64_t, int, const ColumnSlots&) const {}
+  template <class A>
+  __device__ __forceinline__ void load(std::int64_t k, int, const ColumnSlots&, A (&x)[E]) const {
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      x[e] = static_cast<A>(in.function.axis == in.axis
+                                ? static_cast<Index>(in.first + in.step * k)
+                                : in.line(LineNumber{line.batch, line.number + e})(0));
+    }
+  }
+};
 template <int E>
 struct Columns<List<>, E> {
   static constexpr int bytes_of_slot = 0;
@@ -200,21 +223,30 @@ struct Columns<ZippedInput<Function, Parts>, E> {
   }
 };
 
+/// The part of a strip that a thread works on: E columns, or none.
+struct ColumnStrip {
+  std::int64_t line;  ///< number of the first column; of another one where this is not there
+  bool exists;
+};
+
 /// Where a thread stores E neighbouring columns.
 ///
-///     store(line, k, length, x)  stores x[v] as elements k + v; `line` is the first column
+///     store(k, length, slots, x)  stores x[v] as elements k + v of those that there are. The
+///                                 slots are free; all lanes of the warp take part
 ///
 template <class Out, int E>
 struct ColumnResults;
 template <class Value, int E>
 struct ColumnResults<Array<Value>, E> {
+  static constexpr int bytes_of_slot = 0;
+
   Value* const data;
   const std::int64_t along;
 
   __device__ __forceinline__ ColumnResults(const Array<Value>& out, const LineNumber& line)
       : data(out.line(line).data), along(out.strides.along) {}
   template <class A, int V>
-  __device__ __forceinline__ void store(const LineNumber&, std::int64_t k, int length,
+  __device__ __forceinline__ void store(std::int64_t k, int length, const ColumnSlots&,
                                         const A (&x)[V][E]) const {
     Value* to = data + k * along;
 #pragma unroll
@@ -226,18 +258,68 @@ struct ColumnResults<Array<Value>, E> {
     }
   }
 };
-/// A function, for one column, so that what neighbouring threads store is side by side.
-template <class Value, int Rank, class Function>
-struct ColumnResults<Called<Value, Rank, Function>, 1> {
-  const Called<Value, Rank, Function>& out;
+/// A function: the lanes of a warp exchange their columns, so that what neighbouring lanes store is
+/// side by side. Column e of a lane is number e * lanes + lane of the warp's.
+template <class Value, int Rank, class Function, int E>
+struct ColumnResults<Called<Value, Rank, Function>, E> {
+  static constexpr int bytes_of_slot = E > 1 ? static_cast<int>(sizeof(Value)) * E : 0;
 
+  const Called<Value, Rank, Function>& out;
+  // Found once a strip, as that takes divisions.
+  std::int64_t index[E][Rank];
+
+  /// All lanes of the warp take part.
   __device__ __forceinline__ ColumnResults(const Called<Value, Rank, Function>& of,
-                                           const LineNumber&)
-      : out(of) {}
+                                           const LineNumber& line)
+      : out(of) {
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+#pragma unroll 1
+    for (int e = 0; e < E; ++e) {
+      const int number = e * lanes + lane;
+      const auto found =
+          out.line(LineNumber{line.batch, shuffle(line.number, number / E) + number % E});
+#pragma unroll
+      for (int d = 0; d < Rank; ++d) index[e][d] = found.of_indices.index[d];
+    }
+  }
   template <class A, int V>
-  __device__ __forceinline__ void store(const LineNumber& line, std::int64_t k, int length,
-                                        const A (&x)[V][1]) const {
-    call_for_chunk(out.line(line), k, length, x, 0);
+  __device__ __forceinline__ void store(std::int64_t k, int length, const ColumnSlots& slots,
+                                        const A (&x)[V][E]) const {
+    constexpr int bytes = sizeof(Value) * E;
+    if constexpr (E > 1) {
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        if (length == 0) continue;
+        Value y[E];
+#pragma unroll
+        for (int e = 0; e < E; ++e) y[e] = static_cast<Value>(x[v][e]);
+        move_pack(slots.at(v, bytes), y);
+      }
+      __syncwarp();
+    }
+#pragma unroll 1
+    for (int e = 0; e < E; ++e) {
+      const int number = e * lanes + slots.lane;
+      const std::int64_t first = E > 1 ? shuffle(k, number / E) : k;
+      const int count = E > 1 ? shuffle(length, number / E) : length;
+      if (count == 0) continue;
+      CalledLine<Value, Rank, Function> line{
+          {out.indices.function, {}, out.indices.axis, out.indices.first, out.indices.step}};
+#pragma unroll
+      for (int d = 0; d < Rank; ++d) line.of_indices.index[d] = index[e][d];
+      if constexpr (E == 1) {
+        call_for_chunk(line, first, count, x, 0);
+      } else {
+        const ColumnSlots from{slots.memory, number / E};
+        Value y[V][1];
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          y[v][0] = reinterpret_cast<const Value*>(from.at(v, bytes))[number % E];
+        }
+        call_for_chunk(line, first, count, y, 0);
+      }
+    }
+    if constexpr (E > 1) __syncwarp();
   }
 };
 
@@ -252,22 +334,24 @@ struct ColumnShape {
   int chunks;           ///< of a column
 };
 
-/// The part of a strip that a thread works on: E columns, or none.
-struct ColumnStrip {
-  std::int64_t line;  ///< number of the first column; of another one where this is not there
-  bool exists;
+/// The part of strip `number` that a lane works on.
+template <int E>
+__device__ __forceinline__ ColumnStrip find_strip(const ColumnShape& shape, int lane,
+                                                  std::int64_t number) {
+  // In the order of memory: strips of the same rows follow each other.
+  const std::int64_t outer = number / shape.strips_of_row;
+  const int strip = static_cast<int>(number - outer * shape.strips_of_row);
+  const int column = (strip * shape.lanes_of_row + lane) * E;
+  const bool exists = column < shape.inner;
+  return {outer * shape.inner + (exists ? column : 0), exists};
+}
 
-  template <int E>
-  static __device__ __forceinline__ ColumnStrip find(const ColumnShape& shape, int lane,
-                                                     std::int64_t number) {
-    // In the order of memory: strips of the same rows follow each other.
-    const std::int64_t outer = number / shape.strips_of_row;
-    const int strip = static_cast<int>(number - outer * shape.strips_of_row);
-    const int column = (strip * shape.lanes_of_row + lane) * E;
-    const bool exists = column < shape.inner;
-    return {outer * shape.inner + (exists ? column : 0), exists};
-  }
-};
+/// Bytes of a thread's slot: of the elements of a row and, where a function is called, of its
+/// results.
+template <class P, int E>
+inline constexpr int bytes_of_column_slot =
+    std::max(Columns<typename Types<P>::In, E>::bytes_of_slot,
+             ColumnResults<typename Types<P>::Out, E>::bytes_of_slot);
 
 /// Scans columns.
 ///
@@ -282,6 +366,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   using Carrying = typename T::Carrying;
   using Prefix = Fold<Carrying, R>;
   using Input = Columns<typename T::In, E>;
+  using Output = ColumnResults<typename T::Out, E>;
   constexpr int V = chunk_of_column;
   const auto op = carrying(problem.op);
   const Ends<P> ends{problem};
@@ -298,18 +383,20 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   const int width = shape.lanes_of_row * E;
   const int stride = shape.lanes_of_row;  // between the columns of a thread
   std::byte* const slots = shared_memory();
-  constexpr int bytes_of_slots = V * Input::bytes_of_slot;
+  constexpr int bytes_of_slots = V * bytes_of_column_slot<P, E>;
   R* const all_totals =
       reinterpret_cast<R*>(slots + chunks_in_flight * bytes_of_slots * threads.count) + lane;
   R* const all_halves = all_totals + 2 * groups * width;
   R* const carries = all_halves + 2 * (groups / half_row_of_chunks) * width;
   const auto slots_of = [&](int slot) {
-    return ColumnSlots{slots + slot * bytes_of_slots * threads.count, threads};
+    const int lane_of_warp = threads.own % lanes;
+    const int of_warp = slot * threads.count + threads.own - lane_of_warp;
+    return ColumnSlots{slots + of_warp * bytes_of_slots, lane_of_warp};
   };
 
   // Begins to load the chunk of this thread in the next round, which may be of the next strip.
   std::int64_t number_ahead = blockIdx.x;
-  ColumnStrip ahead = ColumnStrip::find<E>(shape, lane, number_ahead);
+  ColumnStrip ahead = find_strip<E>(shape, lane, number_ahead);
   int first_ahead = 0;
   int slot_ahead = 0;
   const auto begin_load = [&] {
@@ -333,7 +420,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       if (first_ahead >= shape.chunks) {
         first_ahead = 0;
         number_ahead += gridDim.x;
-        ahead = ColumnStrip::find<E>(shape, lane, number_ahead);
+        ahead = find_strip<E>(shape, lane, number_ahead);
       }
     }
     __pipeline_commit();
@@ -344,13 +431,13 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   int turn = 0;
   for (int i = 0; i < chunks_in_flight - 1; ++i) begin_load();
   for (std::int64_t number = blockIdx.x; number < shape.strips; number += gridDim.x) {
-    const ColumnStrip strip = ColumnStrip::find<E>(shape, lane, number);
+    const ColumnStrip strip = find_strip<E>(shape, lane, number);
     const LineNumber line{problem.batch, strip.line};
     const auto line_of = [&](int e) { return LineNumber{problem.batch, strip.line + e}; };
     // Whether columns take part: built-in operators do no harm where there are none.
     const bool are_there = is_harmless<typename T::Op> || strip.exists;
     const Input input(problem.input, line);
-    const ColumnResults<typename T::Out, E> results(problem.output, line);
+    const Output results(problem.output, line);
     const bool has_start = problem.start.exists();
 
     for (int first = 0; first < shape.chunks; first += groups, turn ^= 1) {
@@ -428,56 +515,57 @@ __global__ void __launch_bounds__(most_threads_of_strip,
         }
         __syncthreads();
       }
-      if (length == 0) continue;
-      const bool has_sections = has_start || has_section_before(first);
-      const bool hands_on = group == groups - 1 && chunk + 1 < shape.chunks;
-      const bool is_none = k == 0 && !has_start;
-      const ColumnCarry<R> next_carry{carries + turn * ColumnCarry<R>::folds * width, width};
-      A at_begin[E];
+      if (length > 0) {
+        const bool has_sections = has_start || has_section_before(first);
+        const bool hands_on = group == groups - 1 && chunk + 1 < shape.chunks;
+        const bool is_none = k == 0 && !has_start;
+        const ColumnCarry<R> next_carry{carries + turn * ColumnCarry<R>::folds * width, width};
+        A at_begin[E];
 #pragma unroll
-      for (int e = 0; e < E; ++e) {
-        if (!are_there) continue;
-        auto prefix = carry.get(op, e * stride, first, has_sections);
-        prefix.add_halves(op, halves + e * stride, width, own_half);
-        const Prefix before = prefix.join_all(op, chunks_before[e]);
-        R with{};
-        if (is_harmless<typename T::Op> || is_full) {
-          const R chunks = chunks_before[e].then(op, own_totals[e * stride]);
-          with = prefix.join_all(op, Prefix(op, chunks)).value();
-          if (hands_on) next_carry.put(op, e * stride, first + groups, prefix, chunks);
-        }
+        for (int e = 0; e < E; ++e) {
+          if (!are_there) continue;
+          auto prefix = carry.get(op, e * stride, first, has_sections);
+          prefix.add_halves(op, halves + e * stride, width, own_half);
+          const Prefix before = prefix.join_all(op, chunks_before[e]);
+          R with{};
+          if (is_harmless<typename T::Op> || is_full) {
+            const R chunks = chunks_before[e].then(op, own_totals[e * stride]);
+            with = prefix.join_all(op, Prefix(op, chunks)).value();
+            if (hands_on) next_carry.put(op, e * stride, first + groups, prefix, chunks);
+          }
 
-        // Scan: x becomes B after each element.
-        at_begin[e] = is_none ? problem.identity.value : static_cast<A>(before.value());
-        Prefix run = before;
+          // Scan: x becomes B after each element.
+          at_begin[e] = is_none ? problem.identity.value : static_cast<A>(before.value());
+          Prefix run = before;
 #pragma unroll
-        for (int p = 0; p < V; p += pack_of_column) {
-          scan_pack_of_column(problem.op, op, run, x, p, e, length - p);
+          for (int p = 0; p < V; p += pack_of_column) {
+            scan_pack_of_column(problem.op, op, run, x, p, e, length - p);
+          }
+          if (is_full) x[V - 1][e] = static_cast<A>(with);
         }
-        if (is_full) x[V - 1][e] = static_cast<A>(with);
-      }
-      if (ends.exist()) {
+        if (ends.exist()) {
 #pragma unroll
-        for (int e = 0; e < E; ++e) {
-          if (!strip.exists) continue;
-          if (k == 0) ends.store_begin(line_of(e), at_begin[e]);
-          A last = x[0][e];
+          for (int e = 0; e < E; ++e) {
+            if (!strip.exists) continue;
+            if (k == 0) ends.store_begin(line_of(e), at_begin[e]);
+            A last = x[0][e];
 #pragma unroll
-          for (int v = 1; v < V; ++v) last = v < length ? x[v][e] : last;
-          if (k + length == problem.n) ends.store_end(line_of(e), last);
+            for (int v = 1; v < V; ++v) last = v < length ? x[v][e] : last;
+            if (k + length == problem.n) ends.store_end(line_of(e), last);
+          }
         }
-      }
-      if (problem.form == Form::exclusive) {
+        if (problem.form == Form::exclusive) {
 #pragma unroll
-        for (int e = 0; e < E; ++e) {
+          for (int e = 0; e < E; ++e) {
 #pragma unroll
-          for (int v = V - 1; v > 0; --v) x[v][e] = x[v - 1][e];
-          x[0][e] = at_begin[e];
+            for (int v = V - 1; v > 0; --v) x[v][e] = x[v - 1][e];
+            x[0][e] = at_begin[e];
+          }
         }
       }
 
       // Store.
-      results.store(line, k, length, x);
+      results.store(k, length, loaded, x);
     }
   }
 }

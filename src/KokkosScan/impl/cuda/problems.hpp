@@ -334,14 +334,14 @@ struct Backend {
   template <class P>
   static constexpr int columns_of_strips = [] {
     using In = OperandAccess<decltype(P::input)>;
+    constexpr int E = columns_of_strip_thread(Types<P>::pack, sizeof(typename P::A), In::is_zipped);
     if constexpr (!is_called<decltype(P::output)>) {
-      return moves_packs_of_columns<P>
-                 ? columns_of_strip_thread(Types<P>::pack, sizeof(typename P::A), In::is_zipped)
-                 : 0;
-    } else if constexpr (In::is_stored) {
-      return In::template moves_columns<1> ? 1 : 0;
+      return moves_packs_of_columns<P> ? E : 0;
+    } else if constexpr (In::template moves_columns<E> &&
+                         is_one_move<static_cast<int>(sizeof(typename P::Value)) * E>) {
+      return E;
     } else {
-      return 0;
+      return In::template moves_columns<1> ? 1 : 0;
     }
   }();
   template <ColumnAccess access, class Exec, class P>
@@ -428,12 +428,15 @@ struct Backend {
     if (are_narrow_columns(p)) return scan_narrow_columns(exec, p);
     const std::int64_t inner = neighbours(p.batch);
     const bool has_packs = has_columns(p) && has_packs_of_columns(p);
-    // Blocks walk down strips of packs, or of any rows where functions take the results.
-    [[maybe_unused]] constexpr bool takes_any = is_called<decltype(P::output)>;
+    // Blocks walk down strips of packs. Where functions take the results these need no alignment.
+    [[maybe_unused]] const auto are_strips = [&] {
+      if constexpr (!is_called<decltype(P::output)>) return has_packs;
+      return has_columns(p) && (columns_of_strips<P> == 1 || has_aligned_rows(p));
+    };
     [[maybe_unused]] StripFacts facts{};
     StripPlan strips{};
     if constexpr (columns_of_strips<P> != 0) {
-      if (takes_any ? has_columns(p) : has_packs) {
+      if (are_strips()) {
         facts = strip_facts(exec, p, usual_threads_of_strip<P>);
         strips = plan_strips(facts);
       }
@@ -595,7 +598,7 @@ struct Backend {
   template <int E, class P>
   static int bytes_of_strips(const ColumnShape& shape) {
     using R = typename Types<P>::R;
-    constexpr int bytes_of_slot = Columns<decltype(P::input), E>::bytes_of_slot;
+    constexpr int bytes_of_slot = bytes_of_column_slot<P, E>;
     const int slots =
         chunks_in_flight * chunk_of_column * bytes_of_slot * shape.groups * shape.lanes_of_row;
     const int folds =
