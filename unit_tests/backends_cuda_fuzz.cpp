@@ -68,7 +68,17 @@ TEST(backends, emulated_cuda_passes_random_recurrences_and_functions) {
   fuzz::add<fuzz::Recurrence>(runners);
   fuzz::add<fuzz::CalledRecurrence>(runners);
   fuzz::add<fuzz::CalledSum>(runners);
+  fuzz::add<fuzz::CalledArgMax>(runners);
   run_cases(runners, 20000);
+}
+
+TEST(backends, emulated_cuda_passes_random_projections_and_selections) {
+  fuzz::Runners<Machine> runners;
+  fuzz::add<fuzz::ProjectedSum>(runners);
+  fuzz::add<fuzz::SelectWords>(runners);
+  fuzz::add<fuzz::SelectMaskedBytes>(runners);
+  fuzz::add<fuzz::SelectMaskedStructs>(runners);
+  run_cases(runners, 8000);
 }
 
 }  // namespace

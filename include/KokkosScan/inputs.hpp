@@ -244,25 +244,17 @@ template <class Function, class... Inputs>
 }
 
 namespace impl {
-/// The element at given indices beside its index along an axis.
-template <class Values, class Index>
-struct IndexedElement {
-  Values values;  ///< callable with the indices: a View or a function
-  int axis;
-
-  template <class... I>
-  KOKKOS_FUNCTION auto operator()(I... indices) const {
-    const std::int64_t index[] = {static_cast<std::int64_t>(indices)...};
-    std::int64_t along = 0;
-    for (int d = 0; d < static_cast<int>(sizeof...(I)); ++d) along = d == axis ? index[d] : along;
-    using T = std::remove_cvref_t<decltype(values(indices...))>;
-    return Indexed<T, Index>{values(indices...), static_cast<Index>(along)};
+/// An element beside its index.
+template <class Index>
+struct MakeIndexed {
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION Indexed<T, Index> operator()(const T& value, Index index) const {
+    return {value, index};
   }
 };
 
-template <class Index, std::size_t Rank, class Values>
-auto indexed_elements(const std::array<std::int64_t, Rank>& extents, const Values& values,
-                      int axis) {
+template <class Index, std::size_t Rank, class Input>
+auto indexed_elements(const std::array<std::int64_t, Rank>& extents, const Input& x, int axis) {
   constexpr int rank = static_cast<int>(Rank);
   const int counted = axis < 0 ? axis + rank : axis;
   if (counted < 0 || counted >= rank) {
@@ -280,14 +272,15 @@ auto indexed_elements(const std::array<std::int64_t, Rank>& extents, const Value
                                 std::to_string(extent) + ", but the largest index of the type is " +
                                 std::to_string(most) + ".");
   }
-  return Elementwise<Rank, IndexedElement<Values, Index>>{extents, {values, counted}};
+  return zip_transform(MakeIndexed<Index>{}, x,
+                       Elementwise<Rank, IndexAlong<Index>>{extents, {counted}});
 }
 }  // namespace impl
 
 /// The input whose elements are those of a View or of elementwise(...), each beside its index along
 /// an axis: Indexed<T, Index>, for ArgMin and ArgMax.
 ///
-/// It is computed while it is read, so what elementwise() says of captured Views holds for `x`.
+/// It is a zip() of `x` and its indices, and nothing of it is stored.
 ///
 /// \tparam Index an integer that holds every index along the axis
 /// \param x    a View or elementwise(...)
@@ -303,7 +296,7 @@ requires(Kokkos::is_view<View>::value) [[nodiscard]] auto indexed(const View& x,
 /// The same of a computed input.
 template <Axis Index = std::int64_t, std::size_t Rank, class Function>
 [[nodiscard]] auto indexed(const Elementwise<Rank, Function>& x, int axis = -1) {
-  return impl::indexed_elements<Index>(x.extents, x.function, axis);
+  return impl::indexed_elements<Index>(x.extents, x, axis);
 }
 
 /// @}

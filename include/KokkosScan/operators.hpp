@@ -230,6 +230,22 @@ struct Indexed {
   KOKKOS_FUNCTION explicit operator Index() const { return index; }
 };
 
+namespace impl {
+/// The index along an axis, as a function of indices: a kernel that knows it need not call it.
+template <class Index>
+struct IndexAlong {
+  int axis;
+
+  template <class... I>
+  KOKKOS_FUNCTION Index operator()(I... indices) const {
+    const std::int64_t index[] = {static_cast<std::int64_t>(indices)...};
+    std::int64_t along = 0;
+    for (int d = 0; d < static_cast<int>(sizeof...(I)); ++d) along = d == axis ? index[d] : along;
+    return static_cast<Index>(along);
+  }
+};
+}  // namespace impl
+
 /// Which of several equal values ArgMin and ArgMax keep, counted in scan order: the first one, as
 /// numpy.argmin and numpy.argmax do, or the last one, as torch.cummin and torch.cummax do.
 enum class Ties { first, last };
@@ -250,10 +266,12 @@ template <Ties ties, class T, class Index, class Less>
 KOKKOS_FORCEINLINE_FUNCTION bool replaces(const Indexed<T, Index>& a, const Indexed<T, Index>& b,
                                           const Less& is_better) {
   constexpr Index none = Indexed<T, Index>::none;
-  if (b.index == none || a.index == none) return b.index != none;
-  if (is_nan(a.value)) return ties == Ties::last && is_nan(b.value);
-  if (is_nan(b.value)) return true;
-  return ties == Ties::last ? !is_better(a.value, b.value) : is_better(b.value, a.value);
+  // Without branches: on a GPU lanes would take different ones.
+  const bool is_a_nan = is_nan(a.value);
+  const bool is_b_nan = is_nan(b.value);
+  const bool wins = ties == Ties::last ? is_b_nan | (!is_a_nan & !is_better(a.value, b.value))
+                                       : !is_a_nan & (is_b_nan | is_better(b.value, a.value));
+  return (b.index != none) & ((a.index == none) | wins);
 }
 }  // namespace impl
 

@@ -265,21 +265,9 @@ struct StoreGradients {
 };
 
 /// A maximum and the last place where it stands.
-struct Placed32 {
-  float value;
-  std::int32_t index;
-};
-struct LastMaximum {
-  __host__ __device__ Placed32 operator()(const Placed32& x, const Placed32& y) const {
-    return x.value > y.value ? x : y;
-  }
-  __host__ __device__ static Placed32 identity() { return {-INFINITY, -1}; }
-};
-struct PlaceOf {
-  __host__ __device__ std::int32_t operator()(std::int64_t, std::int64_t k, std::int64_t) const {
-    return static_cast<std::int32_t>(k);
-  }
-};
+using Placed32 = ks::Indexed<float, std::int32_t>;
+using LastMaximum = ks::ArgMax<ks::Ties::last, Placed32>;
+using PlaceOf = impl::IndexAlong<std::int32_t>;
 struct MakePlaced {
   __host__ __device__ Placed32 operator()(float value, std::int32_t index) const {
     return {value, index};
@@ -435,7 +423,7 @@ void measure_all(const Memory& m, const Shape& s) {
   const double four = time_to_move<1, 3>(m, s);
   using WithPlaces = impl::List<impl::Array<const float>, impl::Computed<3, PlaceOf>>;
   const impl::ZippedInput<MakePlaced, WithPlaces> with_places{{},
-                                                              {b, {computed(s, PlaceOf{}), {}}}};
+                                                              {b, {computed(s, PlaceOf{1}), {}}}};
   measure("maxima and int64 indices", m, s,
           called<Placed32, Placed32>(
               s, impl::Form::inclusive, with_places, LastMaximum{}, LastMaximum::identity(),

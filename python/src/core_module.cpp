@@ -429,6 +429,40 @@ void recurrence_of_arrays(nb::handle a, nb::handle b, nb::handle out, bool inclu
   without_gil([&] { kokkos_scan_python::recurrence(request); });
 }
 
+/// The gradients of a recurrence, see RecurrenceGradientRequest.
+void recurrence_gradient_of_arrays(nb::handle a, nb::handle states, nb::handle gradient,
+                                   nb::handle of_a, nb::handle of_b, bool reverse,
+                                   nb::handle initial, nb::handle of_initial, std::uintptr_t stream,
+                                   bool is_bfloat16) {
+  ThreeDimensions all(stream);
+  RecurrenceGradientRequest request;
+  request.direction = reverse ? Direction::backward : Direction::forward;
+  request.gradient = all.read<AnyArray>(gradient, "gradient", {}, is_bfloat16);
+  std::copy(all.extent.begin(), all.extent.end(), request.extent);
+  request.place = all.place;
+  const std::vector<std::int64_t> shape(all.extent.begin(), all.extent.end());
+  const std::vector<std::int64_t> lines{shape[0], shape[2]};
+  request.a = all.read<AnyArray>(a, "a", shape, is_bfloat16);
+  request.states = all.read<AnyArray>(states, "states", shape, is_bfloat16);
+  request.gradient_of_a = all.read<WritableArray>(of_a, "of_a", shape, is_bfloat16);
+  request.gradient_of_b = all.read<WritableArray>(of_b, "of_b", shape, is_bfloat16);
+  if (!initial.is_none()) {
+    request.starts = all.read<AnyArray>(initial, "initial", lines, is_bfloat16);
+  }
+  if (!of_initial.is_none()) {
+    request.gradient_of_starts =
+        all.read<WritableArray>(of_initial, "of_initial", lines, is_bfloat16);
+  }
+  const DType dtype = request.gradient.dtype;
+  expect_dtype(request.a, "a", dtype);
+  expect_dtype(request.states, "states", dtype);
+  expect_dtype(request.gradient_of_a, "of_a", dtype);
+  expect_dtype(request.gradient_of_b, "of_b", dtype);
+  expect_dtype(request.starts, "initial", dtype);
+  expect_dtype(request.gradient_of_starts, "of_initial", dtype);
+  without_gil([&] { kokkos_scan_python::recurrence_gradient(request); });
+}
+
 /// A new array in the memory of a CUDA device.
 nb::ndarray<nb::array_api> device_array(int device, const std::vector<std::size_t>& shape,
                                         int dtype) {
@@ -485,6 +519,10 @@ NB_MODULE(_core, module) {
              nb::arg("reverse"), nb::arg("mask").none(), nb::arg("stream"), nb::arg("is_bfloat16"));
   module.def("recurrence", &ks::recurrence_of_arrays, nb::arg("a"), nb::arg("b"), nb::arg("out"),
              nb::arg("include_initial"), nb::arg("reverse"), nb::arg("initial").none(),
+             nb::arg("stream"), nb::arg("is_bfloat16"));
+  module.def("recurrence_gradient", &ks::recurrence_gradient_of_arrays, nb::arg("a"),
+             nb::arg("states"), nb::arg("gradient"), nb::arg("of_a"), nb::arg("of_b"),
+             nb::arg("reverse"), nb::arg("initial").none(), nb::arg("of_initial").none(),
              nb::arg("stream"), nb::arg("is_bfloat16"));
   module.def("device_array", &ks::device_array);
   module.def("imported", &ks::imported);

@@ -259,6 +259,9 @@ def test_operators_are_registered_as_they_should_be():
     start = torch.rand(2, 3, requires_grad=True)
     for arguments in ((a, b, 1, start, False, False), (a, b, 1, None, True, True)):
         torch.library.opcheck(torch.ops.kokkos_scan.linear_recurrence, arguments)
+    a, b, start = (t.detach() for t in (a, b, start))
+    for arguments in ((a, b, a, 1, start, False), (a, b, a, 1, None, True)):
+        torch.library.opcheck(torch.ops.kokkos_scan.linear_recurrence_gradients, arguments)
     x = torch.rand(2, 5)
     torch.library.opcheck(torch.ops.kokkos_scan.cumulative_index,
                           (x, torch.cummax(x, 1).values, 1, False, None))

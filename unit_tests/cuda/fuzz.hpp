@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Random scans by the CUDA backend, without Kokkos, compared with a serial loop: on a GPU
-// (fuzz.cu) and in the emulation (backends_cuda_fuzz.cpp). A case follows from a seed and a number
-// alone. All of its arrays lie in one block of memory, of which every byte is compared afterwards:
-// results where there are results, and whatever was there elsewhere: between lines, before and
-// behind arrays, in the input, the mask and the starting values.
+// Random scans and selections by the CUDA backend, without Kokkos, compared with a serial loop: on
+// a GPU (fuzz.cu) and in the emulation (backends_cuda_fuzz.cpp). A case follows from a seed and a
+// number alone. All of its arrays lie in one block of memory, of which every byte is compared
+// afterwards: results where there are results, and whatever was there elsewhere: between lines,
+// before and behind arrays, in the input, the mask and the starting values.
 //
 // Whoever includes this has included the backend, on a GPU or emulated.
 //
@@ -18,6 +18,7 @@
 
 #include <KokkosScan/affine.hpp>
 #include <KokkosScan/impl/problem.hpp>
+#include <KokkosScan/impl/select/selection.hpp>
 #include <KokkosScan/operators.hpp>
 #include <algorithm>
 #include <cmath>
@@ -111,7 +112,25 @@ struct Storing {
   KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t j, std::int64_t k,
                                   T const& value) const {
     T& at = data[i * strides[0] + j * strides[1] + k * strides[2]];
-    at = adds ? at + value + T(1) : value;
+    at = adds ? add(at, value) : value;
+  }
+
+ private:
+  template <class U>
+  KOKKOS_FUNCTION static U add(U const& before, U const& value) {
+    return before + value + U(1);
+  }
+  template <class U>
+  KOKKOS_FUNCTION static ks::Indexed<U, U> add(ks::Indexed<U, U> const& before,
+                                               ks::Indexed<U, U> const& value) {
+    return {add(before.value, value.value), add(before.index, value.index)};
+  }
+};
+
+/// What a projected output stores: narrower than what is scanned.
+struct Project {
+  KOKKOS_FUNCTION std::uint32_t operator()(std::uint64_t value) const {
+    return static_cast<std::uint32_t>(value >> 7 ^ value * 3);
   }
 };
 
@@ -153,11 +172,12 @@ enum class Source {
   computed,
   masked_computed,
   zipped,      ///< an array beside what is computed
+  indexed,     ///< an array beside the indices along the axis
   maps,        ///< two arrays, and an array of one element a line
   masked_maps  ///< two arrays
 };
 enum class Start { common, of_each_line };
-enum class Sink { array, function };
+enum class Sink { array, function, projected };
 
 /// An operator without the order that a scan may ask for.
 template <class Op>
@@ -185,10 +205,14 @@ struct Kind {
   static constexpr bool is_computed =
       source == Source::computed || source == Source::masked_computed;
   static constexpr bool is_zipped = source == Source::zipped;
+  static constexpr bool is_indexed = source == Source::indexed;
   static constexpr bool has_maps = source == Source::maps || source == Source::masked_maps;
   static constexpr bool is_called = sink == Sink::function;
+  /// What an array of results has.
+  using Result = std::conditional_t<sink == Sink::projected,
+                                    impl::ProjectedValue<std::uint32_t, A, Project>, Value>;
   /// Whether a function has three indices.
-  static constexpr bool has_formula = is_computed || is_zipped || is_called;
+  static constexpr bool has_formula = is_computed || is_zipped || is_indexed || is_called;
   /// The operator itself.
   using Combines = typename Unordered<Op>::type;
   static constexpr bool is_in_order = impl::is_in_order<Op>;
@@ -285,6 +309,20 @@ struct CalledComputedSum : Kind<std::uint32_t, ks::Sum<std::uint32_t>, std::uint
                                 Source::computed, Start::common, Sink::function> {
   static constexpr char const* name = "called-computed-sum";
 };
+struct ProjectedSum : Kind<std::uint64_t, ks::Sum<std::uint64_t>, std::uint32_t, std::uint64_t,
+                           Source::array, Start::of_each_line, Sink::projected> {
+  static constexpr char const* name = "projected-sum";
+};
+using IndexedWord = ks::Indexed<std::uint32_t, std::uint32_t>;
+struct BesideIndex {
+  KOKKOS_FUNCTION IndexedWord operator()(std::uint32_t value, std::uint32_t index) const {
+    return {value % 64, index};  // many are equal
+  }
+};
+struct CalledArgMax : Kind<IndexedWord, ks::ArgMax<ks::Ties::last, IndexedWord>, std::uint32_t,
+                           IndexedWord, Source::indexed, Start::common, Sink::function> {
+  static constexpr char const* name = "called-arg-max";
+};
 struct Struct12
     : Kind<Heisenberg<std::uint32_t>, MultiplyHeisenberg<std::uint32_t>, Heisenberg<std::uint32_t>,
            Heisenberg<std::uint32_t>, Source::array, Start::of_each_line> {
@@ -338,6 +376,30 @@ struct Hash8InOrder
   static constexpr char const* name = "hash8-in-order";
 };
 
+// ---- Kinds of selections ------------------------------------------------------------------------
+
+/// What is selected: one instantiation of the kernels for selections.
+template <class Element_, class Value_, class Count_, bool is_masked_>
+struct SelectionKind {
+  using Element = Element_;
+  using Value = Value_;
+  using Count = Count_;
+  static constexpr bool is_masked = is_masked_;
+};
+struct SelectWords : SelectionKind<std::uint32_t, std::uint32_t, std::int32_t, false> {
+  static constexpr char const* name = "select-words";
+};
+struct SelectMaskedBytes : SelectionKind<std::uint8_t, std::uint16_t, std::int64_t, true> {
+  static constexpr char const* name = "select-masked-bytes";
+};
+struct SelectMaskedStructs : SelectionKind<Hash12, Hash12, std::uint32_t, true> {
+  static constexpr char const* name = "select-masked-structs";
+};
+template <class K>
+inline constexpr bool is_selection = requires {
+  typename K::Count;
+};
+
 template <class... Kinds>
 struct List {
   static constexpr int size = sizeof...(Kinds);
@@ -349,10 +411,12 @@ struct List {
     return found;
   }
 };
-using AllKinds = List<FloatSum, MaskedFloatSum, FloatProduct, DoubleSum, MaskedDoubleSum, DoubleMax,
-                      FloatSumInDouble, BytesIntoInt, MaskedByteSum, ShortMin, BytesIntoLong,
-                      ComputedLongSum, MaskedComputedSum, Struct12, Struct24, MaskedAffine,
-                      ZippedSum, Recurrence, CalledRecurrence, CalledSum, CalledComputedSum>;
+using AllKinds =
+    List<FloatSum, MaskedFloatSum, FloatProduct, DoubleSum, MaskedDoubleSum, DoubleMax,
+         FloatSumInDouble, BytesIntoInt, MaskedByteSum, ShortMin, BytesIntoLong, ComputedLongSum,
+         MaskedComputedSum, Struct12, Struct24, MaskedAffine, ZippedSum, Recurrence,
+         CalledRecurrence, CalledSum, CalledComputedSum, ProjectedSum, CalledArgMax, SelectWords,
+         SelectMaskedBytes, SelectMaskedStructs>;
 using KindsInOrder = List<FloatSumInOrder, MaskedFloatSumInOrder, FloatProductInOrder,
                           DoubleSumInOrder, FloatSumInDoubleInOrder, DoubleSumToFloatInOrder,
                           MaskedComputedSumInOrder, Hash12InOrder, Hash8InOrder>;
@@ -367,8 +431,9 @@ struct Fold {
 
   explicit Fold(A const& first) : value(first) {}
   void combine(A const& next) { value = static_cast<A>(typename K::Op{}(value, next)); }
-  bool matches(typename K::Value const& actual) const {
-    auto const expected = static_cast<typename K::Value>(value);
+  template <class T>
+  bool matches(T const& actual) const {
+    auto const expected = static_cast<T>(value);
     return std::memcmp(&actual, &expected, sizeof expected) == 0;
   }
   std::string text() const { return to_text(static_cast<typename K::Value>(value)); }
@@ -529,6 +594,7 @@ class Case {
   using Op = typename K::Op;
   using Element = typename K::Element;
   using Value = typename K::Value;
+  using Result = typename K::Result;
   static constexpr bool starts_each_line = K::start == Start::of_each_line;
   static constexpr int most_dimensions = 4;
   static constexpr int axis = -1;  ///< stands for the axis among dimensions of the batch
@@ -538,15 +604,21 @@ class Case {
 
   using Elements = impl::Array<Element const>;
   using OfFormula = impl::Computed<3, Formula<Element>>;
-  using Zipped = impl::ZippedInput<Mix, impl::List<Elements, OfFormula>>;
+  using Indices = impl::Computed<3, impl::IndexAlong<std::uint32_t>>;
+  using Zipped = std::conditional_t<K::is_indexed,
+                                    impl::ZippedInput<BesideIndex, impl::List<Elements, Indices>>,
+                                    impl::ZippedInput<Mix, impl::List<Elements, OfFormula>>>;
   using Maps = impl::ZippedInput<
       MapOf, std::conditional_t<K::is_masked, impl::List<Elements, Elements>,
                                 impl::List<Elements, Elements, impl::ValueOfLine<Element const>>>>;
   using Values = std::conditional_t<
       K::has_maps, Maps,
-      std::conditional_t<K::is_zipped, Zipped,
+      std::conditional_t<K::is_zipped || K::is_indexed, Zipped,
                          std::conditional_t<K::is_computed, OfFormula, Elements>>>;
   using Results = impl::Called<Value, 3, Storing<Value>>;
+  static constexpr bool is_in_place_possible =
+      !K::is_computed && (std::is_same_v<Element, Value> ||
+                          (K::sink == Sink::projected && sizeof(Element) == sizeof(Result)));
   using Mask = impl::Array<bool const>;
   template <bool masked>
   using InputOf = std::conditional_t<masked, impl::Selected<A, Values, Mask>, Values>;
@@ -592,11 +664,13 @@ class Case {
     }
     m_has_totals = m_random.one_in(2);
     m_totals_are_starts = starts_each_line && m_has_totals && m_random.one_in(3);
-    m_in_place = std::is_same_v<Element, Value> && !K::is_computed && m_random.one_in(3);
+    m_in_place = is_in_place_possible && m_random.one_in(3);
     std::int64_t const selects = m_random.between(1, 8);
     m_selects = selects <= 2 ? Selects::all : selects == 3 ? Selects::none : Selects::some;
     m_formula.seed = static_cast<std::uint32_t>(m_random());
     m_axis_of_formula = static_cast<int>(m_random.between(0, 2));
+    m_counted_axis =
+        m_random.one_in(8) ? static_cast<int>(m_random.between(0, 2)) : m_axis_of_formula;
   }
   std::int64_t random_pad(bool exists) {
     if (!exists || m_random.one_in(2)) return 0;
@@ -643,7 +717,7 @@ class Case {
     return place;
   }
   void place_arrays() {
-    m_output = place<Value>(m_n + (m_extra == impl::Extra::none ? 0 : 1), true);
+    m_output = place<Result>(m_n + (m_extra == impl::Extra::none ? 0 : 1), true);
     if (!K::is_computed && !m_in_place) {
       m_input = place<Element>(m_n, true);
       share_one_line(m_input);
@@ -726,7 +800,7 @@ class Case {
       if (m_extra == impl::Extra::first) impl::move_along(called, 1);
       return called;
     } else {
-      return output<Value>(block);
+      return output<Result>(block);
     }
   }
   template <bool masked>
@@ -747,7 +821,7 @@ class Case {
     if constexpr (K::has_identity) identity = impl::Maybe<A>(K::Combines::identity());
     impl::Array<Value> totals{nullptr, {}};
     if (m_has_totals) totals = array<Value>(m_totals, block);
-    using Out = std::conditional_t<K::is_called, Results, Value>;
+    using Out = std::conditional_t<K::is_called, Results, Result>;
     return impl::Problem<A, Op, InputOf<masked>, Out, StartValue, Value>{
         impl::Function::inclusive_scan,
         m_n,
@@ -767,6 +841,9 @@ class Case {
       return computed();
     } else if constexpr (K::is_zipped) {
       return {{}, {input<Element const>(block), {computed(), {}}}};
+    } else if constexpr (K::is_indexed) {
+      auto const indices = of_indices(impl::IndexAlong<std::uint32_t>{m_counted_axis}, m_n);
+      return {{}, {input<Element const>(block), {indices, {}}}};
     } else if constexpr (K::source == Source::maps) {
       auto const coefficients = array<Element const>(m_coefficients, block);
       auto const of_lines = array<Element const>(m_of_lines, block);
@@ -875,20 +952,20 @@ class Case {
         prefix.emplace(m_start);
       }
       std::string wrong;
-      auto const check = [&](impl::Array<Value const> const& results, std::int64_t at) {
+      auto const check = [&]<class T>(impl::Array<T const> const& results, std::int64_t at) {
         std::optional<Fold<K>> fold = prefix;
         if constexpr (K::has_identity) {
           if (!fold) fold.emplace(K::Combines::identity());
         }
-        Value const& actual = results.line(c)(at);
+        T const& actual = results.line(c)(at);
         if (wrong.empty() && !fold->matches(actual)) {
-          wrong = Fold<K>::to_text(actual) + " instead of " + fold->text() + " is result " +
+          wrong = Fold<K>::to_text(actual) + " instead of that of " + fold->text() + " is result " +
                   std::to_string(at) + " of line " + std::to_string(l);
         }
         std::memcpy(expected.data() + (reinterpret_cast<std::byte const*>(&actual) - after.data()),
                     &actual, sizeof actual);
       };
-      auto const results = output<Value const>(after.data());
+      auto const results = output<Result const>(after.data());
       // Result number j of the inclusive form is the fold of j + 1 elements.
       std::int64_t const first = m_form == impl::Form::inclusive ? 1 : 0;
       auto const line = in.line(c);
@@ -950,8 +1027,8 @@ class Case {
     for (std::int64_t l = first; l < first + count; ++l) {
       auto const c = m_batch.coordinates(l);
       for (std::int64_t j = 0; j < m_output.extent; ++j) {
-        auto const& x = array<Value const>(m_output, a.data()).line(c)(j);
-        auto const& y = array<Value const>(m_output, b.data()).line(c)(j);
+        auto const& x = array<Result const>(m_output, a.data()).line(c)(j);
+        auto const& y = array<Result const>(m_output, b.data()).line(c)(j);
         if (std::memcmp(&x, &y, sizeof x) != 0) return false;
       }
     }
@@ -983,17 +1060,165 @@ class Case {
   Selects m_selects = Selects::all;
   Formula<Element> m_formula{};
   int m_axis_of_formula = 0;
+  int m_counted_axis = 0;
 
   Place m_output, m_input, m_coefficients, m_of_lines, m_mask, m_starts, m_totals;
   std::size_t m_bytes = 0;
   std::vector<std::byte> m_before;
 };
 
+// ---- Selections ---------------------------------------------------------------------------------
+
+/// Elements that are no larger are kept.
+template <class Element>
+struct IsBelow {
+  std::uint32_t limit;
+  KOKKOS_FUNCTION bool operator()(Element const& x) const {
+    return static_cast<std::uint32_t>(x) <= limit;
+  }
+};
+
+/// A case of a selection.
+template <class K>
+class SelectionCase {
+ public:
+  SelectionCase(std::uint64_t seed, std::uint64_t number, Limits const& limits)
+      : m_random(seed, number) {
+    std::int64_t const most = m_random.one_in(8) ? limits.most_elements : limits.usual_elements;
+    m_n = m_random.log_uniform(most);
+    m_lines = std::max<std::int64_t>(1, most / m_n / m_random.log_uniform(16));
+    m_is_one_line = m_lines == 1 && m_random.one_in(2);
+    m_input = place<Element>(m_n);
+    if (K::is_masked) m_mask = place<bool>(m_n);
+    m_output = place<Value>(m_n);
+    m_counts = place<Count>(1);
+    m_bytes += 64;
+    double const density = m_random.one_in(4) ? (m_random.one_in(2) ? 1 : 0) : m_random.uniform();
+    m_keep.limit = static_cast<std::uint32_t>(density * 0xFFFFFFFF);
+    m_before.resize(m_bytes);
+    for (auto& byte : m_before) byte = static_cast<std::byte>(m_random());
+    for (std::int64_t i = 0; i < m_lines && K::is_masked; ++i) {
+      for (std::int64_t k = 0; k < m_n; ++k) {
+        array<bool>(m_mask, m_before.data()).line(at(i))(k) = m_random.uniform() < density;
+      }
+    }
+  }
+
+  template <class Machine>
+  std::string run(Machine& machine) {
+    auto const space = machine.space(m_random);
+    impl::cuda::SelectBackend const backend;
+    using S = decltype(selection(nullptr));
+    std::size_t const of_workspace = backend.template workspace_bytes<S>(space, m_n, m_lines);
+    std::size_t const workspace = (m_bytes + alignment - 1) / alignment * alignment;
+    std::vector<std::byte> bytes = m_before;
+    bytes.resize(workspace + of_workspace + 64, std::byte{0x5A});
+    std::byte* const block = machine.upload(bytes);
+    backend.select(space, selection(block), block + workspace);
+    machine.download(bytes);
+    for (std::size_t i = bytes.size() - 64; i < bytes.size(); ++i) {
+      if (bytes[i] != std::byte{0x5A}) return "behind the workspace is written to";
+    }
+    bytes.resize(m_bytes);
+    std::vector<std::byte> expected = m_before;
+    auto const s = selection(expected.data());
+    for (std::int64_t i = 0; i < m_lines; ++i) {
+      auto const keep = s.keep.line(at(i));
+      std::int64_t kept = 0;
+      for (std::int64_t k = 0; k < m_n; ++k) {
+        Element const element = s.input.line(at(i))(k);
+        if (impl::is_kept(keep, k, element)) {
+          s.output.line(at(i))(kept++) = static_cast<Value>(element);
+        }
+      }
+      s.counts.line(at(i))(0) = static_cast<Count>(kept);
+    }
+    for (std::size_t i = 0; i < m_bytes; ++i) {
+      if (bytes[i] != expected[i]) return "byte " + std::to_string(i) + " is wrong";
+    }
+    return "";
+  }
+  [[nodiscard]] std::string text() const {
+    auto const of = [](Place const& place) {
+      return " byte " + std::to_string(place.offset) + ", lines apart by " +
+             std::to_string(place.strides.batch[0]) + ";";
+    };
+    return std::string(K::name) + ", " + std::to_string(m_lines) + " lines of " +
+           std::to_string(m_n) + (m_is_one_line ? ", no batch" : "") + "; input:" + of(m_input) +
+           (K::is_masked ? " mask:" + of(m_mask) : "") + " output:" + of(m_output) +
+           " counts:" + of(m_counts);
+  }
+
+ private:
+  using Element = typename K::Element;
+  using Value = typename K::Value;
+  using Count = typename K::Count;
+  static constexpr std::size_t alignment = 256;
+
+  using Keep =
+      std::conditional_t<K::is_masked, impl::Array<bool const>, impl::Predicate<IsBelow<Element>>>;
+
+  static impl::LineOfBatch at(std::int64_t line) { return {line}; }
+  /// Takes memory for lines behind all others, as Case does.
+  template <class T>
+  Place place(std::int64_t extent) {
+    Place place;
+    place.extent = extent;
+    std::int64_t const pad = m_random.one_in(2) ? 0 : m_random.between(1, 9);
+    place.strides.along = 1;
+    place.strides.batch[0] = extent + pad;
+    m_bytes = (m_bytes + 64 + alignment - 1) / alignment * alignment;
+    place.offset = m_bytes;
+    if (m_random.one_in(2)) {
+      place.offset += sizeof(T) * static_cast<std::size_t>(m_random.between(0, 33));
+    }
+    m_bytes = place.offset + sizeof(T) * static_cast<std::size_t>(m_lines * (extent + pad));
+    return place;
+  }
+  template <class T>
+  static impl::Array<T> array(Place const& place, std::byte* block) {
+    return {reinterpret_cast<T*>(block + place.offset), place.strides};
+  }
+  auto selection(std::byte* block) const {
+    Keep keep;
+    if constexpr (K::is_masked) {
+      keep = array<bool const>(m_mask, block);
+    } else {
+      keep = {m_keep};
+    }
+    return impl::Selection<impl::Array<Element const>, Keep, Value, Count>{
+        m_n,
+        {m_lines, m_is_one_line ? 0 : 1, {m_lines}},
+        array<Element const>(m_input, block),
+        keep,
+        array<Value>(m_output, block),
+        array<Count>(m_counts, block)};
+  }
+
+  Random m_random;
+  std::int64_t m_n = 0, m_lines = 0;
+  bool m_is_one_line = false;
+  IsBelow<Element> m_keep{};
+  Place m_input, m_mask, m_output, m_counts;
+  std::size_t m_bytes = 0;
+  std::vector<std::byte> m_before;
+};
+
+struct Scanning {
+  template <class K>
+  using type = Case<K>;
+};
+struct Selecting {
+  template <class K>
+  using type = SelectionCase<K>;
+};
 /// Runs a case. Returns nothing, or what is wrong behind a description of the case.
 template <class K, class Machine>
 std::string run_case(Machine& machine, std::uint64_t seed, std::uint64_t number,
                      Limits const& limits) {
-  Case<K> random_case(seed, number, limits);
+  using CaseOf =
+      typename std::conditional_t<is_selection<K>, Selecting, Scanning>::template type<K>;
+  CaseOf random_case(seed, number, limits);
   std::string wrong;
   try {
     wrong = random_case.run(machine);

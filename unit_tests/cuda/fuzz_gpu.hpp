@@ -8,6 +8,7 @@
 // Before fuzz.hpp, which takes the backend as it is included.
 #include "stream.hpp"
 
+#include <KokkosScan/impl/cuda/select.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <vector>

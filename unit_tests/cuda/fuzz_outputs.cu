@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Random recurrences, and random scans whose results go to a function.
+// Random recurrences, random scans whose results go to a function or are projected, and random
+// selections.
 
 #include "fuzz_gpu.hpp"
 
@@ -9,4 +10,9 @@ void test::fuzz::add_outputs(Runners<Gpu>& runners) {
   add<Recurrence>(runners);
   add<CalledRecurrence>(runners);
   add<CalledSum>(runners);
+  add<ProjectedSum>(runners);
+  add<CalledArgMax>(runners);
+  add<SelectWords>(runners);
+  add<SelectMaskedBytes>(runners);
+  add<SelectMaskedStructs>(runners);
 }

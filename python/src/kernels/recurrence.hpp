@@ -3,7 +3,8 @@
 #pragma once
 
 /// \file
-/// Linear recurrences as scans of the maps h -> a h + b, which two arrays give and which compose.
+/// Linear recurrences as scans of the maps h -> a h + b, which two arrays give and which compose,
+/// and their gradients.
 
 #include <KokkosScan/scan.hpp>
 #include <Kokkos_Core.hpp>
@@ -43,12 +44,11 @@ struct StoredState {
   KOKKOS_FUNCTION explicit operator Step() const { return {0, wide_value(value)}; }
 };
 
-template <DType D>
-struct ReadSteps {
-  Three<const stored_t<D>> a, b;
-
-  KOKKOS_FUNCTION Step operator()(std::int64_t i, std::int64_t k, std::int64_t j) const {
-    return {wide_value(a(i, k, j)), wide_value(b(i, k, j))};
+/// The map of a step, from its term and its coefficient.
+template <class T>
+struct StepOf {
+  KOKKOS_FUNCTION Step operator()(const T& b, const T& a) const {
+    return {wide_value(a), wide_value(b)};
   }
 };
 
@@ -59,9 +59,10 @@ void recurrence_of(const RecurrenceRequest& request) {
   const auto& extent = request.extent;
   on_instance(request.place, extent[0] * extent[1] * extent[2], [&]<class Exec>(const Exec& exec) {
     const auto out = three_view<State, Exec>(request.output, extent, request.output_length);
-    const auto in =
-        KokkosScan::elementwise({extent[0], extent[1], extent[2]},
-                                ReadSteps<D>{Three<const T>(request.a), Three<const T>(request.b)});
+    const auto view = [&](const Array& array) {
+      return three_view<const T, Exec>(array, extent, extent[1]);
+    };
+    const auto in = KokkosScan::zip_transform(StepOf<T>{}, view(request.b), view(request.a));
     const auto run = [&](const auto& lines) {
       if (request.output_length == extent[1]) {
         KokkosScan::inclusive_scan(exec, in, out, lines, ComposeSteps{});
@@ -75,6 +76,75 @@ void recurrence_of(const RecurrenceRequest& request) {
       run(lines.starting_at(two_view<const State, Exec>(request.starts, extent[0], extent[2])));
     } else {
       run(lines.starting_at(Step{0, 0}));
+    }
+  });
+}
+
+/// With g(k) the gradient of state k, r(k) = g(k) + m(k+1) is all that flows through it: its own,
+/// and what the states after it hand on. It hands on m(k) = a(k) r(k), a recurrence the other way,
+/// whose steps m -> a (g + m) these are. r is the gradient of b, r(k) h(k-1) that of a, m(0) that
+/// of h(-1).
+template <class T>
+struct HandOn {
+  KOKKOS_FUNCTION Step operator()(const T& g, const T& a) const {
+    return {wide_value(a), times(wide_value(a), wide_value(g))};
+  }
+};
+
+/// Stores the gradients of a step, given what the states after it hand on.
+template <DType D>
+struct StoreGradients {
+  using T = stored_t<D>;
+
+  Three<const T> gradient, states, starts;
+  Three<T> of_a, of_b;
+  std::int64_t first;  ///< the index of h(0)
+  std::int64_t step;   ///< from the index of a state to that of the next: 1 or -1
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t k, std::int64_t j,
+                                  const Step& handed_on) const {
+    const T* const before = k != first               ? states.at(i, k - step, j)
+                            : starts.data != nullptr ? starts.at(i, 0, j)
+                                                     : nullptr;
+    const double r = wide_value(read_only(gradient.at(i, k, j))) + handed_on.b;
+    const double h = before != nullptr ? wide_value(read_only(before)) : 0;
+    *of_b.at(i, k, j) = converted<D>(r);
+    *of_a.at(i, k, j) = converted<D>(r * h);
+  }
+};
+
+template <DType D>
+void recurrence_gradient_of(const RecurrenceGradientRequest& request) {
+  using T = stored_t<D>;
+  const auto& extent = request.extent;
+  on_instance(request.place, extent[0] * extent[1] * extent[2], [&]<class Exec>(const Exec& exec) {
+    const auto view = [&](const Array& array) {
+      return three_view<const T, Exec>(array, extent, extent[1]);
+    };
+    const bool is_forward = request.direction == Direction::forward;
+    Array starts = request.starts;  // by the first and the third dimension
+    starts.stride[2] = starts.stride[1];
+    starts.stride[1] = 0;
+    const StoreGradients<D> store{Three<const T>(request.gradient),
+                                  Three<const T>(request.states),
+                                  Three<const T>(starts),
+                                  Three<T>(request.gradient_of_a),
+                                  Three<T>(request.gradient_of_b),
+                                  is_forward ? 0 : extent[1] - 1,
+                                  is_forward ? 1 : -1};
+    const KokkosScan::Along<> along = KokkosScan::along(1);
+    const auto lines = (is_forward ? along.backward() : along).starting_at(Step{0, 0});
+    const auto run = [&](const auto& lines_with_totals) {
+      KokkosScan::exclusive_scan(
+          exec, KokkosScan::zip_transform(HandOn<T>{}, view(request.gradient), view(request.a)),
+          KokkosScan::for_each_result({extent[0], extent[1], extent[2]}, store), lines_with_totals,
+          ComposeSteps{});
+    };
+    if (request.gradient_of_starts.exists) {
+      run(lines.totals(
+          two_view<StoredState<D>, Exec>(request.gradient_of_starts, extent[0], extent[2])));
+    } else {
+      run(lines);
     }
   });
 }

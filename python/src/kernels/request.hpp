@@ -150,6 +150,24 @@ struct RecurrenceRequest {
 /// Enqueues the computation of a recurrence; one launch.
 KOKKOS_SCAN_PYTHON_API void recurrence(const RecurrenceRequest& request);
 
+/// The gradients of a recurrence, given those of its states h(0) ... h(n-1). Arrays have the same
+/// type and, but for those of starts, the same shape.
+struct RecurrenceGradientRequest {
+  Direction direction = Direction::forward;  ///< of the recurrence
+  std::int64_t extent[3] = {};
+  Array a;
+  Array states;
+  Array starts;  ///< h(-1) for each line; 0 where absent
+  Array gradient;
+  Array gradient_of_a;  ///< written, as those below
+  Array gradient_of_b;
+  Array gradient_of_starts;  ///< absent where nobody wants it
+  Place place;
+};
+
+/// Enqueues the computation of these gradients; one launch.
+KOKKOS_SCAN_PYTHON_API void recurrence_gradient(const RecurrenceGradientRequest& request);
+
 /// Ends Kokkos if it was started here, after all scans. Scans are refused from then on.
 KOKKOS_SCAN_PYTHON_API void finalize();
 

@@ -201,6 +201,8 @@ _library.define("cumulative_index(Tensor x, Tensor extreme, int dim, bool revers
                 "Tensor")
 _library.define("linear_recurrence(Tensor a, Tensor b, int dim, Tensor? initial, bool reverse, bool "
                 "include_initial) -> Tensor")
+_library.define("linear_recurrence_gradients(Tensor a, Tensor states, Tensor grad, int dim, Tensor? "
+                "initial, bool reverse) -> (Tensor, Tensor, Tensor)")
 
 
 def _stream_of(x):
@@ -290,35 +292,68 @@ def _setup_recurrence(ctx, inputs, output):
     ctx.call = dim, reverse, include_initial
 
 
-def _recurrence_backward(ctx, grad):
-    """With g the gradient of the states, r[k] = g[k] + a[k+1] r[k+1] is a recurrence the other way:
-    r is the gradient of b, r[k] h[k-1] that of a, and a[0] r[0] that of the initial state."""
-    a, initial, states = ctx.saved_tensors
-    dim, reverse, include_initial = ctx.call
+def _recurrence_gradients(a, states, grad, dim, initial, reverse):
+    """The gradients of a, b and the initial state, given those of states, in one pass."""
+    length = states.shape[dim]
+    lines = [*states.shape[:dim], *states.shape[dim + 1:]]
+    of_a, of_b, of_initial = (torch.empty(shape, dtype=states.dtype, device=states.device)
+                              for shape in (states.shape, states.shape, lines))
+    if not states.numel():
+        return of_a, of_b, of_initial.zero_()
+    stream = _stream_of(states)
+    rows = math.prod(states.shape[:dim]), math.prod(states.shape[dim + 1:])
+    a, states, grad = (_exported(_three(x, dim, length), stream) for x in (a, states, grad))
+    _core.recurrence_gradient(
+        a, states, grad, _exported(_three(of_a, dim, length), stream),
+        _exported(_three(of_b, dim, length), stream), reverse,
+        None if initial is None else _exported(initial.reshape(rows), stream),
+        _exported(of_initial.view(rows), stream), stream, of_b.dtype == torch.bfloat16)
+    return of_a, of_b, of_initial
+
+
+for _key in ("CPU", "CUDA"):
+    _library.impl("linear_recurrence_gradients", _recurrence_gradients, _key)
+
+
+@torch.library.register_fake("kokkos_scan::linear_recurrence_gradients", lib=_library)
+def _recurrence_gradients_fake(a, states, grad, dim, initial, reverse):
+    shape = states.shape
+    return (states.new_empty(shape), states.new_empty(shape),
+            states.new_empty([*shape[:dim], *shape[dim + 1:]]))
+
+
+def _composed_recurrence_gradients(a, states, grad, dim, initial, reverse):
+    """The same of operators that have gradients themselves. With g the gradient of the states,
+    r[k] = g[k] + a[k+1] r[k+1] is a recurrence the other way: r is the gradient of b, r[k] h[k-1]
+    that of a, and a[0] r[0] that of the initial state."""
     length = a.shape[dim]
-    if length == 0:
-        of_initial = grad.sum(dim) if initial is not None else None
-        return torch.zeros_like(a), torch.zeros_like(a), None, of_initial, None, None
-    first = 1 if include_initial and not reverse else 0
-    of_states = grad.narrow(dim, first, length)
     # The last state's own gradient starts the recurrence, so that no array is shifted.
     end, rest, shifted = (0, 1, 0) if reverse else (length - 1, 0, 1)
     r = torch.ops.kokkos_scan.linear_recurrence(
-        a.narrow(dim, shifted, length - 1), of_states.narrow(dim, rest, length - 1), dim,
-        of_states.select(dim, end), not reverse, True)
-    if include_initial:
-        before = states.narrow(dim, 1 if reverse else 0, length)
-    else:
-        start = (torch.zeros_like(states.select(dim, 0)) if initial is None else initial).unsqueeze(dim)
-        kept = states.narrow(dim, 1 if reverse else 0, length - 1)
-        before = torch.cat([kept, start] if reverse else [start, kept], dim)
-    of_initial = None
-    if initial is not None:
-        begin = length - 1 if reverse else 0
-        of_initial = a.select(dim, begin) * r.select(dim, begin)
-        if include_initial:
-            of_initial = of_initial + grad.select(dim, length if reverse else 0)
-    return r * before, r, None, of_initial, None, None
+        a.narrow(dim, shifted, length - 1), grad.narrow(dim, rest, length - 1), dim,
+        grad.select(dim, end), not reverse, True)
+    start = (torch.zeros_like(states.select(dim, 0)) if initial is None else initial).unsqueeze(dim)
+    kept = states.narrow(dim, 1 if reverse else 0, length - 1)
+    before = torch.cat([kept, start] if reverse else [start, kept], dim)
+    begin = length - 1 if reverse else 0
+    return r * before, r, a.select(dim, begin) * r.select(dim, begin)
+
+
+def _recurrence_backward(ctx, grad):
+    a, initial, states = ctx.saved_tensors
+    dim, reverse, include_initial = ctx.call
+    length = a.shape[dim]
+    first = 1 if include_initial and not reverse else 0
+    # Gradients of these gradients need operators that have some.
+    gradients = (_composed_recurrence_gradients if torch.is_grad_enabled() and length
+                 else torch.ops.kokkos_scan.linear_recurrence_gradients)
+    of_a, of_b, of_initial = gradients(a, states.narrow(dim, first, length),
+                                       grad.narrow(dim, first, length), dim, initial, reverse)
+    if initial is None:
+        of_initial = None
+    elif include_initial:
+        of_initial = of_initial + grad.select(dim, length if reverse else 0)
+    return of_a, of_b, None, of_initial, None, None
 
 
 torch.library.register_autograd("kokkos_scan::linear_recurrence", _recurrence_backward,

@@ -33,6 +33,7 @@
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
 #include <KokkosScan/impl/problem.hpp>
+#include <KokkosScan/operators.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -88,6 +89,21 @@ struct Columns<Selected<A, Values, Mask>, E> {
     const bool selected = static_cast<bool>(mask.get(k, e));
     const A value = static_cast<A>(values.get(k, e));
     return selected ? value : identity;
+  }
+};
+/// Indices along the axis are known where they are asked for.
+template <int Rank, class Index, int E>
+struct Columns<Computed<Rank, IndexAlong<Index>>, E> {
+  using In = Computed<Rank, IndexAlong<Index>>;
+
+  const In& in;
+  const ColumnPlace first;
+
+  __device__ __forceinline__ Columns(const In& of, const ColumnPlace& place, int /* columns */)
+      : in(of), first(place) {}
+  [[nodiscard]] __device__ __forceinline__ Index get(std::int64_t k, int e) const {
+    if (in.function.axis == in.axis) return static_cast<Index>(in.first + in.step * k);
+    return in.line(ColumnPlace{first.batch, first.outer, first.column + e * lanes})(0);
   }
 };
 template <int E>

@@ -55,28 +55,36 @@ struct OperandAccess<Array<T>> {
     return aligned;
   }
 };
-template <int Rank, class Function>
-struct OperandAccess<Computed<Rank, Function>> {
+/// Computed elements lie as any access wants them.
+struct ComputedAccess {
   static constexpr bool constructible = true;
   static constexpr bool is_stored = false;
   static constexpr bool is_zipped = false;
-  static bool is_contiguous(const Computed<Rank, Function>&, std::int64_t) { return true; }
-  static bool has_columns(const Computed<Rank, Function>&, const Batch&) { return true; }
-  template <class P>
-  static bool has_flat_columns(const P&, const Computed<Rank, Function>&, const ColumnTiling&) {
+  template <class In>
+  static bool is_contiguous(const In&, std::int64_t) {
+    return true;
+  }
+  template <class In>
+  static bool has_columns(const In&, const Batch&) {
+    return true;
+  }
+  template <class P, class In>
+  static bool has_flat_columns(const P&, const In&, const ColumnTiling&) {
     return true;
   }
   template <int E>
   static constexpr bool moves_columns = false;
-  template <int E>
-  static bool has_aligned_columns(const Computed<Rank, Function>&, const Batch&) {
+  template <int E, class In>
+  static bool has_aligned_columns(const In&, const Batch&) {
     return true;
   }
-  template <int E>
-  static bool has_aligned_packs(const Computed<Rank, Function>&, const Batch&) {
+  template <int E, class In>
+  static bool has_aligned_packs(const In&, const Batch&) {
     return true;
   }
 };
+template <int Rank, class Function>
+struct OperandAccess<Computed<Rank, Function>> : ComputedAccess {};
 /// A function of results lies as any access wants it, but takes them one by one.
 template <class Value, int Rank, class Function>
 struct OperandAccess<Called<Value, Rank, Function>> {

@@ -84,7 +84,7 @@ inline constexpr int most_threads_of_ring =
 /// Whether threads do nothing but call the function of elements or, where none are computed, of
 /// results. Where there are both, those that scan call that of results.
 template <class P>
-inline constexpr bool computes_apart = Stage<typename Types<P>::In>::is_computed;
+inline constexpr bool computes_apart = Stage<typename Types<P>::In>::fills_lines;
 template <class P>
 inline constexpr bool calls_apart = !computes_apart<P> && is_called<typename Types<P>::Out>;
 template <class P>
@@ -263,7 +263,7 @@ __device__ __forceinline__ void fold_parts(const P& problem, const RingShape& sh
     ring.loaded[s].wait(turn.parity);
     const Part& part = ring.parts[s];
     if (!part.exists()) return;
-    if constexpr (Stage<typename Types<P>::In>::is_computed) ring.computed[s].wait(turn.parity);
+    if constexpr (computes_apart<P>) ring.computed[s].wait(turn.parity);
     const Tile tile = part.tile(problem);
     const PartInStage<P> memory(problem, shape, tile, s);
     const Place place(shape.shape, 1, part.length, thread);

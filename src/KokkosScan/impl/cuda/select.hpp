@@ -115,28 +115,39 @@ __device__ __forceinline__ void load_quad(const Line& line, std::int64_t k, int 
 /// A quad of a line: its elements, and a bit for each that is kept.
 template <class S>
 struct SelectedQuad {
-  typename S::Element x[quad_of_selection];
-  unsigned kept;
+  static constexpr bool is_asked = is_predicate<typename S::Keep>;
 
+  typename S::Element x[quad_of_selection];
+  unsigned kept = 0;  ///< of a mask when it is loaded, of a predicate when it is asked
+
+  /// Loads the elements and the mask.
+  ///
   /// \tparam whole whether the quad is aligned in memory and has four elements
   template <bool whole, class Input, class Keep>
-  __device__ __forceinline__ void load(const Input& input, const Keep& keep, std::int64_t k,
-                                       int left) {
-    kept = 0;
-    if constexpr (is_predicate<typename S::Keep>) {
-      load_quad<whole>(input, k, left, x);
-#pragma unroll
-      for (int i = 0; i < quad_of_selection; ++i) {
-        if ((whole || i < left) && is_kept(keep, k + i, x[i])) kept |= 1u << i;
-      }
-    } else {
+  __device__ __forceinline__ void load(const Input& input, [[maybe_unused]] const Keep& keep,
+                                       std::int64_t k, int left) {
+    if constexpr (!is_asked) {
       std::remove_cvref_t<decltype(keep(k))> mask[quad_of_selection];
       load_quad<whole>(keep, k, left, mask);
+      kept = 0;
 #pragma unroll
       for (int i = 0; i < quad_of_selection; ++i) {
         if ((whole || i < left) && static_cast<bool>(mask[i])) kept |= 1u << i;
       }
-      load_quad<whole>(input, k, left, x);
+    }
+    load_quad<whole>(input, k, left, x);
+  }
+  /// Asks the predicate for the elements that are there, or leaves out others that a mask has.
+  template <bool whole>
+  __device__ __forceinline__ void ask(const typename S::Keep& keep, int left) {
+    if constexpr (is_asked) {
+      kept = 0;
+#pragma unroll
+      for (int i = 0; i < quad_of_selection; ++i) {
+        if ((whole || i < left) && static_cast<bool>(keep.function(x[i]))) kept |= 1u << i;
+      }
+    } else if (!whole && left <= 0) {
+      kept = 0;
     }
   }
   [[nodiscard]] __device__ __forceinline__ unsigned count() const {
@@ -272,6 +283,7 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
 #pragma unroll
         for (int q = 0; q < quads; ++q) {
           elements[q].template load<true>(input, keep, begin + (in_tile + q * length_of_row), 0);
+          elements[q].template ask<true>(selection.keep, 0);
         }
       } else {
         const int limit = left < length ? static_cast<int>(left) : length;
@@ -279,6 +291,7 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
         for (int q = 0; q < quads; ++q) {
           const int first = in_tile + q * length_of_row;
           elements[q].template load<false>(input, keep, begin + first, limit - first);
+          elements[q].template ask<false>(selection.keep, limit - first);
         }
       }
     }
@@ -349,37 +362,97 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
   }
 }
 
-/// Selects from whole lines, each by `width` lanes of a warp.
+/// How warps share short lines.
+struct ShortLines {
+  int log2_width;     ///< 2 to this are the lanes of a line
+  int steps_of_line;  ///< so many times they take a quad each
+  int lines_of_lane;  ///< one after the other
+};
+
+/// Selects from whole lines, each by some lanes of a warp. What is kept goes through shared memory,
+/// so that neighbouring lanes store neighbours.
+///
+/// \param are_whole whether all quads are aligned and have four elements
 template <class S>
 __global__ void __launch_bounds__(threads_that_select)
-    select_lines(const __grid_constant__ S selection, int width, bool are_aligned) {
+    select_lines(const __grid_constant__ S selection, ShortLines shape, bool are_whole) {
+  using Value = typename S::Value;
+  constexpr int quads = quads_of_thread<S>;
+  auto* const all_slots = reinterpret_cast<Value*>(shared_memory());
   const auto thread = static_cast<int>(threadIdx.x);
-  const int place_in_line = thread % width;
-  const std::int64_t line = (std::int64_t{blockIdx.x} * threads_that_select + thread) / width;
-  const bool exists = line < selection.batch.count;
-  const LineOfBatch place{exists ? line : 0};
-  const auto input = selection.input.line(place);
-  const auto keep = selection.keep.line(place);
-  const auto output = selection.output.line(place);
-  const std::int64_t n = exists ? selection.n : 0;
-  std::int64_t count = 0;
-  for (std::int64_t k = place_in_line * quad_of_selection;
-       k - place_in_line * quad_of_selection < selection.n; k += width * quad_of_selection) {
-    SelectedQuad<S> elements;
-    const std::int64_t left = n - k;
-    if (are_aligned && left >= quad_of_selection) {
-      elements.template load<true>(input, keep, k, 0);
-    } else {
-      elements.template load<false>(
-          input, keep, k, left < quad_of_selection ? static_cast<int>(left) : quad_of_selection);
+  const int lane = thread % lanes;
+  const int width = 1 << shape.log2_width;
+  const int place = lane & (width - 1);
+  const int own_line = lane >> shape.log2_width;  // of those side by side
+  const int lines_of_step = lanes >> shape.log2_width;
+  const int elements_of_step = width * quad_of_selection;  // of a line
+  Value* const slots = all_slots + (thread - lane) * quad_of_selection;
+  const std::int64_t warp = (std::int64_t{blockIdx.x} * threads_that_select + thread) / lanes;
+  const int steps = shape.steps_of_line * shape.lines_of_lane;
+
+  std::int64_t next_lines = warp * lines_of_step * shape.lines_of_lane;
+  int step_of_line = 0;
+  int count = 0;  // of the line so far
+  for (int begin = 0; begin < steps; begin += quads) {
+    // Load as many quads as there are registers for. None waits for another: where there is
+    // nothing, the first of all is loaded.
+    SelectedQuad<S> elements[quads];
+    std::int64_t first_lines[quads];
+    int left[quads];
+    bool ends_lines[quads];
+#pragma unroll
+    for (int q = 0; q < quads; ++q) {
+      first_lines[q] = next_lines;
+      const std::int64_t line = next_lines + own_line;
+      const int k = step_of_line * elements_of_step + place * quad_of_selection;
+      const bool exists = begin + q < steps && line < selection.batch.count && k < selection.n;
+      left[q] = exists ? static_cast<int>(selection.n) - k : 0;
+      if (are_whole) {
+        const LineOfBatch at{exists ? line : 0};
+        elements[q].template load<true>(selection.input.line(at), selection.keep.line(at),
+                                        exists ? k : 0, quad_of_selection);
+      } else if (exists) {
+        const LineOfBatch at{line};
+        elements[q].template load<false>(selection.input.line(at), selection.keep.line(at), k,
+                                         left[q] < quad_of_selection ? left[q] : quad_of_selection);
+      }
+      ends_lines[q] = ++step_of_line == shape.steps_of_line;
+      if (ends_lines[q]) {
+        step_of_line = 0;
+        next_lines += lines_of_step;
+      }
     }
-    const unsigned own = elements.count();
-    const unsigned with = sum_lanes(own, place_in_line, width);
-    elements.store(output, count + (with - own));
-    count += __shfl_sync(~0u, with, thread % lanes - place_in_line + width - 1);
-  }
-  if (exists && place_in_line == 0) {
-    selection.counts.line(place)(0) = static_cast<typename S::Count>(count);
+#pragma unroll
+    for (int q = 0; q < quads; ++q) {
+      if (begin + q >= steps) break;
+      elements[q].template ask<false>(selection.keep, left[q]);
+      const unsigned own = elements[q].count();
+      const unsigned with = sum_lanes(own, place, width);
+      const int kept = static_cast<int>(__shfl_sync(~0u, with, lane | (width - 1)));
+      elements[q].store([=](std::int64_t i) -> Value& { return slots[i]; },
+                        own_line* elements_of_step + static_cast<int>(with - own));
+      __syncwarp();
+#pragma unroll
+      for (int i = 0; i < quad_of_selection; ++i) {
+        const int slot = i * lanes + lane;
+        const int in_line = slot & (elements_of_step - 1);
+        const int line = slot / quad_of_selection >> shape.log2_width;
+        const int kept_of_line = __shfl_sync(~0u, kept, line << shape.log2_width);
+        const int before = __shfl_sync(~0u, count, line << shape.log2_width);
+        if (in_line < kept_of_line) {
+          selection.output.line(LineOfBatch{first_lines[q] + line})(before + in_line) = slots[slot];
+        }
+      }
+      __syncwarp();
+      count += kept;
+      if (ends_lines[q]) {
+        const std::int64_t line = first_lines[q] + own_line;
+        if (place == 0 && line < selection.batch.count) {
+          selection.counts.line(LineOfBatch{line})(0) = static_cast<typename S::Count>(count);
+        }
+        count = 0;
+      }
+    }
   }
 }
 
@@ -403,11 +476,20 @@ struct SelectBackend {
     const std::int64_t lines = s.batch.count;
     const bool are_aligned = are_quads(s.input, s.batch) && are_quads(s.keep, s.batch);
     if (s.n <= longest_short_selection) {
-      int width = 1;
-      while (width < lanes && width * quad_of_selection < s.n) width *= 2;
-      const Launch launch{Function::select, "cuda/select_lines",
-                          divide_up(lines * width, threads_that_select), threads_that_select, 0};
-      return enqueue(exec, launch, select_lines<S>, s.n, lines, s, width, are_aligned);
+      ShortLines shape{0, 1, 1};
+      std::int64_t elements_of_step = quad_of_selection;
+      for (; 1 << shape.log2_width < lanes && elements_of_step < s.n; elements_of_step *= 2) {
+        ++shape.log2_width;
+      }
+      shape.steps_of_line = static_cast<int>(divide_up(s.n, elements_of_step));
+      shape.lines_of_lane = std::max(1, quads_of_thread<S> / shape.steps_of_line);
+      const std::int64_t threads = divide_up(lines, shape.lines_of_lane) << shape.log2_width;
+      const Launch launch{
+          Function::select, "cuda/select_lines", divide_up(threads, threads_that_select),
+          threads_that_select,
+          threads_that_select * quad_of_selection * static_cast<int>(sizeof(typename S::Value))};
+      return enqueue(exec, launch, select_lines<S>, s.n, lines, s, shape,
+                     are_aligned && s.n % quad_of_selection == 0);
     }
     const std::int64_t tiles = tiles_of_line<S>(s.n);
     const std::size_t bytes = workspace_bytes<S>(exec, s.n, lines);

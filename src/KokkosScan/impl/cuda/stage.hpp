@@ -355,21 +355,40 @@ __device__ __forceinline__ int lanes_of_line(const Tile& tile, int at_once, int 
   return count;
 }
 
+/// Calls a function for the results e, e + of_line.count ... of a line's part, which lie in the
+/// slots from number `begin` on: as fill_line() computes them, as a function may wait for what it
+/// reads.
+///
+/// \param of_line threads that share the line
+/// \param along   index of result 0, in the order of memory, along the axis
+template <int at_once, class Value, class Line>
+__device__ __forceinline__ void call_for_line(const Slots<Value>& results, int begin, int e,
+                                              int length, const Threads& of_line, const Line& line,
+                                              std::int64_t along) {
+  for (; e + (at_once - 1) * of_line.count < length; e += at_once * of_line.count) {
+    Value x[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) x[i] = results[begin + e + i * of_line.count];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) line.call_at(along + (e + i * of_line.count), x[i]);
+  }
+  if constexpr (at_once > 1) {
+    call_for_line<at_once / 2>(results, begin, e, length, of_line, line, along);
+  }
+}
 /// Calls a function for the results of lines, in the order of memory. The threads share them.
 template <class Value, int Rank, class Function>
 __device__ __forceinline__ void call_for_results(const Slots<Value>& results,
                                                  const Called<Value, Rank, Function>& output,
                                                  const Tile& tile, const Threads& threads) {
-  const int of_line = tile.lines == 1 ? threads.count : lanes_of_line(tile, 4, 4);
-  const int own = threads.own % of_line;
+  constexpr int at_once = 8;
+  const int sharing = tile.lines == 1 ? threads.count : lanes_of_line(tile, at_once, 4);
+  const Threads of_line{threads.own % sharing, sharing};
 #pragma unroll 1
-  for (int i = threads.own / of_line; i < tile.lines; i += threads.count / of_line) {
+  for (int i = threads.own / sharing; i < tile.lines; i += threads.count / sharing) {
     const auto line = output.line(tile.line(i));
-    const std::int64_t first = line.of_indices.index_along(tile.begin + tile.in_memory_order(0));
-    const int slot = i * tile.length;
-    // Several at once, as a function may wait for what it reads.
-#pragma unroll 8
-    for (int e = own; e < tile.length; e += of_line) line.call_at(first + e, results[slot + e]);
+    call_for_line<at_once>(results, i * tile.length, of_line.own, tile.length, of_line, line,
+                           line.of_indices.index_along(tile.begin + tile.in_memory_order(0)));
   }
 }
 /// The same, in the place of a store.
@@ -456,6 +475,8 @@ struct LoadArray {
 template <class T>
 struct Stage<Array<const T>> : StagedValues<T> {
   static constexpr bool is_computed = false;
+  /// Whether fill() has something to do for lines.
+  static constexpr bool fills_lines = false;
   /// Whether elements that do not follow each other can be copied without registers.
   static constexpr bool is_copied_apart = cuda::is_copied_apart<T>;
 
@@ -512,17 +533,18 @@ struct Loaded {
 
 /// A computed input: its values, each computed once.
 template <int Rank, class Function>
-struct Stage<Computed<Rank, Function>>
+struct StagedComputed
     : StagedValues<std::remove_cvref_t<decltype(std::declval<Computed<Rank, Function>>().line(
           Coordinates{})(0))>> {
   using In = Computed<Rank, Function>;
   static constexpr bool is_computed = true;
+  static constexpr bool fills_lines = true;
   static constexpr bool is_copied_apart = false;
 
   template <class AnyTile, class Value>
   __device__ __forceinline__ void place(const In&, const AnyTile&, Region& region,
                                         [[maybe_unused]] const Value* results) {
-    using T = typename Stage::Value;
+    using T = typename StagedComputed::Value;
     if constexpr (may_share_slots<T, Value>) {
       this->slots = region.template take<T>(reinterpret_cast<const T*>(results));
     } else {
@@ -554,7 +576,7 @@ struct Stage<Computed<Rank, Function>>
 
  private:
   using Line = ComputedLine<Rank, Function>;
-  static constexpr int at_once_of_two = sizeof(typename Stage::Value) <= 8 ? 4 : 1;
+  static constexpr int at_once_of_two = sizeof(typename StagedComputed::Value) <= 8 ? 4 : 1;
   /// Lanes that read neighbours, 16 bytes or more.
   static constexpr int fewest_lanes = 4;
 
@@ -579,7 +601,7 @@ struct Stage<Computed<Rank, Function>>
     const std::int64_t along = first_index(tile, lines[0]);
     int e = of_line.own;
     const auto fill_some = [&](auto count) {
-      typename Stage::Value x[2][count.value];
+      typename StagedComputed::Value x[2][count.value];
 #pragma unroll
       for (int j = 0; j < 2; ++j) {
 #pragma unroll
@@ -598,6 +620,9 @@ struct Stage<Computed<Rank, Function>>
     while (e < tile.length) fill_some(std::integral_constant<int, 1>{});
   }
 };
+
+template <int Rank, class Function>
+struct Stage<Computed<Rank, Function>> : StagedComputed<Rank, Function> {};
 
 /// Two loads at once.
 template <class First, class Second>
@@ -632,6 +657,7 @@ struct Stage<Selected<A, Values, Mask>> {
   A identity;
 
   static constexpr bool is_computed = Stage<Values>::is_computed || Stage<Mask>::is_computed;
+  static constexpr bool fills_lines = Stage<Values>::fills_lines || Stage<Mask>::fills_lines;
   static constexpr bool is_copied_apart =
       Stage<Values>::is_copied_apart && Stage<Mask>::is_copied_apart;
 

@@ -9,6 +9,7 @@
 #include <KokkosScan/impl/cuda/operand_access.hpp>
 #include <KokkosScan/impl/cuda/stage.hpp>
 #include <KokkosScan/impl/problem.hpp>
+#include <KokkosScan/operators.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
@@ -40,6 +41,13 @@ struct OperandAccess<ValueOfLine<T>> {
   static bool has_aligned_packs(const In&, const Batch&) {
     return true;
   }
+};
+
+/// Indices along the axis need no memory, so as many are moved at once as is wanted.
+template <int Rank, class Index>
+struct OperandAccess<Computed<Rank, IndexAlong<Index>>> : ComputedAccess {
+  template <int E>
+  static constexpr bool moves_columns = true;
 };
 
 template <class... Parts>
@@ -134,6 +142,7 @@ struct Stage<ValueOfLine<T>> : StagedValues<std::remove_const_t<T>> {
   using In = ValueOfLine<T>;
   using Element = std::remove_const_t<T>;
   static constexpr bool is_computed = true;
+  static constexpr bool fills_lines = true;
   static constexpr bool is_copied_apart = false;
 
   template <class AnyTile, class Value>
@@ -163,6 +172,51 @@ struct Stage<ValueOfLine<T>> : StagedValues<std::remove_const_t<T>> {
   }
 };
 
+/// Indices along an axis. Those of lines are known where they are read; those of columns, and of
+/// several lines along another axis than their own, have slots.
+template <int Rank, class Index>
+struct Stage<Computed<Rank, IndexAlong<Index>>> : StagedComputed<Rank, IndexAlong<Index>> {
+  using In = Computed<Rank, IndexAlong<Index>>;
+  using Base = StagedComputed<Rank, IndexAlong<Index>>;
+  static constexpr bool fills_lines = false;
+
+  using Base::place;
+  template <class Value>
+  __device__ __forceinline__ void place(const In& in, const Tile& tile, Region& region,
+                                        const Value* results) {
+    Base::place(in, tile, region, results);
+    m_counts = in.function.axis == in.axis ? 1 : 0;
+    if (m_counts == 0 && tile.lines > 1) return;
+    const auto line = in.line(tile.line(0));
+    m_length = tile.length;
+    m_first = m_counts == 0
+                  ? line(0)
+                  : static_cast<Index>(line.index_along(tile.begin + tile.in_memory_order(0)));
+  }
+  template <int all = 0, class AnyTile>
+  __device__ __forceinline__ Loaded load(const In& in, const AnyTile& tile, int elements) {
+    return m_length == 0 ? Base::load(in, tile, elements) : Loaded{};
+  }
+  [[nodiscard]] __device__ __forceinline__ Index get(int e) const {
+    if (m_length == 0) return Base::get(e);
+    const int in_line = e < m_length ? e : e % m_length;
+    return static_cast<Index>(m_first + m_counts * in_line);
+  }
+  /// Packs lie within a line.
+  template <int E>
+  __device__ __forceinline__ void get_pack(int e, Index (&x)[E]) const {
+    if (m_length == 0) return Base::get_pack(e, x);
+    const Index first = get(e);
+#pragma unroll
+    for (int i = 0; i < E; ++i) x[i] = static_cast<Index>(first + m_counts * i);
+  }
+
+ private:
+  Index m_first = 0;
+  int m_counts = 0;  ///< from index to index
+  int m_length = 0;  ///< of lines; 0 where indices have slots
+};
+
 /// The parts of a zipped input.
 template <class... Parts>
 struct StagedParts {
@@ -172,6 +226,7 @@ struct StagedParts {
   static constexpr int bytes(int, int, int) { return 0; }
   static constexpr int bytes_of_element = 0;
   static constexpr bool is_computed = false;
+  static constexpr bool fills_lines = false;
   static constexpr bool is_copied_apart = true;
 
   template <class AnyTile, class Value>
@@ -215,6 +270,7 @@ struct StagedParts<First, Rest...> {
   }
   static constexpr int bytes_of_element = Stage<First>::bytes_of_element + Others::bytes_of_element;
   static constexpr bool is_computed = Stage<First>::is_computed || Others::is_computed;
+  static constexpr bool fills_lines = Stage<First>::fills_lines || Others::fills_lines;
   static constexpr bool is_copied_apart = Stage<First>::is_copied_apart && Others::is_copied_apart;
 
   Stage<First> first;
