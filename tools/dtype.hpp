@@ -5,77 +5,50 @@
 /// \file
 /// The NumPy types of arrays.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
+#include "../elements/dtype.hpp"
+
 namespace scan_tool {
 
-/// The NumPy types that can be scanned.
-enum class DType {
-  boolean,
-  int8,
-  int16,
-  int32,
-  int64,
-  uint8,
-  uint16,
-  uint32,
-  uint64,
-  float16,
-  float32,
-  float64,
-  complex64,
-  complex128,
-};
+using array_elements::DType;
+using array_elements::DTypeInfo;
+using array_elements::dtype_table;
+using array_elements::info;
+using array_elements::Kind;
 
-/// What the values of a type are.
-enum class Kind { boolean, signed_integer, unsigned_integer, real, complex };
+/// Bytes of one value.
+constexpr std::size_t size_of(DType dtype) { return static_cast<std::size_t>(info(dtype).size); }
 
 /// The types in which scans are computed; every DType has one that holds all its values.
 enum class Accumulator { int64, uint64, float32, float64, complex64, complex128 };
 
-/// One row of the table of types.
-struct DTypeInfo {
-  DType dtype;
-  /// NumPy's name.
-  std::string_view name;
-  /// The type in the header of a .npy file, without the byte order.
-  std::string_view code;
-  Kind kind;
-  /// Bytes of one value.
-  std::size_t size;
-  Accumulator accumulator;
-};
-
-/// All types, in the order of DType.
-inline constexpr std::array<DTypeInfo, 14> dtype_table{{
-    {DType::boolean, "bool", "b1", Kind::boolean, 1, Accumulator::int64},
-    {DType::int8, "int8", "i1", Kind::signed_integer, 1, Accumulator::int64},
-    {DType::int16, "int16", "i2", Kind::signed_integer, 2, Accumulator::int64},
-    {DType::int32, "int32", "i4", Kind::signed_integer, 4, Accumulator::int64},
-    {DType::int64, "int64", "i8", Kind::signed_integer, 8, Accumulator::int64},
-    {DType::uint8, "uint8", "u1", Kind::unsigned_integer, 1, Accumulator::uint64},
-    {DType::uint16, "uint16", "u2", Kind::unsigned_integer, 2, Accumulator::uint64},
-    {DType::uint32, "uint32", "u4", Kind::unsigned_integer, 4, Accumulator::uint64},
-    {DType::uint64, "uint64", "u8", Kind::unsigned_integer, 8, Accumulator::uint64},
-    {DType::float16, "float16", "f2", Kind::real, 2, Accumulator::float32},
-    {DType::float32, "float32", "f4", Kind::real, 4, Accumulator::float32},
-    {DType::float64, "float64", "f8", Kind::real, 8, Accumulator::float64},
-    {DType::complex64, "complex64", "c8", Kind::complex, 8, Accumulator::complex64},
-    {DType::complex128, "complex128", "c16", Kind::complex, 16, Accumulator::complex128},
-}};
-
-/// The row of a type.
-constexpr const DTypeInfo& info(DType dtype) {
-  return dtype_table[static_cast<std::size_t>(dtype)];
+constexpr Accumulator accumulator_of(DType dtype) {
+  switch (info(dtype).kind) {
+    case Kind::boolean:
+    case Kind::signed_integer:
+      return Accumulator::int64;
+    case Kind::unsigned_integer:
+      return Accumulator::uint64;
+    case Kind::complex:
+      return dtype == DType::complex64 ? Accumulator::complex64 : Accumulator::complex128;
+    default:
+      return dtype == DType::float64 ? Accumulator::float64 : Accumulator::float32;
+  }
 }
+
+/// Whether .npy files can have the type.
+constexpr bool is_of_numpy(const DTypeInfo& row) { return !row.code.empty(); }
 
 /// The type that NumPy calls `name`.
 constexpr std::optional<DType> dtype_named(std::string_view name) {
   for (const DTypeInfo& row : dtype_table) {
-    if (row.name == name) return row.dtype;
+    if (is_of_numpy(row) && row.name == name) return row.dtype;
   }
   return std::nullopt;
 }
@@ -83,15 +56,27 @@ constexpr std::optional<DType> dtype_named(std::string_view name) {
 /// The type of a .npy file's `code`, such as "f4".
 constexpr std::optional<DType> dtype_coded(std::string_view code) {
   for (const DTypeInfo& row : dtype_table) {
-    if (row.code == code) return row.dtype;
+    if (is_of_numpy(row) && row.code == code) return row.dtype;
   }
   return std::nullopt;
 }
 
-/// All names, for messages.
-constexpr std::array<std::string_view, dtype_table.size()> dtype_names() {
-  std::array<std::string_view, dtype_table.size()> names;
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = dtype_table[i].name;
+inline constexpr std::size_t numpy_dtypes = std::ranges::count_if(dtype_table, is_of_numpy);
+
+/// NumPy's types, in the order of DType.
+constexpr std::array<DType, numpy_dtypes> dtypes_of_numpy() {
+  std::array<DType, numpy_dtypes> dtypes{};
+  std::size_t i = 0;
+  for (const DTypeInfo& row : dtype_table) {
+    if (is_of_numpy(row)) dtypes[i++] = row.dtype;
+  }
+  return dtypes;
+}
+
+/// All their names, for messages.
+constexpr std::array<std::string_view, numpy_dtypes> dtype_names() {
+  std::array<std::string_view, numpy_dtypes> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = info(dtypes_of_numpy()[i]).name;
   return names;
 }
 

@@ -109,7 +109,7 @@ class HeaderParser {
       code.remove_prefix(1);
     }
     if (const std::optional<DType> result = dtype_coded(code)) {
-      if (byte_order == '>' && info(*result).size > 1) unusable("big-endian dtype " + quoted(text));
+      if (byte_order == '>' && size_of(*result) > 1) unusable("big-endian dtype " + quoted(text));
       return *result;
     }
     unusable((code.starts_with('O') ? "object dtype " : "dtype ") + quoted(text));

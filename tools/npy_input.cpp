@@ -70,7 +70,7 @@ NpyInput::NpyInput(std::string path) : m_path(std::move(path)), m_file(m_path) {
   m_header = std::move(parsed.header);
   const std::span<const std::byte> rest = m_file.bytes().subspan(parsed.size);
   m_count = element_count(m_path, m_header.shape);
-  const auto size = static_cast<std::size_t>(m_count) * info(m_header.dtype).size;
+  const auto size = static_cast<std::size_t>(m_count) * size_of(m_header.dtype);
   if (rest.size() < size) {
     refuse(m_path, std::to_string(rest.size()) + " bytes of data",
            std::to_string(size) + " for shape " + to_string(m_header.shape) + " of " +
@@ -81,14 +81,14 @@ NpyInput::NpyInput(std::string path) : m_path(std::move(path)), m_file(m_path) {
 }
 
 void NpyInput::read(std::int64_t first, std::span<std::byte> bytes) const {
-  const auto size = static_cast<std::int64_t>(info(m_header.dtype).size);
+  const auto size = info(m_header.dtype).size;
   if (!m_file.read(m_begin + first * size, bytes)) unreadable(m_path);
 }
 
 void NpyInput::expect(std::int64_t first, std::int64_t count) const {
   first = std::max<std::int64_t>(first, 0);
   count = std::min(count, m_count - first);
-  const auto size = static_cast<std::int64_t>(info(m_header.dtype).size);
+  const auto size = info(m_header.dtype).size;
   if (count > 0) m_file.expect(m_begin + first * size, count * size);
 }
 

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <type_traits>
 
+#include "../elements/stored.hpp"
 #include "convert.hpp"
 #include "error.hpp"
-#include "half.hpp"
 
 namespace scan_tool {
 namespace {
@@ -43,13 +43,13 @@ std::string expectation(DType dtype) {
 }
 
 bool is_in_range(std::int64_t value, DType dtype) {
-  const auto bits = static_cast<unsigned>(8 * info(dtype).size);
+  const auto bits = static_cast<unsigned>(8 * size_of(dtype));
   return value >= std::numeric_limits<std::int64_t>::min() >> (64 - bits) &&
          value <= std::numeric_limits<std::int64_t>::max() >> (64 - bits);
 }
 
 bool is_in_range(std::uint64_t value, DType dtype) {
-  const auto bits = static_cast<unsigned>(8 * info(dtype).size);
+  const auto bits = static_cast<unsigned>(8 * size_of(dtype));
   return value <= std::numeric_limits<std::uint64_t>::max() >> (64 - bits);
 }
 
@@ -80,7 +80,10 @@ bool take(const char*& text, DType dtype, Real& value) {
   const std::string_view number(text, static_cast<std::size_t>(end - text));
   const bool says_infinity = number.find_first_of("iI") != std::string_view::npos;
   const bool overflows =
-      std::isinf(dtype == DType::float16 ? half_value(half_bits(value)) : value) && !says_infinity;
+      std::isinf(dtype == DType::float16
+                     ? static_cast<Real>(static_cast<float>(array_elements::Half(value)))
+                     : value) &&
+      !says_infinity;
   text = end;
   return !number.empty() && !overflows;
 }

@@ -146,7 +146,7 @@ class Values {
  public:
   Values(const NpyInput& input, DType dtype) {
     const std::byte* const bytes = input.data().data();
-    const bool same = input.header().dtype == dtype && info(dtype).size == sizeof(A) &&
+    const bool same = input.header().dtype == dtype && size_of(dtype) == sizeof(A) &&
                       info(dtype).kind != Kind::boolean;
     if (same && reinterpret_cast<std::uintptr_t>(bytes) % 16 == 0) {
       m_data = reinterpret_cast<const A*>(bytes);
@@ -170,10 +170,10 @@ template <class A>
 void write(NpyOutput& file, const NpyHeader& header, std::span<const A> values) {
   constexpr std::size_t block = 1 << 16;
   file.write_header(header);
-  std::vector<std::byte> bytes(std::min(block, values.size()) * info(header.dtype).size);
+  std::vector<std::byte> bytes(std::min(block, values.size()) * size_of(header.dtype));
   while (!values.empty()) {
     const std::size_t count = std::min(block, values.size());
-    const std::span<std::byte> part(bytes.data(), count * info(header.dtype).size);
+    const std::span<std::byte> part(bytes.data(), count * size_of(header.dtype));
     store<A>(values.first(count), header.dtype, part);
     file.write(part);
     values = values.subspan(count);
@@ -303,7 +303,7 @@ void run_scan(const ScanOptions& options, Ranks& ranks) {
   if (memory || ranks.size() > 1) {
     scan_in_pieces(*plan, memory.value_or(default_memory), ranks);
   } else {
-    execute_in(info(plan->dtype).accumulator, *plan);
+    execute_in(accumulator_of(plan->dtype), *plan);
   }
   session.reset();
   // Totals first: if that fails, the output is as it was.

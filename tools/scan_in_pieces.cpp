@@ -51,7 +51,7 @@ constexpr Accumulator accumulator_of() {
 }
 template <class A>
 bool is_wider_than(DType dtype) {
-  return info(dtype).accumulator != accumulator_of<A>();
+  return scan_tool::accumulator_of(dtype) != accumulator_of<A>();
 }
 
 constexpr std::size_t block_of_conversion = 4096;
@@ -66,7 +66,7 @@ void decode(std::span<const std::byte> bytes, DType from, DType to, std::span<A>
     const std::span<N> block(narrow.data(), std::min(narrow.size(), values.size()));
     load<N>(bytes, from, to, block);
     std::copy(block.begin(), block.end(), values.begin());
-    bytes = bytes.subspan(block.size() * info(from).size);
+    bytes = bytes.subspan(block.size() * size_of(from));
     values = values.subspan(block.size());
   }
 }
@@ -81,7 +81,7 @@ void encode(std::span<const A> values, DType to, std::span<std::byte> bytes) {
     const std::span<N> block(narrow.data(), std::min(narrow.size(), values.size()));
     for (std::size_t i = 0; i < block.size(); ++i) block[i] = static_cast<N>(values[i]);
     store<N>(block, to, bytes);
-    bytes = bytes.subspan(block.size() * info(to).size);
+    bytes = bytes.subspan(block.size() * size_of(to));
     values = values.subspan(block.size());
   }
 }
@@ -165,7 +165,7 @@ class ScanInPieces {
  private:
   /// Files keep values as they are in memory.
   [[nodiscard]] bool is_stored(DType dtype) const {
-    return dtype == m_plan.dtype && info(dtype).size == sizeof(A) && !is_wider_than<A>(dtype);
+    return dtype == m_plan.dtype && size_of(dtype) == sizeof(A) && !is_wider_than<A>(dtype);
   }
   [[nodiscard]] bool reads_values() const { return is_stored(m_plan.input.header().dtype); }
   [[nodiscard]] bool writes_values() const { return is_stored(m_plan.dtype); }
@@ -175,14 +175,14 @@ class ScanInPieces {
   /// How many lines, and how many of their elements, a piece has. As doubles, numbers of bytes
   /// cannot overflow.
   void choose_sizes(double memory) {
-    const std::size_t in = reads_values() ? 0 : info(m_plan.input.header().dtype).size;
-    const std::size_t out = writes_values() ? 0 : info(m_plan.dtype).size;
+    const std::size_t in = reads_values() ? 0 : size_of(m_plan.input.header().dtype);
+    const std::size_t out = writes_values() ? 0 : size_of(m_plan.dtype);
     // One piece is written while the next one is scanned.
     const std::size_t of_piece = std::max(in, out) + sizeof(A) * (is_in_place() ? 1 : 2);
     const auto of_element = static_cast<double>(
         2 * of_piece + (m_tells_lines_apart ? sizeof(A) : 0) + (m_plan.mask != nullptr ? 1 : 0));
     // Starts, totals, the same as they are written, and whether any element has counted.
-    const auto of_line = static_cast<double>(3 * sizeof(A) + info(m_plan.dtype).size + 1);
+    const auto of_line = static_cast<double>(3 * sizeof(A) + size_of(m_plan.dtype) + 1);
     const std::int64_t n = m_geometry.length;
     const std::int64_t part = m_share_lines ? n / m_ranks.size() + 1 : n;
     const auto inner = static_cast<double>(m_geometry.inner);
@@ -212,8 +212,8 @@ class ScanInPieces {
     const std::int64_t lines =
         std::min(m_outers, m_geometry.outer) * std::min(m_inners, m_geometry.inner);
     const std::int64_t elements = lines * (m_length + m_extra);
-    const std::size_t in = reads_values() ? 0 : info(m_plan.input.header().dtype).size;
-    const std::size_t out = writes_values() ? 0 : info(m_plan.dtype).size;
+    const std::size_t in = reads_values() ? 0 : size_of(m_plan.input.header().dtype);
+    const std::size_t out = writes_values() ? 0 : size_of(m_plan.dtype);
     for (Piece* const piece : {&m_piece, &m_written}) {
       piece->bytes = Buffer<std::byte>(elements * static_cast<std::int64_t>(std::max(in, out)));
       piece->values = Buffer<A>(elements);
@@ -294,7 +294,7 @@ class ScanInPieces {
 
   void read(const LineRange& lines, const Range& range) {
     const NpyInput& input = m_plan.input;
-    const auto size = static_cast<std::int64_t>(info(input.header().dtype).size);
+    const auto size = info(input.header().dtype).size;
     std::byte* const bytes =
         reads_values() ? reinterpret_cast<std::byte*>(m_piece.values.data()) : m_piece.bytes.data();
     for_each_run(
@@ -419,7 +419,7 @@ class ScanInPieces {
       encode<A>({values, count}, m_plan.dtype, m_written.bytes.span());
       bytes = m_written.bytes.data();
     }
-    const auto size = static_cast<std::int64_t>(info(m_plan.dtype).size);
+    const auto size = info(m_plan.dtype).size;
     for_each_run(lines, results, m_geometry.length + m_extra,
                  [&](std::int64_t first, std::int64_t place, std::int64_t run) {
                    m_plan.output->write_at(
@@ -429,7 +429,7 @@ class ScanInPieces {
   }
 
   void write_totals(const LineRange& lines) {
-    const auto size = static_cast<std::int64_t>(info(m_plan.dtype).size);
+    const auto size = info(m_plan.dtype).size;
     // As they are in m_starts, for the next piece that does not come.
     for (std::int64_t o = 0; o < lines.outers; ++o) {
       const std::span<const A> row(m_starts.data() + o * lines.inners,
@@ -476,7 +476,7 @@ void scan_in_pieces(const ScanPlan& plan, std::int64_t memory, Ranks& ranks) {
   const auto scan = [&]<class A>(A) {
     ScanInPieces<A>(plan, static_cast<double>(memory), ranks).run();
   };
-  switch (info(plan.dtype).accumulator) {
+  switch (accumulator_of(plan.dtype)) {
     case Accumulator::int64:
       return scan(std::int64_t{});
     case Accumulator::uint64:

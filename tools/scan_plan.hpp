@@ -67,7 +67,7 @@ A identity(Operation operation, DType dtype) {
     return is_min ? infinity : -infinity;
   } else if constexpr (std::is_integral_v<A>) {
     if (dtype == DType::boolean) return is_min ? 1 : 0;
-    const auto excess = static_cast<int>(8 * (sizeof(A) - info(dtype).size));
+    const auto excess = static_cast<int>(8 * (sizeof(A) - size_of(dtype)));
     return is_min ? std::numeric_limits<A>::max() >> excess
                   : std::numeric_limits<A>::min() >> excess;
   } else {

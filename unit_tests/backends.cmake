@@ -3,4 +3,4 @@
 
 # Teams can be as large as there are threads, also on machines with few cores.
 set_tests_properties(
-  backends PROPERTIES ENVIRONMENT "OMP_NUM_THREADS=8;OMP_WAIT_POLICY=passive;OMP_PROC_BIND=false")
+  backends PROPERTIES COST 200 ENVIRONMENT "OMP_NUM_THREADS=8;OMP_WAIT_POLICY=passive;OMP_PROC_BIND=false")

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -32,6 +33,21 @@ inline Exec instance_of_threads([[maybe_unused]] std::int64_t threads) {
 #endif
   return Exec();
 }
+
+/// Of many cases that are much alike, about one in `several`, the same ones each time; all with
+/// `scripts/test --full`, which sets KOKKOS_SCAN_FULL.
+class Sample {
+ public:
+  Sample(int several, std::uint64_t seed)
+      : m_random(seed), m_several(std::getenv("KOKKOS_SCAN_FULL") == nullptr ? several : 1) {}
+
+  /// Whether the next case is one of them.
+  bool takes() { return m_random.below(m_several) == 0; }
+
+ private:
+  Random m_random;
+  int m_several;
+};
 
 template <class Op, class T>
 void expect_oracle(Job<T> const& job, Scanned<T> const& scanned) {

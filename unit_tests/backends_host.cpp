@@ -101,12 +101,14 @@ std::vector<std::int64_t> lengths() {
 template <class T, class Op>
 void equals_oracle_and_team(Op const& op) {
   SKIP_WITHOUT_HOST();
+  backends::Sample sample(7, 2 * sizeof(T) + std::is_signed_v<T>);
   int turn = 0;
   for (Exec const& exec : instances()) {
     for_each_backend([&](HostBackend const& backend) {
       for (std::int64_t const n : lengths()) {
         for (int i = 0; i < 2; ++i) {
           ++turn;
+          if (!sample.takes()) continue;
           constexpr std::int64_t counts[] = {1, 3, 5, 70, 144};
           std::int64_t const lines = n > 2000 ? counts[turn % 3] : counts[turn % 5];
           Job<T> job{random_values<T>(lines * n), lines, n};
@@ -237,12 +239,14 @@ void follows_the_documented_tree(Op const& op, Data data) {
     bool is_sum;
   };
   Plain const plain{std::is_same_v<Op, ks::Sum<>>};
+  backends::Sample sample(4, sizeof(T));
   int turn = 0;
   for (Exec const& exec : instances()) {
     for_each_backend([&](HostBackend const& backend) {
       for (std::int64_t const n : lengths()) {
         constexpr std::int64_t counts[] = {1, 2, 5, 67, 130};
         ++turn;
+        if (!sample.takes()) continue;
         std::int64_t const lines = n > 2000 ? counts[turn % 3] : counts[turn % 5];
         Job<T> job{{}, lines, n};
         Random random(static_cast<std::uint64_t>(turn));
@@ -285,6 +289,7 @@ TEST(backends_host, products_follow_the_documented_tree) {
 template <class T>
 void nothing_else_matters(std::int64_t lines, std::int64_t n) {
   SKIP_WITHOUT_HOST();
+  backends::Sample sample(7, static_cast<std::uint64_t>(lines * n));
   for (auto const form : forms) {
     Job<T> job{random_values<T>(lines * n), lines, n};
     job.form = form;
@@ -297,6 +302,7 @@ void nothing_else_matters(std::int64_t lines, std::int64_t n) {
     for (Exec const& exec : instances()) {
       for_each_backend([&](HostBackend const& backend) {
         for (auto const placement : placements) {
+          if (!sample.takes()) continue;
           job.placement = flipped.placement = placement;
           ASSERT_TRUE(run(job, ks::Sum{}, backend, exec) == reference)
               << lines << " lines of " << n << ", " << to_text(form) << ", placement "

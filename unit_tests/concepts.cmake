@@ -43,7 +43,8 @@ function(kokkos_scan_refuse case sentence)
   set_tests_properties(concepts.refused.${case} PROPERTIES FIXTURES_REQUIRED concepts_header)
 endfunction()
 
-set_target_properties(unit_test_concepts PROPERTIES EXPORT_COMPILE_COMMANDS ON)
+# Its command compiles the cases too, with a header of their own.
+set_target_properties(unit_test_concepts PROPERTIES EXPORT_COMPILE_COMMANDS ON DISABLE_PRECOMPILE_HEADERS ON)
 # What all cases include, precompiled where GCC compiles: most of the time goes there.
 add_test(
   NAME concepts.header

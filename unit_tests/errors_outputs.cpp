@@ -21,13 +21,6 @@ namespace test {
 namespace errors {
 namespace {
 
-using Field = Kokkos::View<float**, Kokkos::LayoutStride, Device>;
-using LineField = Kokkos::View<float*, Kokkos::LayoutStride, Device>;
-
-Field field(std::string const& label, std::size_t rows, std::size_t columns) {
-  return Kokkos::View<float**, Kokkos::LayoutRight, Device>(label, rows, columns);
-}
-
 struct Negative {
   KOKKOS_FUNCTION float operator()(float x) const { return -x; }
 };
@@ -39,12 +32,12 @@ struct Count {
 };
 
 void shapes_of_zipped_inputs() {
-  auto const a = field("a", 3, 4);
-  auto const b = field("b", 3, 5);
+  auto const a = field("a", 3, 4, 0.0f);
+  auto const b = field("b", 3, 5, 0.0f);
   EXPECT_EQ(refusal([&] { ks::linear_recurrence(Exec(), b, a, a); }),
             "KokkosScan::inclusive_scan: extent 1 of input \"b\" is 5, but extent 1 of input \"a\" "
             "is 4.");
-  LineField const c("c", Kokkos::LayoutStride(4, 1));
+  LineField<float> const c("c", Kokkos::LayoutStride(4, 1));
   EXPECT_EQ(refusal([&] { ks::linear_recurrence(Exec(), c, a, a); }),
             "KokkosScan::inclusive_scan: extent 0 of input of one value a line \"c\" is 4, but "
             "extent 0 of input \"a\" is 3.");
@@ -52,10 +45,10 @@ void shapes_of_zipped_inputs() {
 }
 
 void overlaps_of_zipped_inputs() {
-  auto const all = field("all", 3, 8);
-  auto const front = Field(Kokkos::subview(all, Kokkos::ALL, std::pair<int, int>(0, 4)));
-  auto const middle = Field(Kokkos::subview(all, Kokkos::ALL, std::pair<int, int>(2, 6)));
-  auto const back = Field(Kokkos::subview(all, Kokkos::ALL, std::pair<int, int>(4, 8)));
+  auto const all = field("all", 3, 8, 0.0f);
+  auto const front = Field<float>(Kokkos::subview(all, Kokkos::ALL, std::pair<int, int>(0, 4)));
+  auto const middle = Field<float>(Kokkos::subview(all, Kokkos::ALL, std::pair<int, int>(2, 6)));
+  auto const back = Field<float>(Kokkos::subview(all, Kokkos::ALL, std::pair<int, int>(4, 8)));
   std::string const overlap =
       "KokkosScan::inclusive_scan: output \"all\" and input \"all\" overlap in memory without "
       "being the same elements.";
@@ -64,7 +57,7 @@ void overlaps_of_zipped_inputs() {
             "nothing was thrown");
   EXPECT_EQ(refusal([&] { ks::linear_recurrence(Exec(), front, back, front); }),
             "nothing was thrown");
-  auto const row = LineField(Kokkos::subview(all, 1, std::pair<int, int>(0, 3)));
+  auto const row = LineField<float>(Kokkos::subview(all, 1, std::pair<int, int>(0, 3)));
   EXPECT_EQ(refusal([&] { ks::linear_recurrence(Exec(), row, back, front); }),
             "KokkosScan::inclusive_scan: output \"all\" and input of one value a line \"all\" "
             "overlap in memory without being the same elements.");
@@ -74,7 +67,7 @@ void overlaps_of_zipped_inputs() {
 }
 
 void extents_of_functions() {
-  auto const x = field("x", 3, 4);
+  auto const x = field("x", 3, 4, 0.0f);
   Flat<int> const calls("calls", 1);
   Count const count{calls};
   EXPECT_EQ(refusal([&] {

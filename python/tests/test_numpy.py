@@ -210,7 +210,11 @@ def test_every_float16_survives():
                                   bits.astype("float32")[~nan])
     # Rounding to float16: NumPy's, at every number and in the middle between neighbours.
     x = np.arange(0, 2**31 - 2**23, 2**11, dtype="uint32").view("float32")[:, None]
-    for y in (x, -x, np.nextafter(x, 0), np.nextafter(x, np.inf)):
+    # Once: by way of float32, a double beside that middle would be rounded to it first.
+    neighbours = np.arange(0x7c00, dtype="uint16").view("float16").astype("float64")[:, None]
+    middle = (neighbours[1:] + neighbours[:-1]) / 2
+    for y in (x, -x, np.nextafter(x, 0), np.nextafter(x, np.inf),
+              middle, -middle, np.nextafter(middle, 0), np.nextafter(middle, np.inf)):
         with np.errstate(over="ignore"):
             expected = y.astype("float16")
         np.testing.assert_array_equal(ks.cumulative_sum(y, axis=1, dtype="float16").view("uint16"),

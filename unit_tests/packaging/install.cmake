@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-# cmake -D CHECKOUT=FOLDER -D WORK=FOLDER -D KOKKOS=FOLDER -P install.cmake
-# Installs the checkout, moves what was installed, and uses it as others would. KOKKOS is where its
-# KokkosConfig.cmake lies. Generator and compiler are those of the environment, CMAKE_GENERATOR and CXX.
+# cmake -D CHECKOUT=FOLDER -D WORK=FOLDER -D KOKKOS=FOLDER -D EXAMPLES=BOOL -P install.cmake
+# Installs the checkout, moves what was installed, and uses it as others would, also for the EXAMPLES. KOKKOS is
+# where its KokkosConfig.cmake lies. Generator and compiler are those of the environment, CMAKE_GENERATOR and CXX.
 
 cmake_minimum_required(VERSION 3.23)
 
@@ -99,10 +99,12 @@ set(ENV{CMAKE_PREFIX_PATH} ${moved}:${KOKKOS})
 use(${WORK}/installed -DKOKKOS_SCAN_AT=${moved})
 
 # The examples, as someone would who copies them.
-file(COPY ${CHECKOUT}/examples DESTINATION ${WORK})
-use(${WORK}/examples)
+if(EXAMPLES)
+  file(COPY ${CHECKOUT}/examples DESTINATION ${WORK})
+  use(${WORK}/examples)
+endif()
 
-file(GLOB projects ${WORK}/examples/build ${WORK}/installed/build)
+file(GLOB projects ${WORK}/examples/build ${WORK}/installed/build) # those that there are
 foreach(project IN LISTS projects)
   file(READ ${project}/compile_commands.json commands)
   foreach(folder IN ITEMS include src)

@@ -450,9 +450,9 @@ class Barrier {
  public:
   void initialize(int arrivals) {
     using namespace test::emulated;
-    if (!is_aligned(this, 8)) refuse("a barrier that is not aligned");
+    if (!is_aligned(this, 8)) test::emulated::refuse("a barrier that is not aligned");
     if (arrivals < 1 || arrivals > most_arrivals) {
-      refuse("a barrier that expects " + std::to_string(arrivals) + " arrivals");
+      test::emulated::refuse("a barrier that expects " + std::to_string(arrivals) + " arrivals");
     }
     m_state = mark + barriers.size();
     barriers.push_back({this, arrivals, arrivals, 0, 0, {}});
