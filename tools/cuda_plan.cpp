@@ -93,9 +93,9 @@ struct PlannedDevice {
                     counted(plan.slabs_of_tile, "slab") + ", chunks of " + number(plan.chunk);
     planned->ring = counted(plan.buffers, "tile") + " at once";
   }
-  void describe(const cuda::StripPlan& plan) const {
+  void describe(const cuda::WideColumnPlan& plan) const {
     planned->tile =
-        number(cuda::rows_of_strip_tile) + " rows of a strip of " + counted(plan.columns, "column");
+        number(cuda::rows_of_wide_tile) + " rows of a strip of " + counted(plan.columns, "column");
     planned->ring = number(plan.strips) + " strips of " + counted(plan.tiles, "tile");
   }
   void describe(const cuda::ColumnTiling& tiling) const {
@@ -105,6 +105,10 @@ struct PlannedDevice {
   void describe(const cuda::ColumnRingShape& shape) const {
     describe(shape.tiling);
     planned->ring = counted(shape.stages, "tile") + " at once";
+  }
+  void describe(const cuda::ColumnShape& shape) const {
+    planned->tile = number(std::int64_t{shape.groups} * cuda::chunk_of_column) +
+                    " rows of a strip, of which a slab has " + number(shape.strips_of_row);
   }
 };
 
@@ -317,8 +321,13 @@ std::string reason(const Planned& planned, const PlannedShape& shape) {
     return side_by_side + ", so short and so many that each thread has one";
   }
   if (kernel == "cuda/columns") {
-    return side_by_side + ", at least " + number(cuda::narrowest_rows) +
-           ": blocks take tiles of strips of them in the order of memory";
+    return side_by_side + " in aligned packs: a block walks down a strip of them";
+  }
+  if (kernel == "cuda/wide_columns") {
+    return side_by_side +
+           " in rows that are no aligned packs: blocks take tiles of strips of them in the order "
+           "of "
+           "memory";
   }
   if (kernel == "cuda/column_tiles") return "columns for which no other kernel is made";
   return "more columns than a number of 32 bits holds, or longer ones";

@@ -9,6 +9,7 @@
 #include <KokkosScan/impl/cuda/narrow_column_plan.hpp>
 #include <KokkosScan/impl/cuda/strip_plan.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/cuda/wide_column_plan.hpp>
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -142,35 +143,94 @@ TEST(backends, cuda_cuts_of_the_headline) {
   EXPECT_FALSE(cuda::fits_registers(16384, {8, 8}, 8));
 }
 
+/// Strips of floats, on an H200.
+cuda::StripPlan plan_of_strips(std::int64_t outer, std::int64_t n, std::int64_t inner) {
+  return cuda::plan_strips({n, inner, outer, 4, 16, inner % 8 == 0, cuda::most_threads_of_strip,
+                            cuda::threads_of_strips<4>, 132});
+}
+
 // Parts of columns: where blocks share long ones, and runs of bytes that each has alone.
-TEST(backends, cuda_parts_of_columns_are_few_or_narrow) {
+TEST(backends, cuda_parts_of_columns_are_few_or_narrow_or_unaligned) {
   cuda::ElementSize const of_float{4, 4};
   auto const takes = [&](std::int64_t outer, std::int64_t n, std::int64_t inner, bool has_packs,
                          bool are_runs) {
-    return cuda::takes_parts_of_columns(n, inner, outer * inner, of_float, has_packs, are_runs,
-                                        inner >= cuda::narrowest_rows, 132);
+    bool const fill_strips = has_packs && plan_of_strips(outer, n, inner).time <
+                                              cuda::time_of_shared_columns(outer, are_runs, 132);
+    return cuda::takes_parts_of_columns(n, inner, outer * inner, of_float, has_packs, fill_strips,
+                                        are_runs, !has_packs && inner >= cuda::narrowest_rows, 132);
   };
   EXPECT_TRUE(takes(1, 1 << 26, 16, true, true));
   EXPECT_TRUE(takes(1, 4097, 32, true, true));
   EXPECT_FALSE(takes(1, 4096, 32, true, true));
+  EXPECT_FALSE(takes(1024, 16384, 16, true, true));
   EXPECT_TRUE(takes(1024, 65536, 4, true, true));
   EXPECT_FALSE(takes(64, 8192, 4096, true, false));
   EXPECT_TRUE(takes(1, 16807, 343, false, false));
   EXPECT_FALSE(takes(2, 16807, 343, false, false));
+  EXPECT_TRUE(takes(129, 16807, 65, false, false));
+  EXPECT_FALSE(takes(131, 16807, 129, false, false));
   EXPECT_TRUE(takes(132, 16807, 63, false, true));
-  EXPECT_FALSE(takes(132, 16807, 64, false, true));
   EXPECT_TRUE(takes(2401, 2401, 49, false, true));
   EXPECT_FALSE(takes(2401, 2401, 343, false, false));
   EXPECT_FALSE(takes(1 << 14, 512, 9, false, true));
   EXPECT_TRUE(takes(1 << 14, 640, 9, false, true));
 }
 
+// Strips of columns: as wide as 64 lanes, and narrower where multiprocessors or lanes would be
+// idle.
+TEST(backends, cuda_strips_fill_the_multiprocessors) {
+  EXPECT_EQ(plan_of_strips(1, 32768, 32768).lanes, 64);
+  EXPECT_EQ(plan_of_strips(1, 13278, 20192).lanes, 64);
+  EXPECT_EQ(plan_of_strips(1, 48307, 4992).lanes, 16);
+  EXPECT_EQ(plan_of_strips(44150, 190, 32).lanes, 8);
+  EXPECT_EQ(plan_of_strips(1 << 14, 4096, 16).lanes, 4);
+  std::mt19937_64 random(12);
+  auto const log_uniform = [&](double least, double most) {
+    return static_cast<std::int64_t>(
+        std::exp(std::uniform_real_distribution<>(std::log(least), std::log(most))(random)));
+  };
+  auto const one_of = [&](auto const& list) { return list[random() % std::size(list)]; };
+  for (int i = 0; i < 100'000; ++i) {
+    int const bytes = one_of(std::array{1, 2, 4, 8, 16});
+    int const pack = cuda::pack_length(bytes);
+    std::int64_t const n = log_uniform(16, 1e6);
+    std::int64_t const inner = std::max<std::int64_t>(16, log_uniform(4, 1e7) * pack);
+    std::int64_t const outer = log_uniform(1, 1e5);
+    bool const has_sectors = random() % 2 == 0;
+    int const most_threads = one_of(std::array{256, 512});
+    int const multiprocessors = one_of(std::array{0, 4, 68, 108, 132, 148});
+    SCOPED_TRACE(::testing::Message()
+                 << outer << " x " << n << " x " << inner << " of " << bytes << " bytes, "
+                 << most_threads << " threads, " << multiprocessors << " multiprocessors");
+    auto const plan_of = [&](std::int64_t rows, std::int64_t columns) {
+      return cuda::plan_strips({rows, columns, outer, pack, pack * bytes, has_sectors, most_threads,
+                                512, multiprocessors});
+    };
+    cuda::StripPlan const plan = plan_of(n, inner);
+    ASSERT_TRUE(std::has_single_bit(static_cast<unsigned>(plan.lanes)));
+    ASSERT_GE(plan.groups, 1);
+    ASSERT_LE(plan.groups * plan.lanes, most_threads);
+    // All chunks, or a section has a whole number of tiles of half rows.
+    std::int64_t const chunks = cuda::divide_up(n, cuda::chunk_of_column);
+    ASSERT_TRUE(plan.groups == chunks || (plan.groups % cuda::half_row_of_chunks == 0 &&
+                                          cuda::chunks_of_section % plan.groups == 0));
+    // No neighbour takes twice as long for an element, but where one lane more than four or eight
+    // leaves half of twice as many idle.
+    if (inner > 16 * pack) {
+      ASSERT_LE(plan_of(n, inner + pack).time, 2 * plan.time);
+    }
+    ASSERT_LE(plan_of(n + 1, inner).time, 2 * plan.time);
+  }
+}
+
 // Threads take columns one by one where these are short and many.
 TEST(backends, cuda_threads_take_short_columns) {
-  EXPECT_TRUE(cuda::takes_threads(448, 32, 67'584, 132));
-  EXPECT_FALSE(cuda::takes_threads(449, 32, 67'584, 132));
-  EXPECT_FALSE(cuda::takes_threads(448, 31, 67'584, 132));
-  EXPECT_FALSE(cuda::takes_threads(448, 32, 67'583, 132));
+  EXPECT_TRUE(cuda::takes_threads(448, 32, 67'584, false, 132));
+  EXPECT_FALSE(cuda::takes_threads(449, 32, 67'584, false, 132));
+  EXPECT_TRUE(cuda::takes_threads(128, 32, 67'584, true, 132));
+  EXPECT_FALSE(cuda::takes_threads(129, 32, 67'584, true, 132));
+  EXPECT_FALSE(cuda::takes_threads(128, 31, 67'584, true, 132));
+  EXPECT_FALSE(cuda::takes_threads(128, 32, 67'583, true, 132));
 }
 
 // What lies before a chunk in the combination tree, counted from its elements.
@@ -305,9 +365,9 @@ TEST(backends, cuda_narrow_columns_have_plans) {
   }
 }
 
-// Strips cover each row once, have equal widths, and change little where a row has one column more;
-// their tiles are rows of chunks.
-TEST(backends, cuda_strips_have_plans) {
+// Strips of wide columns cover each row once, have equal widths, and change little where a row has
+// one column more; their tiles are rows of chunks.
+TEST(backends, cuda_wide_columns_have_plans) {
   std::mt19937_64 random(11);
   auto const log_uniform = [&](double least, double most) {
     return static_cast<std::int64_t>(
@@ -318,26 +378,26 @@ TEST(backends, cuda_strips_have_plans) {
     std::int64_t const n = log_uniform(1, 1e6);
     std::int64_t const inner = log_uniform(32, 1e8);
     std::int64_t const outer = log_uniform(1, 1e5);
-    int const bytes = one_of(std::array{1, 2, 4, 8, 12, 16});
+    int const bytes = one_of(std::array{1, 2, 4, 8});
     bool const has_lines = random() % 2 == 0;
     SCOPED_TRACE(::testing::Message()
                  << outer << " x " << n << " x " << inner << " of " << bytes << " bytes");
     auto const plan_of = [&](std::int64_t columns) {
-      return cuda::plan_strips(n, columns, outer, bytes, has_lines);
+      return cuda::plan_wide_columns(n, columns, outer, bytes, has_lines);
     };
-    cuda::StripPlan const plan = plan_of(inner);
-    int const widest = lanes * cuda::columns_of_strip_thread(bytes);
+    cuda::WideColumnPlan const plan = plan_of(inner);
+    int const widest = lanes * cuda::columns_of_wide_thread(bytes);
     ASSERT_GE(plan.columns, 1);
     ASSERT_LE(plan.columns, widest);
     ASSERT_GE(std::int64_t{plan.strips_of_row} * plan.columns, inner);
     ASSERT_LT(std::int64_t{plan.strips_of_row - 1} * plan.columns, inner);
     ASSERT_EQ(plan.strips, plan.strips_of_row * outer);
-    ASSERT_GE(std::int64_t{plan.tiles} * cuda::rows_of_strip_tile, n);
-    ASSERT_LT(std::int64_t{plan.tiles - 1} * cuda::rows_of_strip_tile, n);
+    ASSERT_GE(std::int64_t{plan.tiles} * cuda::rows_of_wide_tile, n);
+    ASSERT_LT(std::int64_t{plan.tiles - 1} * cuda::rows_of_wide_tile, n);
     // No more strips than there must be, which are at least half as wide as they may be.
     ASSERT_LE(plan.strips_of_row, cuda::divide_up(inner, widest));
     ASSERT_GE(2 * plan.columns, std::min<std::int64_t>(widest, inner));
-    cuda::StripPlan const next = plan_of(inner + 1);
+    cuda::WideColumnPlan const next = plan_of(inner + 1);
     ASSERT_LE(next.strips_of_row, plan.strips_of_row + 1);
     ASSERT_GE(next.strips_of_row, plan.strips_of_row - 1);
   }

@@ -3,37 +3,25 @@
 #pragma once
 
 /// \file
-/// The kernel for columns: 32 or more lines side by side that are neighbours in memory, whatever
-/// their alignment.
+/// The kernel for columns that are many, long and made of aligned packs.
 ///
-/// Columns are cut into strips, and these into tiles of 128 rows, a row of chunks. Blocks take
-/// tiles by ticket in the order of memory: the tiles of the same rows, then those below them. So
-/// all blocks work in one part of memory, and what two of them write to the same 128 bytes is
-/// written at nearly the same time (blocks that walked down strips of their own drifted apart,
-/// which cost up to a third).
-///
-/// 8 warps take 16 rows each. A thread loads two chunks of each of its columns, a warp's width
-/// apart, element by element into registers and folds them; a thread for each column finds what
-/// comes before the tile, puts what comes before each chunk where the chunks' folds were, and
-/// publishes what comes before the next tile; then each thread scans its chunks. The tile above has
-/// usually been scanned before, so that this is one look at memory; where strips are few, it is in
-/// work, and a block looks back: over the rows of its section to the nearest that knows what comes
-/// before it, and over sections likewise. (After Merrill and Garland, "Single-pass Parallel Prefix
-/// Scan with Decoupled Look-back", NVIDIA 2016; but all folds go left to right, so that it does not
-/// matter where the look ends.) A block that waits for a tile waits for one of an earlier ticket,
-/// which publishes its own fold without waiting for anybody. column_tree.hpp has the combination
-/// tree.
+/// A block walks down a strip of columns, then down the next of its strips. Its lanes lie across
+/// the strip, so that every load and store covers neighbouring addresses; groups of lanes take
+/// chunks of rows below each other. While a thread works on one chunk its next ones are on their
+/// way to slots of its own in shared memory. It folds its chunk in registers, the totals of the
+/// chunks meet in shared memory, and each thread scans its chunk with all that comes before.
+/// column_tree.hpp has the combination tree.
 
-#include <KokkosScan/impl/cuda/barrier.hpp>
-#include <KokkosScan/impl/cuda/carry.hpp>
 #include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/column_tree.hpp>
+#include <KokkosScan/impl/cuda/span.hpp>
 #include <KokkosScan/impl/cuda/stage.hpp>
 #include <KokkosScan/impl/cuda/strip_plan.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <KokkosScan/operators.hpp>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -41,671 +29,545 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Where a thread reads its columns, a warp's width apart.
-///
-///     get(k, e)  element k of column e
-///
-/// Most inputs: their lines know how.
-template <class In, int E>
-struct Columns {
-  using Line = decltype(std::declval<In>().line(std::declval<ColumnPlace>()));
+/// Where a thread keeps the chunks that are on their way, in shared memory that no other warp uses.
+struct ColumnSlots {
+  std::byte* memory;  ///< of the warp
+  int lane;
 
-  Line line[E];
-
-  /// \param columns that are there
-  __device__ __forceinline__ Columns(const In& in, const ColumnPlace& place, int columns)
-      : Columns(in, place, columns, std::make_integer_sequence<int, E>{}) {}
-  __device__ __forceinline__ auto get(std::int64_t k, int e) const { return line[e](k); }
-
- private:
-  template <int... e>
-  __device__ __forceinline__ Columns(const In& in, const ColumnPlace& place, int columns,
-                                     std::integer_sequence<int, e...>)
-      : line{in.line(ColumnPlace{place.batch, place.outer,
-                                 place.column + (e < columns ? e * lanes : 0)})...} {}
+  /// The slot of row v, for rows of `bytes`: neighbouring lanes are neighbours.
+  [[nodiscard]] __device__ __forceinline__ std::byte* at(int v, int bytes) const {
+    return memory + (v * lanes + lane) * bytes;
+  }
+  /// Slots behind those with rows of `bytes`.
+  [[nodiscard]] __device__ __forceinline__ ColumnSlots behind(int bytes) const {
+    return {memory + chunk_of_column * lanes * bytes, lane};
+  }
 };
+
+/// Where a thread reads E neighbouring columns, which one instruction moves.
+///
+///     begin_load(k, v, slots)   begins to load element k, the chunk's v-th
+///     load(k, v, slots, x)      its values, which have arrived
+///
+template <class In, int E>
+struct Columns;
+
 template <class T, int E>
 struct Columns<Array<const T>, E> {
+  using Value = T;
+  static constexpr int bytes = sizeof(T) * E;
+  /// Whether elements go through slots.
+  static constexpr bool is_async = is_one_copy<bytes>;
+  static constexpr int bytes_of_slot = is_async ? bytes : 0;
+  /// Whether nothing is read but what has arrived in slots.
+  static constexpr bool reads_slots = is_async;
+
   const T* data;
   std::int64_t along;
 
-  __device__ __forceinline__ Columns(const Array<const T>& in, const ColumnPlace& place,
-                                     int /* columns */)
-      : data(in.line(place).data), along(in.strides.along) {}
-  __device__ __forceinline__ T get(std::int64_t k, int e) const {
-    return data[k * along + e * lanes];
+  __device__ __forceinline__ Columns(const Array<const T>& in, const LineNumber& line)
+      : data(in.line(line).data), along(in.strides.along) {}
+  __device__ __forceinline__ void begin_load([[maybe_unused]] std::int64_t k,
+                                             [[maybe_unused]] int v,
+                                             [[maybe_unused]] const ColumnSlots& slots) const {
+    if constexpr (is_async) __pipeline_memcpy_async(slots.at(v, bytes), data + k * along, bytes);
+  }
+  template <class A>
+  __device__ __forceinline__ void load([[maybe_unused]] std::int64_t k, [[maybe_unused]] int v,
+                                       [[maybe_unused]] const ColumnSlots& slots, A (&x)[E]) const {
+    using Word = typename UnitOf<bytes>::type;
+    Word word;
+    if constexpr (is_async) {
+      word = *reinterpret_cast<const Word*>(slots.at(v, bytes));
+    } else {
+      word = *reinterpret_cast<const Word*>(data + k * along);
+    }
+    T raw[E];
+    memcpy(static_cast<void*>(raw), &word, sizeof(Word));
+#pragma unroll
+    for (int e = 0; e < E; ++e) x[e] = static_cast<A>(raw[e]);
   }
 };
 template <class A, class Values, class Mask, int E>
 struct Columns<Selected<A, Values, Mask>, E> {
+  static constexpr int bytes_of_values = Columns<Values, E>::bytes_of_slot;
+  static constexpr int bytes_of_slot = bytes_of_values + Columns<Mask, E>::bytes_of_slot;
+  static constexpr bool reads_slots =
+      Columns<Values, E>::reads_slots && Columns<Mask, E>::reads_slots;
+
   Columns<Values, E> values;
   Columns<Mask, E> mask;
   const A& identity;
 
-  __device__ __forceinline__ Columns(const Selected<A, Values, Mask>& in, const ColumnPlace& place,
-                                     int columns)
-      : values(in.values, place, columns), mask(in.mask, place, columns), identity(in.identity) {}
-  __device__ __forceinline__ A get(std::int64_t k, int e) const {
-    const bool selected = static_cast<bool>(mask.get(k, e));
-    const A value = static_cast<A>(values.get(k, e));
-    return selected ? value : identity;
+  __device__ __forceinline__ Columns(const Selected<A, Values, Mask>& in, const LineNumber& line)
+      : values(in.values, line), mask(in.mask, line), identity(in.identity) {}
+  __device__ __forceinline__ void begin_load(std::int64_t k, int v,
+                                             const ColumnSlots& slots) const {
+    values.begin_load(k, v, slots);
+    mask.begin_load(k, v, slots.behind(bytes_of_values));
+  }
+  template <class Accumulator>
+  __device__ __forceinline__ void load(std::int64_t k, int v, const ColumnSlots& slots,
+                                       Accumulator (&x)[E]) const {
+    bool selected[E] = {};
+    values.load(k, v, slots, x);
+    mask.load(k, v, slots.behind(bytes_of_values), selected);
+#pragma unroll
+    for (int e = 0; e < E; ++e) x[e] = selected[e] ? x[e] : identity;
   }
 };
-/// Indices along the axis are known where they are asked for.
+template <class T, int E>
+struct Columns<ValueOfLine<T>, E> {
+  using Value = std::remove_const_t<T>;
+  static constexpr int bytes_of_slot = 0;
+  static constexpr bool reads_slots = true;  // nothing is read where it may not be
+
+  Value values[E];
+
+  __device__ __forceinline__ Columns(const ValueOfLine<T>& in, const LineNumber& line) {
+#pragma unroll
+    for (int e = 0; e < E; ++e) values[e] = in.line(LineNumber{line.batch, line.number + e})(0);
+  }
+  __device__ __forceinline__ void begin_load(std::int64_t, int, const ColumnSlots&) const {}
+  template <class A>
+  __device__ __forceinline__ void load(std::int64_t, int, const ColumnSlots&, A (&x)[E]) const {
+#pragma unroll
+    for (int e = 0; e < E; ++e) x[e] = static_cast<A>(values[e]);
+  }
+};
 template <int Rank, class Index, int E>
 struct Columns<Computed<Rank, IndexAlong<Index>>, E> {
   using In = Computed<Rank, IndexAlong<Index>>;
+  using Value = Index;
+  static constexpr int bytes_of_slot = 0;
+  static constexpr bool reads_slots = true;
 
   const In& in;
-  const ColumnPlace first;
+  const LineNumber line;
 
-  __device__ __forceinline__ Columns(const In& of, const ColumnPlace& place, int /* columns */)
-      : in(of), first(place) {}
-  [[nodiscard]] __device__ __forceinline__ Index get(std::int64_t k, int e) const {
-    if (in.function.axis == in.axis) return static_cast<Index>(in.first + in.step * k);
-    return in.line(ColumnPlace{first.batch, first.outer, first.column + e * lanes})(0);
+  __device__ __forceinline__ Columns(const In& of, const LineNumber& at) : in(of), line(at) {}
+  __device__ __forceinline__ void begin_load(std::int64_t, int, const ColumnSlots&) const {}
+  template <class A>
+  __device__ __forceinline__ void load(std::int64_t k, int, const ColumnSlots&, A (&x)[E]) const {
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      x[e] = static_cast<A>(in.function.axis == in.axis
+                                ? static_cast<Index>(in.first + in.step * k)
+                                : in.line(LineNumber{line.batch, line.number + e})(0));
+    }
   }
 };
 template <int E>
 struct Columns<List<>, E> {
-  __device__ __forceinline__ Columns(const List<>&, const ColumnPlace&, int) {}
-  template <class Function, class... Elements>
-  __device__ __forceinline__ auto call(const Function& function, std::int64_t, int,
-                                       const Elements&... elements) const {
-    return rounded(function(elements...));
+  static constexpr int bytes_of_slot = 0;
+  static constexpr bool reads_slots = true;
+
+  __device__ __forceinline__ Columns(const List<>&, const LineNumber&) {}
+  __device__ __forceinline__ void begin_load(std::int64_t, int, const ColumnSlots&) const {}
+  template <class Function, class A, class... Loaded>
+  __device__ __forceinline__ void call(const Function& function, std::int64_t, int,
+                                       const ColumnSlots&, A (&x)[E],
+                                       const Loaded&... parts) const {
+#pragma unroll
+    for (int e = 0; e < E; ++e) x[e] = static_cast<A>(rounded(function(parts[e]...)));
   }
 };
 template <class First, class... Rest, int E>
 struct Columns<List<First, Rest...>, E> {
-  Columns<First, E> first;
-  Columns<List<Rest...>, E> rest;
+  using OfFirst = Columns<First, E>;
+  using OfRest = Columns<List<Rest...>, E>;
+  static constexpr int bytes_of_slot = OfFirst::bytes_of_slot + OfRest::bytes_of_slot;
+  static constexpr bool reads_slots = OfFirst::reads_slots && OfRest::reads_slots;
 
-  __device__ __forceinline__ Columns(const List<First, Rest...>& parts, const ColumnPlace& place,
-                                     int columns)
-      : first(parts.first, place, columns), rest(parts.rest, place, columns) {}
-  /// function(elements..., element k of column e of each part).
-  template <class Function, class... Elements>
-  __device__ __forceinline__ auto call(const Function& function, std::int64_t k, int e,
-                                       const Elements&... elements) const {
-    return rest.call(function, k, e, elements..., first.get(k, e));
+  OfFirst first;
+  OfRest rest;
+
+  __device__ __forceinline__ Columns(const List<First, Rest...>& parts, const LineNumber& line)
+      : first(parts.first, line), rest(parts.rest, line) {}
+  __device__ __forceinline__ void begin_load(std::int64_t k, int v,
+                                             const ColumnSlots& slots) const {
+    first.begin_load(k, v, slots);
+    rest.begin_load(k, v, slots.behind(OfFirst::bytes_of_slot));
+  }
+  /// x becomes function(parts..., those of this list).
+  template <class Function, class A, class... Loaded>
+  __device__ __forceinline__ void call(const Function& function, std::int64_t k, int v,
+                                       const ColumnSlots& slots, A (&x)[E],
+                                       const Loaded&... parts) const {
+    typename OfFirst::Value own[E];
+    first.load(k, v, slots, own);
+    rest.call(function, k, v, slots.behind(OfFirst::bytes_of_slot), x, parts..., own);
   }
 };
 template <class Function, class Parts, int E>
 struct Columns<ZippedInput<Function, Parts>, E> {
-  Columns<Parts, E> parts;
+  using In = ZippedInput<Function, Parts>;
+  using Value = std::remove_cvref_t<decltype(std::declval<In>().line(Coordinates{})(0))>;
+  using OfParts = Columns<Parts, E>;
+  static constexpr int bytes_of_slot = OfParts::bytes_of_slot;
+  static constexpr bool reads_slots = OfParts::reads_slots;
+
+  OfParts parts;
   const Function& function;
 
-  __device__ __forceinline__ Columns(const ZippedInput<Function, Parts>& in,
-                                     const ColumnPlace& place, int columns)
-      : parts(in.parts, place, columns), function(in.function) {}
-  __device__ __forceinline__ auto get(std::int64_t k, int e) const {
-    return parts.call(function, k, e);
+  __device__ __forceinline__ Columns(const In& in, const LineNumber& line)
+      : parts(in.parts, line), function(in.function) {}
+  __device__ __forceinline__ void begin_load(std::int64_t k, int v,
+                                             const ColumnSlots& slots) const {
+    parts.begin_load(k, v, slots);
+  }
+  template <class A>
+  __device__ __forceinline__ void load(std::int64_t k, int v, const ColumnSlots& slots,
+                                       A (&x)[E]) const {
+    parts.call(function, k, v, slots, x);
   }
 };
 
-/// Where a thread stores its columns, a warp's width apart.
+/// The part of a strip that a thread works on: E columns, or none.
+struct ColumnStrip {
+  std::int64_t line;  ///< number of the first column; of another one where this is not there
+  bool exists;
+};
+
+/// Where a thread stores E neighbouring columns.
 ///
-///     store(first, k, count, columns, x)  stores x[v][e] as element k + v of column e, of those
-///     that
-///                                         are there; `first` is where column 0 is
+///     store(k, length, slots, x)  stores x[v] as elements k + v of those that there are. The
+///                                 slots are free; all lanes of the warp take part
 ///
 template <class Out, int E>
 struct ColumnResults;
 template <class Value, int E>
 struct ColumnResults<Array<Value>, E> {
+  static constexpr int bytes_of_slot = 0;
+
   Value* const data;
   const std::int64_t along;
 
-  __device__ __forceinline__ ColumnResults(const Array<Value>& out, const ColumnPlace& first)
-      : data(out.line(first).data), along(out.strides.along) {}
+  __device__ __forceinline__ ColumnResults(const Array<Value>& out, const LineNumber& line)
+      : data(out.line(line).data), along(out.strides.along) {}
   template <class A, int V>
-  __device__ __forceinline__ void store(const ColumnPlace&, std::int64_t k, int count, int columns,
+  __device__ __forceinline__ void store(std::int64_t k, int length, const ColumnSlots&,
                                         const A (&x)[V][E]) const {
     Value* to = data + k * along;
 #pragma unroll
     for (int v = 0; v < V; ++v, to += along) {
-      if (v >= count) continue;
+      Value y[E];
 #pragma unroll
-      for (int e = 0; e < E; ++e) {
-        if (e < columns) to[e * lanes] = static_cast<Value>(x[v][e]);
-      }
+      for (int e = 0; e < E; ++e) y[e] = static_cast<Value>(x[v][e]);
+      if (v < length) move_pack(reinterpret_cast<std::byte*>(to), y);
     }
   }
 };
-/// A function, column by column: each knows its own indices.
+/// A function: the lanes of a warp exchange their columns, so that what neighbouring lanes store is
+/// side by side. Column e of a lane is number e * lanes + lane of the warp's.
 template <class Value, int Rank, class Function, int E>
 struct ColumnResults<Called<Value, Rank, Function>, E> {
+  static constexpr int bytes_of_slot = E > 1 ? static_cast<int>(sizeof(Value)) * E : 0;
+
   const Called<Value, Rank, Function>& out;
+  // Found once a strip, as that takes divisions.
+  std::int64_t index[E][Rank];
 
+  /// All lanes of the warp take part.
   __device__ __forceinline__ ColumnResults(const Called<Value, Rank, Function>& of,
-                                           const ColumnPlace&)
-      : out(of) {}
-  template <class A, int V>
-  __device__ __forceinline__ void store(const ColumnPlace& first, std::int64_t k, int count,
-                                        int columns, const A (&x)[V][E]) const {
-#pragma unroll
-    for (int e = 0; e < E; ++e) {
-      if (e >= columns) continue;
-      const auto line = out.line(ColumnPlace{first.batch, first.outer, first.column + e * lanes});
-      call_for_chunk(line, k, count, x, e);
-    }
-  }
-};
-
-/// Where blocks tell each other about their tiles: for each row of chunks and each section of a
-/// column words that are not 0 once they are there, neighbouring columns beside each other.
-///
-/// Each has two values: its own fold; and that of all up to and with it, which for a row is the
-/// fold of its section's rows, for a section that of the starting value and all sections.
-template <class R>
-struct PublishedStrips {
-  static constexpr int words = Published<R>::words;
-
-  std::uint64_t* memory;
-  std::int64_t inner;  ///< columns that are neighbours
-  std::int64_t tiles, sections;
-
-  /// Bytes for columns of n elements. A column of one tile is no other block's.
-  static constexpr std::int64_t bytes(std::int64_t n, std::int64_t lines) {
-    return tiles_of_column(n) == 1
-               ? 0
-               : 16 + 16 * words * lines * (tiles_of_column(n) + sections_of_column(n));
-  }
-  [[nodiscard]] __device__ __forceinline__ std::uint64_t* tickets() const { return memory; }
-  /// Where the own fold of a row is, that of a section, and the fold of all up to and with it.
-  [[nodiscard]] __device__ __forceinline__ std::uint64_t* row(const ColumnPlace& column,
-                                                              std::int64_t row) const {
-    return memory + 2 + (column.outer * (tiles + sections) + row) * distance() + column.column;
-  }
-  [[nodiscard]] __device__ __forceinline__ std::uint64_t* section(const ColumnPlace& column,
-                                                                  std::int64_t section) const {
-    return row(column, tiles + section);
-  }
-  [[nodiscard]] __device__ __forceinline__ std::uint64_t* of_all(std::uint64_t* own) const {
-    return own + words * inner;
-  }
-  /// Words from a row to the next.
-  [[nodiscard]] __device__ __forceinline__ std::int64_t distance() const {
-    return 2 * words * inner;
-  }
-  __device__ __forceinline__ void publish(std::uint64_t* at, const R& value) const {
-    const Published<R> published(value);
-#pragma unroll
-    for (int w = 0; w < words; ++w) store_word(at + w * inner, published.word[w]);
-  }
-  /// What is there now. It takes long to arrive: look at all that is needed, then ask what it is.
-  [[nodiscard]] __device__ __forceinline__ Published<R> look(const std::uint64_t* at) const {
-    Published<R> seen;
-#pragma unroll
-    for (int w = 0; w < words; ++w) seen.word[w] = look_at_word(at + w * inner);
-    return seen;
-  }
-  [[nodiscard]] static __device__ __forceinline__ bool is_there(const Published<R>& seen) {
-    bool all = true;
-#pragma unroll
-    for (int w = 0; w < words; ++w) all = all && seen.word[w] != 0;
-    return all;
-  }
-};
-
-/// The two values of a row or a section, as far as they are there.
-template <class R>
-struct OwnOrAll {
-  Published<R> own, of_all;
-
-  __device__ __forceinline__ void look(const PublishedStrips<R>& published, std::uint64_t* at) {
-    own = published.look(at);
-    of_all = published.look(published.of_all(at));
-  }
-  /// Waits for one of them.
-  ///
-  /// \return whether it is that of all
-  [[nodiscard]] __device__ __forceinline__ bool wait(const PublishedStrips<R>& published,
-                                                     std::uint64_t* at, R& value) {
-    while (!published.is_there(of_all) && !published.is_there(own)) {
-      pause();
-      look(published, at);
-    }
-    const bool is_of_all = published.is_there(of_all);
-    (is_of_all ? of_all : own).get(value);
-    return is_of_all;
-  }
-};
-
-/// What a block has in shared memory.
-template <class P>
-struct StripBlock {
-  using R = typename Types<P>::R;
-  static constexpr int columns_of_thread = columns_of_strip_thread(sizeof(typename P::A));
-  static constexpr int width = lanes * columns_of_thread;
-
-  /// In turns: the folds of chunks, then what comes before each of them and behind the last.
-  R chunks[2][row_of_chunks + 1][width];
-  /// What comes before the tile: the fold of the starting value and earlier sections, and that of
-  /// earlier rows of the section.
-  R sections[width], rows_before[width];
-  /// What a look back has found, the nearest row first, and whether it is the fold of all.
-  R rows[rows_of_section][width];
-  bool are_of_all[rows_of_section][width];
-  std::int64_t ticket;
-};
-
-/// A tile, and what of it a thread has.
-struct StripTile {
-  const Batch& batch;
-  std::int64_t outer;
-  int tile;
-  int first_column;   ///< of the strip
-  int strip_columns;  ///< that are there
-  int lane_column;    ///< the thread's first
-  int columns;        ///< of the thread
-  std::int64_t k;     ///< the first row of the thread
-  int length;         ///< rows of the thread
-
-  __device__ __forceinline__ StripTile(const Batch& of, const StripPlan& plan, std::int64_t n,
-                                       std::int64_t number)
-      : batch(of) {
+                                           const LineNumber& line)
+      : out(of) {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
-    const int warp = static_cast<int>(threadIdx.x) / lanes;
-    const Division at(number, plan.strips);
-    const Division strip(at.remainder, plan.strips_of_row);
-    tile = static_cast<int>(at.quotient);
-    outer = strip.quotient;
-    first_column = static_cast<int>(strip.remainder) * plan.columns;
-    const int left = plan.inner - first_column;
-    strip_columns = left < plan.columns ? left : plan.columns;
-    columns = lane < strip_columns ? (strip_columns - lane + lanes - 1) / lanes : 0;
-    lane_column = first_column + (columns > 0 ? lane : 0);
-    k = std::int64_t{tile} * rows_of_strip_tile + warp * rows_of_strip_thread;
-    const std::int64_t rows = n - k;
-    length = columns == 0 || rows <= 0
-                 ? 0
-                 : (rows < rows_of_strip_thread ? static_cast<int>(rows) : rows_of_strip_thread);
+#pragma unroll 1
+    for (int e = 0; e < E; ++e) {
+      const int number = e * lanes + lane;
+      const auto found =
+          out.line(LineNumber{line.batch, shuffle(line.number, number / E) + number % E});
+#pragma unroll
+      for (int d = 0; d < Rank; ++d) index[e][d] = found.of_indices.index[d];
+    }
   }
-  /// Column e of the thread, and column c of the strip.
-  [[nodiscard]] __device__ __forceinline__ ColumnPlace of_thread(int e) const {
-    return {batch, outer, lane_column + e * lanes};
+  template <class A, int V>
+  __device__ __forceinline__ void store(std::int64_t k, int length, const ColumnSlots& slots,
+                                        const A (&x)[V][E]) const {
+    constexpr int bytes = sizeof(Value) * E;
+    if constexpr (E > 1) {
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        if (length == 0) continue;
+        Value y[E];
+#pragma unroll
+        for (int e = 0; e < E; ++e) y[e] = static_cast<Value>(x[v][e]);
+        move_pack(slots.at(v, bytes), y);
+      }
+      __syncwarp();
+    }
+#pragma unroll 1
+    for (int e = 0; e < E; ++e) {
+      const int number = e * lanes + slots.lane;
+      const std::int64_t first = E > 1 ? shuffle(k, number / E) : k;
+      const int count = E > 1 ? shuffle(length, number / E) : length;
+      if (count == 0) continue;
+      CalledLine<Value, Rank, Function> line{
+          {out.indices.function, {}, out.indices.axis, out.indices.first, out.indices.step}};
+#pragma unroll
+      for (int d = 0; d < Rank; ++d) line.of_indices.index[d] = index[e][d];
+      if constexpr (E == 1) {
+        call_for_chunk(line, first, count, x, 0);
+      } else {
+        const ColumnSlots from{slots.memory, number / E};
+        Value y[V][1];
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          y[v][0] = reinterpret_cast<const Value*>(from.at(v, bytes))[number % E];
+        }
+        call_for_chunk(line, first, count, y, 0);
+      }
+    }
+    if constexpr (E > 1) __syncwarp();
   }
-  [[nodiscard]] __device__ __forceinline__ ColumnPlace of_strip(int c) const {
-    return {batch, outer, first_column + c};
-  }
-  [[nodiscard]] __device__ __forceinline__ int section() const { return tile / rows_of_section; }
-  [[nodiscard]] __device__ __forceinline__ int row() const { return tile % rows_of_section; }
 };
 
-/// A thread of a block that takes tiles.
-template <class P>
-class StripScan {
+/// How a launch shares columns; results do not depend on it.
+struct ColumnShape {
+  int inner;         ///< columns that are neighbours
+  int lanes_of_row;  ///< a power of two
+  int groups;  ///< that take chunks below each other: if in several rounds, whole half rows of
+               ///< chunks
+  int strips_of_row;    ///< of neighbouring columns
+  std::int64_t strips;  ///< of all
+  int chunks;           ///< of a column
+};
+
+/// The part of strip `number` that a lane works on.
+template <int E>
+__device__ __forceinline__ ColumnStrip find_strip(const ColumnShape& shape, int lane,
+                                                  std::int64_t number) {
+  // In the order of memory: strips of the same rows follow each other.
+  const std::int64_t outer = number / shape.strips_of_row;
+  const int strip = static_cast<int>(number - outer * shape.strips_of_row);
+  const int column = (strip * shape.lanes_of_row + lane) * E;
+  const bool exists = column < shape.inner;
+  return {outer * shape.inner + (exists ? column : 0), exists};
+}
+
+/// Bytes of a thread's slot: of the elements of a row and, where a function is called, of its
+/// results.
+template <class P, int E>
+inline constexpr int bytes_of_column_slot =
+    std::max(Columns<typename Types<P>::In, E>::bytes_of_slot,
+             ColumnResults<typename Types<P>::Out, E>::bytes_of_slot);
+
+/// Scans columns.
+///
+/// \tparam E columns of a thread, a pack
+template <int E, class P>
+__global__ void __launch_bounds__(most_threads_of_strip,
+                                  threads_of_strips<E> / most_threads_of_strip)
+    scan_columns(const __grid_constant__ P problem, const __grid_constant__ ColumnShape shape) {
   using T = Types<P>;
   using A = typename T::A;
   using R = typename T::R;
-  using Op = typename T::Op;
   using Carrying = typename T::Carrying;
   using Prefix = Fold<Carrying, R>;
-  using Block = StripBlock<P>;
-  static constexpr int E = Block::columns_of_thread;
   using Input = Columns<typename T::In, E>;
-  using Results = ColumnResults<typename T::Out, E>;
-  static constexpr int V = rows_of_strip_thread;
-  static constexpr int chunks_of_thread = V / chunk_of_column;
-  static constexpr int width = Block::width;
+  using Output = ColumnResults<typename T::Out, E>;
+  constexpr int V = chunk_of_column;
+  const auto op = carrying(problem.op);
+  const Ends<P> ends{problem};
 
- public:
-  __device__ __forceinline__ StripScan(const P& p, const StripPlan& plan,
-                                       const PublishedStrips<R>& published)
-      : m_p(p), m_op(carrying(p.op)), m_plan(plan), m_published(published) {}
+  const Threads threads = threads_of_block();
+  const int lane = threads.own % shape.lanes_of_row;
+  const int group = threads.own / shape.lanes_of_row;
+  const int groups = shape.groups;
+  const int own_half = group / half_row_of_chunks;
+  const bool ends_half = group % half_row_of_chunks == half_row_of_chunks - 1;
 
-  __device__ __forceinline__ void run() {
-    std::int64_t ticket = blockIdx.x;
-    const bool is_shared = m_plan.tiles > 1;
-    take_ticket_if(is_shared && takes_tickets(), m_published.tickets(), ticket);
-#pragma unroll 1
-    for (int turn = 0;; turn ^= 1) {
-      if (takes_tickets()) block().ticket = ticket;
-      __syncthreads();
-      const std::int64_t number = block().ticket;
-      if (number >= m_plan.strips * m_plan.tiles) return;
-      scan_tile(StripTile(m_p.batch, m_plan, m_p.n, number), turn, ticket);
-      if (!is_shared) return;
-    }
-  }
-
- private:
-  static __device__ __forceinline__ int own() { return static_cast<int>(threadIdx.x); }
-  static __device__ __forceinline__ int own_lane() { return own() % lanes; }
-  static __device__ __forceinline__ int own_warp() { return own() / lanes; }
-  static __device__ __forceinline__ Block& block() {
-    return *reinterpret_cast<Block*>(shared_memory());
-  }
-  /// The last thread, which has no column to look for.
-  static __device__ __forceinline__ bool takes_tickets() { return own() == threads_of_strip - 1; }
-  /// Whether column e takes part: built-in operators do no harm where there is none.
-  static __device__ __forceinline__ bool is_there(const StripTile& at, int e) {
-    return is_harmless<Op> || e < at.columns;
-  }
-
-  /// What comes before a tile in one column, as words that may not be there.
-  struct Seen {
-    Published<R> sections, rows;
+  // In shared memory: slots; in turns, the totals of chunks and of half rows of chunks, and what
+  // comes before the round.
+  const int width = shape.lanes_of_row * E;
+  const int stride = shape.lanes_of_row;  // between the columns of a thread
+  std::byte* const slots = shared_memory();
+  constexpr int bytes_of_slots = V * bytes_of_column_slot<P, E>;
+  R* const all_totals =
+      reinterpret_cast<R*>(slots + chunks_in_flight * bytes_of_slots * threads.count) + lane;
+  R* const all_halves = all_totals + 2 * groups * width;
+  R* const carries = all_halves + 2 * (groups / half_row_of_chunks) * width;
+  const auto slots_of = [&](int slot) {
+    const int lane_of_warp = threads.own % lanes;
+    const int of_warp = slot * threads.count + threads.own - lane_of_warp;
+    return ColumnSlots{slots + of_warp * bytes_of_slots, lane_of_warp};
   };
 
-  /// \param ticket becomes the next one of the thread that takes them, when this block need not
-  /// wait
-  ///               for others any more: who waits for a tile does so from when it is taken
-  __device__ __forceinline__ void scan_tile(const StripTile& at, int turn,
-                                            std::int64_t& ticket) const {
-    // Each of the first threads has a column of the strip besides its elements.
-    const bool carries = own() < at.strip_columns;
-    Seen seen{};
-    if (carries) seen = look_for(at);
-    A x[V][E];
-    load(at, x);
-    fold(at, x, turn);
-    const bool is_found = !carries || take(at, seen);
-    const bool are_found = __syncthreads_and(static_cast<int>(is_found)) != 0;
-    if (!are_found) {
-      if (carries) publish_own(at, turn);
-      look_back(m_published, m_published.row(at.of_strip(own() % width), at.tile - 1), at.row(),
-                at.strip_columns);
+  // Begins to load the chunk of this thread in the next round, which may be of the next strip.
+  std::int64_t number_ahead = blockIdx.x;
+  ColumnStrip ahead = find_strip<E>(shape, lane, number_ahead);
+  int first_ahead = 0;
+  int slot_ahead = 0;
+  const auto begin_load = [&] {
+    if (number_ahead < shape.strips) {
+      if constexpr (Input::bytes_of_slot > 0) {
+        const Input input(problem.input, LineNumber{problem.batch, ahead.line});
+        const std::int64_t k = std::int64_t{first_ahead + group} * V;
+        const bool exists = ahead.exists && first_ahead + group < shape.chunks;
+        if (exists && k + V <= problem.n) {
+#pragma unroll
+          for (int v = 0; v < V; ++v) {
+            input.begin_load(k + v, v, slots_of(slot_ahead));
+          }
+        } else if (exists) {
+          for (int v = 0; v < V && k + v < problem.n; ++v) {
+            input.begin_load(k + v, v, slots_of(slot_ahead));
+          }
+        }
+      }
+      first_ahead += groups;
+      if (first_ahead >= shape.chunks) {
+        first_ahead = 0;
+        number_ahead += gridDim.x;
+        ahead = find_strip<E>(shape, lane, number_ahead);
+      }
+    }
+    __pipeline_commit();
+    slot_ahead = slot_ahead == chunks_in_flight - 1 ? 0 : slot_ahead + 1;
+  };
+
+  int slot = 0;
+  int turn = 0;
+  for (int i = 0; i < chunks_in_flight - 1; ++i) begin_load();
+  for (std::int64_t number = blockIdx.x; number < shape.strips; number += gridDim.x) {
+    const ColumnStrip strip = find_strip<E>(shape, lane, number);
+    const LineNumber line{problem.batch, strip.line};
+    const auto line_of = [&](int e) { return LineNumber{problem.batch, strip.line + e}; };
+    // Whether columns take part: built-in operators do no harm where there are none.
+    const bool are_there = is_harmless<typename T::Op> || strip.exists;
+    const Input input(problem.input, line);
+    const Output results(problem.output, line);
+    const bool has_start = problem.start.exists();
+
+    for (int first = 0; first < shape.chunks; first += groups, turn ^= 1) {
+      const int chunk = first + group;
+      const std::int64_t k = std::int64_t{chunk} * V;
+      const std::int64_t left = problem.n - k;
+      const int length =
+          !strip.exists || chunk >= shape.chunks ? 0 : (left < V ? static_cast<int>(left) : V);
+
+      // Load: another chunk is asked for before this one is waited for.
+      begin_load();
+      __pipeline_wait_prior(chunks_in_flight - 1);
+      const ColumnSlots loaded = slots_of(slot);
+      slot = slot == chunks_in_flight - 1 ? 0 : slot + 1;
+      A x[V][E];
+      if (Input::reads_slots) {
+        // Without conditions, which would make each load wait for the last. What slots hold behind
+        // the end of a column is of no use.
+#pragma unroll
+        for (int v = 0; v < V; ++v) input.load(k + v, v, loaded, x[v]);
+      } else {
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+#pragma unroll
+          for (int e = 0; e < E; ++e) x[v][e] = A{};
+          if (v < length) input.load(k + v, v, loaded, x[v]);
+        }
+      }
+
+      // Fold. Chunks that are not full are the last of their columns: nothing needs their totals.
+      const bool is_full = length == V;
+      R* const totals = all_totals + turn * groups * width;
+      R* const halves = all_halves + turn * (groups / half_row_of_chunks) * width;
+      R* const own_totals = totals + group * width;
+      const ColumnCarry<R> carry{carries + (turn ^ 1) * ColumnCarry<R>::folds * width, width};
+      if (is_harmless<typename T::Op> || is_full) {
+#pragma unroll
+        for (int e = 0; e < E; ++e) {
+          if (!are_there) continue;
+          own_totals[e * stride] = fold_chunk_of_column<R>(problem.op, op, x, e);
+        }
+      }
+      // What comes before the strip: read before others may store totals in its place.
+      if (first == 0 && has_start && group == 0) {
+#pragma unroll
+        for (int e = 0; e < E; ++e) {
+          if (!strip.exists) continue;
+          carry.memory[e * stride] = static_cast<R>(problem.start.at(line_of(e)).value);
+        }
+      }
       __syncthreads();
-    }
-    take_ticket_if(m_plan.tiles > 1 && takes_tickets(), m_published.tickets(), ticket);
-    if (carries) {
-      if (!are_found) {
-        find(m_p.op, m_published, m_published.section(at.of_strip(own()), 0), at.row(),
-             at.section(), m_p.start.exists());
-        publish_all(at, block().chunks[turn][row_of_chunks][own()], true);
-      }
-      const R of_tile = put_before_chunks(at, turn);
-      if (are_found) publish_all(at, of_tile, false);
-    }
-    __syncthreads();
-    scan(at, x, turn);
-  }
 
-  /// Looks for what comes before a tile.
-  [[nodiscard]] __device__ __forceinline__ Seen look_for(const StripTile& at) const {
-    const ColumnPlace column = at.of_strip(own());
-    Seen seen{};
-    if (at.section() > 0) {
-      seen.sections =
-          m_published.look(m_published.of_all(m_published.section(column, at.section() - 1)));
-    } else {
-      put_start(column);
-    }
-    if (at.row() > 0)
-      seen.rows = m_published.look(m_published.of_all(m_published.row(column, at.tile - 1)));
-    return seen;
-  }
-  __device__ __forceinline__ void put_start(const ColumnPlace& column) const {
-    if (!m_p.start.exists()) return;
-    block().sections[own()] = static_cast<R>(m_p.start.at(column).value);
-  }
-  /// Whether all of it is there, which is put where others find it then.
-  [[nodiscard]] __device__ __forceinline__ bool take(const StripTile& at, const Seen& seen) const {
-    const bool has_sections = at.section() == 0 || m_published.is_there(seen.sections);
-    const bool has_rows = at.row() == 0 || m_published.is_there(seen.rows);
-    if (at.section() > 0 && has_sections) seen.sections.get(block().sections[own()]);
-    if (at.row() > 0 && has_rows) seen.rows.get(block().rows_before[own()]);
-    return has_sections && has_rows;
-  }
-
-  /// Publishes the fold of a tile, before it is known what comes before it. Then totals may take
-  /// the place of starting values: these are read before, where a look back may need them.
-  __device__ __forceinline__ void publish_own(const StripTile& at, int turn) const {
-    const ColumnPlace column = at.of_strip(own());
-    if (at.section() > 0) put_start(column);
-    if (at.tile + 1 == m_plan.tiles) return;
-    const auto fold_half = [&](int first) {
-      const auto& chunks = block().chunks[turn];
-      R half = chunks[first][own()];
+      // Carry.
+      Prefix chunks_before[E];
 #pragma unroll
-      for (int g = 1; g < half_row_of_chunks; ++g) {
-        half = static_cast<R>(m_op(half, chunks[first + g][own()]));
+      for (int e = 0; e < E; ++e) chunks_before[e] = Prefix(op);
+      if (length > 0) {
+        const R* other = totals + own_half * half_row_of_chunks * width;
+        for (; other < own_totals; other += width) {
+#pragma unroll
+          for (int e = 0; e < E; ++e) {
+            if (!are_there) continue;
+            chunks_before[e] = Prefix(op, chunks_before[e].then(op, other[e * stride]));
+          }
+        }
       }
-      return half;
-    };
-    const R fold = static_cast<R>(m_op(fold_half(0), fold_half(half_row_of_chunks)));
-    m_published.publish(m_published.row(column, at.tile), fold);
-    block().chunks[turn][row_of_chunks][own()] = fold;
-  }
-  /// Waits for rows before a tile, the nearest first, until there is one of each column that knows
-  /// all before it. A thread looks at two rows of one column at once.
-  ///
-  /// Called, as its registers are not there where elements are in registers.
-  ///
-  /// \param words   of the row before the tile in the thread's column
-  /// \param rows    of the section before the tile
-  /// \param columns of the strip
-  static __device__ __noinline__ void look_back(const PublishedStrips<R>& published,
-                                                std::uint64_t* words, int rows, int columns) {
-    constexpr int at_once = 2;
-    constexpr int rows_at_once = at_once * (threads_of_strip / width);
-    const int c = own() % width;
-#pragma unroll 1
-    for (int seen = 0; seen < rows; seen += rows_at_once) {
-      if (seen > 0) {
+      if (groups > half_row_of_chunks) {
+        if (ends_half && is_full) {
+#pragma unroll
+          for (int e = 0; e < E; ++e) {
+            if (!are_there) continue;
+            halves[own_half * width + e * stride] =
+                chunks_before[e].then(op, own_totals[e * stride]);
+          }
+        }
         __syncthreads();
-        bool is_found = own() >= columns;
-        for (int i = seen - rows_at_once; !is_found && i < seen; ++i) {
-          is_found = block().are_of_all[i][own()];
-        }
-        if (__syncthreads_and(static_cast<int>(is_found)) != 0) return;
       }
-      const int back = seen + own() / width * at_once;
-      OwnOrAll<R> values[at_once];
-#pragma unroll
-      for (int i = 0; i < at_once; ++i) {
-        if (c >= columns || back + i >= rows) continue;
-        values[i].look(published, words - (back + i) * published.distance());
-      }
-#pragma unroll
-      for (int i = 0; i < at_once; ++i) {
-        if (c >= columns || back + i >= rows) continue;
-        block().are_of_all[back + i][c] = values[i].wait(
-            published, words - (back + i) * published.distance(), block().rows[back + i][c]);
-      }
-    }
-  }
-  /// From rows that have been seen to what comes before a tile: in this thread's column the fold of
-  /// earlier rows of the section, and that of the starting value, which is there, and sections.
-  ///
-  /// \param words    of the column's first section
-  /// \param rows     of the section before the tile
-  /// \param sections before the tile
-  static __device__ __noinline__ void find(const Op& of_elements,
-                                           const PublishedStrips<R>& published,
-                                           std::uint64_t* words, int rows, int sections,
-                                           bool has_start) {
-    const auto op = carrying(of_elements);
-    if (rows > 0) {
-      int back = 0;
-      while (back + 1 < rows && !block().are_of_all[back][own()]) ++back;
-      R value = block().rows[back][own()];
-      while (--back >= 0) value = static_cast<R>(op(value, block().rows[back][own()]));
-      block().rows_before[own()] = value;
-    }
-    if (sections == 0) return;
-    int section = sections;
-    R value;
-    bool is_of_all = false;
-    while (!is_of_all && section > 0) {
-      std::uint64_t* const at = words + --section * published.distance();
-      OwnOrAll<R> values;
-      values.look(published, at);
-      is_of_all = values.wait(published, at, value);
-    }
-    Prefix all(op);
-    if (!is_of_all && has_start) all = Prefix(op, block().sections[own()]);
-    for (;;) {
-      all = Prefix(op, is_of_all ? value : all.then(op, value));
-      is_of_all = false;
-      if (++section == sections) break;
-      // All of these have been seen: by now some may know all before them as well.
-      std::uint64_t* const at = words + section * published.distance();
-      Published<R> seen = published.look(at);
-      while (!published.is_there(seen)) seen = published.look(at);
-      seen.get(value);
-    }
-    block().sections[own()] = all.value();
-  }
-
-  /// Publishes what comes before the next tile.
-  ///
-  /// \param of_tile   the fold of this one; of no meaning for the last of a column
-  /// \param was_awaited whether others may wait where this block did, for a section
-  __device__ __forceinline__ void publish_all(const StripTile& at, const R& of_tile,
-                                              bool was_awaited) const {
-    if (at.tile + 1 == m_plan.tiles) return;
-    const ColumnPlace column = at.of_strip(own());
-    const R rows = rows_before(at).then(m_op, of_tile);
-    if (at.row() < rows_of_section - 1) {
-      return m_published.publish(m_published.of_all(m_published.row(column, at.tile)), rows);
-    }
-    std::uint64_t* const section = m_published.section(column, at.section());
-    if (was_awaited) m_published.publish(section, rows);
-    m_published.publish(m_published.of_all(section), sections_before(at).then(m_op, rows));
-  }
-  [[nodiscard]] __device__ __forceinline__ Prefix sections_before(const StripTile& at) const {
-    const bool exist = at.section() > 0 || m_p.start.exists();
-    return exist ? Prefix(m_op, block().sections[own()]) : Prefix(m_op);
-  }
-  [[nodiscard]] __device__ __forceinline__ Prefix rows_before(const StripTile& at) const {
-    return at.row() > 0 ? Prefix(m_op, block().rows_before[own()]) : Prefix(m_op);
-  }
-
-  /// Puts what comes before each chunk of a column and behind the last whole one where the folds of
-  /// chunks were.
-  ///
-  /// \return the fold of the tile, if all of its chunks are whole
-  [[nodiscard]] __device__ __forceinline__ R put_before_chunks(const StripTile& at,
-                                                               int turn) const {
-    auto& chunks = block().chunks[turn];
-    const int c = own();
-    const std::int64_t left =
-        (m_p.n - std::int64_t{at.tile} * rows_of_strip_tile) / chunk_of_column;
-    const int whole = left < row_of_chunks ? static_cast<int>(left) : row_of_chunks;
-    const Prefix sections = sections_before(at);
-    const Prefix rows = rows_before(at);
-    Prefix half(m_op), of_half(m_op);
-#pragma unroll
-    for (int g = 0; g <= row_of_chunks; ++g) {
-      if (g > whole) continue;
-      if (g == half_row_of_chunks) {
-        half = of_half;
-        of_half = Prefix(m_op);
-      }
-      const Prefix all = join(m_op, sections, join(m_op, rows, join(m_op, half, of_half)));
-      if (g < whole) of_half = Prefix(m_op, of_half.then(m_op, chunks[g][c]));
-      if (all.exists()) chunks[g][c] = all.value();
-    }
-    return whole == row_of_chunks ? half.then(m_op, of_half.value()) : R{};
-  }
-
-  __device__ __forceinline__ void load(const StripTile& at, A (&x)[V][E]) const {
-    const Input input(m_p.input, at.of_thread(0), at.columns);
-    if (at.length == V) {
-      // Without other conditions, which would make each load wait for the last.
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
+      if (length > 0) {
+        const bool has_sections = has_start || has_section_before(first);
+        const bool hands_on = group == groups - 1 && chunk + 1 < shape.chunks;
+        const bool is_none = k == 0 && !has_start;
+        const ColumnCarry<R> next_carry{carries + turn * ColumnCarry<R>::folds * width, width};
+        A at_begin[E];
 #pragma unroll
         for (int e = 0; e < E; ++e) {
-          x[v][e] = e < at.columns ? static_cast<A>(input.get(at.k + v, e)) : A{};
+          if (!are_there) continue;
+          auto prefix = carry.get(op, e * stride, first, has_sections);
+          prefix.add_halves(op, halves + e * stride, width, own_half);
+          const Prefix before = prefix.join_all(op, chunks_before[e]);
+          R with{};
+          if (is_harmless<typename T::Op> || is_full) {
+            const R chunks = chunks_before[e].then(op, own_totals[e * stride]);
+            with = prefix.join_all(op, Prefix(op, chunks)).value();
+            if (hands_on) next_carry.put(op, e * stride, first + groups, prefix, chunks);
+          }
+
+          // Scan: x becomes B after each element.
+          at_begin[e] = is_none ? problem.identity.value : static_cast<A>(before.value());
+          Prefix run = before;
+#pragma unroll
+          for (int p = 0; p < V; p += pack_of_column) {
+            scan_pack_of_column(problem.op, op, run, x, p, e, length - p);
+          }
+          if (is_full) x[V - 1][e] = static_cast<A>(with);
+        }
+        if (ends.exist()) {
+#pragma unroll
+          for (int e = 0; e < E; ++e) {
+            if (!strip.exists) continue;
+            if (k == 0) ends.store_begin(line_of(e), at_begin[e]);
+            A last = x[0][e];
+#pragma unroll
+            for (int v = 1; v < V; ++v) last = v < length ? x[v][e] : last;
+            if (k + length == problem.n) ends.store_end(line_of(e), last);
+          }
+        }
+        if (problem.form == Form::exclusive) {
+#pragma unroll
+          for (int e = 0; e < E; ++e) {
+#pragma unroll
+            for (int v = V - 1; v > 0; --v) x[v][e] = x[v - 1][e];
+            x[0][e] = at_begin[e];
+          }
         }
       }
-    } else {
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
-#pragma unroll
-        for (int e = 0; e < E; ++e) {
-          x[v][e] = v < at.length && e < at.columns ? static_cast<A>(input.get(at.k + v, e)) : A{};
-        }
-      }
+
+      // Store.
+      results.store(k, length, loaded, x);
     }
   }
-
-  /// Chunks that are not full are the last of their columns: nothing needs their folds.
-  __device__ __forceinline__ void fold(const StripTile& at, const A (&x)[V][E], int turn) const {
-#pragma unroll
-    for (int i = 0; i < chunks_of_thread; ++i) {
-      if (!is_harmless<Op> && at.length < (i + 1) * chunk_of_column) continue;
-#pragma unroll
-      for (int e = 0; e < E; ++e) {
-        if (!is_there(at, e)) continue;
-        block().chunks[turn][own_warp() * chunks_of_thread + i][own_lane() + e * lanes] =
-            fold_chunk_of_column<R>(m_p.op, m_op, x, e, i * chunk_of_column);
-      }
-    }
-  }
-
-  [[nodiscard]] __device__ __forceinline__ bool has_before(std::int64_t k) const {
-    return k > 0 || m_p.start.exists();
-  }
-
-  /// From the elements of a thread to results, which are stored.
-  __device__ __forceinline__ void scan(const StripTile& at, A (&x)[V][E], int turn) const {
-    if (at.length == 0) return;
-    const auto& chunks = block().chunks[turn];
-    const int first = own_warp() * chunks_of_thread;
-    A at_begin[1][E];
-    // x becomes B after each element.
-#pragma unroll
-    for (int e = 0; e < E; ++e) {
-      at_begin[0][e] = m_p.identity.value;
-      if (!is_there(at, e)) continue;
-      const int c = own_lane() + e * lanes;
-      if (has_before(at.k)) at_begin[0][e] = static_cast<A>(chunks[first][c]);
-#pragma unroll
-      for (int i = 0; i < chunks_of_thread; ++i) {
-        const int length = at.length - i * chunk_of_column;
-        if (i > 0 && length <= 0) continue;
-        Prefix run(m_op);
-        if (is_eager<Carrying> || has_before(at.k + i * chunk_of_column))
-          run = Prefix(m_op, chunks[first + i][c]);
-#pragma unroll
-        for (int p = 0; p < chunk_of_column; p += pack_of_column) {
-          scan_pack_of_column(m_p.op, m_op, run, x, i * chunk_of_column + p, e, length - p);
-        }
-        if (length >= chunk_of_column) {
-          x[(i + 1) * chunk_of_column - 1][e] = static_cast<A>(chunks[first + i + 1][c]);
-        }
-      }
-    }
-    store_ends(at, x, at_begin[0]);
-    const Results results(m_p.output, at.of_thread(0));
-    const bool is_exclusive = m_p.form == Form::exclusive;
-    if (is_exclusive) results.store(at.of_thread(0), at.k, 1, at.columns, at_begin);
-    const int shift = static_cast<int>(is_exclusive);
-    results.store(at.of_thread(0), at.k + shift, at.length - shift, at.columns, x);
-  }
-  __device__ __forceinline__ void store_ends(const StripTile& at, const A (&x)[V][E],
-                                             const A (&at_begin)[E]) const {
-    const Ends<P> ends{m_p};
-    if (!ends.exist()) return;
-#pragma unroll
-    for (int e = 0; e < E; ++e) {
-      if (e >= at.columns) continue;
-      if (at.k == 0) ends.store_begin(at.of_thread(e), at_begin[e]);
-      if (at.k + at.length < m_p.n) continue;
-      A last = x[0][e];
-#pragma unroll
-      for (int v = 1; v < V; ++v) last = v < at.length ? x[v][e] : last;
-      ends.store_end(at.of_thread(e), last);
-    }
-  }
-
-  const P& m_p;
-  const Carrying m_op;
-  const StripPlan& m_plan;
-  const PublishedStrips<R>& m_published;
-};
-
-/// Scans columns.
-template <class P>
-__global__ void __launch_bounds__(threads_of_strip, blocks_of_strips)
-    scan_columns(const __grid_constant__ P problem, const __grid_constant__ StripPlan plan,
-                 const __grid_constant__ PublishedStrips<typename Types<P>::R> published) {
-  StripScan<P>(problem, plan, published).run();
 }
 
 }  // namespace KokkosScan::impl::cuda

@@ -19,6 +19,7 @@
 #include <KokkosScan/impl/cuda/strip_plan.hpp>
 #include <KokkosScan/impl/cuda/tiles.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/cuda/wide_columns.hpp>
 #include <KokkosScan/impl/cuda/zipped.hpp>
 #include <KokkosScan/impl/memory.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -66,7 +67,7 @@ struct Backend {
     if (may_share_columns(n, lines, true, multiprocessors(exec))) {
       bytes = std::max(bytes, PublishedColumns<R>::bytes(n, lines, lines));
     }
-    if (may_be_strips<P>) bytes = std::max(bytes, PublishedStrips<R>::bytes(n, lines));
+    if (may_be_wide<P>) bytes = std::max(bytes, PublishedTiles<R>::bytes(n, lines));
     return static_cast<std::size_t>(bytes);
   }
 
@@ -156,6 +157,22 @@ struct Backend {
     ColumnTiling apart = tile(widest_of_others, 1, false, false);
     apart.pitch = static_cast<int>(pitch_of_rows(apart.columns, apart.rows));
     return {ColumnAccess::apart, apart};
+  }
+  /// Whether the kernel for parts of columns runs.
+  ///
+  /// \param has_packs whether rows are made of aligned packs
+  /// \param strips    how such rows would be cut into strips
+  /// \param are_wide  whether the kernel for wide columns would take them otherwise
+  template <class Exec, class P>
+  static bool takes_parts_of_columns(const Exec& exec, const P& p, const PartsOfColumns& parts,
+                                     bool has_packs, const StripPlan& strips, bool are_wide) {
+    const std::int64_t inner = neighbours(p.batch);
+    const bool are_runs = cuda::are_runs(parts.access);
+    const bool fill_strips =
+        has_packs && strips.time < time_of_shared_columns(p.batch.count / inner, are_runs,
+                                                          multiprocessors(exec));
+    return cuda::takes_parts_of_columns(p.n, inner, p.batch.count, Types<P>::size, has_packs,
+                                        fill_strips, are_runs, are_wide, multiprocessors(exec));
   }
   /// Whether tiles of columns are runs of bytes in all operands.
   template <class P>
@@ -315,6 +332,20 @@ struct Backend {
            OperandAccess<decltype(P::input)>::template has_aligned_columns<E>(p.input, p.batch) &&
            OperandAccess<decltype(P::output)>::template has_aligned_columns<E>(p.output, p.batch);
   }
+  /// Neighbouring columns of a thread where blocks walk down strips; 0 where none do.
+  template <class P>
+  static constexpr int columns_of_strips = [] {
+    using In = OperandAccess<decltype(P::input)>;
+    constexpr int E = columns_of_strip_thread(Types<P>::pack, sizeof(typename P::A), In::is_zipped);
+    if constexpr (!is_called<decltype(P::output)>) {
+      return moves_packs_of_columns<P> ? E : 0;
+    } else if constexpr (In::template moves_columns<E> &&
+                         is_one_move<static_cast<int>(sizeof(typename P::Value)) * E>) {
+      return E;
+    } else {
+      return In::template moves_columns<1> ? 1 : 0;
+    }
+  }();
   template <ColumnAccess access, class Exec, class P>
   static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace,
                                     const ColumnTiling& tiling) {
@@ -398,15 +429,29 @@ struct Backend {
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
     if (are_narrow_columns(p)) return scan_narrow_columns(exec, p);
     const std::int64_t inner = neighbours(p.batch);
-    const bool are_strips = may_be_strips<P> && has_columns(p) && inner >= narrowest_rows;
+    const bool has_packs = has_columns(p) && has_packs_of_columns(p);
+    // Blocks walk down strips of packs. Where functions take the results these need no alignment.
+    [[maybe_unused]] const auto are_strips = [&] {
+      if constexpr (!is_called<decltype(P::output)>) return has_packs;
+      return has_columns(p) && (columns_of_strips<P> == 1 || has_aligned_rows(p));
+    };
+    [[maybe_unused]] StripFacts facts{};
+    StripPlan strips{};
+    if constexpr (columns_of_strips<P> != 0) {
+      if (are_strips()) {
+        facts = strip_facts(exec, p, usual_threads_of_strip<P>);
+        strips = plan_strips(facts);
+      }
+    }
+    const bool walks = columns_of_strips<P> != 0 && strips.lanes > 0 && takes_strips(facts, strips);
+    const bool are_wide = may_be_wide<P> && !walks && has_columns(p) && inner >= narrowest_rows;
     const PartsOfColumns parts = cut_into_parts(exec, p);
-    if (takes_parts_of_columns(p.n, inner, p.batch.count, Types<P>::size,
-                               has_columns(p) && has_packs_of_columns(p),
-                               cuda::are_runs(parts.access), are_strips, multiprocessors(exec))) {
+    if (takes_parts_of_columns(exec, p, parts, has_packs, strips, are_wide)) {
       return scan_parts_of_columns(exec, p, workspace, parts);
     }
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
-      if (has_columns(p) && takes_threads(p.n, inner, p.batch.count, multiprocessors(exec))) {
+      if (has_columns(p) && takes_threads(p.n, inner, p.batch.count,
+                                          has_rows_of<bytes_of_sector>(p), multiprocessors(exec))) {
         const Launch launch{p.function, "cuda/columns_by_threads",
                             divide_up(p.batch.count, threads_of_columns), threads_of_columns, 0};
         if constexpr (OnlyPlans<Exec>) {
@@ -417,15 +462,18 @@ struct Backend {
         }
       }
     }
-    if constexpr (may_be_strips<P>) {
-      if (are_strips) return scan_strips(exec, p, workspace);
+    if constexpr (columns_of_strips<P> != 0) {
+      if (walks) return scan_strips_of_columns(exec, p, strips);
+    }
+    if constexpr (may_be_wide<P>) {
+      if (are_wide) return scan_wide_columns(exec, p, workspace);
     }
     scan_tiles_of_columns(exec, p);
   }
 
-  /// Whether the kernel for strips of columns exists.
+  /// Whether the kernel for wide columns exists.
   template <class P>
-  static constexpr bool may_be_strips = sizeof(typename P::A) <= largest_in_strip;
+  static constexpr bool may_be_wide = sizeof(typename P::A) <= largest_of_wide_columns;
   /// Whether rows of results begin at multiples of so many bytes.
   template <int bytes, class P>
   static bool has_rows_of(const P& p) {
@@ -433,29 +481,29 @@ struct Backend {
            neighbours(p.batch) * static_cast<std::int64_t>(sizeof(typename P::Value)) % bytes == 0;
   }
   template <class Exec, class P>
-  static void scan_strips(const Exec& exec, const P& p, std::byte* workspace) {
+  static void scan_wide_columns(const Exec& exec, const P& p, std::byte* workspace) {
     using R = typename Types<P>::R;
     const std::int64_t inner = neighbours(p.batch);
-    const StripPlan plan = plan_strips(p.n, inner, p.batch.count / inner, sizeof(typename P::A),
-                                       has_rows_of<bytes_of_line>(p));
+    const WideColumnPlan plan = plan_wide_columns(
+        p.n, inner, p.batch.count / inner, sizeof(typename P::A), has_rows_of<bytes_of_line>(p));
     const std::int64_t tiles = plan.strips * plan.tiles;
     const std::int64_t resident =
-        std::int64_t{std::max(1, multiprocessors(exec))} * blocks_of_strips;
-    const Launch launch{p.function, "cuda/columns",
-                        plan.tiles == 1 ? tiles : std::min(tiles, resident), threads_of_strip,
-                        static_cast<int>(sizeof(StripBlock<P>))};
+        std::int64_t{std::max(1, multiprocessors(exec))} * blocks_of_wide_columns;
+    const Launch launch{p.function, "cuda/wide_columns",
+                        plan.tiles == 1 ? tiles : std::min(tiles, resident),
+                        threads_of_wide_columns, static_cast<int>(sizeof(WideColumnBlock<P>))};
     std::optional<Temporary<Exec>> memory;
     if (plan.tiles > 1) {
-      const auto needed = static_cast<std::size_t>(PublishedStrips<R>::bytes(p.n, p.batch.count));
+      const auto needed = static_cast<std::size_t>(PublishedTiles<R>::bytes(p.n, p.batch.count));
       if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
       clear(exec, launch, workspace, needed, p.n, p.batch.count);
     }
-    const PublishedStrips<R> published{reinterpret_cast<std::uint64_t*>(workspace), plan.inner,
-                                       plan.tiles, sections_of_column(p.n)};
+    const PublishedTiles<R> published{reinterpret_cast<std::uint64_t*>(workspace), plan.inner,
+                                      plan.tiles, sections_of_column(p.n)};
     if constexpr (OnlyPlans<Exec>) {
       exec.would_launch(launch, plan);
     } else {
-      enqueue(exec, launch, cuda::scan_columns<P>, p.n, p.batch.count, p, plan, published);
+      enqueue(exec, launch, cuda::scan_wide_columns<P>, p.n, p.batch.count, p, plan, published);
     }
   }
 
@@ -536,6 +584,73 @@ struct Backend {
     facts.carried = sizeof(typename Types<P>::R);
     facts.multiprocessors = multiprocessors;
     return facts;
+  }
+
+  /// \param most threads of a block
+  template <class Exec, class P>
+  static StripFacts strip_facts(const Exec& exec, const P& p, int most) {
+    constexpr int E = columns_of_strips<P>;
+    constexpr int bytes = Types<P>::size.widest;
+    StripFacts facts{};
+    facts.n = p.n;
+    facts.inner = neighbours(p.batch);
+    facts.outer = p.batch.count / facts.inner;
+    facts.pack = E;
+    facts.bytes_of_lane = E * bytes;
+    facts.has_sectors = facts.inner * bytes % bytes_of_sector == 0;
+    facts.most_threads = most;
+    facts.threads_at_once = threads_of_strips<E>;
+    facts.multiprocessors = multiprocessors(exec);
+    return facts;
+  }
+  /// Threads of a block, if it has shared memory for them.
+  template <class P>
+  static constexpr int usual_threads_of_strip =
+      cuda::usual_threads_of_strip(columns_of_strips<P>* static_cast<int>(sizeof(typename P::A)));
+  template <class P>
+  static ColumnShape shape_strips(const P& p, const StripPlan& plan) {
+    const std::int64_t inner = neighbours(p.batch);
+    const std::int64_t strips = divide_up(inner, plan.lanes * columns_of_strips<P>);
+    return {static_cast<int>(inner),
+            plan.lanes,
+            plan.groups,
+            static_cast<int>(strips),
+            p.batch.count / inner * strips,
+            static_cast<int>(divide_up(p.n, chunk_of_column))};
+  }
+  /// Bytes of shared memory of a block.
+  template <int E, class P>
+  static int bytes_of_strips(const ColumnShape& shape) {
+    using R = typename Types<P>::R;
+    constexpr int bytes_of_slot = bytes_of_column_slot<P, E>;
+    const int slots =
+        chunks_in_flight * chunk_of_column * bytes_of_slot * shape.groups * shape.lanes_of_row;
+    const int folds =
+        2 * (shape.groups + shape.groups / half_row_of_chunks + ColumnCarry<R>::folds);
+    return slots + folds * shape.lanes_of_row * E * static_cast<int>(sizeof(R));
+  }
+  template <class Exec, class P>
+  static void scan_strips_of_columns(const Exec& exec, const P& p, const StripPlan& plan) {
+    constexpr int E = columns_of_strips<P>;
+    const std::int64_t lines = p.batch.count;
+    // As many threads as a block has shared memory for.
+    int most = usual_threads_of_strip<P>;
+    ColumnShape shape = shape_strips(p, plan);
+    const auto bytes = [&] { return bytes_of_strips<E, P>(shape); };
+    while (most > lanes && bytes() > shared_bytes_of_block(exec)) {
+      shape = shape_strips(p, plan_strips(strip_facts(exec, p, most /= 2)));
+    }
+    const int threads = shape.groups * shape.lanes_of_row;
+    // Blocks that find room at once: each goes on with the next strips.
+    const std::int64_t resident = std::max(1, multiprocessors(exec)) *
+                                  std::int64_t{std::max(1, threads_of_strips<E> / threads)};
+    const Launch launch{p.function, "cuda/columns", std::min(shape.strips, resident), threads,
+                        bytes()};
+    if constexpr (OnlyPlans<Exec>) {
+      exec.would_launch(launch, shape);
+    } else {
+      enqueue(exec, launch, cuda::scan_columns<E, P>, p.n, lines, p, shape);
+    }
   }
 
   template <class Exec, class P>

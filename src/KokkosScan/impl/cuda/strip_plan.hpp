@@ -3,67 +3,144 @@
 #pragma once
 
 /// \file
-/// How columns are cut into strips (columns.hpp): pure functions, which decide no bits.
-/// docs/experiments/cuda-strips.md has the figures.
+/// How columns whose rows are aligned packs are cut into strips (columns.hpp), and how long that
+/// takes: pure functions, which decide no bits. docs/experiments/cuda-columns.md has the figures.
 
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 namespace KokkosScan::impl::cuda {
 
-inline constexpr int lanes_of_strip = 32;
-/// Warps of a block, rows of a thread, and of a tile, which is a row of chunks.
-inline constexpr int warps_of_strip = 8;
-inline constexpr int threads_of_strip = lanes_of_strip * warps_of_strip;
-inline constexpr int rows_of_strip_thread = elements_of_row / warps_of_strip;
-inline constexpr int rows_of_strip_tile = elements_of_row;
-static_assert(rows_of_strip_thread % chunk_of_column == 0);
+/// Most threads of a block that walks down strips, and threads of a multiprocessor, by the columns
+/// of a thread: those that leave it registers for so many.
+inline constexpr int most_threads_of_strip = 512;
+template <int E>
+inline constexpr int threads_of_strips = E > 1 ? 512 : 1024;
 
-/// Bytes of the largest accumulator, of which registers hold a thread's rows.
-inline constexpr int largest_in_strip = 16;
+/// Bytes of the accumulators of a thread in a row at most: eight rows of them take 64 registers.
+/// Half where several arrays are loaded, which are as many bytes on their way: a recurrence of
+/// floats has 0.91 of (8, 4096, 2048) with two columns a thread, 0.81 with four and 0.56 with one.
+constexpr int bytes_of_strip_thread(bool is_zipped) { return is_zipped ? 16 : 32; }
 
-/// Columns of a thread: its elements take 64 registers.
+/// Neighbouring columns of a thread of such a block: a pack, or as many as its registers hold, but
+/// not one alone of small accumulators ((8, 4096, 2048) of 16 bytes: 0.32 instead of 0.56).
 ///
 /// \param bytes of the accumulator
-KOKKOS_FUNCTION constexpr int columns_of_strip_thread(int bytes) {
-  return bytes <= 4 ? 4 : (bytes <= 8 ? 2 : 1);
-}
-/// Blocks of a multiprocessor for which it must have registers. (Three of half as many columns,
-/// which spill: (1, 3871, 69345) has 0.68 instead of 0.81.)
-inline constexpr int blocks_of_strips = 2;
-
-/// Widths of strips are multiples of so many columns: sectors of floats.
-inline constexpr int unit_of_strip = 8;
-
-/// Rows and sections of a column.
-constexpr std::int64_t tiles_of_column(std::int64_t n) { return divide_up(n, rows_of_strip_tile); }
-constexpr std::int64_t sections_of_column(std::int64_t n) {
-  return divide_up(n, elements_of_section);
+constexpr int columns_of_strip_thread(int pack, int bytes, bool is_zipped) {
+  const int least = bytes <= 16 ? 2 : 1;
+  int columns = pack;
+  while (columns > least && columns * bytes > bytes_of_strip_thread(is_zipped)) columns /= 2;
+  return columns;
 }
 
-/// How columns are cut into strips, and these into tiles.
-struct StripPlan {
-  int inner;            ///< columns that are neighbours
-  int columns;          ///< of a strip
-  int strips_of_row;    ///< of neighbouring columns
-  int tiles;            ///< of a column
-  std::int64_t strips;  ///< of all
+/// Threads of a block that walks down strips, if it has shared memory for them: half, of which a
+/// multiprocessor has two where there is more to compute: sums of floats in double have 0.76 of
+/// 32768 x 32768 instead of 0.70.
+///
+/// \param bytes of the accumulators of a thread in a row
+constexpr int usual_threads_of_strip(int bytes) {
+  return bytes > 16 ? most_threads_of_strip / 2 : most_threads_of_strip;
+}
+
+/// Bytes that memory is read and written by.
+inline constexpr int bytes_of_sector = 32;
+/// What a warp reads or writes at once.
+inline constexpr int bytes_of_line = 128;
+
+/// What is cut into strips.
+struct StripFacts {
+  std::int64_t n;       ///< elements of a column
+  std::int64_t inner;   ///< columns that are neighbours
+  std::int64_t outer;   ///< so many times
+  int pack;             ///< columns of a lane
+  int bytes_of_lane;    ///< in a row of the widest operand
+  bool has_sectors;     ///< whether rows are whole sectors of memory
+  int most_threads;     ///< of a block
+  int threads_at_once;  ///< of a multiprocessor
+  int multiprocessors;
 };
 
-/// \param inner     columns that are neighbours
-/// \param outer     so many times
-/// \param bytes     of the accumulator
-/// \param has_lines whether all rows begin at multiples of 128 bytes
-constexpr StripPlan plan_strips(std::int64_t n, std::int64_t inner, std::int64_t outer, int bytes,
-                                bool has_lines) {
-  const std::int64_t of_row = divide_up(inner, lanes_of_strip * columns_of_strip_thread(bytes));
-  // Strips of equal width.
-  const int unit = has_lines ? lanes_of_strip : unit_of_strip;
-  const std::int64_t columns = divide_up(divide_up(inner, of_row), unit) * unit;
-  return {static_cast<int>(inner), static_cast<int>(columns),
-          static_cast<int>(divide_up(inner, columns)), static_cast<int>(tiles_of_column(n)),
-          divide_up(inner, columns) * outer};
+/// How columns are cut into strips.
+struct StripPlan {
+  int lanes;    ///< across a strip, a power of two
+  int groups;   ///< chunks of a column in a tile: all, or as many as a section has whole multiples
+                ///< of
+  double time;  ///< of all, in units of a copy of the same bytes
+};
+
+/// What blocks of a width reach where all multiprocessors have theirs, as a fraction of a copy; and
+/// how many times as fast as its share of a copy a block is while others have nothing to do.
+struct StripSpeed {
+  int lanes;
+  double of_copy;
+  double alone;
+};
+inline constexpr StripSpeed strip_speeds[] = {
+    {64, 0.94, 1.4}, {32, 0.92, 1.4}, {16, 0.86, 1.3}, {8, 0.80, 1.05}, {4, 0.64, 0.64}};
+
+/// The least that strips reach which are whole rows, and so follow each other in memory: (1024,
+/// 16384, 16) has 0.85.
+inline constexpr double of_copy_in_whole_rows = 0.85;
+
+/// What the two ends of a row of a strip cost, as bytes, where rows are no whole sectors.
+inline constexpr int bytes_of_ends = 70;
+
+constexpr int groups_of_strip(const StripFacts& facts, int width) {
+  return static_cast<int>(
+      std::min<std::int64_t>(divide_up(facts.n, chunk_of_column), facts.most_threads / width));
+}
+
+/// How long strips of a width take: rounds in which each block has one, and at last a round of the
+/// others, which have more of the memory's speed for themselves, but take no less than one alone.
+constexpr double time_of_strips(const StripFacts& facts, const StripSpeed& speed) {
+  const int threads = groups_of_strip(facts, speed.lanes) * speed.lanes;
+  const std::int64_t room = std::int64_t{std::max(1, facts.multiprocessors)} *
+                            std::max(1, facts.threads_at_once / threads);
+  const std::int64_t columns = std::int64_t{speed.lanes} * facts.pack;
+  const std::int64_t strips = facts.outer * divide_up(facts.inner, columns);
+  const double of_copy =
+      facts.inner <= columns ? std::max(speed.of_copy, of_copy_in_whole_rows) : speed.of_copy;
+  const double last = static_cast<double>(strips % room) / static_cast<double>(room);
+  const double rounds = static_cast<double>(strips / room) +
+                        (last > 0 ? std::max(last, speed.of_copy / speed.alone) : 0);
+  const int bytes = speed.lanes * facts.bytes_of_lane;
+  const double ends = facts.has_sectors ? 1 : 1 + static_cast<double>(bytes_of_ends) / bytes;
+  return rounds * static_cast<double>(room) * static_cast<double>(columns) /
+         static_cast<double>(facts.outer * facts.inner) * ends / of_copy;
+}
+
+/// The width that takes least: with idle lanes, a last round of few strips and multiprocessors that
+/// have none weighed against each other. (1, 13278, 20192) has 0.94 with 79 strips of 64 lanes, on
+/// as many of 132 multiprocessors, 0.66 with 158 of 32 and 0.81 with 631 of 8.
+constexpr StripPlan plan_strips(const StripFacts& facts) {
+  StripPlan best{0, 0, 0};
+  for (const StripSpeed& speed : strip_speeds) {
+    const bool is_last = &speed == std::end(strip_speeds) - 1;
+    if (speed.lanes * half_row_of_chunks > facts.most_threads && !is_last) continue;
+    const double time = time_of_strips(facts, speed);
+    if (best.lanes != 0 && time >= best.time) continue;
+    best = {speed.lanes, groups_of_strip(facts, speed.lanes), time};
+  }
+  return best;
+}
+
+/// How long blocks take that share long columns: less where tiles are runs of bytes, and of so many
+/// slabs that hardly any is shared.
+constexpr double time_of_shared_columns(std::int64_t outer, bool are_runs, int multiprocessors) {
+  return 1 / (are_runs && outer >= multiprocessors ? 0.82 : 0.74);
+}
+
+/// How long columns take in wide_columns.hpp whose rows are no whole sectors.
+inline constexpr double time_of_wide_columns = 1 / 0.70;
+
+/// Whether blocks walk down strips: where one keeps the threads of a block busy, or else tiles have
+/// too few columns, and where wide_columns.hpp does not take less time.
+constexpr bool takes_strips(const StripFacts& facts, const StripPlan& plan) {
+  const bool is_slow = !facts.has_sectors && facts.inner >= narrowest_rows &&
+                       facts.n > longest_of_threads && plan.time > time_of_wide_columns;
+  return facts.n >= 16 && facts.inner >= 16 && facts.n * facts.inner >= 1024 && !is_slow;
 }
 
 }  // namespace KokkosScan::impl::cuda
