@@ -88,8 +88,8 @@ constexpr Placement placements[] = {Placement::rows,     Placement::columns,
 std::vector<std::int64_t> lengths() {
   std::vector<std::int64_t> all;
   for (std::int64_t n = 1; n <= 18; ++n) all.push_back(n);
-  for (std::int64_t const n : {31, 32, 33, 63, 64, 100, 255, 256, 257, 258, 1023, 1024, 1025, 1040,
-                               4097, 20'000, 33'000, 70'001}) {
+  for (std::int64_t const n : {31, 32, 33, 42, 63, 64, 100, 255, 256, 257, 258, 1023, 1024, 1025,
+                               1040, 4097, 20'000, 33'000, 70'001}) {
     all.push_back(n);
   }
   return all;

@@ -14,6 +14,7 @@ namespace kokkos_scan_python {
 
 using array_elements::DType;
 using array_elements::dtype_table;
+using array_elements::DTypeInfo;
 using array_elements::info;
 using array_elements::Kind;
 
