@@ -30,6 +30,8 @@ template <class T>
 bool has_columns(const ValueOfLine<T>&, int) {
   return true;
 }
+template <class Function, class Parts>
+bool has_columns(const ZippedInput<Function, Parts>& in, int rank);
 template <class A, class Values, class Mask>
 bool has_columns(const Selected<A, Values, Mask>& in, int rank) {
   return has_columns(in.values, rank);
@@ -56,6 +58,8 @@ template <class T>
 bool has_dense_rows(const ValueOfLine<T>&, int, std::int64_t) {
   return false;
 }
+template <class Function, class Parts>
+bool has_dense_rows(const ZippedInput<Function, Parts>& in, int rank, std::int64_t width);
 template <class A, class Values, class Mask>
 bool has_dense_rows(const Selected<A, Values, Mask>& in, int rank, std::int64_t width) {
   return has_dense_rows(in.values, rank, width) && has_dense_rows(in.mask, rank, width);
