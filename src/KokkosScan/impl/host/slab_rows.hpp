@@ -204,9 +204,10 @@ template <int places, class Op, class A, class R>
 /// Scans a block. Where the lines of a slab do not fill registers, one of them reaches into the
 /// rows that follow in scan order, which are stored later.
 template <class Op, class A, class R>
-void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& block) {
+void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& slabs) {
   call_with(
-      registers, [ op, block ](auto places) __attribute__((always_inline)) {
+      registers, [ op, slabs ](auto places) __attribute__((always_inline)) {
+        const SlabBlock<A, R> block = slabs;  // what is stored cannot alias it
         using V = Register<A, places>;
         constexpr int lanes = sizeof(V) / sizeof(A);
         const V none = broadcast<places>(neutral(op)).part[0];
@@ -252,17 +253,17 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& blo
               });
               b += block.b_row;
             }
+            const A* const x_of_rows = x + k * block.x_row;
+            A* const b_of_rows = b + k * block.b_row;
             const auto combine = [&](auto is_streamed, auto registers_at_once, auto count, int w)
                 __attribute__((always_inline)) {
               combine_chunk_of_lines<is_streamed, places, registers_at_once>(
-                  op,
-                  ChunkOfRows<A>{x + k * block.x_row + w, block.x_row, b + k * block.b_row + w,
-                                 block.b_row},
-                  count, block.folds + w, block.carry + w);
+                  op, ChunkOfRows<A>{x_of_rows + w, block.x_row, b_of_rows + w, block.b_row}, count,
+                  block.folds + w, block.carry + w);
             };
             constexpr auto of_line = constant<static_cast<int>(cache_line / sizeof(V))>;
             // What lies ahead is asked for in the order of memory, which the hardware can foresee.
-            const A* later = x + k * block.x_row + block.ahead;
+            const A* later = x_of_rows + block.ahead;
             const auto ask_for = [&](int bytes) __attribute__((always_inline)) {
               const int step = block.ahead < 0 ? -cache_line : cache_line;
               for (int i = 0; i < bytes; i += cache_line) {
