@@ -119,7 +119,16 @@ void scan_case(std::uint64_t seed, std::int64_t number) {
     extents[d] = std::clamp<std::int64_t>(extent, 1, most);
     most = std::max<std::int64_t>(1, most / extents[d]);
   }
-  int const axis = static_cast<int>(random.below(3));
+  int axis = static_cast<int>(random.below(3));
+  // Slabs of a few elements, and rows that are cut into pieces, whatever registers they fill.
+  std::int64_t const kind_of_shape = random.below(8);
+  if (kind_of_shape == 0) {
+    extents = {1 + random.below(700), 1 + random.below(5), 1 + random.below(18)};
+    axis = 1;
+  } else if (kind_of_shape == 1) {
+    extents = {1 + random.below(2), 1 + random.below(40), 1020 + random.below(3200)};
+    axis = 1;
+  }
   std::int64_t const n = extents[axis];
   bool const is_exclusive = random.below(2) == 0;
   bool const has_extra = is_exclusive && random.below(3) == 0;

@@ -10,7 +10,6 @@
 #include <KokkosScan/impl/host/narrow.hpp>
 #include <KokkosScan/impl/host/slabs.hpp>
 #include <KokkosScan/impl/host/split_lines.hpp>
-#include <KokkosScan/impl/host/strips.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
 #include <KokkosScan/impl/operands.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -84,22 +83,23 @@ struct Backend {
   template <class Exec, class P>
   void scan_vectorized(const Exec& exec, const P& p) const {
     const Batch& batch = p.batch;
-    const bool has_neighbours =
-        batch.rank > 0 && p.output.strides.batch[batch.rank - 1] == 1 && shape != Shape::lines;
+    // Lines of one element are slabs by themselves.
+    const bool is_copy = p.n == 1 && p.extra == Extra::none;
+    const bool has_neighbours = batch.rank > 0 && p.output.strides.batch[batch.rank - 1] == 1 &&
+                                !is_copy && shape != Shape::lines;
     if (!has_neighbours) {
-      const bool is_short =
-          p.n <= block_length && shape != Shape::strips &&
-          ((p.n == 1 && p.extra == Extra::none) || std::abs(p.output.strides.along) == 1);
+      const bool is_short = p.n <= block_length && shape != Shape::strips &&
+                            (is_copy || std::abs(p.output.strides.along) == 1);
       if (is_short) return scan_with<Slabs<P>>(exec, p, "short_lines", batch.count, 1);
       return scan_with<Lines<P>>(exec, p, "lines", batch.count, 1);
     }
 
     // Strips as wide as keeps all threads busy; where that is narrow, threads share strips.
-    constexpr std::int64_t most = strip_bytes / sizeof(typename P::A);
+    constexpr std::int64_t most = Slabs<P>::most_width;
     const std::int64_t row = batch.extent[batch.rank - 1];
     const std::int64_t rows = batch.count / row;
     const std::int64_t threads = exec.concurrency();
-    const bool is_slab = row <= Slabs<P>::most_width;
+    const bool is_slab = row <= Slabs<P>::most_whole_row;
     if (is_slab && shares_evenly(rows, threads) && sharing != Sharing::split_lines) {
       return scan_with<Slabs<P>>(exec, p, "slabs", rows, 1, true);
     }
@@ -110,7 +110,7 @@ struct Backend {
       strips = (row + narrow_strip - 1) / narrow_strip;
       return scan_with<Slabs<P>>(exec, p, "slabs", rows * strips, strips, true);
     }
-    scan_with<Strips<P>>(exec, p, "strips", rows * strips, strips, true);
+    scan_with<Slabs<P>>(exec, p, "strips", rows * strips, strips, true);
   }
 
   template <class Scanner, class Exec, class P>
@@ -120,7 +120,6 @@ struct Backend {
     using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
     // Threads share lines, and strips that are narrow.
     constexpr int width = std::min<int>(Scanner::most_width, narrow_strip);
-    constexpr bool can_split = !std::is_same_v<Scanner, Strips<P>>;
     const std::int64_t threads = exec.concurrency();
     const Destination results_go = destination_of(p, destination);
     const std::string label = name(p.function) + " [host/";
@@ -130,16 +129,14 @@ struct Backend {
     const bool splits = sharing == Sharing::automatic
                             ? threads > 1 && is_long && !shares_evenly(strips, threads)
                             : sharing == Sharing::split_lines;
-    if (can_split && splits && p.batch.count / strips <= narrow_strip) {
-      if constexpr (can_split) {
-        const std::int64_t lines = std::min<std::int64_t>(width, p.batch.count / strips);
-        const int tiles = static_cast<int>(std::max<std::int64_t>(
-            1, part_bytes / (tile_length * static_cast<std::int64_t>(sizeof(A)) * lines)));
-        Chain<A, typename Scanner::R, width> chain;
-        Kokkos::parallel_for(label + path + " split]", Policy(exec, 0, threads),
-                             SplitLines<P, Scanner, width>{p, results_go, registers, strips,
-                                                           strips_of_row, tiles, has_rows, &chain});
-      }
+    if (splits && p.batch.count / strips <= narrow_strip) {
+      const std::int64_t lines = std::min<std::int64_t>(width, p.batch.count / strips);
+      const int tiles = static_cast<int>(std::max<std::int64_t>(
+          1, part_bytes / (tile_length * static_cast<std::int64_t>(sizeof(A)) * lines)));
+      Chain<A, typename Scanner::R, width> chain;
+      Kokkos::parallel_for(label + path + " split]", Policy(exec, 0, threads),
+                           SplitLines<P, Scanner, width>{p, results_go, registers, strips,
+                                                         strips_of_row, tiles, has_rows, &chain});
       return;
     }
     const std::int64_t units = units_of_work(strips, elements_of_strip, threads);

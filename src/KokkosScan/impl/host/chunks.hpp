@@ -26,13 +26,6 @@ struct Carry {
 /// What is done with results: they are stored, past the caches or not, or only the total is wanted.
 enum class Pass { scan, stream, fold };
 
-/// What a kernel does with results; `shift` is by how many values they wait for their place, so
-/// that they are stored at multiples of 16 bytes.
-struct Way {
-  Pass pass;
-  int shift = 0;
-};
-
 /// A value that a function receives when it is compiled.
 template <auto value>
 inline constexpr std::integral_constant<std::remove_const_t<decltype(value)>, value> constant{};
@@ -203,7 +196,7 @@ struct Folded {
 /// \param count  how many of a chunk; not all only at the end of the line, where `step` is 1
 /// \param carry  what comes before; on return, chunks includes the elements
 /// \param folded receives them
-template <Pass pass, int step, int places, class Op, class X, class A, class R>
+template <bool only_folds, int step, int places, class Op, class X, class A, class R>
 [[gnu::always_inline]] inline LastChunk<A, R> fold_neighbours(const Op& op,
                                                               const Register<A, places>& none,
                                                               const X& x, int count,
@@ -214,7 +207,7 @@ template <Pass pass, int step, int places, class Op, class X, class A, class R>
   load_packs<step>(x, step * chunk_length, neutral(op), count, folded.folds);
   folded.is_exact = false;
   if constexpr (minds_nan<Op>) folded.is_exact = may_have_nan(folded.folds);
-  if (pass == Pass::fold && !folded.is_exact && count == chunk_length) {
+  if (only_folds && !folded.is_exact && count == chunk_length) {
     total_chunks(op, folded.folds, totals);
   } else {
     if (folded.is_exact) {
@@ -230,40 +223,21 @@ template <Pass pass, int step, int places, class Op, class X, class A, class R>
   A before[places];
   KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
     before[place] = static_cast<A>(wide(carry.tiles, carry.chunks));
-    if constexpr (pass == Pass::fold) end = {carry.chunks, totals[place]};
+    end = {carry.chunks, totals[place]};
     carry.chunks = wide(carry.chunks, static_cast<R>(totals[place]));
   }
   folded.before = broadcast<A>(before);
   return end;
 }
 
-/// Stores chunks of results past the caches, `shift` places before where they belong.
-///
-/// \param waiting the pack before, of which the last `shift` results are stored now; on return, the
-///                last pack
-template <int shift, class A, int places>
-[[gnu::always_inline]] inline void stream_shifted(const Chunks<A, places>& results, A* b,
-                                                  Pack<A>& waiting) {
-  Chunks<A, places> shifted;
-  const Pack<A, places> earlier = before_places(waiting, results[3]);
-  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
-    shifted[i] = shift_in<shift>(i > 0 ? results[i - 1] : earlier, results[i]);
-  }
-  waiting = at_last_place(results[3]);
-  for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-    store_packs<true, 1, place>(shifted, chunk_length, b + place * chunk_length - shift);
-  });
-}
-
 /// Combines chunks with what comes before them and stores the results.
 ///
 /// \param b      where B(k+1) and on go
 /// \param result receives the last of them
-/// \param waiting as stream_shifted() has it
-template <Pass pass, bool shifts, int step, class Op, class A, int places>
-[[gnu::always_inline]] inline void store_neighbours(const Way& way, const Op& op,
+template <int step, class Op, class A, int places>
+[[gnu::always_inline]] inline void store_neighbours(Pass pass, const Op& op,
                                                     const Folded<A, places>& folded, int count,
-                                                    A* b, A& result, Pack<A>& waiting) {
+                                                    A* b, A& result) {
   Chunks<A, places> results;
   const auto& before = folded.before;
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
@@ -274,80 +248,61 @@ template <Pass pass, bool shifts, int step, class Op, class A, int places>
     }
   }
   result = last<places - 1>(results[3]);
-  if constexpr (shifts) {
-    if (way.shift == 1) return stream_shifted<1>(results, b, waiting);
-    if (way.shift == 2) return stream_shifted<2>(results, b, waiting);
-    if constexpr (Pack<A>::lanes == pack_length) {
-      if (way.shift == 3) return stream_shifted<3>(results, b, waiting);
-      if (way.shift == 4) return stream_shifted<4>(results, b, waiting);
-    }
-  }
   for_each_place<places>([&](auto place) __attribute__((always_inline)) {
     A* const to = b + place * step * chunk_length;
-    store_packs<pass == Pass::stream, step, place>(results, count, to);
+    pass == Pass::stream ? store_packs<true, step, place>(results, count, to)
+                         : store_packs<false, step, place>(results, count, to);
   });
 }
 
-/// combine_chunks() in registers of some places.
-///
-/// \tparam shifts whether `way.shift` is not 0
-template <Pass pass, bool shifts, int step, int places, class Op, class X, class A, class R>
-[[gnu::always_inline]] inline LastChunk<A, R> combine_chunks_at_places(const Way& way, const Op& op,
+/// Combines chunks in registers of some places: as many as fill these, and with one place what is
+/// left at the end of the line; the parameters are combine_chunks()'s.
+template <bool only_folds, int step, int places, class Op, class X, class A, class R>
+[[gnu::always_inline]] inline LastChunk<A, R> combine_chunks_at_places(Pass pass, const Op& op,
                                                                        const X& x, int count,
                                                                        const Ahead& ahead,
                                                                        Carry<R>& carry, A* b,
-                                                                       A& result, A* last_pack) {
+                                                                       A& result) {
   constexpr int at_once = places * chunk_length;
   // Where results stay in the caches, so does all that is asked for.
   const Caches caches = pass == Pass::stream ? ahead.caches : Caches::all;
   // Copies, which stores of results cannot alias, stay in registers.
   const X from = x;
-  const Way to = way;
   const auto none = hidden<places>(neutral(op));
   Carry<R> before = carry;
   A last_result{};
   LastChunk<A, R> end{};
-  Pack<A> waiting = broadcast(A{});
-  if constexpr (shifts) waiting = load(last_pack);
   const X later = from + (step > 0 ? ahead.elements : -ahead.elements - (at_once - 1));
-  const auto fold = [&](int k, int of_chunk, const auto& fill, auto& folded)
-      __attribute__((always_inline)) {
-    end = fold_neighbours<pass, step>(op, fill, from + k * step, of_chunk, before, folded);
+  const auto fold = [&](int k, int of_chunk, auto& folded) __attribute__((always_inline)) {
+    end = fold_neighbours<only_folds, step>(op, none, from + k * step, of_chunk, before, folded);
   };
   const auto store = [&](int k, int of_chunk, const auto& folded) __attribute__((always_inline)) {
-    if constexpr (pass == Pass::fold) return;
-    store_neighbours<pass, shifts, step>(to, op, folded, of_chunk, b + k * step, last_result,
-                                         waiting);
+    if constexpr (only_folds) return;
+    store_neighbours<step>(pass, op, folded, of_chunk, b + k * step, last_result);
   };
-  int k = 0;
-  if (at_once <= count) {
+  const int whole = count / at_once * at_once;
+  Folded<A, places> next;
+  if (whole > 0) {
     // Each is stored when the next are folded: neither waits for the other, which fills the
     // time that a fold from pack to pack and then to the carry takes.
-    Folded<A, places> next;
-    fold(0, chunk_length, none, next);
-    for (k = at_once; k + at_once <= count; k += at_once) {
+    fold(0, chunk_length, next);
+    for (int k = at_once; k <= whole; k += at_once) {
       Folded<A, places> folded;
       folded = next;
-      prefetch<step>(later + k * step, at_once, caches);
-      fold(k, chunk_length, none, next);
+      if (k < whole) {
+        prefetch<step>(later + k * step, at_once, caches);
+        fold(k, chunk_length, next);
+      }
       store(k - at_once, chunk_length, folded);
     }
-    store(k - at_once, chunk_length, next);
   }
-  if (k < count) {
-    Folded<A, 1> folded;
-    if constexpr (step < 0) {
-      fold(k, chunk_length, at_place<0>(none), folded);
-      store(k, chunk_length, folded);
-    } else {
-      for (; k < count; k += chunk_length) {
-        const int of_chunk = count - k < chunk_length ? count - k : chunk_length;
-        fold(k, of_chunk, at_place<0>(none), folded);
-        store(k, of_chunk, folded);
-      }
+  if constexpr (places == 1 && step > 0) {
+    const int rest = count - whole;
+    if (rest > 0) {
+      fold(whole, rest, next);
+      store(whole, rest, next);
     }
   }
-  if constexpr (shifts) KokkosScan::impl::host::store<false>(last_pack, waiting);
   carry = before;
   result = last_result;
   return end;
@@ -363,25 +318,31 @@ template <Pass pass, bool shifts, int step, int places, class Op, class X, class
 /// \param carry  what comes before; on return, chunks includes the elements
 /// \param b      where B(k+1) and on go
 /// \param result receives B at their end
-/// \param last_pack where `way.shift` is not 0: the four results before; on return, the last four
-/// \return where the pass only folds, what the last chunk left behind
+/// \return what the last chunk left behind
 template <int step, class Op, class X, class A, class R>
-LastChunk<A, R> combine_chunks(Registers registers, Way way, const Op& op, const X& x, int count,
-                               Ahead ahead, Carry<R>& carry, A* b, A& result,
-                               A* last_pack = nullptr) {
-  return call_with(
-      registers, [ =, &op, &x, &carry, &result ](auto places) __attribute__((always_inline)) {
-        const auto combine_by = [&](auto pass, auto shifts) __attribute__((always_inline)) {
-          return combine_chunks_at_places<pass, shifts, step, places>(way, op, x, count, ahead,
-                                                                      carry, b, result, last_pack);
-        };
-        if (way.pass == Pass::fold) return combine_by(constant<Pass::fold>, constant<false>);
-        if (way.pass == Pass::scan) return combine_by(constant<Pass::scan>, constant<false>);
-        if constexpr (step > 0) {
-          if (way.shift > 0) return combine_by(constant<Pass::stream>, constant<true>);
-        }
-        return combine_by(constant<Pass::stream>, constant<false>);
-      });
+LastChunk<A, R> combine_chunks(Registers registers, Pass pass, const Op& op, const X& x, int count,
+                               Ahead ahead, Carry<R>& carry, A* b, A& result) {
+  // What does not fill wide registers is left for narrow ones.
+  LastChunk<A, R> end{};
+  int done = 0;
+  const auto combine =
+      [ =, &op, &x, &carry, &result, &done, &end ](auto places) __attribute__((always_inline)) {
+    constexpr int at_once = places * chunk_length;
+    const int begin = done;
+    const int left = places == 1 ? count - begin : count / at_once * at_once;
+    done += left;
+    const auto combine_by = [&](auto only_folds) __attribute__((always_inline)) {
+      end = combine_chunks_at_places<only_folds, step, places>(
+          pass, op, x + begin * step, left, ahead, carry, b + begin * step, result);
+    };
+    if constexpr (step > 0) {
+      if (pass == Pass::fold) return combine_by(constant<true>);
+    }
+    combine_by(constant<false>);
+  };
+  if (count >= 2 * chunk_length) call_if_wide(registers, combine);
+  if (done < count) combine(constant<1>);
+  return end;
 }
 
 }  // namespace KokkosScan::impl::host

@@ -40,6 +40,15 @@ template <class F>
   return f(std::integral_constant<int, 1>{});
 }
 
+/// Calls f(2) if registers of 32 bytes are meant.
+template <class F>
+[[gnu::always_inline]] inline void call_if_wide([[maybe_unused]] Registers registers,
+                                                [[maybe_unused]] const F& f) {
+#if defined(KOKKOSSCAN_IMPL_AVX2)
+  if (registers == Registers::of_32_bytes) call_with_avx2(f);
+#endif
+}
+
 /// Converts `count` neighbours, upwards (step 1) or downwards (step -1) from the first, in vectors
 /// that the compiler makes.
 template <int step = 1, class To, class From>

@@ -81,25 +81,17 @@ class Lines {
     A result = *before;
     const R none = neutral(carrying(p.op));
     Carry<R> carry{*tiles, none};
-    if constexpr (is_plain<A, Value>) {
-      if (m_streams && results.stride == 1) {
-        stream_part(line, results, begin, end, ahead, carry, result);
-        store_total(c, end, result);
-        return;
-      }
-    }
     std::int64_t k = begin;
     if (p.form == Form::inclusive && !(p.extra == Extra::first && begin == 0) &&
         may_be_direct(&results(begin), results.stride)) {
       const std::int64_t whole = begin + (end - begin) / chunk_length * chunk_length;
+      Value* const to = &results(begin);
       if (results.stride == 1) {
         k = whole;
-        scan_chunks<1>(Way{Pass::scan}, line, &results(begin), begin, k, ahead, carry, result);
+        scan_chunks<1>(line, to, begin, k, ahead, carry, result);
       } else if (elements_of<A>(line, -1)) {
         k = whole;
-        Value* const to = &results(begin);
-        scan_chunks<-1>(Way{m_streams ? Pass::stream : Pass::scan}, line, to, begin, k, ahead,
-                        carry, result);
+        scan_chunks<-1>(line, to, begin, k, ahead, carry, result);
       }
     }
     scan_staged(line, results, k, end, ahead, carry, result);
@@ -120,8 +112,8 @@ class Lines {
     for (std::int64_t k = begin; k < end; k += block_length) {
       const int count = static_cast<int>(std::min<std::int64_t>(end - k, block_length));
       with_elements(line, stored, k, count, nothing_ahead, [&](const auto& x, const Ahead& ahead) {
-        *last = combine_chunks<1>(m_registers, Way{Pass::fold}, m_problem.op, x, count, ahead,
-                                  carry, static_cast<A*>(nullptr), unused);
+        *last = combine_chunks<1>(m_registers, Pass::fold, m_problem.op, x, count, ahead, carry,
+                                  static_cast<A*>(nullptr), unused);
       });
     }
     *chunks = carry.chunks;
@@ -154,22 +146,20 @@ class Lines {
     if (end == p.n && p.totals.data != nullptr) p.totals.line(c)(0) = static_cast<Total>(total);
   }
 
-  /// Scans whole chunks and stores each result where it belongs, or `way.shift` places before the
-  /// last of them.
+  /// Scans whole chunks and stores each result where it belongs.
   ///
-  /// \param to        where the result of element k goes
-  /// \param ahead     of the elements, others that are asked for
-  /// \param last_pack as combine_chunks() has it
+  /// \param to    where the result of element k goes
+  /// \param ahead of the elements, others that are asked for
   template <int step>
-  void scan_chunks(const Way& way, const InputLine& line, Value* to, std::int64_t k,
-                   std::int64_t end, const Ahead& ahead, Carry<R>& carry, A& result,
-                   A* last_pack = nullptr) const {
+  void scan_chunks(const InputLine& line, Value* to, std::int64_t k, std::int64_t end,
+                   const Ahead& ahead, Carry<R>& carry, A& result) const {
+    const Pass pass = m_streams ? Pass::stream : Pass::scan;
     const auto stored = elements_of<A>(line, step);
     while (k < end) {
       const int count = static_cast<int>(std::min(end - k, block_length - k % block_length));
       const auto combine_elements = [&](const auto& x, const Ahead& ahead_of_x) {
-        combine_chunks<step>(m_registers, way, m_problem.op, x, count, ahead_of_x, carry,
-                             reinterpret_cast<A*>(to), result, last_pack);
+        combine_chunks<step>(m_registers, pass, m_problem.op, x, count, ahead_of_x, carry,
+                             reinterpret_cast<A*>(to), result);
       };
       if constexpr (step == 1) {
         with_elements(line, stored, k, count, ahead, combine_elements);
@@ -180,55 +170,6 @@ class Lines {
       to += count * step;
       end_tile(k, carry);
     }
-  }
-  /// Scans elements begin ... end - 1 of a line whose results follow each other upwards, and stores
-  /// them past the caches, 16 bytes as soon as they are there. The fewer at the ends go the same
-  /// way: the processor joins them with what follows or precedes them.
-  void stream_part(const InputLine& line, const ArrayLine<Value>& results, std::int64_t begin,
-                   std::int64_t end, const Ahead& ahead, Carry<R>& carry, A& result) const {
-    const P& p = m_problem;
-    const auto stored = elements_of<A>(line, 1);
-    const bool is_exclusive = p.form == Form::exclusive;
-    const bool stores_first = p.extra == Extra::first && begin == 0;
-    A some[2 * chunk_length + pack_length];
-    int count = 0;
-    if (is_exclusive || stores_first) some[count++] = result;
-    auto* to = reinterpret_cast<A*>(stores_first ? &results(-1) : &results(begin));
-
-    std::int64_t k = begin;
-    const auto scan_some = [&](std::int64_t up_to) {
-      const int of_line = static_cast<int>(std::min(up_to, end) - k);
-      if (of_line > 0) {
-        with_elements(line, stored, k, of_line, ahead, [&](const auto& x, const Ahead& ahead_of_x) {
-          combine_chunks<1>(m_registers, Way{Pass::scan}, p.op, x, of_line, ahead_of_x, carry,
-                            some + count, result);
-        });
-      }
-      count += of_line;
-      k += of_line;
-      end_tile(k, carry);
-    };
-    scan_some(k + chunk_length);
-    // In the exclusive form the last result is not that of an element here, and none is stored
-    // before the element in its place has been loaded: so one at least is held back.
-    const int held = is_exclusive ? 1 : 0;
-    const std::int64_t whole = k + (end - k - held) / chunk_length * chunk_length;
-    if (k < whole) {
-      const int done = stream_aligned(some, count - held, to);
-      const int shift = count - done;
-      A last_pack[pack_length] = {};
-      std::copy(some + done, some + count, last_pack + (pack_length - shift));
-      scan_chunks<1>(Way{Pass::stream, shift}, line, reinterpret_cast<Value*>(to + count), k, whole,
-                     ahead, carry, result, last_pack);
-      to += done + (whole - k);
-      k = whole;
-      count = shift;
-      std::copy(last_pack + (pack_length - shift), last_pack + pack_length, some);
-    }
-    scan_some(end);
-    if (is_exclusive && !(end == p.n && p.extra == Extra::last)) --count;
-    const int done = stream_aligned(some, count, to);
-    for (int i = done; i < count; ++i) stream_value(to + i, some[i]);
   }
 
   /// Scans elements begin ... end - 1 of a line, some at a time, and stores them from L1: results
@@ -246,8 +187,7 @@ class Lines {
       // Exclusive results are the inclusive ones, each a place later.
       if (is_exclusive || stores_first) *b++ = result;
       with_elements(line, stored, k, count, ahead, [&](const auto& x, const Ahead& ahead_of_x) {
-        combine_chunks<1>(m_registers, Way{Pass::scan}, p.op, x, count, ahead_of_x, carry, b,
-                          result);
+        combine_chunks<1>(m_registers, Pass::scan, p.op, x, count, ahead_of_x, carry, b, result);
       });
       end_tile(k + count, carry);
       const bool stores_last = k + count == p.n && p.extra == Extra::last;

@@ -86,6 +86,10 @@ template <class Narrow, class In>
 int direction_of_run(const NarrowInput<Narrow, In>& in) {
   return direction_of_run(in.values);
 }
+template <class Narrow, class In, class Value>
+bool is_in_place(const NarrowInput<Narrow, In>& in, const Value* out) {
+  return is_in_place(in.values, out);
+}
 template <int Most, class A, class Narrow, class In>
 bool load_run(const NarrowInput<Narrow, In>& in, const Rectangle& r, A* x) {
   Narrow loaded[Most];

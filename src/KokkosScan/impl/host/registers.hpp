@@ -286,47 +286,4 @@ template <class T, int places>
   return reversed;
 }
 
-/// The four values of each place that end `shift` values before the second pack does: the last of
-/// the first pack and the first of the second.
-template <int shift, class T, int places>
-[[gnu::always_inline]] inline Pack<T, places> shift_in(const Pack<T, places>& a,
-                                                       const Pack<T, places>& b) {
-  if constexpr (shift == 0) {
-    return b;
-  } else if constexpr (shift == Pack<T>::lanes && Pack<T>::parts == 1) {
-    return a;
-  } else if constexpr (Pack<T>::parts == 1) {
-    return {{shuffle<4 - shift, 5 - shift, 6 - shift, 7 - shift>(a.part[0], b.part[0])}};
-  } else if constexpr (shift == 1) {
-    return {{shuffle<1, 2>(a.part[1], b.part[0]), shuffle<1, 2>(b.part[0], b.part[1])}};
-  } else {
-    static_assert(shift == 2);
-    return {{a.part[1], b.part[0]}};
-  }
-}
-
-/// The pack at the last place.
-template <class T, int places>
-[[gnu::always_inline]] inline Pack<T> at_last_place(const Pack<T, places>& p) {
-  Pack<T> last;
-  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < Pack<T>::parts; ++i) last.part[i] =
-      at_place<places - 1>(p.part[i]);
-  return last;
-}
-
-/// The pack before the first of each place: `before`, and then those at the other places.
-template <class T, int places>
-[[gnu::always_inline]] inline Pack<T, places> before_places(const Pack<T>& before,
-                                                            const Pack<T, places>& p) {
-  Pack<T, places> all;
-  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < Pack<T>::parts; ++i) {
-    if constexpr (places == 1) {
-      all.part[i] = before.part[i];
-    } else {
-      all.part[i] = join(before.part[i], at_place<0>(p.part[i]));
-    }
-  }
-  return all;
-}
-
 }  // namespace KokkosScan::impl::host

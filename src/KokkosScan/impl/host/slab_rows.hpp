@@ -102,15 +102,19 @@ template <bool streams, int places, int registers, class Op, class A>
 
 /// Rows of one chunk of some registers of lines.
 ///
-/// \param folds what the chunk's earlier rows combine to; on return, these included
+/// \param begins whether these are the first rows of the chunk
+/// \param folds  what the chunk's earlier rows combine to; on return, these included
 template <bool streams, int places, int registers, class Op, class A>
 [[gnu::always_inline]] inline void combine_chunk_of_lines(const Op& op, ChunkOfRows<A> rows,
-                                                          int count, A* folds, const A* carries) {
+                                                          int count, bool begins, A* folds,
+                                                          const A* carries) {
   using V = Register<A, places>;
   constexpr int lanes = sizeof(V) / sizeof(A);
+  const V none = broadcast<places>(neutral(op)).part[0];
   V before[registers], carry[registers];
   KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
-    before[r] = load_register<places>(folds + r * lanes);
+    before[r] = none;
+    if (!begins) before[r] = load_register<places>(folds + r * lanes);
     carry[r] = load_register<places>(carries + r * lanes);
   }
   for (; count > 0; count -= pack_length) {
@@ -204,9 +208,10 @@ template <int places, class Op, class A, class R>
 /// Scans a block. Where the lines of a slab do not fill registers, one of them reaches into the
 /// rows that follow in scan order, which are stored later.
 template <class Op, class A, class R>
-void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& block) {
+void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& slabs) {
   call_with(
-      registers, [ op, block ](auto places) __attribute__((always_inline)) {
+      registers, [ op, slabs ](auto places) __attribute__((always_inline)) {
+        const SlabBlock<A, R> block = slabs;  // what is stored cannot alias it
         using V = Register<A, places>;
         constexpr int lanes = sizeof(V) / sizeof(A);
         const V none = broadcast<places>(neutral(op)).part[0];
@@ -234,15 +239,14 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& blo
             const int at_once = width >= 4 * lanes ? pack_length : of_chunk;
             const int rows = left < at_once ? left : at_once;
             const bool goes_on = k + rows < block.rows || block.ends_chunk;
-            if (k == 0 && block.begins_lines) {
+            const bool begins_lines = k == 0 && block.begins_lines;
+            const bool begins_chunk = (block.begin + k) % chunk_length == 0;
+            if (begins_lines && goes_on) {
               for_each_register([&](int w) __attribute__((always_inline)) {
                 const V start = load_register<places>(starts + w);
-                store_register(block.folds + w, none);
                 store_register(block.carry + w, start);
-                if (goes_on) {
-                  store_wide(block.tiles + w, start);
-                  store_wide(block.chunks + w, none);
-                }
+                store_wide(block.tiles + w, start);
+                store_wide(block.chunks + w, none);
               });
             }
             if (k == 0 && firsts != nullptr) {
@@ -252,17 +256,17 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& blo
               });
               b += block.b_row;
             }
+            const A* const x_of_rows = x + k * block.x_row;
+            A* const b_of_rows = b + k * block.b_row;
             const auto combine = [&](auto is_streamed, auto registers_at_once, auto count, int w)
                 __attribute__((always_inline)) {
               combine_chunk_of_lines<is_streamed, places, registers_at_once>(
-                  op,
-                  ChunkOfRows<A>{x + k * block.x_row + w, block.x_row, b + k * block.b_row + w,
-                                 block.b_row},
-                  count, block.folds + w, block.carry + w);
+                  op, ChunkOfRows<A>{x_of_rows + w, block.x_row, b_of_rows + w, block.b_row}, count,
+                  begins_chunk, block.folds + w, (begins_lines ? starts : block.carry) + w);
             };
             constexpr auto of_line = constant<static_cast<int>(cache_line / sizeof(V))>;
             // What lies ahead is asked for in the order of memory, which the hardware can foresee.
-            const A* later = x + k * block.x_row + block.ahead;
+            const A* later = x_of_rows + block.ahead;
             const auto ask_for = [&](int bytes) __attribute__((always_inline)) {
               const int step = block.ahead < 0 ? -cache_line : cache_line;
               for (int i = 0; i < bytes; i += cache_line) {
@@ -291,7 +295,6 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& blo
                 const auto carry =
                     end_chunk_of_lines(op, fold, ends_tile, block.tiles + w, block.chunks + w);
                 store_register(block.carry + w, carry);
-                store_register(block.folds + w, none);
               });
             }
           }

@@ -24,14 +24,18 @@ inline constexpr int ahead_bytes = 4096;
 /// row is long enough for the hardware to prefetch it: 4 KB reach 0.7 of a copy, 16 KB 0.92.
 inline constexpr int strip_bytes = 16384;
 
-/// Bytes of each of four rows that are combined at once. A row at a time must load and store all
-/// accumulators once a row (0.6 of a copy); 256 bytes cost calls (1.2 times the time in the
-/// caches); with 1024, masked rows are loaded in longer bursts, in which nothing is stored (1.6
-/// times).
+/// Bytes of a piece of a row where rows are stored as they are computed, four at a time. A row at a
+/// time must load and store all accumulators once a row (0.6 of a copy); 256 bytes cost calls (1.2
+/// times the time in the caches); with 1024, masked rows are loaded in longer bursts, in which
+/// nothing is stored (1.6 times).
 inline constexpr int segment_bytes = 512;
 
-/// Bytes of a row of a slab. A block is four of these, and its results as much: half of L1.
-inline constexpr int slab_bytes = 2048;
+/// Bytes of a block: its results wait in L1, and are stored together.
+inline constexpr int block_bytes = 8192;
+
+/// The most bytes of a row that is taken as a whole, so that results of rows that follow each other
+/// in memory are one run, whose begin and end alone may share cache lines with others.
+inline constexpr int slab_bytes = 4096;
 
 /// The most neighbouring lines of a strip where threads share lines, and the unit of the width
 /// where they do not: several cache lines, so that threads do not share one.

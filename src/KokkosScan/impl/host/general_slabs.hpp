@@ -1,0 +1,387 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The general kernels of hosts: scans by any operator, on any type, to any output, by the tree of
+/// the generic backend (generic_tree.hpp). They go through memory as it lies, a block of elements
+/// at a time: rows of neighbouring lines, of several slabs of such rows where these are small.
+
+#include <KokkosScan/impl/generic_tree.hpp>
+#include <KokkosScan/impl/host/general_inputs.hpp>
+#include <KokkosScan/impl/host/general_kernels.hpp>
+#include <KokkosScan/impl/host/general_outputs.hpp>
+#include <KokkosScan/impl/host/instruction_sets.hpp>
+#include <KokkosScan/impl/host/load.hpp>
+#include <KokkosScan/impl/host/tuning.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+
+namespace KokkosScan::impl::host {
+
+/// Slabs of rows of neighbouring lines. A row may be cut into strips; that of lines that do not lie
+/// beside each other is one line.
+struct SlabsOfRows {
+  std::int64_t row;     ///< lines of a row
+  std::int64_t width;   ///< lines of a strip
+  std::int64_t strips;  ///< of a row
+  std::int64_t slabs;   ///< of the batch
+  int dimension;  ///< of the batch, in which neighbouring slabs differ; -1 if there is one slab
+};
+
+/// Scans slabs, or strips of them, on one thread.
+template <class P>
+class General {
+  using A = typename P::A;
+  using Op = typename Combination<P>::Wide;
+  using R = typename Combination<P>::R;
+  using Value = typename P::Value;
+  using Total = std::remove_pointer_t<decltype(P::totals.data)>;
+  static constexpr std::int64_t chunk_length = generic_tree::chunk_length;
+  static constexpr std::int64_t tile_length = generic_tree::tile_length;
+
+  /// Elements of a block: with their prefixes they fill half of L1, or a quarter.
+  static constexpr int most = std::max<int>(16, 8192 / static_cast<int>(sizeof(R)));
+  /// Rows of a strip that are combined before the next lines of it are.
+  static constexpr int rows_of_segment = 4;
+  static constexpr int segment = most / rows_of_segment;
+
+ public:
+  /// The most lines of a strip: what is kept of them stays in L2, and rows are long enough for the
+  /// hardware to foresee them.
+  static constexpr int most_width = std::max<int>(most, strip_bytes / sizeof(R));
+
+  General(const P& problem, const SlabsOfRows& slabs, Registers registers)
+      : m_problem(problem), m_op(carrying(problem.op)), m_slabs(slabs), m_registers(registers) {}
+
+  /// Scans strips begin ... end - 1.
+  void scan(std::int64_t begin, std::int64_t end) {
+    const Batch& batch = m_problem.batch;
+    const std::int64_t extent = m_slabs.dimension < 0 ? 1 : batch.extent[m_slabs.dimension];
+    const std::int64_t most_slabs = m_slabs.strips > 1 ? 1 : slabs_at_once();
+    int slabs = 1;
+    for (std::int64_t i = begin; i < end; i += slabs) {
+      const std::int64_t slab = i / m_slabs.strips;
+      const std::int64_t first = i % m_slabs.strips * m_slabs.width;
+      if (first >= m_slabs.row) continue;
+      // Slabs at once lie in one dimension of the batch.
+      if (most_slabs > 1) {
+        slabs = static_cast<int>(std::min({most_slabs, end - i, extent - slab % extent}));
+      }
+      const Coordinates c = batch.coordinates(slab * m_slabs.row + first);
+      scan_slabs(c, slabs, static_cast<int>(std::min(m_slabs.row - first, m_slabs.width)));
+    }
+  }
+
+ private:
+  /// Rows of a block: of several slabs, if all of their rows are, or else up to the end of a chunk
+  /// or several chunks.
+  [[nodiscard]] std::int64_t rows_at_once() const {
+    const std::int64_t width = m_slabs.width;
+    if (width > segment) return rows_of_segment;
+    const std::int64_t rows = std::max<std::int64_t>(1, most / width);
+    if (width >= wide_row) return std::min(rows, chunk_length);
+    if (rows < chunk_length) return rows;
+    const std::int64_t whole = rows / chunk_length * chunk_length;
+    return m_problem.n < whole ? chunk_length : whole;
+  }
+  [[nodiscard]] std::int64_t slabs_at_once() const {
+    if (m_slabs.width > segment) return 1;
+    const std::int64_t rows = std::min(m_problem.n, rows_at_once());
+    if (rows > chunk_length || (rows < m_problem.n && rows < chunk_length)) return 1;
+    return std::max<std::int64_t>(1, most / (rows * m_slabs.width));
+  }
+
+  [[nodiscard]] Coordinates slab_at(Coordinates c, int slab) const {
+    if (slab > 0) c.index[m_slabs.dimension] += slab;
+    return c;
+  }
+  [[nodiscard]] Coordinates line_at(Coordinates c, int slab, int w) const {
+    if (slab > 0) c.index[m_slabs.dimension] += slab;
+    if (w > 0) c.index[c.rank - 1] += w;
+    return c;
+  }
+
+  /// What is combined before row k, if anything is.
+  [[nodiscard]] bool has_tiles(std::int64_t k) const {
+    return m_problem.start.exists() || k >= tile_length;
+  }
+  static bool has_chunks(std::int64_t k) { return k % tile_length >= chunk_length; }
+  [[nodiscard]] bool has_carry(std::int64_t k) const { return has_tiles(k) || has_chunks(k); }
+
+  /// Scans `slabs` slabs of `width` lines.
+  void scan_slabs(const Coordinates& c, int slabs, int width) {
+    const P& p = m_problem;
+    for (int lane = 0; lane < slabs * width && p.start.exists(); ++lane) {
+      const Maybe<A> start = p.start.at(line_at(c, lane / width, lane % width));
+      m_tiles[lane] = m_carry[lane] = static_cast<R>(start.value);
+    }
+    if (p.extra == Extra::first) store_bounds(c, slabs, width, 0);
+    const std::int64_t most_rows = rows_at_once();
+    for (std::int64_t k = 0; k < p.n;) {
+      std::int64_t rows = std::min(p.n - k, most_rows);
+      if (rows < chunk_length) rows = std::min(rows, chunk_length - k % chunk_length);
+      const int most_lines = width > segment ? segment : width;
+      for (int w = 0; w < width; w += most_lines) {
+        scan_block(line_at(c, 0, w), slabs, k, static_cast<int>(rows), w,
+                   std::min(width - w, most_lines));
+      }
+      k += rows;
+    }
+    if (p.extra == Extra::last) store_bounds(c, slabs, width, p.n);
+    for (int lane = 0; lane < slabs * width && p.totals.data != nullptr; ++lane) {
+      p.totals.line(line_at(c, lane / width, lane % width))(0) =
+          static_cast<Total>(bound(lane, p.n));
+    }
+  }
+
+  /// B(k), at the begin or the end of lines.
+  [[nodiscard]] R bound(int lane, std::int64_t k) const {
+    const bool is_in_chunk = k % chunk_length > 0;
+    if (is_in_chunk) return has_carry(k) ? R(m_op(m_carry[lane], m_last[lane])) : m_last[lane];
+    return k > 0 || has_carry(k) ? m_carry[lane] : static_cast<R>(m_problem.identity.value);
+  }
+  /// Stores B(0) before the results of lines, or B(n) behind them.
+  void store_bounds(const Coordinates& c, int slabs, int width, std::int64_t k) {
+    const std::int64_t place = k == 0 ? -1 : k;
+    for (int lane = 0; lane < slabs * width; ++lane) {
+      const auto line = m_problem.output.line(line_at(c, lane / width, lane % width));
+      line(place) = static_cast<Value>(bound(lane, k));
+    }
+  }
+
+  /// Loads elements of lines w ... w + width - 1, of which the first is at `c`.
+  Runs<A> load(const Coordinates& c, int slabs, std::int64_t k, int rows, int width) {
+    const P& p = m_problem;
+    const std::int64_t size = std::int64_t{rows} * width;
+    if (slabs == 1 || rows == p.n) {
+      const Rectangle r{c, p.n, k, rows, width, slabs, m_slabs.dimension};
+      const bool descends = direction_of_run(p.input) < 0;
+      const A* run = as_stored_run<A>(p.input, r);
+      if (run == nullptr && load_run<most>(p.input, r, m_x)) run = m_x;
+      if (run != nullptr && descends) return {run + (rows - 1) * std::int64_t{width}, size, -width};
+      if (run != nullptr) return {run, size, width};
+    }
+    if (slabs == 1 && width > 1) {
+      const ArrayLine<const A> stored = as_stored<A>(p.input, c);
+      if (stored.data != nullptr) return {&stored(k), 0, stored.stride};
+    }
+    for (int s = 0; s < slabs; ++s) {
+      const Coordinates first = slab_at(c, s);
+      A* const x = m_x + s * size;
+      if (width == 1) {
+        load_along<most>(p.input.line(first), k, rows, x);
+      } else {
+        for (int i = 0; i < rows; ++i) {
+          load_across<most>(p.input, first, k + i, width, x + std::int64_t{i} * width);
+        }
+      }
+    }
+    return {m_x, size, width};
+  }
+
+  /// Scans rows k ... k + rows - 1 of a chunk or of several chunks.
+  void scan_block(const Coordinates& c, int slabs, std::int64_t k, int rows, int w, int width) {
+    const std::int64_t size = std::int64_t{rows} * width;
+    Value* const place =
+        slabs == 1 || rows == m_problem.n ? place_of_rows(m_problem.output, c, k, width) : nullptr;
+    Value* const y = place == nullptr ? m_y : place;
+    const std::int64_t y_row = place == nullptr ? width : distance_of_rows(m_problem.output, width);
+    const std::int64_t y_slab =
+        place == nullptr || slabs == 1 ? size : distance(m_problem.output, m_slabs.dimension);
+    if (m_slabs.width >= wide_row) {
+      for (int s = 0; s < slabs; ++s) {
+        if constexpr (is_zipped_of_arrays<A, std::remove_cv_t<decltype(P::input)>>) {
+          const auto& in = m_problem.input;
+          const auto x = stored_rows(in.function, in.parts, slab_at(c, s), k);
+          const bool are_stored = std::apply(
+              [](const auto&... part) { return ((part.data != nullptr) && ...); }, x.parts);
+          if (are_stored) {
+            scan_wide(x, k, rows, w + s * width, width, y + s * y_slab, y_row);
+            continue;
+          }
+        }
+        const Runs<A> x = load(slab_at(c, s), 1, k, rows, width);
+        scan_wide(StoredRows<A>{x.data, x.row}, k, rows, w + s * width, width, y + s * y_slab,
+                  y_row);
+      }
+    } else {
+      scan_narrow(load(c, slabs, k, rows, width), slabs, k, rows, width, y, y_row, y_slab);
+    }
+    if (place != nullptr) return;
+    store_slabs(m_problem.output, c, m_slabs.dimension, slabs, k, rows, width, m_y);
+  }
+
+  /// f(), compiled for wider registers where these gain something: members of structs would have to
+  /// be sorted into them.
+  template <class F>
+  [[gnu::always_inline]] void with_registers(const F& f) const {
+    if constexpr (std::is_arithmetic_v<R>) {
+      call_with(
+          m_registers, [&](auto) __attribute__((always_inline)) { f(); });
+    } else {
+      f();
+    }
+  }
+
+  /// Rows of one chunk, of many lines.
+  template <class X>
+  void scan_wide(const X& x, std::int64_t k, int rows, int lane, int width, Value* y,
+                 std::int64_t y_row) {
+    with_registers([&]() __attribute__((always_inline)) {
+      const bool is_exclusive = m_problem.form == Form::exclusive;
+      const bool begins_chunk = k % chunk_length == 0;
+      const bool ends_chunk = (k + rows) % chunk_length == 0;
+      const int first = begins_chunk ? 1 : 0;
+      const int behind = ends_chunk && !is_exclusive ? rows - 1 : rows;
+      const R* const carry = has_carry(k) ? m_carry + lane : nullptr;
+      R* const last = m_last + lane;
+      if (begins_chunk) {
+        for (int i = 0; i < width; ++i) last[i] = static_cast<R>(static_cast<A>(x(0, i)));
+        if (is_exclusive) {
+          store_carry(carry, width, y);
+        } else if (behind > 0) {
+          combine_row(carry, last, width, y);
+        }
+      }
+      WideRows<X, R, Value> rest{x, y + first * y_row, y_row, last, carry, width};
+      rest.x.skip(first);
+      scan_wide_rows<A>(m_op, rest, behind - first, is_exclusive);
+      if (!ends_chunk) return;
+      if (!is_exclusive) {
+        for (int i = 0; i < width && behind >= first; ++i) {
+          last[i] = m_op(last[i], static_cast<R>(static_cast<A>(x(behind, i))));
+        }
+      }
+      add_chunk(k, lane, width, last);
+      if (!is_exclusive) store_carry(m_carry + lane, width, y + behind * y_row);
+    });
+  }
+  /// Stores what comes before a chunk, or else the identity.
+  [[gnu::always_inline]] void store_carry(const R* carry, int width, Value* to) const {
+    for (int i = 0; i < width; ++i) {
+      to[i] = static_cast<Value>(carry == nullptr ? static_cast<R>(m_problem.identity.value)
+                                                  : carry[i]);
+    }
+  }
+  [[gnu::always_inline]] void combine_row(const R* carry, const R* fold, int width,
+                                          Value* to) const {
+    for (int i = 0; i < width; ++i) {
+      to[i] = static_cast<Value>(carry == nullptr ? fold[i] : R(m_op(carry[i], fold[i])));
+    }
+  }
+
+  /// Rows of one chunk or of several chunks, of few lines.
+  void scan_narrow(const Runs<A>& x, int slabs, std::int64_t k, int rows, int width, Value* y,
+                   std::int64_t y_row, std::int64_t y_slab) {
+    with_registers([&]() __attribute__((always_inline)) {
+      if (rows <= chunk_length) {
+        const R* const last = k % chunk_length > 0 ? m_last : nullptr;
+        fold_runs(m_op, x, slabs, rows, width, last, m_prefixes);
+        end_chunk(slabs, k, rows, width, m_prefixes, y, y_row, y_slab);
+        return;
+      }
+      const int length = static_cast<int>(chunk_length);
+      const int whole = rows / length;
+      const int left = rows % length;
+      const std::int64_t folded = std::int64_t{whole} * length;
+      const R* const none = nullptr;
+      fold_runs(m_op, Runs<A>{x.data, length * x.row, x.row}, whole, length, width, none,
+                m_prefixes);
+      if (left > 0) {
+        fold_runs(m_op, Runs<A>{x.data + folded * x.row, 0, x.row}, 1, left, width, none,
+                  m_prefixes + folded * width);
+      }
+      for (int i = 0; i < rows; i += length) {
+        end_chunk(1, k + i, std::min(rows - i, length), width, m_prefixes + std::int64_t{i} * width,
+                  y + i * y_row, y_row, 0);
+      }
+    });
+  }
+
+  /// Results of rows of one chunk, whose prefixes are known, and what is kept for the next rows.
+  [[gnu::always_inline]] void end_chunk(int slabs, std::int64_t k, int rows, int width,
+                                        const R* prefixes, Value* y, std::int64_t y_row,
+                                        std::int64_t y_slab) {
+    const P& p = m_problem;
+    const std::int64_t size = std::int64_t{rows} * width;
+    const bool is_exclusive = p.form == Form::exclusive;
+    const bool ends_chunk = (k + rows) % chunk_length == 0;
+    const bool begins_chunk = k % chunk_length == 0;
+    const R* const carry = has_carry(k) ? m_carry : nullptr;
+    // Short lines that begin alike are one run.
+    const bool is_run = slabs > 1 && rows == p.n && !ends_chunk && y_row == width &&
+                        y_slab == size && (carry == nullptr || has_common_start);
+    const int shift = is_exclusive ? width : 0;
+    if (is_run) {
+      combine_results(m_op, carry, prefixes, static_cast<int>(slabs * size - shift), 1, y + shift,
+                      1);
+    }
+    const bool is_read = k + rows < p.n || p.extra == Extra::last || p.totals.data != nullptr;
+    for (int s = 0; s < slabs; ++s) {
+      const int lane = s * width;
+      const R* const before = carry == nullptr ? nullptr : carry + lane;
+      const R* const total = prefixes + (s + 1) * size - width;
+      Value* const to = y + s * y_slab;
+      if (is_exclusive && begins_chunk) {
+        store_carry(before, width, to);
+      } else if (is_exclusive) {
+        combine_row(before, m_last + lane, width, to);
+      }
+      if (!is_run) {
+        combine_results(m_op, before, prefixes + s * size,
+                        rows - (is_exclusive || ends_chunk ? 1 : 0), width,
+                        to + (is_exclusive ? y_row : 0), y_row);
+      }
+      if (ends_chunk) {
+        add_chunk(k, lane, width, total);
+        if (!is_exclusive) store_carry(m_carry + lane, width, to + (rows - 1) * y_row);
+      } else if (is_read) {
+        std::copy_n(total, width, m_last + lane);
+      } else if (is_run && !is_exclusive) {
+        break;
+      }
+    }
+  }
+
+  /// The chunk of row k is complete: its total joins those before.
+  [[gnu::always_inline]] void add_chunk(std::int64_t k, int lane, int width, const R* total) {
+    R* const chunks = m_chunks + lane;
+    R* const tiles = m_tiles + lane;
+    R* const carry = m_carry + lane;
+    const std::int64_t before = k / chunk_length * chunk_length;
+    if (has_chunks(before)) {
+      for (int i = 0; i < width; ++i) chunks[i] = m_op(chunks[i], total[i]);
+    } else {
+      std::copy_n(total, width, chunks);
+    }
+    if (has_tiles(before)) {
+      for (int i = 0; i < width; ++i) carry[i] = m_op(tiles[i], chunks[i]);
+    } else {
+      std::copy_n(chunks, width, carry);
+    }
+    const bool ends_tile = (before + chunk_length) % tile_length == 0;
+    if (ends_tile) std::copy_n(carry, width, tiles);
+  }
+
+  static constexpr bool has_common_start = std::is_same_v<decltype(P::start), CommonStart<A>>;
+
+  const P& m_problem;
+  const Op m_op;
+  const SlabsOfRows& m_slabs;
+  Registers m_registers;
+  // Of each line: the fold of tiles, of chunks of this tile, of both, of elements of this chunk.
+  alignas(cache_line) R m_tiles[most_width];
+  alignas(cache_line) R m_chunks[most_width];
+  alignas(cache_line) R m_carry[most_width];
+  alignas(cache_line) R m_last[most_width];
+  alignas(cache_line) A m_x[most];
+  alignas(cache_line) R m_prefixes[most];
+  alignas(cache_line) Value m_y[most];
+};
+
+}  // namespace KokkosScan::impl::host

@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Scans several lines in order side by side, a block of elements of each.
+
+#include <KokkosScan/impl/host/in_order_scanner.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace KokkosScan::impl::host {
+
+// ---- Rows ---------------------------------------------------------------------------------------
+
+/// Scans lines_at_once lines at a time, a block of elements of each, on one thread.
+template <class P>
+class RowsInOrder : InOrderScanner<P> {
+  using Base = InOrderScanner<P>;
+  using Base::is_masked, Base::m_problem, Base::m_registers, Base::m_streams;
+  using typename Base::A;
+  using typename Base::Op;
+  using typename Base::Value;
+
+ public:
+  /// Elements of a line in a block.
+  static constexpr int most = std::max<int>(
+      16, std::min<int>(block_length, block_length * 8 / static_cast<int>(sizeof(A)) / 2));
+
+  using Base::Base;
+
+  /// Scans lines begin ... end - 1.
+  void scan(std::int64_t begin, std::int64_t end) {
+    const int extra = m_problem.extra == Extra::none ? 0 : 1;
+    if (m_problem.n + extra <= most / 2 && results_follow_each_other(extra)) {
+      scan_short(begin, end, static_cast<int>(m_problem.n) + extra);
+      return;
+    }
+    // As many lines at once as there are, in shares that are alike.
+    const std::int64_t turns = (end - begin + lines_at_once - 1) / lines_at_once;
+    for (std::int64_t i = 0; i < turns; ++i) {
+      const std::int64_t first = begin + (end - begin) * i / turns;
+      scan_together(first, static_cast<int>(begin + (end - begin) * (i + 1) / turns - first),
+                    m_staged + front, pitch, true);
+    }
+  }
+
+ private:
+  /// Whether the results of a line are followed by those of the next.
+  [[nodiscard]] bool results_follow_each_other(int extra) const {
+    const P& p = m_problem;
+    return p.batch.rank == 1 && p.output.strides.along == 1 &&
+           p.output.strides.batch[0] == p.n + extra;
+  }
+  /// Scans short lines, the results of many of which are stored together.
+  ///
+  /// \param results of a line
+  void scan_short(std::int64_t begin, std::int64_t end, int results) {
+    const P& p = m_problem;
+    const int shift = p.extra == Extra::first ? 1 : 0;
+    const int lines_of_block = lines_at_once * pitch / (lines_at_once * results) * lines_at_once;
+    for (std::int64_t first = begin; first < end; first += lines_of_block) {
+      const int lines = static_cast<int>(std::min<std::int64_t>(end - first, lines_of_block));
+      for (int l = 0; l < lines; l += lines_at_once) {
+        scan_together(first + l, std::min(lines - l, lines_at_once), m_staged + l * results + shift,
+                      results, false);
+      }
+      store_run(m_streams, m_staged, lines * results,
+                &p.output.line(p.batch.coordinates(first))(-shift));
+    }
+  }
+
+  /// Scans up to lines_at_once lines.
+  ///
+  /// \param staged where the results of the first line's block come to be, `distance` before those
+  ///               of the next
+  /// \param stores whether they are stored
+  void scan_together(std::int64_t first, int lines, A* staged, int distance, bool stores) {
+    const P& p = m_problem;
+    // Not kept in an array: an element of it would be stored in words and read in registers, which
+    // waits for the stores (10 ns a line).
+    const auto place = [&](int l) { return p.batch.coordinates(first + l); };
+    Rows<A> rows{{}, {}, m_folds, 0, p.form, {}};
+    for (int l = 0; l < lines_at_once; ++l) {
+      rows.y[l] = staged + l * distance;
+      if (l >= lines) continue;
+      this->start(place(l), m_folds[l], m_exist[l]);
+      if (p.extra == Extra::first) rows.y[l][-1] = this->result(m_folds[l], m_exist[l]);
+    }
+    for (std::int64_t k = 0; k < p.n; k += most) {
+      rows.count = static_cast<int>(std::min<std::int64_t>(p.n - k, most));
+      for (int l = 0; l < lines; ++l) {
+        rows.x[l] = load(place(l), k, rows.count, rows.y[l]);
+        if constexpr (is_masked) {
+          const bool* const stored = counts_as_stored<false>(p.input, place(l)).data;
+          rows.counts[l] = stored == nullptr ? m_counts + l * most : stored + k;
+          if (stored == nullptr) {
+            load_counts<most, false>(p.input, place(l), k, rows.count, m_counts + l * most);
+          }
+        }
+      }
+      combine(lines, rows);
+      const bool is_last = k + rows.count == p.n;
+      for (int l = 0; l < lines; ++l) {
+        if (is_last && p.extra == Extra::last) {
+          rows.y[l][rows.count] = this->result(m_folds[l], m_exist[l]);
+        }
+        if (stores) store(place(l), k, rows.count, rows.y[l]);
+      }
+    }
+    for (int l = 0; p.totals.data != nullptr && l < lines; ++l) {
+      this->store_total(place(l), m_folds[l], m_exist[l]);
+    }
+  }
+
+  /// Where elements of a line are: in memory, or else loaded.
+  const A* load(const Coordinates& c, std::int64_t k, int count, A* staged) {
+    const auto line = without_masks(m_problem.input).line(c);
+    const A* const stored = as_stored<A>(line, 1);
+    if (stored != nullptr) return stored + k;
+    load_along<most>(line, k, count, staged);
+    return staged;
+  }
+
+  void combine(int lines, Rows<A>& rows) {
+    const P& p = m_problem;
+    const bool is_exclusive = p.form == Form::exclusive;
+    if constexpr (combines_registers<Op, A>) {
+      const A neutral = host::neutral(p.op.op);
+      for (int l = 0; l < lines; ++l) {
+        if (!m_exist[l]) m_folds[l] = neutral;
+      }
+      // Where there are fewer lines the first is combined once more.
+      std::fill(rows.x + lines, rows.x + lines_at_once, rows.x[0]);
+      std::fill(rows.counts + lines, rows.counts + lines_at_once, rows.counts[0]);
+      std::fill(m_folds + lines, m_folds + lines_at_once, m_folds[0]);
+      if (lines > 1) {
+        combine_rows<is_masked>(m_registers, p.op, rows);
+      } else {
+        if constexpr (is_masked) {
+          select(rows.counts[0], rows.x[0], neutral, rows.count, rows.y[0]);
+          rows.x[0] = rows.y[0];
+        }
+        combine_row(p.op, rows);  // which waits for itself, whatever is done beside it
+      }
+      for (int l = 0; l < lines; ++l) {
+        if (m_exist[l]) continue;
+        // What precedes the first element that counts has become the neutral value.
+        int before = 0;
+        if constexpr (is_masked) {
+          const bool* const counts = rows.counts[l];
+          before = static_cast<int>(std::find(counts, counts + rows.count, true) - counts);
+        }
+        m_exist[l] = before < rows.count;
+        std::fill_n(rows.y[l], std::min(rows.count, before + (is_exclusive ? 1 : 0)),
+                    p.identity.value);
+      }
+    } else if (!is_masked && lines == lines_at_once && m_exist[0]) {
+      combine_rows<false>(m_registers, p.op, rows);
+    } else {
+      for (int l = 0; l < lines; ++l) {
+        for (int k = 0; k < rows.count; ++k) {
+          const A next = rows.x[l][k];
+          A& y = rows.y[l][k];
+          if (is_exclusive) y = this->result(m_folds[l], m_exist[l]);
+          if (!is_masked || rows.counts[l][k]) this->add(m_folds[l], m_exist[l], next);
+          if (!is_exclusive) y = this->result(m_folds[l], m_exist[l]);
+        }
+      }
+    }
+  }
+
+  void store(const Coordinates& c, std::int64_t k, int count, const A* staged) {
+    const P& p = m_problem;
+    const auto results = p.output.line(c);
+    const int before = k == 0 && p.extra == Extra::first ? 1 : 0;
+    const int behind = k + count == p.n && p.extra == Extra::last ? 1 : 0;
+    const A* const from = staged - before;
+    count += before + behind;
+    Value* const to = &results(k - before);
+    if (results.stride == 1) return store_run(m_streams, from, count, to);
+    if (results.stride == -1) {
+      std::reverse_copy(from, from + count, m_reversed);
+      return store_run(m_streams, m_reversed, count, to - (count - 1));
+    }
+    for (int i = 0; i < count; ++i) to[i * results.stride] = static_cast<Value>(from[i]);
+  }
+
+  static constexpr int front = std::max<int>(1, 64 / sizeof(A));
+  // Not a multiple of 4096 bytes: the blocks of all lines would share some sets of L1.
+  static constexpr int pitch = most + 2 * front;
+  alignas(cache_line) A m_staged[lines_at_once * pitch];
+  alignas(cache_line) A m_folds[lines_at_once];
+  bool m_exist[lines_at_once];
+  A m_reversed[most + 1];
+  bool m_counts[is_masked ? lines_at_once * most : 1];
+};
+
+}  // namespace KokkosScan::impl::host

@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What blocks of slabs are made of: elements, where they lie or loaded, starting values, and what
+/// lines have combined to.
+
+#include <KokkosScan/impl/host/load.hpp>
+#include <KokkosScan/impl/host/slab_rows.hpp>
+#include <KokkosScan/impl/host/small_slabs.hpp>
+#include <KokkosScan/impl/host/store_run.hpp>
+#include <KokkosScan/impl/host/trees.hpp>
+#include <KokkosScan/impl/host/tuning.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace KokkosScan::impl::host {
+
+/// What goes into the blocks of a thread.
+template <class P>
+class SlabInputs {
+ protected:
+  using Op = typename Combination<P>::Op;
+  using Value = std::remove_pointer_t<decltype(P::output.data)>;
+
+ public:
+  using A = typename P::A;
+  using R = typename Combination<P>::R;
+  /// The most lines of a strip.
+  static constexpr int most_width = strip_bytes / sizeof(A);
+  /// The most lines of a row that is taken as a whole.
+  static constexpr int most_whole_row = slab_bytes / sizeof(A);
+
+  /// Strip number `index` of those into which each row of neighbouring lines is cut: where its
+  /// first line stands, and its width.
+  [[nodiscard]] std::pair<Coordinates, int> strip(std::int64_t index,
+                                                  std::int64_t strips_of_row) const {
+    const Batch& batch = m_problem.batch;
+    if (!m_has_rows) return {batch.coordinates(index), 1};
+    const std::int64_t lines_of_row = batch.extent[batch.rank - 1];
+    const std::int64_t width =
+        strips_of_row == 1 ? lines_of_row : strip_width(lines_of_row, strips_of_row);
+    const std::int64_t first = index % strips_of_row * width;
+    return {batch.coordinates(index / strips_of_row * lines_of_row + first),
+            static_cast<int>(std::min(lines_of_row - first, width))};
+  }
+
+  /// What precedes the strip from the line at `c` on: starting values, or what stands for none.
+  ///
+  /// \param tiles  receives them in the carried type
+  /// \param before receives B(0), where that is stored
+  void start(const Coordinates& c, int width, R* tiles, A* before) const {
+    const P& p = m_problem;
+    Coordinates line = c;
+    for (int w = 0; w < width; ++w) {
+      const Maybe<A> start = p.start.at(line);
+      tiles[w] = start.exists ? static_cast<R>(start.value) : neutral(carrying(p.op));
+      before[w] = start.exists ? start.value : p.identity.value;
+      if (w + 1 < width) ++line.index[c.rank - 1];
+    }
+  }
+
+ protected:
+  static constexpr int spill = 32 / sizeof(A);
+  static constexpr int margin = SmallSlabs<A>::margin;
+  /// The most elements of a block.
+  static constexpr int most_elements = pack_length * most_whole_row;
+  static constexpr bool has_common_start = std::is_same_v<decltype(P::start), CommonStart<A>>;
+
+  SlabInputs(const P& problem, bool streams, bool has_rows)
+      : m_problem(problem),
+        m_streams(streams),
+        m_has_rows(has_rows),
+        m_dimension(problem.batch.rank - (has_rows ? 2 : 1)) {}
+  SlabInputs(const SlabInputs&) = delete;
+  SlabInputs& operator=(const SlabInputs&) = delete;
+  ~SlabInputs() = default;
+
+  /// What comes before lines of a part in the carried type; nothing is folded after it.
+  void set_state(const R* tiles, int width) {
+    const auto wide = carrying(m_problem.op);
+    const R none = neutral(wide);
+    for (int w = 0; w < width; ++w) {
+      m_state.tiles()[w] = tiles[w];
+      m_state.chunks()[w] = none;
+      m_state.carry()[w] = static_cast<A>(wide(tiles[w], none));
+    }
+  }
+
+  /// Starting values, or neutral ones, and B(0) of all lines.
+  void set_starts(const Coordinates& c, int width, int slabs) {
+    const P& p = m_problem;
+    const bool wants_firsts = p.form == Form::exclusive || p.extra == Extra::first;
+    // What all lines have is there for as many as a strip has.
+    if (has_common_start && m_starts >= width && (!wants_firsts || m_firsts >= width)) return;
+    for (int s = 0; s < (has_common_start ? 1 : slabs); ++s) {
+      Coordinates line = c;
+      if (s > 0) line.index[m_dimension] += s;
+      for (int w = 0; w < width; ++w) {
+        const Maybe<A> start = p.start.at(line);
+        m_start[spill + s * width + w] = start.exists ? start.value : neutral(p.op);
+        m_first[spill + s * width + w] = start.exists ? start.value : p.identity.value;
+        if (w + 1 < width) ++line.index[c.rank - 1];
+      }
+    }
+    m_starts = m_firsts = width;
+  }
+
+  /// The elements of a rectangle, where they lie or loaded.
+  ///
+  /// \param w      the first line of the rectangle, in the strip
+  /// \param around how many elements before and behind may be read
+  SlabBlock<A, R> loaded(const Rectangle& r, const Ahead& ahead, int w = 0, int around = spill) {
+    SlabBlock<A, R> block{};
+    block.slabs = r.slabs;
+    block.rows = r.rows;
+    block.width = r.width;
+    block.tiles = m_state.tiles() + w;
+    block.chunks = m_state.chunks() + w;
+    block.carry = m_state.carry() + w;
+    block.folds = m_state.folds() + w;
+    const std::int64_t of_slab = std::int64_t{r.rows} * r.width;
+    const auto lies_at = [&](const A* lowest, int direction) {
+      block.x_row = direction * r.width;
+      block.x_slab = of_slab;
+      block.x = direction < 0 ? lowest + (of_slab - r.width) : lowest;
+    };
+    const A* const run = as_stored_run<A>(m_problem.input, r);
+    const int direction = direction_of_run(m_problem.input);
+    if (run != nullptr && may_be_read_around(r, around)) {
+      lies_at(run, direction);
+      block.ahead = direction * ahead.elements;
+      block.caches = ahead.caches;
+      return block;
+    }
+    const ArrayLine<const A> stored = as_stored<A>(m_problem.input, r.c);
+    if (run == nullptr && stored.data != nullptr && r.slabs == 1 && r.width % spill == 0) {
+      block.x = &stored(r.k);
+      block.x_row = stored.stride;
+      return block;
+    }
+    prefetch_run(m_problem.input, r, static_cast<int>(ahead.elements), ahead.caches);
+    if (load_run<most_elements>(m_problem.input, r, m_loaded + margin)) {
+      lies_at(m_loaded + margin, direction);
+    } else {
+      for (int s = 0; s < r.slabs; ++s) {
+        Coordinates c = r.c;
+        if (s > 0) c.index[r.dimension] += s;
+        A* const to = m_loaded + margin + s * of_slab;
+        if (r.width == 1) {
+          load_along<most_elements>(m_problem.input.line(c), r.k, r.rows, to);
+        } else {
+          for (int i = 0; i < r.rows; ++i) {
+            load_across<most_whole_row>(m_problem.input, c, r.k + i, r.width, to + i * r.width);
+          }
+        }
+      }
+      lies_at(m_loaded + margin, 1);
+    }
+    return block;
+  }
+
+  /// Whether a register's elements before and behind a run exist, and are not results of others.
+  [[nodiscard]] bool may_be_read_around(const Rectangle& r, int around) const {
+    const P& p = m_problem;
+    if (around == spill && r.width % spill == 0) return true;
+    const std::int64_t of_slab = r.n * r.width;
+    const std::int64_t slabs_before = r.rows < r.n || r.dimension < 0 ? 0 : r.c.index[r.dimension];
+    const std::int64_t slabs_behind =
+        r.rows < r.n || r.dimension < 0 ? 0 : p.batch.extent[r.dimension] - r.slabs - slabs_before;
+    std::int64_t before = slabs_before * of_slab, behind = slabs_behind * of_slab;
+    if (r.rows < r.n) {
+      before = r.k * r.width;
+      behind = (r.n - r.k - r.rows) * r.width;
+    }
+    if (p.output.strides.along < 0 && r.rows < r.n) std::swap(before, behind);
+    return before >= around && behind >= around && !is_in_place(p.input, p.output.data);
+  }
+
+  /// Elements from memory are used once. Where results stay in the caches, elements may as well.
+  [[nodiscard]] Ahead usual_ahead() const {
+    return {ahead_bytes / sizeof(A), m_streams ? Caches::nearest : Caches::all};
+  }
+
+  const P& m_problem;
+  const bool m_streams;   ///< whether results go past the caches
+  const bool m_has_rows;  ///< whether lines have neighbours in memory
+  /// Of the batch, in which slabs are neighbours; negative where there is one.
+  const int m_dimension;
+  int m_starts = 0;  ///< how many lines have a starting value
+  int m_firsts = 0;  ///< and B(0)
+  static constexpr int most_starts = std::max(most_width, most_elements) + 2 * spill;
+  SlabState<A, R, most_width> m_state;
+  alignas(64) A m_start[most_starts];
+  alignas(64) A m_first[most_starts];
+  alignas(64) A m_loaded[most_elements + 2 * margin];
+};
+
+}  // namespace KokkosScan::impl::host
