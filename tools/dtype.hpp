@@ -17,8 +17,8 @@
 namespace scan_tool {
 
 using array_elements::DType;
-using array_elements::DTypeInfo;
 using array_elements::dtype_table;
+using array_elements::DTypeInfo;
 using array_elements::info;
 using array_elements::Kind;
 
