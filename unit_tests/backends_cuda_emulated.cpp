@@ -277,6 +277,39 @@ TEST(backends, emulated_cuda_scans_columns_of_every_shape) {
   }
 }
 
+// Strips of so few lanes and so many chunks that threads are no whole warps, to arrays and to
+// functions, for which the lanes of a warp exchange their results.
+TEST(backends, emulated_cuda_strips_of_columns_need_no_whole_warps) {
+  for (int const n : {77, 139, 395}) {
+    int const outer = 40, inner = 32;
+    SCOPED_TRACE(::testing::Message() << outer << " x " << n << " x " << inner);
+    Cube const x("x", static_cast<std::size_t>(outer), static_cast<std::size_t>(n),
+                 static_cast<std::size_t>(inner));
+    Cube const y("y", x.extent(0), x.extent(1), x.extent(2));
+    auto const values = random_values<std::uint32_t>(static_cast<std::int64_t>(x.size()));
+    std::copy(values.begin(), values.end(), x.data());
+    auto const scan = [&](auto const& output) {
+      Kokkos::deep_copy(y, 0xDEADBEEF);
+      ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), x, output, ks::along(1), ks::Sum{},
+                     emulated::Backend{2});
+      for (int i = 0; i < outer; ++i) {
+        for (int j = 0; j < inner; ++j) {
+          std::uint32_t sum = 0;
+          for (int k = 0; k < n; ++k) {
+            sum += x(i, k, j);
+            ASSERT_EQ(y(i, k, j), sum) << i << ' ' << k << ' ' << j;
+          }
+        }
+      }
+    };
+    scan(y);
+    if (HasFatalFailure()) return;
+    scan(ks::for_each_result(
+        x, [=](int i, int k, int j, std::uint32_t value) { y(i, k, j) = value; }));
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Rows at every distance from multiples of 16 bytes, with neighbours that no scan may touch, or
 // none.
 template <class T>

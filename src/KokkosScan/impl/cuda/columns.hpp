@@ -375,6 +375,8 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   const int lane = threads.own % shape.lanes_of_row;
   const int group = threads.own / shape.lanes_of_row;
   const int groups = shape.groups;
+  // The last warp may have more threads than there are groups for.
+  const bool is_spare = group >= groups;
   const int own_half = group / half_row_of_chunks;
   const bool ends_half = group % half_row_of_chunks == half_row_of_chunks - 1;
 
@@ -404,7 +406,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       if constexpr (Input::bytes_of_slot > 0) {
         const Input input(problem.input, LineNumber{problem.batch, ahead.line});
         const std::int64_t k = std::int64_t{first_ahead + group} * V;
-        const bool exists = ahead.exists && first_ahead + group < shape.chunks;
+        const bool exists = !is_spare && ahead.exists && first_ahead + group < shape.chunks;
         if (exists && k + V <= problem.n) {
 #pragma unroll
           for (int v = 0; v < V; ++v) {
@@ -444,8 +446,9 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       const int chunk = first + group;
       const std::int64_t k = std::int64_t{chunk} * V;
       const std::int64_t left = problem.n - k;
-      const int length =
-          !strip.exists || chunk >= shape.chunks ? 0 : (left < V ? static_cast<int>(left) : V);
+      const int length = is_spare || !strip.exists || chunk >= shape.chunks
+                             ? 0
+                             : (left < V ? static_cast<int>(left) : V);
 
       // Load: another chunk is asked for before this one is waited for.
       begin_load();
@@ -473,7 +476,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       R* const halves = all_halves + turn * (groups / half_row_of_chunks) * width;
       R* const own_totals = totals + group * width;
       const ColumnCarry<R> carry{carries + (turn ^ 1) * ColumnCarry<R>::folds * width, width};
-      if (is_harmless<typename T::Op> || is_full) {
+      if (is_harmless<typename T::Op> ? !is_spare : is_full) {
 #pragma unroll
         for (int e = 0; e < E; ++e) {
           if (!are_there) continue;

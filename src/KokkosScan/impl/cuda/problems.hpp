@@ -618,13 +618,16 @@ struct Backend {
             p.batch.count / inner * strips,
             static_cast<int>(divide_up(p.n, chunk_of_column))};
   }
+  /// Whole warps, whose lanes exchange results that functions take.
+  static int threads_of_block(const ColumnShape& shape) {
+    return static_cast<int>(divide_up(shape.groups * shape.lanes_of_row, lanes)) * lanes;
+  }
   /// Bytes of shared memory of a block.
   template <int E, class P>
   static int bytes_of_strips(const ColumnShape& shape) {
     using R = typename Types<P>::R;
     constexpr int bytes_of_slot = bytes_of_column_slot<P, E>;
-    const int slots =
-        chunks_in_flight * chunk_of_column * bytes_of_slot * shape.groups * shape.lanes_of_row;
+    const int slots = chunks_in_flight * chunk_of_column * bytes_of_slot * threads_of_block(shape);
     const int folds =
         2 * (shape.groups + shape.groups / half_row_of_chunks + ColumnCarry<R>::folds);
     return slots + folds * shape.lanes_of_row * E * static_cast<int>(sizeof(R));
@@ -640,7 +643,7 @@ struct Backend {
     while (most > lanes && bytes() > shared_bytes_of_block(exec)) {
       shape = shape_strips(p, plan_strips(strip_facts(exec, p, most /= 2)));
     }
-    const int threads = shape.groups * shape.lanes_of_row;
+    const int threads = threads_of_block(shape);
     // Blocks that find room at once: each goes on with the next strips.
     const std::int64_t resident = std::max(1, multiprocessors(exec)) *
                                   std::int64_t{std::max(1, threads_of_strips<E> / threads)};
