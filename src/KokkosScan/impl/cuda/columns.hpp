@@ -29,18 +29,19 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Where a thread keeps the chunks that are on their way, in shared memory that no other warp uses.
+/// Where a thread keeps the chunks that are on their way, in shared memory that no other thread of
+/// those which share it uses.
 struct ColumnSlots {
-  std::byte* memory;  ///< of the warp
-  int lane;
+  std::byte* memory;
+  Threads threads;
 
-  /// The slot of row v, for rows of `bytes`: neighbouring lanes are neighbours.
+  /// The slot of row v, for rows of `bytes`: neighbouring threads are neighbours.
   [[nodiscard]] __device__ __forceinline__ std::byte* at(int v, int bytes) const {
-    return memory + (v * lanes + lane) * bytes;
+    return memory + (v * threads.count + threads.own) * bytes;
   }
   /// Slots behind those with rows of `bytes`.
   [[nodiscard]] __device__ __forceinline__ ColumnSlots behind(int bytes) const {
-    return {memory + chunk_of_column * lanes * bytes, lane};
+    return {memory + chunk_of_column * threads.count * bytes, threads};
   }
 };
 
@@ -299,7 +300,7 @@ struct ColumnResults<Called<Value, Rank, Function>, E> {
     }
 #pragma unroll 1
     for (int e = 0; e < E; ++e) {
-      const int number = e * lanes + slots.lane;
+      const int number = e * lanes + slots.threads.own;
       const std::int64_t first = E > 1 ? shuffle(k, number / E) : k;
       const int count = E > 1 ? shuffle(length, number / E) : length;
       if (count == 0) continue;
@@ -310,7 +311,7 @@ struct ColumnResults<Called<Value, Rank, Function>, E> {
       if constexpr (E == 1) {
         call_for_chunk(line, first, count, x, 0);
       } else {
-        const ColumnSlots from{slots.memory, number / E};
+        const ColumnSlots from{slots.memory, {number / E, lanes}};
         Value y[V][1];
 #pragma unroll
         for (int v = 0; v < V; ++v) {
@@ -390,10 +391,15 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       reinterpret_cast<R*>(slots + chunks_in_flight * bytes_of_slots * threads.count) + lane;
   R* const all_halves = all_totals + 2 * groups * width;
   R* const carries = all_halves + 2 * (groups / half_row_of_chunks) * width;
+  // Of all threads; or of those of a warp, which exchange results of other sizes than elements.
   const auto slots_of = [&](int slot) {
-    const int lane_of_warp = threads.own % lanes;
-    const int of_warp = slot * threads.count + threads.own - lane_of_warp;
-    return ColumnSlots{slots + of_warp * bytes_of_slots, lane_of_warp};
+    if constexpr (Output::bytes_of_slot == 0) {
+      return ColumnSlots{slots + slot * bytes_of_slots * threads.count, threads};
+    } else {
+      const int lane_of_warp = threads.own % lanes;
+      const int of_warp = slot * threads.count + threads.own - lane_of_warp;
+      return ColumnSlots{slots + of_warp * bytes_of_slots, {lane_of_warp, lanes}};
+    }
   };
 
   // Begins to load the chunk of this thread in the next round, which may be of the next strip.
