@@ -7,6 +7,7 @@
 /// reads these headers, and compiles what plans a launch, but no kernel.
 
 #include <cstddef>
+#include <cstdint>
 
 #define __device__
 #define __host__
@@ -34,6 +35,7 @@ T __ldcg(const T* from);
 template <class T>
 void __stcg(T* to, const T& value);
 void __syncthreads();
+int __syncthreads_and(int value);
 void __syncwarp();
 unsigned __shfl_sync(unsigned lanes, unsigned value, int source);
 unsigned __shfl_up_sync(unsigned lanes, unsigned value, int distance);
@@ -46,6 +48,7 @@ namespace KokkosScan::impl::cuda {
 
 std::byte* shared_memory();
 void pause();
+std::uint64_t look_at_word(const std::uint64_t* at);
 bool has_bulk_copies();
 void begin_bulk_store(std::byte* to, const std::byte* from, int bytes);
 void wait_for_bulk_stores();
