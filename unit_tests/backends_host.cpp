@@ -419,6 +419,37 @@ TEST(backends_host, starting_values_totals_and_masks) {
   }
 }
 
+// Lines of one element are copied, but for what starting values and totals make of them.
+TEST(backends_host, lines_of_one_element_have_starts_and_totals) {
+  SKIP_WITHOUT_HOST();
+  for (int const count : {1, 2, 3, 40, 1000}) {
+    for (int const axis : {0, 1}) {
+      auto const lines = static_cast<std::size_t>(count);
+      auto const rows = axis == 0 ? 1 : lines, columns = axis == 0 ? lines : 1;
+      Kokkos::View<float**, Kokkos::LayoutRight, Device> const x("x", rows, columns);
+      for (std::size_t i = 0; i < lines; ++i) x.data()[i] = static_cast<float>(i + 2);
+      for_each_backend([&](HostBackend const& backend) {
+        for (auto const function :
+             {ks::impl::Function::inclusive_scan, ks::impl::Function::exclusive_scan}) {
+          Kokkos::View<float**, Kokkos::LayoutRight, Device> const y("y", rows, columns);
+          Kokkos::View<float*, Device> const totals("totals", lines);
+          Kokkos::deep_copy(y, -1);
+          Kokkos::deep_copy(totals, -1);
+          ks::impl::scan(function, Exec(), x, y,
+                         ks::along(axis).starting_at(1000.0f).totals(totals), ks::Sum{}, backend);
+          Kokkos::fence();
+          for (std::size_t i = 0; i < lines; ++i) {
+            float const with = 1000.0f + x.data()[i];
+            ASSERT_EQ(y.data()[i], function == ks::impl::Function::inclusive_scan ? with : 1000.0f)
+                << "line " << i << " of " << lines;
+            ASSERT_EQ(totals(i), with) << "line " << i << " of " << lines;
+          }
+        }
+      });
+    }
+  }
+}
+
 /// A mask selects elements within kernels where both lie in memory: the bits are those of an array
 /// with identities in place of the others. Some of the values are NaN, selected or not.
 template <class T, class Op>

@@ -321,7 +321,7 @@ class Slabs : SlabInputs<P> {
       A totals[most_small_width];
       const int last = s * of_slab + (descends ? 0 : of_slab - width);
       for (int w = 0; w < width; ++w) {
-        const A fold = results.folds[last + w];
+        const A fold = (block.is_exclusive ? results.folds : results.results)[last + w];
         totals[w] = block.is_exclusive && starting.exists ? p.op(starting.value, fold) : fold;
       }
       Coordinates line = c;
