@@ -195,8 +195,8 @@ void measure_blocks(const Exec& exec, const Shape& shape) {
   std::printf("| %lld lines of %lld, axis %d | %.3f | %.2f | %.2f |",
               static_cast<long long>(p.lines), static_cast<long long>(p.n), p.axis, copy,
               copy / scan, copy / fold);
-  for (const std::int64_t bytes : sizes_of_blocks) {
-    const auto blocks = impl::mpi::cut_into_blocks(p.lines, 1, p.n * 8, bytes, 1, 256);
+  for (const std::int64_t of_block : sizes_of_blocks) {
+    const auto blocks = impl::mpi::cut_into_blocks(p.lines, 1, p.n * 8, of_block, 1, 256);
     const double both = alone([&] {
       for (std::int64_t b = 0; b < blocks.count; ++b) {
         P block = impl::mpi::block_of(*problem, blocks.begin(b), blocks.size(b));
@@ -244,8 +244,8 @@ void measure_local_part(const Exec& exec, const Shape& shape) {
   using ByTree = ks::impl::mpi::BlockSizes<false, on_host>;
   using InOrder = ks::impl::mpi::BlockSizes<true, on_host>;
   std::vector<double> by_tree;
-  for (const std::int64_t bytes : sizes_of_blocks) {
-    by_tree.push_back(over_ranks(tree, bytes, ByTree::least_lines(p.axis == 1, 8)));
+  for (const std::int64_t of_block : sizes_of_blocks) {
+    by_tree.push_back(over_ranks(tree, of_block, ByTree::least_lines(p.axis == 1, 8)));
   }
   check(p, 0);
   const double pipeline =

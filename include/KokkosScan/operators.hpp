@@ -267,10 +267,12 @@ KOKKOS_FORCEINLINE_FUNCTION bool replaces(const Indexed<T, Index>& a, const Inde
                                           const Less& is_better) {
   constexpr Index none = Indexed<T, Index>::none;
   // Without branches: on a GPU lanes would take different ones.
-  const bool is_a_nan = is_nan(a.value);
+  const bool is_a_number = !is_nan(a.value);
   const bool is_b_nan = is_nan(b.value);
-  const bool wins = ties == Ties::last ? is_b_nan | (!is_a_nan & !is_better(a.value, b.value))
-                                       : !is_a_nan & (is_b_nan | is_better(b.value, a.value));
+  const bool is_as_good = !is_better(a.value, b.value);
+  const bool is_b_better = is_better(b.value, a.value);
+  const bool wins = ties == Ties::last ? is_b_nan | (is_a_number & is_as_good)
+                                       : is_a_number & (is_b_nan | is_b_better);
   return (b.index != none) & ((a.index == none) | wins);
 }
 }  // namespace impl
