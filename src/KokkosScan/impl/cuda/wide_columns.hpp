@@ -473,7 +473,8 @@ class WideColumnScan {
     block().chunks[turn][row_of_chunks][own()] = fold;
   }
   /// Waits for rows before a tile, the nearest first, until there is one of each column that knows
-  /// all before it. A thread looks at two rows of one column at once.
+  /// all before it. A thread looks at two rows of one column at once, or at one where there are no
+  /// more registers.
   ///
   /// Called, as its registers are not there where elements are in registers.
   ///
@@ -482,7 +483,7 @@ class WideColumnScan {
   /// \param columns of the strip
   static __device__ __noinline__ void look_back(const PublishedTiles<R>& published,
                                                 std::uint64_t* words, int rows, int columns) {
-    constexpr int at_once = 2;
+    constexpr int at_once = is_carried_throughout<Op, A> ? 1 : 2;
     constexpr int rows_at_once = at_once * (threads_of_wide_columns / width);
     const int c = own() % width;
 #pragma unroll 1
