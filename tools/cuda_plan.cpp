@@ -99,8 +99,7 @@ struct PlannedDevice {
     planned->ring = number(plan.strips) + " strips of " + counted(plan.tiles, "tile");
   }
   void describe(const cuda::ColumnTiling& tiling) const {
-    planned->tile = number(tiling.rows) + " rows of " + counted(tiling.columns, "column") + " of " +
-                    counted(tiling.slabs, "slab");
+    planned->tile = number(tiling.rows) + " rows of " + counted(tiling.columns, "column");
   }
   void describe(const cuda::ColumnRingShape& shape) const {
     describe(shape.tiling);
@@ -313,9 +312,9 @@ std::string reason(const Planned& planned, const PlannedShape& shape) {
                      number(cuda::longest_narrow_column) + " elements";
   }
   if (kernel == "cuda/parts_of_columns") {
-    return planned.workspace > 0
-               ? side_by_side + ", so long and so few in all that blocks share them"
-               : side_by_side + ": a slab is one run of memory, and a block has it alone";
+    return side_by_side + (shape.n > cuda::elements_of_section
+                               ? ", so long and so few in all that blocks share them"
+                               : ": a slab is one run of memory, whose tiles blocks share");
   }
   if (kernel == "cuda/columns_by_threads") {
     return side_by_side + ", so short and so many that each thread has one";

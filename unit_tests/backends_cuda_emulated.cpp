@@ -652,10 +652,11 @@ TEST(backends, emulated_cuda_starts_totals_and_masks) {
     }
   }
   starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(90, 0, emulated::Backend{0}, 40);
-  // Runs of columns that a block has alone.
+  // Narrow columns, and runs of wider ones.
   starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(2500, 0, emulated::Backend{}, 9);
-  starts_and_totals_in_one_view<Affine, ComposeAffine>(2500, 0, emulated::Backend{}, 7);
-  // In tiles of half rows of chunks.
+  starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(2500, 0, emulated::Backend{}, 41);
+  starts_and_totals_in_one_view<Affine, ComposeAffine>(2500, 0, emulated::Backend{}, 37);
+  // Of few rows of chunks.
   starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(270, 0, emulated::Backend{}, 101);
   starts_and_totals_in_one_view<Affine, ComposeAffine>(330, 0, emulated::Backend{}, 57);
   // Packs where few columns fit; runs of packs.

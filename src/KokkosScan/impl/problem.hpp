@@ -152,6 +152,10 @@ struct Computed {
   Strides strides;
   std::int64_t origin = 0;  ///< in that array, of the first line of the batch
 
+  /// The index along the axis of element k of a line in scan order.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t index_along(std::int64_t k) const {
+    return first + step * k;
+  }
   template <class Place>
   KOKKOS_FUNCTION ComputedLine<Rank, Function> line(const Place& place) const {
     ComputedLine<Rank, Function> line{function, {}, axis, first, step};

@@ -182,7 +182,6 @@ class CarriedPrefix {
   __device__ __forceinline__ Prefixes<Op, R> move_to(const Op& op, const Carry<R>& carry,
                                                      std::int64_t line, std::int64_t tile,
                                                      const R& total) {
-    const int lane = static_cast<int>(threadIdx.x) % lanes;
     if (line != m_line) {
       m_line = line;
       m_group = 0;
@@ -191,50 +190,10 @@ class CarriedPrefix {
     const bool has_total = tile < carry.tiles_of_line - 1;
     Prefixes<Op, R> prefixes{Fold<Op, R>(op), total};
     for (std::int64_t left = tile - m_group * lanes;; left -= at_once * lanes) {
-      const std::uint64_t* const at = carry.total(m_line, m_group * lanes + lane);
-      // All that is needed is asked for at once, as it takes long to be answered.
-      Published<R> totals[at_once];
-      unsigned missing = 0;
-#pragma unroll
-      for (int row = 0; row < at_once; ++row) {
-        missing |= row * lanes + lane < left ? 1u << row : 0u;
-      }
-      // All lanes leave together: where they do not, each shuffle of a warp becomes a long detour.
-      while (!__all_sync(~0u, missing == 0)) {
-        read(at, totals, missing, std::make_integer_sequence<int, at_once>{});
-        if (missing != 0) pause();
-      }
-      // Several scans at once, as each step of one waits for the last.
-      R folds[at_once];
-#pragma unroll
-      for (int row = 0; row < at_once; ++row) {
-        const std::int64_t before = left - row * lanes;
-        R value = total;
-        if (lane < before) totals[row].get(value);
-        folds[row] = scan_lanes(op, value, lane, lane < before || (lane == before && has_total));
-      }
-      bool is_found = false;
-#pragma unroll
-      for (int row = 0; row < at_once; ++row) {
-        const std::int64_t before = left - row * lanes;
-        if (is_found) continue;
-        if (before < lanes) {
-          const int own = static_cast<int>(before);
-          prefixes.before = m_groups;
-          if (own > 0) {
-            const R of_group = shuffle(folds[row], own - 1);
-            prefixes.before = Fold<Op, R>(op, m_groups.then(op, of_group));
-          }
-          // The last tile of a line has no total that an operator of a user may see.
-          prefixes.with = shuffle(folds[row], own);
-          if (is_eager<Op> || has_total) prefixes.with = m_groups.then(op, prefixes.with);
-          is_found = true;
-        } else {
-          const R of_group = shuffle(folds[row], lanes - 1);
-          m_groups = Fold<Op, R>(op, m_groups.then(op, of_group));
-          ++m_group;
-        }
-      }
+      // What takes long to combine is not combined for groups that are not there.
+      const bool is_found = !is_eager<Op> && left < lanes
+                                ? look<1>(op, carry, left, has_total, total, prefixes)
+                                : look<at_once>(op, carry, left, has_total, total, prefixes);
       if (is_found) return prefixes;
     }
   }
@@ -244,10 +203,65 @@ class CarriedPrefix {
   /// multiprocessor, so that it meets up to 6 groups with 132.
   static constexpr int at_once = sizeof(R) <= 8 ? 6 : (sizeof(R) <= 16 ? 2 : 1);
 
+  /// Combines the totals of some groups, from the present one on.
+  ///
+  /// \param left tiles before the own one, from the first of these groups on
+  /// \return whether the own tile is in one of these groups; then the prefixes are known
+  template <int groups>
+  __device__ __forceinline__ bool look(const Op& op, const Carry<R>& carry, std::int64_t left,
+                                       bool has_total, const R& total, Prefixes<Op, R>& prefixes) {
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    const std::uint64_t* const at = carry.total(m_line, m_group * lanes + lane);
+    // All that is needed is asked for at once, as it takes long to be answered.
+    Published<R> totals[groups];
+    unsigned missing = 0;
+#pragma unroll
+    for (int row = 0; row < groups; ++row) {
+      missing |= row * lanes + lane < left ? 1u << row : 0u;
+    }
+    // All lanes leave together: where they do not, each shuffle of a warp becomes a long detour.
+    while (!__all_sync(~0u, missing == 0)) {
+      read(at, totals, missing, std::make_integer_sequence<int, groups>{});
+      if (missing != 0) pause();
+    }
+    // Several scans at once, as each step of one waits for the last.
+    R folds[groups];
+#pragma unroll
+    for (int row = 0; row < groups; ++row) {
+      const std::int64_t before = left - row * lanes;
+      R value = total;
+      if (lane < before) totals[row].get(value);
+      folds[row] = scan_lanes(op, value, lane, lane < before || (lane == before && has_total));
+    }
+    bool is_found = false;
+#pragma unroll
+    for (int row = 0; row < groups; ++row) {
+      const std::int64_t before = left - row * lanes;
+      if (is_found) continue;
+      if (before < lanes) {
+        const int own = static_cast<int>(before);
+        prefixes.before = m_groups;
+        if (own > 0) {
+          const R of_group = shuffle(folds[row], own - 1);
+          prefixes.before = Fold<Op, R>(op, m_groups.then(op, of_group));
+        }
+        // The last tile of a line has no total that an operator of a user may see.
+        prefixes.with = shuffle(folds[row], own);
+        if (is_eager<Op> || has_total) prefixes.with = m_groups.then(op, prefixes.with);
+        is_found = true;
+      } else {
+        const R of_group = shuffle(folds[row], lanes - 1);
+        m_groups = Fold<Op, R>(op, m_groups.then(op, of_group));
+        ++m_group;
+      }
+    }
+    return is_found;
+  }
+
   /// Reads the totals that are missing, one of each group.
-  template <int... Row>
+  template <int groups, int... Row>
   static __device__ __forceinline__ void read(const std::uint64_t* at,
-                                              Published<R> (&totals)[at_once], unsigned& missing,
+                                              Published<R> (&totals)[groups], unsigned& missing,
                                               std::integer_sequence<int, Row...>) {
     (..., read<Row>(at, totals[Row], missing, std::make_integer_sequence<int, words>{}));
     (..., check<Row>(totals[Row], missing));

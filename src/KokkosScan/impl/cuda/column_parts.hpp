@@ -4,17 +4,15 @@
 
 /// \file
 /// The kernel for parts of columns: of long ones, so few that blocks must share them or not made of
-/// aligned packs; and of shorter ones whose tiles are runs of bytes, of which each block has strips
-/// of its own.
+/// aligned packs.
 ///
 /// One block stays on each multiprocessor and has several tiles of a strip of columns in flight,
 /// each in a stage of its shared memory; where a strip is done it turns to another. As in parts.hpp
-/// its warps have tasks of their own. Some take tiles, by ticket where strips are shared, and begin
-/// to load them. A group of warps folds tiles and publishes the totals of rows of chunks. Some
-/// warps, each with columns of its own, carry what comes before each tile in its section, and
-/// publish the totals of sections; one carries what comes before the section (column_carry.hpp).
-/// Two more groups, in turns, scan the tiles whose prefixes are known (column_tree.hpp has the
-/// combination tree), and store them.
+/// its warps have tasks of their own. Some take tiles by ticket, and begin to load them. A group of
+/// warps folds tiles and publishes the totals of rows of chunks. Some warps, each with columns of
+/// its own, carry what comes before each tile in its section, and publish the totals of sections;
+/// one carries what comes before the section (column_carry.hpp). Two more groups, in turns, scan
+/// the tiles whose prefixes are known (column_tree.hpp has the combination tree), and store them.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/chunk.hpp>
@@ -72,9 +70,8 @@ struct ColumnPart {
   template <class TileOfColumns, class P>
   [[nodiscard]] __device__ __forceinline__ TileOfColumns tile(const P& problem,
                                                               const ColumnTiling& tiling) const {
-    return {problem.batch, tiling,       outer,
-            begin,         first_column, 1,
-            rows,          columns,      is_backward(problem.output)};
+    return {problem.batch, tiling, outer,   begin,
+            first_column,  rows,   columns, is_backward(problem.output)};
   }
   /// The first chunk, and its row.
   [[nodiscard]] __device__ __forceinline__ std::int64_t first_chunk() const {
@@ -129,32 +126,20 @@ __host__ __device__ constexpr int alignment_of_columns(ColumnAccess access) {
   return are_runs(access) ? bulk_alignment : quad;
 }
 
-/// Whether blocks share columns. Else nothing is published, columns have one section, and a tile
-/// may be half a row of chunks, as the same block has the other half.
-__host__ __device__ constexpr bool is_shared(ColumnAccess access) {
-  return access != ColumnAccess::alone;
-}
-
-/// Where the ring has the first halves of rows whose second halves are in the next tile.
-template <class Carried, ColumnAccess access>
-__host__ __device__ constexpr int begin_of_first_halves(int width) {
-  return static_cast<int>(sizeof(ColumnRing)) + (1 + row_carriers(access)) * Carried::bytes(width);
-}
-
 /// Bytes of what is in front of the stages.
 template <class Carried, ColumnAccess access>
 __host__ __device__ constexpr int bytes_of_column_ring(int width) {
-  const int first_halves =
-      is_shared(access) ? 0 : width * static_cast<int>(sizeof(typename Carried::Value));
-  return (begin_of_first_halves<Carried, access>(width) + first_halves + 127) / 128 * 128;
+  const int bytes =
+      static_cast<int>(sizeof(ColumnRing)) + (1 + row_carriers(access)) * Carried::bytes(width);
+  return (bytes + 127) / 128 * 128;
 }
 
 /// Bytes of what belongs to a tile between folding and scanning: the folds of chunks in their rows,
-/// in front of them perhaps the first half of a row, and the prefixes.
-template <ColumnAccess access, class R>
+/// and the prefixes.
+template <class R>
 __host__ __device__ constexpr int bytes_of_column_folds(const ColumnTiling& tiling) {
   const int rows = (tiling.groups + row_of_chunks - 1) / row_of_chunks;
-  const int folds = tiling.items() + (1 + rows + (is_shared(access) ? 0 : 1)) * tiling.columns;
+  const int folds = tiling.items() + (1 + rows) * tiling.columns;
   return (folds * static_cast<int>(sizeof(R)) + quad - 1) / quad * quad;
 }
 
@@ -167,7 +152,7 @@ struct ColumnRingTypes : Types<P> {
   /// Warps that load.
   static constexpr int loaders = column_loaders(access);
   /// Whether all rows are made of aligned packs.
-  static constexpr bool are_packs = access == ColumnAccess::rows || access == ColumnAccess::narrow;
+  static constexpr bool are_packs = access == ColumnAccess::rows;
   /// Neighbouring columns that a thread has.
   static constexpr int columns =
       are_packs ? std::min(Types<P>::pack, columns_of_thread(sizeof(typename Types<P>::A))) : 1;
@@ -194,9 +179,7 @@ struct ColumnPartInStage {
 
   typename T::Input input;
   Slots<typename T::Value> results;  ///< not of quads, whose results are stored as they come
-  R* chunks;                         ///< the folds of chunks and those before them in their rows;
-                                     ///< where blocks have columns alone, in front of them the
-                                     ///< first half of the row, from the tile before
+  R* chunks;                         ///< the folds of chunks and those before them in their rows
   R* sections;                       ///< the prefixes of columns: earlier sections,
   R* rows;                           ///< and, for each row of the tile, earlier rows of its section
 
@@ -214,8 +197,7 @@ struct ColumnPartInStage {
       input.place(problem.input, tile, region, tile.flat(problem.output));
       results = place_results(problem, tile, region, input);
     }
-    chunks = reinterpret_cast<R*>(memory + shape.bytes_of_tile) +
-             (is_shared(access) ? 0 : shape.tiling.columns);
+    chunks = reinterpret_cast<R*>(memory + shape.bytes_of_tile);
     sections = chunks + shape.tiling.items();
     rows = sections + shape.tiling.columns;
   }
@@ -271,13 +253,13 @@ __device__ __forceinline__ void get_chunks(const ColumnRingShape& shape, const T
                                            const Input& input, const ColumnChunks& c, int length,
                                            A (&x)[V][E]) {
   if constexpr (layout != ChunkLayout::uneven) {
-    const int e = tile.element(0, c.chunk * V + (tile.backward ? V - 1 : 0), c.column);
+    const int e = tile.element(c.chunk * V + (tile.backward ? V - 1 : 0), c.column);
 #pragma unroll
     for (int v = 0; v < V; ++v) {
       input.template get_behind<layout == ChunkLayout::padded>(e, shape.distance[v], x[v]);
     }
   } else {
-    int e = tile.element(0, c.chunk * V, c.column);
+    int e = tile.element(c.chunk * V, c.column);
 #pragma unroll
     for (int v = 0; v < V; ++v, e += tile.step()) {
 #pragma unroll
@@ -302,7 +284,7 @@ __device__ __forceinline__ void put_chunks(const ColumnRingShape& shape, const T
                                            const Slots<Value>& results, const ColumnChunks& c,
                                            int length, const A (&x)[V][E]) {
   if constexpr (layout != ChunkLayout::uneven) {
-    const int e = tile.element(0, c.chunk * V + (tile.backward ? V - 1 : 0), c.column);
+    const int e = tile.element(c.chunk * V + (tile.backward ? V - 1 : 0), c.column);
 #pragma unroll
     for (int v = 0; v < V; ++v) {
       Value y[E];
@@ -311,7 +293,7 @@ __device__ __forceinline__ void put_chunks(const ColumnRingShape& shape, const T
       move_pack(results.template behind<layout == ChunkLayout::padded>(e, shape.distance[v]), y);
     }
   } else {
-    int e = tile.element(0, c.chunk * V, c.column);
+    int e = tile.element(c.chunk * V, c.column);
 #pragma unroll
     for (int v = 0; v < V; ++v, e += tile.step()) {
 #pragma unroll
@@ -364,7 +346,6 @@ __device__ __forceinline__ void load_column_parts(const P& problem, const Column
   // has found so many strips done that all are leaves.
   std::int64_t turn_of_strip = blockIdx.x;
   std::int64_t strip = turn_of_strip % shape.strips;
-  std::int64_t next_tile = 0;  // of a strip that the block has alone
   const std::int64_t most_misses = 1 + 2 * shape.strips / gridDim.x;
   std::int64_t misses = 0;
   Turn turn;
@@ -375,28 +356,18 @@ __device__ __forceinline__ void load_column_parts(const P& problem, const Column
     if (thread < lanes) {  // the first of the warps
       ring.scanned[s].wait(turn.parity ^ 1);
       std::int64_t ticket = 0;
-      take_ticket_if(lane == 0 && is_shared(access), published.tickets(strip), ticket);
+      take_ticket_if(lane == 0, published.tickets(strip), ticket);
       ring.stored[s].wait(turn.parity ^ 1);
-      if constexpr (is_shared(access)) {
-        ticket = shuffle(ticket, 0);
-        while (exists && ticket >= shape.tiles_of_strip) {
-          ++misses;
-          if (misses > most_misses && turn_of_strip >= shape.strips) {
-            exists = false;
-          } else {
-            turn_of_strip = gridDim.x + take(published.turns());
-            strip = turn_of_strip % shape.strips;
-            ticket = take(published.tickets(strip));
-          }
+      ticket = shuffle(ticket, 0);
+      while (exists && ticket >= shape.tiles_of_strip) {
+        ++misses;
+        if (misses > most_misses && turn_of_strip >= shape.strips) {
+          exists = false;
+        } else {
+          turn_of_strip = gridDim.x + take(published.turns());
+          strip = turn_of_strip % shape.strips;
+          ticket = take(published.tickets(strip));
         }
-      } else {
-        ticket = next_tile;
-        if (next_tile == shape.tiles_of_strip) {
-          strip += gridDim.x;
-          ticket = 0;
-        }
-        next_tile = ticket + 1;
-        exists = strip < shape.strips;
       }
       if (lane == 0) {
         if (exists) {
@@ -501,22 +472,8 @@ __device__ __forceinline__ void fold_column_parts(const P& problem, const Column
       for (int c = 1; c < half; ++c) {
         if (is_eager<typename T::Op> || c < left) total[c] = op(total[c - 1], total[c]);
       }
-      R of_first_half = shuffle_up(total[half - 1], 1);
-      bool is_second_half = i % 2 > 0;
-      if constexpr (!is_shared(access)) {
-        if (exists && tiling.groups == half) {
-          // The first half is in the tile before, of which the same thread had the same column.
-          R* const first_halves = reinterpret_cast<R*>(
-              shared_memory() + begin_of_first_halves<typename T::Carried, access>(width));
-          is_second_half = is_in_second_half(static_cast<int>(part.first_chunk()));
-          if (i % 2 == 0 && is_second_half) {
-            of_first_half = first_halves[column];
-            memory.chunks[column - width] = of_first_half;
-          } else if (i % 2 == 0) {
-            first_halves[column] = total[half - 1];
-          }
-        }
-      }
+      const R of_first_half = shuffle_up(total[half - 1], 1);
+      const bool is_second_half = i % 2 > 0;
       if (is_second_half) {
 #pragma unroll
         for (int c = 0; c < half; ++c) {
@@ -527,8 +484,7 @@ __device__ __forceinline__ void fold_column_parts(const P& problem, const Column
       for (int c = 0; c < half; ++c) {
         if (c < left) own[c * width] = total[c];
       }
-      if (is_shared(access) && i % 2 > 0 && left >= half &&
-          part.begin + (row + 1) * elements_of_row < problem.n) {
+      if (is_second_half && left >= half && part.begin + (row + 1) * elements_of_row < problem.n) {
         published.publish(published.entry_of_row(part.first_row() + row),
                           part.column(tiling) + column, total[half - 1]);
       }
@@ -552,7 +508,6 @@ __device__ __forceinline__ void carry_rows(const P& problem, const ColumnRingSha
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   const ColumnTiling& tiling = shape.tiling;
   const int width = tiling.columns;
-  const int least_chunks = tiling.groups < row_of_chunks ? tiling.groups : row_of_chunks;
   const typename T::Carried before(memory_of_carry, published, shape.by_columns_of_carrier,
                                    shape.columns_of_carrier);
   std::int64_t strip = -1;  // its first column
@@ -580,11 +535,10 @@ __device__ __forceinline__ void carry_rows(const P& problem, const ColumnRingSha
     const auto rows_ended =
         static_cast<int>((part.begin + part.rows) / elements_of_row - part.first_row());
     next_row = row + rows_ended;
-    const bool ends_section =
-        is_shared(access) && next_row % rows_of_section == 0 && part.begin + part.rows < problem.n;
+    const bool ends_section = next_row % rows_of_section == 0 && part.begin + part.rows < problem.n;
     for (int c = lane; c < columns; c += lanes) {
       Prefix prefix = row > section_begin ? Prefix(op, before[c]) : Prefix(op);
-      const R* const totals = memory.chunks + (least_chunks - 1) * width + first + c;
+      const R* const totals = memory.chunks + (row_of_chunks - 1) * width + first + c;
       R* const rows = memory.rows + first + c;
 #pragma unroll 8
       for (int r = 0; r < rows_ended; ++r) {
@@ -628,18 +582,13 @@ __device__ __forceinline__ void carry_sections(const P& problem, const ColumnRin
     strip = part.column(tiling);
     if (part.begin == 0 && problem.start.exists()) {
       for (int c = lane; c < part.columns; c += lanes) {
-        const R start = static_cast<R>(problem.start.at(tile.place(0, c)).value);
-        if (is_shared(access)) {
-          published.publish(0, strip + c, start);
-        } else {
-          before[c] = start;
-        }
+        const R start = static_cast<R>(problem.start.at(tile.place(c)).value);
+        published.publish(0, strip + c, start);
       }
     }
     ring.folded[s].wait(turn.parity);
-    // Entry e is what section e - 1 has added. Where nothing is published there is one section.
+    // Entry e is what section e - 1 has added.
     const std::int64_t end = part.first_row() / rows_of_section + 1;
-    if (!is_shared(access)) next_entry = end;
     before.add(op, published, part.columns, strip, next_entry, static_cast<int>(end - next_entry),
                next_entry > first_entry);
     next_entry = end;
@@ -706,8 +655,6 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
     const std::int64_t first_row = part.first_row();
     const bool has_sections = has_start || first_row >= rows_of_section;
     const bool begins_section = first_row % rows_of_section == 0;
-    const int chunks_of_row_before =
-        is_shared(access) ? 0 : static_cast<int>(part.first_chunk() % row_of_chunks);
     ring.folded[s].wait(turn.parity);
     ring.carried[s].wait(turn.parity);
     // The chunks in which columns begin and end, if they are in this tile.
@@ -734,9 +681,8 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
           ColumnPrefix<typename T::Carrying, R> prefix(op);
           if (has_sections) prefix.sections = Prefix(op, sections[e]);
           if (row > 0 || !begins_section) prefix.rows = Prefix(op, rows[e]);
-          Prefix run = prefix.join_all(op, (c.chunk + chunks_of_row_before) % row_of_chunks > 0
-                                               ? Prefix(op, chunks[e - width])
-                                               : Prefix(op));
+          Prefix run = prefix.join_all(
+              op, c.chunk % row_of_chunks > 0 ? Prefix(op, chunks[e - width]) : Prefix(op));
           A with{};
           if (is_full) with = static_cast<A>(prefix.join_all(op, Prefix(op, chunks[e])).value());
 
@@ -750,11 +696,11 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
             }
           }
           if (is_full) x[V - 1][e] = with;
-          finish_chunk_of_column(problem, tile.place(0, c.column + e), is_first,
-                                 c.chunk == last_chunk, length, at_begin, x, e);
+          finish_chunk_of_column(problem, tile.place(c.column + e), is_first, c.chunk == last_chunk,
+                                 length, at_begin, x, e);
         }
         if constexpr (T::stores_chunks) {
-          store_chunks<are_whole>(problem.output, tile.place(0, c.column), part.begin + c.chunk * V,
+          store_chunks<are_whole>(problem.output, tile.place(c.column), part.begin + c.chunk * V,
                                   length, x);
         } else {
           put_chunks<layout>(shape, tile, memory.results, c, length, x);
@@ -780,12 +726,6 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
       } else {
         store_elements(memory.results, to, tile.elements(), Threads{thread, threads});
       }
-    } else if constexpr (T::are_packs) {
-      for_each_pack<T::pack>(tile, problem.output, memory.results, Threads{thread, threads},
-                             [](const std::byte* slot, Value* to) {
-                               using Pack = typename UnitOf<sizeof(Value) * T::pack>::type;
-                               *reinterpret_cast<Pack*>(to) = *reinterpret_cast<const Pack*>(slot);
-                             });
     } else if constexpr (access == ColumnAccess::apart) {
       store_apart(memory.results, problem.output, tile, Threads{thread, threads});
     }

@@ -46,7 +46,7 @@ struct StagedRows<Array<const T>> {
     const std::int64_t along = in.strides.along;
     m_rows = memory;
     m_pitch = pitch(tile.tiling.columns);
-    m_first = in.data + tile.place(0, 0).offset(in.strides) + tile.begin * along;
+    m_first = in.data + tile.place(0).offset(in.strides) + tile.begin * along;
     m_begin = misalignment(m_first);
     m_step = static_cast<int>(along * size & (quad - 1));
     memory += tile.tiling.rows * m_pitch;
@@ -126,7 +126,7 @@ struct StagedRows<ValueOfLine<T>> {
   template <class Tile>
   __device__ __forceinline__ void place(const ValueOfLine<T>& in, const Tile& tile, std::byte*&) {
     const Strides& strides = in.values.strides;
-    m_first = in.values.data + tile.place(0, 0).offset(strides);
+    m_first = in.values.data + tile.place(0).offset(strides);
     m_across = strides.batch[tile.batch.rank - 1];
   }
   template <class Tile>

@@ -28,14 +28,13 @@ namespace KokkosScan::impl::cuda {
 
 /// A chunk of a column of a tile.
 struct ColumnChunk {
-  int slab;
   int chunk;  ///< of the tile's part of the column, in scan order
   int column;
 };
 
-/// Rows of columns that are neighbours. A slab is all that neighbours have: a tile holds several
-/// whole ones, or a part of one. Elements are numbered as in memory: slabs, in these rows, in these
-/// columns; where elements do not follow each other as in memory, rows are a pitch apart.
+/// Rows of columns that are neighbours, of a slab: that is all that neighbours have. Elements are
+/// numbered as in memory: rows, in these columns; where elements do not follow each other as in
+/// memory, rows are a pitch apart.
 ///
 /// \tparam is_flat whether in all operands elements follow each other in memory as in the tile
 /// \tparam chunks  of a thread
@@ -52,36 +51,32 @@ struct ColumnTile {
 
   const Batch& batch;
   const ColumnTiling& tiling;
-  std::int64_t outer;  ///< the first slab
+  std::int64_t outer;  ///< the slab
   std::int64_t begin;  ///< the first row, in scan order
   int first_column;
-  int slabs;
   int rows;
   int columns;
   bool backward;
 
-  [[nodiscard]] __device__ __forceinline__ int elements() const {
-    return slabs * rows * tiling.pitch;
-  }
-  [[nodiscard]] __device__ __forceinline__ ColumnPlace place(int slab, int column) const {
-    return {batch, outer + slab, first_column + column};
+  [[nodiscard]] __device__ __forceinline__ int elements() const { return rows * tiling.pitch; }
+  [[nodiscard]] __device__ __forceinline__ ColumnPlace place(int column) const {
+    return {batch, outer, first_column + column};
   }
   /// The number of row k in scan order, or back.
   [[nodiscard]] __device__ __forceinline__ int in_memory_order(int k) const {
     return backward ? rows - 1 - k : k;
   }
   /// The number of the element in row k, in scan order, of a column.
-  [[nodiscard]] __device__ __forceinline__ int element(int slab, int k, int column) const {
-    return (slab * rows + in_memory_order(k)) * tiling.pitch + column;
+  [[nodiscard]] __device__ __forceinline__ int element(int k, int column) const {
+    return in_memory_order(k) * tiling.pitch + column;
   }
   /// How far apart the numbers of neighbours in scan order are.
   [[nodiscard]] __device__ __forceinline__ int step() const {
     return backward ? -tiling.pitch : tiling.pitch;
   }
   [[nodiscard]] __device__ __forceinline__ ColumnChunk chunk(int item) const {
-    const int row = tiling.by_columns.quotient(item);
-    const int slab = tiling.by_groups.quotient(row);
-    return {slab, row - slab * tiling.groups, item - row * tiling.columns};
+    const int chunk = tiling.by_columns.quotient(item);
+    return {chunk, item - chunk * tiling.columns};
   }
   /// The slot of element number e. Slots are padded only where tiles are flat.
   template <class T>
@@ -91,7 +86,7 @@ struct ColumnTile {
   /// Elements of a chunk, 0 where it is not there.
   [[nodiscard]] __device__ __forceinline__ int length(const ColumnChunk& c) const {
     const int left = rows - c.chunk * chunk_of_column;
-    const bool exists = c.slab < slabs && c.column < columns && left > 0;
+    const bool exists = c.chunk < tiling.groups && c.column < columns && left > 0;
     return exists ? (left < chunk_of_column ? left : chunk_of_column) : 0;
   }
   /// The address of the tile's first element, if its elements follow each other in memory; else
@@ -100,7 +95,7 @@ struct ColumnTile {
   [[nodiscard]] __device__ __forceinline__ T* flat(const Array<T>& array) const {
     if constexpr (!is_flat) return nullptr;
     const Strides& strides = array.strides;
-    return array.data + place(0, 0).offset(strides) + (begin + in_memory_order(0)) * strides.along;
+    return array.data + place(0).offset(strides) + (begin + in_memory_order(0)) * strides.along;
   }
   template <class Value, int Rank, class Function>
   [[nodiscard]] __device__ __forceinline__ Value* flat(const Called<Value, Rank, Function>&) const {
@@ -152,31 +147,28 @@ __device__ __forceinline__ void for_each_element(const ColumnTile<false, chunks>
   const std::int64_t stride = at_once * outer_stride;
   const int step = at_once * outer_step;
   constexpr int most = 4;  // without conditions, which would make each wait for the last
-  for (int slab = 0; slab < tile.slabs; ++slab) {
-    T* const data = array.data + tile.place(slab, 0).offset(strides) +
-                    (tile.begin + tile.in_memory_order(0)) * strides.along;
-    for (int i = threads.own - first * lanes_of_inner; i < inner; i += lanes_of_inner) {
-      T* at = data + i * inner_stride + first * outer_stride;
-      const int e =
-          tile.element(slab, tile.in_memory_order(0), 0) + i * inner_step + first * outer_step;
-      Value* slot = slots.data() + e;
-      int o = first;
-      for (; o + (most - 1) * at_once < outer; o += most * at_once) {
-        f(SeveralOf<Value, int, most>{slot, step}, SeveralOf<T, std::int64_t, most>{at, stride});
-        at += most * stride;
-        slot += most * step;
-      }
-      for (; o < outer; o += at_once) {
-        f(SeveralOf<Value, int, 1>{slot, step}, SeveralOf<T, std::int64_t, 1>{at, stride});
-        at += stride;
-        slot += step;
-      }
+  T* const data = array.data + tile.place(0).offset(strides) +
+                  (tile.begin + tile.in_memory_order(0)) * strides.along;
+  for (int i = threads.own - first * lanes_of_inner; i < inner; i += lanes_of_inner) {
+    T* at = data + i * inner_stride + first * outer_stride;
+    const int e = tile.element(tile.in_memory_order(0), 0) + i * inner_step + first * outer_step;
+    Value* slot = slots.data() + e;
+    int o = first;
+    for (; o + (most - 1) * at_once < outer; o += most * at_once) {
+      f(SeveralOf<Value, int, most>{slot, step}, SeveralOf<T, std::int64_t, most>{at, stride});
+      at += most * stride;
+      slot += most * step;
+    }
+    for (; o < outer; o += at_once) {
+      f(SeveralOf<Value, int, 1>{slot, step}, SeveralOf<T, std::int64_t, 1>{at, stride});
+      at += stride;
+      slot += step;
     }
   }
 }
 
 /// Calls f(address in shared memory, address in an array) for each pack of E columns in each row of
-/// a tile of one slab. The threads share the packs.
+/// a tile. The threads share the packs.
 template <int E, class T, class F, int chunks>
 __device__ __forceinline__ void for_each_pack(const ColumnTile<false, chunks>& tile,
                                               const Array<T>& array,
@@ -189,7 +181,7 @@ __device__ __forceinline__ void for_each_pack(const ColumnTile<false, chunks>& t
   const int first = threads.own / packs;
   if (first >= at_once) return;
   const int column = (threads.own - first * packs) * E;
-  T* at = array.data + tile.place(0, column).offset(strides) +
+  T* at = array.data + tile.place(column).offset(strides) +
           (tile.begin + tile.in_memory_order(0)) * strides.along + first * along;
   const int size = static_cast<int>(sizeof(T));
   const int step = at_once * tile.tiling.pitch * size;
@@ -221,9 +213,9 @@ __device__ __forceinline__ void fill_columns(const Slots<T>& slots, const In& in
     const ColumnChunk c = tile.chunk(item);
     const int length = tile.length(c);
     if (length == 0) continue;
-    const auto line = in.line(tile.place(c.slab, c.column));
+    const auto line = in.line(tile.place(c.column));
     const std::int64_t k = tile.begin + c.chunk * V;
-    const int e = tile.element(c.slab, c.chunk * V, c.column);
+    const int e = tile.element(c.chunk * V, c.column);
     if (length == V) {
       // Without conditions, which would make each value wait for the last.
       T x[V];
@@ -249,37 +241,30 @@ __device__ __forceinline__ void call_for_results(const Slots<Value>& results,
   if (first >= rows_at_once) return;
   for (int column = threads.own - first * tile.columns; column < tile.columns;
        column += threads.count) {
-    for (int slab = 0; slab < tile.slabs; ++slab) {
-      const auto line = output.line(tile.place(slab, column));
-      int e = tile.element(slab, first, column);
-      const int step = rows_at_once * tile.step();
+    const auto line = output.line(tile.place(column));
+    int e = tile.element(first, column);
+    const int step = rows_at_once * tile.step();
 #pragma unroll 8
-      for (int k = first; k < tile.rows; k += rows_at_once, e += step) {
-        line(tile.begin + k) = tile.slot(results, e);
-      }
+    for (int k = first; k < tile.rows; k += rows_at_once, e += step) {
+      line(tile.begin + k) = tile.slot(results, e);
     }
   }
 }
 
 /// What a block has to do: tiles of the same columns, one after the other.
 struct ColumnTask {
-  std::int64_t outer;  ///< the first slab
+  std::int64_t outer;  ///< the slab
   int first_column;
-  int slabs;
   int columns;
 
-  static __device__ __forceinline__ ColumnTask find(const ColumnTiling& tiling,
-                                                    std::int64_t slabs_of_all, unsigned number) {
+  static __device__ __forceinline__ ColumnTask find(const ColumnTiling& tiling, unsigned number) {
     // In the order of memory: strips of the same rows follow each other.
     const auto strips = static_cast<unsigned>(tiling.strips);
     const unsigned outer = strips == 1 ? number : number / strips;
     const int strip = static_cast<int>(number - outer * strips);
     const int first_column = strip * tiling.columns;
-    const std::int64_t first = std::int64_t{outer} * tiling.slabs;
-    const std::int64_t slabs = slabs_of_all - first;
     const int columns = tiling.inner - first_column;
-    return {first, first_column, static_cast<int>(slabs < tiling.slabs ? slabs : tiling.slabs),
-            columns < tiling.columns ? columns : tiling.columns};
+    return {outer, first_column, columns < tiling.columns ? columns : tiling.columns};
   }
 };
 
@@ -292,56 +277,51 @@ inline constexpr bool has_starts_of_lines =
 struct ColumnStaging {
   bool input;
   bool results;
-  int padding;  ///< of slots
 };
 
 /// Bytes of shared memory before the elements of a tile.
-template <bool carried, class P>
+template <class P>
 __host__ __device__ constexpr int bytes_before_tile(const ColumnTiling& tiling) {
   using R = typename Types<P>::R;
-  int folds = tiling.totals() + tiling.slabs * tiling.full_halves * tiling.columns;
-  if (carried) {
+  int folds = tiling.totals() + tiling.full_halves * tiling.columns;
+  if (tiling.is_carried()) {
     folds += 2 * ColumnCarry<R>::folds * tiling.columns;
   } else if (has_starts_of_lines<P>) {
-    folds += tiling.slabs * tiling.columns;
+    folds += tiling.columns;
   }
   return (folds * static_cast<int>(sizeof(R)) + quad - 1) / quad * quad;
 }
 
 /// Scans columns.
-///
-/// \tparam carried whether columns have several tiles
-template <ColumnAccess access, bool carried, class P>
-__global__ void __launch_bounds__(most_threads_of_columns,
-                                  blocks_of_columns(access, sizeof(typename P::A)))
+template <class P>
+__global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(sizeof(typename P::A)))
     scan_column_tiles(const __grid_constant__ P problem,
-                      const __grid_constant__ ColumnTiling tiling, ColumnStaging staging,
-                      std::int64_t slabs) {
+                      const __grid_constant__ ColumnTiling tiling, ColumnStaging staging) {
   using T = Types<P>;
   using A = typename T::A;
   using R = typename T::R;
   using Value = typename T::Value;
   using Prefix = Fold<typename T::Carrying, R>;
   constexpr int V = chunk_of_column;
-  constexpr int Q = chunks_of_thread(access, sizeof(A));
-  constexpr bool is_flat = access == ColumnAccess::flat;
-  const bool stages_input = is_flat || staging.input;
-  const bool stages_results = is_flat || staging.results;
-  using TileOfColumns = ColumnTile<is_flat, Q>;
+  constexpr int Q = chunks_of_thread(sizeof(A));
+  const bool stages_input = staging.input;
+  const bool stages_results = staging.results;
+  using TileOfColumns = ColumnTile<false, Q>;
   const auto op = carrying(problem.op);
   const Ends<P> ends{problem};
   const Threads threads = threads_of_block();
   const int width = tiling.columns;
+  const bool carried = tiling.is_carried();  // whether columns have several tiles
   const bool has_start = problem.start.exists();
 
   // In shared memory: totals of chunks and of half rows of chunks, in turns what comes before the
   // tile (or only the starting values), elements and results.
   R* const totals = reinterpret_cast<R*>(shared_memory());
   R* const totals_of_halves = totals + tiling.totals();
-  R* const carries = totals_of_halves + tiling.slabs * tiling.full_halves * width;
-  std::byte* const memory = shared_memory() + bytes_before_tile<carried, P>(tiling);
+  R* const carries = totals_of_halves + tiling.full_halves * width;
+  std::byte* const memory = shared_memory() + bytes_before_tile<P>(tiling);
 
-  const ColumnTask task = ColumnTask::find(tiling, slabs, blockIdx.x);
+  const ColumnTask task = ColumnTask::find(tiling, blockIdx.x);
 
   int turn = 0;
   for (int first = 0; first < tiling.chunks; first += tiling.groups, turn ^= 1) {
@@ -349,19 +329,15 @@ __global__ void __launch_bounds__(most_threads_of_columns,
     const int chunks_left = tiling.chunks - first;
     const int most_rows = (chunks_left < tiling.groups ? chunks_left : tiling.groups) * V;
     const std::int64_t rows_left = problem.n - begin;
-    const TileOfColumns tile{problem.batch,
-                             tiling,
-                             task.outer,
-                             begin,
-                             task.first_column,
-                             task.slabs,
-                             static_cast<int>(rows_left < most_rows ? rows_left : most_rows),
-                             task.columns,
-                             is_backward(problem.output)};
+    const TileOfColumns tile{
+        problem.batch,     tiling,
+        task.outer,        begin,
+        task.first_column, static_cast<int>(rows_left < most_rows ? rows_left : most_rows),
+        task.columns,      is_backward(problem.output)};
 
     // Load.
     Stage<typename T::In> input;
-    Region region{memory, tiling.elements(), staging.padding};
+    Region region{memory, tiling.elements(), 0};
     input.place(problem.input, tile, region, tile.flat(problem.output));
     const Slots<Value> results = place_results(problem, tile, region, input);
     if (stages_input) {
@@ -379,18 +355,14 @@ __global__ void __launch_bounds__(most_threads_of_columns,
       const int length = length_of[q];
       // Without conditions where they are not needed: each would make a load wait for the last.
       if (stages_input) {
-        int e = tile.element(c.slab, c.chunk * V, c.column);
+        int e = tile.element(c.chunk * V, c.column);
         const int e_step = tile.step();
 #pragma unroll
         for (int v = 0; v < V; ++v, e += e_step) {
-          if constexpr (is_flat) {
-            x[q][v][0] = v < length ? static_cast<A>(input.get_padded(e)) : A{};
-          } else {
-            x[q][v][0] = v < length ? static_cast<A>(input.get(e)) : A{};
-          }
+          x[q][v][0] = v < length ? static_cast<A>(input.get(e)) : A{};
         }
       } else {
-        const auto line = problem.input.line(tile.place(c.slab, length > 0 ? c.column : 0));
+        const auto line = problem.input.line(tile.place(length > 0 ? c.column : 0));
         const std::int64_t k = begin + c.chunk * V;
         if (length == V) {
 #pragma unroll
@@ -405,9 +377,8 @@ __global__ void __launch_bounds__(most_threads_of_columns,
     const ColumnCarry<R> next_carry{carries + (turn ^ 1) * ColumnCarry<R>::folds * width, width};
     if (has_start && (carried ? first == 0 : has_starts_of_lines<P>)) {
       // Read before others may store totals in place of starting values.
-      for (int i = threads.own; i < tile.slabs * width; i += threads.count) {
-        const int slab = carried ? 0 : tiling.by_columns.quotient(i);
-        const ColumnPlace place = tile.place(slab, i - slab * width);
+      for (int i = threads.own; i < width; i += threads.count) {
+        const ColumnPlace place = tile.place(i);
         if (place.column < tiling.inner) {
           carries[i] = static_cast<R>(problem.start.at(place).value);
         }
@@ -426,15 +397,12 @@ __global__ void __launch_bounds__(most_threads_of_columns,
 
     // Carry: from chunk to chunk of half a row, from half to half.
     if (tiling.full_halves > 0) {
-      for (int i = threads.own; i < tiling.slabs * tiling.full_halves * width; i += threads.count) {
+      for (int i = threads.own; i < tiling.full_halves * width; i += threads.count) {
         constexpr int chunks = half_row_of_chunks;
         const int half = tiling.by_columns.quotient(i);
-        const int slab = half / tiling.full_halves;
-        const ColumnChunk last{slab, (half - slab * tiling.full_halves + 1) * chunks - 1,
-                               i - half * width};
+        const ColumnChunk last{(half + 1) * chunks - 1, i - half * width};
         if (tile.length(last) < V) continue;
-        const R* const of_half =
-            totals + (slab * tiling.groups + last.chunk + 1 - chunks) * width + last.column;
+        const R* const of_half = totals + (last.chunk + 1 - chunks) * width + last.column;
         R fold = of_half[0];
 #pragma unroll
         for (int c = 1; c < chunks; ++c) fold = op(fold, of_half[c * width]);
@@ -464,8 +432,8 @@ __global__ void __launch_bounds__(most_threads_of_columns,
       }
       R with{};  // ... the next chunk
       if (is_full) with = before.then(op, total[q]);
-      const R* const halves = totals_of_halves + c.slab * tiling.full_halves * width + c.column;
-      if constexpr (carried) {
+      const R* const halves = totals_of_halves + c.column;
+      if (carried) {
         auto prefix = carry.get(op, c.column, first, has_sections);
         prefix.add_halves(op, halves, width, half);
         before = prefix.join_all(op, before);
@@ -481,8 +449,8 @@ __global__ void __launch_bounds__(most_threads_of_columns,
         }
         if (has_start) {
           const R start = has_starts_of_lines<P>
-                              ? carries[c.slab * width + c.column]
-                              : static_cast<R>(problem.start.at(tile.place(0, 0)).value);
+                              ? carries[c.column]
+                              : static_cast<R>(problem.start.at(tile.place(0)).value);
           before = join(op, Prefix(op, start), before);
           if (is_full) with = op(start, with);
         }
@@ -498,7 +466,7 @@ __global__ void __launch_bounds__(most_threads_of_columns,
       }
       if (is_full) x[q][V - 1][0] = static_cast<A>(with);
       if (ends.exist()) {
-        const ColumnPlace place = tile.place(c.slab, c.column);
+        const ColumnPlace place = tile.place(c.column);
         if (chunk == 0) ends.store_begin(place, at_begin);
         if (chunk + 1 == tiling.chunks) {
           A last = x[q][0][0];
@@ -514,14 +482,14 @@ __global__ void __launch_bounds__(most_threads_of_columns,
       }
       // Store.
       if (stages_results) {
-        int e = tile.element(c.slab, c.chunk * V, c.column);
+        int e = tile.element(c.chunk * V, c.column);
         const int e_step = tile.step();
 #pragma unroll
         for (int v = 0; v < V; ++v, e += e_step) {
           if (v < length) tile.slot(results, e) = static_cast<Value>(x[q][v][0]);
         }
       } else {
-        const auto line = problem.output.line(tile.place(c.slab, c.column));
+        const auto line = problem.output.line(tile.place(c.column));
         const std::int64_t k = begin + c.chunk * V;
 #pragma unroll
         for (int v = 0; v < V; ++v) {

@@ -41,10 +41,8 @@ struct OperandAccess<Array<T>> {
   /// Whether the elements of tiles follow each other in memory, in the order of the output.
   template <class P>
   static bool has_flat_columns(const P& p, const Array<T>& in, const ColumnTiling& tiling) {
-    const int rank = p.batch.rank;
     const std::int64_t row = is_backward(p.output) ? -tiling.inner : tiling.inner;
-    return tiling.columns == tiling.inner && in.strides.along == row &&
-           (tiling.slabs == 1 || (rank == 2 && in.strides.batch[0] == p.n * tiling.inner));
+    return tiling.columns == tiling.inner && in.strides.along == row;
   }
   template <int E>
   static bool has_aligned_packs(const Array<T>& in, const Batch& batch) {

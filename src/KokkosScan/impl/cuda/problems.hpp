@@ -139,16 +139,12 @@ struct Backend {
                         bytes_of_part(shared_bytes_of_block(exec), is_large, is_run));
     };
     const bool has_packs = has_columns(p) && has_packs_of_columns(p);
-    if (!has_packs || takes_runs_of_packs(inner)) {
+    if (!has_packs || takes_runs_of_packs(inner, Types<P>::size)) {
       const ColumnTiling runs = tile(widest_of_others, 1, has_large_runs(p.n, inner), true);
-      if (are_runs(p, runs)) {
-        return {p.n > elements_of_section ? ColumnAccess::flat : ColumnAccess::alone, runs};
-      }
+      if (are_runs(p, runs)) return {ColumnAccess::flat, runs};
     }
     if (has_packs) {
-      const ColumnTiling packs = tile(widest_of_packs, Types<P>::pack, false, false);
-      const bool are_wide = packs.columns * Types<P>::size.widest >= bytes_of_wide_row;
-      return {are_wide ? ColumnAccess::rows : ColumnAccess::narrow, packs};
+      return {ColumnAccess::rows, tile(widest_of_packs, Types<P>::pack, false, false)};
     }
     if (OperandAccess<decltype(P::input)>::is_stored && has_columns(p)) {
       const ColumnTiling quads = tile(widest_of_others, 1, true, false);
@@ -287,8 +283,6 @@ struct Backend {
     switch (parts.access) {
       case ColumnAccess::flat:
         return scan(std::integral_constant<ColumnAccess, ColumnAccess::flat>{});
-      case ColumnAccess::alone:
-        return scan(std::integral_constant<ColumnAccess, ColumnAccess::alone>{});
       case ColumnAccess::apart:
         return scan(std::integral_constant<ColumnAccess, ColumnAccess::apart>{});
       case ColumnAccess::quads:
@@ -299,11 +293,6 @@ struct Backend {
       case ColumnAccess::rows:
         if constexpr (moves_packs_of_columns<P>) {
           scan(std::integral_constant<ColumnAccess, ColumnAccess::rows>{});
-        }
-        return;
-      case ColumnAccess::narrow:
-        if constexpr (moves_packs_of_columns<P>) {
-          scan(std::integral_constant<ColumnAccess, ColumnAccess::narrow>{});
         }
         return;
     }
@@ -355,8 +344,7 @@ struct Backend {
     const int padding = pads_parts_of_columns<P>(access, tiling) ? bytes_of_padding : 0;
     const int bytes_of_tile = bytes_of_column_part<access, P>(tiling, padding);
     const int bytes =
-        static_cast<int>(divide_up(bytes_of_tile + bytes_of_column_folds<access, R>(tiling), 128)) *
-        128;
+        static_cast<int>(divide_up(bytes_of_tile + bytes_of_column_folds<R>(tiling), 128)) * 128;
     const int bytes_of_ring =
         bytes_of_column_ring<typename ColumnRingTypes<access, P>::Carried, access>(tiling.columns);
     const int stages =
@@ -379,19 +367,15 @@ struct Backend {
       shape.distance[v] = rows * tiling.pitch;
     }
     const Launch launch{p.function, "cuda/parts_of_columns",
-                        std::min<std::int64_t>(is_shared(access) ? strips * tiles : strips,
-                                               std::max(1, multiprocessors(exec))),
+                        std::min<std::int64_t>(strips * tiles, std::max(1, multiprocessors(exec))),
                         threads_of_column_ring(access), bytes_of_ring + stages * bytes};
+    const auto needed =
+        static_cast<std::size_t>(PublishedColumns<R>::bytes(p.n, p.batch.count, strips));
     std::optional<Temporary<Exec>> memory;
-    if (is_shared(access)) {
-      const auto needed =
-          static_cast<std::size_t>(PublishedColumns<R>::bytes(p.n, p.batch.count, strips));
-      if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
-      clear(exec, launch, workspace, needed, p.n, p.batch.count);
-    }
-    const PublishedColumns<R> published{reinterpret_cast<std::uint64_t*>(workspace),
-                                        is_shared(access) ? p.batch.count : 0, strips,
-                                        divide_up(p.n, elements_of_section)};
+    if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
+    clear(exec, launch, workspace, needed, p.n, p.batch.count);
+    const PublishedColumns<R> published{reinterpret_cast<std::uint64_t*>(workspace), p.batch.count,
+                                        strips, divide_up(p.n, elements_of_section)};
     if constexpr (OnlyPlans<Exec>) {
       exec.would_launch(launch, shape);
     } else {
@@ -417,13 +401,6 @@ struct Backend {
     const int bytes = tiling.columns * Types<P>::size.widest;
     return access != ColumnAccess::quads && access != ColumnAccess::apart && Types<P>::has_packs &&
            bytes < 128 && std::has_single_bit(static_cast<unsigned>(bytes));
-  }
-  /// Whether slots are padded: where rows are so short that the same column of several chunks would
-  /// be in the same bank.
-  template <class P>
-  static bool pads_columns(ColumnAccess access, const ColumnTiling& tiling) {
-    return access == ColumnAccess::flat && Types<P>::has_packs &&
-           tiling.columns * Types<P>::size.widest < 128;
   }
   template <class Exec, class P>
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
@@ -658,45 +635,21 @@ struct Backend {
 
   template <class Exec, class P>
   static void scan_tiles_of_columns(const Exec& exec, const P& p) {
-    const std::int64_t inner = neighbours(p.batch);
-    const auto scan = [&](auto access, const ColumnTiling& tiling) {
-      if (tiling.is_carried()) {
-        scan_tiles_of_columns<access.value, true>(exec, p, tiling);
-      } else {
-        scan_tiles_of_columns<access.value, false>(exec, p, tiling);
-      }
-    };
-    const auto tile = [&](ColumnAccess access) {
-      return tile_columns(p.n, inner, p.batch.count / inner, Types<P>::size.all,
-                          sizeof(typename P::A), access);
-    };
-    if (has_columns(p)) {
-      using Flat = std::integral_constant<ColumnAccess, ColumnAccess::flat>;
-      const ColumnTiling tiling = tile(ColumnAccess::flat);
-      if (are_runs(p, tiling)) return scan(Flat{}, tiling);
-    }
-    using Apart = std::integral_constant<ColumnAccess, ColumnAccess::apart>;
-    scan(Apart{}, tile(ColumnAccess::apart));
-  }
-  template <ColumnAccess access, bool carried, class Exec, class P>
-  static void scan_tiles_of_columns(const Exec& exec, const P& p, const ColumnTiling& tiling) {
+    const ColumnTiling tiling =
+        tile_columns(p.n, neighbours(p.batch), Types<P>::size.all, sizeof(typename P::A));
     const bool has_rows = p.batch.rank > 0 && tiling.columns >= narrowest_rows;
     const ColumnStaging staging{
         !has_rows || !OperandAccess<decltype(P::input)>::has_columns(p.input, p.batch),
-        !has_rows || !OperandAccess<decltype(P::output)>::has_columns(p.output, p.batch),
-        pads_columns<P>(access, tiling) ? bytes_of_padding : 0};
-    const std::int64_t slabs = p.batch.count / tiling.inner;
-    const std::int64_t blocks = tiling.strips * divide_up(slabs, tiling.slabs);
+        !has_rows || !OperandAccess<decltype(P::output)>::has_columns(p.output, p.batch)};
+    const std::int64_t blocks = p.batch.count / tiling.inner * tiling.strips;
     const auto threads =
-        divide_up(tiling.items(), chunks_of_thread(access, sizeof(typename P::A)) * lanes) * lanes;
-    const int bytes = bytes_before_tile<carried, P>(tiling) +
-                      Types<P>::bytes_of_tile(tiling.elements(), staging.padding);
+        divide_up(tiling.items(), chunks_of_thread(sizeof(typename P::A)) * lanes) * lanes;
+    const int bytes = bytes_before_tile<P>(tiling) + Types<P>::bytes_of_tile(tiling.elements(), 0);
     const Launch launch{p.function, "cuda/column_tiles", blocks, static_cast<int>(threads), bytes};
     if constexpr (OnlyPlans<Exec>) {
       exec.would_launch(launch, tiling);
     } else {
-      enqueue(exec, launch, scan_column_tiles<access, carried, P>, p.n, p.batch.count, p, tiling,
-              staging, slabs);
+      enqueue(exec, launch, scan_column_tiles<P>, p.n, p.batch.count, p, tiling, staging);
     }
   }
 

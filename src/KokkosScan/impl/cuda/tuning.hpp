@@ -155,36 +155,27 @@ KOKKOS_FUNCTION constexpr bool is_in_second_half(int chunk) {
 
 /// How a block that takes tiles of columns reaches their elements.
 enum class ColumnAccess {
-  rows,    ///< rows where they are, of so many columns that warps find neighbours
-  flat,    ///< through shared memory, as one run of bytes
-  apart,   ///< through shared memory, each element by itself
-  quads,   ///< through shared memory, the quads in which each row lies
-  narrow,  ///< as rows, but results through shared memory
-  alone    ///< as one run of bytes, and each block has all tiles of a strip
+  rows,   ///< rows where they are, of so many columns that warps find neighbours
+  flat,   ///< through shared memory, as one run of bytes
+  apart,  ///< through shared memory, each element by itself
+  quads   ///< through shared memory, the quads in which each row lies
 };
 KOKKOS_FUNCTION constexpr bool are_runs(ColumnAccess access) {
-  return access == ColumnAccess::flat || access == ColumnAccess::alone;
+  return access == ColumnAccess::flat;
 }
 
 /// The narrowest rows of which warps read neighbours where they are.
 inline constexpr int narrowest_rows = 32;
 
-/// Chunks of columns that a thread has, which it keeps in registers. In runs of bytes, with two of
-/// floats instead of four (16777216, 4, 4) has 0.49 instead of 0.54; but where layouts change, with
+/// Chunks of columns that a thread has, which it keeps in registers: where layouts change, with
 /// four and three blocks 32768 x 32768 has 0.48 instead of 0.66, from rows to columns 0.48 instead
 /// of 0.54.
 ///
 /// \param bytes of the accumulator
-KOKKOS_FUNCTION constexpr int chunks_of_thread(ColumnAccess access, int bytes) {
-  if (bytes > 8) return 1;
-  return access == ColumnAccess::flat && bytes <= 4 ? 4 : 2;
-}
-/// Most threads of a block, and blocks of a multiprocessor for which it must have registers: with
-/// two instead of three, where nothing is spilled, (16777216, 4, 4) has 0.46 instead of 0.54.
+KOKKOS_FUNCTION constexpr int chunks_of_thread(int bytes) { return bytes > 8 ? 1 : 2; }
+/// Most threads of a block, and blocks of a multiprocessor for which it must have registers.
 inline constexpr int most_threads_of_columns = 256;
-KOKKOS_FUNCTION constexpr int blocks_of_columns(ColumnAccess access, int bytes) {
-  return access == ColumnAccess::apart && bytes <= 4 ? 4 : 3;
-}
+KOKKOS_FUNCTION constexpr int blocks_of_columns(int bytes) { return bytes <= 4 ? 4 : 3; }
 
 /// Bytes of shared memory that hold a tile of columns at most.
 inline constexpr int bytes_of_column_tile = 65536;
@@ -195,18 +186,16 @@ struct ColumnTiling {
   int columns;      ///< of a tile
   int pitch;        ///< elements from row to row in shared memory
   int strips;       ///< of the neighbours
-  int slabs;        ///< of a tile: several only of whole columns
   int groups;       ///< chunks of a column in a tile: all, or whole half rows of chunks
   int rows;         ///< of a tile
   int chunks;       ///< of a column
-  int full_halves;  ///< half rows of chunks, of a slab: those that others follow in the tile
+  int full_halves;  ///< half rows of chunks that others follow in the tile
   Divisor by_columns;
-  Divisor by_groups;
 
   /// Chunks of a tile.
-  [[nodiscard]] KOKKOS_FUNCTION constexpr int items() const { return slabs * groups * columns; }
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int items() const { return groups * columns; }
   /// Elements of a tile, and those that are left out between its rows.
-  [[nodiscard]] KOKKOS_FUNCTION constexpr int elements() const { return slabs * rows * pitch; }
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int elements() const { return rows * pitch; }
   /// Whether something comes before a tile but the starting value.
   [[nodiscard]] KOKKOS_FUNCTION constexpr bool is_carried() const { return groups < chunks; }
   /// Chunks whose totals others need.
@@ -224,15 +213,14 @@ constexpr std::int64_t pitch_of_rows(std::int64_t columns, std::int64_t rows) {
 }
 
 /// \param inner columns that are neighbours
-/// \param outer so many times
 /// \param bytes of an element in all operands
 /// \param bytes_of_accumulator
-constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, std::int64_t outer,
-                                    int bytes, int bytes_of_accumulator, ColumnAccess access) {
+constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, int bytes,
+                                    int bytes_of_accumulator) {
   constexpr int half = half_row_of_chunks;
   const std::int64_t fit = bytes_of_column_tile / (chunk_of_column * bytes);
   const std::int64_t most = std::clamp<std::int64_t>(
-      fit, half, most_threads_of_columns * chunks_of_thread(access, bytes_of_accumulator));
+      fit, half, most_threads_of_columns * chunks_of_thread(bytes_of_accumulator));
   const std::int64_t chunks = divide_up(n, chunk_of_column);
   std::int64_t columns = inner;
   if (std::min<std::int64_t>(chunks, half) * inner > most) {
@@ -243,28 +231,23 @@ constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, std::int
     if (columns > 32) columns = std::min(inner, divide_up(columns, 32) * 32);
   }
   std::int64_t groups = chunks;
-  std::int64_t slabs = 1;
   if (chunks * columns > most || n > elements_of_section) {
     // A power of two of half rows, so that a section is so many whole tiles.
     const auto halves =
         static_cast<std::uint64_t>(std::max<std::int64_t>(1, most / columns / half));
     groups = std::min<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(halves)) * half,
                                     chunks_of_section);
-  } else if (columns == inner && access != ColumnAccess::apart) {
-    slabs = std::clamp<std::int64_t>(most / (chunks * inner), 1, outer);
   }
   const std::int64_t rows = std::min(n, groups * chunk_of_column);
   return {static_cast<int>(inner),
           static_cast<int>(columns),
-          static_cast<int>(access == ColumnAccess::apart ? pitch_of_rows(columns, rows) : columns),
+          static_cast<int>(pitch_of_rows(columns, rows)),
           static_cast<int>(divide_up(inner, columns)),
-          static_cast<int>(slabs),
           static_cast<int>(groups),
           static_cast<int>(rows),
           static_cast<int>(chunks),
           static_cast<int>((groups - 1) / half),
-          Divisor(static_cast<int>(columns)),
-          Divisor(static_cast<int>(groups))};
+          Divisor(static_cast<int>(columns))};
 }
 
 /// Threads of the group that folds and of each group that scans in blocks that take parts of
@@ -312,23 +295,18 @@ constexpr bool has_large_runs(std::int64_t n, std::int64_t inner) {
   return n > elements_of_section && inner >= 16;
 }
 
-/// Bytes of columns, a whole slab, from which on blocks have strips of their own whose tiles are
-/// runs of bytes: with 12.5 KB 0.47 instead of 0.52 in tiles, with 24 KB 0.70 instead of 0.57.
-inline constexpr int bytes_of_columns_alone = 20480;
-
 /// Columns for each multiprocessor below which blocks may share them, and below which they do where
 /// tiles are runs of bytes. With 128 instead of 192 (1, 10887, 24657) has 0.58 instead of 0.72,
 /// (311, 14875, 58) 0.72 instead of 0.82; with 192 instead of 512 runs have 0.55 instead of 0.80
 /// (3000, 5000, 17), 0.52 instead of 0.60 (8965, 7485, 4).
 inline constexpr int lines_of_shared_columns = 192;
-inline constexpr int lines_of_shared_runs = 512;
 
 /// Whether blocks may share columns: those of several sections, and not so many that the memory
 /// through which they communicate would grow.
 constexpr bool may_share_columns(std::int64_t n, std::int64_t lines, bool are_runs,
                                  int multiprocessors) {
-  const std::int64_t most = are_runs ? lines_of_shared_runs : lines_of_shared_columns;
-  return n > elements_of_section && lines < most * multiprocessors;
+  return n > elements_of_section &&
+         (are_runs || lines < std::int64_t{lines_of_shared_columns} * multiprocessors);
 }
 
 /// Bytes from which on a row is not narrow. Results of parts of such columns are stored as they
@@ -348,11 +326,22 @@ inline constexpr int narrowest_of_wide = 64;
 inline constexpr int columns_of_wider_rows = 5;
 inline constexpr int columns_of_narrower_rows = 64;
 
+/// Columns that threads take one by one, if they are not short: the longest, where rows are made of
+/// sectors and where they are not, bytes of their elements at most, and how many a multiprocessor
+/// must have of them at least. ((550, 100, 3600): 0.88 instead of 0.79 in strips, (55000, 72, 50):
+/// 0.63 instead of 0.38 in tiles, 72 x 10^6 computed floats 0.85 instead of 0.61; (40000, 72, 50)
+/// doubles 0.81 instead of 0.47; but 1000 x 10^6 floats 0.87 instead of 0.91.)
+inline constexpr int longest_of_threads = 128;
+inline constexpr int longest_of_unaligned_threads = 448;
+inline constexpr int bytes_of_threads = 8;
+inline constexpr int columns_of_multiprocessor = 512;
+
 /// Whether the kernel for parts of columns runs: where blocks share columns, as columns alone would
 /// not keep all multiprocessors busy, or as rows are narrow or not made of aligned packs ((2401,
 /// 16807, 7) has 0.79 instead of 0.47 in tiles, (1024, 65536, 4) 0.71 instead of 0.52, but (1024,
-/// 16384, 16) 0.73 instead of 0.85); and where tiles are runs of bytes of shorter columns, of which
-/// each block has some alone ((2401, 2401, 49): 0.86 instead of 0.52 in tiles).
+/// 16384, 16) 0.73 instead of 0.85); and where tiles are runs of bytes of shorter columns, whose
+/// rows fill half of the strips of the kernel for wide columns ((2401, 2401, 49): 0.80 instead of
+/// 0.65).
 ///
 /// \param lines      of all
 /// \param has_packs  whether rows are made of aligned packs
@@ -363,7 +352,7 @@ constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::i
                                       ElementSize size, bool has_packs, bool fill_strips,
                                       bool are_runs, bool are_wide, int multiprocessors) {
   if (n <= elements_of_section) {
-    return !has_packs && are_runs && n * inner * size.all >= bytes_of_columns_alone;
+    return !has_packs && are_runs && inner < narrowest_of_wide && n > longest_of_unaligned_threads;
   }
   if (are_wide && inner >= narrowest_of_wide) {
     const int most = inner < widest_of_others ? columns_of_narrower_rows : columns_of_wider_rows;
@@ -375,13 +364,13 @@ constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::i
 
 /// Whether rows of packs are runs of bytes rather than divided: (8, 262144, 100) has 0.66 instead
 /// of 0.36, (64, 65536, 64) 0.82 instead of 0.76, but (1, 2097152, 128) 0.58 instead of 0.67.
-constexpr bool takes_runs_of_packs(std::int64_t inner) {
-  return inner > widest_of_packs && inner < widest_of_others;
+constexpr bool takes_runs_of_packs(std::int64_t inner, ElementSize size) {
+  return inner * size.widest < bytes_of_wide_row ||
+         (inner > widest_of_packs && inner < widest_of_others);
 }
 
 /// The tiles of the kernel for parts of columns: strips; a power of two of rows of chunks, so that
-/// a section is so many whole tiles, or of half rows of columns of one section, which no blocks
-/// share.
+/// a section is so many whole tiles.
 ///
 /// \param bytes         of an element in all operands
 /// \param bytes_of_fold of a chunk
@@ -389,8 +378,7 @@ constexpr bool takes_runs_of_packs(std::int64_t inner) {
 /// \param pack          columns that are not divided: 1, 2 or 4
 constexpr ColumnTiling tile_parts(std::int64_t n, std::int64_t inner, int bytes, int bytes_of_fold,
                                   int widest, int pack, const BytesOfPart& bytes_of_tile) {
-  const int least_chunks = n > elements_of_section ? row_of_chunks : half_row_of_chunks;
-  const int bytes_of_column = least_chunks * (chunk_of_column * bytes + bytes_of_fold);
+  const int bytes_of_column = row_of_chunks * (chunk_of_column * bytes + bytes_of_fold);
   std::int64_t most = std::max(pack, std::min(widest, bytes_of_tile.shortest / bytes_of_column));
   const int unit = most < 8 ? pack : 4;
   most -= most % unit;
@@ -402,18 +390,16 @@ constexpr ColumnTiling tile_parts(std::int64_t n, std::int64_t inner, int bytes,
   auto times = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fit)));
   // Rather tiles that are a little too large than ones that are not much more than half full.
   if (2 * times * least_bytes <= bytes_of_tile.most) times *= 2;
-  const std::int64_t groups = std::min<std::int64_t>(times * least_chunks, chunks_of_section);
+  const std::int64_t groups = std::min<std::int64_t>(times * row_of_chunks, chunks_of_section);
   return {static_cast<int>(inner),
           static_cast<int>(columns),
           static_cast<int>(columns),
           static_cast<int>(divide_up(inner, columns)),
-          1,
           static_cast<int>(groups),
           static_cast<int>(groups * chunk_of_column),
           static_cast<int>(divide_up(n, chunk_of_column)),
           0,
-          Divisor(static_cast<int>(columns)),
-          Divisor(static_cast<int>(groups))};
+          Divisor(static_cast<int>(columns))};
 }
 
 /// Columns that are scanned in shared memory: short ones, and longer ones whose elements are near
@@ -461,16 +447,6 @@ inline constexpr int threads_of_columns = 256;
 ///
 /// \param bytes of the accumulator
 KOKKOS_FUNCTION constexpr int blocks_of_column_threads(int bytes) { return bytes > 4 ? 3 : 4; }
-
-/// Columns that threads take one by one, if they are not short: the longest, where rows are made of
-/// sectors and where they are not, bytes of their elements at most, and how many a multiprocessor
-/// must have of them at least. ((550, 100, 3600): 0.88 instead of 0.79 in strips, (55000, 72, 50):
-/// 0.63 instead of 0.38 in tiles, 72 x 10^6 computed floats 0.85 instead of 0.61; (40000, 72, 50)
-/// doubles 0.81 instead of 0.47; but 1000 x 10^6 floats 0.87 instead of 0.91.)
-inline constexpr int longest_of_threads = 128;
-inline constexpr int longest_of_unaligned_threads = 448;
-inline constexpr int bytes_of_threads = 8;
-inline constexpr int columns_of_multiprocessor = 512;
 
 /// Whether each thread has a column of its own.
 ///

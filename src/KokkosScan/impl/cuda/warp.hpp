@@ -166,8 +166,9 @@ __device__ __forceinline__ T scan_lanes(const Op& op, T value, int place, bool v
 #pragma unroll
   for (int distance = 1; distance < lanes; distance *= 2) {
     const T before = shuffle_up(value, distance);
-    if constexpr (is_eager<Op>) {
-      const T both = op(before, value);
+    if constexpr (is_harmless<Op>) {  // without branches, which keep other scans of the lane
+                                      // waiting
+      const T both = static_cast<T>(op(before, value));
       value = place >= distance ? both : value;
     } else {
       if (place >= distance && valid) value = static_cast<T>(op(before, value));

@@ -187,11 +187,11 @@ struct Stage<Computed<Rank, IndexAlong<Index>>> : StagedComputed<Rank, IndexAlon
     Base::place(in, tile, region, results);
     m_counts = in.function.axis == in.axis ? 1 : 0;
     if (m_counts == 0 && tile.lines > 1) return;
-    const auto line = in.line(tile.line(0));
     m_length = tile.length;
-    m_first = m_counts == 0
-                  ? line(0)
-                  : static_cast<Index>(line.index_along(tile.begin + tile.in_memory_order(0)));
+    m_by_length = Divisor(tile.length);
+    m_first =
+        static_cast<Index>(m_counts == 0 ? in.line(tile.line(0))(0)
+                                         : in.index_along(tile.begin + tile.in_memory_order(0)));
   }
   template <int all = 0, class AnyTile>
   __device__ __forceinline__ Loaded load(const In& in, const AnyTile& tile, int elements) {
@@ -199,7 +199,7 @@ struct Stage<Computed<Rank, IndexAlong<Index>>> : StagedComputed<Rank, IndexAlon
   }
   [[nodiscard]] __device__ __forceinline__ Index get(int e) const {
     if (m_length == 0) return Base::get(e);
-    const int in_line = e < m_length ? e : e % m_length;
+    const int in_line = e - m_by_length.quotient(e) * m_length;
     return static_cast<Index>(m_first + m_counts * in_line);
   }
   /// Packs lie within a line.
@@ -215,6 +215,7 @@ struct Stage<Computed<Rank, IndexAlong<Index>>> : StagedComputed<Rank, IndexAlon
   Index m_first = 0;
   int m_counts = 0;  ///< from index to index
   int m_length = 0;  ///< of lines; 0 where indices have slots
+  Divisor m_by_length{};
 };
 
 /// The parts of a zipped input.
