@@ -169,6 +169,14 @@ void check_zipped(Backend const& backend) {
       if (::testing::Test::HasFailure()) return;
     }
   }
+  // Aligned narrow rows with gaps, of columns so long that blocks share them.
+  for (std::int64_t const lines : {4, 16}) {
+    for (auto const coefficients : {Coefficients::of_elements, Coefficients::of_lines}) {
+      check_recurrence<std::uint32_t>(lines, 5000, {0, 16}, coefficients, Direction::backward,
+                                      backend);
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
 }
 
 TEST(backends, zipped_inputs_by_default) { check_zipped(Automatic{}); }

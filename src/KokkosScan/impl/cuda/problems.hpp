@@ -341,7 +341,7 @@ struct Backend {
     using R = typename Types<P>::R;
     const std::int64_t strips = p.batch.count / tiling.inner * tiling.strips;
     const std::int64_t tiles = divide_up(p.n, tiling.rows);
-    const int padding = pads_parts_of_columns<P>(access, tiling) ? bytes_of_padding : 0;
+    const int padding = pads_parts_of_columns<access, P>(tiling) ? bytes_of_padding : 0;
     const int bytes_of_tile = bytes_of_column_part<access, P>(tiling, padding);
     const int bytes =
         static_cast<int>(divide_up(bytes_of_tile + bytes_of_column_folds<R>(tiling), 128)) * 128;
@@ -395,12 +395,16 @@ struct Backend {
     }
   }
   /// Whether slots are padded: where rows are so short that the same column of several chunks would
-  /// be in the same bank, and padding is as much in each chunk. Rows that are apart have a pitch.
-  template <class P>
-  static bool pads_parts_of_columns(ColumnAccess access, const ColumnTiling& tiling) {
+  /// be in the same bank, and padding is as much in each chunk. Rows that are apart have a pitch,
+  /// and elements that threads fill in are padded in runs alone (ColumnTile::slot).
+  template <ColumnAccess access, class P>
+  static bool pads_parts_of_columns(const ColumnTiling& tiling) {
+    constexpr bool may_be_padded =
+        access == ColumnAccess::flat ||
+        (access == ColumnAccess::rows && !ColumnRingTypes<access, P>::is_filled);
     const int bytes = tiling.columns * Types<P>::size.widest;
-    return access != ColumnAccess::quads && access != ColumnAccess::apart && Types<P>::has_packs &&
-           bytes < 128 && std::has_single_bit(static_cast<unsigned>(bytes));
+    return may_be_padded && Types<P>::has_packs && bytes < 128 &&
+           std::has_single_bit(static_cast<unsigned>(bytes));
   }
   template <class Exec, class P>
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
