@@ -357,6 +357,64 @@ void check_all_calls() {
   check_calls(1, 100000, 2);
 }
 
+/// Elements of four inputs, side by side.
+struct Four {
+  std::uint64_t a, b, c, d;
+};
+struct AddFours {
+  using accumulator_type = Four;
+  KOKKOS_FUNCTION Four operator()(Four const& x, Four const& y) const {
+    return {x.a + y.a, x.b + y.b, x.c + y.c, x.d + y.d};
+  }
+  KOKKOS_FUNCTION static Four identity() { return {0, 0, 0, 0}; }
+};
+/// Linear, so that it is the sum of what it makes of elements.
+struct MixFour {
+  KOKKOS_FUNCTION std::uint64_t operator()(Four const& x) const {
+    return x.a + 3 * x.b + 5 * x.c + 7 * x.d;
+  }
+};
+struct UnsignedFormula {
+  Formula formula;
+  KOKKOS_FUNCTION std::uint64_t operator()(std::int64_t i, std::int64_t j, std::int64_t k) const {
+    return static_cast<std::uint64_t>(formula(i, j, k));
+  }
+};
+
+/// Four inputs of different types, layouts and kinds, with and without a mask around them.
+void check_zip_of_four() {
+  Random random(53);
+  std::vector<std::int64_t> const extents{5, 140, 9};
+  UnsignedFormula const formula{Formula{54}};
+  Array<std::uint32_t> const a(right(extents));
+  Array<std::uint64_t> const b(left(extents));
+  Array<std::uint8_t> const d(strided(extents, random));
+  Array<bool> const mask(strided(extents, random));
+  a.fill(random).upload();
+  b.fill(random).upload();
+  d.fill(random).upload();
+  mask.fill(random).upload();
+  auto const c = ks::elementwise({extents[0], extents[1], extents[2]}, formula);
+  auto const zipped = ks::zip(const_view<3>(a), const_view<3>(b), c, const_view<3>(d));
+  auto const value = [&](Index const& i) {
+    return MixFour{}({a.before(i), b.before(i), formula(i[0], i[1], i[2]), d.before(i)});
+  };
+  for_each_scan(3, [&](Scan const& scan) {
+    Array<std::uint64_t> const out(strided(output_extents(extents, scan), random));
+    out.upload();
+    call(scan.form, Exec{}, zipped, ks::projected(view<3>(out), MixFour{}), lines_of(scan),
+         AddFours{});
+    out.download();
+    expect_scan<ks::Sum<>>("zip of four", scan, right(extents), out, value);
+    out.upload();
+    call(scan.form, Exec{}, ks::masked(zipped, const_view<3>(mask)),
+         ks::projected(view<3>(out), MixFour{}), lines_of(scan), AddFours{});
+    out.download();
+    expect_scan<ks::Sum<>>("masked zip of four", scan, right(extents), out, value,
+                           Keeps<bool>{mask});
+  });
+}
+
 }  // namespace test::lines
 
 using namespace test;  // NOLINT: a test file
@@ -393,3 +451,4 @@ TEST(lines, product) { lines::check_product(); }
 TEST(lines, computed_in_place) { lines::check_computed_in_place(); }
 TEST(lines, nested) { lines::check_nested(); }
 TEST(lines, calls) { lines::check_all_calls(); }
+TEST(lines, zip_of_four_inputs) { lines::check_zip_of_four(); }

@@ -5,6 +5,7 @@
 /// \file
 /// Stores results of any type, in an array or by a function, some neighbours at a time.
 
+#include <KokkosScan/impl/host/load.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstddef>
@@ -15,12 +16,13 @@ namespace KokkosScan::impl::host {
 
 /// Calls function(index..., result) for `count` results, whose places are `step` apart in one
 /// dimension. The dimension is known where it is compiled: the loop is that of a user, who walks
-/// through arrays in it.
+/// through arrays in it. Nothing that the function stores is the function itself, so what it is
+/// made of, the Views, stays in registers.
 ///
 /// \param stride between results
 template <int moving, class Function, class Result, int... D>
-void call_along(const Function& function, const std::int64_t* index, std::int64_t step, int count,
-                const Result* results, int stride, std::integer_sequence<int, D...>) {
+void call_along(const Function& __restrict__ function, const std::int64_t* index, std::int64_t step,
+                int count, const Result* results, int stride, std::integer_sequence<int, D...>) {
   const std::int64_t at[] = {index[D]...};
   if (step == 1 && stride == 1) {
     for (int i = 0; i < count; ++i) function((D == moving ? at[D] + i : at[D])..., results[i]);
@@ -41,34 +43,6 @@ void call_along(const ComputedLine<Rank, Function>& line, int moving, std::int64
   };
   call(std::make_integer_sequence<int, Rank>{});
 }
-
-/// How the indices of lines differ that are neighbours in a dimension of the batch: in one of them,
-/// until its extent ends.
-struct Neighbours {
-  int dimension = 0;
-  std::int64_t step = 0;
-
-  template <int Rank, class Function>
-  Neighbours(const Computed<Rank, Function>& indices, int of_batch) {
-    if (of_batch < 0) return;
-    const int outermost = indices.axis == 0 ? 1 : 0;
-    dimension = indices.axis == Rank - 1 ? Rank - 2 : Rank - 1;
-    step = indices.strides.batch[of_batch];
-    while (dimension > outermost && step % indices.extent[dimension] == 0) {
-      step /= indices.extent[dimension];
-      dimension -= dimension - 1 == indices.axis ? 2 : 1;
-    }
-  }
-  /// How many of `most` follow from a line on.
-  template <int Rank, class Function>
-  [[nodiscard]] int count(const Computed<Rank, Function>& indices,
-                          const ComputedLine<Rank, Function>& line, int most) const {
-    if (step <= 0) return 1;
-    const std::int64_t left = indices.extent[dimension] - 1 - line.index[dimension];
-    return left >= most * step ? most
-                               : static_cast<int>(std::min<std::int64_t>(most, left / step + 1));
-  }
-};
 
 /// Stores the results of rows k, k + 1, ... of several slabs, compact: results[slab][row][line].
 ///

@@ -11,6 +11,7 @@
 #include <KokkosScan/impl/host/select.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
 #include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -82,6 +83,71 @@ template <class Function, class Parts>
 void prefetch_run(const ZippedInput<Function, Parts>& in, const Rectangle& r, int ahead,
                   Caches caches);
 
+/// How the indices of lines differ that are neighbours in a dimension of the batch: in one of them,
+/// until its extent ends.
+struct Neighbours {
+  int dimension = 0;
+  std::int64_t step = 0;
+
+  template <int Rank, class Function>
+  Neighbours(const Computed<Rank, Function>& indices, int of_batch) {
+    if (of_batch < 0) return;
+    const int outermost = indices.axis == 0 ? 1 : 0;
+    dimension = indices.axis == Rank - 1 ? Rank - 2 : Rank - 1;
+    step = indices.strides.batch[of_batch];
+    while (dimension > outermost && step % indices.extent[dimension] == 0) {
+      step /= indices.extent[dimension];
+      dimension -= dimension - 1 == indices.axis ? 2 : 1;
+    }
+  }
+  /// How many of `most` follow from a line on.
+  template <int Rank, class Function>
+  [[nodiscard]] int count(const Computed<Rank, Function>& indices,
+                          const ComputedLine<Rank, Function>& line, int most) const {
+    if (step == 0) return 1;
+    const std::int64_t at = line.index[dimension];
+    const std::int64_t left = step > 0 ? indices.extent[dimension] - 1 - at : at;
+    const std::int64_t magnitude = step > 0 ? step : -step;
+    return left >= most * magnitude
+               ? most
+               : static_cast<int>(std::min<std::int64_t>(most, left / magnitude + 1));
+  }
+};
+
+/// x[i] = function(index...) for `count` places that are `step` apart in one dimension. As it is
+/// known where it is compiled, the loop is that of a user, who walks through arrays in it; what the
+/// function is made of stays in registers, as x is none of it. Not inlined, as numbers that are
+/// stored are rounded, and rounded() would keep the compiler from vectorising.
+template <int moving, class A, class Function, int... D>
+[[gnu::noinline]] void compute_along(const Function& __restrict__ function,
+                                     const std::int64_t* index, std::int64_t step, int count,
+                                     A* __restrict__ x, std::integer_sequence<int, D...>) {
+  const std::int64_t at[] = {index[D]...};
+  const auto element = [&](std::int64_t place) {
+    const auto value = function((D == moving ? place : at[D])...);
+    if constexpr (std::is_arithmetic_v<A>) {
+      return static_cast<A>(value);
+    } else {
+      return static_cast<A>(rounded(value));
+    }
+  };
+  if (step == 1) {
+    for (int i = 0; i < count; ++i) x[i] = element(at[moving] + i);
+  } else {
+    for (int i = 0; i < count; ++i) x[i] = element(at[moving] + i * step);
+  }
+}
+template <class A, int Rank, class Function>
+void compute_along(const ComputedLine<Rank, Function>& line, int moving, std::int64_t step,
+                   int count, A* x) {
+  const auto compute = [&]<int... D>(std::integer_sequence<int, D...> dimensions) {
+    ((D == moving ? compute_along<D>(line.function, line.index, step, count, x, dimensions)
+                  : void()),
+     ...);
+  };
+  compute(std::make_integer_sequence<int, Rank>{});
+}
+
 // ---- Neighbours in a line -----------------------------------------------------------------------
 
 /// Loads elements k ... k + count - 1 of a line; `count` is at most Most.
@@ -91,7 +157,9 @@ void load_along(const ArrayLine<T>& line, std::int64_t k, int count, A* x) {
 }
 template <int Most, class A, int Rank, class Function>
 void load_along(const ComputedLine<Rank, Function>& line, std::int64_t k, int count, A* x) {
-  for (int i = 0; i < count; ++i) x[i] = static_cast<A>(line(k + i));
+  ComputedLine<Rank, Function> at = line;
+  at.index[line.axis] = line.index_along(k);
+  compute_along(at, line.axis, line.step, count, x);
 }
 template <int Most, class A, class T>
 void load_along(const SameLine<T>& line, std::int64_t, int count, A* x) {
@@ -162,22 +230,15 @@ void load_across(const Array<T>& in, const Coordinates& c, std::int64_t k, int c
 template <int Most, class A, int Rank, class Function>
 void load_across(const Computed<Rank, Function>& in, const Coordinates& c, std::int64_t k,
                  int count, A* x) {
-  auto line = in.line(c);
-  for (int i = 0; i < count; ++i) {
-    x[i] = static_cast<A>(line(k));
-    // The indices of the next line: those of an array without the axis, row-major.
-    for (std::int64_t step = in.strides.batch[c.rank - 1], d = Rank - 1; d >= 0 && step != 0; --d) {
-      if (d == in.axis) continue;
-      line.index[d] += step;
-      step = 0;
-      if (line.index[d] >= in.extent[d]) {
-        step = line.index[d] / in.extent[d];
-        line.index[d] %= in.extent[d];
-      } else if (line.index[d] < 0) {
-        step = -((in.extent[d] - 1 - line.index[d]) / in.extent[d]);
-        line.index[d] -= step * in.extent[d];
-      }
-    }
+  const Neighbours lines(in, count > 1 ? c.rank - 1 : -1);
+  Coordinates at = c;
+  for (int w = 0; w < count;) {
+    auto line = in.line(at);
+    line.index[in.axis] = line.index_along(k);
+    const int together = lines.count(in, line, count - w);
+    compute_along(line, lines.dimension, lines.step, together, x + w);
+    w += together;
+    if (w < count) at.index[c.rank - 1] += together;
   }
 }
 template <int Most, class A, class T>
