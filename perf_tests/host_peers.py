@@ -4,9 +4,11 @@
 """Measures scans of NumPy and PyTorch on a CPU.
 
     perf_tests/host_peers.py --out peers.json [--seconds 60] [--mib 256] [--threads N]
+    perf_tests/host_peers.py --random FILE --out peers.json [--threads N]
 
 Shapes, names and counters are those of perf_scan: medians, in turns with copies of the same bytes by
-NumPy and PyTorch. NumPy has one thread.
+NumPy and PyTorch. NumPy has one thread. With --random, sums of PyTorch in the shapes of a file that
+perf_random wrote, and what fraction of a copy the library has of what PyTorch has.
 """
 
 import argparse
@@ -82,15 +84,51 @@ def shapes(count):
     yield (512, 4096), 1, False
 
 
+def measure_random(path, threads):
+    """The cases of a file of perf_random, each with seconds of PyTorch and of its copy."""
+    with open(path, encoding="utf-8") as file:
+        results = json.load(file)
+    dtype = {"float": torch.float32, "double": torch.float64}.get(results["type"])
+    dtype = dtype or getattr(torch, results["type"])
+    if results["variant"] != "sum" or results["threads"] != threads:
+        raise SystemExit(f"{path} is of {results['variant']} on {results['threads']} threads")
+    for case in results["cases"]:
+        x = torch.randint(-3, 4, case["shape"]).to(dtype)
+        y = torch.zeros_like(x)
+        ways = {
+            "torch": lambda: torch.cumsum(x, 1, out=y, dtype=dtype),
+            "torch_copy": lambda: y.copy_(x),
+        }
+        times = {way: [] for way in ways}
+        for round_ in range(7):
+            for way, work in ways.items():
+                took = seconds(work)
+                if round_ > 0:
+                    times[way].append(took)
+        case |= {way: min(of_way) for way, of_way in times.items()}
+        case["times_torch"] = (case["copy"] / case["scan"]) / (case["torch_copy"] / case["torch"])
+        print(case["shape"], f"{case['times_torch']:.2f} times PyTorch", flush=True)
+    fractions = sorted(case["times_torch"] for case in results["cases"])
+    print(f"times PyTorch: worst {fractions[0]:.3g}, tenth {fractions[len(fractions) // 10]:.3g}, "
+          f"median {fractions[len(fractions) // 2]:.3g}")
+    return results
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", required=True, help="the result file")
     parser.add_argument("--seconds", type=float, default=60, help="no case begins later")
     parser.add_argument("--mib", type=int, default=256, help="the size of the inputs")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--random", metavar="FILE", help="what perf_random --json wrote")
     arguments = parser.parse_args()
 
     torch.set_num_threads(arguments.threads)
+    if arguments.random:
+        results = measure_random(arguments.random, arguments.threads)
+        with open(arguments.out, "w", encoding="utf-8") as file:
+            json.dump(results, file, indent=1)
+        return
     context = {"numpy": np.__version__, "torch": torch.__version__,
                "host_threads": str(arguments.threads)}
     benchmarks = []

@@ -243,6 +243,14 @@ template <int places, class T>
   return r;
 }
 
+/// A condition of which GCC does not see that it is the same in each iteration of a loop: it would
+/// compile the loop once for each outcome.
+[[gnu::always_inline]] inline bool hidden(bool condition) {
+  int value = condition ? 1 : 0;
+  asm("" : "+r"(value));
+  return value != 0;
+}
+
 /// The last value of each place in all of its lanes.
 template <class T, int places>
 [[gnu::always_inline]] inline Pack<T, places> broadcast_last(const Pack<T, places>& p) {

@@ -7,6 +7,7 @@
 /// lines have combined to.
 
 #include <KokkosScan/impl/host/load.hpp>
+#include <KokkosScan/impl/host/rows.hpp>
 #include <KokkosScan/impl/host/slab_rows.hpp>
 #include <KokkosScan/impl/host/small_slabs.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
@@ -68,7 +69,7 @@ class SlabInputs {
   static constexpr int spill = 32 / sizeof(A);
   static constexpr int margin = SmallSlabs<A>::margin;
   /// The most elements of a block.
-  static constexpr int most_elements = pack_length * most_whole_row;
+  static constexpr int most_elements = std::max(pack_length * most_whole_row, most_width);
   static constexpr bool has_common_start = std::is_same_v<decltype(P::start), CommonStart<A>>;
 
   SlabInputs(const P& problem, bool streams, bool has_rows)
@@ -112,17 +113,19 @@ class SlabInputs {
 
   /// The elements of a rectangle, where they lie or loaded.
   ///
-  /// \param w      the first line of the rectangle, in the strip
   /// \param around how many elements before and behind may be read
-  SlabBlock<A, R> loaded(const Rectangle& r, const Ahead& ahead, int w = 0, int around = spill) {
+  [[gnu::noinline]] SlabBlock<A, R> loaded(const Rectangle& r, const Ahead& ahead,
+                                           int around = spill) {
     SlabBlock<A, R> block{};
     block.slabs = r.slabs;
     block.rows = r.rows;
     block.width = r.width;
-    block.tiles = m_state.tiles() + w;
-    block.chunks = m_state.chunks() + w;
-    block.carry = m_state.carry() + w;
-    block.folds = m_state.folds() + w;
+    block.tiles = m_state.tiles();
+    block.chunks = m_state.chunks();
+    block.carry = m_state.carry();
+    block.folds = m_state.folds();
+    block.pairs = m_state.pairs();
+    block.thirds = m_state.thirds();
     const std::int64_t of_slab = std::int64_t{r.rows} * r.width;
     const auto lies_at = [&](const A* lowest, int direction) {
       block.x_row = direction * r.width;
@@ -131,16 +134,24 @@ class SlabInputs {
     };
     const A* const run = as_stored_run<A>(m_problem.input, r);
     const int direction = direction_of_run(m_problem.input);
-    if (run != nullptr && may_be_read_around(r, around)) {
+    const bool is_wide = r.width >= least_row<A>;
+    if (run != nullptr && (is_wide || may_be_read_around(r, around))) {
       lies_at(run, direction);
       block.ahead = direction * ahead.elements;
       block.caches = ahead.caches;
       return block;
     }
     const ArrayLine<const A> stored = as_stored<A>(m_problem.input, r.c);
-    if (run == nullptr && stored.data != nullptr && r.slabs == 1 && r.width % spill == 0) {
+    if (run == nullptr && stored.data != nullptr && r.slabs == 1 &&
+        (is_wide || r.width % spill == 0)) {
       block.x = &stored(r.k);
       block.x_row = stored.stride;
+      if (is_wide) {
+        // Of short rows, others are asked for.
+        const int rows = ahead_bytes / (r.width * static_cast<int>(sizeof(A)));
+        block.ahead = rows == 0 ? ahead_bytes / static_cast<int>(sizeof(A)) : rows * stored.stride;
+        block.caches = ahead.caches;
+      }
       return block;
     }
     prefetch_run(m_problem.input, r, static_cast<int>(ahead.elements), ahead.caches);
@@ -155,7 +166,7 @@ class SlabInputs {
           load_along<most_elements>(m_problem.input.line(c), r.k, r.rows, to);
         } else {
           for (int i = 0; i < r.rows; ++i) {
-            load_across<most_whole_row>(m_problem.input, c, r.k + i, r.width, to + i * r.width);
+            load_across<most_width>(m_problem.input, c, r.k + i, r.width, to + i * r.width);
           }
         }
       }

@@ -22,11 +22,15 @@ struct SlabState {
   alignas(32) R chunks_[Width + 2 * spill];
   alignas(32) A carry_[Width + 2 * spill];
   alignas(32) A folds_[Width + 2 * spill];
+  alignas(32) A pairs_[Width + 2 * spill];
+  alignas(32) A thirds_[Width + 2 * spill];
 
   R* tiles() { return tiles_ + spill; }
   R* chunks() { return chunks_ + spill; }
   A* carry() { return carry_ + spill; }
   A* folds() { return folds_ + spill; }
+  A* pairs() { return pairs_ + spill; }
+  A* thirds() { return thirds_ + spill; }
 };
 
 /// Rows k ... k + rows - 1 of each of some slabs.
@@ -41,7 +45,7 @@ struct SlabBlock {
   int begin;                 ///< the place in its tile of the first row; begins a pack
   bool begins_lines;         ///< else the state says what came before
   bool ends_chunk;           ///< whether the last chunk joins those before
-  bool streams;              ///< past the caches: rows of results are whole cache lines
+  bool streams;              ///< past the caches
   std::int64_t ahead;        ///< how far from elements, in places of x, others are asked for
   Caches caches;             ///< where to
   const A* starts;           ///< of each line: the starting value, or a neutral one
@@ -51,6 +55,8 @@ struct SlabBlock {
   R* chunks;
   A* carry;
   A* folds;
+  A* pairs;   ///< the first element of a pack that has begun, or the first two
+  A* thirds;  ///< its third
 };
 
 /// Where rows of one chunk of some lines are, and where their results go.
@@ -62,92 +68,68 @@ struct ChunkOfRows {
   std::int64_t b_row;
 };
 
-/// Up to four rows of some registers of lines. Results are stored row by row.
+/// Up to four rows of a register of lines. Results are stored row by row.
 ///
 /// \param count  how many rows
 /// \param before what the chunk's earlier rows combine to; on return, these included
-template <bool streams, int places, int registers, class Op, class A>
-[[gnu::always_inline]] inline void combine_pack_of_lines(
-    const Op& op, const ChunkOfRows<A>& rows, int count, Register<A, places> (&before)[registers],
-    const Register<A, places> (&carry)[registers]) {
+template <int places, class Op, class A>
+[[gnu::always_inline]] inline void combine_pack_of_lines(const Op& op, const ChunkOfRows<A>& rows,
+                                                         int count, Register<A, places>& before,
+                                                         const Register<A, places>& carry) {
   using V = Register<A, places>;
-  constexpr int lanes = sizeof(V) / sizeof(A);
-  V results[pack_length][registers];
-  KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
-    V x[pack_length];
-    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
-      x[i] = load_register<places>(rows.x + (i < count ? i : 0) * rows.x_row + r * lanes);
-    }
-    const V pair = combine_registers(op, x[0], x[1]);
-    const V folds[pack_length] = {
-        combine_registers(op, before[r], x[0]), combine_registers(op, before[r], pair),
-        combine_registers(op, before[r], combine_registers(op, pair, x[2])),
-        combine_registers(op, before[r],
-                          combine_registers(op, pair, combine_registers(op, x[2], x[3])))};
-    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) results[i][r] =
-        combine_registers(op, carry[r], folds[i]);
-    before[r] = count == 1 ? folds[0] : count == 2 ? folds[1] : count == 3 ? folds[2] : folds[3];
-  }
+  V x[pack_length];
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
-    KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers && i < count; ++r) {
-      A* const to = rows.b + i * rows.b_row + r * lanes;
-      if constexpr (streams) {
-        stream_register(to, results[i][r]);
-      } else {
-        store_register(to, results[i][r]);
-      }
-    }
+    x[i] = load_register<places>(rows.x + (i < count ? i : 0) * rows.x_row);
+  }
+  const V pair = combine_registers(op, x[0], x[1]);
+  const V folds[pack_length] = {
+      combine_registers(op, before, x[0]), combine_registers(op, before, pair),
+      combine_registers(op, before, combine_registers(op, pair, x[2])),
+      combine_registers(op, before,
+                        combine_registers(op, pair, combine_registers(op, x[2], x[3])))};
+  before = count == 1 ? folds[0] : count == 2 ? folds[1] : count == 3 ? folds[2] : folds[3];
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+    if (i < count) store_register(rows.b + i * rows.b_row, combine_registers(op, carry, folds[i]));
   }
 }
 
-/// Rows of one chunk of some registers of lines.
+/// Rows of one chunk of a register of lines.
 ///
 /// \param begins whether these are the first rows of the chunk
 /// \param folds  what the chunk's earlier rows combine to; on return, these included
-template <bool streams, int places, int registers, class Op, class A>
+template <int places, class Op, class A>
 [[gnu::always_inline]] inline void combine_chunk_of_lines(const Op& op, ChunkOfRows<A> rows,
                                                           int count, bool begins, A* folds,
                                                           const A* carries) {
   using V = Register<A, places>;
-  constexpr int lanes = sizeof(V) / sizeof(A);
-  const V none = broadcast<places>(neutral(op)).part[0];
-  V before[registers], carry[registers];
-  KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
-    before[r] = none;
-    if (!begins) before[r] = load_register<places>(folds + r * lanes);
-    carry[r] = load_register<places>(carries + r * lanes);
-  }
+  V before = broadcast<places>(neutral(op)).part[0];
+  if (!begins) before = load_register<places>(folds);
+  const V carry = load_register<places>(carries);
   for (; count > 0; count -= pack_length) {
     bool is_exact = false;
     if constexpr (minds_nan<Op>) {
       // Vectors lose a NaN that follows a number; the carry is followed by the earlier packs, too.
-      V sum = before[0];
-      KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
-        if (r > 0) sum.lanes += before[r].lanes;
-        KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
-          const int row = i < count ? i : 0;
-          sum.lanes += load_register<places>(rows.x + row * rows.x_row + r * lanes).lanes;
-        }
+      V sum = before;
+      KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+        sum.lanes += load_register<places>(rows.x + (i < count ? i : 0) * rows.x_row).lanes;
       }
       is_exact = any(where_nan(sum));
       if (is_exact) {
-        combine_pack_of_lines<streams, places>(
-            Exact<Op>{op}, rows, count < pack_length ? count : pack_length, before, carry);
+        combine_pack_of_lines<places>(Exact<Op>{op}, rows,
+                                      count < pack_length ? count : pack_length, before, carry);
       }
     }
     if (is_exact) {
       // Done.
     } else if (count >= pack_length) {
-      combine_pack_of_lines<streams, places>(op, rows, pack_length, before, carry);
+      combine_pack_of_lines<places>(op, rows, pack_length, before, carry);
     } else {
-      combine_pack_of_lines<streams, places>(op, rows, count, before, carry);
+      combine_pack_of_lines<places>(op, rows, count, before, carry);
     }
     rows.x += pack_length * rows.x_row;
     rows.b += pack_length * rows.b_row;
   }
-  KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
-    store_register(folds + r * lanes, before[r]);
-  }
+  store_register(folds, before);
 }
 
 /// The operator, or the form of it that minds NaNs.
@@ -235,9 +217,7 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
           for (int k = 0; k < block.rows;) {
             const int left = block.rows - k;
             const int of_chunk = chunk_length - (block.begin + k) % chunk_length;
-            // Long rows are passed through in as few streams as make a pack.
-            const int at_once = width >= 4 * lanes ? pack_length : of_chunk;
-            const int rows = left < at_once ? left : at_once;
+            const int rows = left < of_chunk ? left : of_chunk;
             const bool goes_on = k + rows < block.rows || block.ends_chunk;
             const bool begins_lines = k == 0 && block.begins_lines;
             const bool begins_chunk = (block.begin + k) % chunk_length == 0;
@@ -252,41 +232,27 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             if (k == 0 && firsts != nullptr) {
               for_each_register([&](int w) __attribute__((always_inline)) {
                 const V result = load_register<places>(firsts + w);
-                block.streams ? stream_register(b + w, result) : store_register(b + w, result);
+                store_register(b + w, result);
               });
               b += block.b_row;
             }
             const A* const x_of_rows = x + k * block.x_row;
             A* const b_of_rows = b + k * block.b_row;
-            const auto combine = [&](auto is_streamed, auto registers_at_once, auto count, int w)
-                __attribute__((always_inline)) {
-              combine_chunk_of_lines<is_streamed, places, registers_at_once>(
-                  op, ChunkOfRows<A>{x_of_rows + w, block.x_row, b_of_rows + w, block.b_row}, count,
-                  begins_chunk, block.folds + w, (begins_lines ? starts : block.carry) + w);
-            };
-            constexpr auto of_line = constant<static_cast<int>(cache_line / sizeof(V))>;
-            // What lies ahead is asked for in the order of memory, which the hardware can foresee.
-            const A* later = x_of_rows + block.ahead;
-            const auto ask_for = [&](int bytes) __attribute__((always_inline)) {
-              const int step = block.ahead < 0 ? -cache_line : cache_line;
-              for (int i = 0; i < bytes; i += cache_line) {
+            if (block.ahead != 0) {
+              // In the order of memory, which the hardware can foresee.
+              const A* later = x_of_rows + block.ahead;
+              const int step = (block.ahead < 0 ? -cache_line : cache_line) / int{sizeof(A)};
+              const int bytes = rows * width * static_cast<int>(sizeof(A));
+              for (int i = 0; i < bytes; i += cache_line, later += step) {
                 block.caches == Caches::nearest ? __builtin_prefetch(later, 0, 0)
                                                 : __builtin_prefetch(later);
-                later += step / static_cast<int>(sizeof(A));
               }
-            };
-            const bool asks_once = width < 4 * lanes;
-            if (block.ahead != 0 && asks_once) ask_for(rows * width * static_cast<int>(sizeof(A)));
-            if (block.streams && rows == pack_length) {
-              for (int w = 0; w < width; w += of_line * lanes) {
-                combine(constant<true>, of_line, constant<pack_length>, w);
-              }
-            } else {
-              for_each_register([&](int w) __attribute__((always_inline)) {
-                if (block.ahead != 0 && !asks_once) ask_for(pack_length * sizeof(V));
-                combine(constant<false>, constant<1>, rows, w);
-              });
             }
+            for_each_register([&](int w) __attribute__((always_inline)) {
+              combine_chunk_of_lines<places>(
+                  op, ChunkOfRows<A>{x_of_rows + w, block.x_row, b_of_rows + w, block.b_row}, rows,
+                  begins_chunk, block.folds + w, (begins_lines ? starts : block.carry) + w);
+            });
             k += rows;
             if (goes_on && (block.begin + k) % chunk_length == 0) {
               const bool ends_tile = (block.begin + k) % tile_length == 0;

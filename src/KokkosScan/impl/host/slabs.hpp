@@ -6,6 +6,7 @@
 /// Scans slabs: short lines, and neighbouring lines, of which a thread takes a strip. As many short
 /// slabs as fill a block are taken at once, of others some rows.
 
+#include <KokkosScan/impl/host/rows.hpp>
 #include <KokkosScan/impl/host/short_lines.hpp>
 #include <KokkosScan/impl/host/slab_inputs.hpp>
 #include <KokkosScan/impl/host/slab_rows.hpp>
@@ -69,7 +70,7 @@ class Slabs : SlabInputs<P> {
   void scan(std::int64_t begin, std::int64_t end, std::int64_t strips_of_row) {
     for (std::int64_t i = begin; i < end;) {
       const auto [c, width] = this->strip(i, strips_of_row);
-      if (width <= most_whole_row && m_problem.n * width <= block_elements) {
+      if (m_problem.n * width <= block_elements) {
         i += scan_whole(c, width, strips_of_row == 1 ? end - i : 1);
         continue;
       }
@@ -109,7 +110,7 @@ class Slabs : SlabInputs<P> {
       place_results(block, rows, m_problem.output.strides.along < 0, nullptr);
       block.begin = static_cast<int>(k % tile_length);
       block.ends_chunk = k + rows < end;
-      combine_slabs(m_registers, m_problem.op, block);
+      combine(block);
     }
     for (int w = 0; w < width; ++w) {
       const A total = m_state.folds()[w];
@@ -119,38 +120,42 @@ class Slabs : SlabInputs<P> {
   }
 
  private:
+  void combine(const SlabBlock<A, R>& block) const {
+    if (block.width >= least_row<A>) {
+      combine_rows(m_registers, m_problem.op, block);
+    } else {
+      combine_slabs(m_registers, m_problem.op, block);
+    }
+  }
+
   /// Rows of a block of a long slab.
   static int rows_of_block(int width) {
+    if (width >= least_row<A>) return std::max(block_elements / width, 1);
     const int rows = std::max(block_elements / width, pack_length);
     return rows >= chunk_length ? rows / chunk_length * chunk_length
                                 : rows / pack_length * pack_length;
   }
 
-  /// Scans elements begin ... end - 1 of a strip, some rows at a time; of rows that are too long
-  /// for a block, one piece after the other.
+  /// Scans elements begin ... end - 1 of a strip, some rows at a time.
   ///
   /// \param begins_lines whether starting values come before; else the state says what does
   void scan_rows(const Coordinates& c, int width, std::int64_t begin, std::int64_t end,
                  bool begins_lines, const Ahead& ahead) {
-    const int most_rows = rows_of_block(width);
-    const int of_piece = width <= most_whole_row ? width
-                         : may_stream_rows(c)    ? segment_bytes / static_cast<int>(sizeof(A))
-                                                 : block_elements / pack_length;
-    for (std::int64_t k = begin; k < end; k += most_rows) {
-      const int rows = static_cast<int>(std::min<std::int64_t>(end - k, most_rows));
-      for (int w = 0; w < width;) {
-        int count = std::min(width - w, of_piece);
-        // The few lines behind whole registers are a piece by themselves.
-        if (width > most_whole_row && count > spill) count -= count % spill;
-        Coordinates first = c;
-        if (w > 0) first.index[c.rank - 1] += w;
-        scan_block(first, {begin, end, k}, rows, w, count, begins_lines && k == begin, ahead);
-        w += count;
-      }
+    const P& p = m_problem;
+    const bool is_exclusive = p.form == Form::exclusive;
+    // Rows that neither are loaded nor wait for their place need no blocks.
+    const bool is_free = width >= least_row<A> && is_plain<A, Value> &&
+                         as_stored<A>(p.input, c).data != nullptr &&
+                         !(is_exclusive && is_in_place(p.input, p.output.data));
+    const bool has_last = !is_exclusive || (end == p.n && p.extra == Extra::last);
+    for (std::int64_t k = begin; k < end;) {
+      std::int64_t rows = std::min<std::int64_t>(end - k, is_free ? 1 << 30 : rows_of_block(width));
+      if (is_free && !has_last && rows == end - k && rows > 1) --rows;
+      scan_block(c, {begin, end, k}, static_cast<int>(rows), width, begins_lines && k == begin,
+                 ahead);
+      k += rows;
     }
-    if (end == m_problem.n && m_problem.totals.data != nullptr) {
-      store_totals(c, width, m_first + spill);
-    }
+    if (end == p.n && p.totals.data != nullptr) store_totals(c, width, m_first + spill);
   }
 
   /// The elements of a part, and the first of a block.
@@ -158,11 +163,12 @@ class Slabs : SlabInputs<P> {
     std::int64_t begin, end, k;
   };
 
-  /// Scans `rows` rows of lines w ... w + count - 1 of a strip, the first of which is at `c`.
-  void scan_block(const Coordinates& c, const Part& part, int rows, int w, int count,
-                  bool begins_lines, const Ahead& ahead) {
+  /// Scans `rows` rows of a strip.
+  [[gnu::noinline]] void scan_block(const Coordinates& c, const Part& part, int rows, int width,
+                                    bool begins_lines, const Ahead& ahead) {
     const P& p = m_problem;
     const std::int64_t k = part.k;
+    const bool is_wide = width >= least_row<A>;
     const bool is_exclusive = p.form == Form::exclusive;
     const bool stores_first = k == 0 && p.extra == Extra::first;
     // Exclusive results stand a row later; the last of a part may have no place there.
@@ -174,20 +180,17 @@ class Slabs : SlabInputs<P> {
     const std::int64_t first = stores_first ? -1 : is_exclusive && !has_firsts ? k + 1 : k;
     const int extent = rows + (has_firsts ? 1 : 0);
 
-    SlabBlock<A, R> block = this->loaded({c, p.n, k, rows, count, 1, m_dimension}, ahead, w);
+    SlabBlock<A, R> block = this->loaded({c, p.n, k, rows, width, 1, m_dimension}, ahead);
     const ArrayLine<Value> results = p.output.line(c);
-    const bool reaches = count % spill != 0;
-    // Registers that reach downwards would meet the lines before in the strip.
-    const bool descends = results.stride < 0 && (w == 0 || !reaches);
+    const bool descends = results.stride < 0;
     bool is_direct = is_plain<A, Value> && has_last && (!is_exclusive || is_ahead);
-    if (m_streams) {
-      block.streams = is_direct && may_stream_rows(c) &&
-                      count % (cache_line / static_cast<int>(sizeof(A))) == 0 &&
-                      count >= pack_length * spill;
-      is_direct = block.streams;
-    } else if (reaches) {
+    if (is_wide) {
+      block.streams = is_direct && m_streams;
+    } else if (m_streams) {
+      is_direct = false;
+    } else if (width % spill != 0) {
       // Rows that follow in the same part may be reached into.
-      is_direct = is_direct && (part.end - k - rows - 1) * count >= spill && is_dense(count) &&
+      is_direct = is_direct && (part.end - k - rows - 1) * width >= spill && is_dense(width) &&
                   may_be_direct();
     }
     if (is_direct) {
@@ -199,15 +202,15 @@ class Slabs : SlabInputs<P> {
     block.begin = static_cast<int>(k % tile_length);
     block.begins_lines = begins_lines;
     block.ends_chunk = k + rows < p.n;
-    block.starts = m_start + spill + (has_common_start ? 0 : w);
-    block.firsts = has_firsts ? m_first + spill + w : nullptr;
-    combine_slabs(m_registers, p.op, block);
-    if (!is_direct) store_rows(c, count, descends, first, extent - (has_last ? 0 : 1), extent);
+    block.starts = m_start + spill;
+    block.firsts = has_firsts ? m_first + spill : nullptr;
+    combine(block);
+    if (!is_direct) store_rows(c, width, descends, first, extent - (has_last ? 0 : 1), extent);
     const bool is_read =
         (is_exclusive && !is_ahead) || (k + rows == p.n && p.totals.data != nullptr);
     if (is_read) {
       const A* const last = block.b + (extent - 1) * block.b_row;
-      std::copy(last, last + count, m_first + spill + w);
+      std::copy(last, last + width, m_first + spill);
       m_firsts = 0;
     }
   }
@@ -226,28 +229,41 @@ class Slabs : SlabInputs<P> {
     }
     int slabs = static_cast<int>(
         std::min<std::int64_t>(following, std::max(1, block_elements / (extent * width))));
+    const bool is_wide = width >= least_row<A>;
     const bool has_firsts = is_exclusive || p.extra == Extra::first;
     const bool has_totals = p.totals.data != nullptr;
-    // B(n) has a place of its own where it is a total, or would reach into what is done.
+    // B(n) has a place of its own where it is a total, or would reach into what is done; in rows
+    // it is left out otherwise.
     const bool descends = p.output.strides.along < 0;
-    const int held =
-        extent + (is_exclusive && p.extra == Extra::none && (has_totals || descends) ? 1 : 0);
+    const bool leaves_last = is_exclusive && p.extra == Extra::none;
+    const int held = extent + (leaves_last && (has_totals || (descends && !is_wide)) ? 1 : 0);
     if (held > extent) slabs = std::min(slabs, std::max(1, block_elements / (held * width)));
+    const bool is_free = is_wide && is_plain<A, Value> && !has_totals &&
+                         !(has_firsts && is_in_place(p.input, p.output.data));
+    if (is_free && has_common_start) {
+      // What is not loaded needs no blocks.
+      const auto all = static_cast<int>(std::min<std::int64_t>(following, 1 << 20));
+      if (as_stored_run<A>(p.input, {c, n, 0, n, width, all, m_dimension}) != nullptr) slabs = all;
+    }
     const Rectangle r{c, n, 0, n, width, slabs, m_dimension};
     const bool is_small = slabs > 1 && n <= most_small_rows && width <= most_small_width &&
                           has_common_start && p.extra == Extra::none;
-    SlabBlock<A, R> block = this->loaded(r, this->usual_ahead(), 0, is_small ? margin : spill);
+    SlabBlock<A, R> block = this->loaded(r, this->usual_ahead(), is_small ? margin : spill);
     if (is_small && (n == 1 || (block.x_row < 0) == descends)) {
       scan_small(c, block);
       return slabs;
     }
     // Slabs that follow may be reached into.
-    const bool is_direct = held == extent && !descends && slabs > 1 && is_dense(width) &&
-                           may_be_direct() && (following - slabs) * extent * width >= spill + width;
+    const bool is_direct = is_wide ? is_free && is_dense(width)
+                                   : held == extent && !descends && slabs > 1 && is_dense(width) &&
+                                         may_be_direct() &&
+                                         (following - slabs) * extent * width >= spill + width;
     const std::int64_t first = p.extra == Extra::first ? -1 : 0;
     // Past the caches go lines of whole packs as they are computed.
     Value* const to = &p.output.line(c)(descends ? first + extent - 1 : first);
-    block.streams = may_be_streamed(block, to) && !has_firsts && !has_totals && !descends;
+    block.streams = is_wide ? is_direct && m_streams
+                            : may_be_streamed(block, to) && !has_firsts && !has_totals && !descends;
+    if (is_wide && leaves_last && !has_totals) --block.rows;
     place_results(block, held, descends, is_direct || block.streams ? to : nullptr);
     this->set_starts(c, width, slabs);
     block.begins_lines = true;
@@ -267,7 +283,7 @@ class Slabs : SlabInputs<P> {
         block.b_slab = -block.b_slab;
         block.starts_slab = -block.starts_slab;
       }
-      combine_slabs(m_registers, p.op, block);
+      combine(block);
     }
     const A* const results = is_direct ? block.b : m_results + margin;
     if (is_direct || block.streams) {
@@ -336,15 +352,6 @@ class Slabs : SlabInputs<P> {
            m_problem.output.strides.along == width || m_problem.output.strides.along == -width;
   }
 
-  /// Whether whole rows of cache lines may be stored past the caches as they are computed.
-  [[nodiscard]] bool may_stream_rows(const Coordinates& c) const {
-    const ArrayLine<Value> results = m_problem.output.line(c);
-    const auto is_multiple = [](const Value* address) {
-      return reinterpret_cast<std::uintptr_t>(address) % cache_line == 0;
-    };
-    return m_streams && is_multiple(&results(0)) && is_multiple(&results(1));
-  }
-
   /// Whether results may go to memory as they are computed, by registers that reach over their
   /// lines.
   [[nodiscard]] bool may_be_direct() const {
@@ -363,10 +370,11 @@ class Slabs : SlabInputs<P> {
     const std::int64_t of_slab = std::int64_t{extent} * block.width;
     block.b_row = descends ? -block.width : block.width;
     block.b_slab = of_slab;
-    block.b = m_results + margin + (descends ? of_slab - block.width : 0);
+    A* to = m_results + margin;
     if constexpr (is_plain<A, Value>) {
-      if (direct != nullptr) block.b = direct;
+      if (direct != nullptr) to = direct;
     }
+    block.b = to + (descends ? of_slab - block.width : 0);
   }
 
   /// Stores `rows` rows of a strip from k on; the block has `extent` of them, downwards or upwards.
@@ -394,7 +402,7 @@ class Slabs : SlabInputs<P> {
 
   Registers m_registers;
   SmallSteps<A> m_small;
-  alignas(64) A m_results[Inputs::most_elements + most_whole_row + 2 * margin];
+  alignas(64) A m_results[2 * Inputs::most_elements + 2 * margin];
 };
 
 }  // namespace KokkosScan::impl::host
