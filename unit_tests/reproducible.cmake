@@ -10,9 +10,9 @@ if(KokkosScan_COMPILER_FUSES)
   add_executable(unit_test_reproducible_fused reproducible/fused.cpp)
   target_include_directories(unit_test_reproducible_fused PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(unit_test_reproducible_fused PRIVATE kokkos_scan_test_main)
-  # GCC 16 fuses here at -O3 only.
+  # GCC 16 fuses here at -O3 only. Kernels of KokkosScan::ETI would be compiled otherwise.
   target_compile_options(unit_test_reproducible_fused PRIVATE ${test_options} -O3 -mfma
-                                                              -ffp-contract=fast)
+                                                              -ffp-contract=fast -UKOKKOSSCAN_ENABLE_ETI)
   add_test(NAME reproducible.fused COMMAND unit_test_reproducible_fused)
   set_tests_properties(reproducible.fused PROPERTIES ENVIRONMENT "${test_environment}")
 endif()

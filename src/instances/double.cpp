@@ -5,4 +5,5 @@
 
 namespace KokkosScan::impl {
 KOKKOSSCAN_IMPL_INSTANCES(template, double)
+KOKKOSSCAN_IMPL_KERNELS(template, double, Prod)
 }  // namespace KokkosScan::impl

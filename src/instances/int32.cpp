@@ -5,4 +5,5 @@
 
 namespace KokkosScan::impl {
 KOKKOSSCAN_IMPL_INSTANCES(template, std::int32_t)
+KOKKOSSCAN_IMPL_KERNELS(template, std::int32_t, Prod)
 }  // namespace KokkosScan::impl

@@ -5,4 +5,5 @@
 
 namespace KokkosScan::impl {
 KOKKOSSCAN_IMPL_INSTANCES(template, std::int64_t)
+KOKKOSSCAN_IMPL_KERNELS(template, std::int64_t, Prod)
 }  // namespace KokkosScan::impl

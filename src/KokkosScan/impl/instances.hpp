@@ -3,9 +3,10 @@
 #pragma once
 
 /// \file
-/// The problems that the library KokkosScan::ETI holds compiled. A source that links it is told by
-/// a definition, and compiles none of them; header-only use does not know that there is a library.
-/// Problems have neither rank, layout, axis nor direction, so that few cover many calls.
+/// What the library KokkosScan::ETI holds compiled. A source that links it is told by a definition,
+/// and compiles none of that; header-only use does not know that there is a library. Problems have
+/// neither rank, layout, axis nor direction, so that few cover many calls. The innermost kernels of
+/// hosts do not know the problem either: other inputs, starting values and totals need no more.
 
 #include <KokkosScan/impl/backend.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -27,7 +28,26 @@ using MaskedProblem =
 #define KOKKOSSCAN_IMPL_INSTANCE(KEYWORDS, PROBLEM, T, OP)                                      \
   KEYWORDS void scan_by_default(const Kokkos::DefaultExecutionSpace&, const PROBLEM<T, OP<T>>&, \
                                 std::byte*);
+#if defined(KOKKOSSCAN_IMPL_HAS_CUDA_KERNELS)
+#define KOKKOSSCAN_IMPL_KERNELS(KEYWORDS, T, OP)
+#else
+#define KOKKOSSCAN_IMPL_KERNELS(KEYWORDS, T, OP)                                           \
+  KEYWORDS void host::combine_slabs(host::Registers, const OP<T>&,                         \
+                                    const host::SlabBlock<T, carried_t<OP<T>, T>>&);       \
+  KEYWORDS void host::combine_short_lines(host::Registers, const OP<T>&,                   \
+                                          const host::SlabBlock<T, carried_t<OP<T>, T>>&); \
+  KOKKOSSCAN_IMPL_KERNEL_OF_LINES(KEYWORDS, T, OP, 1)                                      \
+  KOKKOSSCAN_IMPL_KERNEL_OF_LINES(KEYWORDS, T, OP, -1)
+#define KOKKOSSCAN_IMPL_KERNEL_OF_LINES(KEYWORDS, T, OP, STEP)                      \
+  KEYWORDS host::LastChunk<T, carried_t<OP<T>, T>> host::combine_chunks<STEP>(      \
+      host::Registers, host::Pass, const OP<T>&, const T* const&, int, host::Ahead, \
+      host::Carry<carried_t<OP<T>, T>>&, T*, T&);
+#endif
+// Products of float are combined as those of double.
 #define KOKKOSSCAN_IMPL_INSTANCES(KEYWORDS, T)              \
+  KOKKOSSCAN_IMPL_KERNELS(KEYWORDS, T, Sum)                 \
+  KOKKOSSCAN_IMPL_KERNELS(KEYWORDS, T, Min)                 \
+  KOKKOSSCAN_IMPL_KERNELS(KEYWORDS, T, Max)                 \
   KOKKOSSCAN_IMPL_INSTANCE(KEYWORDS, PlainProblem, T, Sum)  \
   KOKKOSSCAN_IMPL_INSTANCE(KEYWORDS, PlainProblem, T, Prod) \
   KOKKOSSCAN_IMPL_INSTANCE(KEYWORDS, PlainProblem, T, Min)  \
@@ -39,6 +59,9 @@ KOKKOSSCAN_IMPL_INSTANCES(extern template, float)
 KOKKOSSCAN_IMPL_INSTANCES(extern template, double)
 KOKKOSSCAN_IMPL_INSTANCES(extern template, std::int32_t)
 KOKKOSSCAN_IMPL_INSTANCES(extern template, std::int64_t)
+KOKKOSSCAN_IMPL_KERNELS(extern template, double, Prod)
+KOKKOSSCAN_IMPL_KERNELS(extern template, std::int32_t, Prod)
+KOKKOSSCAN_IMPL_KERNELS(extern template, std::int64_t, Prod)
 #endif
 
 }  // namespace KokkosScan::impl
