@@ -115,11 +115,10 @@ int main(int argc, char** argv) {
   Kokkos::InitializationSettings settings;
   std::string only;
   for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument.rfind("--threads=", 0) == 0) {
-      settings.set_num_threads(std::atoi(argument.c_str() + 10));
-    } else if (argument.rfind("--only=", 0) == 0) {
-      only = argument.substr(7);
+    if (const char* const threads = perf::value_of(argv[i], "--threads=")) {
+      settings.set_num_threads(std::atoi(threads));
+    } else if (const char* const name = perf::value_of(argv[i], "--only=")) {
+      only = name;
     } else {
       std::fprintf(stderr, "unknown: %s; options are at the head of in_order.cpp\n", argv[i]);
       return 2;

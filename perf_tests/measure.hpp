@@ -72,6 +72,12 @@ struct CopyShare {
   }
 };
 
+/// The value of an argument that begins with `option`, as in "--threads=", or null.
+inline const char* value_of(const char* argument, const char* option) {
+  const std::size_t length = std::strlen(option);
+  return std::strncmp(argument, option, length) == 0 ? argument + length : nullptr;
+}
+
 /// Seconds of `work` from fence to fence.
 template <class Exec, class Work>
 double seconds(const Exec& exec, const Work& work) {

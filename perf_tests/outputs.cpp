@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <functional>
 #include <random>
@@ -363,16 +364,15 @@ int main(int argc, char** argv) {
   bool is_cached = false;
   std::string json;
   for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument.rfind("--threads=", 0) == 0) {
-      settings.set_num_threads(std::atoi(argument.c_str() + 10));
-    } else if (argument.rfind("--seed=", 0) == 0) {
-      seed = std::strtoull(argument.c_str() + 7, nullptr, 10);
-    } else if (argument.rfind("--count=", 0) == 0) {
-      count = std::atoi(argument.c_str() + 8);
-    } else if (argument.rfind("--json=", 0) == 0) {
-      json = argument.substr(7);
-    } else if (argument == "--cached") {
+    if (const char* const threads = perf::value_of(argv[i], "--threads=")) {
+      settings.set_num_threads(std::atoi(threads));
+    } else if (const char* const seed_of_shapes = perf::value_of(argv[i], "--seed=")) {
+      seed = std::strtoull(seed_of_shapes, nullptr, 10);
+    } else if (const char* const shapes = perf::value_of(argv[i], "--count=")) {
+      count = std::atoi(shapes);
+    } else if (const char* const file = perf::value_of(argv[i], "--json=")) {
+      json = file;
+    } else if (std::strcmp(argv[i], "--cached") == 0) {
       is_cached = true;
     } else {
       std::fprintf(stderr, "unknown: %s; options are at the head of outputs.cpp\n", argv[i]);

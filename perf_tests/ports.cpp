@@ -289,11 +289,10 @@ int main(int argc, char** argv) {
   Kokkos::InitializationSettings settings;
   std::string json;
   for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument.rfind("--threads=", 0) == 0) {
-      settings.set_num_threads(std::atoi(argument.c_str() + 10));
-    } else if (argument.rfind("--json=", 0) == 0) {
-      json = argument.substr(7);
+    if (const char* const threads = perf::value_of(argv[i], "--threads=")) {
+      settings.set_num_threads(std::atoi(threads));
+    } else if (const char* const file = perf::value_of(argv[i], "--json=")) {
+      json = file;
     } else {
       std::fprintf(stderr, "unknown: %s; options are at the head of ports.cpp\n", argv[i]);
       return 2;

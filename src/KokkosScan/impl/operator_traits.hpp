@@ -30,6 +30,9 @@ template <class T>
 inline constexpr bool is_min_or_max<Min<T>> = true;
 template <class T>
 inline constexpr bool is_min_or_max<Max<T>> = true;
+/// Whether Op is one of the four operators for which backends have kernels of their own.
+template <class Op>
+inline constexpr bool is_built_in = is_sum<Op> || is_product<Op> || is_min_or_max<Op>;
 template <class Op>
 inline constexpr bool is_log_sum_exp = false;
 template <class T>
@@ -132,10 +135,8 @@ inline constexpr bool is_in_order<InOrder<Op>> = true;
 /// for several NaNs: the first of those that are equal, and the first NaN.)
 template <class Op, class A>
 inline constexpr bool associates_exactly =
-    is_arg_min_or_max<Op> ||
-    std::integral<A> && (std::same_as<Op, Sum<A>> || std::same_as<Op, Prod<A>> ||
-                         std::same_as<Op, Min<A>> || std::same_as<Op, Max<A>>) ||
-    std::is_arithmetic_v<A> && (std::same_as<Op, Min<A>> || std::same_as<Op, Max<A>>);
+    is_arg_min_or_max<Op> || std::integral<A>&& is_built_in<Op> ||
+    std::is_arithmetic_v<A>&& is_min_or_max<Op>;
 
 /// The operator of a problem. Whatever associates exactly needs no kernels of its own.
 template <class Op, class A, bool in_order>

@@ -37,17 +37,10 @@ struct ColumnChunk {
 /// memory, rows are a pitch apart.
 ///
 /// \tparam is_flat whether in all operands elements follow each other in memory as in the tile
-/// \tparam chunks  of a thread
-template <bool is_flat, int chunks = 1>
+template <bool is_flat>
 struct ColumnTile {
   static constexpr bool may_be_flat = is_flat;
   static constexpr bool may_be_apart = !is_flat;
-  static constexpr int elements_of_thread = chunks * chunk_of_column;
-  /// Quads of an array of T that a thread loads at once.
-  template <class T>
-  static constexpr int quads_of_thread = std::min<int>(8,
-                                                       (elements_of_thread * sizeof(T) + quad - 1) /
-                                                           quad);
 
   const Batch& batch;
   const ColumnTiling& tiling;
@@ -117,8 +110,8 @@ struct SeveralOf {
 
 /// Calls f(slots, addresses) for all elements of an array, some at a time, in the order of memory.
 /// The threads share the elements. Slots are not padded.
-template <class T, class F, int chunks>
-__device__ __forceinline__ void for_each_element(const ColumnTile<false, chunks>& tile,
+template <class T, class F>
+__device__ __forceinline__ void for_each_element(const ColumnTile<false>& tile,
                                                  const Array<T>& array,
                                                  const Slots<std::remove_const_t<T>>& slots,
                                                  const Threads& threads, const F& f) {
@@ -169,9 +162,8 @@ __device__ __forceinline__ void for_each_element(const ColumnTile<false, chunks>
 
 /// Calls f(address in shared memory, address in an array) for each pack of E columns in each row of
 /// a tile. The threads share the packs.
-template <int E, class T, class F, int chunks>
-__device__ __forceinline__ void for_each_pack(const ColumnTile<false, chunks>& tile,
-                                              const Array<T>& array,
+template <int E, class T, class F>
+__device__ __forceinline__ void for_each_pack(const ColumnTile<false>& tile, const Array<T>& array,
                                               const Slots<std::remove_const_t<T>>& slots,
                                               const Threads& threads, const F& f) {
   const Strides& strides = array.strides;
@@ -204,9 +196,9 @@ __device__ __forceinline__ void for_each_pack(const ColumnTile<false, chunks>& t
 }
 
 /// Computes the elements of a tile.
-template <class T, class In, bool is_flat, int chunks>
+template <class T, class In, bool is_flat>
 __device__ __forceinline__ void fill_columns(const Slots<T>& slots, const In& in,
-                                             const ColumnTile<is_flat, chunks>& tile,
+                                             const ColumnTile<is_flat>& tile,
                                              const Threads& threads) {
   constexpr int V = chunk_of_column;
   for (int item = threads.own; item < tile.tiling.items(); item += threads.count) {
@@ -231,10 +223,10 @@ __device__ __forceinline__ void fill_columns(const Slots<T>& slots, const In& in
 
 /// Calls a function for the results of a tile, neighbouring threads for those of neighbouring
 /// columns.
-template <class Value, int Rank, class Function, bool is_flat, int chunks>
+template <class Value, int Rank, class Function, bool is_flat>
 __device__ __forceinline__ void call_for_results(const Slots<Value>& results,
                                                  const Called<Value, Rank, Function>& output,
-                                                 const ColumnTile<is_flat, chunks>& tile,
+                                                 const ColumnTile<is_flat>& tile,
                                                  const Threads& threads) {
   const int rows_at_once = threads.count > tile.columns ? threads.count / tile.columns : 1;
   const int first = rows_at_once > 1 ? threads.own / tile.columns : 0;
@@ -306,7 +298,7 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
   constexpr int Q = chunks_of_thread(sizeof(A));
   const bool stages_input = staging.input;
   const bool stages_results = staging.results;
-  using TileOfColumns = ColumnTile<false, Q>;
+  using TileOfColumns = ColumnTile<false>;
   const auto op = carrying(problem.op);
   const Ends<P> ends{problem};
   const Threads threads = threads_of_block();
@@ -341,7 +333,7 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
     input.place(problem.input, tile, region, tile.flat(problem.output));
     const Slots<Value> results = place_results(problem, tile, region, input);
     if (stages_input) {
-      input.load(problem.input, tile, TileOfColumns::elements_of_thread).finish();
+      input.load(problem.input, tile, Q * V).finish();
       __syncthreads();
     }
     ColumnChunk chunk_of[Q];
@@ -498,10 +490,8 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
       }
     }
     if (stages_results) {
-      before_bulk_copies();
       __syncthreads();
       begin_store(results, problem.output, tile, tile.flat(problem.output), tile.elements());
-      wait_for_bulk_stores();
     }
     if (carried) __syncthreads();
   }

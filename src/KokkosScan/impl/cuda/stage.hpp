@@ -428,11 +428,12 @@ __device__ __forceinline__ void begin_store(const Slots<T>& results, const Array
 }
 
 /// Quads of an array of T that a thread's registers hold while a tile is loaded: none where several
-/// arrays of lines are loaded together.
+/// arrays of lines are loaded together. Columns are no runs that are copied so; what is left of the
+/// copy needs the fewest registers with one.
 ///
 /// \tparam all bytes of an element in all arrays that are loaded together
 template <class AnyTile, class T, int all>
-inline constexpr int quads_at_once = AnyTile::template quads_of_thread<T>;
+inline constexpr int quads_at_once = 1;
 template <class T, int all>
 inline constexpr int quads_at_once<Tile, T, all> = all > static_cast<int>(sizeof(T)) ? 0 : 8;
 

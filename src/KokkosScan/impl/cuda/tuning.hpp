@@ -5,7 +5,8 @@
 /// \file
 /// The tuned numbers of the CUDA backend, and how lines are cut into tiles and chunks: pure
 /// functions of types and lengths, which need no GPU. Fractions are those of the best copy of 2^30
-/// floats on an H200; docs/design.md has more of them.
+/// floats on an H200, when the number was chosen; docs/experiments/cuda-lines.md and its neighbours
+/// have the tables, with revision and command.
 
 #include <Kokkos_Macros.hpp>
 #include <algorithm>

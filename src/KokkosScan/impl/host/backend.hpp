@@ -22,10 +22,6 @@
 
 namespace KokkosScan::impl::host {
 
-template <class Op, class A>
-inline constexpr bool is_built_in = std::is_same_v<Op, Sum<A>> || std::is_same_v<Op, Prod<A>> ||
-                                    std::is_same_v<Op, Min<A>> || std::is_same_v<Op, Max<A>>;
-
 /// How lines lie in memory: neighbouring lines beside each other, or else each by itself.
 enum class Shape { automatic, lines, strips };
 
@@ -65,9 +61,8 @@ struct Backend {
   /// integers of 1 or 2 bytes, if results are stored as these.
   template <class P>
   static constexpr bool supports =
-      !is_called<decltype(P::output)> &&
-      (is_vectorized<typename P::A> ||
-       can_be_widened<P>)&&is_built_in<typename Combination<P>::Op, typename P::A>;
+      !is_called<decltype(P::output)> && (is_vectorized<typename P::A> || can_be_widened<P>)&&  //
+      is_built_in<typename Combination<P>::Op>;
 
   /// Scans a problem of at least one line and one element.
   template <class Exec, class P>

@@ -35,13 +35,10 @@ void call_along(const Function& __restrict__ function, const std::int64_t* index
 template <int Rank, class Function, class Result>
 void call_along(const ComputedLine<Rank, Function>& line, int moving, std::int64_t step, int count,
                 const Result* results, int stride) {
-  const auto call = [&]<int... D>(std::integer_sequence<int, D...> dimensions) {
-    ((D == moving
-          ? call_along<D>(line.function, line.index, step, count, results, stride, dimensions)
-          : void()),
-     ...);
-  };
-  call(std::make_integer_sequence<int, Rank>{});
+  with_dimension<Rank>(moving, [&](auto dimension) {
+    call_along<dimension>(line.function, line.index, step, count, results, stride,
+                          std::make_integer_sequence<int, Rank>{});
+  });
 }
 
 /// Stores the results of rows k, k + 1, ... of several slabs, compact: results[slab][row][line].

@@ -95,9 +95,11 @@ struct Neighbours {
     const int outermost = indices.axis == 0 ? 1 : 0;
     dimension = indices.axis == Rank - 1 ? Rank - 2 : Rank - 1;
     step = indices.strides.batch[of_batch];
-    while (dimension > outermost && step % indices.extent[dimension] == 0) {
-      step /= indices.extent[dimension];
-      dimension -= dimension - 1 == indices.axis ? 2 : 1;
+    if constexpr (Rank > 1) {  // else GCC warns of an index that there is not
+      while (dimension > outermost && step % indices.extent[dimension] == 0) {
+        step /= indices.extent[dimension];
+        dimension -= dimension - 1 == indices.axis ? 2 : 1;
+      }
     }
   }
   /// How many of `most` follow from a line on.
@@ -113,6 +115,15 @@ struct Neighbours {
                : static_cast<int>(std::min<std::int64_t>(most, left / magnitude + 1));
   }
 };
+
+/// Calls f(a dimension, as a constant), so that loops along each are compiled.
+template <int Rank, class F>
+void with_dimension(int dimension, const F& f) {
+  const auto call = [&]<int... D>(std::integer_sequence<int, D...>) {
+    ((D == dimension ? f(constant<D>) : void()), ...);
+  };
+  call(std::make_integer_sequence<int, Rank>{});
+}
 
 /// x[i] = function(index...) for `count` places that are `step` apart in one dimension. As it is
 /// known where it is compiled, the loop is that of a user, who walks through arrays in it; what the
@@ -140,12 +151,10 @@ template <int moving, class A, class Function, int... D>
 template <class A, int Rank, class Function>
 void compute_along(const ComputedLine<Rank, Function>& line, int moving, std::int64_t step,
                    int count, A* x) {
-  const auto compute = [&]<int... D>(std::integer_sequence<int, D...> dimensions) {
-    ((D == moving ? compute_along<D>(line.function, line.index, step, count, x, dimensions)
-                  : void()),
-     ...);
-  };
-  compute(std::make_integer_sequence<int, Rank>{});
+  with_dimension<Rank>(moving, [&](auto dimension) {
+    compute_along<dimension>(line.function, line.index, step, count, x,
+                             std::make_integer_sequence<int, Rank>{});
+  });
 }
 
 // ---- Neighbours in a line -----------------------------------------------------------------------

@@ -26,12 +26,13 @@ template <class T>
 inline constexpr bool is_narrow =
     std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) < sizeof(std::int32_t);
 
-/// The operator in the type that it combines in, if that is another than its own.
+/// The operator in the type that it combines in, if that is another than its own. Only those are
+/// taken whose bits agree in both.
 template <class Op>
 struct WideOperator {};
 template <template <class> class Op, class Narrow>
-requires is_narrow<Narrow>
-struct WideOperator<Op<Narrow>> {
+requires(is_narrow<Narrow>&& is_built_in<Op<Narrow>>)  //
+    struct WideOperator<Op<Narrow>> {
   using type = Op<std::int32_t>;
 };
 template <>
