@@ -27,16 +27,15 @@
 #include <KokkosScan/scan.hpp>
 #include <Kokkos_Core.hpp>
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
+#include <iterator>
 #include <type_traits>
 
 #include "instances.hpp"
 #include "scan_kernels.hpp"
 #include "stored.hpp"
-#include "views.hpp"
+#include "three.hpp"
 
 namespace kokkos_scan_python {
 
@@ -104,85 +103,59 @@ struct CarriedGradient {
       : value(converted<D>(adjoint.b)) {}
 };
 
-/// Reads the map of each element.
+/// Reads the map of each element: arrays are (batch, line, batch).
 ///
-/// \tparam D     the type of all arrays
-/// \tparam Rank  the number of indices
-template <DType D, int Rank>
+/// \tparam D  the type of all arrays
+template <DType D>
 struct ReadAdjoint {
   using T = stored_t<D>;
   using W = wide_t<T>;
-  /// An array and its strides by index.
-  template <class Value>
-  struct Source {
-    const Value* data = nullptr;
-    std::int64_t stride[Rank] = {};
-  };
 
   Operation operation;
   bool is_exclusive;
-  int axis;
   std::int64_t length;
   std::int64_t results;  ///< of a line: length, or one more
-  Source<T> input;
-  Source<bool> mask;
-  Source<T> result;
-  Source<T> gradient;
-  Source<T> starts;  ///< not moving along the axis
+  Three<const T> input;
+  Three<const bool> mask;
+  Three<const T> result;
+  Three<const T> gradient;
+  Three<const T> starts;  ///< not moving along the lines
   bool has_start;
   W start;
 
-  template <class... Index>
-  KOKKOS_FUNCTION Adjoint<W> operator()(Index... indices) const {
-    const std::int64_t index[Rank] = {static_cast<std::int64_t>(indices)...};
-    std::int64_t j = 0;
-    for (int d = 0; d < Rank; ++d) j = d == axis ? index[d] : j;
+  KOKKOS_FUNCTION Adjoint<W> operator()(std::int64_t i, std::int64_t k, std::int64_t j) const {
     // The first composed map is applied to 0.
-    const W a = j + 1 < length ? derivative_by_previous(index, j + 1) : W(0);
-    const std::int64_t k = j + (is_exclusive ? 1 : 0);
-    const W b = k < results ? at(gradient, index, k - j) : W(0);
-    return {a, b, derivative_by_element(index, j)};
+    const W a = k + 1 < length ? derivative_by_previous(i, k + 1, j) : W(0);
+    const std::int64_t own = k + (is_exclusive ? 1 : 0);
+    const W b = own < results ? wide(gradient(i, own, j)) : W(0);
+    return {a, b, derivative_by_element(i, k, j)};
   }
 
  private:
   static constexpr bool is_ordered = !is_complex<T>;
 
-  template <class Value>
-  KOKKOS_FUNCTION std::int64_t offset(const Source<Value>& source, const std::int64_t* index,
-                                      std::int64_t shift) const {
-    std::int64_t sum = 0;
-    for (int d = 0; d < Rank; ++d) {
-      sum += (index[d] + (d == axis ? shift : 0)) * source.stride[d];
-    }
-    return sum;
-  }
-  /// The element `shift` places further along the line.
-  KOKKOS_FUNCTION W at(const Source<T>& source, const std::int64_t* index,
-                       std::int64_t shift) const {
-    const T value = source.data[offset(source, index, shift)];
+  KOKKOS_FUNCTION static W wide(const T& value) {
     if constexpr (is_complex<T>) {
       return {value.real(), value.imag()};
-    } else if constexpr (is_16_bit_float<T>) {
-      return static_cast<float>(value);
     } else {
-      return static_cast<W>(value);
+      return wide_value(value);
     }
   }
-  KOKKOS_FUNCTION bool is_chosen(const std::int64_t* index, std::int64_t shift) const {
-    return mask.data == nullptr || mask.data[offset(mask, index, shift)];
+  KOKKOS_FUNCTION bool is_chosen(std::int64_t i, std::int64_t k, std::int64_t j) const {
+    return mask.data == nullptr || mask(i, k, j);
   }
-  /// What the line has combined to before element j, which is `shift` places behind the index.
-  KOKKOS_FUNCTION W before(const std::int64_t* index, std::int64_t j, std::int64_t shift) const {
-    if (is_exclusive) return at(result, index, shift);
-    if (j > 0) return at(result, index, shift - 1);
-    return starts.data != nullptr ? at(starts, index, 0) : start;
+  /// What the line has combined to before element k.
+  KOKKOS_FUNCTION W before(std::int64_t i, std::int64_t k, std::int64_t j) const {
+    if (is_exclusive) return wide(result(i, k, j));
+    if (k > 0) return wide(result(i, k - 1, j));
+    return starts.data != nullptr ? wide(starts(i, k, j)) : start;
   }
-  /// Whether element j is a new minimum (maximum).
-  KOKKOS_FUNCTION bool is_new(const std::int64_t* index, std::int64_t j, std::int64_t shift) const {
+  /// Whether element k is a new minimum (maximum).
+  KOKKOS_FUNCTION bool is_new(std::int64_t i, std::int64_t k, std::int64_t j) const {
     if constexpr (is_ordered) {
-      if (j == 0 && !has_start) return true;
-      const W x = at(input, index, shift);
-      const W p = before(index, j, shift);
+      if (k == 0 && !has_start) return true;
+      const W x = wide(input(i, k, j));
+      const W p = before(i, k, j);
       if (p != p) return false;  // the first NaN stays
       return operation == Operation::min ? !(x > p) : !(x < p);
     }
@@ -196,182 +169,172 @@ struct ReadAdjoint {
     }
     return W(0);
   }
-  KOKKOS_FUNCTION W derivative_by_previous(const std::int64_t* index, std::int64_t j) const {
-    if (!is_chosen(index, 1) || operation == Operation::sum) return W(1);
-    if (operation == Operation::prod) return conjugate(at(input, index, 1));
-    if (operation == Operation::logsumexp) {
-      return weight(before(index, j, 1), at(input, index, 1));
-    }
-    return W(is_new(index, j, 1) ? 0 : 1);
+  KOKKOS_FUNCTION W derivative_by_previous(std::int64_t i, std::int64_t k, std::int64_t j) const {
+    if (!is_chosen(i, k, j) || operation == Operation::sum) return W(1);
+    if (operation == Operation::prod) return conjugate(wide(input(i, k, j)));
+    if (operation == Operation::logsumexp) return weight(before(i, k, j), wide(input(i, k, j)));
+    return W(is_new(i, k, j) ? 0 : 1);
   }
-  KOKKOS_FUNCTION W derivative_by_element(const std::int64_t* index, std::int64_t j) const {
-    if (!is_chosen(index, 0)) return W(0);
+  KOKKOS_FUNCTION W derivative_by_element(std::int64_t i, std::int64_t k, std::int64_t j) const {
+    if (!is_chosen(i, k, j)) return W(0);
     if (operation == Operation::sum) return W(1);
-    if (operation == Operation::prod) return conjugate(before(index, j, 0));
+    if (operation == Operation::prod) return conjugate(before(i, k, j));
     if (operation == Operation::logsumexp) {
-      return j == 0 && !has_start ? W(1) : weight(at(input, index, 0), before(index, j, 0));
+      return k == 0 && !has_start ? W(1) : weight(wide(input(i, k, j)), before(i, k, j));
     }
-    return W(is_new(index, j, 0) ? 1 : 0);
+    return W(is_new(i, k, j) ? 1 : 0);
   }
 };
 
-/// The dimensions of a request, with neighbours merged that all arrays store like one, so that few
-/// indices are multiplied for each element.
-struct MergedShape {
-  int rank = 0;
-  int axis = 0;
-  std::int64_t extent[max_rank];
-  /// Which dimension of the request gives the stride.
-  int dimension[max_rank];
-};
-
-/// \param arrays whose strides must merge
-inline MergedShape merged(const GradientRequest& request,
-                          std::initializer_list<const Array*> arrays) {
-  MergedShape shape;
-  bool may_merge = false;
-  for (int d = 0; d < request.rank; ++d) {
-    if (d == request.axis) {
-      shape.axis = shape.rank;
-    } else if (request.extent[d] == 1) {
-      continue;
-    } else if (may_merge && std::all_of(arrays.begin(), arrays.end(), [&](const Array* array) {
-                 const int before = shape.dimension[shape.rank - 1];
-                 return !array->exists ||
-                        array->stride[before] == array->stride[d] * request.extent[d];
-               })) {
-      shape.extent[shape.rank - 1] *= request.extent[d];
-      shape.dimension[shape.rank - 1] = d;
-      continue;
-    }
-    may_merge = d != request.axis;
-    shape.extent[shape.rank] = request.extent[d];
-    shape.dimension[shape.rank++] = d;
-  }
-  return shape;
-}
-
-/// Views of the two ranks for which gradients are compiled, and of their lines.
-template <class T, int Rank>
-struct AnyData;
-template <class T>
-struct AnyData<T, 2> {
-  using type = T**;
-};
-template <class T>
-struct AnyData<T, 3> {
-  using type = T***;
-};
-template <class T>
-struct AnyData<T, 7> {
-  using type = T*******;
-};
-template <class T>
-struct AnyData<T, 8> {
-  using type = T********;
-};
-template <class T, int Rank, class Exec>
-using AnyView = Kokkos::View<typename AnyData<T, Rank>::type, Kokkos::LayoutStride,
-                             typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-
-/// \tparam Rank at least the rank of the shape; further dimensions have extent 1
-template <DType D, int Rank>
-void gradient_of_rank(const GradientRequest& request, const MergedShape& shape,
-                      const Array& starts) {
+/// The gradient for arrays of the dimensions (line, batch, batch), of which the last may be
+/// missing. Starts and what is carried do not move along the lines.
+template <DType D>
+void gradient_of_lines(const GradientRequest& request) {
   using T = stored_t<D>;
-  using Read = ReadAdjoint<D, Rank>;
-  const std::int64_t length = request.extent[request.axis];
-  // A backward scan is a forward one of everything reversed, its gradient a forward scan.
-  const bool is_backward = request.direction == Direction::backward;
-  const auto moved = [&](const Array& array, std::int64_t extent) {
+  using W = wide_t<T>;
+  // The lines between the dimensions of the batch, as everywhere in arrays of three dimensions.
+  const auto three = [&](const Array& array) {
     Array result = array;
-    if (!array.exists || !is_backward) return result;
-    const std::int64_t stride = array.stride[request.axis];
-    result.data =
-        static_cast<std::byte*>(array.data) + (extent - 1) * stride * info(array.dtype).size;
-    result.stride[request.axis] = -stride;
+    result.stride[0] = request.rank > 1 ? array.stride[1] : 0;
+    result.stride[1] = array.stride[0];
+    result.stride[2] = request.rank > 2 ? array.stride[2] : 0;
+    if (!array.exists) result.data = nullptr;
     return result;
   };
-  const auto source = [&]<class Value>(const Array& array, const Value*) {
-    typename Read::template Source<Value> result;
-    result.data = array.exists ? static_cast<const Value*>(array.data) : nullptr;
-    for (int d = 0; d < shape.rank; ++d) result.stride[d] = array.stride[shape.dimension[d]];
-    return result;
+  const std::int64_t extent[3] = {request.rank > 1 ? request.extent[1] : 1, request.extent[0],
+                                  request.rank > 2 ? request.extent[2] : 1};
+  const bool is_exclusive = request.form == Form::exclusive;
+  const ReadAdjoint<D> read{
+      request.operation,
+      is_exclusive,
+      extent[1],
+      request.output_length,
+      Three<const T>(three(request.input)),
+      Three<const bool>(three(request.mask)),
+      Three<const T>(three(request.result)),
+      Three<const T>(three(request.gradient_of_result)),
+      Three<const T>(three(request.starts)),
+      // In exclusive scans the results say what is before the first element.
+      is_exclusive || request.start.exists || request.starts.exists,
+      request.start.exists ? W(value_of<D>(request.start)) : W(1),
   };
-  Read read{};
-  read.operation = request.operation;
-  read.is_exclusive = request.form == Form::exclusive;
-  read.axis = shape.axis;
-  read.length = length;
-  read.results = request.output_length;
-  const T* const of_values = nullptr;
-  const bool* const of_bool = nullptr;
-  read.input = source(moved(request.input, length), of_values);
-  read.mask = source(moved(request.mask, length), of_bool);
-  read.result = source(moved(request.result, request.output_length), of_values);
-  read.gradient = source(moved(request.gradient_of_result, request.output_length), of_values);
-  read.starts = source(starts, of_values);
-  // In exclusive scans the results say what is before the first element.
-  read.has_start = read.is_exclusive || request.start.exists || starts.exists;
-  read.start =
-      request.start.exists ? typename Read::W(value_of<D>(request.start)) : typename Read::W(1);
-
-  std::array<std::int64_t, Rank> extents;
-  extents.fill(1);
-  std::copy_n(shape.extent, shape.rank, extents.begin());
-  Kokkos::LayoutStride out_layout;
-  Kokkos::LayoutStride carried_layout;
-  for (int d = 0; d < max_rank; ++d) {
-    out_layout.dimension[d] = carried_layout.dimension[d] = 1;
-    out_layout.stride[d] = carried_layout.stride[d] = 1;
-  }
-  const Array out = moved(request.gradient_of_input, length);
-  for (int d = 0, next = 0; d < shape.rank; ++d) {
-    out_layout.dimension[d] = static_cast<std::size_t>(shape.extent[d]);
-    out_layout.stride[d] = static_cast<std::size_t>(out.stride[shape.dimension[d]]);
-    if (d == shape.axis) continue;
-    const int of_lines = shape.dimension[d] - (shape.dimension[d] > request.axis ? 1 : 0);
-    carried_layout.dimension[next] = static_cast<std::size_t>(shape.extent[d]);
-    carried_layout.stride[next++] = static_cast<std::size_t>(request.carried.stride[of_lines]);
-  }
-  std::int64_t elements = 1;
-  for (const std::int64_t extent : extents) elements *= extent;
-  on_instance(request.place, elements, [&]<class Exec>(const Exec& exec) {
-    const AnyView<ElementGradient<D>, Rank, Exec> to(static_cast<ElementGradient<D>*>(out.data),
-                                                     out_layout);
-    const auto lines = KokkosScan::along(shape.axis).backward();
-    const auto in = KokkosScan::elementwise(extents, read);
-    const Compose<typename Read::W> compose;
+  on_instance(request.place, extent[0] * extent[1] * extent[2], [&]<class Exec>(const Exec& exec) {
+    const auto in = KokkosScan::elementwise({extent[0], extent[1], extent[2]}, read);
+    const auto out =
+        three_view<ElementGradient<D>, Exec>(three(request.gradient_of_input), extent, extent[1]);
+    const auto lines = KokkosScan::along(1).backward();
+    const Compose<W> compose;
     if (request.carried.exists) {
-      const AnyView<CarriedGradient<D>, Rank - 1, Exec> carried(
-          static_cast<CarriedGradient<D>*>(request.carried.data), carried_layout);
-      KokkosScan::inclusive_scan(exec, in, to, lines.totals(carried), compose);
+      Array carried = three(request.carried);
+      carried.stride[1] = carried.stride[2];
+      KokkosScan::inclusive_scan(
+          exec, in, out,
+          lines.totals(two_view<CarriedGradient<D>, Exec>(carried, extent[0], extent[2])), compose);
     } else {
-      KokkosScan::inclusive_scan(exec, in, to, lines, compose);
+      KokkosScan::inclusive_scan(exec, in, out, lines, compose);
     }
   });
 }
 
-/// The gradient for one type. Nearly all arrays merge to three dimensions or fewer.
+/// All arrays of a request.
+inline constexpr Array GradientRequest::*arrays_of_gradient[] = {
+    &GradientRequest::input,
+    &GradientRequest::mask,
+    &GradientRequest::starts,
+    &GradientRequest::result,
+    &GradientRequest::carried,
+    &GradientRequest::gradient_of_result,
+    &GradientRequest::gradient_of_input};
+
+/// The same request of a forward scan, with the axis first and then the other dimensions, of which
+/// those are merged that all arrays store like one.
+inline GradientRequest with_lines_first(const GradientRequest& request) {
+  GradientRequest given = request;
+  const int axis = request.axis;
+  // One value a line: an array that does not move along the axis.
+  for (Array* of_lines : {&given.starts, &given.carried}) {
+    for (int d = request.rank - 1, from = request.rank - 2; d >= 0; --d) {
+      of_lines->stride[d] = d == axis ? 0 : of_lines->stride[from--];
+    }
+  }
+  // A backward scan is a forward one of everything reversed, its gradient a forward scan.
+  if (request.direction == Direction::backward) {
+    for (const auto array_of : arrays_of_gradient) {
+      Array& array = given.*array_of;
+      if (!array.exists) continue;
+      const bool has_results =
+          array_of == &GradientRequest::result || array_of == &GradientRequest::gradient_of_result;
+      const std::int64_t length = has_results ? request.output_length : request.extent[axis];
+      array.data = static_cast<std::byte*>(array.data) +
+                   (length - 1) * array.stride[axis] * info(array.dtype).size;
+      array.stride[axis] = -array.stride[axis];
+    }
+  }
+
+  GradientRequest result = given;
+  result.rank = 0;
+  result.axis = 0;
+  const auto append = [&](int d) {
+    for (const auto array : arrays_of_gradient) {
+      (result.*array).stride[result.rank] = (given.*array).stride[d];
+    }
+    result.extent[result.rank++] = request.extent[d];
+  };
+  append(axis);
+  bool may_merge = false;
+  for (int d = 0; d < request.rank; ++d) {
+    if (d == axis) {
+      may_merge = false;
+    } else if (request.extent[d] != 1) {
+      const int last = result.rank - 1;
+      const bool merges =
+          may_merge &&
+          std::all_of(
+              std::begin(arrays_of_gradient), std::end(arrays_of_gradient), [&](const auto array) {
+                return !(given.*array).exists ||
+                       (result.*array).stride[last] == (given.*array).stride[d] * request.extent[d];
+              });
+      if (merges) {
+        for (const auto array : arrays_of_gradient) {
+          (result.*array).stride[last] = (given.*array).stride[d];
+        }
+        result.extent[last] *= request.extent[d];
+      } else {
+        append(d);
+      }
+      may_merge = true;
+    }
+  }
+  return result;
+}
+
+/// The gradient where the axis comes first. Nearly all arrays merge to three dimensions or fewer;
+/// of others the shortest dimensions are taken an index at a time.
+template <DType D>
+void gradient_of_dimensions(const GradientRequest& request) {
+  if (request.rank <= 3) return gradient_of_lines<D>(request);
+  const std::int64_t* const extent = request.extent;
+  const auto shortest =
+      static_cast<int>(std::min_element(extent + 1, extent + request.rank) - extent);
+  for (std::int64_t i = 0; i < extent[shortest]; ++i) {
+    GradientRequest slice = request;
+    --slice.rank;
+    std::copy(extent + shortest + 1, extent + request.rank, slice.extent + shortest);
+    for (const auto array_of : arrays_of_gradient) {
+      const Array& all = request.*array_of;
+      Array& array = slice.*array_of;
+      if (!all.exists) continue;
+      array.data =
+          static_cast<std::byte*>(all.data) + i * all.stride[shortest] * info(all.dtype).size;
+      std::copy(all.stride + shortest + 1, all.stride + request.rank, array.stride + shortest);
+    }
+    gradient_of_dimensions<D>(slice);
+  }
+}
+
 template <DType D>
 void gradient_of(const GradientRequest& request) {
-  // Starting values as an array that does not move along the axis.
-  Array starts = request.starts;
-  for (int d = request.rank - 1, from = request.rank - 2; d >= 0; --d) {
-    starts.stride[d] = d == request.axis ? 0 : request.starts.stride[from--];
-  }
-  Array carried = request.carried;
-  for (int d = request.rank - 1, from = request.rank - 2; d >= 0; --d) {
-    carried.stride[d] = d == request.axis ? 0 : request.carried.stride[from--];
-  }
-  const MergedShape shape =
-      merged(request, {&request.input, &request.mask, &request.result, &starts, &carried,
-                       &request.gradient_of_result, &request.gradient_of_input});
-  if (shape.rank <= 3) {
-    gradient_of_rank<D, 3>(request, shape, starts);
-  } else {
-    gradient_of_rank<D, max_rank>(request, shape, starts);
-  }
+  gradient_of_dimensions<D>(with_lines_first(request));
 }
 
 }  // namespace kokkos_scan_python

@@ -3,8 +3,6 @@
 #include "scan_kernels.hpp"
 
 namespace kokkos_scan_python {
-template bool scan_logarithms<DType::float16>(const Request&);
-template bool scan_logarithms<DType::bfloat16>(const Request&);
 template bool scan_logarithms<DType::float32>(const Request&);
 template bool scan_logarithms<DType::float64>(const Request&);
 }  // namespace kokkos_scan_python

@@ -1,0 +1,8 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "scan_kernels.hpp"
+
+namespace kokkos_scan_python {
+template bool scan_logarithms<DType::float16>(const Request&);
+template bool scan_logarithms<DType::bfloat16>(const Request&);
+}  // namespace kokkos_scan_python
