@@ -249,11 +249,24 @@ struct LinesTraits<Along<S, T, W, g>> {
 
 // ---- Conversions -------------------------------------------------------------------------------
 
+/// Becomes whatever a value becomes without a cast.
+template <class From>
+struct Implicitly {
+  template <class To>
+  requires std::is_convertible_v<const From&, To>
+  operator To() const;
+};
+/// Whether a value becomes the first member of an aggregate.
+template <class From, class To>
+concept FitsFirstMember = requires(const Implicitly<From>& x) {
+  To{x};
+};
 /// Whether a cast only fills the first member of an aggregate, as C++20 has it, and zeroes the
-/// rest.
+/// rest: not that of a type with an operator for it (of templates nvcc 13.0 does not find those).
 template <class From, class To>
 inline constexpr bool fills_first_member =
-    std::is_aggregate_v<To> && !std::is_convertible_v<const From&, To> && !requires(const From& x) {
+    std::is_aggregate_v<To> && !std::is_convertible_v<const From&, To> &&
+    FitsFirstMember<From, To> && !requires(const From& x) {
   x.operator To();
 };
 

@@ -253,9 +253,7 @@ struct LineFold {
     using R = typename Combination<P>::R;
     constexpr int N = neighbours_that_fold<R>;
     const std::int64_t lines = p.batch.count;
-    const bool are_rows = p.n > 1 &&
-                          OperandAccess<decltype(P::output)>::is_contiguous(p.output, p.n) &&
-                          OperandAccess<decltype(P::input)>::is_contiguous(p.input, p.n);
+    const bool are_rows = p.n > 1 && has_contiguous_lines(p);
     if (are_rows && p.n <= lanes * N) {
       int width = 1;
       while (width * N < p.n) width *= 2;

@@ -32,8 +32,7 @@ struct InOrderBackend {
 
   template <class Exec, class P>
   void scan(const Exec& exec, const P& p) const {
-    if (OperandAccess<decltype(P::output)>::is_contiguous(p.output, p.n) &&
-        OperandAccess<decltype(P::input)>::is_contiguous(p.input, p.n) && p.n > 1) {
+    if (has_contiguous_lines(p) && p.n > 1) {
       if constexpr (takes_short_rows<P>) {
         if (p.n <= longest_short_column && follow_each_other(p, p.input) &&
             follow_each_other(p, p.output)) {

@@ -22,8 +22,9 @@ struct OperandAccess<Array<T>> {
   static constexpr bool constructible = std::is_default_constructible_v<std::remove_const_t<T>>;
   static constexpr bool is_stored = true;  ///< in memory, not computed
   static constexpr bool is_zipped = false;
-  static bool is_contiguous(const Array<T>& in, std::int64_t n) {
-    return n == 1 || in.strides.along == 1 || in.strides.along == -1;
+  /// \param along the stride along lines of neighbours, 1 or -1
+  static bool is_contiguous(const Array<T>& in, std::int64_t n, std::int64_t along) {
+    return n == 1 || in.strides.along == along;
   }
   static bool has_columns(const Array<T>& in, const Batch& batch) {
     return in.strides.batch[batch.rank - 1] == 1;
@@ -59,7 +60,7 @@ struct ComputedAccess {
   static constexpr bool is_stored = false;
   static constexpr bool is_zipped = false;
   template <class In>
-  static bool is_contiguous(const In&, std::int64_t) {
+  static bool is_contiguous(const In&, std::int64_t, std::int64_t) {
     return true;
   }
   template <class In>
@@ -89,7 +90,7 @@ struct OperandAccess<Called<Value, Rank, Function>> {
   using Out = Called<Value, Rank, Function>;
   template <int E>
   static constexpr bool moves_columns = false;
-  static bool is_contiguous(const Out&, std::int64_t) { return true; }
+  static bool is_contiguous(const Out&, std::int64_t, std::int64_t) { return true; }
   static bool has_columns(const Out&, const Batch&) { return true; }
   template <class P>
   static bool has_flat_columns(const P&, const Out&, const ColumnTiling&) {
@@ -113,9 +114,9 @@ struct OperandAccess<Selected<A, Values, Mask>> {
       OperandAccess<Values>::is_stored && OperandAccess<Mask>::is_stored;
   static constexpr bool is_zipped =
       OperandAccess<Values>::is_zipped || OperandAccess<Mask>::is_zipped;
-  static bool is_contiguous(const In& in, std::int64_t n) {
-    return OperandAccess<Values>::is_contiguous(in.values, n) &&
-           OperandAccess<Mask>::is_contiguous(in.mask, n);
+  static bool is_contiguous(const In& in, std::int64_t n, std::int64_t along) {
+    return OperandAccess<Values>::is_contiguous(in.values, n, along) &&
+           OperandAccess<Mask>::is_contiguous(in.mask, n, along);
   }
   static bool has_columns(const In& in, const Batch& batch) {
     return OperandAccess<Values>::has_columns(in.values, batch) &&
@@ -140,5 +141,14 @@ struct OperandAccess<Selected<A, Values, Mask>> {
            OperandAccess<Mask>::template has_aligned_packs<E>(in.mask, batch);
   }
 };
+
+/// Whether the elements of a line are neighbours in memory, in the direction of the output in all
+/// operands: Views may have negative strides, each its own.
+template <class P>
+bool has_contiguous_lines(const P& p) {
+  const std::int64_t along = is_backward(p.output) ? -1 : 1;
+  return OperandAccess<decltype(P::output)>::is_contiguous(p.output, p.n, along) &&
+         OperandAccess<decltype(P::input)>::is_contiguous(p.input, p.n, along);
+}
 
 }  // namespace KokkosScan::impl::cuda

@@ -50,8 +50,9 @@ struct Backend {
   /// Whether the kernels take a problem: all but empty lines, and more columns than a number holds.
   template <class P>
   static bool accepts(const P& p) {
-    return p.n > 0 && (is_contiguous(p) || (neighbours(p.batch) <= INT32_MAX &&
-                                            p.n / chunk_of_column < INT32_MAX - chunks_of_section));
+    return p.n > 0 &&
+           (has_contiguous_lines(p) || (neighbours(p.batch) <= INT32_MAX &&
+                                        p.n / chunk_of_column < INT32_MAX - chunks_of_section));
   }
 
   /// Bytes that a scan of `lines` lines of n elements needs at most: strides decide later which
@@ -73,7 +74,7 @@ struct Backend {
 
   template <class Exec, class P>
   void scan(const Exec& exec, const P& p, std::byte* workspace) const {
-    if (!is_contiguous(p)) return scan_columns(exec, p, workspace);
+    if (!has_contiguous_lines(p)) return scan_columns(exec, p, workspace);
     if constexpr (may_stay_in_registers<P>) {
       if (stays_in_registers<P>(p.n)) return scan_lines_in_registers(exec, p);
     }
@@ -106,11 +107,6 @@ struct Backend {
   }
 
  private:
-  template <class P>
-  static bool is_contiguous(const P& p) {
-    return OperandAccess<decltype(P::output)>::is_contiguous(p.output, p.n) &&
-           OperandAccess<decltype(P::input)>::is_contiguous(p.input, p.n);
-  }
   /// Lines that follow each other in the batch's last dimension.
   static std::int64_t neighbours(const Batch& batch) {
     return batch.rank == 0 ? 1 : batch.extent[batch.rank - 1];
@@ -524,7 +520,9 @@ struct Backend {
     facts.has_dense_rows = facts.has_dense_slabs = true;
     facts.is_along = is_along(p.batch, p.output) || is_along(p.batch, p.input);
     const auto see = [&](const auto& array, bool may_be_runs, MoveRows& move) {
-      if (!may_be_runs || !has_columns(array, p.batch)) {
+      // Rows have one order in shared memory.
+      const bool runs_alike = p.n == 1 || (array.strides.along < 0) == is_backward(p.output);
+      if (!may_be_runs || !runs_alike || !has_columns(array, p.batch)) {
         facts.has_dense_rows = facts.has_dense_slabs = false;
         return;
       }

@@ -219,19 +219,20 @@ __device__ __forceinline__ void store_elements(const Slots<T>& results, T* to, i
 ///
 /// \param of_line threads that share the line
 /// \param along   index of element 0, in the order of memory, along the axis
+/// \param step    from there to the index of its neighbour in memory
 template <int at_once, class T, class Line>
 __device__ __forceinline__ void fill_line(const Slots<T>& slots, int begin, int e, int length,
                                           const Threads& of_line, const Line& line,
-                                          std::int64_t along) {
+                                          std::int64_t along, int step) {
   for (; e + (at_once - 1) * of_line.count < length; e += at_once * of_line.count) {
     T x[at_once];
 #pragma unroll
-    for (int i = 0; i < at_once; ++i) x[i] = line.at(along + (e + i * of_line.count));
+    for (int i = 0; i < at_once; ++i) x[i] = line.at(along + step * (e + i * of_line.count));
 #pragma unroll
     for (int i = 0; i < at_once; ++i) slots[begin + e + i * of_line.count] = x[i];
   }
   if constexpr (at_once > 1) {
-    fill_line<at_once / 2>(slots, begin, e, length, of_line, line, along);
+    fill_line<at_once / 2>(slots, begin, e, length, of_line, line, along, step);
   }
 }
 
@@ -581,17 +582,20 @@ struct StagedComputed
   /// Lanes that read neighbours, 16 bytes or more.
   static constexpr int fewest_lanes = 4;
 
-  /// The index along the axis of the first element in the order of memory; neighbours in memory
-  /// have neighbouring indices.
+  /// The index along the axis of the first element in the order of memory.
   static __device__ __forceinline__ std::int64_t first_index(const Tile& tile, const Line& line) {
     return line.index_along(tile.begin + tile.in_memory_order(0));
+  }
+  /// From there to that of its neighbour in memory: -1 where the strides of a View are negative.
+  static __device__ __forceinline__ int step_of(const Tile& tile, const Line& line) {
+    return static_cast<int>(tile.backward ? -line.step : line.step);
   }
   /// Computes a line of a tile.
   __device__ __forceinline__ void fill_one_line(const In& in, const Tile& tile,
                                                 const Threads& of_line, int i) {
     const Line line = in.line(tile.line(i));
     fill_line<2 * at_once_of_two>(this->slots, i * tile.length, of_line.own, tile.length, of_line,
-                                  line, first_index(tile, line));
+                                  line, first_index(tile, line), step_of(tile, line));
   }
   /// Computes two lines of a tile in turns, as each value may wait for memory.
   __device__ __forceinline__ void fill_two_lines(const In& in, const Tile& tile,
@@ -600,6 +604,7 @@ struct StagedComputed
     const Line lines[] = {in.line(tile.line(first)), in.line(tile.line(second))};
     const int begin[] = {first * tile.length, second * tile.length};
     const std::int64_t along = first_index(tile, lines[0]);
+    const int step = step_of(tile, lines[0]);
     int e = of_line.own;
     const auto fill_some = [&](auto count) {
       typename StagedComputed::Value x[2][count.value];
@@ -607,7 +612,7 @@ struct StagedComputed
       for (int j = 0; j < 2; ++j) {
 #pragma unroll
         for (int i = 0; i < count.value; ++i)
-          x[j][i] = lines[j].at(along + (e + i * of_line.count));
+          x[j][i] = lines[j].at(along + step * (e + i * of_line.count));
       }
 #pragma unroll
       for (int j = 0; j < 2; ++j) {

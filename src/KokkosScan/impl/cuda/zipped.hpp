@@ -25,7 +25,7 @@ struct OperandAccess<ValueOfLine<T>> {
   using In = ValueOfLine<T>;
   static constexpr bool constructible = OperandAccess<Array<T>>::constructible;
   static constexpr bool is_stored = true;
-  static bool is_contiguous(const In&, std::int64_t) { return true; }
+  static bool is_contiguous(const In&, std::int64_t, std::int64_t) { return true; }
   static bool has_columns(const In&, const Batch&) { return true; }
   template <class P>
   static bool has_flat_columns(const P&, const In&, const ColumnTiling&) {
@@ -54,7 +54,7 @@ template <class... Parts>
 struct OperandAccess<List<Parts...>> {
   static constexpr bool constructible = true;
   static constexpr bool is_stored = true;
-  static bool is_contiguous(const List<Parts...>&, std::int64_t) { return true; }
+  static bool is_contiguous(const List<Parts...>&, std::int64_t, std::int64_t) { return true; }
   static bool has_columns(const List<Parts...>&, const Batch&) { return true; }
   template <class P>
   static bool has_flat_columns(const P&, const List<Parts...>&, const ColumnTiling&) {
@@ -79,8 +79,9 @@ struct OperandAccess<List<First, Rest...>> {
 
   static constexpr bool constructible = Access::constructible && Others::constructible;
   static constexpr bool is_stored = Access::is_stored && Others::is_stored;
-  static bool is_contiguous(const Parts& parts, std::int64_t n) {
-    return Access::is_contiguous(parts.first, n) && Others::is_contiguous(parts.rest, n);
+  static bool is_contiguous(const Parts& parts, std::int64_t n, std::int64_t along) {
+    return Access::is_contiguous(parts.first, n, along) &&
+           Others::is_contiguous(parts.rest, n, along);
   }
   static bool has_columns(const Parts& parts, const Batch& batch) {
     return Access::has_columns(parts.first, batch) && Others::has_columns(parts.rest, batch);
@@ -112,8 +113,8 @@ struct OperandAccess<ZippedInput<Function, Parts>> {
   static constexpr bool constructible = Access::constructible;
   static constexpr bool is_stored = Access::is_stored;
   static constexpr bool is_zipped = true;
-  static bool is_contiguous(const In& in, std::int64_t n) {
-    return Access::is_contiguous(in.parts, n);
+  static bool is_contiguous(const In& in, std::int64_t n, std::int64_t along) {
+    return Access::is_contiguous(in.parts, n, along);
   }
   static bool has_columns(const In& in, const Batch& batch) {
     return Access::has_columns(in.parts, batch);
@@ -185,7 +186,7 @@ struct Stage<Computed<Rank, IndexAlong<Index>>> : StagedComputed<Rank, IndexAlon
   __device__ __forceinline__ void place(const In& in, const Tile& tile, Region& region,
                                         const Value* results) {
     Base::place(in, tile, region, results);
-    m_counts = in.function.axis == in.axis ? 1 : 0;
+    m_counts = in.function.axis != in.axis ? 0 : tile.backward ? -in.step : in.step;
     if (m_counts == 0 && tile.lines > 1) return;
     m_length = tile.length;
     m_by_length = Divisor(tile.length);
