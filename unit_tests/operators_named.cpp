@@ -244,6 +244,24 @@ TEST(operators, index_that_is_too_small) {
   EXPECT_EQ(message_of([&] { (void)ks::indexed<std::int16_t>(x, -2); }), "nothing was thrown");
 }
 
+TEST(operators, indices_along_another_axis_than_the_scan) {
+  Kokkos::View<float**, Exec> const x("x", 3, 4);
+  Kokkos::View<bool**, Exec> const mask("mask", 3, 4);
+  Kokkos::View<ks::Indexed<float>**, Exec> const y("y", 3, 4);
+  using operators::message_of;
+  EXPECT_EQ(message_of([&] { ks::inclusive_scan(Exec(), ks::indexed(x), y, 0, ks::ArgMax{}); }),
+            "KokkosScan::inclusive_scan: the scan is along axis 0, but indexed(...) counts along "
+            "axis 1.");
+  EXPECT_EQ(message_of([&] {
+              ks::inclusive_scan(Exec(), ks::masked(ks::indexed(x, 0), mask), y, -1, ks::ArgMax{});
+            }),
+            "KokkosScan::inclusive_scan: the scan is along axis 1, but indexed(...) counts along "
+            "axis 0.");
+  EXPECT_EQ(message_of([&] { ks::inclusive_scan(Exec(), ks::indexed(x, 0), y, 0, ks::ArgMax{}); }),
+            "nothing was thrown");
+  Exec().fence();
+}
+
 TEST(operators, log_sum_exp_in_float) {
   using operators::check_logarithms;
   // u (|r| + 1) on hosts, 8 u (m + 1) where neighbours combine in float: the contract's larger one.

@@ -284,7 +284,7 @@ auto indexed_elements(const std::array<std::int64_t, Rank>& extents, const Input
 ///
 /// \tparam Index an integer that holds every index along the axis
 /// \param x    a View or elementwise(...)
-/// \param axis that of the scan; negative counts from the end
+/// \param axis that of the scan, which refuses another; negative counts from the end
 /// \throws std::invalid_argument if the axis is out of range, or Index is too small
 ///
 /// \par Example

@@ -122,7 +122,11 @@ void linear_recurrence(const Exec& exec, const A& a, const B& b, const H& h,
     static_assert(is_coefficient,
                   "KokkosScan: the coefficients of a recurrence must be an input or a scalar that "
                   "converts to the states.");
-    if constexpr (is_coefficient) {
+    constexpr bool keeps_fractions = !std::is_floating_point_v<A> || !std::is_integral_v<State>;
+    static_assert(keeps_fractions,
+                  "KokkosScan: the coefficient of a recurrence would lose its fraction: states are "
+                  "computed in the type of h's values.");
+    if constexpr (is_coefficient && keeps_fractions) {
       inclusive_scan(exec, impl::maps_of<State>(a, b), impl::states_to<State>(h),
                      impl::started<State>(lines), ComposeAffine<State>{});
     }

@@ -332,6 +332,8 @@ void calls() {
   ks::inclusive_scan(exec, ks::zip(x, x), y);
 #elif defined(REFUSED_coefficient_of_another_type)
   ks::linear_recurrence(exec, Pair{}, x, y);
+#elif defined(REFUSED_coefficient_with_fraction)
+  ks::linear_recurrence(exec, 0.5, View<int**>("b", 3, 4), View<int**>("h", 3, 4));
 #elif defined(REFUSED_recurrence_into_nothing)
   ks::linear_recurrence(exec, x, x, std::vector<float>());
 #else

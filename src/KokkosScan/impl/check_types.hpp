@@ -611,7 +611,8 @@ constexpr void explain() {
   static_assert(r != Refusal::output_extents, "KokkosScan: for_each_result needs 1 to 8 extents.");
   static_assert(r != Refusal::projection_state,
                 "KokkosScan: the function of projected must be of a class without members and with "
-                "a default constructor; one that captures something goes to for_each_result.");
+                "a default constructor, so no KOKKOS_LAMBDA; what captures something goes to "
+                "for_each_result.");
   static_assert(r != Refusal::projection,
                 "KokkosScan: the function of projected must be callable, as const, with the "
                 "accumulator, and return what converts to the values of the View.");

@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -88,6 +89,30 @@ void describe_inputs(Role role, const InputList<First, Rest...>& inputs, Operand
 template <class Function, class... Inputs>
 void describe_input(Role role, const Zipped<Function, Inputs...>& input, Operand*& next) {
   describe_inputs(role, input.inputs, next);
+}
+
+/// Throws where indices that are beside elements count along another axis than the scan's.
+template <class In>
+void check_indices(Function, const In&, int) {}
+template <std::size_t Rank, class Index>
+void check_indices(Function function, const Elementwise<Rank, IndexAlong<Index>>& input, int axis) {
+  if (input.function.axis == axis) return;
+  throw std::invalid_argument(name(function) + ": the scan is along axis " + std::to_string(axis) +
+                              ", but indexed(...) counts along axis " +
+                              std::to_string(input.function.axis) + ".");
+}
+template <class Values, class Mask>
+void check_indices(Function function, const Masked<Values, Mask>& input, int axis) {
+  check_indices(function, input.values, axis);
+}
+template <class First, class... Rest>
+void check_indices(Function function, const InputList<First, Rest...>& inputs, int axis) {
+  check_indices(function, inputs.first, axis);
+  check_indices(function, inputs.rest, axis);
+}
+template <class F, class... Inputs>
+void check_indices(Function function, const Zipped<F, Inputs...>& input, int axis) {
+  check_indices(function, input.inputs, axis);
 }
 
 template <class View>
@@ -198,6 +223,7 @@ class Operands {
     if constexpr (has_workspace) *next++ = describe(Role::workspace, lines.workspace());
     m_axis = checked_axis(function, input(), lines.axis());
     check_shapes(function, shaped(), m_axis);
+    check_indices(function, in, m_axis);
   }
 
   [[nodiscard]] int axis() const { return m_axis; }

@@ -8,22 +8,24 @@
 /// a line.
 
 #include <KokkosScan/impl/host/chunks.hpp>
+#include <KokkosScan/impl/host/tuning.hpp>
 #include <cstdint>
 #include <type_traits>
 
 namespace KokkosScan::impl::host {
 
 /// What lines have combined to, for up to Width of them. Registers that reach over the first or the
-/// last line use the places around.
+/// last line use the places around. It begins a page: registers that reach over the end of one cost
+/// hundreds of cycles a row, where they have been stored a short while ago.
 template <class A, class R, int Width>
-struct SlabState {
+struct alignas(page_bytes) SlabState {
   static constexpr int spill = 32 / sizeof(A);
-  alignas(32) R tiles_[Width + 2 * spill];
-  alignas(32) R chunks_[Width + 2 * spill];
   alignas(32) A carry_[Width + 2 * spill];
   alignas(32) A folds_[Width + 2 * spill];
   alignas(32) A pairs_[Width + 2 * spill];
   alignas(32) A thirds_[Width + 2 * spill];
+  alignas(32) R tiles_[Width + 2 * spill];
+  alignas(32) R chunks_[Width + 2 * spill];
 
   R* tiles() { return tiles_ + spill; }
   R* chunks() { return chunks_ + spill; }
