@@ -66,7 +66,7 @@ same("examples", [(checkout / name / "CMakeLists.txt").is_file() for name in cop
 
 # What README.md tells to type.
 readme = (checkout / "README.md").read_text(encoding="utf-8")
-added = re.search(r"^\$ spack repo add kokkos-scan/(\S+)$", readme, re.M)[1]
+added = re.search(r"^\$ spack repo add (\S+)$", readme, re.M)[1]
 same("the repository in README.md", checkout / added, repo)
 name = re.search(r"^\$ spack install (\S+)$", readme, re.M)[1]
 same("the package in README.md", (repo / "packages" / name.replace("-", "_")).is_dir(), True)
