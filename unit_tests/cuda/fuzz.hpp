@@ -12,9 +12,10 @@
 //
 // What is random: the kind, in turn (types, operator, input, where lines start); the number of
 // lines, their length and how many dimensions of a batch they have; the order of dimensions in
-// memory, pads between them, offsets from aligned addresses, for each array its own or the same
-// for all; direction, form, n+1 results, totals, totals in the place of starting values, results
-// in the place of elements; how dense a mask is; how small the device seems to be.
+// memory and their directions, pads between them, offsets from aligned addresses, for each array
+// its own or the same for all; direction, form, n+1 results, totals, totals in the place of
+// starting values, results in the place of elements; how dense a mask is; how small the device
+// seems to be.
 
 #include <KokkosScan/affine.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -25,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <limits>
@@ -518,13 +520,16 @@ struct Limits {
 
 /// Where one array lies in the block of memory.
 struct Place {
-  std::size_t offset = 0;   ///< bytes before the element that is first in memory
+  std::size_t offset = 0;   ///< bytes before element 0
   std::int64_t extent = 0;  ///< along the lines
   impl::Strides strides{};  ///< of elements, forward
 };
 
-inline bool is_contiguous(Place const& place) {
-  return place.strides.along == 1 || place.strides.along == -1;
+/// Whether lines of both are contiguous, in one direction, or lines of neither are.
+inline bool lies_alike(Place const& a, Place const& b) {
+  auto const is_contiguous = [](Place const& place) { return std::abs(place.strides.along) == 1; };
+  return is_contiguous(a) == is_contiguous(b) &&
+         (!is_contiguous(a) || a.strides.along == b.strides.along);
 }
 
 /// One case: its numbers, its memory, and what must be there afterwards.
@@ -550,7 +555,7 @@ class Case {
       if constexpr (K::source == Source::masked) {
         // A mask that lies in memory as the values do: others may have other kernels.
         if (wrong.empty() && m_selects == Selects::all &&
-            is_contiguous(m_mask) == is_contiguous(m_in_place ? m_output : m_input)) {
+            lies_alike(m_mask, m_in_place ? m_output : m_input)) {
           auto const second =
               scan(machine, space, [&](std::byte* block) { return problem<false>(block); });
           if (!same_lines(first, second, 0, m_batch.count)) {
@@ -649,6 +654,7 @@ class Case {
     if (m_random.one_in(8)) shuffle(m_order);
     m_are_alike = m_random.one_in(2);
     for (auto& pad : m_pads) pad = random_pad(m_random.one_in(2));
+    for (auto& runs_down : m_run_down) runs_down = m_random.one_in(8);
   }
   void choose_mode() {
     m_backward = m_random.one_in(2);
@@ -669,8 +675,6 @@ class Case {
     m_selects = selects <= 2 ? Selects::all : selects == 3 ? Selects::none : Selects::some;
     m_formula.seed = static_cast<std::uint32_t>(m_random());
     m_axis_of_formula = static_cast<int>(m_random.between(0, 2));
-    m_counted_axis =
-        m_random.one_in(8) ? static_cast<int>(m_random.between(0, 2)) : m_axis_of_formula;
   }
   std::int64_t random_pad(bool exists) {
     if (!exists || m_random.one_in(2)) return 0;
@@ -693,12 +697,18 @@ class Case {
     std::vector<int> order = m_order;
     if (!m_are_alike && m_random.one_in(4)) shuffle(order);
     std::int64_t size = !m_are_alike && m_random.one_in(8) ? m_random.between(2, 3) : 1;
+    std::int64_t first = 0;  // elements of the array before element 0
     for (std::size_t i = order.size(); i-- > 0;) {
       int const d = order[i];
       if (d == axis && !has_lines) continue;
       std::int64_t const length = d == axis ? extent : m_batch.extent[d];
-      (d == axis ? place.strides.along : place.strides.batch[d]) = size;
+      auto& stride = d == axis ? place.strides.along : place.strides.batch[d];
+      stride = size;
       size = size * length + (m_are_alike ? m_pads[i] : random_pad(m_random.one_in(3)));
+      if (m_are_alike ? m_run_down[i] : m_random.one_in(8)) {
+        first += (length - 1) * stride;
+        stride = -stride;
+      }
     }
     // A guard of at least 64 bytes, then an aligned place or any that suits the type.
     m_bytes = (m_bytes + 64 + alignment - 1) / alignment * alignment;
@@ -707,6 +717,7 @@ class Case {
       place.offset += sizeof(T) * static_cast<std::size_t>(m_random.between(0, 33));
     }
     m_bytes = place.offset + sizeof(T) * static_cast<std::size_t>(size);
+    place.offset += sizeof(T) * static_cast<std::size_t>(first);
     // Of dimensions of one element no stride means anything.
     for (int d = 0; d < m_batch.rank; ++d) {
       if (m_batch.extent[d] == 1 && m_random.one_in(4)) {
@@ -842,7 +853,7 @@ class Case {
     } else if constexpr (K::is_zipped) {
       return {{}, {input<Element const>(block), {computed(), {}}}};
     } else if constexpr (K::is_indexed) {
-      auto const indices = of_indices(impl::IndexAlong<std::uint32_t>{m_counted_axis}, m_n);
+      auto const indices = of_indices(impl::IndexAlong<std::uint32_t>{m_axis_of_formula}, m_n);
       return {{}, {input<Element const>(block), {indices, {}}}};
     } else if constexpr (K::source == Source::maps) {
       auto const coefficients = array<Element const>(m_coefficients, block);
@@ -1048,6 +1059,7 @@ class Case {
   std::vector<int> m_order;
   bool m_are_alike = true;
   std::int64_t m_pads[most_dimensions] = {};
+  bool m_run_down[most_dimensions] = {};  ///< of the places in m_order
 
   bool m_backward = false;
   bool m_has_start = false;
@@ -1060,7 +1072,6 @@ class Case {
   Selects m_selects = Selects::all;
   Formula<Element> m_formula{};
   int m_axis_of_formula = 0;
-  int m_counted_axis = 0;
 
   Place m_output, m_input, m_coefficients, m_of_lines, m_mask, m_starts, m_totals;
   std::size_t m_bytes = 0;

@@ -144,18 +144,14 @@ struct Columns<Computed<Rank, IndexAlong<Index>>, E> {
   static constexpr bool reads_slots = true;
 
   const In& in;
-  const LineNumber line;
 
-  __device__ __forceinline__ Columns(const In& of, const LineNumber& at) : in(of), line(at) {}
+  __device__ __forceinline__ Columns(const In& of, const LineNumber&) : in(of) {}
   __device__ __forceinline__ void begin_load(std::int64_t, int, const ColumnSlots&) const {}
   template <class A>
   __device__ __forceinline__ void load(std::int64_t k, int, const ColumnSlots&, A (&x)[E]) const {
+    const auto index = static_cast<Index>(in.first + in.step * k);
 #pragma unroll
-    for (int e = 0; e < E; ++e) {
-      x[e] = static_cast<A>(in.function.axis == in.axis
-                                ? static_cast<Index>(in.first + in.step * k)
-                                : in.line(LineNumber{line.batch, line.number + e})(0));
-    }
+    for (int e = 0; e < E; ++e) x[e] = static_cast<A>(index);
   }
 };
 template <int E>

@@ -97,13 +97,11 @@ struct WideColumns<Computed<Rank, IndexAlong<Index>>, E> {
   using In = Computed<Rank, IndexAlong<Index>>;
 
   const In& in;
-  const ColumnPlace first;
 
-  __device__ __forceinline__ WideColumns(const In& of, const ColumnPlace& place, int /* columns */)
-      : in(of), first(place) {}
-  [[nodiscard]] __device__ __forceinline__ Index get(std::int64_t k, int e) const {
-    if (in.function.axis == in.axis) return static_cast<Index>(in.first + in.step * k);
-    return in.line(ColumnPlace{first.batch, first.outer, first.column + e * lanes})(0);
+  __device__ __forceinline__ WideColumns(const In& of, const ColumnPlace&, int /* columns */)
+      : in(of) {}
+  [[nodiscard]] __device__ __forceinline__ Index get(std::int64_t k, int /* e */) const {
+    return static_cast<Index>(in.first + in.step * k);
   }
 };
 template <int E>

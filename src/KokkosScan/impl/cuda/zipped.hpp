@@ -173,8 +173,8 @@ struct Stage<ValueOfLine<T>> : StagedValues<std::remove_const_t<T>> {
   }
 };
 
-/// Indices along an axis. Those of lines are known where they are read; those of columns, and of
-/// several lines along another axis than their own, have slots.
+/// Indices along the lines. Those of tiles of lines are known where they are read, those of columns
+/// have slots.
 template <int Rank, class Index>
 struct Stage<Computed<Rank, IndexAlong<Index>>> : StagedComputed<Rank, IndexAlong<Index>> {
   using In = Computed<Rank, IndexAlong<Index>>;
@@ -186,13 +186,10 @@ struct Stage<Computed<Rank, IndexAlong<Index>>> : StagedComputed<Rank, IndexAlon
   __device__ __forceinline__ void place(const In& in, const Tile& tile, Region& region,
                                         const Value* results) {
     Base::place(in, tile, region, results);
-    m_counts = in.function.axis != in.axis ? 0 : tile.backward ? -in.step : in.step;
-    if (m_counts == 0 && tile.lines > 1) return;
+    m_step = tile.backward ? -in.step : in.step;
     m_length = tile.length;
     m_by_length = Divisor(tile.length);
-    m_first =
-        static_cast<Index>(m_counts == 0 ? in.line(tile.line(0))(0)
-                                         : in.index_along(tile.begin + tile.in_memory_order(0)));
+    m_first = static_cast<Index>(in.index_along(tile.begin + tile.in_memory_order(0)));
   }
   template <int all = 0, class AnyTile>
   __device__ __forceinline__ Loaded load(const In& in, const AnyTile& tile, int elements) {
@@ -201,7 +198,7 @@ struct Stage<Computed<Rank, IndexAlong<Index>>> : StagedComputed<Rank, IndexAlon
   [[nodiscard]] __device__ __forceinline__ Index get(int e) const {
     if (m_length == 0) return Base::get(e);
     const int in_line = e - m_by_length.quotient(e) * m_length;
-    return static_cast<Index>(m_first + m_counts * in_line);
+    return static_cast<Index>(m_first + m_step * in_line);
   }
   /// Packs lie within a line.
   template <int E>
@@ -209,12 +206,12 @@ struct Stage<Computed<Rank, IndexAlong<Index>>> : StagedComputed<Rank, IndexAlon
     if (m_length == 0) return Base::get_pack(e, x);
     const Index first = get(e);
 #pragma unroll
-    for (int i = 0; i < E; ++i) x[i] = static_cast<Index>(first + m_counts * i);
+    for (int i = 0; i < E; ++i) x[i] = static_cast<Index>(first + m_step * i);
   }
 
  private:
   Index m_first = 0;
-  int m_counts = 0;  ///< from index to index
+  int m_step = 0;    ///< from index to index
   int m_length = 0;  ///< of lines; 0 where indices have slots
   Divisor m_by_length{};
 };
