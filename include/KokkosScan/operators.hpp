@@ -182,15 +182,16 @@ template <class T>
 inline constexpr T infinity = std::numeric_limits<T>::infinity();
 }  // namespace impl
 
-/// Logarithm of a sum of exponentials, log(exp(a) + exp(b)), computed as
-/// max(a, b) + log1p(exp(-|a - b|)) so that nothing overflows: torch.logcumsumexp.
+/// Logarithm of a sum of exponentials, log(exp(a) + exp(b)), without overflow: torch.logcumsumexp.
 ///
 /// `LogSumExp{}` combines in the accumulator of the output's values, which must be a floating-point
 /// type; `LogSumExp<T>{}` in T. The identity is -infinity. A line of +infinity stays there, and NaN
-/// propagates. Values of type float are carried in double: on hosts a result r is off by at most
-/// u (|r| + 1), u = 2^-24, and by at most 8 u (m + 1) on CUDA, which combines neighbours in float
-/// first; m is the largest magnitude among the results and elements so far. In double each
-/// combination adds at most 2 u (m + 1), u = 2^-53.
+/// propagates. Values of type float are carried as the sum, a double and a power of exp(64), so
+/// that there is one exponential an element and one logarithm a result: on hosts a result r is off
+/// by at most u (|r| + 1), u = 2^-24, and by at most 8 u (m + 1) on CUDA, where exponentials and
+/// logarithms are those of float; m is the largest magnitude among the results and elements so far.
+/// In double values combine as max(a, b) + log1p(exp(-|a - b|)), and each combination adds at most
+/// 2 u (m + 1), u = 2^-53.
 ///
 /// Example: `ks::inclusive_scan(exec, x, y, 0, ks::LogSumExp{});`
 template <class T = void>

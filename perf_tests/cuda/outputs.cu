@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// Linear recurrences with their gradients, projected outputs, and functions that take the results,
-/// on a GPU, without Kokkos: how fast, beside a kernel that moves the same bytes, and how far off
-/// the loop in double.
+/// Linear recurrences with their gradients, projected outputs, functions that take the results, and
+/// logarithms of sums, on a GPU, without Kokkos: how fast, beside a kernel that moves the same
+/// bytes, and how far off the loop in double.
 ///
 ///     nvcc -x cu -std=c++20 -O3 -arch=sm_90 -I unit_tests/cuda/annotations -I include -I src \
 ///       perf_tests/cuda/outputs.cu -o outputs && ./outputs
@@ -107,6 +107,22 @@ __global__ void find_error_of_gradients(const float* a, const float* b, const fl
       if (!(of_a <= error)) error = of_a;
       handed_on = double{a[at]} * gradient;
       magnitude *= fabs(double{a[at]});
+    }
+    worst[line % 4096] = fmax(worst[line % 4096], error == error ? error : 1e30);
+  }
+}
+/// The largest error of logarithms of sums, in units of 1 and the largest magnitude: elements and
+/// results are below 32.
+__global__ void find_error_of_logarithms(const float* b, const float* h, Shape s, double* worst) {
+  for (std::int64_t line = own(); line < s.outer * s.inner; line += all()) {
+    const std::int64_t first = line / s.inner * s.n * s.inner + line % s.inner;
+    double sum = 0, magnitude = 0, error = 0;
+    for (std::int64_t k = 0; k < s.n; ++k) {
+      const std::int64_t at = first + k * s.inner;
+      sum += exp(double{b[at]});
+      magnitude = fmax(magnitude, fmax(fabs(double{b[at]}), fabs(log(sum))));
+      const double of_this = fabs(h[at] - log(sum)) / (magnitude + 1);
+      if (!(of_this <= error)) error = of_this;
     }
     worst[line % 4096] = fmax(worst[line % 4096], error == error ? error : 1e30);
   }
@@ -332,7 +348,7 @@ auto problem(const Memory& m, const Shape& s, const In& in, const Op& op, const 
       {nullptr, {}}};
 }
 
-enum class Check { recurrence, exponential, gradients, two, maxima, none };
+enum class Check { recurrence, exponential, gradients, two, maxima, logarithms, none };
 
 void find_error(const Memory& m, const Shape& s, Check expected) {
   switch (expected) {
@@ -343,6 +359,8 @@ void find_error(const Memory& m, const Shape& s, Check expected) {
     case Check::maxima:
       return find_error_of_maxima<<<528, 128>>>(
           m.b, m.c, reinterpret_cast<const std::int64_t*>(m.d), s, m.worst);
+    case Check::logarithms:
+      return find_error_of_logarithms<<<528, 128>>>(m.b, m.h, s, m.worst);
     default:
       return find_error<<<528, 128>>>(expected == Check::recurrence ? m.a : nullptr, m.b, m.h, s,
                                       m.worst);
@@ -437,6 +455,12 @@ void measure_all(const Memory& m, const Shape& s) {
   using Projected = impl::ProjectedValue<float, float, Exponential>;
   measure("exp(-sum), projected", m, s, problem<float, Sum, Projected>(m, s, b, Sum{}, 0.0F), two,
           Check::exponential);
+  fill<<<1056, 256>>>(m.b, s.size(), -8.0F, 8.0F, 5);
+  using LogSumExp = ks::LogSumExp<float>;
+  measure("logarithm of a sum", m, s,
+          problem<float, LogSumExp, float>(m, s, b, LogSumExp{}, LogSumExp::identity()), two,
+          Check::logarithms);
+  fill<<<1056, 256>>>(m.b, s.size(), 0.0F, 4.0F / static_cast<float>(s.n), 5);
   const double one_to_two = time_to_move<1, 2>(m, s);
   measure("sum to two arrays, a function", m, s,
           called<float, float>(s, impl::Form::inclusive, b, Sum{}, 0.0F,

@@ -6,6 +6,7 @@
 /// What is asked of an operator: in which type it combines for an output, which one it is once that
 /// is known, and in which type and by which operator long lines are carried.
 
+#include <KokkosScan/impl/scaled_sum.hpp>
 #include <KokkosScan/operators.hpp>
 #include <Kokkos_Core.hpp>
 #include <concepts>
@@ -93,9 +94,9 @@ LogSumExp<A> bind(const LogSumExp<void>&) {
 template <class Op, class A>
 using bound_t = std::remove_cvref_t<decltype(bind<A>(std::declval<const Op&>()))>;
 
-/// The operator that carries what many elements have combined to: sums, products and logarithms of
-/// sums of float are carried in double, so that their error does not grow with the length of the
-/// line; any other operator carries its own accumulator.
+/// The operator that carries what many elements have combined to: sums and products of float are
+/// carried in double, and logarithms of sums as those sums, so that their error does not grow with
+/// the length of the line; any other operator carries its own accumulator.
 ///
 /// A backend may sum some neighbours in float, where an element meets few roundings. Products are
 /// combined in the carried type from the first factor on: is_carried_throughout.
@@ -111,7 +112,7 @@ KOKKOS_INLINE_FUNCTION Prod<double> carrying(const Prod<float>&) { return {}; }
 KOKKOS_INLINE_FUNCTION Prod<Kokkos::complex<double>> carrying(const Prod<Kokkos::complex<float>>&) {
   return {};
 }
-KOKKOS_INLINE_FUNCTION LogSumExp<double> carrying(const LogSumExp<float>&) { return {}; }
+KOKKOS_INLINE_FUNCTION AddScaled carrying(const LogSumExp<float>&) { return {}; }
 
 // ---- In which order it combines -----------------------------------------------------------------
 
@@ -158,16 +159,22 @@ requires(std::same_as<Op<float>, Sum<float>> || std::same_as<Op<float>, Prod<flo
 };
 template <>
 struct Carried<LogSumExp<float>, float> {
-  using type = double;
+  using type = ScaledSum;
 };
 /// The type that carrying(op) combines.
 template <class Op, class A>
 using carried_t = typename Carried<Op, A>::type;
 
+/// Whether a logarithm of a sum is carried as that sum.
+template <class Op, class A>
+inline constexpr bool sums_exponentials = is_log_sum_exp<Op> && !std::same_as<A, carried_t<Op, A>>;
+
 /// Whether elements combine in the carried type from the first one on, though it is wider than the
 /// accumulator. A product has a rounding for each factor, so that its error would grow with the
-/// line; and what neighbours combine to may leave the range of float where no result does.
+/// line; and what neighbours combine to may leave the range of float where no result does. A sum
+/// costs less than its logarithm.
 template <class Op, class A>
-inline constexpr bool is_carried_throughout = is_product<Op> && !std::same_as<A, carried_t<Op, A>>;
+inline constexpr bool is_carried_throughout =
+    (is_product<Op> && !std::same_as<A, carried_t<Op, A>>) || sums_exponentials<Op, A>;
 
 }  // namespace KokkosScan::impl

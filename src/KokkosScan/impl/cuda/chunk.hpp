@@ -14,7 +14,7 @@
 /// packs before the own one, and x_1, x_2, ... the elements of the pack,
 ///
 ///     B(k) = ((P * p) * x_1) * x_2 ...    within a pack, in the accumulator, to which P * p is
-///                                         rounded,
+///                                         rounded (logarithms of sums as sums in float),
 ///     B(k) = P * p                        at the end of a pack, where p includes it,
 ///     B(k) = P                            at the end of a chunk, where P includes it,
 ///
@@ -132,10 +132,85 @@ __device__ __forceinline__ decltype(auto) packing(const Op& op) {
   }
 }
 
+/// Sums of the exponentials of a pack up to and with each, in float, by one scale for all.
+template <int E>
+struct ExponentialsOfPack {
+  float scale;
+  float sums[E];
+
+  __device__ __forceinline__ explicit ExponentialsOfPack(const float (&x)[E]) {
+    float largest = x[0];
+#pragma unroll
+    for (int i = 1; i < E; ++i) largest = Kokkos::fmax(largest, x[i]);
+    scale = ScaledSum::scale_of(largest);
+#pragma unroll
+    for (int i = 0; i < E; ++i) {
+      const float exponential = Kokkos::exp(x[i] - 64 * scale);
+      sums[i] = i == 0 ? exponential : add(sums[i - 1], exponential);
+    }
+  }
+  [[nodiscard]] __device__ __forceinline__ ScaledSum fold() const { return {scale, sums[E - 1]}; }
+  /// The logarithms of these sums and of what is before the pack, from the elements.
+  __device__ __forceinline__ void take_logarithms(const ScaledSum& before, float (&x)[E]) const {
+    // By the scale of a larger element, those before it lose digits, or are nothing.
+    if (before.scale < scale && !(x[0] - 64 * scale >= -32)) {
+      ScaledSum sum = before;
+#pragma unroll
+      for (int i = 0; i < E; ++i) {
+        sum = AddScaled{}(sum, ScaledSum(x[i]));
+        x[i] = static_cast<float>(sum);
+      }
+      return;
+    }
+    const float highest = Kokkos::fmax(before.scale, scale);
+    const auto factor = [&](float from) {
+      return static_cast<float>(ScaledSum::factor(highest - from));
+    };
+    const float of_before = multiply(factor(before.scale), static_cast<float>(before.sum));
+    const float of_pack = factor(scale);
+#pragma unroll
+    for (int i = 0; i < E; ++i) {
+      x[i] = 64 * highest + Kokkos::log(multiply_add(of_pack, sums[i], of_before));
+    }
+  }
+};
+
 /// The fold of a pack, in the carried type.
 template <class Op, class A, int E>
 __device__ __forceinline__ carried_t<Op, A> carried_pack(const Op& op, const A (&x)[E]) {
+  if constexpr (sums_exponentials<Op, A>) return ExponentialsOfPack<E>(x).fold();
   return static_cast<carried_t<Op, A>>(fold_pack<packed_t<Op, A>, 0, E>(packing<A>(op), x));
+}
+
+/// From the elements of a pack to B after each of them. `run`, all before the pack, becomes all
+/// with it if it is full.
+///
+/// \param valid   elements that there are
+/// \param is_full whether to go on as if all were there: results behind them are thrown away
+template <class Op, class Carrying, class R, class A, int E>
+__device__ __forceinline__ void scan_pack(const Op& op, const Carrying& carrying_op,
+                                          Fold<Carrying, R>& run, A (&x)[E], int valid,
+                                          bool is_full) {
+  if constexpr (sums_exponentials<Op, A>) {
+    // What is not there may be too large for the scale of the others.
+#pragma unroll
+    for (int i = 0; i < E; ++i) x[i] = i < valid ? x[i] : neutral<A>(op);
+    const ExponentialsOfPack<E> pack(x);
+    pack.take_logarithms(run.value(), x);
+    if (is_full) run = Fold<Carrying, R>(carrying_op, run.then(carrying_op, pack.fold()));
+    if (is_full) x[E - 1] = static_cast<A>(run.value());
+    return;
+  }
+  Fold<Op, A> in_pack =
+      run.exists() ? Fold<Op, A>(op, static_cast<A>(run.value())) : Fold<Op, A>(op);
+  if (is_full) run = Fold<Carrying, R>(carrying_op, run.then(carrying_op, carried_pack(op, x)));
+#pragma unroll
+  for (int i = 0; i < E - 1; ++i) {
+    if (!is_full && i >= valid) continue;
+    x[i] = in_pack.then(op, x[i]);
+    in_pack = Fold<Op, A>(op, x[i]);
+  }
+  if (is_full) x[E - 1] = static_cast<A>(run.value());
 }
 
 // ---- A chunk ------------------------------------------------------------------------------------
@@ -291,19 +366,7 @@ class Chunk {
         run = Fold<Carrying, R>(m_op, x[j]);
       }
     } else {
-      const Op& op = m_problem.op;
-      Fold<Op, A> in_pack =
-          run.exists() ? Fold<Op, A>(op, static_cast<A>(run.value())) : Fold<Op, A>(op);
-      if constexpr (full) {
-        run = Fold<Carrying, R>(m_op, run.then(m_op, carried_pack(op, x)));
-      }
-#pragma unroll
-      for (int j = 0; j < pack - 1; ++j) {
-        if (!full && j >= valid) continue;
-        x[j] = in_pack.then(op, x[j]);
-        in_pack = Fold<Op, A>(op, x[j]);
-      }
-      if constexpr (full) x[pack - 1] = static_cast<A>(run.value());
+      cuda::scan_pack(m_problem.op, m_op, run, x, valid, full);
     }
   }
 

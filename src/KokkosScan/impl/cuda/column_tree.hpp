@@ -68,22 +68,12 @@ template <class Op, class Carrying, class R, class A, int V, int E>
 __device__ __forceinline__ void scan_pack_of_column(const Op& op, const Carrying& carrying_op,
                                                     Fold<Carrying, R>& run, A (&x)[V][E], int p,
                                                     int e, int valid) {
-  constexpr int pack = pack_of_column;
-  constexpr bool eager = is_harmless<Op>;
-  Fold<Op, A> in_pack =
-      run.exists() ? Fold<Op, A>(op, static_cast<A>(run.value())) : Fold<Op, A>(op);
-  const bool is_full = eager || valid >= pack;
-  if (is_full) {
-    const A all[pack] = {x[p][e], x[p + 1][e], x[p + 2][e], x[p + 3][e]};
-    run = Fold<Carrying, R>(carrying_op, run.then(carrying_op, carried_pack(op, all)));
-  }
+  A pack[pack_of_column];
 #pragma unroll
-  for (int v = 0; v < pack - 1; ++v) {
-    if (!eager && v >= valid) continue;
-    x[p + v][e] = in_pack.then(op, x[p + v][e]);
-    in_pack = Fold<Op, A>(op, x[p + v][e]);
-  }
-  if (is_full) x[p + pack - 1][e] = static_cast<A>(run.value());
+  for (int v = 0; v < pack_of_column; ++v) pack[v] = x[p + v][e];
+  scan_pack(op, carrying_op, run, pack, valid, is_harmless<Op> || valid >= pack_of_column);
+#pragma unroll
+  for (int v = 0; v < pack_of_column; ++v) x[p + v][e] = pack[v];
 }
 
 /// The fold of a chunk of a column, from x[v][e] on.

@@ -73,6 +73,10 @@ template <class T>
 inline constexpr bool is_eager<Min<T>> = std::is_arithmetic_v<T>;
 template <class T>
 inline constexpr bool is_eager<Max<T>> = std::is_arithmetic_v<T>;
+template <class T>
+inline constexpr bool is_eager<LogSumExp<T>> = true;
+template <>
+inline constexpr bool is_eager<AddScaled> = true;
 template <class Op>
 inline constexpr bool is_eager<InOrder<Op>> = is_eager<Op>;
 
