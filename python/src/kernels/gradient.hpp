@@ -103,6 +103,16 @@ struct CarriedGradient {
       : value(converted<D>(adjoint.b)) {}
 };
 
+}  // namespace kokkos_scan_python
+
+#if defined(KOKKOS_ENABLE_CUDA)
+// They may be given any bits, as other operators may not: kernels then need no branches.
+template <class W>
+inline constexpr bool KokkosScan::impl::cuda::is_harmless<kokkos_scan_python::Compose<W>> = true;
+#endif
+
+namespace kokkos_scan_python {
+
 /// Reads the map of each element: arrays are (batch, line, batch).
 ///
 /// \tparam D  the type of all arrays

@@ -51,18 +51,16 @@ Comparison<Bits> comparison_of(DType dtype) {
   }
 }
 
+/// The place of an element in the order of the scan if it is a new extreme, else -1.
 template <class Bits>
-struct ReadIndex {
+struct PlaceIfNew {
   Comparison<Bits> compare;
-  Three<const Bits> input, extreme;
-  Three<const bool> mask;
-  std::int64_t last;  ///< index of the element that is scanned first, if they are scanned backward
-  bool is_backward;
+  std::int64_t first;  ///< index of the element that is scanned first
+  std::int64_t step;   ///< 1 or -1
 
-  KOKKOS_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t k, std::int64_t j) const {
-    const bool is_chosen = mask.data == nullptr || mask(i, k, j);
-    const std::int64_t place = is_backward ? last - k : k;
-    return is_chosen && compare.is_new(input(i, k, j), extreme(i, k, j)) ? place : -1;
+  KOKKOS_FUNCTION std::int64_t operator()(Bits element, Bits extreme, std::int64_t index,
+                                          bool is_chosen = true) const {
+    return is_chosen && compare.is_new(element, extreme) ? (index - first) * step : -1;
   }
 };
 
@@ -71,15 +69,24 @@ void index_of(const IndexRequest& request) {
   const auto& extent = request.extent;
   const bool is_backward = request.direction == Direction::backward;
   on_instance(request.place, extent[0] * extent[1] * extent[2], [&]<class Exec>(const Exec& exec) {
-    const auto in = KokkosScan::elementwise(
-        {extent[0], extent[1], extent[2]},
-        ReadIndex<Bits>{comparison_of<Bits>(request.input.dtype), Three<const Bits>(request.input),
-                        Three<const Bits>(request.extreme), Three<const bool>(request.mask),
-                        extent[1] - 1, is_backward});
-    const auto out = three_view<std::int64_t, Exec>(request.index, extent, extent[1]);
-    const KokkosScan::Along<> forward = KokkosScan::along(1);
-    KokkosScan::inclusive_scan(exec, in, out, is_backward ? forward.backward() : forward,
-                               KokkosScan::Max{});
+    const PlaceIfNew<Bits> place{comparison_of<Bits>(request.input.dtype),
+                                 is_backward ? extent[1] - 1 : 0, is_backward ? -1 : 1};
+    const auto elements = three_view<const Bits, Exec>(request.input, extent, extent[1]);
+    const auto extremes = three_view<const Bits, Exec>(request.extreme, extent, extent[1]);
+    const KokkosScan::Elementwise<3, KokkosScan::impl::IndexAlong<std::int64_t>> indices{
+        {extent[0], extent[1], extent[2]}, {1}};
+    const auto scan = [&](const auto& in) {
+      const KokkosScan::Along<> forward = KokkosScan::along(1);
+      KokkosScan::inclusive_scan(exec, in,
+                                 three_view<std::int64_t, Exec>(request.index, extent, extent[1]),
+                                 is_backward ? forward.backward() : forward, KokkosScan::Max{});
+    };
+    if (request.mask.exists) {
+      const auto mask = three_view<const bool, Exec>(request.mask, extent, extent[1]);
+      scan(KokkosScan::zip_transform(place, elements, extremes, indices, mask));
+    } else {
+      scan(KokkosScan::zip_transform(place, elements, extremes, indices));
+    }
   });
 }
 

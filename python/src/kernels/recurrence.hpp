@@ -11,6 +11,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <type_traits>
 
 #include "gradient.hpp"
 #include "instances.hpp"
@@ -32,6 +34,15 @@ struct ComposeSteps {
     return {times(then.a, first.a), then.b + times(then.a, first.b)};
   }
 };
+
+}  // namespace kokkos_scan_python
+
+#if defined(KOKKOS_ENABLE_CUDA)
+template <>
+inline constexpr bool KokkosScan::impl::cuda::is_harmless<kokkos_scan_python::ComposeSteps> = true;
+#endif
+
+namespace kokkos_scan_python {
 
 /// A state as it is stored.
 template <DType D>
@@ -147,6 +158,24 @@ void recurrence_gradient_of(const RecurrenceGradientRequest& request) {
       run(lines);
     }
   });
+}
+
+/// Calls f(dtype, as a constant) for the types of a recurrence.
+template <class F>
+void with_type(DType dtype, const F& f) {
+  switch (dtype) {
+    case DType::float16:
+      return f(std::integral_constant<DType, DType::float16>{});
+    case DType::bfloat16:
+      return f(std::integral_constant<DType, DType::bfloat16>{});
+    case DType::float32:
+      return f(std::integral_constant<DType, DType::float32>{});
+    case DType::float64:
+      return f(std::integral_constant<DType, DType::float64>{});
+    default:
+      throw TypeError("kokkos_scan: a linear recurrence needs a real floating type, not " +
+                      std::string(info(dtype).name) + ".");
+  }
 }
 
 }  // namespace kokkos_scan_python

@@ -4,6 +4,4 @@
 
 namespace kokkos_scan_python {
 template bool scan_sums<DType::int64>(const Request&);
-template bool scan_orders<DType::int64>(const Request&);
-template bool scan_orders<DType::uint64>(const Request&);
 }  // namespace kokkos_scan_python

@@ -4,5 +4,4 @@
 
 namespace kokkos_scan_python {
 template bool scan_logarithms<DType::float32>(const Request&);
-template bool scan_logarithms<DType::float64>(const Request&);
 }  // namespace kokkos_scan_python

@@ -5,9 +5,4 @@
 namespace kokkos_scan_python {
 template bool scan_sums<DType::int8>(const Request&);
 template bool scan_sums<DType::int16>(const Request&);
-template bool scan_orders<DType::boolean>(const Request&);
-template bool scan_orders<DType::int8>(const Request&);
-template bool scan_orders<DType::int16>(const Request&);
-template bool scan_orders<DType::uint8>(const Request&);
-template bool scan_orders<DType::uint16>(const Request&);
 }  // namespace kokkos_scan_python

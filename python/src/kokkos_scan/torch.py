@@ -250,6 +250,12 @@ def _index(x, extreme, dim, reverse, mask):
     return index
 
 
+def _along_lines(a, dim):
+    """The coefficients, with one in memory for each step on a GPU, where kernels read arrays of one
+    coefficient a line several times as slowly as they are written."""
+    return a.contiguous() if a.is_cuda and a.stride(dim) == 0 else a
+
+
 def _states_shape(b, dim, include_initial):
     shape = list(b.shape)
     shape[dim] += 1 if include_initial else 0
@@ -261,6 +267,7 @@ def _recurrence(a, b, dim, initial, reverse, include_initial):
     states = b.new_empty(_states_shape(b, dim, include_initial))
     if states.numel():
         stream = _stream_of(b)
+        a = _along_lines(a, dim)
         before, behind = math.prod(b.shape[:dim]), math.prod(b.shape[dim + 1:])
         _core.recurrence(
             _exported(_three(a, dim, length), stream), _exported(_three(b, dim, length), stream),
@@ -301,6 +308,7 @@ def _recurrence_gradients(a, states, grad, dim, initial, reverse):
     if not states.numel():
         return of_a, of_b, of_initial.zero_()
     stream = _stream_of(states)
+    a = _along_lines(a, dim)
     rows = math.prod(states.shape[:dim]), math.prod(states.shape[dim + 1:])
     a, states, grad = (_exported(_three(x, dim, length), stream) for x in (a, states, grad))
     _core.recurrence_gradient(

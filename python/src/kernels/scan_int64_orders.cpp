@@ -1,0 +1,8 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "scan_kernels.hpp"
+
+namespace kokkos_scan_python {
+template bool scan_orders<DType::int64>(const Request&);
+template bool scan_orders<DType::uint64>(const Request&);
+}  // namespace kokkos_scan_python
