@@ -46,6 +46,10 @@ struct Types : Combination<P> {
   static constexpr ElementSize size{
       std::max<int>(Stage<In>::widest, sizeof(Value)),
       Stage<In>::bytes_of_element + (in_place ? 0 : static_cast<int>(sizeof(Value)))};
+  /// In tiles of lines.
+  static constexpr ElementSize size_in_lines{
+      size.widest,
+      InLines<In>::bytes_of_element + (in_place ? 0 : static_cast<int>(sizeof(Value)))};
   /// What of it has a say in the combination tree.
   static constexpr ElementSize size_that_cuts{
       std::max<int>(cuda::size_that_cuts<In>.widest, sizeof(Value)),
@@ -57,12 +61,20 @@ struct Types : Combination<P> {
       !is_called<Out> && static_cast<int>(sizeof(Value)) <= Stage<In>::bytes_of_element;
   static constexpr bool has_packs =
       Stage<In>::template has_packs<pack> && is_one_move<sizeof(Value) * pack>;
-  /// Bytes of shared memory for a tile.
+  /// Bytes of shared memory for a tile of columns, or one of lines.
   static constexpr int bytes_of_tile(int elements, int padding, int alignment = quad) {
     return Stage<In>::bytes(elements, padding, alignment) +
-           (in_place
-                ? 0
-                : bytes_of_span(elements * static_cast<int>(sizeof(Value)), padding, alignment));
+           bytes_of_results(elements, padding, alignment);
+  }
+  static constexpr int bytes_of_lines(int elements, int padding, int alignment = quad) {
+    return InLines<In>::bytes(elements, padding, alignment) +
+           bytes_of_results(elements, padding, alignment);
+  }
+
+ private:
+  static constexpr int bytes_of_results(int elements, int padding, int alignment) {
+    return in_place ? 0
+                    : bytes_of_span(elements * static_cast<int>(sizeof(Value)), padding, alignment);
   }
 };
 

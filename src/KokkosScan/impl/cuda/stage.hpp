@@ -729,15 +729,33 @@ struct Stage<Selected<A, Values, Mask>> {
   }
 };
 
+/// What of an input takes memory in tiles of lines.
+template <class In>
+struct InLines {
+  static constexpr int bytes_of_element = Stage<In>::bytes_of_element;
+  static constexpr int bytes(int elements, int padding, int alignment) {
+    return Stage<In>::bytes(elements, padding, alignment);
+  }
+};
+template <class A, class Values, class Mask>
+struct InLines<Selected<A, Values, Mask>> {
+  static constexpr int bytes_of_element =
+      InLines<Values>::bytes_of_element + InLines<Mask>::bytes_of_element;
+  static constexpr int bytes(int elements, int padding, int alignment) {
+    return InLines<Values>::bytes(elements, padding, alignment) +
+           InLines<Mask>::bytes(elements, padding, alignment);
+  }
+};
+
 /// Bytes of an input's elements as far as the combination tree depends on them: without a mask, as
 /// one that selects all must change no result. One that is wider than the values counts, or tiles
 /// of many narrow values would not fit beside it.
 template <class In>
-inline constexpr ElementSize size_that_cuts = {Stage<In>::widest, Stage<In>::bytes_of_element};
+inline constexpr ElementSize size_that_cuts = {Stage<In>::widest, InLines<In>::bytes_of_element};
 template <class A, class Values, class Mask>
 inline constexpr ElementSize size_that_cuts<Selected<A, Values, Mask>> =
     Stage<Mask>::widest > Stage<Values>::widest
-        ? ElementSize{Stage<Mask>::widest, Stage<Selected<A, Values, Mask>>::bytes_of_element}
+        ? ElementSize{Stage<Mask>::widest, InLines<Selected<A, Values, Mask>>::bytes_of_element}
         : size_that_cuts<Values>;
 
 /// Whether a tile's results may take the place of its elements.

@@ -183,9 +183,7 @@ struct Stage<Computed<Rank, IndexAlong<Index>>> : StagedComputed<Rank, IndexAlon
 
   using Base::place;
   template <class Value>
-  __device__ __forceinline__ void place(const In& in, const Tile& tile, Region& region,
-                                        const Value* results) {
-    Base::place(in, tile, region, results);
+  __device__ __forceinline__ void place(const In& in, const Tile& tile, Region&, const Value*) {
     m_step = tile.backward ? -in.step : in.step;
     m_length = tile.length;
     m_by_length = Divisor(tile.length);
@@ -374,6 +372,19 @@ struct Stage<ZippedInput<Function, List<Parts...>>> : StagedParts<Parts...> {
     this->call_for_packs(
         [=](const auto& part, auto& pack) { part.template get_behind<padded>(e, distance, pack); },
         function, x);
+  }
+};
+
+template <int Rank, class Index>
+struct InLines<Computed<Rank, IndexAlong<Index>>> {
+  static constexpr int bytes_of_element = 0;
+  static constexpr int bytes(int, int, int) { return 0; }
+};
+template <class Function, class... Parts>
+struct InLines<ZippedInput<Function, List<Parts...>>> {
+  static constexpr int bytes_of_element = (0 + ... + InLines<Parts>::bytes_of_element);
+  static constexpr int bytes(int elements, int padding, int alignment) {
+    return (0 + ... + InLines<Parts>::bytes(elements, padding, alignment));
   }
 };
 
