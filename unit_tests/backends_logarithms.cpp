@@ -14,48 +14,19 @@
 
 #include <KokkosScan/KokkosScan.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "backends.hpp"
+#include "support/logarithm.hpp"
 
 namespace test {
 namespace backends {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
-
-/// log(exp(x[0]) + exp(x[1]) + ...), and the largest magnitude that is finite.
-class Logarithm {
- public:
-  void add(float x) {
-    if (std::isnan(x) || x == infinity) {
-      m_special = std::isnan(m_special) || std::isnan(x) ? std::nanf("") : x;
-    } else if (x > m_high) {
-      m_sum = m_sum * std::exp(m_high - x) + 1;
-      m_high = x;
-    } else if (x != -infinity) {
-      m_sum += std::exp(x - m_high);
-    }
-    if (std::isfinite(x))
-      m_magnitude = std::max(m_magnitude, std::abs(static_cast<long double>(x)));
-  }
-  [[nodiscard]] long double value() const {
-    return m_special != 0 ? m_special : m_high + std::log(m_sum);
-  }
-  [[nodiscard]] long double magnitude() const {
-    return std::isfinite(value()) ? std::max(m_magnitude, std::abs(value())) : m_magnitude;
-  }
-
- private:
-  long double m_high = -std::numeric_limits<long double>::infinity();
-  long double m_sum = 0;  // of exp(x - m_high)
-  long double m_magnitude = 0;
-  float m_special = 0;  // NaN or infinity
-};
 
 struct Case {
   std::int64_t lines, n;

@@ -43,17 +43,17 @@ struct Types : Combination<P> {
 
   /// Whether results take the place of elements in shared memory.
   static constexpr bool in_place = reuses_slots<In, Value>;
-  static constexpr ElementSize size{
-      std::max<int>(Stage<In>::widest, sizeof(Value)),
-      Stage<In>::bytes_of_element + (in_place ? 0 : static_cast<int>(sizeof(Value)))};
+  /// Bytes of a result in a place of its own.
+  static constexpr int bytes_of_result = in_place ? 0 : static_cast<int>(sizeof(Value));
+  static constexpr ElementSize size{std::max<int>(Stage<In>::widest, sizeof(Value)),
+                                    Stage<In>::bytes_of_element + bytes_of_result};
   /// In tiles of lines.
-  static constexpr ElementSize size_in_lines{
-      size.widest,
-      InLines<In>::bytes_of_element + (in_place ? 0 : static_cast<int>(sizeof(Value)))};
+  static constexpr ElementSize size_in_lines{size.widest,
+                                             InLines<In>::bytes_of_element + bytes_of_result};
   /// What of it has a say in the combination tree.
   static constexpr ElementSize size_that_cuts{
       std::max<int>(cuda::size_that_cuts<In>.widest, sizeof(Value)),
-      cuda::size_that_cuts<In>.all + (in_place ? 0 : static_cast<int>(sizeof(Value)))};
+      cuda::size_that_cuts<In>.all + bytes_of_result};
   static constexpr int pack = pack_length(size.widest);
   /// Whether whole lines are stored by bulk copies. A multiprocessor's do not keep up where there
   /// are more bytes to store than to load: sums of int8 in int64 have 0.69 instead of 0.89 to 0.91.
@@ -190,8 +190,11 @@ struct ExponentialsOfPack {
 /// The fold of a pack, in the carried type.
 template <class Op, class A, int E>
 __device__ __forceinline__ carried_t<Op, A> carried_pack(const Op& op, const A (&x)[E]) {
-  if constexpr (sums_exponentials<Op, A>) return ExponentialsOfPack<E>(x).fold();
-  return static_cast<carried_t<Op, A>>(fold_pack<packed_t<Op, A>, 0, E>(packing<A>(op), x));
+  if constexpr (sums_exponentials<Op, A>) {
+    return ExponentialsOfPack<E>(x).fold();
+  } else {
+    return static_cast<carried_t<Op, A>>(fold_pack<packed_t<Op, A>, 0, E>(packing<A>(op), x));
+  }
 }
 
 /// From the elements of a pack to B after each of them. `run`, all before the pack, becomes all
@@ -210,17 +213,16 @@ __device__ __forceinline__ void scan_pack(const Op& op, const Carrying& carrying
     const ExponentialsOfPack<E> pack(x);
     pack.take_logarithms(run.value(), x);
     if (is_full) run = Fold<Carrying, R>(carrying_op, run.then(carrying_op, pack.fold()));
-    if (is_full) x[E - 1] = static_cast<A>(run.value());
-    return;
-  }
-  Fold<Op, A> in_pack =
-      run.exists() ? Fold<Op, A>(op, static_cast<A>(run.value())) : Fold<Op, A>(op);
-  if (is_full) run = Fold<Carrying, R>(carrying_op, run.then(carrying_op, carried_pack(op, x)));
+  } else {
+    Fold<Op, A> in_pack =
+        run.exists() ? Fold<Op, A>(op, static_cast<A>(run.value())) : Fold<Op, A>(op);
+    if (is_full) run = Fold<Carrying, R>(carrying_op, run.then(carrying_op, carried_pack(op, x)));
 #pragma unroll
-  for (int i = 0; i < E - 1; ++i) {
-    if (!is_full && i >= valid) continue;
-    x[i] = in_pack.then(op, x[i]);
-    in_pack = Fold<Op, A>(op, x[i]);
+    for (int i = 0; i < E - 1; ++i) {
+      if (!is_full && i >= valid) continue;
+      x[i] = in_pack.then(op, x[i]);
+      in_pack = Fold<Op, A>(op, x[i]);
+    }
   }
   if (is_full) x[E - 1] = static_cast<A>(run.value());
 }
