@@ -282,10 +282,17 @@ void scan_arrays(int operation, nb::handle x, nb::handle out, int axis, bool inc
   without_gil([&] { kokkos_scan_python::scan(request); });
 }
 
+void expect_dtype(const Array& array, const char* name, DType dtype) {
+  if (!array.exists || array.dtype == dtype) return;
+  refuse_type(std::string(name) + " has elements of type " + std::string(info(array.dtype).name) +
+              ": expected " + std::string(info(dtype).name) + ".");
+}
+
 /// The gradient of a scan with respect to x, see GradientRequest.
 void gradient_of_arrays(int operation, nb::handle grad, nb::handle x, nb::handle result,
-                        nb::handle out, int axis, bool exclusive, bool reverse, nb::handle mask,
-                        nb::handle initial, nb::handle carried, std::uintptr_t stream) {
+                        nb::handle out, nb::handle by_element, int axis, bool exclusive,
+                        bool reverse, nb::handle mask, nb::handle initial, nb::handle carried,
+                        std::uintptr_t stream) {
   const auto out_memory = memory_of<WritableArray>(out, "out");
   const Shape shape = shape_of(out_memory, axis);
   GradientRequest request;
@@ -304,11 +311,7 @@ void gradient_of_arrays(int operation, nb::handle grad, nb::handle x, nb::handle
     check_place(memory, name, request.place);
     check_shape(memory, name, rank, extent);
     const Array array = array_of(memory, name, false);
-    if (array.dtype != dtype) {
-      refuse_type(std::string(name) + " has elements of type " +
-                  std::string(info(array.dtype).name) + ": expected " +
-                  std::string(info(dtype).name) + ".");
-    }
+    expect_dtype(array, name, dtype);
     return array;
   };
   const auto read = [&](nb::handle object, const char* name, std::int64_t rank,
@@ -335,12 +338,16 @@ void gradient_of_arrays(int operation, nb::handle grad, nb::handle x, nb::handle
   } else {
     request.starts = read(initial, "initial", shape.rank - 1, shape.lines.data(), dtype);
   }
-  WritableArray carried_memory;
-  if (!carried.is_none()) {
-    carried_memory = memory_of<WritableArray>(carried, "carried");
-    check_shape(carried_memory, "carried", shape.rank - 1, shape.lines.data());
-    request.carried = array_of(carried_memory, "carried", false);
-  }
+  const auto by_element_memory = memory_of<WritableArray>(by_element, "by_element");
+  check_place(by_element_memory, "by_element", request.place);
+  check_shape(by_element_memory, "by_element", shape.rank, shape.extent.data());
+  request.by_element = array_of(by_element_memory, "by_element", false);
+  expect_dtype(request.by_element, "by_element", info(dtype).size == 2 ? DType::float32 : dtype);
+  const auto carried_memory = memory_of<WritableArray>(carried, "carried");
+  check_place(carried_memory, "carried", request.place);
+  check_shape(carried_memory, "carried", shape.rank - 1, shape.lines.data());
+  request.carried = array_of(carried_memory, "carried", false);
+  expect_dtype(request.carried, "carried", dtype);
   without_gil([&] { kokkos_scan_python::gradient(request); });
 }
 
@@ -379,12 +386,6 @@ class ThreeDimensions {
   std::vector<AnyArray> m_alive;
   std::vector<WritableArray> m_written;
 };
-
-void expect_dtype(const Array& array, const char* name, DType dtype) {
-  if (!array.exists || array.dtype == dtype) return;
-  refuse_type(std::string(name) + " has elements of type " + std::string(info(array.dtype).name) +
-              ": expected " + std::string(info(dtype).name) + ".");
-}
 
 /// Where minima or maxima stand, see IndexRequest.
 void index_of_arrays(nb::handle x, nb::handle extreme, nb::handle out, bool reverse,
@@ -427,40 +428,6 @@ void recurrence_of_arrays(nb::handle a, nb::handle b, nb::handle out, bool inclu
   expect_dtype(request.output, "out", request.b.dtype);
   expect_dtype(request.starts, "initial", request.b.dtype);
   without_gil([&] { kokkos_scan_python::recurrence(request); });
-}
-
-/// The gradients of a recurrence, see RecurrenceGradientRequest.
-void recurrence_gradient_of_arrays(nb::handle a, nb::handle states, nb::handle gradient,
-                                   nb::handle of_a, nb::handle of_b, bool reverse,
-                                   nb::handle initial, nb::handle of_initial, std::uintptr_t stream,
-                                   bool is_bfloat16) {
-  ThreeDimensions all(stream);
-  RecurrenceGradientRequest request;
-  request.direction = reverse ? Direction::backward : Direction::forward;
-  request.gradient = all.read<AnyArray>(gradient, "gradient", {}, is_bfloat16);
-  std::copy(all.extent.begin(), all.extent.end(), request.extent);
-  request.place = all.place;
-  const std::vector<std::int64_t> shape(all.extent.begin(), all.extent.end());
-  const std::vector<std::int64_t> lines{shape[0], shape[2]};
-  request.a = all.read<AnyArray>(a, "a", shape, is_bfloat16);
-  request.states = all.read<AnyArray>(states, "states", shape, is_bfloat16);
-  request.gradient_of_a = all.read<WritableArray>(of_a, "of_a", shape, is_bfloat16);
-  request.gradient_of_b = all.read<WritableArray>(of_b, "of_b", shape, is_bfloat16);
-  if (!initial.is_none()) {
-    request.starts = all.read<AnyArray>(initial, "initial", lines, is_bfloat16);
-  }
-  if (!of_initial.is_none()) {
-    request.gradient_of_starts =
-        all.read<WritableArray>(of_initial, "of_initial", lines, is_bfloat16);
-  }
-  const DType dtype = request.gradient.dtype;
-  expect_dtype(request.a, "a", dtype);
-  expect_dtype(request.states, "states", dtype);
-  expect_dtype(request.gradient_of_a, "of_a", dtype);
-  expect_dtype(request.gradient_of_b, "of_b", dtype);
-  expect_dtype(request.starts, "initial", dtype);
-  expect_dtype(request.gradient_of_starts, "of_initial", dtype);
-  without_gil([&] { kokkos_scan_python::recurrence_gradient(request); });
 }
 
 /// A new array in the memory of a CUDA device.
@@ -512,17 +479,13 @@ NB_MODULE(_core, module) {
              nb::arg("mask").none(), nb::arg("initial").none(), nb::arg("totals").none(),
              nb::arg("stream"), nb::arg("is_bfloat16"), nb::arg("in_order") = false);
   module.def("gradient", &ks::gradient_of_arrays, nb::arg("operation"), nb::arg("grad"),
-             nb::arg("x").none(), nb::arg("result").none(), nb::arg("out"), nb::arg("axis"),
-             nb::arg("exclusive"), nb::arg("reverse"), nb::arg("mask").none(),
-             nb::arg("initial").none(), nb::arg("carried").none(), nb::arg("stream"));
+             nb::arg("x"), nb::arg("result"), nb::arg("out"), nb::arg("by_element"),
+             nb::arg("axis"), nb::arg("exclusive"), nb::arg("reverse"), nb::arg("mask").none(),
+             nb::arg("initial").none(), nb::arg("carried"), nb::arg("stream"));
   module.def("index", &ks::index_of_arrays, nb::arg("x"), nb::arg("extreme"), nb::arg("out"),
              nb::arg("reverse"), nb::arg("mask").none(), nb::arg("stream"), nb::arg("is_bfloat16"));
   module.def("recurrence", &ks::recurrence_of_arrays, nb::arg("a"), nb::arg("b"), nb::arg("out"),
              nb::arg("include_initial"), nb::arg("reverse"), nb::arg("initial").none(),
-             nb::arg("stream"), nb::arg("is_bfloat16"));
-  module.def("recurrence_gradient", &ks::recurrence_gradient_of_arrays, nb::arg("a"),
-             nb::arg("states"), nb::arg("gradient"), nb::arg("of_a"), nb::arg("of_b"),
-             nb::arg("reverse"), nb::arg("initial").none(), nb::arg("of_initial").none(),
              nb::arg("stream"), nb::arg("is_bfloat16"));
   module.def("device_array", &ks::device_array);
   module.def("imported", &ks::imported);

@@ -288,33 +288,35 @@ Tensor scan_meta(const Tensor& x, std::int64_t dim, OptionalType dtype, bool inc
   return make_result(operation, x, axis, options);
 }
 
-/// The gradients of a scan with respect to x and, if wanted, to the first result of each line. See
+/// The gradients of a scan with respect to x and to the first result of each line. See
 /// kernels/gradient.hpp.
-std::tuple<Tensor, Tensor> scan_gradient_tensor(const Tensor& grad, const OptionalTensor& x,
-                                                const OptionalTensor& result, at::IntArrayRef sizes,
-                                                std::int64_t dim, std::int64_t operation,
-                                                bool exclusive, bool reverse,
-                                                const OptionalTensor& mask,
-                                                const OptionalTensor& initial, bool carried) {
-  Tensor gradient = x ? at::empty_like(*x, grad.options(), at::MemoryFormat::Preserve)
-                      : at::empty(sizes, grad.options());
-  Tensor of_lines;
-  {
-    std::vector<std::int64_t> lines(sizes.begin(), sizes.end());
-    if (!lines.empty()) lines.erase(lines.begin() + dim);
-    of_lines = carried ? at::zeros(lines, grad.options()) : at::empty({0}, grad.options());
-  }
+std::tuple<Tensor, Tensor> scan_gradient_tensor(const Tensor& grad, const Tensor& x,
+                                                const Tensor& result, std::int64_t dim,
+                                                std::int64_t operation, bool exclusive,
+                                                bool reverse, const OptionalTensor& mask,
+                                                const OptionalTensor& initial) {
+  Tensor gradient = at::empty_like(x, grad.options(), at::MemoryFormat::Preserve);
+  Tensor of_lines = at::empty_symint(shape_of_lines(x, dim), grad.options());
+  const std::int64_t results = grad.dim() == 0 ? 1 : grad.size(dim);
+  if (gradient.numel() == 0 || (exclusive && results == 1)) of_lines.zero_();  // is not written
   if (gradient.numel() == 0) return {gradient, of_lines};
   GradientRequest request;
   request.operation = static_cast<Operation>(operation);
   request.form = exclusive ? Form::exclusive : Form::inclusive;
   request.direction = reverse ? Direction::backward : Direction::forward;
-  describe(request, gradient, dim, grad.dim() == 0 ? 1 : grad.size(dim));
+  describe(request, gradient, dim, results);
   request.input = array_of(x);
   request.result = array_of(result);
-  request.gradient_of_result = array_of(grad);
+  // On a GPU arrays of one value a line are read several times as slowly as they are written.
+  const bool stands_still = grad.is_cuda() && grad.dim() > 0 && grad.stride(dim) == 0;
+  const Tensor moving = stands_still ? grad.contiguous() : grad;
+  request.gradient_of_result = array_of(moving);
   request.gradient_of_input = array_of(gradient);
-  if (carried) request.carried = array_of(of_lines);
+  const bool has_16_bits = gradient.element_size() == 2;
+  const Tensor by_element = at::empty_like(
+      gradient, has_16_bits ? gradient.options().dtype(at::kFloat) : gradient.options());
+  request.by_element = array_of(by_element);
+  request.carried = array_of(of_lines);
   const OptionalTensor chosen = mask_of(gradient, mask);
   request.mask = array_of(chosen);
   request.start = number_of(initial);
@@ -327,16 +329,11 @@ std::tuple<Tensor, Tensor> scan_gradient_tensor(const Tensor& grad, const Option
   return {gradient, of_lines};
 }
 
-std::tuple<Tensor, Tensor> scan_gradient_meta(const Tensor& grad, const OptionalTensor& x,
-                                              const OptionalTensor&, c10::SymIntArrayRef sizes,
+std::tuple<Tensor, Tensor> scan_gradient_meta(const Tensor& grad, const Tensor& x, const Tensor&,
                                               std::int64_t dim, std::int64_t, bool, bool,
-                                              const OptionalTensor&, const OptionalTensor&,
-                                              bool carried) {
-  std::vector<c10::SymInt> lines(sizes.begin(), sizes.end());
-  if (!lines.empty()) lines.erase(lines.begin() + dim);
-  return {x ? at::empty_like(*x, grad.options(), at::MemoryFormat::Preserve)
-            : at::empty_symint(sizes, grad.options()),
-          carried ? at::empty_symint(lines, grad.options()) : at::empty({0}, grad.options())};
+                                              const OptionalTensor&, const OptionalTensor&) {
+  return {at::empty_like(x, grad.options(), at::MemoryFormat::Preserve),
+          at::empty_symint(shape_of_lines(x, dim), grad.options())};
 }
 
 // ---- Calls through the dispatcher
@@ -344,11 +341,9 @@ std::tuple<Tensor, Tensor> scan_gradient_meta(const Tensor& grad, const Optional
 
 using ScanSignature = Tensor(const Tensor&, std::int64_t, OptionalType, bool, bool, bool,
                              const OptionalTensor&, const OptionalTensor&);
-using GradientSignature = std::tuple<Tensor, Tensor>(const Tensor&, const OptionalTensor&,
-                                                     const OptionalTensor&, c10::SymIntArrayRef,
+using GradientSignature = std::tuple<Tensor, Tensor>(const Tensor&, const Tensor&, const Tensor&,
                                                      std::int64_t, std::int64_t, bool, bool,
-                                                     const OptionalTensor&, const OptionalTensor&,
-                                                     bool);
+                                                     const OptionalTensor&, const OptionalTensor&);
 
 constexpr std::array<const char*, 5> names{
     "kokkos_scan::cumulative_sum", "kokkos_scan::cumulative_prod", "kokkos_scan::cumulative_min",
@@ -381,17 +376,16 @@ Tensor dispatch(Operation operation, const Tensor& x, std::int64_t dim, const Op
   }
 }
 
-std::tuple<Tensor, Tensor> dispatch_gradient(const Tensor& grad, const OptionalTensor& x,
-                                             const OptionalTensor& result,
-                                             c10::SymIntArrayRef sizes, std::int64_t dim,
+std::tuple<Tensor, Tensor> dispatch_gradient(const Tensor& grad, const Tensor& x,
+                                             const Tensor& result, std::int64_t dim,
                                              Operation operation, bool exclusive, bool reverse,
                                              const OptionalTensor& mask,
-                                             const OptionalTensor& initial, bool carried) {
+                                             const OptionalTensor& initial) {
   static const auto handle = c10::Dispatcher::singleton()
                                  .findSchemaOrThrow("kokkos_scan::scan_gradient", "")
                                  .typed<GradientSignature>();
-  return handle.call(grad, x, result, sizes, dim, static_cast<std::int64_t>(operation), exclusive,
-                     reverse, mask, initial, carried);
+  return handle.call(grad, x, result, dim, static_cast<std::int64_t>(operation), exclusive, reverse,
+                     mask, initial);
 }
 
 // ---- Autograd
@@ -541,13 +535,6 @@ class Scan : public torch::autograd::Function<Scan> {
                               std::int64_t dim, const Options& options, bool wants_initial) {
     Pair result;
     if (wants_initial) result.second = sizes.empty() ? grad : grad.sum(dim);
-    if (options.mask && !at::GradMode::is_enabled()) {
-      result.first = std::get<0>(
-          dispatch_gradient(grad, std::nullopt, std::nullopt, sizes, dim, Operation::sum,
-                            options.exclusive || options.include_initial, options.reverse,
-                            options.mask, std::nullopt, false));
-      return result;
-    }
     Options other;
     other.reverse = !options.reverse;
     other.exclusive = options.exclusive;
@@ -567,9 +554,8 @@ class Scan : public torch::autograd::Function<Scan> {
                                            const Options& options, bool wants_initial) {
     const Tensor x = saved_x.to(y.scalar_type());
     const bool is_exclusive = options.exclusive || options.include_initial;
-    auto [of_x, first] =
-        dispatch_gradient(grad, x, y, sizes, dim, operation, is_exclusive, options.reverse,
-                          options.mask, options.initial, wants_initial);
+    auto [of_x, first] = dispatch_gradient(grad, x, y, dim, operation, is_exclusive,
+                                           options.reverse, options.mask, options.initial);
     if (!wants_initial) return {of_x, Tensor()};
     const bool is_empty = !sizes.empty() && sizes[static_cast<std::size_t>(dim)] == 0;
     Tensor of_initial = first;
@@ -632,19 +618,18 @@ Tensor scan_autograd(const Tensor& x, std::int64_t dim, OptionalType dtype, bool
 }
 
 /// Gradients of gradients do not come this way: see Scan::backward.
-std::tuple<Tensor, Tensor> scan_gradient_autograd(const Tensor& grad, const OptionalTensor& x,
-                                                  const OptionalTensor& result,
-                                                  c10::SymIntArrayRef sizes, std::int64_t dim,
+std::tuple<Tensor, Tensor> scan_gradient_autograd(const Tensor& grad, const Tensor& x,
+                                                  const Tensor& result, std::int64_t dim,
                                                   std::int64_t operation, bool exclusive,
                                                   bool reverse, const OptionalTensor& mask,
-                                                  const OptionalTensor& initial, bool carried) {
+                                                  const OptionalTensor& initial) {
   TORCH_CHECK_NOT_IMPLEMENTED(
-      !at::GradMode::is_enabled() || !(grad.requires_grad() || (x && x->requires_grad()) ||
-                                       (initial && initial->requires_grad())),
+      !at::GradMode::is_enabled() ||
+          !(grad.requires_grad() || x.requires_grad() || (initial && initial->requires_grad())),
       "kokkos_scan::scan_gradient is itself not differentiable.");
   const at::AutoDispatchBelowADInplaceOrView below;
-  return dispatch_gradient(grad, x, result, sizes, dim, static_cast<Operation>(operation),
-                           exclusive, reverse, mask, initial, carried);
+  return dispatch_gradient(grad, x, result, dim, static_cast<Operation>(operation), exclusive,
+                           reverse, mask, initial);
 }
 
 }  // namespace
@@ -661,9 +646,8 @@ TORCH_LIBRARY(kokkos_scan, library) {
                     .c_str());
   }
   library.def(
-      "scan_gradient(Tensor grad, Tensor? x, Tensor? result, SymInt[] sizes, int dim, int "
-      "operation, bool exclusive, bool reverse, Tensor? mask, Tensor? initial, bool carried) -> "
-      "(Tensor, Tensor)");
+      "scan_gradient(Tensor grad, Tensor x, Tensor result, int dim, int operation, bool exclusive, "
+      "bool reverse, Tensor? mask, Tensor? initial) -> (Tensor, Tensor)");
 }
 
 #define KOKKOS_SCAN_IMPLEMENT(function, gradient)                               \

@@ -66,8 +66,8 @@ def test_capsules_are_taken_once():
     out = np.full_like(x, np.nan)
     result = np.maximum.accumulate(x, 1)
     maximum = 3
-    _core.gradient(maximum, grad.__dlpack__(), x.__dlpack__(), result.__dlpack__(), out, 1, False,
-                   False, None, None, None, 0)
+    _core.gradient(maximum, grad.__dlpack__(), x.__dlpack__(), result.__dlpack__(), out,
+                   np.empty_like(x), 1, False, False, None, None, np.empty(2), 0)
     np.testing.assert_array_equal(out, [[1, 5, 0], [4, 11, 0]])
     given_on, shape, code = _core.imported(x.__dlpack__(), "x")
     assert shape == (2, 3) and _core.dtype_names[code] == "float64"

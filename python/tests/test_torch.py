@@ -331,7 +331,7 @@ def test_opcheck_of_the_gradient():
     x = torch.rand(3, 4)
     torch.library.opcheck(
         torch.ops.kokkos_scan.scan_gradient.default,
-        (torch.rand(3, 4), x, torch.cumprod(x, 1), [3, 4], 1, 1, False, False, x > 0.5, torch.rand(3), True))
+        (torch.rand(3, 4), x, torch.cumprod(x, 1), 1, 1, False, False, x > 0.5, torch.rand(3)))
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -12,24 +12,31 @@
 ///   r(j)             = g(of the result c(j)) + (d c(j+1) / d p(j+1)) * r(j+1).
 ///
 /// The second line is a composition of the affine maps r -> b + a r, which is associative, so r is
-/// a backward scan, and the first is applied as results are stored. p is among the results: y(j-1)
-/// or, in exclusive scans, y(j). Nothing is divided, so a product's gradient is right at zeros:
+/// a backward scan, and the first is applied as results are stored. p and c are among the results:
+/// y(j-1) and y(j) or, in exclusive scans, y(j) and y(j+1). Nothing is divided, so a product's
+/// gradient is right at zeros:
 ///
 ///   operation     d c / d p        d c / d x
-///   sum           1                1
 ///   product       x                p
 ///   minimum       0 at a new one   1 at a new one, else 0
 ///   log sum exp   exp(p - c)       exp(x - c)
 ///
 /// where x is a new minimum (maximum) if it is not larger (smaller) than p: of equal elements the
 /// last one has the gradient, as in PyTorch. A masked element has d c / d p = 1 and d c / d x = 0.
+/// (A sum needs none of this: its gradient is the sum the other way.)
+///
+/// A kernel over all elements stores both derivatives, and the scan reads them and g as arrays. A
+/// scan of a function that finds the derivatives anew, from five arrays, took four times as long on
+/// a GPU.
 
 #include <KokkosScan/scan.hpp>
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <iterator>
+#include <limits>
 #include <type_traits>
 
 #include "instances.hpp"
@@ -38,6 +45,8 @@
 #include "three.hpp"
 
 namespace kokkos_scan_python {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// The type in which gradients are computed: wide, as products of many factors overflow.
 template <class T>
@@ -62,9 +71,13 @@ KOKKOS_INLINE_FUNCTION Kokkos::complex<double> times(const Kokkos::complex<doubl
   return {times(a.real(), b.real()) - times(a.imag(), b.imag()),
           times(a.real(), b.imag()) + times(a.imag(), b.real())};
 }
-KOKKOS_INLINE_FUNCTION double conjugate(double value) { return value; }
-KOKKOS_INLINE_FUNCTION Kokkos::complex<double> conjugate(const Kokkos::complex<double>& value) {
-  return {value.real(), -value.imag()};
+template <class T>
+KOKKOS_FUNCTION T conjugate(const T& value) {
+  if constexpr (is_complex<T>) {
+    return {value.real(), -value.imag()};
+  } else {
+    return value;
+  }
 }
 
 /// The map r -> b + a r, and the factor of the element that was composed last.
@@ -113,95 +126,240 @@ inline constexpr bool KokkosScan::impl::cuda::is_harmless<kokkos_scan_python::Co
 
 namespace kokkos_scan_python {
 
-/// Reads the map of each element: arrays are (batch, line, batch).
-///
-/// \tparam D  the type of all arrays
+/// What derivatives are computed in. Those by the element are kept so, as the range of 16 bits is
+/// too small for what is multiplied.
+template <class T>
+using derivative_t = std::conditional_t<is_16_bit_float<T>, float, T>;
+
+/// A weight from 0 to 1 as it is stored: one that is close to 1 as the negative of what is missing.
+/// A line multiplies many of them, and what is missing has as many digits as a small weight.
+template <class Real>
+KOKKOS_FUNCTION Real stored_weight(Real logarithm) {
+  const Real missing = Kokkos::expm1(logarithm);
+  return missing < Real(-0.5) ? missing + 1 : -Kokkos::fabs(missing);
+}
+KOKKOS_INLINE_FUNCTION double weight_of(double stored) {
+  return Kokkos::signbit(stored) ? 1 + stored : stored;
+}
+
+/// The map of an element from its gradient and its derivatives.
 template <DType D>
-struct ReadAdjoint {
+struct AdjointOf {
   using T = stored_t<D>;
   using W = wide_t<T>;
 
-  Operation operation;
-  bool is_exclusive;
-  std::int64_t length;
-  std::int64_t results;  ///< of a line: length, or one more
-  Three<const T> input;
-  Three<const bool> mask;
-  Three<const T> result;
-  Three<const T> gradient;
-  Three<const T> starts;  ///< not moving along the lines
-  bool has_start;
-  W start;
+  bool are_weights;  ///< derivatives by what comes before
 
-  KOKKOS_FUNCTION Adjoint<W> operator()(std::int64_t i, std::int64_t k, std::int64_t j) const {
-    // The first composed map is applied to 0.
-    const W a = k + 1 < length ? derivative_by_previous(i, k + 1, j) : W(0);
-    const std::int64_t own = k + (is_exclusive ? 1 : 0);
-    const W b = own < results ? wide(gradient(i, own, j)) : W(0);
-    return {a, b, derivative_by_element(i, k, j)};
+  /// \param by_previous  lies where the gradient of the element will
+  KOKKOS_FUNCTION Adjoint<W> operator()(const ElementGradient<D>& by_previous,
+                                        const derivative_t<T>& by_element,
+                                        const T& gradient) const {
+    const T& a = by_previous.value;
+    if constexpr (is_complex<T>) {
+      return {wide(a), wide(gradient), wide(by_element)};
+    } else {
+      const double stored = wide_value(a);
+      return {are_weights ? weight_of(stored) : stored, wide_value(gradient),
+              wide_value(by_element)};
+    }
   }
 
  private:
-  static constexpr bool is_ordered = !is_complex<T>;
+  KOKKOS_FUNCTION static W wide(const T& value) { return {value.real(), value.imag()}; }
+};
 
-  KOKKOS_FUNCTION static W wide(const T& value) {
-    if constexpr (is_complex<T>) {
-      return {value.real(), value.imag()};
-    } else {
-      return wide_value(value);
-    }
-  }
-  KOKKOS_FUNCTION bool is_chosen(std::int64_t i, std::int64_t k, std::int64_t j) const {
-    return mask.data == nullptr || mask(i, k, j);
-  }
-  /// What the line has combined to before element k.
-  KOKKOS_FUNCTION W before(std::int64_t i, std::int64_t k, std::int64_t j) const {
-    if (is_exclusive) return wide(result(i, k, j));
-    if (k > 0) return wide(result(i, k - 1, j));
-    return starts.data != nullptr ? wide(starts(i, k, j)) : start;
-  }
-  /// Whether element k is a new minimum (maximum).
-  KOKKOS_FUNCTION bool is_new(std::int64_t i, std::int64_t k, std::int64_t j) const {
-    if constexpr (is_ordered) {
-      if (k == 0 && !has_start) return true;
-      const W x = wide(input(i, k, j));
-      const W p = before(i, k, j);
-      if (p != p) return false;  // the first NaN stays
-      return operation == Operation::min ? !(x > p) : !(x < p);
-    }
-    return false;
-  }
-  /// exp(a - c) where c = log(exp(a) + exp(b)); 0 where both are -infinity.
-  KOKKOS_FUNCTION static W weight(const W& a, const W& b) {
-    if constexpr (is_ordered) {
-      if (a == b && a - b != 0) return W(a < 0 ? 0 : a - b);
-      return 1 / (1 + Kokkos::exp(b - a));
-    }
-    return W(0);
-  }
-  KOKKOS_FUNCTION W derivative_by_previous(std::int64_t i, std::int64_t k, std::int64_t j) const {
-    if (!is_chosen(i, k, j) || operation == Operation::sum) return W(1);
-    if (operation == Operation::prod) return conjugate(wide(input(i, k, j)));
-    if (operation == Operation::logsumexp) return weight(before(i, k, j), wide(input(i, k, j)));
-    return W(is_new(i, k, j) ? 0 : 1);
-  }
-  KOKKOS_FUNCTION W derivative_by_element(std::int64_t i, std::int64_t k, std::int64_t j) const {
-    if (!is_chosen(i, k, j)) return W(0);
-    if (operation == Operation::sum) return W(1);
-    if (operation == Operation::prod) return conjugate(before(i, k, j));
-    if (operation == Operation::logsumexp) {
-      return k == 0 && !has_start ? W(1) : weight(wide(input(i, k, j)), before(i, k, j));
-    }
-    return W(is_new(i, k, j) ? 1 : 0);
+/// An array of three dimensions, the axis among them.
+template <class T, class Offset>
+struct AxisAndTwo {
+  T* data;
+  Offset stride[3];
+  Offset along;  ///< the stride of the axis
+
+  [[nodiscard]] KOKKOS_FUNCTION T* at(const Offset (&index)[3]) const {
+    return data + (index[0] * stride[0] + index[1] * stride[1] + index[2] * stride[2]);
   }
 };
+
+/// Stores the derivatives of each element: that of the step behind it, by what comes before that
+/// step, and that of its own step, by the element.
+///
+/// \tparam D       the type of all arrays
+/// \tparam Offset  of indices and of elements in memory
+template <DType D, class Offset>
+struct StoreDerivatives {
+  using T = stored_t<D>;
+  using Derivative = derivative_t<T>;
+
+  Operation operation;
+  bool is_exclusive;
+  bool has_start;
+  int axis;        ///< among the three dimensions
+  Offset scanned;  ///< elements of a line that have a gradient
+  Offset extent[3];
+  AxisAndTwo<const T, Offset> input, result, starts;  ///< starts do not move along the lines
+  AxisAndTwo<const bool, Offset> mask;
+  AxisAndTwo<T, Offset> by_previous;
+  AxisAndTwo<Derivative, Offset> by_element;
+  T start;
+  /// A call is for elements of the last dimension: so many, `step` apart.
+  Offset at_once, step;
+  Offset calls;  ///< for each index of the others
+
+  KOKKOS_FUNCTION void operator()(Offset call) const {
+    const Offset row = quotient(call, calls);
+    const Offset plane = extent[0] == 1 ? 0 : quotient(row, extent[1]);
+    const Offset first = (call - row * calls) * (step == 1 ? at_once : 1);
+    Offset index[3] = {plane, row - plane * extent[1], first};
+    for (Offset i = 0; i < at_once && index[2] < extent[2]; ++i, index[2] += step) {
+      const Line line{*this, index, axis == 0 ? index[0] : axis == 1 ? index[1] : index[2]};
+      T* const to = by_previous.at(index);
+      if (line.k < scanned) {
+        // The first map is applied to 0.
+        *to = converted<D>(line.k + 1 < scanned ? line.by_previous() : Derivative(0));
+        *by_element.at(index) = line.by_element();
+      } else {
+        *to = converted<D>(0);  // that is its gradient
+      }
+    }
+  }
+
+ private:
+  /// Division of numbers that are not negative.
+  KOKKOS_FUNCTION static Offset quotient(Offset a, Offset b) {
+    using Unsigned = std::make_unsigned_t<Offset>;
+    return static_cast<Offset>(static_cast<Unsigned>(a) / static_cast<Unsigned>(b));
+  }
+
+  /// The line of an element, seen from the element.
+  struct Line {
+    const StoreDerivatives& all;
+    const Offset (&index)[3];
+    Offset k;
+
+    /// The derivative of the next step, by what comes before it.
+    KOKKOS_FUNCTION Derivative by_previous() const {
+      if constexpr (!is_complex<T>) {
+        if (all.operation == Operation::logsumexp) {
+          return stored_weight(is_chosen(1) ? logarithm(before(1), 1) : 0);
+        }
+      }
+      if (!is_chosen(1)) return Derivative(1);
+      if (all.operation == Operation::prod) return conjugate(x(1));
+      return Derivative(is_new(1) ? 0 : 1);
+    }
+    KOKKOS_FUNCTION Derivative by_element() const {
+      if (!is_chosen(0)) return Derivative(0);
+      if (all.operation == Operation::prod) return conjugate(before(0));
+      if constexpr (!is_complex<T>) {
+        if (all.operation == Operation::logsumexp) return Kokkos::exp(logarithm(x(0), 0));
+      }
+      return Derivative(is_new(0) ? 1 : 0);
+    }
+
+   private:
+    KOKKOS_FUNCTION bool is_chosen(int ahead) const {
+      return all.mask.data == nullptr || all.mask.at(index)[ahead * all.mask.along];
+    }
+    KOKKOS_FUNCTION Derivative x(int ahead) const {
+      return static_cast<Derivative>(all.input.at(index)[ahead * all.input.along]);
+    }
+    KOKKOS_FUNCTION Derivative result(int place) const {
+      return static_cast<Derivative>(all.result.at(index)[place * all.result.along]);
+    }
+    /// What the line has combined to before that element.
+    KOKKOS_FUNCTION Derivative before(int ahead) const {
+      const int place = ahead - (all.is_exclusive ? 0 : 1);
+      if (k + place >= 0) return result(place);
+      return static_cast<Derivative>(all.starts.data != nullptr ? *all.starts.at(index)
+                                                                : all.start);
+    }
+    /// The logarithm of exp(value) / exp(c); where a line holds nothing but -infinity, that of 0.
+    KOKKOS_FUNCTION Derivative logarithm(Derivative value, int ahead) const {
+      const Derivative combined = result(ahead + (all.is_exclusive ? 1 : 0));
+      if (value == static_cast<Derivative>(-infinity)) return value;
+      return value == combined ? 0 : value - combined;
+    }
+    /// Whether that element is a new minimum (maximum).
+    KOKKOS_FUNCTION bool is_new(int ahead) const {
+      if constexpr (is_complex<T>) {
+        return false;
+      } else {
+        if (k + ahead == 0 && !all.has_start) return true;
+        const Derivative previous = before(ahead);
+        if (previous != previous) return false;  // the first NaN stays
+        return all.operation == Operation::min ? !(x(ahead) > previous) : !(x(ahead) < previous);
+      }
+    }
+  };
+};
+
+/// Whether offsets of 32 bits reach all elements of an array, which a GPU divides and adds by a few
+/// instructions.
+inline bool is_small(const Array& array, const std::int64_t (&extent)[3]) {
+  std::int64_t reach = 1;
+  for (int d = 0; d < 3; ++d) reach += (extent[d] + 1) * std::abs(array.stride[d]);
+  return !array.exists || reach < std::numeric_limits<std::int32_t>::max();
+}
+
+/// \param three   an array of the request with its lines between the dimensions of the batch
+/// \param extent  those of three dimensions
+template <DType D, class Offset, class Exec, class Three>
+void store_derivatives(const Exec& exec, const GradientRequest& request, const Three& three,
+                       const std::int64_t (&extent)[3], std::int64_t scanned) {
+  // Neighbours in memory are neighbours of the last dimension.
+  int order[3] = {0, 1, 2};
+  const Array written = three(request.gradient_of_input);
+  std::stable_sort(order, order + 3, [&](int d, int e) {
+    return extent[e] > 1 &&
+           (extent[d] == 1 || std::abs(written.stride[d]) > std::abs(written.stride[e]));
+  });
+  const auto reordered = [&]<class U>(AxisAndTwo<U, Offset>& to, const Array& array) {
+    const Array from = three(array);
+    to.data = static_cast<U*>(from.data);
+    for (int d = 0; d < 3; ++d) to.stride[d] = static_cast<Offset>(from.stride[order[d]]);
+    to.along = static_cast<Offset>(from.stride[1]);
+  };
+  StoreDerivatives<D, Offset> store;
+  store.operation = request.operation;
+  store.is_exclusive = request.form == Form::exclusive;
+  // In exclusive scans the results say what is before the first element.
+  store.has_start = store.is_exclusive || request.start.exists || request.starts.exists;
+  store.axis = static_cast<int>(std::find(order, order + 3, 1) - order);
+  store.scanned = static_cast<Offset>(scanned);
+  for (int d = 0; d < 3; ++d) store.extent[d] = static_cast<Offset>(extent[order[d]]);
+  reordered(store.input, request.input);
+  reordered(store.mask, request.mask);
+  reordered(store.result, request.result);
+  reordered(store.starts, request.starts);
+  reordered(store.by_previous, request.gradient_of_input);
+  reordered(store.by_element, request.by_element);
+  store.start = request.start.exists
+                    ? converted<D>(value_of<D>(request.start))
+                    : converted<D>(request.operation == Operation::prod ? 1 : -infinity);
+  // On a GPU neighbours are for threads that are neighbours.
+  constexpr bool is_host = std::is_same_v<Exec, HostSpace>;
+  const Offset length = store.extent[2];
+  store.at_once = is_host ? 4096 : 4;
+  store.calls = (length - 1) / store.at_once + 1;
+  store.step = is_host ? 1 : store.calls;
+  Kokkos::parallel_for("kokkos_scan: derivatives",
+                       Kokkos::RangePolicy<Exec, Kokkos::IndexType<Offset>>(
+                           exec, 0, store.extent[0] * store.extent[1] * store.calls),
+                       store);
+}
+
+/// All arrays of a request.
+inline constexpr Array GradientRequest::*arrays_of_gradient[] = {
+    &GradientRequest::input,      &GradientRequest::mask,
+    &GradientRequest::starts,     &GradientRequest::result,
+    &GradientRequest::carried,    &GradientRequest::gradient_of_result,
+    &GradientRequest::by_element, &GradientRequest::gradient_of_input};
 
 /// The gradient for arrays of the dimensions (line, batch, batch), of which the last may be
 /// missing. Starts and what is carried do not move along the lines.
 template <DType D>
 void gradient_of_lines(const GradientRequest& request) {
   using T = stored_t<D>;
-  using W = wide_t<T>;
   // The lines between the dimensions of the batch, as everywhere in arrays of three dimensions.
   const auto three = [&](const Array& array) {
     Array result = array;
@@ -213,48 +371,40 @@ void gradient_of_lines(const GradientRequest& request) {
   };
   const std::int64_t extent[3] = {request.rank > 1 ? request.extent[1] : 1, request.extent[0],
                                   request.rank > 2 ? request.extent[2] : 1};
+  const std::int64_t n = extent[1];
   const bool is_exclusive = request.form == Form::exclusive;
-  const ReadAdjoint<D> read{
-      request.operation,
-      is_exclusive,
-      extent[1],
-      request.output_length,
-      Three<const T>(three(request.input)),
-      Three<const bool>(three(request.mask)),
-      Three<const T>(three(request.result)),
-      Three<const T>(three(request.gradient_of_result)),
-      Three<const T>(three(request.starts)),
-      // In exclusive scans the results say what is before the first element.
-      is_exclusive || request.start.exists || request.starts.exists,
-      request.start.exists ? W(value_of<D>(request.start)) : W(1),
-  };
-  on_instance(request.place, extent[0] * extent[1] * extent[2], [&]<class Exec>(const Exec& exec) {
-    const auto in = KokkosScan::elementwise({extent[0], extent[1], extent[2]}, read);
-    const auto out =
-        three_view<ElementGradient<D>, Exec>(three(request.gradient_of_input), extent, extent[1]);
-    const auto lines = KokkosScan::along(1).backward();
-    const Compose<W> compose;
-    if (request.carried.exists) {
-      Array carried = three(request.carried);
-      carried.stride[1] = carried.stride[2];
-      KokkosScan::inclusive_scan(
-          exec, in, out,
-          lines.totals(two_view<CarriedGradient<D>, Exec>(carried, extent[0], extent[2])), compose);
+  // The last element of an exclusive scan of n results is in none of them.
+  const std::int64_t scanned = is_exclusive ? request.output_length - 1 : n;
+  Array gradient = three(request.gradient_of_result);  // of the result c(k)
+  if (is_exclusive) {
+    gradient.data = static_cast<std::byte*>(gradient.data) + gradient.stride[1] * sizeof(T);
+  }
+  on_instance(request.place, extent[0] * n * extent[2], [&]<class Exec>(const Exec& exec) {
+    const bool are_small =
+        std::all_of(std::begin(arrays_of_gradient), std::end(arrays_of_gradient),
+                    [&](const auto array) { return is_small(three(request.*array), extent); });
+    if (are_small && extent[0] * n * extent[2] < std::numeric_limits<std::int32_t>::max()) {
+      store_derivatives<D, std::int32_t>(exec, request, three, extent, scanned);
     } else {
-      KokkosScan::inclusive_scan(exec, in, out, lines, compose);
+      store_derivatives<D, std::int64_t>(exec, request, three, extent, scanned);
     }
+    if (scanned == 0) return;
+    const Array of_input = three(request.gradient_of_input);
+    const auto in = KokkosScan::zip_transform(
+        AdjointOf<D>{request.operation == Operation::logsumexp},
+        three_view<const ElementGradient<D>, Exec>(of_input, extent, scanned),
+        three_view<const derivative_t<T>, Exec>(three(request.by_element), extent, scanned),
+        three_view<const T, Exec>(gradient, extent, scanned));
+    const auto out = three_view<ElementGradient<D>, Exec>(of_input, extent, scanned);
+    Array carried = three(request.carried);  // by the first and the third dimension
+    carried.stride[1] = carried.stride[2];
+    KokkosScan::inclusive_scan(
+        exec, in, out,
+        KokkosScan::along(1).backward().totals(
+            two_view<CarriedGradient<D>, Exec>(carried, extent[0], extent[2])),
+        Compose<wide_t<T>>{});
   });
 }
-
-/// All arrays of a request.
-inline constexpr Array GradientRequest::*arrays_of_gradient[] = {
-    &GradientRequest::input,
-    &GradientRequest::mask,
-    &GradientRequest::starts,
-    &GradientRequest::result,
-    &GradientRequest::carried,
-    &GradientRequest::gradient_of_result,
-    &GradientRequest::gradient_of_input};
 
 /// The same request of a forward scan, with the axis first and then the other dimensions, of which
 /// those are merged that all arrays store like one.

@@ -94,26 +94,29 @@ KOKKOS_SCAN_PYTHON_API void scan(const Request& request);
 /// The gradient of a scan with respect to its input, see gradient.hpp. All arrays have the type of
 /// the input, a floating type, and the input's shape where nothing else is said.
 struct GradientRequest {
-  Operation operation = Operation::sum;
+  Operation operation = Operation::prod;  ///< not a sum, whose gradient is the sum the other way
   Form form = Form::inclusive;
   Direction direction = Direction::forward;  ///< of the scan, not of its gradient
   int rank = 0;
   int axis = 0;
   std::int64_t extent[max_rank] = {};
-  Array input;   ///< not read for sums
+  Array input;
   Array mask;    ///< of bool
-  Number start;  ///< as in the scan; not read for sums and exclusive scans
+  Number start;  ///< as in the scan; not read for exclusive scans
   Array starts;
-  Array result;  ///< what the scan wrote, of its shape; not read for sums
+  Array result;  ///< what the scan wrote, of its shape
   Array gradient_of_result;
   std::int64_t output_length = 0;  ///< of result and gradient_of_result
   Array gradient_of_input;         ///< written
-  /// Written, one for each line: the gradient with respect to the result of the first element.
+  /// Memory that is written on the way, of float32 for 16-bit floats.
+  Array by_element;
+  /// Written, one for each line, where an element is in a result: the gradient with respect to the
+  /// result of the first one.
   Array carried;
   Place place;
 };
 
-/// Enqueues the computation of a gradient; one launch.
+/// Enqueues the computation of a gradient; two launches.
 KOKKOS_SCAN_PYTHON_API void gradient(const GradientRequest& request);
 
 /// Where the minima or maxima so far stand: of equal elements the last one, of NaNs, too, as
@@ -149,24 +152,6 @@ struct RecurrenceRequest {
 
 /// Enqueues the computation of a recurrence; one launch.
 KOKKOS_SCAN_PYTHON_API void recurrence(const RecurrenceRequest& request);
-
-/// The gradients of a recurrence, given those of its states h(0) ... h(n-1). Arrays have the same
-/// type and, but for those of starts, the same shape.
-struct RecurrenceGradientRequest {
-  Direction direction = Direction::forward;  ///< of the recurrence
-  std::int64_t extent[3] = {};
-  Array a;
-  Array states;
-  Array starts;  ///< h(-1) for each line; 0 where absent
-  Array gradient;
-  Array gradient_of_a;  ///< written, as those below
-  Array gradient_of_b;
-  Array gradient_of_starts;  ///< absent where nobody wants it
-  Place place;
-};
-
-/// Enqueues the computation of these gradients; one launch.
-KOKKOS_SCAN_PYTHON_API void recurrence_gradient(const RecurrenceGradientRequest& request);
 
 /// Ends Kokkos if it was started here, after all scans. Scans are refused from then on.
 KOKKOS_SCAN_PYTHON_API void finalize();

@@ -15,37 +15,6 @@
 
 namespace kokkos_scan_python {
 
-/// What a function reads: an array by its indices. A View's strides cannot be negative there.
-template <class T>
-struct Three {
-  T* data;
-  std::int64_t stride[3];
-
-  explicit Three(const Array& array)
-      : data(static_cast<T*>(array.data)),
-        stride{array.stride[0], array.stride[1], array.stride[2]} {}
-  KOKKOS_FUNCTION T* at(std::int64_t i, std::int64_t k, std::int64_t j) const {
-    return data + (i * stride[0] + k * stride[1] + j * stride[2]);
-  }
-  KOKKOS_FUNCTION T& operator()(std::int64_t i, std::int64_t k, std::int64_t j) const {
-    return *at(i, k, j);
-  }
-};
-
-/// What is read in a function that also writes, elsewhere: without waiting for what it wrote
-/// before.
-template <class T>
-KOKKOS_FUNCTION T read_only(const T* from) {
-#if defined(__CUDA_ARCH__)
-  using Word = std::conditional_t<sizeof(T) == 2, unsigned short,
-                                  std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>>;
-  static_assert(sizeof(T) == sizeof(Word));
-  return Kokkos::bit_cast<T>(__ldg(reinterpret_cast<const Word*>(from)));
-#else
-  return *from;
-#endif
-}
-
 /// A real floating value as a double.
 template <class T>
 KOKKOS_FUNCTION double wide_value(const T& value) {

@@ -19,8 +19,8 @@ for _name in _NAMES:
         "bool include_initial=False, bool exclusive=False, bool reverse=False, Tensor? mask=None, "
         "Tensor? initial=None) -> Tensor")
 _library.define(
-    "scan_gradient(Tensor grad, Tensor? x, Tensor? result, SymInt[] sizes, int dim, int operation, "
-    "bool exclusive, bool reverse, Tensor? mask, Tensor? initial, bool carried) -> (Tensor, Tensor)")
+    "scan_gradient(Tensor grad, Tensor x, Tensor result, int dim, int operation, bool exclusive, "
+    "bool reverse, Tensor? mask, Tensor? initial) -> (Tensor, Tensor)")
 
 
 def scan(*_):
@@ -110,25 +110,30 @@ def _scan_fake(operation, x, dim, dtype=None, include_initial=False, exclusive=F
     return _result(operation, x, dim, dtype, include_initial, exclusive, mask, initial)[0]
 
 
-def _gradient_fake(grad, x, result, sizes, dim, operation, exclusive, reverse, mask, initial,
-                   carried):
-    gradient = grad.new_empty(sizes) if x is None else torch.empty_like(x, dtype=grad.dtype)
-    return gradient, grad.new_zeros(_lines(sizes, dim) if carried else [0])
+def _gradient_fake(grad, x, result, dim, operation, exclusive, reverse, mask, initial):
+    return torch.empty_like(x, dtype=grad.dtype), grad.new_empty(_lines(x.shape, dim))
 
 
-def _gradient(grad, x, result, sizes, dim, operation, exclusive, reverse, mask, initial, carried):
-    gradient, of_lines = _gradient_fake(grad, x, result, sizes, dim, operation, exclusive, reverse,
-                                        mask, initial, carried)
+def _gradient(grad, x, result, dim, operation, exclusive, reverse, mask, initial):
+    gradient, of_lines = _gradient_fake(grad, x, result, dim, operation, exclusive, reverse, mask,
+                                        initial)
+    if not gradient.numel() or (exclusive and (not grad.dim() or grad.shape[dim] == 1)):
+        of_lines.zero_()  # is not written
     if gradient.numel():
         stream = _stream(grad)
         if mask is not None:
-            mask = mask.expand(sizes)
+            mask = mask.expand(x.shape)
         starts = _starts(gradient, dim, initial, grad.dtype)
+        by_element = torch.empty_like(
+            gradient, dtype=torch.float32 if gradient.element_size() == 2 else None)
+        if grad.is_cuda and grad.dim() and grad.stride(dim) == 0:
+            # Arrays of one value a line are read several times as slowly as they are written.
+            grad = grad.contiguous()
         _core.gradient(operation, _exported(_line(grad), stream), _exported(_line(x), stream),
-                       _exported(_line(result), stream), _exported(_line(gradient), stream), dim,
-                       exclusive, reverse, _exported(_line(mask), stream),
-                       _exported(starts, stream),
-                       _exported(of_lines, stream) if carried else None, stream)
+                       _exported(_line(result), stream), _exported(_line(gradient), stream),
+                       _exported(_line(by_element), stream), dim, exclusive, reverse,
+                       _exported(_line(mask), stream), _exported(starts, stream),
+                       _exported(of_lines, stream), stream)
     return gradient, of_lines
 
 
@@ -150,18 +155,15 @@ def _backward(operation, ctx, grad):
     if operation == SUM:
         if ctx.wants_initial:
             of_initial = grad.sum(dim)
+        # The adjoint of a sum is the sum the other way.
+        part = grad.narrow(dim, 0 if reverse else 1, sizes[dim]) if include_initial else grad
+        of_x = torch.ops.kokkos_scan.cumulative_sum(part, dim, None, False, exclusive, not reverse)
         if mask is not None:
-            of_x = torch.ops.kokkos_scan.scan_gradient(
-                grad, None, None, sizes, dim, operation, exclusive or include_initial, reverse, mask,
-                None, False)[0]
-        else:
-            # The adjoint of a sum is the sum the other way.
-            part = grad.narrow(dim, 0 if reverse else 1, sizes[dim]) if include_initial else grad
-            of_x = torch.ops.kokkos_scan.cumulative_sum(part, dim, None, False, exclusive, not reverse)
+            of_x = torch.where(mask, of_x, 0)
     else:
         of_x, first = torch.ops.kokkos_scan.scan_gradient(
-            grad, x.to(result.dtype), result, sizes, dim, operation, exclusive or include_initial,
-            reverse, mask, initial, ctx.wants_initial)
+            grad, x.to(result.dtype), result, dim, operation, exclusive or include_initial, reverse,
+            mask, initial)
         if ctx.wants_initial:
             of_initial = _gradient_of_initial(operation, ctx, grad, first, sizes)
     if of_initial is not None:

@@ -201,8 +201,6 @@ _library.define("cumulative_index(Tensor x, Tensor extreme, int dim, bool revers
                 "Tensor")
 _library.define("linear_recurrence(Tensor a, Tensor b, int dim, Tensor? initial, bool reverse, bool "
                 "include_initial) -> Tensor")
-_library.define("linear_recurrence_gradients(Tensor a, Tensor states, Tensor grad, int dim, Tensor? "
-                "initial, bool reverse) -> (Tensor, Tensor, Tensor)")
 
 
 def _stream_of(x):
@@ -250,10 +248,10 @@ def _index(x, extreme, dim, reverse, mask):
     return index
 
 
-def _along_lines(a, dim):
-    """The coefficients, with one in memory for each step on a GPU, where kernels read arrays of one
-    coefficient a line several times as slowly as they are written."""
-    return a.contiguous() if a.is_cuda and a.stride(dim) == 0 else a
+def _along_lines(x, dim):
+    """x, with a place in memory for each step on a GPU, where kernels read arrays of one value a line
+    several times as slowly as they are written."""
+    return x.contiguous() if x.is_cuda and x.stride(dim) == 0 else x
 
 
 def _states_shape(b, dim, include_initial):
@@ -267,7 +265,7 @@ def _recurrence(a, b, dim, initial, reverse, include_initial):
     states = b.new_empty(_states_shape(b, dim, include_initial))
     if states.numel():
         stream = _stream_of(b)
-        a = _along_lines(a, dim)
+        a, b = _along_lines(a, dim), _along_lines(b, dim)
         before, behind = math.prod(b.shape[:dim]), math.prod(b.shape[dim + 1:])
         _core.recurrence(
             _exported(_three(a, dim, length), stream), _exported(_three(b, dim, length), stream),
@@ -300,40 +298,10 @@ def _setup_recurrence(ctx, inputs, output):
 
 
 def _recurrence_gradients(a, states, grad, dim, initial, reverse):
-    """The gradients of a, b and the initial state, given those of states, in one pass."""
-    length = states.shape[dim]
-    lines = [*states.shape[:dim], *states.shape[dim + 1:]]
-    of_a, of_b, of_initial = (torch.empty(shape, dtype=states.dtype, device=states.device)
-                              for shape in (states.shape, states.shape, lines))
-    if not states.numel():
-        return of_a, of_b, of_initial.zero_()
-    stream = _stream_of(states)
-    a = _along_lines(a, dim)
-    rows = math.prod(states.shape[:dim]), math.prod(states.shape[dim + 1:])
-    a, states, grad = (_exported(_three(x, dim, length), stream) for x in (a, states, grad))
-    _core.recurrence_gradient(
-        a, states, grad, _exported(_three(of_a, dim, length), stream),
-        _exported(_three(of_b, dim, length), stream), reverse,
-        None if initial is None else _exported(initial.reshape(rows), stream),
-        _exported(of_initial.view(rows), stream), stream, of_b.dtype == torch.bfloat16)
-    return of_a, of_b, of_initial
-
-
-for _key in ("CPU", "CUDA"):
-    _library.impl("linear_recurrence_gradients", _recurrence_gradients, _key)
-
-
-@torch.library.register_fake("kokkos_scan::linear_recurrence_gradients", lib=_library)
-def _recurrence_gradients_fake(a, states, grad, dim, initial, reverse):
-    shape = states.shape
-    return (states.new_empty(shape), states.new_empty(shape),
-            states.new_empty([*shape[:dim], *shape[dim + 1:]]))
-
-
-def _composed_recurrence_gradients(a, states, grad, dim, initial, reverse):
-    """The same of operators that have gradients themselves. With g the gradient of the states,
-    r[k] = g[k] + a[k+1] r[k+1] is a recurrence the other way: r is the gradient of b, r[k] h[k-1]
-    that of a, and a[0] r[0] that of the initial state."""
+    """The gradients of a, b and the initial state, given those of the states, by operators that have
+    gradients themselves. With g the gradient of the states, r[k] = g[k] + a[k+1] r[k+1] is a
+    recurrence the other way: r is the gradient of b, r[k] h[k-1] that of a, and a[0] r[0] that of the
+    initial state."""
     length = a.shape[dim]
     # The last state's own gradient starts the recurrence, so that no array is shifted.
     end, rest, shifted = (0, 1, 0) if reverse else (length - 1, 0, 1)
@@ -342,9 +310,14 @@ def _composed_recurrence_gradients(a, states, grad, dim, initial, reverse):
         grad.select(dim, end), not reverse, True)
     start = (torch.zeros_like(states.select(dim, 0)) if initial is None else initial).unsqueeze(dim)
     kept = states.narrow(dim, 1 if reverse else 0, length - 1)
-    before = torch.cat([kept, start] if reverse else [start, kept], dim)
     begin = length - 1 if reverse else 0
-    return r * before, r, a.select(dim, begin) * r.select(dim, begin)
+    if torch.is_grad_enabled():
+        of_a = r * torch.cat([kept, start] if reverse else [start, kept], dim)
+    else:  # has no gradient, and needs no array of the states before
+        of_a = torch.empty_like(r)
+        torch.mul(r.narrow(dim, begin, 1), start, out=of_a.narrow(dim, begin, 1))
+        torch.mul(r.narrow(dim, shifted, length - 1), kept, out=of_a.narrow(dim, shifted, length - 1))
+    return of_a, r, a.select(dim, begin) * r.select(dim, begin)
 
 
 def _recurrence_backward(ctx, grad):
@@ -352,11 +325,13 @@ def _recurrence_backward(ctx, grad):
     dim, reverse, include_initial = ctx.call
     length = a.shape[dim]
     first = 1 if include_initial and not reverse else 0
-    # Gradients of these gradients need operators that have some.
-    gradients = (_composed_recurrence_gradients if torch.is_grad_enabled() and length
-                 else torch.ops.kokkos_scan.linear_recurrence_gradients)
-    of_a, of_b, of_initial = gradients(a, states.narrow(dim, first, length),
-                                       grad.narrow(dim, first, length), dim, initial, reverse)
+    if length:
+        of_a, of_b, of_initial = _recurrence_gradients(
+            a, states.narrow(dim, first, length), grad.narrow(dim, first, length), dim, initial,
+            reverse)
+    else:
+        of_a = of_b = grad.narrow(dim, 0, 0)
+        of_initial = None if initial is None else torch.zeros_like(initial)
     if initial is None:
         of_initial = None
     elif include_initial:
