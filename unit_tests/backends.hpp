@@ -25,13 +25,16 @@ namespace test {
 namespace backends {
 
 /// An instance of so many threads, or as many as there are, where that can be chosen.
-inline Exec instance_of_threads([[maybe_unused]] std::int64_t threads) {
+///
+/// \tparam Space a parameter, so that others than OpenMP need no such constructor
+template <class Space = Exec>
+Space instance_of_threads([[maybe_unused]] std::int64_t threads) {
 #if defined(KOKKOS_ENABLE_OPENMP)
-  if constexpr (std::is_same_v<Exec, Kokkos::OpenMP>) {
-    return Exec(static_cast<int>(std::min<std::int64_t>(threads, Exec().concurrency())));
+  if constexpr (std::is_same_v<Space, Kokkos::OpenMP>) {
+    return Space(static_cast<int>(std::min<std::int64_t>(threads, Space().concurrency())));
   }
 #endif
-  return Exec();
+  return Space();
 }
 
 /// Of many cases that are much alike, about one in `several`, the same ones each time; all with

@@ -191,4 +191,5 @@ kokkos_scan_refuse(zip_without_constructor "the input's values must convert to t
 kokkos_scan_refuse(coefficient_of_another_type
                    "the coefficients of a recurrence must be an input or a scalar")
 kokkos_scan_refuse(coefficient_with_fraction "the coefficient of a recurrence would lose its fraction")
+kokkos_scan_refuse(recurrence_of_masked "the terms and coefficients of a recurrence have no mask")
 kokkos_scan_refuse(recurrence_into_nothing "the states of a recurrence go to a Kokkos View")

@@ -59,6 +59,16 @@ auto maps_of(const A& a, const B& b) {
   }
 }
 
+/// Whether an argument has a mask.
+template <class T>
+constexpr bool has_mask() {
+  if constexpr (ScanInput<T>) {
+    return InputTraits<T>::has_mask;
+  } else {
+    return false;
+  }
+}
+
 /// Where the states of a recurrence go: functions get states, not maps.
 template <class State, class H>
 const H& states_to(const H& h) {
@@ -85,8 +95,8 @@ auto started(const Lines& lines) {
 /// is given: exponentially weighted means, filters, transport through layers, state-space models.
 ///
 /// \param exec  the execution space instance
-/// \param a     the coefficients: an input of the shape of b, a View of that shape without the axis
-///              (one coefficient a line), or a scalar
+/// \param a     the coefficients: an input of the shape of b without a mask, a View of that shape
+///              without the axis (one coefficient a line), or a scalar
 /// \param b     the terms: an input of rank 1 to 8, without a mask
 /// \param h     an output of that shape; it may be b or a
 /// \param lines the axis (default: the last), or along(axis) with .backward(), .starting_at(s) for
@@ -126,9 +136,14 @@ void linear_recurrence(const Exec& exec, const A& a, const B& b, const H& h,
     static_assert(keeps_fractions,
                   "KokkosScan: the coefficient of a recurrence would lose its fraction: states are "
                   "computed in the type of h's values.");
-    if constexpr (is_coefficient && keeps_fractions) {
-      inclusive_scan(exec, impl::maps_of<State>(a, b), impl::states_to<State>(h),
-                     impl::started<State>(lines), ComposeAffine<State>{});
+    constexpr bool is_masked = impl::has_mask<A>() || impl::has_mask<B>();
+    static_assert(!is_masked,
+                  "KokkosScan: the terms and coefficients of a recurrence have no mask: scan "
+                  "masked(zip(...), mask) with ComposeAffine to leave steps out.");
+    if constexpr (is_coefficient && keeps_fractions && !is_masked) {
+      impl::checked_scan<impl::Function::linear_recurrence>(
+          exec, impl::maps_of<State>(a, b), impl::states_to<State>(h), impl::started<State>(lines),
+          ComposeAffine<State>{});
     }
   }
 }

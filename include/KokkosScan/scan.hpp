@@ -72,12 +72,7 @@ namespace KokkosScan {
 template <class Exec, class In, class Out, class Lines = Along<>, class Op = Sum<>>
 void inclusive_scan(const Exec& exec, const In& in, const Out& out, const Lines& lines = along(-1),
                     const Op& op = {}) {
-  constexpr impl::Refusal refusal =
-      impl::refusal_of<impl::Function::inclusive_scan, Exec, In, Out, Lines, Op>();
-  impl::explain<refusal>();
-  if constexpr (refusal == impl::Refusal::none) {
-    impl::scan(impl::Function::inclusive_scan, exec, in, out, lines, op, impl::ByDefault{});
-  }
+  impl::checked_scan<impl::Function::inclusive_scan>(exec, in, out, lines, op);
 }
 
 /// Scans each line of `in` along an axis without the element itself:
@@ -104,12 +99,7 @@ void inclusive_scan(const Exec& exec, const In& in, const Out& out, const Lines&
 template <class Exec, class In, class Out, class Lines = Along<>, class Op = Sum<>>
 void exclusive_scan(const Exec& exec, const In& in, const Out& out, const Lines& lines = along(-1),
                     const Op& op = {}) {
-  constexpr impl::Refusal refusal =
-      impl::refusal_of<impl::Function::exclusive_scan, Exec, In, Out, Lines, Op>();
-  impl::explain<refusal>();
-  if constexpr (refusal == impl::Refusal::none) {
-    impl::scan(impl::Function::exclusive_scan, exec, in, out, lines, op, impl::ByDefault{});
-  }
+  impl::checked_scan<impl::Function::exclusive_scan>(exec, in, out, lines, op);
 }
 
 /// The bytes of workspace with which inclusive_scan() and exclusive_scan() of these arguments

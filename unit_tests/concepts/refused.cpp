@@ -334,6 +334,8 @@ void calls() {
   ks::linear_recurrence(exec, Pair{}, x, y);
 #elif defined(REFUSED_coefficient_with_fraction)
   ks::linear_recurrence(exec, 0.5, View<int**>("b", 3, 4), View<int**>("h", 3, 4));
+#elif defined(REFUSED_recurrence_of_masked)
+  ks::linear_recurrence(exec, 0.5, ks::masked(x, mask), y);
 #elif defined(REFUSED_recurrence_into_nothing)
   ks::linear_recurrence(exec, x, x, std::vector<float>());
 #else

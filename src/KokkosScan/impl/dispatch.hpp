@@ -399,7 +399,7 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
   auto input = build_input<A>(in, InputContext<A>{identity, axis, lines.direction()}, next);
   if (extra == Extra::first) move_along(output, 1);
   // The n+1 results that begin with B(0) are the inclusive ones with B(0) before them.
-  const Form form = function == Function::inclusive_scan || extra == Extra::first ? Form::inclusive
+  const Form form = function != Function::exclusive_scan || extra == Extra::first ? Form::inclusive
                                                                                   : Form::exclusive;
   const P problem{function, n,     batch,  form,  extra, grouped<decltype(P::op)>(op),
                   identity, input, output, start, totals};
@@ -408,6 +408,15 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
   } else {
     backend.scan(exec, problem, workspace);
   }
+}
+
+/// A scan whose types are explained where they are refused.
+template <Function function, class Exec, class In, class Out, class Lines, class Op>
+void checked_scan(const Exec& exec, const In& in, const Out& out, const Lines& lines,
+                  const Op& op) {
+  constexpr Refusal refusal = refusal_of<function, Exec, In, Out, Lines, Op>();
+  explain<refusal>();
+  if constexpr (refusal == Refusal::none) scan(function, exec, in, out, lines, op, ByDefault{});
 }
 
 /// workspace_bytes, where the types are right.

@@ -52,6 +52,8 @@ inline std::string name(Function function) {
       return "KokkosScan::inclusive_scan";
     case Function::exclusive_scan:
       return "KokkosScan::exclusive_scan";
+    case Function::linear_recurrence:
+      return "KokkosScan::linear_recurrence";
     case Function::select:
       return "KokkosScan::select";
     case Function::select_workspace_bytes:

@@ -22,6 +22,7 @@ inline constexpr int max_batch_rank = 7;
 enum class Function {
   inclusive_scan,
   exclusive_scan,
+  linear_recurrence,
   workspace_bytes,
   select,
   select_workspace_bytes
