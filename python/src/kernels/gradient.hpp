@@ -210,7 +210,9 @@ struct StoreDerivatives {
     const Offset plane = extent[0] == 1 ? 0 : quotient(row, extent[1]);
     const Offset first = (call - row * calls) * (step == 1 ? at_once : 1);
     Offset index[3] = {plane, row - plane * extent[1], first};
-    for (Offset i = 0; i < at_once && index[2] < extent[2]; ++i, index[2] += step) {
+    for (Offset i = 0; i < at_once; ++i) {
+      index[2] = first + i * step;
+      if (index[2] >= extent[2]) break;
       const Line line{*this, index, axis == 0 ? index[0] : axis == 1 ? index[1] : index[2]};
       T* const to = by_previous.at(index);
       if (line.k < scanned) {
@@ -383,7 +385,7 @@ void gradient_of_lines(const GradientRequest& request) {
     const bool are_small =
         std::all_of(std::begin(arrays_of_gradient), std::end(arrays_of_gradient),
                     [&](const auto array) { return is_small(three(request.*array), extent); });
-    if (are_small && extent[0] * n * extent[2] < std::numeric_limits<std::int32_t>::max()) {
+    if (are_small && extent[0] * n * extent[2] < std::numeric_limits<std::int32_t>::max() - 4) {
       store_derivatives<D, std::int32_t>(exec, request, three, extent, scanned);
     } else {
       store_derivatives<D, std::int64_t>(exec, request, three, extent, scanned);
