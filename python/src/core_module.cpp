@@ -306,8 +306,8 @@ void gradient_of_arrays(int operation, nb::handle grad, nb::handle x, nb::handle
   request.gradient_of_input = array_of(out_memory, "out", false);
 
   std::vector<AnyArray> alive;
-  const auto read_memory = [&](const AnyArray& memory, const char* name, std::int64_t rank,
-                               const std::int64_t* extent, DType dtype) {
+  const auto checked = [&](const auto& memory, const char* name, std::int64_t rank,
+                           const std::int64_t* extent, DType dtype) {
     check_place(memory, name, request.place);
     check_shape(memory, name, rank, extent);
     const Array array = array_of(memory, name, false);
@@ -318,7 +318,7 @@ void gradient_of_arrays(int operation, nb::handle grad, nb::handle x, nb::handle
                         const std::int64_t* extent, DType dtype) {
     if (object.is_none()) return Array{};
     alive.push_back(memory_of<AnyArray>(object, name));
-    return read_memory(alive.back(), name, rank, extent, dtype);
+    return checked(alive.back(), name, rank, extent, dtype);
   };
   const DType dtype = request.gradient_of_input.dtype;
   // Once: a capsule can be taken from only once.
@@ -329,7 +329,7 @@ void gradient_of_arrays(int operation, nb::handle grad, nb::handle x, nb::handle
                              grad_memory.shape(static_cast<std::size_t>(shape.axis))) == length + 1;
   request.output_length = length + (has_extra ? 1 : 0);
   const auto results = shape.with_length(request.output_length);
-  request.gradient_of_result = read_memory(grad_memory, "grad", shape.rank, results.data(), dtype);
+  request.gradient_of_result = checked(grad_memory, "grad", shape.rank, results.data(), dtype);
   request.input = read(x, "x", shape.rank, shape.extent.data(), dtype);
   request.result = read(result, "result", shape.rank, results.data(), dtype);
   request.mask = read(mask, "mask", shape.rank, shape.extent.data(), DType::boolean);
@@ -339,15 +339,10 @@ void gradient_of_arrays(int operation, nb::handle grad, nb::handle x, nb::handle
     request.starts = read(initial, "initial", shape.rank - 1, shape.lines.data(), dtype);
   }
   const auto by_element_memory = memory_of<WritableArray>(by_element, "by_element");
-  check_place(by_element_memory, "by_element", request.place);
-  check_shape(by_element_memory, "by_element", shape.rank, shape.extent.data());
-  request.by_element = array_of(by_element_memory, "by_element", false);
-  expect_dtype(request.by_element, "by_element", info(dtype).size == 2 ? DType::float32 : dtype);
+  request.by_element = checked(by_element_memory, "by_element", shape.rank, shape.extent.data(),
+                               info(dtype).size == 2 ? DType::float32 : dtype);
   const auto carried_memory = memory_of<WritableArray>(carried, "carried");
-  check_place(carried_memory, "carried", request.place);
-  check_shape(carried_memory, "carried", shape.rank - 1, shape.lines.data());
-  request.carried = array_of(carried_memory, "carried", false);
-  expect_dtype(request.carried, "carried", dtype);
+  request.carried = checked(carried_memory, "carried", shape.rank - 1, shape.lines.data(), dtype);
   without_gil([&] { kokkos_scan_python::gradient(request); });
 }
 

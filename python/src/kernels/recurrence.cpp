@@ -11,7 +11,6 @@
 #include <string>
 #include <type_traits>
 
-#include "gradient.hpp"
 #include "instances.hpp"
 #include "stored.hpp"
 #include "three.hpp"

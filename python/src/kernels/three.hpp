@@ -3,7 +3,8 @@
 #pragma once
 
 /// \file
-/// Arrays of three dimensions, the second of which is the axis.
+/// Arrays of three dimensions, the second of which is the axis, and the numbers in which maps
+/// compose along it.
 
 #include <Kokkos_Core.hpp>
 #include <cstddef>
@@ -23,6 +24,13 @@ KOKKOS_FUNCTION double wide_value(const T& value) {
   } else {
     return static_cast<double>(value);
   }
+}
+
+/// A product in which 0 * infinity is 0: infinities come from products that overflow in a part of
+/// a line, where the factor 0 says that they do not matter.
+KOKKOS_INLINE_FUNCTION double times(double a, double b) {
+  const double product = a * b;
+  return product != product && a == a && b == b ? 0.0 : product;
 }
 
 template <class T, class Exec>

@@ -8,7 +8,7 @@ import functools
 
 import torch
 
-from . import _core
+from . import _core, _tensors
 from ._functions import LOGSUMEXP, MAX, MIN, PROD, SUM
 
 _NAMES = ("sum", "prod", "min", "max", "logsumexp")
@@ -70,11 +70,6 @@ def _result(operation, x, dim, dtype, include_initial, exclusive, mask, initial)
     return x.new_empty(sizes, dtype=dtype), dim
 
 
-def _stream(x):
-    # PyTorch's default stream is CUDA's legacy default stream, which DLPack calls 1.
-    return (torch.cuda.current_stream(x.device).cuda_stream or 1) if x.is_cuda else 0
-
-
 def _exported(x, stream):
     if x is None:
         return None
@@ -95,7 +90,7 @@ def _starts(x, dim, initial, dtype):
 def _scan(operation, x, dim, dtype=None, include_initial=False, exclusive=False, reverse=False,
           mask=None, initial=None):
     result, dim = _result(operation, x, dim, dtype, include_initial, exclusive, mask, initial)
-    stream = _stream(x)
+    stream = _tensors.stream_of(x)
     if mask is not None:
         mask = mask.expand(x.shape)
     starts = _starts(x, dim, initial, result.dtype)
@@ -120,16 +115,14 @@ def _gradient(grad, x, result, dim, operation, exclusive, reverse, mask, initial
     if not gradient.numel() or (exclusive and (not grad.dim() or grad.shape[dim] == 1)):
         of_lines.zero_()  # is not written
     if gradient.numel():
-        stream = _stream(grad)
+        stream = _tensors.stream_of(grad)
         if mask is not None:
             mask = mask.expand(x.shape)
         starts = _starts(gradient, dim, initial, grad.dtype)
         by_element = torch.empty_like(
             gradient, dtype=torch.float32 if gradient.element_size() == 2 else None)
-        if grad.is_cuda and grad.dim() and grad.stride(dim) == 0:
-            # Arrays of one value a line are read several times as slowly as they are written.
-            grad = grad.contiguous()
-        _core.gradient(operation, _exported(_line(grad), stream), _exported(_line(x), stream),
+        grad = _tensors.along_lines(_line(grad), dim)
+        _core.gradient(operation, _exported(grad, stream), _exported(_line(x), stream),
                        _exported(_line(result), stream), _exported(_line(gradient), stream),
                        _exported(_line(by_element), stream), dim, exclusive, reverse,
                        _exported(_line(mask), stream), _exported(starts, stream),

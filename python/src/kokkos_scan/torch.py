@@ -14,7 +14,7 @@ import math
 
 import torch
 
-from . import _core, _functions
+from . import _core, _functions, _tensors
 
 try:
     import kokkos_scan._torch as _torch
@@ -50,7 +50,7 @@ class _InOrder(torch.autograd.Function):
         lines = list(x.shape)
         if lines:
             del lines[dim]
-        stream = (torch.cuda.current_stream(x.device).cuda_stream or 1) if x.is_cuda else 0
+        stream = _tensors.stream_of(x)
 
         def exported(t):
             if t is None:
@@ -203,11 +203,6 @@ _library.define("linear_recurrence(Tensor a, Tensor b, int dim, Tensor? initial,
                 "include_initial) -> Tensor")
 
 
-def _stream_of(x):
-    # PyTorch's default stream is CUDA's legacy default stream, which DLPack calls 1.
-    return (torch.cuda.current_stream(x.device).cuda_stream or 1) if x.is_cuda else 0
-
-
 def _exported(x, stream):
     x = x.detach()
     if x.dtype == torch.bfloat16 and not stream:
@@ -234,7 +229,7 @@ def _index(x, extreme, dim, reverse, mask):
     if x.numel() == 0:
         return index
     length = x.shape[dim] if x.dim() else 1
-    stream = _stream_of(x)
+    stream = _tensors.stream_of(x)
     if mask is not None:
         mask = mask.expand(x.shape)
     _core.index(_exported(_three(x, dim, length), stream),
@@ -248,12 +243,6 @@ def _index(x, extreme, dim, reverse, mask):
     return index
 
 
-def _along_lines(x, dim):
-    """x, with a place in memory for each step on a GPU, where kernels read arrays of one value a line
-    several times as slowly as they are written."""
-    return x.contiguous() if x.is_cuda and x.stride(dim) == 0 else x
-
-
 def _states_shape(b, dim, include_initial):
     shape = list(b.shape)
     shape[dim] += 1 if include_initial else 0
@@ -264,8 +253,8 @@ def _recurrence(a, b, dim, initial, reverse, include_initial):
     length = b.shape[dim]
     states = b.new_empty(_states_shape(b, dim, include_initial))
     if states.numel():
-        stream = _stream_of(b)
-        a, b = _along_lines(a, dim), _along_lines(b, dim)
+        stream = _tensors.stream_of(b)
+        a, b = _tensors.along_lines(a, dim), _tensors.along_lines(b, dim)
         before, behind = math.prod(b.shape[:dim]), math.prod(b.shape[dim + 1:])
         _core.recurrence(
             _exported(_three(a, dim, length), stream), _exported(_three(b, dim, length), stream),
@@ -297,8 +286,8 @@ def _setup_recurrence(ctx, inputs, output):
     ctx.call = dim, reverse, include_initial
 
 
-def _recurrence_gradients(a, states, grad, dim, initial, reverse):
-    """The gradients of a, b and the initial state, given those of the states, by operators that have
+def _recurrence_gradients(a, states, grad, dim, initial, reverse, wants_a):
+    """The gradients of a, if wanted, b and the initial state, given those of the states, by operators that have
     gradients themselves. With g the gradient of the states, r[k] = g[k] + a[k+1] r[k+1] is a
     recurrence the other way: r is the gradient of b, r[k] h[k-1] that of a, and a[0] r[0] that of the
     initial state."""
@@ -308,16 +297,19 @@ def _recurrence_gradients(a, states, grad, dim, initial, reverse):
     r = torch.ops.kokkos_scan.linear_recurrence(
         a.narrow(dim, shifted, length - 1), grad.narrow(dim, rest, length - 1), dim,
         grad.select(dim, end), not reverse, True)
-    start = (torch.zeros_like(states.select(dim, 0)) if initial is None else initial).unsqueeze(dim)
-    kept = states.narrow(dim, 1 if reverse else 0, length - 1)
     begin = length - 1 if reverse else 0
+    of_initial = a.select(dim, begin) * r.select(dim, begin)
+    if not wants_a:
+        return None, r, of_initial
+    start = (torch.zeros_like(states.select(dim, 0)) if initial is None else initial).unsqueeze(dim)
+    kept = states.narrow(dim, rest, length - 1)
     if torch.is_grad_enabled():
         of_a = r * torch.cat([kept, start] if reverse else [start, kept], dim)
     else:  # has no gradient, and needs no array of the states before
         of_a = torch.empty_like(r)
         torch.mul(r.narrow(dim, begin, 1), start, out=of_a.narrow(dim, begin, 1))
         torch.mul(r.narrow(dim, shifted, length - 1), kept, out=of_a.narrow(dim, shifted, length - 1))
-    return of_a, r, a.select(dim, begin) * r.select(dim, begin)
+    return of_a, r, of_initial
 
 
 def _recurrence_backward(ctx, grad):
@@ -328,10 +320,10 @@ def _recurrence_backward(ctx, grad):
     if length:
         of_a, of_b, of_initial = _recurrence_gradients(
             a, states.narrow(dim, first, length), grad.narrow(dim, first, length), dim, initial,
-            reverse)
+            reverse, ctx.needs_input_grad[0])
     else:
         of_a = of_b = grad.narrow(dim, 0, 0)
-        of_initial = None if initial is None else torch.zeros_like(initial)
+        of_initial = of_b.sum(dim)
     if initial is None:
         of_initial = None
     elif include_initial:
