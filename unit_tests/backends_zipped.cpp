@@ -29,12 +29,6 @@ struct Twice {
     return static_cast<T>(2 * result.shift);
   }
 };
-struct SumOfThree {
-  template <class T>
-  KOKKOS_FUNCTION T operator()(T a, T b, T c) const {
-    return static_cast<T>(a + 3 * b + 5 * c);
-  }
-};
 
 /// What the coefficients of a recurrence are, and where it lies.
 enum class Coefficients { of_elements, of_lines, computed };
@@ -118,10 +112,13 @@ void check_recurrence(std::int64_t lines, std::int64_t n, Layout const& layout,
   }
 }
 
-/// Sums of a function of three arrays.
+/// Sums of a function of three arrays, which captures something: such a function can be copied, but
+/// neither assigned nor made from nothing.
 template <class Backend>
 void check_three(std::int64_t lines, std::int64_t n, int axis, Backend const& backend) {
   using T = std::uint32_t;
+  auto const weight = static_cast<T>(lines + 2);
+  auto const sum_of_three = KOKKOS_LAMBDA(T a, T b, T c) { return a + weight * b + 5 * c; };
   auto const a = random_values<T>(lines * n);
   std::vector<T> const b(a.rbegin(), a.rend());
   std::vector<T> c(a);
@@ -135,7 +132,7 @@ void check_three(std::int64_t lines, std::int64_t n, int axis, Backend const& ba
     return along_rows ? rows(flat, lines, n) : rows(flat, n, lines);
   };
   ks::impl::scan(ks::impl::Function::exclusive_scan, Exec(),
-                 ks::zip_transform(SumOfThree{}, shaped(a_flat), shaped(b_flat), shaped(c_flat)),
+                 ks::zip_transform(sum_of_three, shaped(a_flat), shaped(b_flat), shaped(c_flat)),
                  shaped(y_flat), ks::along(axis), ks::Sum{}, backend);
   auto const y = to_host(y_flat);
   for (std::int64_t l = 0; l < lines; ++l) {
@@ -143,7 +140,7 @@ void check_three(std::int64_t lines, std::int64_t n, int axis, Backend const& ba
     for (std::int64_t k = 0; k < n; ++k) {
       auto const at = static_cast<std::size_t>(along_rows ? l * n + k : k * lines + l);
       ASSERT_EQ(y[at], sum) << "line " << l << ", element " << k << " of " << n;
-      sum += SumOfThree{}(a[at], b[at], c[at]);
+      sum += sum_of_three(a[at], b[at], c[at]);
     }
   }
 }

@@ -382,23 +382,24 @@ class ThreeDimensions {
   std::vector<WritableArray> m_written;
 };
 
-/// Where minima or maxima stand, see IndexRequest.
-void index_of_arrays(nb::handle x, nb::handle extreme, nb::handle out, bool reverse,
-                     nb::handle mask, std::uintptr_t stream, bool is_bfloat16) {
+/// Minima or maxima and where they stand, see ExtremeRequest.
+void extreme_of_arrays(std::int64_t operation, nb::handle x, nb::handle values, nb::handle index,
+                       bool reverse, nb::handle mask, std::uintptr_t stream, bool is_bfloat16) {
   ThreeDimensions all(stream);
-  IndexRequest request;
+  ExtremeRequest request;
+  request.operation = static_cast<Operation>(operation);
   request.direction = reverse ? Direction::backward : Direction::forward;
   request.input = all.read<AnyArray>(x, "x", {}, is_bfloat16);
   std::copy(all.extent.begin(), all.extent.end(), request.extent);
   request.place = all.place;
   const std::vector<std::int64_t> shape(all.extent.begin(), all.extent.end());
-  request.extreme = all.read<AnyArray>(extreme, "extreme", shape, is_bfloat16);
-  expect_dtype(request.extreme, "extreme", request.input.dtype);
-  request.index = all.read<WritableArray>(out, "out", shape, false);
-  expect_dtype(request.index, "out", DType::int64);
+  request.extreme = all.read<WritableArray>(values, "out", shape, is_bfloat16);
+  expect_dtype(request.extreme, "out", request.input.dtype);
+  request.index = all.read<WritableArray>(index, "indices", shape, false);
+  expect_dtype(request.index, "indices", DType::int64);
   if (!mask.is_none()) request.mask = all.read<AnyArray>(mask, "mask", shape, false);
   expect_dtype(request.mask, "mask", DType::boolean);
-  without_gil([&] { kokkos_scan_python::index(request); });
+  without_gil([&] { kokkos_scan_python::extreme(request); });
 }
 
 /// h(k) = a(k) h(k-1) + b(k), see RecurrenceRequest.
@@ -477,8 +478,10 @@ NB_MODULE(_core, module) {
              nb::arg("x"), nb::arg("result"), nb::arg("out"), nb::arg("by_element"),
              nb::arg("axis"), nb::arg("exclusive"), nb::arg("reverse"), nb::arg("mask").none(),
              nb::arg("initial").none(), nb::arg("carried"), nb::arg("stream"));
-  module.def("index", &ks::index_of_arrays, nb::arg("x"), nb::arg("extreme"), nb::arg("out"),
-             nb::arg("reverse"), nb::arg("mask").none(), nb::arg("stream"), nb::arg("is_bfloat16"));
+  module.def("extreme", &ks::extreme_of_arrays, nb::arg("operation"), nb::arg("x"),
+             nb::arg("values"), nb::arg("indices"), nb::arg("reverse"), nb::arg("mask").none(),
+             nb::arg("stream"), nb::arg("is_bfloat16"));
+  module.def("longest_line", &ks::longest_line);
   module.def("recurrence", &ks::recurrence_of_arrays, nb::arg("a"), nb::arg("b"), nb::arg("out"),
              nb::arg("include_initial"), nb::arg("reverse"), nb::arg("initial").none(),
              nb::arg("stream"), nb::arg("is_bfloat16"));

@@ -75,6 +75,28 @@ def test_indices_of_nothing_and_of_long_lines():
     assert (np.diff(index) >= 0).all()
 
 
+def test_indices_among_nans_of_any_payload():
+    x = np.array([0x3F800000, 0x7FC00001, 0xFFC00000, 0x7F800001, 0x40000000], np.uint32).view(np.float32)
+    for function, _ in EXTREMES:
+        values, index = function(x, return_indices=True)
+        assert index.tolist() == [0, 1, 2, 3, 3]
+        assert values[0] == 1 and np.isnan(values[1:]).all()
+
+
+def test_indices_into_an_array_that_is_given():
+    x = np.random.default_rng(2).integers(0, 9, (5, 30)).astype(np.uint8)
+    expected = np.maximum.accumulate(x, axis=1)
+    for out in (np.empty_like(x), np.empty((5, 60), np.uint8)[:, ::2], x):
+        values, index = ks.cumulative_max(x, axis=1, out=out, return_indices=True)
+        assert values is out
+        np.testing.assert_array_equal(values, expected)
+    x = np.arange(3.0)
+    with pytest.raises(TypeError, match="out has type float32, but the result has float64"):
+        ks.cumulative_max(x, out=np.empty(3, np.float32), return_indices=True)
+    with pytest.raises(ValueError, match="out has shape"):
+        ks.cumulative_max(x, out=np.empty(4), return_indices=True)
+
+
 def test_indices_refuse_other_results():
     x = np.arange(3.0)
     for options in ({"exclusive": True}, {"include_initial": True}, {"return_totals": True},

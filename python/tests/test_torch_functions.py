@@ -43,12 +43,49 @@ def test_indices_are_those_of_torch(device, dtype):
     assert values.shape == index.shape == () and index == 0
 
 
-def test_gradient_of_values_beside_indices():
-    x = torch.randint(0, 4, (3, 20)).double().requires_grad_()
-    g = torch.rand(3, 20, dtype=torch.float64)
-    ours, = torch.autograd.grad(kt.cummax(x, 1, return_indices=True)[0], x, g)
-    theirs, = torch.autograd.grad(torch.cummax(x, 1).values, x, g)
-    torch.testing.assert_close(ours, theirs)
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_gradient_of_values_beside_indices(device, dtype):
+    for shape, dim in (((3, 20), 1), ((2, 30, 3), -2), ((), 0)):
+        x = torch.randint(0, 4, shape, device=device).to(dtype).requires_grad_()
+        g = torch.rand(shape, device=device).to(dtype)
+        ours, = torch.autograd.grad(kt.cummax(x, dim, return_indices=True)[0], x, g)
+        theirs, = torch.autograd.grad(torch.cummax(x, dim).values, x, g)
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_gradients_of_gradients_beside_indices():
+    x = torch.rand(3, 20, dtype=torch.float64, requires_grad=True)
+    mask = torch.rand(3, 20) < 0.5
+    mask[0, :3] = False
+    for reverse in (False, True):
+        for function in (kt.cummax, kt.cummin):
+            def values(x):
+                found = function(x, 1, return_indices=True, reverse=reverse, mask=mask)[0]
+                return torch.where(found.isfinite(), found, 0)
+
+            assert torch.autograd.gradcheck(values, x)
+            assert torch.autograd.gradgradcheck(values, x)
+
+
+def test_indices_of_longer_lines_than_a_number_counts(monkeypatch):
+    from kokkos_scan import _core
+
+    x = torch.randint(0, 5, (3, 40), dtype=torch.int16)
+    expected = torch.cummin(x, 1)
+    monkeypatch.setattr(_core, "longest_line", lambda size: 2**62 if size == 8 else 39)
+    values, index = kt.cummin(x, 1, return_indices=True)
+    assert torch.equal(values, expected.values) and torch.equal(index, expected.indices)
+    values, index = ks.cumulative_min(x.numpy(), axis=1, return_indices=True)
+    assert values.dtype == np.int16 and (values == expected.values.numpy()).all()
+    assert (index == expected.indices.numpy()).all()
+
+
+def test_indices_refuse_what_has_no_order():
+    with pytest.raises(TypeError, match="complex values have no order"):
+        kt.cummax(torch.ones(3, dtype=torch.complex64), 0, return_indices=True)
+    with pytest.raises(TypeError, match="mask has type torch.float32"):
+        kt.cummax(torch.ones(3), 0, return_indices=True, mask=torch.ones(3))
 
 
 def test_indices_refuse_other_results():
@@ -287,6 +324,6 @@ def test_operators_are_registered_as_they_should_be():
         torch.library.opcheck(torch.ops.kokkos_scan.linear_recurrence, arguments)
     a = a.detach()
     x = torch.rand(2, 5)
-    torch.library.opcheck(torch.ops.kokkos_scan.cumulative_index,
-                          (x, torch.cummax(x, 1).values, 1, False, None))
+    torch.library.opcheck(torch.ops.kokkos_scan.cumulative_extreme,
+                          (x.requires_grad_(), 1, ks._functions.MAX, False, x > 0.3))
     torch.library.opcheck(torch.ops.kokkos_scan.cumulative_logsumexp, (a, 1))

@@ -9,6 +9,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -119,22 +120,30 @@ struct GradientRequest {
 /// Enqueues the computation of a gradient; two launches.
 KOKKOS_SCAN_PYTHON_API void gradient(const GradientRequest& request);
 
-/// Where the minima or maxima so far stand: of equal elements the last one, of NaNs, too, as
+/// Minima or maxima and where they stand: of equal elements the last one, of NaNs, too, as
 /// torch.cummin and torch.cummax have it. Arrays have three dimensions here and in a recurrence:
 /// all before the axis as one, the axis, and all behind it as one.
-struct IndexRequest {
+struct ExtremeRequest {
+  Operation operation = Operation::max;  ///< or min
   Direction direction = Direction::forward;
   std::int64_t extent[3] = {};
   Array input;
-  Array mask;     ///< of bool
-  Array extreme;  ///< of the input's type: the minimum or maximum up to and with each element
-  /// Of int64, written: counted in scan order; -1 where the mask has been false so far.
+  Array mask;  ///< of bool
+  /// Row-major, of the input's type, written; NaNs have any payload, and no zero is -0.0.
+  Array extreme;
+  /// Row-major, of int64, written: -1 where the mask has been false so far.
   Array index;
   Place place;
 };
 
 /// Enqueues the search; one launch.
-KOKKOS_SCAN_PYTHON_API void index(const IndexRequest& request);
+KOKKOS_SCAN_PYTHON_API void extreme(const ExtremeRequest& request);
+
+/// The most elements of a line for which extreme() takes types of a size. Shorter types than 8
+/// bytes have values that float64 holds as they are.
+constexpr std::int64_t longest_line(std::int64_t size) {
+  return size < 8 ? 0xFFFF'FFFE : std::numeric_limits<std::int64_t>::max();
+}
 
 /// A linear recurrence h(k) = a(k) h(k-1) + b(k) along the second of three dimensions. All arrays
 /// have the same type, a real floating one; it is computed in double.

@@ -51,6 +51,7 @@ _INDICES = """    return_indices : bool
         that is the last one in the order of the scan, as torch.cummin and torch.cummax have it; -1
         where the mask has been false so far.
 """
+_NO_ORDER = ("kokkos_scan: complex values have no order, so minima and maxima cannot combine them.")
 _SUM_DTYPE = """that of x, but int64 for bool and signed integers and uint64 for unsigned ones, as
         numpy.cumulative_sum has it."""
 _ORDER_DTYPE = "that of x."
@@ -94,8 +95,7 @@ def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, revers
         raise TypeError(f"kokkos_scan: logarithms of sums need a real floating type, but the result "
                         f"has {_arrays.NAMES[result_code]}.")
     if operation >= MIN and result_code >= _arrays.COMPLEX64:
-        raise TypeError("kokkos_scan: complex values have no order, so minima and maxima cannot "
-                        "combine them.")
+        raise TypeError(_NO_ORDER)
 
     shape = x.shape
     if include_initial:
@@ -166,34 +166,41 @@ def _extreme(operation, x, axis, dtype, include_initial, out, exclusive, reverse
     if not kind.has_reshape:
         raise TypeError(f"kokkos_scan: return_indices=True takes arrays of NumPy, CuPy and PyTorch, "
                         f"not a {type(x).__name__}.")
-    values = _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse, mask,
-                       initial, return_totals, in_order)
     seen = kind.array(x, "x")
-    axis = 0 if axis is None else _arrays.checked_axis(axis, seen.ndim)
+    axis = 0 if axis is None and seen.ndim == 1 else axis
+    if axis is None:
+        raise ValueError(f"kokkos_scan: x has {seen.ndim} dimensions: axis must be given.")
+    axis = _arrays.checked_axis(axis, seen.ndim)
+    code = kind.code(seen, "x")
+    if out is not None:
+        given = kind.array(out, "out")
+        if kind.code(given, "out") != code:
+            raise TypeError(f"kokkos_scan: out has type {_arrays.NAMES[kind.code(given, 'out')]}, but "
+                            f"the result has {_arrays.NAMES[code]}.")
+        if given.shape != seen.shape:
+            raise ValueError(f"kokkos_scan: out has shape {given.shape}, but expected is {seen.shape}.")
+    values = kind.empty_rows(seen, seen.shape, code)
     index = kind.empty_rows(seen, seen.shape, _arrays.INT64)
-    if index.size:
+    if mask is not None:
+        mask = kind.broadcast(mask, seen.shape, "mask")
+    if code >= _arrays.COMPLEX64:
+        raise TypeError(_NO_ORDER)
+    if seen.shape[axis] > _core.longest_line(seen.itemsize):
+        wide, index = _extreme(operation, seen.astype("float64"), axis, None, False, None, False,
+                               reverse, mask, None, False, in_order, True)
+        values[...] = wide
+    elif index.size:
         stream = kind.stream(seen)
         three = _arrays.ThreeDimensions(seen.shape, axis)
-        if mask is not None:
-            mask = kind.broadcast(mask, seen.shape, "mask")
-        code = kind.code(seen, "x")
-        _core.index(*(kind.exported(three.of(array), stream) for array in (seen, kind.array(values, "out"), index)),
-                    reverse, None if mask is None else kind.exported(three.of(mask), stream),
-                    stream, code == _arrays.BFLOAT16)
-        _count_from_front(index, seen.shape[axis], reverse, mask is not None)
+        _core.extreme(operation,
+                      *(kind.exported(three.of(array), stream) for array in (seen, values, index)),
+                      reverse, None if mask is None else kind.exported(three.of(mask), stream),
+                      stream, code == _arrays.BFLOAT16)
+    if out is not None:
+        # It may be x, or a part of it.
+        given[...] = values
+        values = out
     return values, index
-
-
-def _count_from_front(index, length, reverse, has_mask):
-    """Indices in scan order become those of the array; -1 stays."""
-    if not reverse:
-        return
-    if has_mask:
-        none = index < 0
-    index *= -1
-    index += length - 1
-    if has_mask:
-        index[none] = -1
 
 
 def cumulative_min(x, /, *, axis=None, dtype=None, include_initial=False, out=None, exclusive=False,

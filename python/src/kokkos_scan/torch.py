@@ -148,7 +148,7 @@ _cummax = _function(_functions.MAX, "cummax", "maximum",
                     "the values of torch.cummax, and with return_indices=True the indices, too.")
 
 
-def _with_indices(values_of, name):
+def _with_indices(operation, values_of, name):
     def function(x, dim, *, return_indices=False, **options):
         if not return_indices:
             return values_of(x, dim, **options)
@@ -156,11 +156,9 @@ def _with_indices(values_of, name):
         if refused:
             raise ValueError(f"kokkos_scan: return_indices=True goes with the inclusive results "
                              f"alone: not with {', '.join(refused)}.")
-        values = values_of(x, dim, **options)
-        index = torch.ops.kokkos_scan.cumulative_index(x, values.detach(), dim,
-                                                       options.get("reverse", False),
-                                                       options.get("mask"))
-        return values, index
+        return torch.ops.kokkos_scan.cumulative_extreme(x, dim, operation,
+                                                        options.get("reverse", False),
+                                                        options.get("mask"))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = values_of.__doc__.replace("""
@@ -172,8 +170,8 @@ def _with_indices(values_of, name):
     return function
 
 
-cummin = _with_indices(_cummin, "cummin")
-cummax = _with_indices(_cummax, "cummax")
+cummin = _with_indices(_functions.MIN, _cummin, "cummin")
+cummax = _with_indices(_functions.MAX, _cummax, "cummax")
 
 
 def logcumsumexp(x, dim, *, dtype=None, include_initial=False, exclusive=False, reverse=False,
@@ -197,8 +195,8 @@ def nancumprod(x, dim, *, mask=None, **options):
 # ---- Operators of three dimensions --------------------------------------------------------------
 
 _library = torch.library.Library("kokkos_scan", "FRAGMENT")
-_library.define("cumulative_index(Tensor x, Tensor extreme, int dim, bool reverse, Tensor? mask) -> "
-                "Tensor")
+_library.define("cumulative_extreme(Tensor x, int dim, int operation, bool reverse, Tensor? mask) -> "
+                "(Tensor, Tensor)")
 _library.define("linear_recurrence(Tensor a, Tensor b, int dim, Tensor? initial, bool reverse, bool "
                 "include_initial) -> Tensor")
 
@@ -223,24 +221,34 @@ def _counted(dim, x):
     return dim % rank
 
 
-def _index(x, extreme, dim, reverse, mask):
+def _extreme_results(x, dim, mask):
+    """Values and indices, not filled, and the dimension counted from the front."""
     dim = _counted(dim, x)
-    index = torch.empty(x.shape, dtype=torch.int64, device=x.device)
+    if x.is_complex():
+        raise TypeError(_functions._NO_ORDER)
+    if mask is not None and mask.dtype != torch.bool:
+        raise TypeError(f"kokkos_scan: mask has type {mask.dtype}: expected bool.")
+    if mask is not None and mask.device != x.device:
+        raise ValueError(f"kokkos_scan: mask is on {mask.device}, but x is on {x.device}.")
+    return x.new_empty(x.shape), x.new_empty(x.shape, dtype=torch.int64), dim
+
+
+def _extreme(x, dim, operation, reverse, mask):
+    values, index, dim = _extreme_results(x, dim, mask)
     if x.numel() == 0:
-        return index
+        return values, index
     length = x.shape[dim] if x.dim() else 1
+    if length > _core.longest_line(x.element_size()):
+        wide, index = _extreme(x.double(), dim, operation, reverse, mask)
+        return wide.to(x.dtype), index
     stream = _tensors.stream_of(x)
     if mask is not None:
         mask = mask.expand(x.shape)
-    _core.index(_exported(_three(x, dim, length), stream),
-                _exported(_three(extreme, dim, length), stream),
-                _exported(_three(index, dim, length), stream), reverse,
-                None if mask is None else _exported(_three(mask, dim, length), stream), stream,
-                x.dtype == torch.bfloat16)
-    if reverse:
-        reversed_index = (length - 1) - index
-        index = reversed_index if mask is None else torch.where(index < 0, index, reversed_index)
-    return index
+    _core.extreme(operation,
+                  *(_exported(_three(t, dim, length), stream) for t in (x, values, index)), reverse,
+                  None if mask is None else _exported(_three(mask, dim, length), stream), stream,
+                  x.dtype == torch.bfloat16)
+    return values, index
 
 
 def _states_shape(b, dim, include_initial):
@@ -265,14 +273,37 @@ def _recurrence(a, b, dim, initial, reverse, include_initial):
 
 
 for _key in ("CPU", "CUDA"):
-    _library.impl("cumulative_index", _index, _key)
+    _library.impl("cumulative_extreme", _extreme, _key)
     _library.impl("linear_recurrence", _recurrence, _key)
 
 
-@torch.library.register_fake("kokkos_scan::cumulative_index", lib=_library)
-def _index_fake(x, extreme, dim, reverse, mask):
-    _counted(dim, x)
-    return torch.empty(x.shape, dtype=torch.int64, device=x.device)
+@torch.library.register_fake("kokkos_scan::cumulative_extreme", lib=_library)
+def _extreme_fake(x, dim, operation, reverse, mask):
+    return _extreme_results(x, dim, mask)[:2]
+
+
+def _setup_extreme(ctx, inputs, output):
+    x, dim, operation, reverse, mask = inputs
+    values, index = output
+    ctx.mark_non_differentiable(index)
+    ctx.save_for_backward(x, mask, values, index)
+    ctx.call = _counted(dim, x), operation, reverse
+
+
+def _extreme_backward(ctx, grad, _):
+    x, mask, values, index = ctx.saved_tensors
+    dim, operation, reverse = ctx.call
+    if torch.is_grad_enabled():  # by what has a gradient itself
+        of_x = torch.zeros_like(grad).scatter_add(dim, index.clamp(min=0),
+                                                  torch.where(index < 0, 0, grad))
+    else:
+        of_x = torch.ops.kokkos_scan.scan_gradient(grad, x, values, dim, operation, False, reverse,
+                                                   mask, None)[0]
+    return of_x, None, None, None, None
+
+
+torch.library.register_autograd("kokkos_scan::cumulative_extreme", _extreme_backward, lib=_library,
+                                setup_context=_setup_extreme)
 
 
 @torch.library.register_fake("kokkos_scan::linear_recurrence", lib=_library)

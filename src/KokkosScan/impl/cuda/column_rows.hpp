@@ -200,7 +200,7 @@ struct StagedRows<ZippedInput<Function, Parts>> {
   }
   template <class Tile>
   __device__ __forceinline__ void place(const In& in, const Tile& tile, std::byte*& memory) {
-    m_function = in.function;
+    m_function.keep(in.function);
     m_parts.place(in.parts, tile, memory);
   }
   template <class Tile>
@@ -210,12 +210,12 @@ struct StagedRows<ZippedInput<Function, Parts>> {
   }
   template <bool is_whole, class A, int V>
   __device__ __forceinline__ void get_chunk(int k, int column, int length, A (&x)[V]) const {
-    m_parts.template call<is_whole>(m_function, k, column, length, x);
+    m_parts.template call<is_whole>(m_function.function, k, column, length, x);
   }
 
  private:
   StagedRows<Parts> m_parts;
-  Function m_function;
+  KeptFunction<Function> m_function;
 };
 
 template <class A, class Values, class Mask>

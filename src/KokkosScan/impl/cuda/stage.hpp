@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -144,6 +145,19 @@ __device__ __forceinline__ void move_pack(std::byte* to, const T (&x)[E]) {
     *reinterpret_cast<Word*>(to) = word;
   }
 }
+
+/// A function that is set after this is made, and again and again: one that captures something can
+/// be copied, but neither assigned nor made from nothing.
+template <class Function>
+union KeptFunction {
+  Function function;
+
+  __device__ __forceinline__ KeptFunction() {}
+  __device__ __forceinline__ ~KeptFunction() {}
+  __device__ __forceinline__ void keep(const Function& other) {
+    ::new (static_cast<void*>(&function)) Function(other);
+  }
+};
 
 /// The unit in which values of type T are copied.
 template <class T>

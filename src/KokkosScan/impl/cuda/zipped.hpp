@@ -330,12 +330,12 @@ struct Stage<ZippedInput<Function, List<Parts...>>> : StagedParts<Parts...> {
   using Base = StagedParts<Parts...>;
   using Value = std::remove_cvref_t<decltype(std::declval<In>().line(Coordinates{})(0))>;
 
-  Function function;
+  KeptFunction<Function> kept;
 
   template <class AnyTile, class Result>
   __device__ __forceinline__ void place(const In& in, const AnyTile& tile, Region& region,
                                         const Result* results) {
-    function = in.function;
+    kept.keep(in.function);
     Base::place(in.parts, tile, region, results);
   }
   template <int all = Base::bytes_of_element, class AnyTile>
@@ -357,21 +357,21 @@ struct Stage<ZippedInput<Function, List<Parts...>>> : StagedParts<Parts...> {
     Base::fill(in.parts, tile, threads);
   }
   [[nodiscard]] __device__ __forceinline__ Value get(int e) const {
-    return this->call([=](const auto& part) { return part.get(e); }, function);
+    return this->call([=](const auto& part) { return part.get(e); }, kept.function);
   }
   [[nodiscard]] __device__ __forceinline__ Value get_padded(int e) const {
-    return this->call([=](const auto& part) { return part.get_padded(e); }, function);
+    return this->call([=](const auto& part) { return part.get_padded(e); }, kept.function);
   }
   template <int E>
   __device__ __forceinline__ void get_pack(int e, Value (&x)[E]) const {
-    this->call_for_packs([=](const auto& part, auto& pack) { part.get_pack(e, pack); }, function,
-                         x);
+    this->call_for_packs([=](const auto& part, auto& pack) { part.get_pack(e, pack); },
+                         kept.function, x);
   }
   template <bool padded, class A, int E>
   __device__ __forceinline__ void get_behind(int e, int distance, A (&x)[E]) const {
     this->call_for_packs(
         [=](const auto& part, auto& pack) { part.template get_behind<padded>(e, distance, pack); },
-        function, x);
+        kept.function, x);
   }
 };
 
