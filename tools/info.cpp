@@ -28,6 +28,7 @@ void print_space(const NamedSpace<Exec>& space) {
 void run_info() {
   const KokkosSession session;
   std::cout << "kokkos-scan " << KOKKOSSCAN_VERSION << '\n'
+            << "combination trees: version " << KOKKOSSCAN_TREE_VERSION << '\n'
             << "Kokkos " << KOKKOS_VERSION / 10000 << '.' << KOKKOS_VERSION / 100 % 100 << '.'
             << KOKKOS_VERSION % 100 << '\n'
             << "spaces:\n";

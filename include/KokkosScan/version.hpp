@@ -13,3 +13,7 @@
 #define KOKKOSSCAN_VERSION_MINOR 1
 /// Changes where something was mended.
 #define KOKKOSSCAN_VERSION_PATCH 0
+
+/// The version of the combination trees, a whole number: changes where a scan may combine values in
+/// another order, so that results which round may differ in their last bits.
+#define KOKKOSSCAN_TREE_VERSION 1

@@ -481,6 +481,7 @@ NB_MODULE(_core, module) {
   module.def("extreme", &ks::extreme_of_arrays, nb::arg("operation"), nb::arg("x"),
              nb::arg("values"), nb::arg("indices"), nb::arg("reverse"), nb::arg("mask").none(),
              nb::arg("stream"), nb::arg("is_bfloat16"));
+  module.attr("tree_version") = ks::tree_version();
   module.def("longest_line", &ks::longest_line);
   module.def("recurrence", &ks::recurrence_of_arrays, nb::arg("a"), nb::arg("b"), nb::arg("out"),
              nb::arg("include_initial"), nb::arg("reverse"), nb::arg("initial").none(),

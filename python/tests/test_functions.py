@@ -3,6 +3,9 @@
 """Indices of minima and maxima, logarithms of sums, recurrences and NaN-skipping sums of arrays, beside
 NumPy and plain loops."""
 
+import pathlib
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -220,3 +223,10 @@ def test_recurrence_refuses():
         ks.linear_recurrence(1, b)
     with pytest.raises(IndexError, match="axis 2 is out of range"):
         ks.linear_recurrence(1, b, axis=2)
+
+
+def test_versions():
+    header = pathlib.Path(__file__).parents[2] / "include/KokkosScan/version.hpp"
+    version = re.search(r"TREE_VERSION (\d+)", header.read_text())[1]
+    assert ks.tree_version == int(version)
+    assert "Kokkos " in ks.configuration()

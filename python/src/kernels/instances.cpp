@@ -290,6 +290,8 @@ bool has_cuda() { return false; }
 
 #endif
 
+int tree_version() { return KOKKOSSCAN_TREE_VERSION; }
+
 std::string configuration() {
   std::ostringstream text;
   text << "kokkos-scan " << KOKKOSSCAN_VERSION << ", Kokkos " << KOKKOS_VERSION / 10000 << '.'

@@ -174,6 +174,8 @@ KOKKOS_SCAN_PYTHON_API void deallocate(int device, void* data);
 
 /// The configuration of the kernels for people: Kokkos' version and spaces.
 KOKKOS_SCAN_PYTHON_API std::string configuration();
+/// KOKKOSSCAN_TREE_VERSION.
+KOKKOS_SCAN_PYTHON_API int tree_version();
 /// Whether arrays in the memory of CUDA devices can be scanned.
 KOKKOS_SCAN_PYTHON_API bool has_cuda();
 

@@ -13,7 +13,7 @@ array([6, 5, 3])
 kokkos_scan.torch has differentiable operators and modules for PyTorch.
 """
 
-from ._core import configuration
+from ._core import configuration, tree_version
 from ._functions import (
     cummax,
     cummin,
@@ -45,4 +45,5 @@ __all__ = [
     "logcumsumexp",
     "nancumprod",
     "nancumsum",
+    "tree_version",
 ]

@@ -1,0 +1,80 @@
+# SPDX-FileCopyrightText: kokkos-scan contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+# The same with other tuning numbers: copies of their headers, in which each of these lines is another. A
+# number that is not found has another name or value now: mend its line here.
+get_target_property(folders KokkosScan::KokkosScan INTERFACE_INCLUDE_DIRECTORIES)
+list(TRANSFORM folders REPLACE "^\\$<BUILD_INTERFACE:(.*)>$" "\\1")
+set(varied ${CMAKE_CURRENT_BINARY_DIR}/varied)
+
+# vary(HEADER OLD|NEW...): OLD is a regular expression; of "name = value|NEW" the value is replaced.
+function(vary header)
+  find_file(file ${header} PATHS ${folders} NO_DEFAULT_PATH NO_CACHE REQUIRED)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} text)
+  foreach(line IN LISTS ARGN)
+    string(REGEX MATCH "^(.*)\\|(.*)$" line "${line}")
+    set(old "${CMAKE_MATCH_1}")
+    set(new "${CMAKE_MATCH_2}")
+    if(old MATCHES "^([a-z_]+ = )")
+      set(new "${CMAKE_MATCH_1}${new}")
+    endif()
+    if(NOT text MATCHES "${old}")
+      message(FATAL_ERROR "unit_tests: ${header} has no '${old}', which trees.cmake changes")
+    endif()
+    string(REGEX REPLACE "${old}" "${new}" text "${text}")
+  endforeach()
+  file(CONFIGURE OUTPUT ${varied}/${header} CONTENT "${text}" @ONLY)
+endfunction()
+
+vary(KokkosScan/impl/cuda/tuning.hpp
+     "groups_that_call = 2|1"
+     "most <= 64 \\? 14 : 4|most <= 64 ? 10 : 3"
+     "most_stages = 8|3"
+     "bulk_alignment = 128|16"
+     "chunks_in_flight = 2|3"
+     "narrowest_rows = 32|64"
+     "bytes > 8 \\? 1 : 2|bytes > 4 ? 1 : 2"
+     "most_threads_of_columns = 256|128"
+     "bytes <= 4 \\? 4 : 3|bytes <= 4 ? 2 : 1"
+     "bytes_of_column_tile = 65536|32768"
+     "threads_that_fold = 128|64"
+     "threads_that_scan = 128|64"
+     "scanning_groups = 2|1"
+     "lines_of_shared_columns = 192|20"
+     "bytes_of_wide_row = 64|32"
+     "widest_of_packs = 32|64"
+     "widest_of_others = 128|96"
+     "narrowest_of_wide = 64|96"
+     "columns_of_wider_rows = 5|2"
+     "columns_of_narrower_rows = 64|16"
+     "longest_of_threads = 128|600"
+     "longest_of_unaligned_threads = 448|800"
+     "columns_of_multiprocessor = 512|1"
+     "threads_of_narrow_columns = 256|128"
+     "blocks_of_narrow_columns = 3|2"
+     "bytes_of_narrow_tile = 34816|20480"
+     "bytes_of_bulk_row = 1024|64"
+     "threads_of_columns = 256|64"
+     "bytes > 4 \\? 3 : 4|bytes > 4 ? 1 : 2")
+vary(KokkosScan/impl/host/tuning.hpp
+     "block_length = 256|128"
+     "ahead_bytes = 4096|1024"
+     "strip_bytes = 16384|4096"
+     "segment_bytes = 512|256"
+     " block_bytes = 8192| block_bytes = 4096"
+     "wide_row_bytes = 128|64"
+     "slab_bytes = 4096|2048"
+     "narrow_strip = 64|32"
+     "unit_elements = 1 << 15|1 << 12"
+     "part_bytes = 1 << 17|1 << 14"
+     "std::int64_t{4} << 20|std::int64_t{1} << 10")
+
+add_executable(unit_test_trees_varied trees.cpp)
+target_include_directories(unit_test_trees_varied BEFORE PRIVATE ${varied})
+target_include_directories(unit_test_trees_varied PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(unit_test_trees_varied PRIVATE kokkos_scan_test_main)
+# Kernels of KokkosScan::ETI have the numbers as they are.
+target_compile_options(unit_test_trees_varied PRIVATE ${test_options} -UKOKKOSSCAN_ENABLE_ETI)
+add_test(NAME trees_varied COMMAND unit_test_trees_varied)
+set_tests_properties(trees_varied PROPERTIES TIMEOUT 900 ENVIRONMENT "${test_environment}")

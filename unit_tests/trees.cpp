@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The combination trees are those of KOKKOSSCAN_TREE_VERSION: sums that round at each step have the
+// bits that they had when it was raised. Compiled a second time with other tuning numbers, which
+// must not matter (trees.cmake). A number that fails here changes results: where that is meant,
+// raise KOKKOSSCAN_TREE_VERSION, name it in CHANGELOG.md and put in what the test prints.
+
+#include <Kokkos_Core.hpp>
+
+#include <gtest/gtest.h>
+
+#if !defined(KOKKOS_ENABLE_CUDA)
+#include "support/emulated_cuda.hpp"
+#endif
+
+#include <KokkosScan/KokkosScan.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "support/flat.hpp"
+#include "support/types.hpp"
+#include "support/values.hpp"
+
+namespace test {
+namespace trees {
+
+static_assert(KOKKOSSCAN_TREE_VERSION == 1, "The hashes below are those of another version.");
+
+/// Lines and columns for each kernel and for each way to cut a line.
+struct Shape {
+  std::int64_t outer;
+  std::int64_t n;
+  std::int64_t inner;
+};
+constexpr Shape shapes[] = {
+    // Lines: of a thread, of a part of a warp, of a warp, of a block, of several tiles.
+    {300, 7, 1},
+    {100, 17, 1},
+    {100, 30, 1},
+    {90, 45, 1},
+    {60, 100, 1},
+    {20, 257, 1},
+    {9, 1000, 1},
+    {5, 1500, 1},
+    {4, 2049, 1},
+    {3, 4096, 1},
+    {2, 8192, 1},
+    {2, 20'001, 1},
+    {2, 24'000, 1},
+    {1, 70'000, 1},
+    {1, 300'000, 1},
+    // Columns: short, narrow, tiles, strips, shared between blocks.
+    {30, 12, 40},
+    {20, 300, 5},
+    {2, 4000, 31},
+    {3, 100, 64},
+    {2, 700, 90},
+    {1, 5000, 64},
+    {2, 9000, 20},
+    {1, 100'000, 3},
+};
+
+/// Of bytes: Fowler, Noll, Vo 1a.
+class Hash {
+ public:
+  template <class T>
+  void add(T const& x) {
+    unsigned char bytes[sizeof(T)];
+    std::memcpy(bytes, &x, sizeof(T));
+    for (unsigned char const byte : bytes) m_value = (m_value ^ byte) * 0x100'0000'01B3u;
+  }
+  [[nodiscard]] std::uint64_t value() const { return m_value; }
+
+ private:
+  std::uint64_t m_value = 0xCBF2'9CE4'8422'2325u;
+};
+
+/// A sum of the user, which is carried in its own type: it rounds at each step.
+struct Plus {
+  template <class T>
+  KOKKOS_FUNCTION T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+
+template <class T, class Op, class Backend>
+std::uint64_t hash_of_sums(Backend const& backend) {
+  Hash hash;
+  for (Shape const& shape : shapes) {
+    Random random(7);
+    auto const size = static_cast<std::size_t>(shape.outer * shape.n * shape.inner);
+    std::vector<T> values(size);
+    // Large ones that cancel leave the rounding of each step behind, even that of a carried double.
+    T large = static_cast<T>(0x1p40);
+    for (T& x : values) {
+      x = static_cast<T>(2 * random.unit() - 1);
+      if (random.below(16) != 0) continue;
+      x = large;
+      large = -large;
+    }
+    auto const x = to_device("x", values);
+    auto const y = uninitialized<T>("y", size);
+    auto const shaped = [&](auto const& flat) {
+      auto const extent = [](std::int64_t e) { return static_cast<std::size_t>(e); };
+      return Kokkos::View<T***, Kokkos::LayoutRight, Exec>(flat.data(), extent(shape.outer),
+                                                           extent(shape.n), extent(shape.inner));
+    };
+    ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), shaped(x), shaped(y), ks::along(1),
+                   Op{}, backend);
+    for (T const result : to_host(y)) hash.add(result);
+  }
+  return hash.value();
+}
+
+/// What was recorded.
+struct Recorded {
+  std::uint64_t of_floats;
+  std::uint64_t of_doubles;
+  std::uint64_t of_the_user;
+};
+constexpr Recorded generic{1033434128678720763u, 5282826922249005522u, 13128722902138707346u};
+[[maybe_unused]] constexpr Recorded of_hosts{6972046844444021901u, 17060415248622967247u,
+                                             generic.of_the_user};
+constexpr Recorded of_cuda{9542204426865941712u, 539989632644207986u, 13854795703123509600u};
+
+template <class Backend>
+void expect_recorded(Recorded const& recorded, Backend const& backend) {
+  EXPECT_EQ((hash_of_sums<float, ks::Sum<>>(backend)), recorded.of_floats);
+  EXPECT_EQ((hash_of_sums<double, ks::Sum<>>(backend)), recorded.of_doubles);
+  EXPECT_EQ((hash_of_sums<float, Plus>(backend)), recorded.of_the_user);
+}
+
+TEST(trees, of_the_generic_backend) {
+  for (Regime const regime : forced_regimes) expect_recorded(generic, forced(regime));
+}
+#if defined(KOKKOS_ENABLE_CUDA)
+TEST(trees, of_cuda) { expect_recorded(of_cuda, Automatic{}); }
+#else
+TEST(trees, of_hosts) { expect_recorded(of_hosts, Automatic{}); }
+TEST(trees, of_emulated_cuda) {
+  expect_recorded(of_cuda, emulated::Backend{});
+  // Blocks that share columns, and less shared memory.
+  expect_recorded(of_cuda, emulated::Backend{4});
+}
+#endif
+
+}  // namespace trees
+}  // namespace test
