@@ -18,7 +18,7 @@ set(bool_sum
 )
 set(complex_order "complex values have no order, so Min and Max cannot combine them.")
 set(operator_signature
-    "the operator must be callable, as const, with two accumulators, and return what converts to the accumulator."
+    "the operator must be callable, as const, with two accumulators, and return what converts to the accumulator. That follows the output's values where the operator names none, as its accumulator_type."
 )
 set(exclusive_identity
     "an exclusive scan needs an operator with an identity, or along(...).starting_at(...).")
@@ -129,7 +129,7 @@ kokkos_scan_refuse(selection_without_predicate "the third argument of select mus
 kokkos_scan_refuse(selection_by_mask_of_another_rank "${mask_rank}")
 kokkos_scan_refuse(selection_with_a_count_of_another_rank "the count must have one dimension less")
 kokkos_scan_refuse(selection_with_a_count_of_float "the count must be an integer.")
-kokkos_scan_refuse(selection_into_another_type "the input's values must convert to those of the output.")
+kokkos_scan_refuse(selection_into_another_type "the input's values must convert to those of the output")
 kokkos_scan_refuse(values_that_are_not_trivially_copyable
                    "values and accumulators must be trivially copyable.")
 kokkos_scan_refuse(input_that_does_not_convert
@@ -187,7 +187,8 @@ kokkos_scan_refuse(for_each_result_of_another_rank
 kokkos_scan_refuse(zip_of_another_rank "zipped inputs must have the same rank.")
 kokkos_scan_refuse(zip_of_masked "zip takes inputs without masks")
 kokkos_scan_refuse(zip_function "the function of zip_transform must be callable, as const")
-kokkos_scan_refuse(zip_without_constructor "the input's values must convert to the accumulator.")
+kokkos_scan_refuse(zip_without_constructor
+                   "the accumulator must be made of the elements that are zipped, as A(a, b) or A{a, b}")
 kokkos_scan_refuse(coefficient_of_another_type
                    "the coefficients of a recurrence must be an input or a scalar")
 kokkos_scan_refuse(coefficient_with_fraction "the coefficient of a recurrence would lose its fraction")

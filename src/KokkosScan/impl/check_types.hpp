@@ -307,6 +307,7 @@ enum class Refusal {
   not_trivially_copyable,
   input_fills_aggregate,
   input_conversion,
+  zip_conversion,
   output_fills_aggregate,
   output_conversion,
   output_extents,
@@ -508,7 +509,7 @@ constexpr Refusal refusal_of_values() {
   else if constexpr (fills_first_member<typename I::Value, A>)
     return Refusal::input_fills_aggregate;
   else if constexpr (!Converts<typename I::Value, A>)
-    return Refusal::input_conversion;
+    return is_zipped<In> ? Refusal::zip_conversion : Refusal::input_conversion;
   else if constexpr (constexpr Refusal of_output = RefusalOfOutput<Out, A, R>::value;
                      of_output != Refusal::none)
     return of_output;
@@ -603,6 +604,10 @@ constexpr void explain() {
                 "leave the others 0; give the accumulator a constructor from them.");
   static_assert(r != Refusal::input_conversion,
                 "KokkosScan: the input's values must convert to the accumulator.");
+  static_assert(r != Refusal::zip_conversion,
+                "KokkosScan: the accumulator must be made of the elements that are zipped, as "
+                "A(a, b) or A{a, b}, or of what the function of zip_transform returns. It follows "
+                "the output's values where the operator names none, as its accumulator_type.");
   static_assert(r != Refusal::output_fills_aggregate,
                 "KokkosScan: the accumulator would fill the first member of the output's values "
                 "and leave the others 0; give them a constructor from it.");
@@ -634,7 +639,8 @@ constexpr void explain() {
       "View of Indexed, or name the accumulator, as in ArgMax<Ties::first, Indexed<double>>.");
   static_assert(r != Refusal::operator_call,
                 "KokkosScan: the operator must be callable, as const, with two accumulators, and "
-                "return what converts to the accumulator.");
+                "return what converts to the accumulator. That follows the output's values where "
+                "the operator names none, as its accumulator_type.");
   static_assert(r != Refusal::identity_of_aggregate,
                 "KokkosScan: Sum and Prod have no identity for a struct that a number does not "
                 "construct: T(1) would fill its first member and leave the others 0; give it a "

@@ -156,8 +156,10 @@ constexpr void explain() {
   static_assert(r != R::not_trivially_copyable,
                 "KokkosScan: values that are selected must be trivially copyable and have a "
                 "default constructor.");
-  static_assert(r != R::conversion,
-                "KokkosScan: the input's values must convert to those of the output.");
+  static_assert(
+      r != R::conversion,
+      "KokkosScan: the input's values must convert to those of the output, which are made "
+      "of zipped elements as T(a, b) or T{a, b}.");
   static_assert(r != R::mask_rank, "KokkosScan: a mask must have the rank of what it masks.");
   static_assert(r != R::mask_values,
                 "KokkosScan: a mask must be a Kokkos View or elementwise(...) whose values convert "
