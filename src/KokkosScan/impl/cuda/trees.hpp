@@ -10,10 +10,14 @@
 
 #include <Kokkos_Macros.hpp>
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
 namespace KokkosScan::impl::cuda {
+
+/// Bytes of the largest value that the kernels take; others have the tree of the generic backend.
+inline constexpr std::size_t largest_value = 64;
 
 /// 32-bit registers that an accumulator takes.
 constexpr int registers_of(int bytes) { return std::max(1, (bytes + 3) / 4); }

@@ -12,13 +12,9 @@
 #include <Kokkos_Macros.hpp>
 #include <algorithm>
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 
 namespace KokkosScan::impl::cuda {
-
-/// Bytes of the largest value that the kernels take.
-inline constexpr std::size_t largest_value = 64;
 
 /// How many times as many threads compute the elements of tiles of lines that have several, where
 /// they are computed, or hand results to a function. With one 2^22 floats have 0.54 instead of
