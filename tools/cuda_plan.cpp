@@ -308,8 +308,12 @@ std::string reason(const Planned& planned, const PlannedShape& shape) {
   if (kernel == "cuda/narrow_columns") {
     return shape.n <= cuda::longest_short_column
                ? "columns of at most " + number(cuda::longest_short_column) + " elements"
-               : side_by_side + ", at most " + number(cuda::widest_narrow_row) + ", of at most " +
-                     number(cuda::longest_narrow_column) + " elements";
+               : side_by_side + ", at most " + number(cuda::widest_narrow_row) +
+                     ", so short that a block has whole ones";
+  }
+  if (kernel == "cuda/shared_narrow_columns") {
+    return side_by_side + ", at most " + number(cuda::widest_narrow_row) +
+           ", so long that blocks share them";
   }
   if (kernel == "cuda/parts_of_columns") {
     return side_by_side + (shape.n > cuda::elements_of_section

@@ -116,7 +116,8 @@ TEST(backends, emulated_cuda_carries_over_many_tiles) {
   Job<std::uint64_t> job{random_values<std::uint64_t>(2 * (300 * tile + 5)), 2, 300 * tile + 5};
   job.form = Form::exclusive_with_total;
   expect_oracle<ks::Sum<>>(job, run(job, ks::Sum{}, emulated::Backend{}));
-  Job<std::uint64_t> columns{random_values<std::uint64_t>(3 * 20'011), 3, 20'011};
+  // More than two groups of tiles.
+  Job<std::uint64_t> columns{random_values<std::uint64_t>(3 * 50'011), 3, 50'011};
   columns.placement = Placement::columns;
   for (int const multiprocessors : {0, 132}) {
     for (auto const form : forms) {
@@ -125,6 +126,43 @@ TEST(backends, emulated_cuda_carries_over_many_tiles) {
                                run(columns, ks::Sum{}, emulated::Backend{multiprocessors}));
     }
   }
+}
+
+/// Gives scans as much workspace as the backend says that n and the number of lines need.
+struct WithWorkspace : emulated::Backend {
+  template <class Exec, class P>
+  void scan(Exec const& exec, P const& problem, std::byte*) const {
+    exec.fence();
+    emulated::Space const space{};
+    std::size_t const bytes =
+        cuda::Backend::workspace_bytes<P>(space, problem.n, problem.batch.count);
+    constexpr std::size_t behind = 1024;
+    std::byte constexpr untouched{0x5A};
+    std::vector<std::byte> memory(bytes + behind, untouched);
+    cuda::Backend{}.scan(space, problem, memory.data());
+    for (std::size_t b = bytes; b < memory.size(); ++b) {
+      ASSERT_EQ(memory[b], untouched) << "n " << problem.n << ", lines " << problem.batch.count;
+    }
+  }
+};
+template <class T, class Op>
+void fits_workspace(Op const& op) {
+  for (std::int64_t const n : {100, 447, 449, 661, 4096, 4097, 9000, 30'000}) {
+    for (std::int64_t const lines : {1, 5, 31, 32, 40, 63, 100}) {
+      if (n * lines > 400'000) continue;
+      for (auto const placement : {Placement::rows, Placement::columns}) {
+        Job<T> job{random_values<T>(lines * n), lines, n};
+        job.placement = placement;
+        expect_oracle<Op>(job, run(job, op, WithWorkspace{}));
+        if (::testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+// Which kernel runs is not known from these two numbers: the bound covers all that may.
+TEST(backends, emulated_cuda_needs_no_more_workspace_than_it_says) {
+  fits_workspace<float>(ks::Max{});
+  fits_workspace<Heisenberg<std::uint32_t>>(MultiplyHeisenberg<std::uint32_t>{});
 }
 
 // One, two and three tiles in flight instead of six; half and a quarter of the threads that walk
@@ -454,6 +492,10 @@ TEST(backends, emulated_cuda_threads_scan_columns) {
   threads_scan_columns<double>();
 }
 
+cuda::NarrowCut cut_of_floats(std::int64_t n, std::int64_t stride) {
+  return cuda::cut_narrow_column(n, stride, {sizeof(float), sizeof(double), true});
+}
+
 /// Sums of a short or narrow column of floats, by the tree of these: chunks fold from left to right
 /// in double, and so do chunks.
 std::vector<float> sums_of_narrow_column(std::vector<float> const& values) {
@@ -478,14 +520,17 @@ std::vector<float> sums_of_narrow_column(std::vector<float> const& values) {
 // Short and narrow columns combine by one tree in the carried type, whatever their number and
 // place, and a mask that hides nothing changes no bit.
 TEST(backends, emulated_cuda_short_and_narrow_columns_have_one_tree) {
-  std::vector<int> lengths{17, 32, 33, 34, 66, 67, 100, 528, 1057, cuda::longest_narrow_column};
+  std::vector<int> lengths{17, 32, 33, 34, 66, 67, 100, 181, 217, 528, 1057, 2815};
   for (int n = 1; n <= cuda::longest_short_column; ++n) lengths.push_back(n);
   int turn = 0;
   for (int const n : lengths) {
     auto const values = random_values<float>(n);
     std::vector<float> const expected = sums_of_narrow_column(values);
     for (int const inner : {2, 4, 5, 8, 33, cuda::widest_narrow_row, 1200}) {
-      if (n > cuda::longest_short_column && inner > cuda::widest_narrow_row) continue;
+      if (n > cuda::longest_short_column &&
+          (inner > cuda::widest_narrow_row || cut_of_floats(n, inner).is_shared)) {
+        continue;
+      }
       for (int const outer : {1, 3, 40}) {
         if (outer > 1 && outer * inner * n > 40'000) continue;
         if (inner * n > 300'000) continue;
@@ -512,6 +557,94 @@ TEST(backends, emulated_cuda_short_and_narrow_columns_have_one_tree) {
                 << outer << " x " << n << " x " << inner << ", element " << i;
           }
         }
+      }
+    }
+  }
+}
+
+/// Sums of a long narrow column of floats, by the tree of these: chunks fold to segments, segments
+/// to tiles, tiles to groups of 16, all from left to right in double.
+std::vector<float> sums_of_shared_narrow_column(std::vector<float> const& values, int stride) {
+  auto const n = static_cast<int>(values.size());
+  cuda::NarrowCut const cut = cut_of_floats(n, stride);
+  int const chunks = (n + cut.chunk - 1) / cut.chunk;
+  // What comes before each chunk, and before the end.
+  std::vector<double> before;
+  double groups = 0, tiles = 0, segments = 0, segment = 0;
+  for (int c = 0; c < chunks; ++c) {
+    if (c % cut.chunks == 0) {
+      tiles += segments + segment;
+      segments = segment = 0;
+      if (c / cut.chunks % cuda::tiles_of_narrow_group == 0) {
+        groups += tiles;
+        tiles = 0;
+      }
+    } else if (c % cut.chunks % cut.segment == 0) {
+      segments += segment;
+      segment = 0;
+    }
+    before.push_back((groups + tiles) + (segments + segment));
+    double total = 0;
+    for (int k = c * cut.chunk; k < std::min(n, (c + 1) * cut.chunk); ++k) {
+      total += values[static_cast<std::size_t>(k)];
+    }
+    segment += total;
+  }
+  std::vector<float> sums;
+  for (int c = 0; c < chunks; ++c) {
+    double run = before[static_cast<std::size_t>(c)];
+    for (int k = c * cut.chunk; k < std::min(n, (c + 1) * cut.chunk); ++k) {
+      run += values[static_cast<std::size_t>(k)];
+      sums.push_back(static_cast<float>(run));
+    }
+    if (c + 1 < chunks) {
+      sums.back() = static_cast<float>(before[static_cast<std::size_t>(c) + 1]);
+    }
+  }
+  return sums;
+}
+
+// The tree of long narrow columns depends on n and on how far their elements are apart, and on
+// nothing else: not on the number of columns, of tiles in flight, of blocks, nor on a mask.
+TEST(backends, emulated_cuda_shared_narrow_columns_have_one_tree) {
+  struct Case {
+    int outer, n, row, inner;
+  };
+  for (Case const& c :
+       {Case{1, 140'000, 2, 2}, Case{1, 4225, 31, 31}, Case{40, 219, 31, 31}, Case{3, 6000, 2, 2},
+        Case{2, 9000, 17, 17}, Case{3, 8448, 3, 3}, Case{1, 20'001, 24, 24}, Case{2, 30'000, 5, 3},
+        Case{1, 50'000, 11, 1}, Case{2, 6000, 12, 12}}) {
+    auto const values = random_values<float>(c.n);
+    std::vector<float> const expected = sums_of_shared_narrow_column(values, c.row);
+    Kokkos::View<float***, Kokkos::LayoutRight, Exec> const all("x", c.outer, c.n, c.row);
+    Kokkos::View<float***, Kokkos::LayoutRight, Exec> const results("y", c.outer, c.n, c.row);
+    Kokkos::View<bool***, Kokkos::LayoutRight, Exec> const masks("mask", c.outer, c.n, c.row);
+    Kokkos::deep_copy(masks, true);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all.data()[i] = values[i / static_cast<std::size_t>(c.row) % values.size()];
+    }
+    auto const columns = [&](auto const& view) {
+      return Kokkos::subview(view, Kokkos::ALL, Kokkos::ALL, std::pair{0, c.inner});
+    };
+    int turn = 0;
+    for (emulated::Backend const& backend :
+         {emulated::Backend{}, emulated::Backend{1, 232448, false},
+          emulated::Backend{132, 101'376, true}, emulated::Backend{7, 80'000, true}}) {
+      Kokkos::deep_copy(results, -1);
+      if (++turn % 2 == 0) {
+        ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(),
+                       ks::masked(columns(all), columns(masks)), columns(results), ks::along(1),
+                       ks::Sum{}, backend);
+      } else {
+        ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), columns(all), columns(results),
+                       ks::along(1), ks::Sum{}, backend);
+      }
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        bool const is_result = static_cast<int>(i % static_cast<std::size_t>(c.row)) < c.inner;
+        float const value =
+            is_result ? expected[i / static_cast<std::size_t>(c.row) % values.size()] : -1;
+        ASSERT_EQ(results.data()[i], value)
+            << c.outer << " x " << c.n << " x " << c.row << ", element " << i << ", turn " << turn;
       }
     }
   }
@@ -660,7 +793,7 @@ TEST(backends, emulated_cuda_starts_totals_and_masks) {
   starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(270, 0, emulated::Backend{}, 101);
   starts_and_totals_in_one_view<Affine, ComposeAffine>(330, 0, emulated::Backend{}, 57);
   // Packs where few columns fit; runs of packs.
-  starts_and_totals_in_one_view<Affine, ComposeAffine>(5000, 0, emulated::Backend{132, 40'000}, 6);
+  starts_and_totals_in_one_view<Affine, ComposeAffine>(5000, 0, emulated::Backend{132, 60'000}, 6);
   starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(5000, 0, emulated::Backend{}, 36);
 }
 

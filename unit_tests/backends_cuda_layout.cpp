@@ -150,20 +150,16 @@ cuda::StripPlan plan_of_strips(std::int64_t outer, std::int64_t n, std::int64_t 
 }
 
 // Parts of columns: where blocks share long ones, and runs of bytes of shorter ones.
-TEST(backends, cuda_parts_of_columns_are_few_or_narrow_or_unaligned) {
-  cuda::ElementSize const of_float{4, 4};
+TEST(backends, cuda_parts_of_columns_are_few_or_unaligned) {
   auto const takes = [&](std::int64_t outer, std::int64_t n, std::int64_t inner, bool has_packs,
                          bool are_runs) {
     bool const fill_strips = has_packs && plan_of_strips(outer, n, inner).time <
                                               cuda::time_of_shared_columns(outer, are_runs, 132);
-    return cuda::takes_parts_of_columns(n, inner, outer * inner, of_float, has_packs, fill_strips,
-                                        are_runs, !has_packs && inner >= cuda::narrowest_rows, 132);
+    return cuda::takes_parts_of_columns(n, inner, outer * inner, has_packs, fill_strips, are_runs,
+                                        !has_packs && inner >= cuda::narrowest_rows, 132);
   };
-  EXPECT_TRUE(takes(1, 1 << 26, 16, true, true));
   EXPECT_TRUE(takes(1, 4097, 32, true, true));
   EXPECT_FALSE(takes(1, 4096, 32, true, true));
-  EXPECT_FALSE(takes(1024, 16384, 16, true, true));
-  EXPECT_TRUE(takes(1024, 65536, 4, true, true));
   EXPECT_FALSE(takes(64, 8192, 4096, true, false));
   EXPECT_TRUE(takes(1, 16807, 343, false, false));
   EXPECT_FALSE(takes(2, 16807, 343, false, false));
@@ -307,7 +303,7 @@ TEST(backends, cuda_narrow_columns_have_plans) {
   auto const one_of = [&](auto const& list) { return list[random() % std::size(list)]; };
   for (int i = 0; i < 100'000; ++i) {
     cuda::NarrowColumnFacts facts{};
-    facts.n = log_uniform(cuda::longest_narrow_column + 1);
+    facts.n = log_uniform(5000);
     bool const is_wide = facts.n <= cuda::longest_short_column || random() % 8 == 0;
     facts.inner = log_uniform(is_wide ? 1e8 : cuda::widest_narrow_row + 1);
     facts.lines = facts.inner * log_uniform(1e6);
@@ -322,11 +318,14 @@ TEST(backends, cuda_narrow_columns_have_plans) {
     facts.widest = std::max(facts.unit, one_of(std::array{4, 8, 16, 64}));
     facts.element = facts.widest + (random() % 2 == 0 ? facts.unit : 0);
     facts.accumulator = one_of(std::array{1, 4, 8, 64});
-    facts.carried = std::max(facts.accumulator, 8);
+    facts.types = {facts.element, std::max(facts.accumulator, 8), facts.unit == facts.widest};
+    facts.stride = std::min<std::int64_t>({facts.inner, facts.row, cuda::widest_narrow_row});
+    facts.shared_bytes = 232'448;
     facts.multiprocessors = one_of(std::array{0, 4, 108, 132, 148});
     SCOPED_TRACE(::testing::Message() << facts.lines / facts.inner << " x " << facts.n << " x "
                                       << facts.inner << " of " << facts.element << " bytes");
     cuda::NarrowColumnPlan const plan = cuda::plan_narrow_columns(facts);
+    if (plan.is_shared) continue;
     ASSERT_GE(plan.columns, 1);
     ASSERT_LE(plan.columns, plan.inner);
     ASSERT_GE(plan.slabs_of_tile, 1);
@@ -363,6 +362,72 @@ TEST(backends, cuda_narrow_columns_have_plans) {
     ASSERT_LE(plan.shared_bytes() + 1024, 233'472 / cuda::blocks_of_narrow_columns);
     ASSERT_LE(plan.shared_bytes(), 101'376);
   }
+}
+
+// So does every plan for narrow columns that blocks share: on each GPU at least one tile.
+TEST(backends, cuda_shared_narrow_columns_have_plans) {
+  std::mt19937_64 random(8);
+  auto const log_uniform = [&](double least, double most) {
+    return static_cast<std::int64_t>(
+        std::exp(std::uniform_real_distribution<>(std::log(least), std::log(most))(random)));
+  };
+  auto const one_of = [&](auto const& list) { return list[random() % std::size(list)]; };
+  int shared = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    cuda::NarrowColumnFacts facts{};
+    facts.n = log_uniform(17, 1e9);
+    facts.stride = log_uniform(1, cuda::widest_narrow_row + 1);
+    bool const has_gaps = random() % 3 == 0;
+    facts.inner = has_gaps ? log_uniform(1, 1e4) : facts.stride;
+    facts.lines = facts.inner * log_uniform(1, 1e4);
+    facts.row = has_gaps ? log_uniform(1, 100) : facts.inner;
+    facts.loads = one_of(std::array{cuda::MoveRows::one_by_one, cuda::MoveRows::as_runs});
+    facts.stores = one_of(std::array{cuda::MoveRows::one_by_one, cuda::MoveRows::as_runs});
+    facts.has_dense_rows = !has_gaps && facts.stores == cuda::MoveRows::as_runs && random() % 4 > 0;
+    facts.is_along = facts.inner > facts.row || random() % 8 == 0;
+    facts.unit = one_of(std::array{1, 2, 4, 8, 16, 64});
+    facts.widest = std::max(facts.unit, one_of(std::array{4, 8, 16, 64}));
+    bool const in_place = facts.unit == facts.widest && random() % 2 == 0;
+    int const element = facts.widest + (in_place ? 0 : facts.unit);
+    bool const has_mask = random() % 3 == 0;
+    facts.element = element + (has_mask ? 1 : 0);
+    if (has_mask) facts.unit = 1;
+    facts.accumulator = one_of(std::array{1, 4, 8, 64});
+    facts.types = {element, std::max(facts.accumulator, 8), in_place};
+    facts.carry = (2 * (256 + 32) + 32) * 8;
+    facts.multiprocessors = one_of(std::array{0, 4, 108, 132, 148});
+    facts.shared_bytes = one_of(std::array{101'376, 166'912, 232'448});
+    SCOPED_TRACE(::testing::Message()
+                 << facts.lines / facts.inner << " x " << facts.n << " x " << facts.inner << " of "
+                 << facts.element << " bytes, stride " << facts.stride);
+    cuda::NarrowColumnPlan const plan = cuda::plan_narrow_columns(facts);
+    if (!plan.is_shared) continue;
+    ++shared;
+    ASSERT_LE(plan.shared_bytes(), facts.shared_bytes);
+    ASSERT_GE(plan.buffers, 1);
+    ASSERT_LE(plan.buffers, cuda::most_narrow_buffers);
+    // A chunk for each thread, a lane for each column.
+    ASSERT_LE(plan.chunks * plan.cut.columns, cuda::threads_of_narrow_tile);
+    ASSERT_LE(plan.cut.columns, 32);
+    ASSERT_GE(plan.columns, 1);
+    ASSERT_LE(plan.columns, plan.cut.columns);
+    ASSERT_LE(plan.columns, plan.inner);
+    if (facts.inner == facts.stride) {
+      ASSERT_EQ(plan.columns, plan.inner);
+    }
+    ASSERT_GE(std::int64_t{plan.strips_of_slab} * plan.columns, plan.inner);
+    ASSERT_EQ(plan.chunk % 2, 1);
+    ASSERT_GE(plan.cut.segment * plan.cut.segment, plan.chunks);
+    ASSERT_EQ(plan.rows, plan.chunks * plan.chunk);
+    ASSERT_GE(std::int64_t{plan.rows} * plan.steps, plan.n);
+    ASSERT_LT(std::int64_t{plan.rows} * (plan.steps - 1), plan.n);
+    ASSERT_LT(plan.elements() + 8 * cuda::threads_of_narrow_tile, 1 << 15);
+    ASSERT_GE(plan.pitch, plan.columns);
+    ASSERT_GE(plan.bytes_of_buffer, plan.slots() * facts.element);
+    ASSERT_LE(plan.blocks, plan.strips * plan.steps);
+    ASSERT_GE(plan.blocks, 1);
+  }
+  EXPECT_GT(shared, 50'000);
 }
 
 // Strips of wide columns cover each row once, have equal widths, and change little where a row has

@@ -42,7 +42,6 @@ vary(KokkosScan/impl/cuda/tuning.hpp
      "threads_that_scan = 128|64"
      "scanning_groups = 2|1"
      "lines_of_shared_columns = 192|20"
-     "bytes_of_wide_row = 64|32"
      "widest_of_packs = 32|64"
      "widest_of_others = 128|96"
      "narrowest_of_wide = 64|96"
@@ -54,6 +53,8 @@ vary(KokkosScan/impl/cuda/tuning.hpp
      "threads_of_narrow_columns = 256|128"
      "blocks_of_narrow_columns = 3|2"
      "bytes_of_narrow_tile = 34816|20480"
+     "blocks_of_shared_narrow_columns = 1|2"
+     "most_narrow_buffers = 6|2"
      "bytes_of_bulk_row = 1024|64"
      "threads_of_columns = 256|64"
      "bytes > 4 \\? 3 : 4|bytes > 4 ? 1 : 2")

@@ -283,6 +283,7 @@ class Block {
   static void wait(int width) {
     Fiber& fiber = s_current->m_fibers[threadIdx.x];
     fiber.waits_for = width;
+    if (width != 32) s_current->m_widest = width;
     if (_setjmp(fiber.place) == 0) _longjmp(s_current->m_scheduler, 1);
   }
   /// Lets the other threads run.
@@ -350,6 +351,7 @@ class Block {
       if (idle_turns > 10'000) throw std::logic_error("threads of a block wait for each other");
       progress = release(32) || progress;
       progress = release(threads) || progress;
+      if (m_widest != threads) progress = release(m_widest) || progress;
     }
     for (Fiber const& fiber : m_fibers) {
       if (!fiber.ended) throw std::logic_error("threads of a block wait for different barriers");
@@ -376,6 +378,7 @@ class Block {
   static inline Block* s_current = nullptr;
   std::function<void()> const& m_body;
   std::vector<Fiber> m_fibers;
+  int m_widest = 32;  ///< of what threads have last waited for
   std::exception_ptr m_refusal;
   jmp_buf m_scheduler;
 };
@@ -435,6 +438,11 @@ inline unsigned __shfl_up_sync(unsigned mask, unsigned value, int distance) {
 namespace KokkosScan::impl::cuda {
 
 inline void pause() { test::emulated::Block::yield(); }
+/// Groups follow each other from the first thread on.
+template <int threads>
+void sync_group(int) {
+  test::emulated::Block::wait(threads);
+}
 
 /// As carry.hpp has it for GPUs. Blocks run one after the other, so all words that will ever be
 /// there are there at once: a third of the looks is told that a word is not, as if it came later.

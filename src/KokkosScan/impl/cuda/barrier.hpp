@@ -15,6 +15,14 @@ namespace KokkosScan::impl::cuda {
 /// Called where a thread asks again and again; without a GPU, other threads run then.
 __device__ __forceinline__ void pause() {}
 
+/// Waits for all of a group of threads, whole warps, as __syncthreads() does for those of a block.
+///
+/// \param group number, not 0
+template <int threads>
+__device__ __forceinline__ void sync_group(int group) {
+  asm volatile("bar.sync %0, %1;" ::"r"(group), "n"(threads) : "memory");
+}
+
 /// A barrier (mbarrier): a phase ends when as many arrivals as it expects and all announced bytes
 /// are there. Phases have alternating parities, beginning with 0.
 class Barrier {

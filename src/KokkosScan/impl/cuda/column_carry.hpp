@@ -39,6 +39,11 @@ struct PublishedColumns {
         1 + divide_up(n, elements_of_section) + divide_up(n, elements_of_row);
     return 8 * (1 + strips + columns * entries * words);
   }
+  /// The same of narrow columns, whose tiles and groups of tiles are rows and sections here; all
+  /// strips have one counter of tickets, that of turns.
+  static constexpr std::int64_t bytes_of_tiles(std::int64_t columns, std::int64_t tiles) {
+    return 8 * (1 + columns * (1 + divide_up(tiles, tiles_of_narrow_group) + tiles) * words);
+  }
   /// Counts the strips that blocks have turned to after their first.
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* turns() const { return memory; }
   /// Counts the tiles of a strip that blocks have taken.
@@ -74,8 +79,7 @@ class CarriedColumns {
  public:
   using Value = R;
   /// Values that are read together, of which shared memory holds so many.
-  static constexpr int values_at_once =
-      lanes * std::max(1, words_at_once / PublishedColumns<R>::words);
+  static constexpr int values_at_once = lanes * std::max(1, words_at_once / Published<R>::words);
   /// Bytes of shared memory.
   ///
   /// \param width most columns of a strip
@@ -84,7 +88,8 @@ class CarriedColumns {
   }
 
   /// \param width columns that the warp has, those of a whole strip
-  __device__ __forceinline__ CarriedColumns(std::byte* memory, const PublishedColumns<R>& published,
+  template <class Entries>
+  __device__ __forceinline__ CarriedColumns(std::byte* memory, const Entries& published,
                                             const Divisor& by_width, int width)
       : m_values(reinterpret_cast<R*>(memory)),
         m_folds(m_values + values_at_once),
@@ -114,32 +119,65 @@ class CarriedColumns {
                                       int count, bool exists) const {
     while (count > 0) {
       const int now = count < m_at_once ? count : m_at_once;
-      read(published.at(entry, first_column), columns, now);
-      for (int c = lane(); c < columns; c += lanes) {
-        Fold<Op, R> run = exists ? Fold<Op, R>(op, m_folds[c]) : Fold<Op, R>(op);
-#pragma unroll 8
-        for (int i = 0; i < now; ++i) {
-          run = Fold<Op, R>(op, run.then(op, m_values[i * m_width + c]));
-        }
-        m_folds[c] = run.value();
-      }
+      read(published.at(entry, first_column), columns, now, now, 0);
+      for (int c = lane(); c < columns; c += lanes) fold(op, m_folds[c], c, 0, now, exists);
       __syncwarp();
       exists = true;
       entry += now;
       count -= now;
     }
   }
+  /// The same, and folds further entries for themselves, which are asked for at once with the
+  /// others.
+  ///
+  /// \param folds of these, one for each column
+  __device__ __forceinline__ void add(const Op& op, const PublishedColumns<R>& published,
+                                      int columns, std::int64_t first_column, std::int64_t entry,
+                                      int count, bool exists, std::int64_t further_entry,
+                                      int further_count, R* folds) const {
+    bool further_exist = false;
+    while (count + further_count > 0) {
+      const int now = count < m_at_once ? count : m_at_once;
+      const int room = m_at_once - now;
+      const int further = further_count < room ? further_count : room;
+      read(published.at(entry, first_column), columns, now + further, now,
+           (further_entry - entry - now) * published.columns * words);
+      for (int c = lane(); c < columns; c += lanes) {
+        if (now > 0) fold(op, m_folds[c], c, 0, now, exists);
+        if (further > 0) fold(op, folds[c], c, now, further, further_exist);
+      }
+      __syncwarp();
+      exists = exists || now > 0;
+      further_exist = further_exist || further > 0;
+      entry += now;
+      count -= now;
+      further_entry += further;
+      further_count -= further;
+    }
+  }
 
  private:
-  static constexpr int words = PublishedColumns<R>::words;
+  static constexpr int words = Published<R>::words;
   static constexpr int values = values_at_once / lanes;  ///< of a lane
 
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % lanes; }
 
+  /// Continues the fold of a column with some values that have been read.
+  __device__ __forceinline__ void fold(const Op& op, R& value, int column, int first, int count,
+                                       bool exists) const {
+    Fold<Op, R> run = exists ? Fold<Op, R>(op, value) : Fold<Op, R>(op);
+#pragma unroll 8
+    for (int i = first; i < first + count; ++i) {
+      run = Fold<Op, R>(op, run.then(op, m_values[i * m_width + column]));
+    }
+    value = run.value();
+  }
   /// Reads entries into shared memory, in rows of `width`.
   ///
-  /// \param from the first entry of the first column
-  __device__ __forceinline__ void read(const std::uint64_t* from, int columns, int entries) const {
+  /// \param from  the first entry of the first column
+  /// \param split entries after which the others are `gap` words further on
+  __device__ __forceinline__ void read(const std::uint64_t* from, int columns, int entries,
+                                       int split, std::int64_t gap) const {
     Published<R> value[values];
     unsigned missing = 0;
 #pragma unroll
@@ -155,7 +193,8 @@ class CarriedColumns {
       for (int j = 0; j < values; ++j) {
 #pragma unroll
         for (int w = 0; w < words; ++w) {
-          load_word_if((missing >> j & 1) != 0, from + m_place[j] + w, value[j].word[w]);
+          load_word_if((missing >> j & 1) != 0,
+                       from + (m_place[j] + w) + (m_entry[j] < split ? 0 : gap), value[j].word[w]);
         }
       }
 #pragma unroll

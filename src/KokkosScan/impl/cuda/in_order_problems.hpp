@@ -36,14 +36,14 @@ struct InOrderBackend {
       if constexpr (takes_short_rows<P>) {
         if (p.n <= longest_short_column && follow_each_other(p, p.input) &&
             follow_each_other(p, p.output)) {
-          return Backend::scan_narrow_columns(exec, as_columns(p));
+          return Backend::scan_short_columns(exec, as_columns(p));
         }
       }
       return scan_rows(exec, p);
     }
     if constexpr (takes_short_columns<P>) {
       if (p.n > 1 && p.n <= longest_short_column && Backend::accepts(p)) {
-        return Backend::scan_narrow_columns(exec, p);
+        return Backend::scan_short_columns(exec, p);
       }
     }
     const std::int64_t columns = p.batch.count / std::max(1, multiprocessors(exec));

@@ -22,6 +22,7 @@ enum class MoveRows {
 /// What a plan depends on.
 struct NarrowColumnFacts {
   std::int64_t n;
+  std::int64_t stride;  ///< elements from one to the next of a line, the fewest of all operands
   std::int64_t lines;
   std::int64_t inner;  ///< lines of a slab: those that are neighbours
   std::int64_t row;    ///< elements from row to row of what is moved in runs
@@ -33,20 +34,23 @@ struct NarrowColumnFacts {
   int widest, unit;      ///< bytes of the largest of it and of the smallest
   int accumulator;       ///< bytes
   int carried;           ///< bytes
+  NarrowElement types;   ///< what says how columns are cut
+  int carry;             ///< bytes with which a warp learns what comes before shared columns
   int multiprocessors;
+  int shared_bytes;  ///< of a block at most
 };
 
 /// Tiles of rows and columns: all rows of several whole slabs, or some rows and columns of one.
 struct NarrowColumnPlan {
-  int n;
+  std::int64_t n;
   int inner;
   int chunk;           ///< rows that a thread takes
-  int chunks_of_line;  ///< of which the last may be shorter
+  int chunks_of_line;  ///< of which the last may be shorter, where a block has whole columns
   int chunks;          ///< of a line in a tile
   int rows;            ///< of a slab in a tile
   int columns;         ///< of a tile
   int strips_of_slab;  ///< next to each other
-  int steps;           ///< tiles of a strip, one below the other, which one block takes
+  int steps;           ///< tiles of a strip, one below the other
   int slabs_of_tile;
   int pitch;          ///< elements from row to row in shared memory
   int pitch_of_slab;  ///< from slab to slab
@@ -55,21 +59,24 @@ struct NarrowColumnPlan {
   int pitch_of_piece;
   int buffers;  ///< tiles that a block has in shared memory
   int bytes_of_buffer;
-  int bytes_of_folds;
+  int bytes_of_folds;  ///< of one tile
+  int bytes_of_carry;  ///< where blocks share strips
   std::int64_t slabs;
   std::int64_t strips;  ///< of all slabs
   std::int64_t blocks;
   MoveRows loads, stores;
+  bool is_shared;           ///< whether blocks share strips
+  NarrowCut cut;            ///< of these
   bool is_one_run;          ///< whether a tile is one run of memory
   int log2_threads_of_run;  ///< that move a run, or a piece of one, where no bulk copy does
-  Divisor by_columns, by_rows, by_chunks, by_slabs_of_piece;
+  Divisor by_columns, by_rows, by_chunks, by_slabs_of_piece, by_lanes, by_segments;
 
   [[nodiscard]] KOKKOS_FUNCTION constexpr int lines() const { return columns * slabs_of_tile; }
   [[nodiscard]] KOKKOS_FUNCTION constexpr int elements() const { return lines() * rows; }
   /// What threads take one after the other: chunks of a tile.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int items() const { return lines() * chunks; }
   /// Whether chunks are folded before they are scanned.
-  [[nodiscard]] KOKKOS_FUNCTION constexpr bool has_totals() const { return chunks_of_line > 1; }
+  [[nodiscard]] KOKKOS_FUNCTION constexpr bool has_totals() const { return n > chunk; }
   /// Folds that a block keeps of a line: what comes before each chunk, before the next tile, and
   /// one more while these change.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int folds_of_line() const { return chunks + 2; }
@@ -77,11 +84,17 @@ struct NarrowColumnPlan {
   [[nodiscard]] KOKKOS_FUNCTION constexpr int slots() const {
     return log2_pieces > 0 ? pitch_of_piece << log2_pieces : pitch_of_slab * slabs_of_tile;
   }
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int begin_of_buffers() const {
+    return is_shared ? bytes_of_shared_narrow_block : bytes_of_narrow_block;
+  }
   [[nodiscard]] KOKKOS_FUNCTION constexpr int begin_of_folds() const {
-    return bytes_of_narrow_block + buffers * bytes_of_buffer;
+    return begin_of_buffers() + buffers * bytes_of_buffer;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int begin_of_carry() const {
+    return begin_of_folds() + (is_shared ? buffers : 1) * bytes_of_folds;
   }
   [[nodiscard]] KOKKOS_FUNCTION constexpr int shared_bytes() const {
-    return begin_of_folds() + bytes_of_folds;
+    return begin_of_carry() + bytes_of_carry;
   }
   // Lanes take slabs of all pieces in turns, so that they meet different banks.
   /// The slab of a tile that is number s for the threads, and where it begins in shared memory.
@@ -149,8 +162,72 @@ constexpr void spread_slabs(NarrowColumnPlan& plan, int quads, int bytes, int mo
   }
 }
 
+/// The plan for columns that blocks share: tiles of all columns of a slab that are neighbours, and
+/// so many rows as the combination tree says.
+constexpr NarrowColumnPlan plan_shared_narrow_columns(const NarrowColumnFacts& f,
+                                                      const NarrowCut& cut) {
+  NarrowColumnPlan plan{};
+  plan.is_shared = true;
+  plan.cut = cut;
+  plan.n = f.n;
+  plan.inner = static_cast<int>(f.inner);
+  plan.slabs = f.lines / f.inner;
+  plan.slabs_of_tile = 1;
+  plan.chunk = cut.chunk;
+  plan.chunks = cut.chunks;
+  plan.columns = std::min(plan.inner, cut.columns);
+  plan.rows = cut.chunks * cut.chunk;
+  plan.steps = static_cast<int>(divide_up(f.n, plan.rows));
+  plan.is_one_run = f.has_dense_rows && !f.is_along && plan.columns == plan.inner;
+  plan.slabs_of_piece = 1;
+  plan.loads = f.loads;
+  plan.stores = f.stores;
+  plan.pitch = plan.columns;
+  const auto fit = [&] {
+    plan.pitch_of_slab = plan.pitch * plan.rows;
+    plan.bytes_of_buffer = (plan.slots() * f.element + 127) / 128 * 128 + 6 * 128;
+    plan.buffers = most_narrow_buffers;
+    const int room = f.shared_bytes / blocks_of_shared_narrow_columns;
+    while (plan.buffers > 1 && plan.shared_bytes() > room) --plan.buffers;
+    return plan.shared_bytes() <= f.shared_bytes;
+  };
+  // With those of segments.
+  const int folds = plan.lines() * (plan.folds_of_line() + cut.segment);
+  plan.bytes_of_folds = (folds * f.types.carried + 15) / 16 * 16;
+  plan.bytes_of_carry = f.carry;
+  if (!plan.is_one_run) {
+    // Rows as far apart, up to a multiple of 16 bytes, as in global memory, if there is room.
+    const std::int64_t quads = std::max(1, 16 / f.unit);
+    plan.pitch += static_cast<int>(((f.row - plan.columns) % quads + quads) % quads);
+    if (f.is_along || plan.columns * f.unit < 16 || !fit()) {
+      plan.loads = plan.stores = MoveRows::one_by_one;
+      plan.pitch = plan.columns;
+    }
+  }
+  fit();
+  plan.strips_of_slab = static_cast<int>(divide_up(f.inner, plan.columns));
+  plan.strips = plan.slabs * plan.strips_of_slab;
+  plan.blocks = std::min(plan.strips * plan.steps, std::int64_t{std::max(1, f.multiprocessors)} *
+                                                       blocks_of_shared_narrow_columns);
+  const int quads_of_run = (plan.columns * f.widest + 15) / 16;
+  plan.log2_threads_of_run =
+      plan.is_one_run ? std::bit_width(static_cast<unsigned>(threads_of_narrow_tile)) - 1
+                      : std::min<int>(5, std::bit_width(static_cast<unsigned>(quads_of_run - 1)));
+  plan.by_columns = Divisor(plan.columns);
+  plan.by_rows = Divisor(plan.rows);
+  plan.by_chunks = Divisor(plan.chunks);
+  plan.by_slabs_of_piece = Divisor(1);
+  plan.by_lanes = Divisor(cut.columns);
+  plan.by_segments = Divisor(cut.segment);
+  return plan;
+}
+
 /// The plan.
 constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
+  if (f.n > longest_short_column) {
+    const NarrowCut cut = cut_narrow_column(f.n, f.stride, f.types);
+    if (cut.is_shared) return plan_shared_narrow_columns(f, cut);
+  }
   NarrowColumnPlan plan{};
   const auto n = static_cast<int>(f.n);
   plan.n = n;
@@ -173,7 +250,7 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
   // buffers share their room with three folds of a chunk.
   const std::int64_t most = std::min<std::int64_t>(
       plan.has_totals() ? std::int64_t{2} * plan.chunk * bytes_of_narrow_tile /
-                              (2 * plan.chunk * f.element + 3 * f.carried)
+                              (2 * plan.chunk * f.element + 3 * f.types.carried)
                         : bytes_of_narrow_tile / f.element,
       (1 << 15) - 1);
   const std::int64_t fair = f.lines * n / (2 * slots);
@@ -232,10 +309,11 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
   }
   plan.strips_of_slab = static_cast<int>(divide_up(f.inner, plan.columns));
   plan.strips = divide_up(plan.slabs, plan.slabs_of_tile) * plan.strips_of_slab;
-  // Room for what begins anywhere between two multiples of 16, of each of up to three operands.
-  plan.bytes_of_buffer = (plan.slots() * f.element + 127) / 128 * 128 + 3 * 128;
+  // Room for what begins anywhere between two multiples of 128, of each of up to three operands.
+  plan.bytes_of_buffer = (plan.slots() * f.element + 127) / 128 * 128 + 6 * 128;
   plan.buffers = plan.loads == MoveRows::as_runs ? 2 : 1;
-  if (plan.has_totals()) plan.bytes_of_folds = plan.lines() * plan.folds_of_line() * f.carried;
+  if (plan.has_totals())
+    plan.bytes_of_folds = plan.lines() * plan.folds_of_line() * f.types.carried;
   plan.blocks = std::min(plan.strips, slots);
   const int quads_of_run = (plan.columns * f.widest + 15) / 16;
   plan.log2_threads_of_run =

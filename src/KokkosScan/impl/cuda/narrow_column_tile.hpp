@@ -23,7 +23,7 @@ struct NarrowColumnTile {
   int step;           ///< tiles of the strip before it
   std::int64_t slab;  ///< the first
   int first_column;
-  int begin;  ///< the first row in scan order
+  std::int64_t begin;  ///< the first row in scan order
   int slabs;
   int rows;
   int columns;
@@ -38,7 +38,7 @@ struct NarrowColumnTile {
                                               std::int64_t number_of_strip, int number_of_step)
       : strip(number_of_strip),
         step(number_of_step),
-        begin(step * plan.rows),
+        begin(std::int64_t{step} * plan.rows),
         shift(0),
         shift_of_mask(0),
         shift_of_results(0),
@@ -50,10 +50,10 @@ struct NarrowColumnTile {
     first_column = static_cast<int>(at.remainder) * plan.columns;
     const std::int64_t slabs_left = plan.slabs - slab;
     const int columns_left = plan.inner - first_column;
-    const int rows_left = plan.n - begin;
+    const std::int64_t rows_left = plan.n - begin;
     slabs = static_cast<int>(slabs_left < plan.slabs_of_tile ? slabs_left : plan.slabs_of_tile);
     columns = columns_left < plan.columns ? columns_left : plan.columns;
-    rows = rows_left < plan.rows ? rows_left : plan.rows;
+    rows = rows_left < plan.rows ? static_cast<int>(rows_left) : plan.rows;
   }
   [[nodiscard]] __device__ __forceinline__ ColumnPlace place(const Batch& batch, int slab_of_tile,
                                                              int column) const {
@@ -135,15 +135,16 @@ struct TileRuns {
     }
   }
   /// Calls of_quad(global, shared) for each of these quads, and of_elements as above. All threads
-  /// that scan share one run, or groups of them have one after another.
+  /// share one run, or groups of them have one after another.
   template <class Quad, class Elements>
-  __device__ __forceinline__ void for_each_quad(const NarrowColumnPlan& plan, const Quad& of_quad,
+  __device__ __forceinline__ void for_each_quad(const NarrowColumnPlan& plan,
+                                                const Threads& threads, const Quad& of_quad,
                                                 const Elements& of_elements) const {
-    const int thread = static_cast<int>(threadIdx.x);
+    const int thread = threads.own;
     const int log2 = plan.log2_threads_of_run;
     const int own = (thread & ((1 << log2) - 1)) * quad;
     const int step = quad << log2;
-    const int runs_at_once = threads_of_narrow_columns >> log2;
+    const int runs_at_once = threads.count >> log2;
     int r = thread >> log2;
     std::byte* from = global + r * distance;
     std::byte* to = shared + r * pitch;
@@ -214,7 +215,8 @@ KOKKOS_FUNCTION bool is_along(const Batch& batch, const Selected<A, Values, Mask
 
 /// An element of a tile: where it is, and its number in shared memory.
 struct NarrowColumnElement {
-  int slab, column, k;
+  int slab, column;
+  std::int64_t k;
   int slot;
   bool exists;
 
@@ -245,17 +247,17 @@ struct NarrowColumnElement {
 template <class T, class In>
 __device__ __noinline__ void load_one_by_one(const Batch& batch, const NarrowColumnPlan& plan,
                                              const NarrowColumnTile& tile, const In& in,
-                                             bool backward, const TileSlots<T> slots) {
+                                             bool backward, const TileSlots<T> slots,
+                                             const Threads threads) {
   constexpr int at_once = sizeof(T) <= 8 ? 8 : 2;
   const bool along = is_along(batch, in);
 #pragma unroll 1
-  for (int e = static_cast<int>(threadIdx.x); e < plan.elements();
-       e += at_once * threads_of_narrow_columns) {
+  for (int e = threads.own; e < plan.elements(); e += at_once * threads.count) {
     T x[at_once];
     int slot[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
-      const NarrowColumnElement at(plan, tile, along, backward, e + i * threads_of_narrow_columns);
+      const NarrowColumnElement at(plan, tile, along, backward, e + i * threads.count);
       slot[i] = at.exists ? at.slot : -1;
       // Without conditions, behind which a function would wait for what it reads.
       const ColumnPlace place =
@@ -272,10 +274,10 @@ __device__ __noinline__ void load_one_by_one(const Batch& batch, const NarrowCol
 template <class T, class Out>
 __device__ __noinline__ void store_one_by_one(const Batch& batch, const NarrowColumnPlan& plan,
                                               const NarrowColumnTile& tile, const Out& out,
-                                              const TileSlots<T> slots) {
+                                              const TileSlots<T> slots, const Threads threads) {
   const bool along = is_along(batch, out);
 #pragma unroll 4
-  for (int e = static_cast<int>(threadIdx.x); e < plan.elements(); e += threads_of_narrow_columns) {
+  for (int e = threads.own; e < plan.elements(); e += threads.count) {
     const NarrowColumnElement at(plan, tile, along, is_backward(out), e);
     if (at.exists) out.line(tile.place(batch, at.slab, at.column))(at.k) = slots[at.slot];
   }

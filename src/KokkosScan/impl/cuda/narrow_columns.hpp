@@ -7,7 +7,8 @@
 /// elements or of elements near to each other. A block moves tiles of rows and columns to shared
 /// memory, as runs of bytes where it can be, whatever their alignment; threads fold chunks of
 /// columns, a thread combines those of a column, threads scan the chunks in place, and the block
-/// moves the tile back. Blocks share nothing: one takes all tiles of a column, from above.
+/// moves the tile back. Blocks share nothing: one takes all tiles of a column, from above. (In
+/// shared_narrow_columns.hpp they share long ones.)
 ///
 /// The combination tree counts from the element that is scanned first. rows_of_chunk() elements
 /// make a chunk; short columns are one. All combine in the carried type, from left to right. With P
@@ -60,13 +61,13 @@ struct NarrowInput<A, Array<const T>> {
 template <class A, class V, class M>
 struct NarrowInput<A, Selected<A, Array<const V>, Array<const M>>> {
   using Value = V;
-  using Mask = M;
+  /// One byte, so that tiles of every mask have room.
+  using Mask = std::conditional_t<sizeof(M) == 1, M, bool>;
   using In = Selected<A, Array<const V>, Array<const M>>;
   static constexpr bool is_stored = true;
-  static constexpr bool is_run =
-      NarrowInput<A, Array<const V>>::is_run && NarrowInput<A, Array<const M>>::is_run;
+  static constexpr bool is_run = NarrowInput<A, Array<const V>>::is_run && sizeof(M) == 1;
   static constexpr bool has_mask = true;
-  static constexpr int bytes = sizeof(V) + sizeof(M);
+  static constexpr int bytes = sizeof(V) + sizeof(Mask);
 
   static KOKKOS_FORCEINLINE_FUNCTION const Array<const V>& values(const In& in) {
     return in.values;
@@ -91,9 +92,19 @@ struct NarrowColumnBlock {
 };
 static_assert(sizeof(NarrowColumnBlock) <= bytes_of_narrow_block);
 
+/// What comes before the chunks of a column.
+enum class ChunksBefore {
+  none,     ///< a chunk is a column
+  folded,   ///< a block has all chunks of a column: all before are folded together
+  in_tiles  ///< those of the tile are folded, and so are all tiles before it
+};
+
 /// A block: its threads, and a warp more that finds tiles and moves long runs.
-template <class P>
+///
+/// \tparam threads that share a tile
+template <class P, int threads>
 class NarrowColumnScan {
+ protected:
   using T = Types<P>;
   using A = typename T::A;
   using R = typename T::R;
@@ -109,11 +120,16 @@ class NarrowColumnScan {
       !is_called<typename T::Out> && NarrowInput<A, Array<const Value>>::is_run;
 
  public:
-  __device__ __forceinline__ NarrowColumnScan(const P& p, const NarrowColumnPlan& plan)
-      : m_p(p), m_plan(plan), m_op(carrying(p.op)), m_thread(static_cast<int>(threadIdx.x)) {}
+  /// \param thread number among those that share a tile; of those that move, behind these
+  __device__ __forceinline__ NarrowColumnScan(const P& p, const NarrowColumnPlan& plan, int thread)
+      : m_p(p),
+        m_plan(plan),
+        m_op(carrying(p.op)),
+        m_thread(thread),
+        m_begin_of_folds(plan.begin_of_folds()) {}
 
   __device__ __forceinline__ void run() {
-    if (m_thread == threads_of_narrow_columns) {
+    if (m_thread == threads) {
 #pragma unroll
       for (Barrier& barrier : block().loaded) barrier.initialize(2 * lanes);
       after_initialization();
@@ -130,7 +146,11 @@ class NarrowColumnScan {
       const NarrowColumnTile& tile = block().tile(turn);
       if (!tile.exists) return;
       const int buffer = static_cast<int>(turn) & (m_plan.buffers - 1);
-      wait_for_elements(tile, buffer, static_cast<int>(turn >> 1 & 1));
+      if (moves()) {
+        wait_for_bulk_stores();
+      } else {
+        wait_for_elements(tile, buffer, static_cast<int>(turn >> 1 & 1));
+      }
       __syncthreads();
       if (m_plan.buffers == 2) begin_load(block().tile(turn + 1), 1 - buffer);
       if (moves()) find_tile(turn + 2, block().tile(turn + 1));
@@ -139,9 +159,9 @@ class NarrowColumnScan {
         __syncthreads();
         if (!moves()) combine_chunks(tile);
         __syncthreads();
-        if (!moves()) scan_chunks<true>(tile, buffer);
+        if (!moves()) scan_chunks<ChunksBefore::folded>(tile, buffer);
       } else {
-        if (!moves()) scan_chunks<false>(tile, buffer);
+        if (!moves()) scan_chunks<ChunksBefore::none>(tile, buffer);
       }
       if (!moves()) before_bulk_copies();
       __syncthreads();
@@ -153,17 +173,13 @@ class NarrowColumnScan {
     }
   }
 
- private:
+ protected:
   [[nodiscard]] __device__ __forceinline__ static NarrowColumnBlock& block() {
     return *reinterpret_cast<NarrowColumnBlock*>(shared_memory());
   }
   /// Whether this thread is of the warp that moves, and its lane then.
-  [[nodiscard]] __device__ __forceinline__ bool moves() const {
-    return m_thread >= threads_of_narrow_columns;
-  }
-  [[nodiscard]] __device__ __forceinline__ int lane() const {
-    return m_thread - threads_of_narrow_columns;
-  }
+  [[nodiscard]] __device__ __forceinline__ bool moves() const { return m_thread >= threads; }
+  [[nodiscard]] __device__ __forceinline__ int lane() const { return m_thread - threads; }
   [[nodiscard]] __device__ __forceinline__ bool loads_runs() const {
     return may_load_runs && m_plan.loads == MoveRows::as_runs;
   }
@@ -174,12 +190,12 @@ class NarrowColumnScan {
     return moves_in_bulk<Value>(m_plan);
   }
   // A buffer has the elements, then results that do not take their place, then the mask.
-  /// Bytes of an operand in a buffer: 16 more, as it may begin anywhere between two multiples.
+  /// Bytes of an operand in a buffer: 128 more, as it may begin anywhere between two multiples.
   [[nodiscard]] __device__ __forceinline__ int bytes_of(int size) const {
-    return (m_plan.slots() * size + quad + 127) / 128 * 128;
+    return (m_plan.slots() * size + 2 * bulk_alignment - 1) / bulk_alignment * bulk_alignment;
   }
   [[nodiscard]] __device__ __forceinline__ int begin_of(int buffer) const {
-    return bytes_of_narrow_block + buffer * m_plan.bytes_of_buffer;
+    return m_plan.begin_of_buffers() + buffer * m_plan.bytes_of_buffer;
   }
   [[nodiscard]] __device__ __forceinline__ TileSlots<Loaded> elements(const NarrowColumnTile& tile,
                                                                       int buffer) const {
@@ -200,7 +216,7 @@ class NarrowColumnScan {
   ///
   /// \param slab in turn
   [[nodiscard]] __device__ __forceinline__ R* folds(int slab, int column) const {
-    return reinterpret_cast<R*>(shared_memory() + m_plan.begin_of_folds()) +
+    return reinterpret_cast<R*>(shared_memory() + m_begin_of_folds) +
            slab * m_plan.folds_of_line() * m_plan.columns + column;
   }
 
@@ -211,51 +227,64 @@ class NarrowColumnScan {
     find_tile(to, last.strip + gridDim.x, 0);
   }
   __device__ __forceinline__ void find_tile(unsigned to, std::int64_t strip, int step) {
+    const NarrowColumnTile tile = tile_of(strip, step);
+    if (lane() == 0) block().tile(to) = tile;
+    __syncwarp();
+  }
+  [[nodiscard]] __device__ __forceinline__ NarrowColumnTile tile_of(std::int64_t strip,
+                                                                    int step) const {
     NarrowColumnTile tile(m_plan, strip, step);
     if (tile.exists) {
       if constexpr (may_load_runs) {
         if (loads_runs()) {
-          tile.shift = misalignment(first_in_memory(m_p.batch, tile, Input::values(m_p.input)));
+          tile.shift = misalignment(first_in_memory(m_p.batch, tile, Input::values(m_p.input)),
+                                    bulk_alignment);
           if constexpr (Input::has_mask) {
-            tile.shift_of_mask =
-                misalignment(first_in_memory(m_p.batch, tile, Input::mask(m_p.input)));
+            tile.shift_of_mask = misalignment(
+                first_in_memory(m_p.batch, tile, Input::mask(m_p.input)), bulk_alignment);
           }
         }
       }
       if constexpr (may_store_runs) {
         if (m_plan.stores == MoveRows::as_runs) {
-          const int shift = misalignment(first_in_memory(m_p.batch, tile, m_p.output));
+          const int shift =
+              misalignment(first_in_memory(m_p.batch, tile, m_p.output), bulk_alignment);
           if (!in_place) tile.shift_of_results = shift;
           if (in_place && !loads_runs()) tile.shift = shift;
           // What took the place of elements may lie otherwise than in global memory.
           const std::int64_t more = magnitude(m_p.output.strides.along) - m_plan.pitch;
           tile.stores_runs =
-              (!in_place || tile.shift == shift) &&
+              (!in_place || (tile.shift - shift) % quad == 0) &&
               (m_plan.is_one_run || more * static_cast<int>(sizeof(Value)) % quad == 0);
         }
       }
     }
-    if (lane() == 0) block().tile(to) = tile;
-    __syncwarp();
+    return tile;
   }
 
   __device__ __forceinline__ void begin_load(const NarrowColumnTile& tile, int buffer) const {
+    if (!loads_runs() || !tile.exists || loads_in_bulk() != moves()) return;
+    Barrier& loaded = block().loaded[buffer];
+    begin_copies(tile, buffer, loaded);
+    if (loads_in_bulk()) {
+      loaded.arrive_after_copies();
+      loaded.arrive();
+    }
+  }
+  /// Begins to load runs, for those who do.
+  __device__ __forceinline__ void begin_copies(const NarrowColumnTile& tile, int buffer,
+                                               Barrier& loaded) const {
     if constexpr (may_load_runs) {
-      if (!loads_runs() || !tile.exists || loads_in_bulk() != moves()) return;
-      begin_load(tile, Input::values(m_p.input), elements(tile, buffer), buffer);
+      begin_copies(tile, Input::values(m_p.input), elements(tile, buffer), loaded);
       if constexpr (Input::has_mask) {
-        begin_load(tile, Input::mask(m_p.input), mask(tile, buffer), buffer);
-      }
-      if (loads_in_bulk()) {
-        block().loaded[buffer].arrive_after_copies();
-        block().loaded[buffer].arrive();
+        begin_copies(tile, Input::mask(m_p.input), mask(tile, buffer), loaded);
       }
     }
   }
   template <class E>
-  __device__ __forceinline__ void begin_load(const NarrowColumnTile& tile,
-                                             const Array<const E>& array, const TileSlots<E>& slots,
-                                             int buffer) const {
+  __device__ __forceinline__ void begin_copies(const NarrowColumnTile& tile,
+                                               const Array<const E>& array,
+                                               const TileSlots<E>& slots, Barrier& loaded) const {
     const TileRuns<E> runs(m_p.batch, m_plan, tile, array, slots);
     const auto load = [](const std::byte* global, std::byte* shared) {
       load_element<E>(global, shared);
@@ -264,12 +293,12 @@ class NarrowColumnScan {
       runs.for_each_run(
           lane(),
           [&](const std::byte* global, std::byte* shared, int bytes) {
-            block().loaded[buffer].begin_bulk_load(shared, global, bytes);
+            loaded.begin_bulk_load(shared, global, bytes);
           },
           load);
     } else {
       runs.for_each_quad(
-          m_plan,
+          m_plan, Threads{m_thread, threads},
           [](const std::byte* global, std::byte* shared) {
             __pipeline_memcpy_async(shared, global, quad);
           },
@@ -278,7 +307,6 @@ class NarrowColumnScan {
   }
   __device__ __forceinline__ void wait_for_elements(const NarrowColumnTile& tile, int buffer,
                                                     int parity) const {
-    if (moves()) return wait_for_bulk_stores();
     if (loads_in_bulk()) {
       block().loaded[buffer].wait(parity);
     } else if (loads_runs()) {
@@ -287,10 +315,10 @@ class NarrowColumnScan {
     } else if (Input::is_stored || m_plan.has_totals()) {
       const bool backward = is_backward(m_p.output);
       load_one_by_one(m_p.batch, m_plan, tile, Input::values(m_p.input), backward,
-                      elements(tile, buffer));
+                      elements(tile, buffer), Threads{m_thread, threads});
       if constexpr (Input::has_mask) {
         load_one_by_one(m_p.batch, m_plan, tile, Input::mask(m_p.input), backward,
-                        mask(tile, buffer));
+                        mask(tile, buffer), Threads{m_thread, threads});
       }
     }
   }
@@ -321,15 +349,15 @@ class NarrowColumnScan {
     const bool backward = is_backward(m_p.output);
     const int items = m_plan.items();
     const int slabs = tile.slabs;
-    const int rows = has_totals ? tile.rows : m_plan.n;
+    const int rows = has_totals ? tile.rows : static_cast<int>(m_plan.n);
     const int columns = tile.columns;
     Chunk chunk;
     chunk.number = 0;
-    chunk.length = m_plan.n;  // where it is the same for all, branches are
+    chunk.length = rows;  // where it is the same for all, branches are
     chunk.ends_tile = true;
     chunk.stride = backward ? -m_plan.pitch : m_plan.pitch;
 #pragma unroll 1
-    for (int item = m_thread; item < items; item += threads_of_narrow_columns) {
+    for (int item = m_thread; item < items; item += threads) {
       chunk.slab_in_turn = m_plan.by_columns.quotient(item);
       chunk.column = item - chunk.slab_in_turn * m_plan.columns;
       int row = 0;
@@ -390,18 +418,23 @@ class NarrowColumnScan {
     if ((length & 1) != 0) some(std::integral_constant<int, 1>{});
   }
 
+  [[nodiscard]] __device__ __forceinline__ Prefix fold_chunk(const NarrowColumnTile& tile,
+                                                             const Places& at,
+                                                             const Chunk& chunk) const {
+    Prefix total(m_op);
+    with_elements<true>(tile, at, chunk, [&](const auto& get) {
+      in_eights(chunk.length, get, [&](const auto& x, auto count) {
+#pragma unroll
+        for (int j = 0; j < count.value; ++j) total = Prefix(m_op, total.then(m_op, x[j]));
+      });
+    });
+    return total;
+  }
   /// Puts the folds of all chunks where those of what comes before the next ones will be.
   __device__ __forceinline__ void fold_chunks(const NarrowColumnTile& tile, int buffer) const {
     const Places at = places(tile, buffer);
     for_each_chunk<true>(tile, [&](const Chunk& chunk) {
-      Prefix total(m_op);
-      with_elements<true>(tile, at, chunk, [&](const auto& get) {
-        in_eights(chunk.length, get, [&](const auto& x, auto count) {
-#pragma unroll
-          for (int j = 0; j < count.value; ++j) total = Prefix(m_op, total.then(m_op, x[j]));
-        });
-      });
-      folds(chunk.slab_in_turn, chunk.column)[(chunk.number + 1) * m_plan.columns] = total.value();
+      fold_at(chunk, chunk.number + 1) = fold_chunk(tile, at, chunk).value();
     });
   }
   /// From the folds of chunks to what comes before them, a line a thread.
@@ -409,7 +442,7 @@ class NarrowColumnScan {
     const int stride = m_plan.columns;
     const int chunks = (tile.rows + m_plan.chunk - 1) / m_plan.chunk;
 #pragma unroll 1
-    for (int line = m_thread; line < m_plan.lines(); line += threads_of_narrow_columns) {
+    for (int line = m_thread; line < m_plan.lines(); line += threads) {
       const int in_turn = m_plan.by_columns.quotient(line);
       const int column = line - in_turn * m_plan.columns;
       const int slab = m_plan.slab_in_turn(in_turn);
@@ -443,55 +476,68 @@ class NarrowColumnScan {
       *of_next_tile = before.value();
     }
   }
-  template <bool has_totals>
+  template <ChunksBefore before>
   __device__ __forceinline__ void scan_chunks(const NarrowColumnTile& tile, int buffer) const {
+    const Places at = places(tile, buffer);
+    for_each_chunk<before != ChunksBefore::none>(
+        tile, [&](const Chunk& chunk) { scan_chunk<before>(tile, at, chunk); });
+  }
+  template <ChunksBefore before>
+  __device__ __forceinline__ void scan_chunk(const NarrowColumnTile& tile, const Places& at,
+                                             const Chunk& chunk) const {
+    constexpr bool has_totals = before != ChunksBefore::none;
     const bool inclusive = m_p.form == Form::inclusive;
     const Ends<P> ends{m_p};
     const bool has_ends = ends.exist();
-    const bool begins_lines = tile.begin == 0;
-    const bool ends_lines = tile.is_last;
-    const Places at = places(tile, buffer);
-    for_each_chunk<has_totals>(tile, [&](const Chunk& chunk) {
-      const auto place = [&] { return tile.place(m_p.batch, chunk.slab, chunk.column); };
-      const bool is_first = !has_totals || (begins_lines && chunk.number == 0);
-      const bool is_last = !has_totals || (ends_lines && chunk.ends_tile);
-      Prefix run(m_op);
-      A previous = m_p.identity.value;
-      if (!is_first) {
-        run = Prefix(m_op, fold_before(chunk));
-        previous = static_cast<A>(run.value());
-      } else if (m_p.start.exists()) {
-        const R start =
-            has_totals ? fold_before(chunk) : static_cast<R>(m_p.start.at(place()).value);
-        run = Prefix(m_op, start);
-        previous = static_cast<A>(start);
-      }
-      if (is_first && has_ends) ends.store_begin(place(), previous);
-      Value* out = &at.results[chunk.slot];
-      with_elements<has_totals>(tile, at, chunk, [&](const auto& get) {
-        in_eights(chunk.length, get, [&](const auto& x, auto count) {
+    const auto place = [&] { return tile.place(m_p.batch, chunk.slab, chunk.column); };
+    const bool is_first = !has_totals || (tile.begin == 0 && chunk.number == 0);
+    const bool is_last = !has_totals || (tile.is_last && chunk.ends_tile);
+    Prefix run(m_op);
+    A previous = m_p.identity.value;
+    if (!is_first) {
+      run = Prefix(m_op, fold_before<before>(tile, chunk, chunk.number));
+      previous = static_cast<A>(run.value());
+    } else if (m_p.start.exists()) {
+      const R start = has_totals ? *folds(chunk.slab_in_turn, chunk.column)
+                                 : static_cast<R>(m_p.start.at(place()).value);
+      run = Prefix(m_op, start);
+      previous = static_cast<A>(start);
+    }
+    if (is_first && has_ends) ends.store_begin(place(), previous);
+    Value* out = &at.results[chunk.slot];
+    with_elements<has_totals>(tile, at, chunk, [&](const auto& get) {
+      in_eights(chunk.length, get, [&](const auto& x, auto count) {
 #pragma unroll
-          for (int j = 0; j < count.value; ++j) {
-            run = Prefix(m_op, run.then(m_op, x[j]));
-            const A b = static_cast<A>(run.value());
-            out[j * chunk.stride] = static_cast<Value>(inclusive ? b : previous);
-            previous = b;
-          }
-          out += count.value * chunk.stride;
-        });
+        for (int j = 0; j < count.value; ++j) {
+          run = Prefix(m_op, run.then(m_op, x[j]));
+          const A b = static_cast<A>(run.value());
+          out[j * chunk.stride] = static_cast<Value>(inclusive ? b : previous);
+          previous = b;
+        }
+        out += count.value * chunk.stride;
       });
-      if (!is_last) {
-        if (!inclusive) return;
-        const R* const after = folds(chunk.slab_in_turn, chunk.column);
-        out[-chunk.stride] =
-            static_cast<Value>(static_cast<A>(after[(chunk.number + 1) * m_plan.columns]));
-      } else if (has_ends) {
-        ends.store_end(place(), previous);
-      }
     });
+    if (!is_last) {
+      if (!inclusive) return;
+      const R after = chunk.ends_tile && before == ChunksBefore::in_tiles
+                          ? fold_at(chunk, m_plan.chunks + 1)
+                          : fold_before<before>(tile, chunk, chunk.number + 1);
+      out[-chunk.stride] = static_cast<Value>(static_cast<A>(after));
+    } else if (has_ends) {
+      ends.store_end(place(), previous);
+    }
   }
-  [[nodiscard]] __device__ __forceinline__ const R& fold_before(const Chunk& chunk) const {
-    return folds(chunk.slab_in_turn, chunk.column)[chunk.number * m_plan.columns];
+  [[nodiscard]] __device__ __forceinline__ R& fold_at(const Chunk& chunk, int number) const {
+    return folds(chunk.slab_in_turn, chunk.column)[number * m_plan.columns];
+  }
+  /// What comes before a chunk that is not the first of its line.
+  template <ChunksBefore before>
+  [[nodiscard]] __device__ __forceinline__ R fold_before(const NarrowColumnTile& tile,
+                                                         const Chunk& chunk, int number) const {
+    const R& fold = fold_at(chunk, number);
+    if (before != ChunksBefore::in_tiles || number == 0) return fold;
+    if (tile.begin == 0 && !m_p.start.exists()) return fold;
+    return static_cast<R>(m_op(fold_at(chunk, 0), fold));
   }
 
   __device__ __forceinline__ void store(const NarrowColumnTile& tile, int buffer) const {
@@ -512,7 +558,7 @@ class NarrowColumnScan {
               store);
         } else {
           runs.for_each_quad(
-              m_plan,
+              m_plan, Threads{m_thread, threads},
               [](std::byte* global, const std::byte* shared) {
                 *reinterpret_cast<uint4*>(global) = *reinterpret_cast<const uint4*>(shared);
               },
@@ -521,13 +567,15 @@ class NarrowColumnScan {
         return;
       }
     }
-    if (!moves()) store_one_by_one(m_p.batch, m_plan, tile, m_p.output, slots);
+    if (!moves())
+      store_one_by_one(m_p.batch, m_plan, tile, m_p.output, slots, Threads{m_thread, threads});
   }
 
   const P& m_p;
   const NarrowColumnPlan& m_plan;
   Carrying m_op;
   int m_thread;
+  int m_begin_of_folds;
 };
 
 /// Scans short and narrow columns.
@@ -535,7 +583,8 @@ template <class P>
 __global__ void __launch_bounds__(threads_of_narrow_columns + lanes, blocks_of_narrow_columns)
     scan_narrow_columns(const __grid_constant__ P problem,
                         const __grid_constant__ NarrowColumnPlan plan) {
-  NarrowColumnScan<P>(problem, plan).run();
+  NarrowColumnScan<P, threads_of_narrow_columns>(problem, plan, static_cast<int>(threadIdx.x))
+      .run();
 }
 
 }  // namespace KokkosScan::impl::cuda

@@ -16,6 +16,7 @@
 #include <KokkosScan/impl/cuda/narrow_columns.hpp>
 #include <KokkosScan/impl/cuda/operand_access.hpp>
 #include <KokkosScan/impl/cuda/parts.hpp>
+#include <KokkosScan/impl/cuda/shared_narrow_columns.hpp>
 #include <KokkosScan/impl/cuda/strip_plan.hpp>
 #include <KokkosScan/impl/cuda/tiles.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
@@ -47,27 +48,30 @@ struct Backend {
       are_small<typename P::A, typename Types<P>::R, typename Types<P>::Value>() &&
       OperandAccess<decltype(P::input)>::constructible;
 
-  /// Whether the kernels take a problem: all but empty lines, and more columns than a number holds.
+  /// Whether the kernels take a problem: all but empty lines, and more columns or tiles than a
+  /// number holds.
   template <class P>
   static bool accepts(const P& p) {
     return p.n > 0 &&
            (has_contiguous_lines(p) || (neighbours(p.batch) <= INT32_MAX &&
-                                        p.n / chunk_of_column < INT32_MAX - chunks_of_section));
+                                        p.n / chunk_of_column < INT32_MAX - chunks_of_section &&
+                                        most_narrow_tiles<P>(p.n) < INT32_MAX));
   }
 
   /// Bytes that a scan of `lines` lines of n elements needs at most: strides decide later which
   /// kernel runs.
   template <class P, class Exec>
-  static std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) {
+  static std::size_t workspace_bytes(const Exec&, std::int64_t n, std::int64_t lines) {
     using R = typename Types<P>::R;
     if (n == 0) return 0;
     std::int64_t bytes = 0;
     if (!stays_in_registers<P>(n)) {
       bytes = Carry<R>::bytes(lines, cut_line(n, Types<P>::size_that_cuts).tiles_of_line);
     }
-    if (may_share_columns(n, lines, true, multiprocessors(exec))) {
+    if (n > longest_of_unaligned_threads) {  // as runs, if not otherwise
       bytes = std::max(bytes, PublishedColumns<R>::bytes(n, lines, lines));
     }
+    bytes = std::max(bytes, PublishedColumns<R>::bytes_of_tiles(lines, most_narrow_tiles<P>(n)));
     if (may_be_wide<P>) bytes = std::max(bytes, PublishedTiles<R>::bytes(n, lines));
     return static_cast<std::size_t>(bytes);
   }
@@ -91,12 +95,17 @@ struct Backend {
     }
   }
 
-  /// Scans short and narrow columns; short ones, of up to longest_short_column elements, from left
-  /// to right in the carried type, so also in order.
+  /// Scans short columns, of up to longest_short_column elements: from left to right in the carried
+  /// type, so also in order.
   template <class Exec, class P>
-  static void scan_narrow_columns(const Exec& exec, const P& p) {
-    const NarrowColumnPlan plan =
-        plan_narrow_columns(narrow_column_facts(p, multiprocessors(exec)));
+  static void scan_short_columns(const Exec& exec, const P& p) {
+    scan_whole_narrow_columns(exec, p, plan_narrow_columns(narrow_column_facts(exec, p)));
+  }
+
+ private:
+  template <class Exec, class P>
+  static void scan_whole_narrow_columns(const Exec& exec, const P& p,
+                                        const NarrowColumnPlan& plan) {
     const Launch launch{p.function, "cuda/narrow_columns", plan.blocks,
                         threads_of_narrow_columns + lanes, plan.shared_bytes()};
     if constexpr (OnlyPlans<Exec>) {
@@ -106,7 +115,6 @@ struct Backend {
     }
   }
 
- private:
   /// Lines that follow each other in the batch's last dimension.
   static std::int64_t neighbours(const Batch& batch) {
     return batch.rank == 0 ? 1 : batch.extent[batch.rank - 1];
@@ -135,8 +143,8 @@ struct Backend {
                         bytes_of_part(shared_bytes_of_block(exec), is_large, is_run));
     };
     const bool has_packs = has_columns(p) && has_packs_of_columns(p);
-    if (!has_packs || takes_runs_of_packs(inner, Types<P>::size)) {
-      const ColumnTiling runs = tile(widest_of_others, 1, has_large_runs(p.n, inner), true);
+    if (!has_packs || takes_runs_of_packs(inner)) {
+      const ColumnTiling runs = tile(widest_of_others, 1, p.n > elements_of_section, true);
       if (are_runs(p, runs)) return {ColumnAccess::flat, runs};
     }
     if (has_packs) {
@@ -163,8 +171,8 @@ struct Backend {
     const bool fill_strips =
         has_packs && strips.time < time_of_shared_columns(p.batch.count / inner, are_runs,
                                                           multiprocessors(exec));
-    return cuda::takes_parts_of_columns(p.n, inner, p.batch.count, Types<P>::size, has_packs,
-                                        fill_strips, are_runs, are_wide, multiprocessors(exec));
+    return cuda::takes_parts_of_columns(p.n, inner, p.batch.count, has_packs, fill_strips, are_runs,
+                                        are_wide, multiprocessors(exec));
   }
   /// Whether tiles of columns are runs of bytes in all operands.
   template <class P>
@@ -404,8 +412,29 @@ struct Backend {
            std::has_single_bit(static_cast<unsigned>(bytes));
   }
   template <class Exec, class P>
+  static void scan_narrow_columns(const Exec& exec, const P& p, std::byte* workspace) {
+    using R = typename Types<P>::R;
+    const NarrowColumnPlan plan = plan_narrow_columns(narrow_column_facts(exec, p));
+    if (!plan.is_shared) return scan_whole_narrow_columns(exec, p, plan);
+    const Launch launch{p.function, "cuda/shared_narrow_columns", plan.blocks,
+                        threads_of_shared_narrow_columns, plan.shared_bytes()};
+    const auto needed =
+        static_cast<std::size_t>(PublishedColumns<R>::bytes_of_tiles(p.batch.count, plan.steps));
+    std::optional<Temporary<Exec>> memory;
+    if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
+    clear(exec, launch, workspace, needed, p.n, p.batch.count);
+    const PublishedColumns<R> published{reinterpret_cast<std::uint64_t*>(workspace), p.batch.count,
+                                        0, divide_up(plan.steps, tiles_of_narrow_group)};
+    if constexpr (OnlyPlans<Exec>) {
+      exec.would_launch(launch, plan);
+    } else {
+      enqueue(exec, launch, cuda::scan_shared_narrow_columns<P>, p.n, p.batch.count, p, plan,
+              published);
+    }
+  }
+  template <class Exec, class P>
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
-    if (are_narrow_columns(p)) return scan_narrow_columns(exec, p);
+    if (are_narrow_columns(p)) return scan_narrow_columns(exec, p, workspace);
     const std::int64_t inner = neighbours(p.batch);
     const bool has_packs = has_columns(p) && has_packs_of_columns(p);
     // Blocks walk down strips of packs. Where functions take the results these need no alignment.
@@ -500,20 +529,51 @@ struct Backend {
   /// hides nothing changes no bit.
   template <class P>
   static bool are_narrow_columns(const P& p) {
+    return cuda::are_narrow_columns(p.n, least_stride(p));
+  }
+  template <class P>
+  static std::int64_t least_stride(const P& p) {
     using Input = NarrowInput<typename P::A, decltype(P::input)>;
     std::int64_t stride = row_of(p.output);
     if constexpr (Input::is_stored) {
       stride = std::min(stride, magnitude(Input::values(p.input).strides.along));
     }
-    return cuda::are_narrow_columns(p.n, stride);
+    return stride;
   }
-  /// What the plan for narrow columns depends on.
+  /// Tiles of a narrow column that blocks share, of the widest rows: the most there may be.
   template <class P>
-  static NarrowColumnFacts narrow_column_facts(const P& p, int multiprocessors) {
+  static constexpr std::int64_t most_narrow_tiles(std::int64_t n) {
+    constexpr NarrowColumnFacts facts = narrow_column_types<P>();
+    const NarrowCut cut = cut_narrow_column(n, widest_narrow_row, facts.types);
+    return divide_up(n, std::int64_t{cut.chunks} * cut.chunk);
+  }
+  /// What types say to the plan for narrow columns.
+  template <class P>
+  static constexpr NarrowColumnFacts narrow_column_types() {
     using Input = NarrowInput<typename P::A, decltype(P::input)>;
     using Value = typename Types<P>::Value;
-    constexpr bool in_place = narrow_in_place<Input, Value>;
+    constexpr int loaded = sizeof(typename Input::Value);
+    constexpr int stored = sizeof(Value);
     NarrowColumnFacts facts{};
+    constexpr bool in_place = narrow_in_place<Input, Value>;
+    constexpr int besides = in_place ? 0 : stored;
+    facts.element = Input::bytes + besides;
+    facts.types = {loaded + besides, sizeof(typename Types<P>::R), in_place};
+    facts.widest = std::max(loaded, stored);
+    facts.unit = std::min(loaded, stored);
+    if constexpr (Input::has_mask) {
+      facts.unit = std::min<int>(facts.unit, sizeof(typename Input::Mask));
+    }
+    facts.accumulator = sizeof(typename P::A);
+    facts.carry = SharedNarrowColumnScan<P>::bytes_of_carry;
+    return facts;
+  }
+  /// What the plan for narrow columns depends on.
+  template <class Exec, class P>
+  static NarrowColumnFacts narrow_column_facts(const Exec& exec, const P& p) {
+    using Input = NarrowInput<typename P::A, decltype(P::input)>;
+    using Value = typename Types<P>::Value;
+    NarrowColumnFacts facts = narrow_column_types<P>();
     facts.n = p.n;
     facts.lines = p.batch.count;
     facts.inner = neighbours(p.batch);
@@ -554,15 +614,9 @@ struct Backend {
     } else if constexpr (Input::is_stored) {
       facts.has_dense_rows = facts.has_dense_slabs = false;
     }
-    facts.element = Input::bytes + (in_place ? 0 : static_cast<int>(sizeof(Value)));
-    facts.widest = static_cast<int>(std::max(sizeof(typename Input::Value), sizeof(Value)));
-    facts.unit = static_cast<int>(std::min(sizeof(typename Input::Value), sizeof(Value)));
-    if constexpr (Input::has_mask) {
-      facts.unit = std::min(facts.unit, static_cast<int>(sizeof(typename Input::Mask)));
-    }
-    facts.accumulator = sizeof(typename P::A);
-    facts.carried = sizeof(typename Types<P>::R);
-    facts.multiprocessors = multiprocessors;
+    facts.stride = least_stride(p);
+    facts.multiprocessors = multiprocessors(exec);
+    facts.shared_bytes = shared_bytes_of_block(exec);
     return facts;
   }
 

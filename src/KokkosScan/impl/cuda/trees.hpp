@@ -239,14 +239,13 @@ KOKKOS_FUNCTION constexpr bool is_in_second_half(int chunk) {
 }
 
 /// Columns that are scanned in shared memory: short ones, and longer ones whose elements are near
-/// to each other. The longest of each, and elements from row to row of the latter at most.
+/// to each other. The longest of the former, and elements from row to row of the latter at most.
 inline constexpr int longest_short_column = 16;
-inline constexpr int longest_narrow_column = 4224;
 inline constexpr int widest_narrow_row = 31;
 
 /// \param stride elements from one to the next of a line, the fewest of all operands
 constexpr bool are_narrow_columns(std::int64_t n, std::int64_t stride) {
-  return n <= longest_short_column || (n <= longest_narrow_column && stride <= widest_narrow_row);
+  return n <= longest_short_column || stride <= widest_narrow_row;
 }
 
 /// Rows of a chunk of such a column, which decide how its elements combine: as many in each, and at
@@ -255,11 +254,61 @@ constexpr bool are_narrow_columns(std::int64_t n, std::int64_t stride) {
 /// however many columns lie side by side: 33 rows of m columns are m more than a multiple of 32.
 ///
 /// \param bytes of the accumulator
-constexpr int rows_of_chunk(int n, int bytes) {
+constexpr int rows_of_chunk(std::int64_t n, int bytes) {
   const int most = bytes > 4 ? 17 : 33;
-  if (n <= most) return n;
-  const auto chunks = static_cast<int>(divide_up(n, most));
+  if (n <= most) return static_cast<int>(n);
+  const std::int64_t chunks = divide_up(n, most);
   return static_cast<int>(divide_up(n, chunks)) | 1;
 }
+
+/// Threads that share a tile of narrow columns that blocks share.
+inline constexpr int threads_of_narrow_tile = 256;
+
+/// What types say to how such columns are cut.
+struct NarrowElement {
+  int bytes;      ///< of an element and its result in shared memory; a mask has no say
+  int carried;    ///< bytes of what is carried, of which each thread keeps one as well
+  bool in_place;  ///< whether results take the place of elements
+};
+
+/// How narrow columns are cut into tiles: a chunk for each thread.
+struct NarrowCut {
+  bool is_shared;  ///< whether blocks share tiles of columns: those of some length
+  int chunk;       ///< rows that a thread takes
+  int chunks;      ///< of a column in a tile
+  int segment;     ///< chunks that make one: of a tile about as many segments
+  int columns;     ///< that neighbouring threads have; a tile may have less
+};
+
+/// Chunks have an odd number of rows, so many that tiles are of 33 KB, of which an H200 holds six:
+/// (1, 2^27, 2) has 0.88 with 33 rows of floats and 0.80 with 49. A warp learns what comes before a
+/// tile, which takes a while: so tiles are larger where results do not take the place of elements,
+/// as then less is moved for what shared memory holds, or else where rows are wide (of 31 columns
+/// 0.78 with 41 rows and 0.70 with 33). Tiles of a column have nearly the same length. A column
+/// that is one tile may be longer than usual, as far as there is room on every GPU; one of less
+/// than half of that is not worth a tile.
+///
+/// \param stride elements from row to row, the fewest of all operands
+constexpr NarrowCut cut_narrow_column(std::int64_t n, std::int64_t stride,
+                                      const NarrowElement& element) {
+  const int widest = std::max({element.bytes, element.carried, 16});
+  const int threads = std::max(32, threads_of_narrow_tile * 16 / widest / 32 * 32);
+  const int bytes_of_chunk = element.in_place ? (stride > 16 ? 164 : 132) : 196;
+  const int usual = std::clamp(bytes_of_chunk / element.bytes, 2, 64) | 1;
+  NarrowCut cut{};
+  cut.chunks = threads / static_cast<int>(std::max<std::int64_t>(1, stride));
+  const int longest = (element.in_place ? usual * 3 / 2 : usual * 4 / 3) * cut.chunks;
+  cut.is_shared = 2 * n >= longest;
+  const std::int64_t tiles = n <= longest ? 1 : divide_up(n, usual * cut.chunks);
+  cut.chunk = static_cast<int>(divide_up(n, tiles * cut.chunks)) | 1;
+  cut.segment = 1;
+  while (cut.segment * cut.segment < cut.chunks) ++cut.segment;
+  cut.columns = std::min(32, threads / cut.chunks);
+  return cut;
+}
+
+/// Tiles of such a column that make a group: what comes before a tile is the fold of earlier groups
+/// and of earlier tiles of its group, each from left to right.
+inline constexpr int tiles_of_narrow_group = 16;
 
 }  // namespace KokkosScan::impl::cuda

@@ -177,25 +177,18 @@ struct BytesOfPart {
 
 /// Small tiles, of which an H200 holds five or six of floats in the shared memory of a block, or
 /// large ones, of which it holds three: blocks need to learn less often what comes before those
-/// ((5, 1953125, 25) has 0.64 instead of 0.55, (1, 78125, 3125) 0.70 instead of 0.60, but 0.53
-/// where two fit). Only runs of bytes are better with two than divided ((5, 390625, 125): 0.59
-/// instead of 0.54). The fractions are 40, 50, 60, 67 and 80 KB of the 227 there.
+/// ((1, 78125, 3125) has 0.70 instead of 0.60, but 0.53 where two fit). Only runs of bytes are
+/// better with two than divided ((5, 390625, 125): 0.59 instead of 0.54). The fractions are 40, 50,
+/// 60, 67 and 80 KB of the 227 there.
 constexpr BytesOfPart bytes_of_part(int bytes_of_block, bool is_large, bool are_runs) {
   const int usual = is_large ? bytes_of_block / 15 * 4 : bytes_of_block / 17 * 3;
   const int most = is_large ? bytes_of_block / 17 * 5 : bytes_of_block / 9 * 2;
   return {usual, most, are_runs ? bytes_of_block / 17 * 6 : usual};
 }
 
-/// Whether tiles of runs are large: those of less columns have so many rows, of which each waits
-/// for the last, that (1, 40353607, 7) has 0.58 instead of 0.68; short columns have too few tiles
-/// ((15625, 625, 25): 0.71 instead of 0.74).
-constexpr bool has_large_runs(std::int64_t n, std::int64_t inner) {
-  return n > elements_of_section && inner >= 16;
-}
-
 /// Columns for each multiprocessor below which blocks may share them where tiles are not runs of
 /// bytes. With 128 instead of 192 (1, 10887, 24657) has 0.58 instead of 0.72, (311, 14875, 58) 0.72
-/// instead of 0.82. Runs are always shared: (3000, 5000, 17) has 0.80 instead of 0.55.
+/// instead of 0.82. Runs are always shared: (2401, 2401, 49) has 0.80 instead of 0.65.
 inline constexpr int lines_of_shared_columns = 192;
 
 /// Whether blocks may share columns: those of several sections.
@@ -204,11 +197,6 @@ constexpr bool may_share_columns(std::int64_t n, std::int64_t lines, bool are_ru
   return n > elements_of_section &&
          (are_runs || lines < std::int64_t{lines_of_shared_columns} * multiprocessors);
 }
-
-/// Bytes from which on a row is not narrow. Results of parts of such columns are stored as they
-/// come: 0.65 instead of 0.63 of 2^26 x 16. Narrower rows are runs of bytes: 0.71 instead of 0.59
-/// of (190, 117218, 12).
-inline constexpr int bytes_of_wide_row = 64;
 
 /// Widest strips of columns that blocks share, if they are made of packs, and if they are not: the
 /// former are as fast in narrow ones, others are faster undivided, or in long runs.
@@ -233,11 +221,9 @@ inline constexpr int bytes_of_threads = 8;
 inline constexpr int columns_of_multiprocessor = 512;
 
 /// Whether the kernel for parts of columns runs: where blocks share columns, as columns alone would
-/// not keep all multiprocessors busy, or as rows are narrow or not made of aligned packs ((2401,
-/// 16807, 7) has 0.79 instead of 0.47 in tiles, (1024, 65536, 4) 0.71 instead of 0.52, but (1024,
-/// 16384, 16) 0.73 instead of 0.85); and where tiles are runs of bytes of shorter columns, whose
-/// rows fill half of the strips of the kernel for wide columns ((2401, 2401, 49): 0.80 instead of
-/// 0.65).
+/// not keep all multiprocessors busy, or as rows are not made of aligned packs; and where tiles are
+/// runs of bytes of shorter columns, whose rows fill half of the strips of the kernel for wide
+/// columns ((2401, 2401, 49): 0.80 instead of 0.65).
 ///
 /// \param lines      of all
 /// \param has_packs  whether rows are made of aligned packs
@@ -245,8 +231,8 @@ inline constexpr int columns_of_multiprocessor = 512;
 /// \param are_runs   whether tiles of the kernel are runs of bytes in all operands
 /// \param are_wide   whether the kernel for wide columns would take them otherwise
 constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::int64_t lines,
-                                      ElementSize size, bool has_packs, bool fill_strips,
-                                      bool are_runs, bool are_wide, int multiprocessors) {
+                                      bool has_packs, bool fill_strips, bool are_runs,
+                                      bool are_wide, int multiprocessors) {
   if (n <= elements_of_section) {
     return !has_packs && are_runs && inner < narrowest_of_wide && n > longest_of_unaligned_threads;
   }
@@ -254,15 +240,13 @@ constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::i
     const int most = inner < widest_of_others ? columns_of_narrower_rows : columns_of_wider_rows;
     return lines < std::int64_t{most} * multiprocessors;
   }
-  return may_share_columns(n, lines, are_runs, multiprocessors) &&
-         (!has_packs || !fill_strips || inner * size.widest < bytes_of_wide_row);
+  return may_share_columns(n, lines, are_runs, multiprocessors) && (!has_packs || !fill_strips);
 }
 
 /// Whether rows of packs are runs of bytes rather than divided: (8, 262144, 100) has 0.66 instead
 /// of 0.36, (64, 65536, 64) 0.82 instead of 0.76, but (1, 2097152, 128) 0.58 instead of 0.67.
-constexpr bool takes_runs_of_packs(std::int64_t inner, ElementSize size) {
-  return inner * size.widest < bytes_of_wide_row ||
-         (inner > widest_of_packs && inner < widest_of_others);
+constexpr bool takes_runs_of_packs(std::int64_t inner) {
+  return inner > widest_of_packs && inner < widest_of_others;
 }
 
 /// The tiles of the kernel for parts of columns: strips; a power of two of rows of chunks, so that
@@ -307,6 +291,13 @@ inline constexpr int blocks_of_narrow_columns = 3;
 /// it keeps besides.
 inline constexpr int bytes_of_narrow_tile = 34816;
 inline constexpr int bytes_of_narrow_block = 384;
+
+/// Where blocks share such columns: blocks of a multiprocessor, most tiles that each has in flight,
+/// and bytes of what it keeps besides. (With two blocks that have three tiles each (1, 2^27, 2) has
+/// 0.74 instead of 0.84.)
+inline constexpr int blocks_of_shared_narrow_columns = 1;
+inline constexpr int most_narrow_buffers = 6;
+inline constexpr int bytes_of_shared_narrow_block = 1024;
 
 /// Fewest bytes of a row that is moved by a bulk copy.
 inline constexpr int bytes_of_bulk_row = 1024;

@@ -1,0 +1,377 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The kernel for long narrow columns, of which blocks share tiles: parts of columns that lie side
+/// by side, moved and scanned as in narrow_columns.hpp.
+///
+/// Blocks take tiles by ticket, in the order of memory, and have several in flight, each in a
+/// buffer. As in parts.hpp the warps have tasks of their own: one takes tiles and loads them; a
+/// group folds them as soon as they are there, and publishes their totals; one publishes those of
+/// groups of tiles; one learns from the totals of others what comes before a tile, and carries it
+/// to the next; a second group scans the tile, and one stores it. So no chain runs from tile to
+/// tile. A tile waits for lower tickets alone, which blocks have that run, so some tile can always
+/// go on.
+///
+/// The combination tree: chunks make segments, segments tiles, 16 tiles a group, and all fold from
+/// left to right. With G the fold of the starting value and all earlier groups, T that of the
+/// earlier tiles of the group, S that of the earlier segments of the tile, and c that of the
+/// segment's chunks so far,
+///
+///     P = (G * T) * (S * c),
+///     B(k) = P * x_1 * x_2 ...    within a chunk, and at the end of the last of the column,
+///     B(k) = P                    at the end of any other, where P includes it,
+///
+/// and a part that is empty is left out.
+
+#include <KokkosScan/impl/cuda/barrier.hpp>
+#include <KokkosScan/impl/cuda/column_carry.hpp>
+#include <KokkosScan/impl/cuda/narrow_columns.hpp>
+#include <cstddef>
+#include <cstdint>
+
+namespace KokkosScan::impl::cuda {
+
+/// What a block keeps in shared memory besides tiles. Each barrier is that of a buffer, and has its
+/// phases with the tiles that it holds one after the other.
+struct SharedNarrowColumnBlock {
+  Barrier loaded[most_narrow_buffers];   ///< the tile is known, and its elements are there
+  Barrier folded[most_narrow_buffers];   ///< the folds of chunks and the totals are there
+  Barrier carried[most_narrow_buffers];  ///< what comes before it is there
+  Barrier stored[most_narrow_buffers];   ///< the buffer is free
+  Barrier scanned[most_narrow_buffers];  ///< the results are there, or stored, and all else is read
+  NarrowColumnTile tiles[most_narrow_buffers];
+
+  /// For one thread, before all others use it.
+  __device__ __forceinline__ void initialize() {
+    for (int b = 0; b < most_narrow_buffers; ++b) {
+      loaded[b].initialize(2 * lanes);
+      folded[b].initialize(threads_of_narrow_tile / lanes);
+      carried[b].initialize(1);
+      stored[b].initialize(1);
+      scanned[b].initialize(threads_of_narrow_tile / lanes + 1);
+    }
+    after_initialization();
+  }
+};
+static_assert(sizeof(SharedNarrowColumnBlock) <= bytes_of_shared_narrow_block);
+
+/// Threads of a block: two groups, and a warp each that loads, that stores, that folds groups of
+/// tiles and that carries. (With two that carry in turns (1, 2^27, 2) has 0.80 instead of 0.88.)
+inline constexpr int threads_of_shared_narrow_columns = 2 * threads_of_narrow_tile + 4 * lanes;
+
+/// A block.
+template <class P>
+class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_tile> {
+  using Base = NarrowColumnScan<P, threads_of_narrow_tile>;
+  using R = typename Base::R;
+  using Chunk = typename Base::Chunk;
+  using Carrying = typename Base::Carrying;
+  using Prefix = typename Base::Prefix;
+  using Base::lane;
+  using Base::m_op, Base::m_p, Base::m_plan, Base::m_thread;
+
+ public:
+  using Carried = CarriedColumns<Carrying, R>;
+  /// Of shared memory for the two warps that fold totals, and for the tiles of a group.
+  static constexpr int bytes_of_carry =
+      2 * Carried::bytes(lanes) + lanes * static_cast<int>(sizeof(R));
+
+  __device__ __forceinline__ SharedNarrowColumnScan(const P& p, const NarrowColumnPlan& plan,
+                                                    const PublishedColumns<R>& published)
+      : Base(p, plan, static_cast<int>(threadIdx.x)), m_published(published) {}
+
+  __device__ __forceinline__ void run() {
+    constexpr int group = threads_of_narrow_tile;
+    if (m_thread == 0) block().initialize();
+    __syncthreads();
+    if (m_thread < group) return fold_tiles();
+    m_thread -= group;
+    if (m_thread < group) return scan_tiles();
+    const int warp = (m_thread - group) / lanes;
+    m_thread = group + m_thread % lanes;
+    if (warp == 0) return load_tiles();
+    if (warp == 1) return store_tiles();
+    if (warp == 2) return publish_groups();
+    carry_prefixes();
+  }
+
+ private:
+  [[nodiscard]] __device__ __forceinline__ static SharedNarrowColumnBlock& block() {
+    return *reinterpret_cast<SharedNarrowColumnBlock*>(shared_memory());
+  }
+  /// A place among the buffers, and the parity of its phase.
+  struct Place {
+    int buffer = 0;
+    int parity = 0;
+
+    __device__ __forceinline__ void advance(int buffers) {
+      if (++buffer < buffers) return;
+      buffer = 0;
+      parity ^= 1;
+    }
+  };
+
+  /// The task of one warp: takes tiles and begins to load them in bulk, or lets others load them.
+  __device__ __forceinline__ void load_tiles() {
+    std::int64_t first = ask_for_ticket_if(true);
+    for (int b = 0; b < m_plan.buffers; ++b) {
+      const std::int64_t next = ask_for_ticket_if(b + 1 < m_plan.buffers);
+      take_tile(first, b);
+      first = next;
+    }
+#pragma unroll 1
+    for (Place at; block().tiles[at.buffer].exists; at.advance(m_plan.buffers)) {
+      block().scanned[at.buffer].wait(at.parity);
+      // Asked for while the tile is stored: not earlier, so that tiles are loaded in the order of
+      // their tickets.
+      const std::int64_t ticket = ask_for_ticket_if(true);
+      block().stored[at.buffer].wait(at.parity);
+      take_tile(ticket, at.buffer);
+    }
+  }
+  /// The task of another: stores tiles in bulk, if others have not stored them.
+  __device__ __forceinline__ void store_tiles() {
+#pragma unroll 1
+    for (Place at;; at.advance(m_plan.buffers)) {
+      block().carried[at.buffer].wait(at.parity);
+      const NarrowColumnTile& tile = block().tiles[at.buffer];
+      if (!tile.exists) return;
+      block().scanned[at.buffer].wait(at.parity);
+      if (this->stores_in_bulk()) this->store(tile, at.buffer);
+      wait_for_bulk_stores();
+      __syncwarp();
+      if (lane() == 0) block().stored[at.buffer].arrive();
+    }
+  }
+  /// In lane 0.
+  [[nodiscard]] __device__ __forceinline__ std::int64_t ask_for_ticket_if(bool condition) const {
+    std::int64_t ticket = 0;
+    take_ticket_if(condition && lane() == 0, m_published.turns(), ticket);
+    return ticket;
+  }
+  __device__ __forceinline__ void take_tile(std::int64_t ticket, int buffer) {
+    const Division number(shuffle(ticket, 0), m_plan.steps);
+    const NarrowColumnTile tile =
+        this->tile_of(number.quotient, static_cast<int>(number.remainder));
+    if (lane() == 0) block().tiles[buffer] = tile;
+    Barrier& loaded = block().loaded[buffer];
+    if (tile.exists && this->loads_in_bulk()) this->begin_copies(tile, buffer, loaded);
+    loaded.arrive_after_copies();
+    loaded.arrive();
+    __syncwarp();
+  }
+
+  /// The task of a group of threads.
+  __device__ __forceinline__ void fold_tiles() {
+    constexpr int group = 1;
+#pragma unroll 1
+    for (Place at;; at.advance(m_plan.buffers)) {
+      block().loaded[at.buffer].wait(at.parity);
+      const NarrowColumnTile& tile = block().tiles[at.buffer];
+      const bool exists = tile.exists;  // once others know the folds, it may be another tile
+      if (exists) {
+        if (!this->loads_in_bulk()) {
+          if (this->loads_runs()) {
+            this->begin_copies(tile, at.buffer, block().loaded[at.buffer]);
+          }
+          this->wait_for_elements(tile, at.buffer, at.parity);
+          sync_group<threads_of_narrow_tile>(group);
+        }
+        turn_to(at.buffer);
+        fold_tile(tile, at.buffer, group);
+      }
+      __syncwarp();
+      if (m_thread % lanes == 0) block().folded[at.buffer].arrive();
+      if (!exists) return;
+    }
+  }
+  /// The task of the other.
+  __device__ __forceinline__ void scan_tiles() {
+    constexpr int group = 2;
+#pragma unroll 1
+    for (Place at;; at.advance(m_plan.buffers)) {
+      block().carried[at.buffer].wait(at.parity);
+      const NarrowColumnTile& tile = block().tiles[at.buffer];
+      if (!tile.exists) return;
+      block().loaded[at.buffer].wait(at.parity);  // bulk copies are visible to who has waited
+      turn_to(at.buffer);
+      Chunk chunk;
+      if (find_chunk(tile, chunk)) {
+        const auto places = this->places(tile, at.buffer);
+        this->template scan_chunk<ChunksBefore::in_tiles>(tile, places, chunk);
+      }
+      if (tile.stores_runs && this->stores_in_bulk()) {
+        before_bulk_copies();
+      } else {
+        sync_group<threads_of_narrow_tile>(group);
+        this->store(tile, at.buffer);
+      }
+      __syncwarp();
+      if (m_thread % lanes == 0) block().scanned[at.buffer].arrive();
+    }
+  }
+  /// To the folds of the tile in a buffer.
+  __device__ __forceinline__ void turn_to(int buffer) {
+    this->m_begin_of_folds = m_plan.begin_of_folds() + buffer * m_plan.bytes_of_folds;
+  }
+  /// The chunk of this thread, if it has one.
+  [[nodiscard]] __device__ __forceinline__ bool find_chunk(const NarrowColumnTile& tile,
+                                                           Chunk& chunk) const {
+    const bool backward = is_backward(m_p.output);
+    chunk.slab = chunk.slab_in_turn = 0;
+    chunk.number = m_plan.by_lanes.quotient(m_thread);
+    chunk.column = m_thread - chunk.number * m_plan.cut.columns;
+    const int row = chunk.number * m_plan.chunk;
+    const int left = tile.rows - row;
+    chunk.length = left < m_plan.chunk ? left : m_plan.chunk;
+    chunk.ends_tile = left <= m_plan.chunk;
+    chunk.stride = backward ? -m_plan.pitch : m_plan.pitch;
+    chunk.slot = (backward ? tile.rows - 1 - row : row) * m_plan.pitch + chunk.column;
+    return chunk.number < m_plan.chunks && chunk.column < tile.columns && left > 0;
+  }
+  /// Folds the chunks of a tile, then those before each with it, and publishes the total.
+  __device__ __forceinline__ void fold_tile(const NarrowColumnTile& tile, int buffer,
+                                            int group) const {
+    Chunk chunk;
+    const bool exists = find_chunk(tile, chunk);
+    if (exists) {
+      this->fold_at(chunk, chunk.number + 1) =
+          this->fold_chunk(tile, this->places(tile, buffer), chunk).value();
+    }
+    sync_group<threads_of_narrow_tile>(group);
+    // With those before it in its segment, then with earlier segments.
+    const int length = m_plan.cut.segment;
+    const int segment = m_plan.by_segments.quotient(chunk.number);
+    R* const of_segments = this->folds(0, 0) + m_plan.folds_of_line() * m_plan.columns;
+    Prefix own(m_op);
+    if (exists) {
+#pragma unroll 4
+      for (int c = segment * length; c <= chunk.number; ++c) {
+        own = Prefix(m_op, own.then(m_op, this->fold_at(chunk, c + 1)));
+      }
+      if (chunk.number == (segment + 1) * length - 1) {
+        of_segments[segment * m_plan.columns + chunk.column] = own.value();
+      }
+    }
+    sync_group<threads_of_narrow_tile>(group);
+    if (!exists) return;
+    Prefix before(m_op);
+#pragma unroll 4
+    for (int s = 0; s < segment; ++s) {
+      before = Prefix(m_op, before.then(m_op, of_segments[s * m_plan.columns + chunk.column]));
+    }
+    const R with = before.then(m_op, own.value());
+    if (chunk.ends_tile && !tile.is_last) {  // others wait for it
+      m_published.publish(m_published.entry_of_row(tile.step), line_of(tile) + chunk.column, with);
+    }
+    this->fold_at(chunk, chunk.number + 1) = with;
+  }
+  /// A tile's first column among all.
+  [[nodiscard]] __device__ __forceinline__ std::int64_t line_of(
+      const NarrowColumnTile& tile) const {
+    return tile.slab * m_plan.inner + tile.first_column;
+  }
+
+  // For warps in which a lane has a column.
+  /// What they fold published totals with, each for itself.
+  [[nodiscard]] __device__ __forceinline__ Carried carried(int warp) const {
+    return Carried(shared_memory() + m_plan.begin_of_carry() + warp * Carried::bytes(lanes),
+                   m_published, m_plan.by_columns, m_plan.columns);
+  }
+  /// The total of a tile.
+  [[nodiscard]] __device__ __forceinline__ const R& total(const NarrowColumnTile& tile,
+                                                          int column) const {
+    const int chunks = (tile.rows + m_plan.chunk - 1) / m_plan.chunk;
+    return this->folds(0, column)[chunks * m_plan.columns];
+  }
+
+  /// The task of one: publishes the totals of groups whose last tile the block has.
+  __device__ __forceinline__ void publish_groups() {
+    const int column = m_thread % lanes;
+    const Carried tiles = carried(0);
+#pragma unroll 1
+    for (Place at;; at.advance(m_plan.buffers)) {
+      block().folded[at.buffer].wait(at.parity);
+      const NarrowColumnTile& tile = block().tiles[at.buffer];
+      if (!tile.exists) return;
+      const int group = (tile.step + 1) / tiles_of_narrow_group;
+      if (group * tiles_of_narrow_group == tile.step + 1 && tile.step + 1 < m_plan.steps) {
+        constexpr int others = tiles_of_narrow_group - 1;
+        tiles.add(m_op, m_published, tile.columns, line_of(tile),
+                  m_published.entry_of_row(tile.step - others), others, false);
+        turn_to(at.buffer);
+        if (column < tile.columns) {
+          m_published.publish(group, line_of(tile) + column,
+                              static_cast<R>(m_op(tiles[column], total(tile, column))));
+        }
+      }
+      __syncwarp();
+      if (column == 0) block().scanned[at.buffer].arrive();
+    }
+  }
+  /// The task of the other: what comes before each tile of the block.
+  __device__ __forceinline__ void carry_prefixes() {
+    const int column = m_thread % lanes;
+    const Carried groups = carried(1);
+    R* const tiles =
+        reinterpret_cast<R*>(shared_memory() + m_plan.begin_of_carry() + 2 * Carried::bytes(lanes));
+    const bool has_start = m_p.start.exists();
+    std::int64_t strip = -1;
+    int known = 0;  // entries of the strip: the starting value and groups
+#pragma unroll 1
+    for (Place at;; at.advance(m_plan.buffers)) {
+      block().folded[at.buffer].wait(at.parity);
+      const NarrowColumnTile& tile = block().tiles[at.buffer];
+      const bool has_tile = tile.exists;  // once others know what comes before, it may be another
+      if (has_tile) {
+        const bool exists = column < tile.columns;
+        const std::int64_t line = line_of(tile);
+        if (tile.strip != strip) {
+          strip = tile.strip;
+          known = has_start ? 0 : 1;
+          if (tile.step == 0 && has_start && exists) {
+            // Others read it from here, as a total may be stored in its place.
+            const R start = static_cast<R>(m_p.start.at(tile.place(m_p.batch, 0, column)).value);
+            m_published.publish(0, line + column, start);
+          }
+        }
+        const int needed = 1 + tile.step / tiles_of_narrow_group;
+        const int in_group = tile.step % tiles_of_narrow_group;
+        groups.add(m_op, m_published, tile.columns, line, known, needed - known,
+                   known > (has_start ? 0 : 1), m_published.entry_of_row(tile.step - in_group),
+                   in_group, tiles);
+        known = needed;
+        if (exists) {
+          turn_to(at.buffer);
+          const Prefix of_groups =
+              known > (has_start ? 0 : 1) ? Prefix(m_op, groups[column]) : Prefix(m_op);
+          const Prefix of_tiles = in_group > 0 ? Prefix(m_op, tiles[column]) : Prefix(m_op);
+          const Prefix before = join(m_op, of_groups, of_tiles);
+          if (has_start || tile.step > 0) *this->folds(0, column) = before.value();
+          if (tile.step + 1 < m_plan.steps) {  // as the next tile computes it
+            this->folds(0, column)[(m_plan.chunks + 1) * m_plan.columns] =
+                of_groups.then(m_op, of_tiles.then(m_op, total(tile, column)));
+          }
+        }
+        __syncwarp();
+      }
+      if (column == 0) block().carried[at.buffer].arrive();
+      if (!has_tile) return;
+    }
+  }
+
+  const PublishedColumns<R>& m_published;
+};
+
+/// Scans long narrow columns.
+template <class P>
+__global__ void __launch_bounds__(threads_of_shared_narrow_columns, blocks_of_shared_narrow_columns)
+    scan_shared_narrow_columns(
+        const __grid_constant__ P problem, const __grid_constant__ NarrowColumnPlan plan,
+        const __grid_constant__ PublishedColumns<typename Types<P>::R> published) {
+  SharedNarrowColumnScan<P>(problem, plan, published).run();
+}
+
+}  // namespace KokkosScan::impl::cuda
