@@ -55,24 +55,39 @@ inline bool is_ordering(Operation operation) {
   return operation == Operation::min || operation == Operation::max;
 }
 
+enum class Extreme { least, greatest };
+/// The least or the greatest value of `dtype`.
+template <class A>
+A extreme_of(DType dtype, Extreme extreme) {
+  const bool is_greatest = extreme == Extreme::greatest;
+  if constexpr (std::is_floating_point_v<A>) {
+    constexpr A infinity = std::numeric_limits<A>::infinity();
+    return is_greatest ? infinity : -infinity;
+  } else if constexpr (std::is_integral_v<A>) {
+    if (dtype == DType::boolean) return is_greatest ? 1 : 0;
+    const auto excess = static_cast<int>(8 * (sizeof(A) - size_of(dtype)));
+    return is_greatest ? std::numeric_limits<A>::max() >> excess
+                       : std::numeric_limits<A>::min() >> excess;
+  } else {
+    return {};  // refused before
+  }
+}
 /// The identity of an operation among the values of `dtype`. For min and max the operator's own is
 /// that of the accumulator, which is no value of a smaller type.
 template <class A>
 A identity(Operation operation, DType dtype) {
-  if (operation == Operation::sum) return A(0);
-  if (operation == Operation::prod) return A(1);
-  const bool is_min = operation == Operation::min;
-  if constexpr (std::is_floating_point_v<A>) {
-    constexpr A infinity = std::numeric_limits<A>::infinity();
-    return is_min ? infinity : -infinity;
-  } else if constexpr (std::is_integral_v<A>) {
-    if (dtype == DType::boolean) return is_min ? 1 : 0;
-    const auto excess = static_cast<int>(8 * (sizeof(A) - size_of(dtype)));
-    return is_min ? std::numeric_limits<A>::max() >> excess
-                  : std::numeric_limits<A>::min() >> excess;
-  } else {
-    return {};  // refused before
+  switch (operation) {
+    case Operation::sum:
+      return A(0);
+    case Operation::prod:
+      return A(1);
+    case Operation::min:
+      return extreme_of<A>(dtype, Extreme::greatest);
+    case Operation::max:
+    case Operation::logsumexp:
+      return extreme_of<A>(dtype, Extreme::least);
   }
+  return {};  // there is no other
 }
 
 }  // namespace scan_tool

@@ -371,9 +371,10 @@ Tensor dispatch(Operation operation, const Tensor& x, std::int64_t dim, const Op
       return call(handle_of<Operation::min>());
     case Operation::max:
       return call(handle_of<Operation::max>());
-    default:
+    case Operation::logsumexp:
       return call(handle_of<Operation::logsumexp>());
   }
+  TORCH_INTERNAL_ASSERT(false, "an operation that is not known");
 }
 
 std::tuple<Tensor, Tensor> dispatch_gradient(const Tensor& grad, const Tensor& x,
@@ -391,15 +392,27 @@ std::tuple<Tensor, Tensor> dispatch_gradient(const Tensor& grad, const Tensor& x
 // ---- Autograd
 // ------------------------------------------------------------------------------------
 
+double identity_of(Operation operation) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  switch (operation) {
+    case Operation::sum:
+      return 0;
+    case Operation::prod:
+      return 1;
+    case Operation::min:
+      return infinity;
+    case Operation::max:
+    case Operation::logsumexp:
+      return -infinity;
+  }
+  TORCH_INTERNAL_ASSERT(false, "an operation that is not known");
+}
+
 /// The scan as a composition of PyTorch's operators, whose gradients have gradients.
 Tensor composed(Operation operation, const Tensor& x, std::int64_t dim, const Options& options) {
   Tensor values = x;
   if (options.reverse) values = values.flip({dim});
-  const double infinity = std::numeric_limits<double>::infinity();
-  const double identity = operation == Operation::sum    ? 0.0
-                          : operation == Operation::prod ? 1.0
-                          : operation == Operation::min  ? infinity
-                                                         : -infinity;
+  const double identity = identity_of(operation);
   if (options.mask) {
     Tensor mask = *mask_of(x, options.mask);
     if (options.reverse) mask = mask.flip({dim});
@@ -425,7 +438,7 @@ Tensor composed(Operation operation, const Tensor& x, std::int64_t dim, const Op
     case Operation::logsumexp:
       values = values.logcumsumexp(dim);
       break;
-    default:
+    case Operation::max:
       values = std::get<0>(values.cummax(dim));
       break;
   }

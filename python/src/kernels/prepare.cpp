@@ -53,23 +53,38 @@ KOKKOS_FUNCTION auto visit(DType dtype, const Visitor& visitor) {
   }
 }
 
-/// The identity of an operation among the values of a type.
+enum class Extreme { least, greatest };
+/// The least or the greatest value of a type.
 template <DType D>
-stored_t<D> identity(Operation operation) {
+stored_t<D> extreme_of(Extreme extreme) {
   using T = stored_t<D>;
-  if (operation == Operation::sum) return converted<D>(0);
-  if (operation == Operation::prod) return converted<D>(1);
-  const bool is_min = operation == Operation::min;  // else a maximum, or the logarithm of a sum
+  const bool is_greatest = extreme == Extreme::greatest;
   if constexpr (is_complex<T>) {
     return {};  // refused before
   } else if constexpr (D == DType::boolean) {
-    return is_min ? 1 : 0;
+    return is_greatest ? 1 : 0;
   } else if constexpr (std::is_integral_v<T>) {
-    return is_min ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min();
+    return is_greatest ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min();
   } else {
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    return converted<D>(is_min ? infinity : -infinity);
+    return converted<D>(is_greatest ? infinity : -infinity);
   }
+}
+/// The identity of an operation among the values of a type.
+template <DType D>
+stored_t<D> identity(Operation operation) {
+  switch (operation) {
+    case Operation::sum:
+      return converted<D>(0);
+    case Operation::prod:
+      return converted<D>(1);
+    case Operation::min:
+      return extreme_of<D>(Extreme::greatest);
+    case Operation::max:
+    case Operation::logsumexp:
+      return extreme_of<D>(Extreme::least);
+  }
+  return {};  // there is no other
 }
 
 /// Copies an array of any type into one of type `To`, each of any strides.

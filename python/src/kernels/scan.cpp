@@ -67,6 +67,21 @@ constexpr std::array<Kernels, dtype_table.size()> orders{
     nullptr,
 };
 
+/// The kernels of an operation on a type; none if it has none.
+Kernels kernels_of(Operation operation, DType dtype) {
+  switch (operation) {
+    case Operation::sum:
+    case Operation::prod:
+      return sums[static_cast<std::size_t>(dtype)];
+    case Operation::min:
+    case Operation::max:
+      return orders[static_cast<std::size_t>(dtype)];
+    case Operation::logsumexp:
+      return logarithms(dtype);
+  }
+  return nullptr;  // there is no other
+}
+
 }  // namespace
 
 void scan(const Request& given) {
@@ -82,10 +97,7 @@ void scan(const Request& given) {
       request.start = {true, true, request.operation == Operation::min ? 1U : 0U, 0};
     }
   }
-  const bool is_order = request.operation == Operation::min || request.operation == Operation::max;
-  const Kernels kernels = request.operation == Operation::logsumexp
-                              ? logarithms(dtype)
-                              : (is_order ? orders : sums)[static_cast<std::size_t>(dtype)];
+  const Kernels kernels = kernels_of(request.operation, dtype);
   if (kernels == nullptr) {
     throw TypeError(
         "kokkos_scan: complex values have no order, so minima and maxima cannot combine them.");
