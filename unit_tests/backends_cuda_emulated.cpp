@@ -126,6 +126,14 @@ TEST(backends, emulated_cuda_carries_over_many_tiles) {
                                run(columns, ks::Sum{}, emulated::Backend{multiprocessors}));
     }
   }
+  Job<std::uint64_t> wider{random_values<std::uint64_t>(33 * 9'011), 33, 9'011};
+  wider.placement = Placement::columns;
+  for (int const multiprocessors : {0, 132}) {
+    for (auto const form : forms) {
+      wider.form = form;
+      expect_oracle<ks::Sum<>>(wider, run(wider, ks::Sum{}, emulated::Backend{multiprocessors}));
+    }
+  }
 }
 
 /// Gives scans as much workspace as the backend says that n and the number of lines need.
@@ -163,6 +171,21 @@ void fits_workspace(Op const& op) {
 TEST(backends, emulated_cuda_needs_no_more_workspace_than_it_says) {
   fits_workspace<float>(ks::Max{});
   fits_workspace<Heisenberg<std::uint32_t>>(MultiplyHeisenberg<std::uint32_t>{});
+}
+/// Says that short lines need none, however many there are.
+struct WithoutWorkspace : emulated::Backend {
+  template <class Exec, class P>
+  void scan(Exec const& exec, P const& problem, std::byte* workspace) const {
+    for (std::int64_t const n : {1, 2, 16, 100}) {
+      EXPECT_EQ(cuda::Backend::workspace_bytes<P>(emulated::Space{}, n, 1'000'000), 0u) << n;
+    }
+    emulated::Backend::scan(exec, problem, workspace);
+  }
+};
+TEST(backends, emulated_cuda_needs_no_workspace_for_short_lines) {
+  Job<float> job{random_values<float>(8), 2, 4};
+  run(job, ks::Sum{}, WithoutWorkspace{});
+  run(job, ks::Max{}, WithoutWorkspace{});
 }
 
 // One, two and three tiles in flight instead of six; half and a quarter of the threads that walk
@@ -671,10 +694,13 @@ TEST(backends, emulated_cuda_scans_narrow_columns_of_every_layout) {
 
 // The choice among kernels must not show where strides do not: columns that blocks share, or not.
 TEST(backends, emulated_cuda_columns_have_the_same_bits_when_shared) {
-  Job<double> job{random_values<double>(5 * 9000), 5, 9000};
-  job.placement = Placement::columns;
-  EXPECT_TRUE(run(job, ks::Sum{}, emulated::Backend{0}) ==
-              run(job, ks::Sum{}, emulated::Backend{132}));
+  for (std::int64_t const columns : {5, 40}) {
+    Job<double> job{random_values<double>(columns * 9000), columns, 9000};
+    job.placement = Placement::columns;
+    EXPECT_TRUE(run(job, ks::Sum{}, emulated::Backend{0}) ==
+                run(job, ks::Sum{}, emulated::Backend{132}))
+        << columns;
+  }
 }
 
 // inclusive[k] = B(k + 1), exclusive[k] = B(k) and totals = B(n), bit for bit.
@@ -792,7 +818,8 @@ TEST(backends, emulated_cuda_starts_totals_and_masks) {
   // Of few rows of chunks.
   starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(270, 0, emulated::Backend{}, 101);
   starts_and_totals_in_one_view<Affine, ComposeAffine>(330, 0, emulated::Backend{}, 57);
-  // Packs where few columns fit; runs of packs.
+  // Packs where few columns fit; narrow ones of which one tile does; runs of packs.
+  starts_and_totals_in_one_view<Affine, ComposeAffine>(5000, 0, emulated::Backend{132, 40'000}, 32);
   starts_and_totals_in_one_view<Affine, ComposeAffine>(5000, 0, emulated::Backend{132, 60'000}, 6);
   starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(5000, 0, emulated::Backend{}, 36);
 }

@@ -55,7 +55,7 @@ struct Backend {
     return p.n > 0 &&
            (has_contiguous_lines(p) || (neighbours(p.batch) <= INT32_MAX &&
                                         p.n / chunk_of_column < INT32_MAX - chunks_of_section &&
-                                        most_narrow_tiles<P>(p.n) < INT32_MAX));
+                                        tiles_of(p.n, widest_narrow_cut<P>(p.n)) < INT32_MAX));
   }
 
   /// Bytes that a scan of `lines` lines of n elements needs at most: strides decide later which
@@ -71,7 +71,9 @@ struct Backend {
     if (n > longest_of_unaligned_threads) {  // as runs, if not otherwise
       bytes = std::max(bytes, PublishedColumns<R>::bytes(n, lines, lines));
     }
-    bytes = std::max(bytes, PublishedColumns<R>::bytes_of_tiles(lines, most_narrow_tiles<P>(n)));
+    if (const NarrowCut cut = widest_narrow_cut<P>(n); n > longest_short_column && cut.is_shared) {
+      bytes = std::max(bytes, PublishedColumns<R>::bytes_of_tiles(lines, tiles_of(n, cut)));
+    }
     if (may_be_wide<P>) bytes = std::max(bytes, PublishedTiles<R>::bytes(n, lines));
     return static_cast<std::size_t>(bytes);
   }
@@ -540,11 +542,13 @@ struct Backend {
     }
     return stride;
   }
-  /// Tiles of a narrow column that blocks share, of the widest rows: the most there may be.
+  /// The cut of narrow columns of the widest rows: no other makes as many tiles, or of shorter
+  /// ones.
   template <class P>
-  static constexpr std::int64_t most_narrow_tiles(std::int64_t n) {
-    constexpr NarrowColumnFacts facts = narrow_column_types<P>();
-    const NarrowCut cut = cut_narrow_column(n, widest_narrow_row, facts.types);
+  static constexpr NarrowCut widest_narrow_cut(std::int64_t n) {
+    return cut_narrow_column(n, widest_narrow_row, narrow_column_types<P>().types);
+  }
+  static constexpr std::int64_t tiles_of(std::int64_t n, const NarrowCut& cut) {
     return divide_up(n, std::int64_t{cut.chunks} * cut.chunk);
   }
   /// What types say to the plan for narrow columns.
