@@ -407,17 +407,17 @@ TEST(backends, cuda_shared_narrow_columns_have_plans) {
     ASSERT_GE(plan.buffers, 1);
     ASSERT_LE(plan.buffers, cuda::most_narrow_buffers);
     // A chunk for each thread, a lane for each column.
-    ASSERT_LE(plan.chunks * plan.cut.columns, cuda::threads_of_narrow_tile);
-    ASSERT_LE(plan.cut.columns, 32);
+    ASSERT_LE(plan.chunks * plan.width, cuda::threads_of_narrow_tile);
+    ASSERT_LE(plan.width, 32);
     ASSERT_GE(plan.columns, 1);
-    ASSERT_LE(plan.columns, plan.cut.columns);
+    ASSERT_LE(plan.columns, plan.width);
     ASSERT_LE(plan.columns, plan.inner);
     if (facts.inner == facts.stride) {
       ASSERT_EQ(plan.columns, plan.inner);
     }
     ASSERT_GE(std::int64_t{plan.strips_of_slab} * plan.columns, plan.inner);
     ASSERT_EQ(plan.chunk % 2, 1);
-    ASSERT_GE(plan.cut.segment * plan.cut.segment, plan.chunks);
+    ASSERT_GE(plan.segment * plan.segment, plan.chunks);
     ASSERT_EQ(plan.rows, plan.chunks * plan.chunk);
     ASSERT_GE(std::int64_t{plan.rows} * plan.steps, plan.n);
     ASSERT_LT(std::int64_t{plan.rows} * (plan.steps - 1), plan.n);

@@ -95,6 +95,27 @@ class Barrier {
 };
 #endif
 
+/// A place in the ring: the stage of a tile, and the parity of its phase.
+struct Turn {
+  int stage = 0;
+  int parity = 0;
+
+  __device__ __forceinline__ void advance(int stages) {
+    if (++stage == stages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+  /// To the next stage of one of several groups that share the stages.
+  __device__ __forceinline__ void advance(int stages, int groups) {
+    stage += groups;
+    if (stage >= stages) {
+      stage %= groups;
+      parity ^= 1;
+    }
+  }
+};
+
 /// Makes initialised barriers visible to copies. For the thread that has initialised them.
 __device__ __forceinline__ void after_initialization() {
 #if __CUDA_ARCH__ >= 900

@@ -79,7 +79,8 @@ class CarriedColumns {
  public:
   using Value = R;
   /// Values that are read together, of which shared memory holds so many.
-  static constexpr int values_at_once = lanes * std::max(1, words_at_once / Published<R>::words);
+  static constexpr int values_at_once =
+      lanes * std::max(1, words_at_once / PublishedColumns<R>::words);
   /// Bytes of shared memory.
   ///
   /// \param width most columns of a strip
@@ -88,8 +89,7 @@ class CarriedColumns {
   }
 
   /// \param width columns that the warp has, those of a whole strip
-  template <class Entries>
-  __device__ __forceinline__ CarriedColumns(std::byte* memory, const Entries& published,
+  __device__ __forceinline__ CarriedColumns(std::byte* memory, const PublishedColumns<R>& published,
                                             const Divisor& by_width, int width)
       : m_values(reinterpret_cast<R*>(memory)),
         m_folds(m_values + values_at_once),
@@ -157,7 +157,7 @@ class CarriedColumns {
   }
 
  private:
-  static constexpr int words = Published<R>::words;
+  static constexpr int words = PublishedColumns<R>::words;
   static constexpr int values = values_at_once / lanes;  ///< of a lane
 
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % lanes; }

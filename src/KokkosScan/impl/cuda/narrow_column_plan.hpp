@@ -33,7 +33,6 @@ struct NarrowColumnFacts {
   int element;           ///< bytes in shared memory of all that is kept of an element
   int widest, unit;      ///< bytes of the largest of it and of the smallest
   int accumulator;       ///< bytes
-  int carried;           ///< bytes
   NarrowElement types;   ///< what says how columns are cut
   int carry;             ///< bytes with which a warp learns what comes before shared columns
   int multiprocessors;
@@ -66,7 +65,8 @@ struct NarrowColumnPlan {
   std::int64_t blocks;
   MoveRows loads, stores;
   bool is_shared;           ///< whether blocks share strips
-  NarrowCut cut;            ///< of these
+  int width;                ///< columns that neighbouring threads have where they do
+  int segment;              ///< chunks of a column that combine first where they do
   bool is_one_run;          ///< whether a tile is one run of memory
   int log2_threads_of_run;  ///< that move a run, or a piece of one, where no bulk copy does
   Divisor by_columns, by_rows, by_chunks, by_slabs_of_piece, by_lanes, by_segments;
@@ -162,13 +162,42 @@ constexpr void spread_slabs(NarrowColumnPlan& plan, int quads, int bytes, int mo
   }
 }
 
+/// Elements from row to row in shared memory where rows are moved as runs: as far apart, up to a
+/// multiple of 16 bytes, as in global memory.
+constexpr std::int64_t pitch_of_runs(const NarrowColumnFacts& f, std::int64_t columns) {
+  const std::int64_t quads = std::max(1, 16 / f.unit);
+  return columns + ((f.row - columns) % quads + quads) % quads;
+}
+/// Bytes of a tile, with room for what begins anywhere between two multiples of 128, of each of up
+/// to three operands.
+constexpr int bytes_of_narrow_buffer(const NarrowColumnPlan& plan, const NarrowColumnFacts& f) {
+  return (plan.slots() * f.element + 127) / 128 * 128 + 6 * 128;
+}
+/// What follows from the tiles: how many strips there are, and how threads find their way.
+///
+/// \param threads that move a tile where no bulk copy does, a power of two
+constexpr void number_strips(NarrowColumnPlan& plan, const NarrowColumnFacts& f, int threads) {
+  plan.strips_of_slab = static_cast<int>(divide_up(f.inner, plan.columns));
+  plan.strips = divide_up(plan.slabs, plan.slabs_of_tile) * plan.strips_of_slab;
+  const int quads_of_run = (plan.columns * f.widest + 15) / 16;
+  const int of_run = plan.is_one_run ? std::bit_width(static_cast<unsigned>(threads)) - 1
+                                     : std::bit_width(static_cast<unsigned>(quads_of_run - 1));
+  plan.log2_threads_of_run =
+      plan.is_one_run && plan.log2_pieces == 0 ? of_run : std::min<int>(5, of_run);
+  plan.by_columns = Divisor(plan.columns);
+  plan.by_rows = Divisor(plan.rows);
+  plan.by_chunks = Divisor(plan.chunks);
+  plan.by_slabs_of_piece = Divisor(std::max(1, plan.slabs_of_piece));
+}
+
 /// The plan for columns that blocks share: tiles of all columns of a slab that are neighbours, and
 /// so many rows as the combination tree says.
 constexpr NarrowColumnPlan plan_shared_narrow_columns(const NarrowColumnFacts& f,
                                                       const NarrowCut& cut) {
   NarrowColumnPlan plan{};
   plan.is_shared = true;
-  plan.cut = cut;
+  plan.width = cut.columns;
+  plan.segment = cut.segment;
   plan.n = f.n;
   plan.inner = static_cast<int>(f.inner);
   plan.slabs = f.lines / f.inner;
@@ -185,7 +214,7 @@ constexpr NarrowColumnPlan plan_shared_narrow_columns(const NarrowColumnFacts& f
   plan.pitch = plan.columns;
   const auto fit = [&] {
     plan.pitch_of_slab = plan.pitch * plan.rows;
-    plan.bytes_of_buffer = (plan.slots() * f.element + 127) / 128 * 128 + 6 * 128;
+    plan.bytes_of_buffer = bytes_of_narrow_buffer(plan, f);
     plan.buffers = most_narrow_buffers;
     const int room = f.shared_bytes / blocks_of_shared_narrow_columns;
     while (plan.buffers > 1 && plan.shared_bytes() > room) --plan.buffers;
@@ -196,27 +225,16 @@ constexpr NarrowColumnPlan plan_shared_narrow_columns(const NarrowColumnFacts& f
   plan.bytes_of_folds = (folds * f.types.carried + 15) / 16 * 16;
   plan.bytes_of_carry = f.carry;
   if (!plan.is_one_run) {
-    // Rows as far apart, up to a multiple of 16 bytes, as in global memory, if there is room.
-    const std::int64_t quads = std::max(1, 16 / f.unit);
-    plan.pitch += static_cast<int>(((f.row - plan.columns) % quads + quads) % quads);
+    plan.pitch = static_cast<int>(pitch_of_runs(f, plan.columns));  // if there is room
     if (f.is_along || plan.columns * f.unit < 16 || !fit()) {
       plan.loads = plan.stores = MoveRows::one_by_one;
       plan.pitch = plan.columns;
     }
   }
   fit();
-  plan.strips_of_slab = static_cast<int>(divide_up(f.inner, plan.columns));
-  plan.strips = plan.slabs * plan.strips_of_slab;
+  number_strips(plan, f, threads_of_narrow_tile);
   plan.blocks = std::min(plan.strips * plan.steps, std::int64_t{std::max(1, f.multiprocessors)} *
                                                        blocks_of_shared_narrow_columns);
-  const int quads_of_run = (plan.columns * f.widest + 15) / 16;
-  plan.log2_threads_of_run =
-      plan.is_one_run ? std::bit_width(static_cast<unsigned>(threads_of_narrow_tile)) - 1
-                      : std::min<int>(5, std::bit_width(static_cast<unsigned>(quads_of_run - 1)));
-  plan.by_columns = Divisor(plan.columns);
-  plan.by_rows = Divisor(plan.rows);
-  plan.by_chunks = Divisor(plan.chunks);
-  plan.by_slabs_of_piece = Divisor(1);
   plan.by_lanes = Divisor(cut.columns);
   plan.by_segments = Divisor(cut.segment);
   return plan;
@@ -244,7 +262,7 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
   const auto distance = [&](std::int64_t columns) -> std::int64_t {
     if (f.has_dense_rows && !f.is_along && columns == f.inner) return columns;
     if (are_apart(columns)) return columns | 1;
-    return columns + ((f.row - columns) % quads + quads) % quads;
+    return pitch_of_runs(f, columns);
   };
   // As many elements as leave every block some tiles, but not so few that it waits for each. Two
   // buffers share their room with three folds of a chunk.
@@ -307,22 +325,12 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
     plan.slabs_of_tile = static_cast<int>(std::min<std::int64_t>(
         plan.slabs_of_tile, std::max<std::int64_t>(1, most / plan.pitch_of_slab)));
   }
-  plan.strips_of_slab = static_cast<int>(divide_up(f.inner, plan.columns));
-  plan.strips = divide_up(plan.slabs, plan.slabs_of_tile) * plan.strips_of_slab;
-  // Room for what begins anywhere between two multiples of 128, of each of up to three operands.
-  plan.bytes_of_buffer = (plan.slots() * f.element + 127) / 128 * 128 + 6 * 128;
+  number_strips(plan, f, threads_of_narrow_columns);
+  plan.bytes_of_buffer = bytes_of_narrow_buffer(plan, f);
   plan.buffers = plan.loads == MoveRows::as_runs ? 2 : 1;
   if (plan.has_totals())
     plan.bytes_of_folds = plan.lines() * plan.folds_of_line() * f.types.carried;
   plan.blocks = std::min(plan.strips, slots);
-  const int quads_of_run = (plan.columns * f.widest + 15) / 16;
-  plan.log2_threads_of_run =
-      plan.is_one_run ? (plan.log2_pieces > 0 ? 5 : 8)
-                      : std::min<int>(5, std::bit_width(static_cast<unsigned>(quads_of_run - 1)));
-  plan.by_columns = Divisor(plan.columns);
-  plan.by_rows = Divisor(plan.rows);
-  plan.by_chunks = Divisor(plan.chunks);
-  plan.by_slabs_of_piece = Divisor(std::max(1, plan.slabs_of_piece));
   return plan;
 }
 

@@ -148,8 +148,10 @@ class NarrowColumnScan {
       const int buffer = static_cast<int>(turn) & (m_plan.buffers - 1);
       if (moves()) {
         wait_for_bulk_stores();
+      } else if (loads_in_bulk()) {
+        block().loaded[buffer].wait(static_cast<int>(turn >> 1 & 1));
       } else {
-        wait_for_elements(tile, buffer, static_cast<int>(turn >> 1 & 1));
+        wait_for_elements(tile, buffer);
       }
       __syncthreads();
       if (m_plan.buffers == 2) begin_load(block().tile(turn + 1), 1 - buffer);
@@ -305,11 +307,10 @@ class NarrowColumnScan {
           load);
     }
   }
-  __device__ __forceinline__ void wait_for_elements(const NarrowColumnTile& tile, int buffer,
-                                                    int parity) const {
-    if (loads_in_bulk()) {
-      block().loaded[buffer].wait(parity);
-    } else if (loads_runs()) {
+  /// Waits for runs that threads load, or loads what they load one by one.
+  __device__ __forceinline__ void wait_for_elements(const NarrowColumnTile& tile,
+                                                    int buffer) const {
+    if (loads_runs()) {
       __pipeline_commit();
       __pipeline_wait_prior(0);
     } else if (Input::is_stored || m_plan.has_totals()) {

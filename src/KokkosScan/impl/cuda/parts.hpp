@@ -137,27 +137,6 @@ struct Ring {
 template <class R>
 inline constexpr int bytes_of_ring = (static_cast<int>(sizeof(Ring<R>)) + 127) / 128 * 128;
 
-/// A place in the ring: the stage of a tile, and the parity of its phase.
-struct Turn {
-  int stage = 0;
-  int parity = 0;
-
-  __device__ __forceinline__ void advance(int stages) {
-    if (++stage == stages) {
-      stage = 0;
-      parity ^= 1;
-    }
-  }
-  /// To the next stage of one of several groups that share the stages.
-  __device__ __forceinline__ void advance(int stages, int groups) {
-    stage += groups;
-    if (stage >= stages) {
-      stage %= groups;
-      parity ^= 1;
-    }
-  }
-};
-
 /// The shared memory of a part.
 template <class P>
 struct PartInStage {

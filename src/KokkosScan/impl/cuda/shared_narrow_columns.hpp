@@ -101,18 +101,6 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
   [[nodiscard]] __device__ __forceinline__ static SharedNarrowColumnBlock& block() {
     return *reinterpret_cast<SharedNarrowColumnBlock*>(shared_memory());
   }
-  /// A place among the buffers, and the parity of its phase.
-  struct Place {
-    int buffer = 0;
-    int parity = 0;
-
-    __device__ __forceinline__ void advance(int buffers) {
-      if (++buffer < buffers) return;
-      buffer = 0;
-      parity ^= 1;
-    }
-  };
-
   /// The task of one warp: takes tiles and begins to load them in bulk, or lets others load them.
   __device__ __forceinline__ void load_tiles() {
     std::int64_t first = ask_for_ticket_if(true);
@@ -122,27 +110,27 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       first = next;
     }
 #pragma unroll 1
-    for (Place at; block().tiles[at.buffer].exists; at.advance(m_plan.buffers)) {
-      block().scanned[at.buffer].wait(at.parity);
+    for (Turn at; block().tiles[at.stage].exists; at.advance(m_plan.buffers)) {
+      block().scanned[at.stage].wait(at.parity);
       // Asked for while the tile is stored: not earlier, so that tiles are loaded in the order of
       // their tickets.
       const std::int64_t ticket = ask_for_ticket_if(true);
-      block().stored[at.buffer].wait(at.parity);
-      take_tile(ticket, at.buffer);
+      block().stored[at.stage].wait(at.parity);
+      take_tile(ticket, at.stage);
     }
   }
   /// The task of another: stores tiles in bulk, if others have not stored them.
   __device__ __forceinline__ void store_tiles() {
 #pragma unroll 1
-    for (Place at;; at.advance(m_plan.buffers)) {
-      block().carried[at.buffer].wait(at.parity);
-      const NarrowColumnTile& tile = block().tiles[at.buffer];
+    for (Turn at;; at.advance(m_plan.buffers)) {
+      block().carried[at.stage].wait(at.parity);
+      const NarrowColumnTile& tile = block().tiles[at.stage];
       if (!tile.exists) return;
-      block().scanned[at.buffer].wait(at.parity);
-      if (this->stores_in_bulk()) this->store(tile, at.buffer);
+      block().scanned[at.stage].wait(at.parity);
+      if (this->stores_in_bulk()) this->store(tile, at.stage);
       wait_for_bulk_stores();
       __syncwarp();
-      if (lane() == 0) block().stored[at.buffer].arrive();
+      if (lane() == 0) block().stored[at.stage].arrive();
     }
   }
   /// In lane 0.
@@ -167,23 +155,23 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
   __device__ __forceinline__ void fold_tiles() {
     constexpr int group = 1;
 #pragma unroll 1
-    for (Place at;; at.advance(m_plan.buffers)) {
-      block().loaded[at.buffer].wait(at.parity);
-      const NarrowColumnTile& tile = block().tiles[at.buffer];
+    for (Turn at;; at.advance(m_plan.buffers)) {
+      block().loaded[at.stage].wait(at.parity);
+      const NarrowColumnTile& tile = block().tiles[at.stage];
       const bool exists = tile.exists;  // once others know the folds, it may be another tile
       if (exists) {
         if (!this->loads_in_bulk()) {
           if (this->loads_runs()) {
-            this->begin_copies(tile, at.buffer, block().loaded[at.buffer]);
+            this->begin_copies(tile, at.stage, block().loaded[at.stage]);
           }
-          this->wait_for_elements(tile, at.buffer, at.parity);
+          this->wait_for_elements(tile, at.stage);
           sync_group<threads_of_narrow_tile>(group);
         }
-        turn_to(at.buffer);
-        fold_tile(tile, at.buffer, group);
+        turn_to(at.stage);
+        fold_tile(tile, at.stage, group);
       }
       __syncwarp();
-      if (m_thread % lanes == 0) block().folded[at.buffer].arrive();
+      if (m_thread % lanes == 0) block().folded[at.stage].arrive();
       if (!exists) return;
     }
   }
@@ -191,25 +179,25 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
   __device__ __forceinline__ void scan_tiles() {
     constexpr int group = 2;
 #pragma unroll 1
-    for (Place at;; at.advance(m_plan.buffers)) {
-      block().carried[at.buffer].wait(at.parity);
-      const NarrowColumnTile& tile = block().tiles[at.buffer];
+    for (Turn at;; at.advance(m_plan.buffers)) {
+      block().carried[at.stage].wait(at.parity);
+      const NarrowColumnTile& tile = block().tiles[at.stage];
       if (!tile.exists) return;
-      block().loaded[at.buffer].wait(at.parity);  // bulk copies are visible to who has waited
-      turn_to(at.buffer);
+      block().loaded[at.stage].wait(at.parity);  // bulk copies are visible to who has waited
+      turn_to(at.stage);
       Chunk chunk;
       if (find_chunk(tile, chunk)) {
-        const auto places = this->places(tile, at.buffer);
+        const auto places = this->places(tile, at.stage);
         this->template scan_chunk<ChunksBefore::in_tiles>(tile, places, chunk);
       }
       if (tile.stores_runs && this->stores_in_bulk()) {
         before_bulk_copies();
       } else {
         sync_group<threads_of_narrow_tile>(group);
-        this->store(tile, at.buffer);
+        this->store(tile, at.stage);
       }
       __syncwarp();
-      if (m_thread % lanes == 0) block().scanned[at.buffer].arrive();
+      if (m_thread % lanes == 0) block().scanned[at.stage].arrive();
     }
   }
   /// To the folds of the tile in a buffer.
@@ -222,7 +210,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
     const bool backward = is_backward(m_p.output);
     chunk.slab = chunk.slab_in_turn = 0;
     chunk.number = m_plan.by_lanes.quotient(m_thread);
-    chunk.column = m_thread - chunk.number * m_plan.cut.columns;
+    chunk.column = m_thread - chunk.number * m_plan.width;
     const int row = chunk.number * m_plan.chunk;
     const int left = tile.rows - row;
     chunk.length = left < m_plan.chunk ? left : m_plan.chunk;
@@ -242,7 +230,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
     }
     sync_group<threads_of_narrow_tile>(group);
     // With those before it in its segment, then with earlier segments.
-    const int length = m_plan.cut.segment;
+    const int length = m_plan.segment;
     const int segment = m_plan.by_segments.quotient(chunk.number);
     R* const of_segments = this->folds(0, 0) + m_plan.folds_of_line() * m_plan.columns;
     Prefix own(m_op);
@@ -292,23 +280,23 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
     const int column = m_thread % lanes;
     const Carried tiles = carried(0);
 #pragma unroll 1
-    for (Place at;; at.advance(m_plan.buffers)) {
-      block().folded[at.buffer].wait(at.parity);
-      const NarrowColumnTile& tile = block().tiles[at.buffer];
+    for (Turn at;; at.advance(m_plan.buffers)) {
+      block().folded[at.stage].wait(at.parity);
+      const NarrowColumnTile& tile = block().tiles[at.stage];
       if (!tile.exists) return;
       const int group = (tile.step + 1) / tiles_of_narrow_group;
-      if (group * tiles_of_narrow_group == tile.step + 1 && tile.step + 1 < m_plan.steps) {
+      if (group * tiles_of_narrow_group == tile.step + 1 && !tile.is_last) {
         constexpr int others = tiles_of_narrow_group - 1;
         tiles.add(m_op, m_published, tile.columns, line_of(tile),
                   m_published.entry_of_row(tile.step - others), others, false);
-        turn_to(at.buffer);
+        turn_to(at.stage);
         if (column < tile.columns) {
           m_published.publish(group, line_of(tile) + column,
                               static_cast<R>(m_op(tiles[column], total(tile, column))));
         }
       }
       __syncwarp();
-      if (column == 0) block().scanned[at.buffer].arrive();
+      if (column == 0) block().scanned[at.stage].arrive();
     }
   }
   /// The task of the other: what comes before each tile of the block.
@@ -319,18 +307,19 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
         reinterpret_cast<R*>(shared_memory() + m_plan.begin_of_carry() + 2 * Carried::bytes(lanes));
     const bool has_start = m_p.start.exists();
     std::int64_t strip = -1;
-    int known = 0;  // entries of the strip: the starting value and groups
+    const int first_entry = has_start ? 0 : 1;  // the starting value, then groups
+    int known = 0;                              // entries of the strip
 #pragma unroll 1
-    for (Place at;; at.advance(m_plan.buffers)) {
-      block().folded[at.buffer].wait(at.parity);
-      const NarrowColumnTile& tile = block().tiles[at.buffer];
+    for (Turn at;; at.advance(m_plan.buffers)) {
+      block().folded[at.stage].wait(at.parity);
+      const NarrowColumnTile& tile = block().tiles[at.stage];
       const bool has_tile = tile.exists;  // once others know what comes before, it may be another
       if (has_tile) {
         const bool exists = column < tile.columns;
         const std::int64_t line = line_of(tile);
         if (tile.strip != strip) {
           strip = tile.strip;
-          known = has_start ? 0 : 1;
+          known = first_entry;
           if (tile.step == 0 && has_start && exists) {
             // Others read it from here, as a total may be stored in its place.
             const R start = static_cast<R>(m_p.start.at(tile.place(m_p.batch, 0, column)).value);
@@ -340,24 +329,24 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
         const int needed = 1 + tile.step / tiles_of_narrow_group;
         const int in_group = tile.step % tiles_of_narrow_group;
         groups.add(m_op, m_published, tile.columns, line, known, needed - known,
-                   known > (has_start ? 0 : 1), m_published.entry_of_row(tile.step - in_group),
-                   in_group, tiles);
+                   known > first_entry, m_published.entry_of_row(tile.step - in_group), in_group,
+                   tiles);
         known = needed;
         if (exists) {
-          turn_to(at.buffer);
+          turn_to(at.stage);
           const Prefix of_groups =
-              known > (has_start ? 0 : 1) ? Prefix(m_op, groups[column]) : Prefix(m_op);
+              known > first_entry ? Prefix(m_op, groups[column]) : Prefix(m_op);
           const Prefix of_tiles = in_group > 0 ? Prefix(m_op, tiles[column]) : Prefix(m_op);
           const Prefix before = join(m_op, of_groups, of_tiles);
           if (has_start || tile.step > 0) *this->folds(0, column) = before.value();
-          if (tile.step + 1 < m_plan.steps) {  // as the next tile computes it
+          if (!tile.is_last) {  // as the next tile computes it
             this->folds(0, column)[(m_plan.chunks + 1) * m_plan.columns] =
                 of_groups.then(m_op, of_tiles.then(m_op, total(tile, column)));
           }
         }
         __syncwarp();
       }
-      if (column == 0) block().carried[at.buffer].arrive();
+      if (column == 0) block().carried[at.stage].arrive();
       if (!has_tile) return;
     }
   }
