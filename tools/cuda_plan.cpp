@@ -312,7 +312,9 @@ std::string reason(const Planned& planned, const PlannedShape& shape) {
                      ", so short that a block has whole ones";
   }
   if (kernel == "cuda/shared_narrow_columns") {
-    return side_by_side + ", at most " + number(cuda::widest_narrow_row) +
+    return side_by_side + ", at most " +
+           number(shape.inner <= cuda::widest_narrow_row ? cuda::widest_narrow_row
+                                                         : cuda::widest_row_of_long_columns) +
            ", so long that blocks share them";
   }
   if (kernel == "cuda/parts_of_columns") {

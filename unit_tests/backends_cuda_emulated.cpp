@@ -431,8 +431,8 @@ TEST(backends, emulated_cuda_columns_have_the_same_bits_in_every_kernel) {
   for (int const n : {60, 128, 300, 2400, 4096, 4200, 4300}) {
     auto const values = random_values<float>(n);
     std::vector<float> expected;
-    for (int const inner : {4, 6, 7, 33, 40, 64, 101, 128, 129}) {
-      if (cuda::are_narrow_columns(n, inner)) continue;
+    for (int const inner : {4, 6, 7, 33, 40, 64, 101, 128, 129, 225, 256}) {
+      if (cuda::are_narrow_columns(n, inner, cuda::widest_row_of_long_columns)) continue;
       for (auto const& backend :
            {emulated::Backend{0}, emulated::Backend{132}, emulated::Backend{132, 166'912},
             emulated::Backend{132, 101'376}}) {
@@ -516,7 +516,7 @@ TEST(backends, emulated_cuda_threads_scan_columns) {
 }
 
 cuda::NarrowCut cut_of_floats(std::int64_t n, std::int64_t stride) {
-  return cuda::cut_narrow_column(n, stride, {sizeof(float), sizeof(double), true});
+  return cuda::cut_narrow_column(n, stride, {sizeof(float), sizeof(double), true, true});
 }
 
 /// Sums of a short or narrow column of floats, by the tree of these: chunks fold from left to right
@@ -636,7 +636,9 @@ TEST(backends, emulated_cuda_shared_narrow_columns_have_one_tree) {
   for (Case const& c :
        {Case{1, 140'000, 2, 2}, Case{1, 4225, 31, 31}, Case{40, 219, 31, 31}, Case{3, 6000, 2, 2},
         Case{2, 9000, 17, 17}, Case{3, 8448, 3, 3}, Case{1, 20'001, 24, 24}, Case{2, 30'000, 5, 3},
-        Case{1, 50'000, 11, 1}, Case{2, 6000, 12, 12}}) {
+        Case{1, 50'000, 11, 1}, Case{2, 6000, 12, 12}, Case{1, 9001, 32, 32}, Case{3, 1300, 57, 57},
+        Case{1, 5001, 100, 90}, Case{2, 1500, 164, 164}, Case{1, 3100, 224, 224},
+        Case{1, 449, 223, 223}}) {
     auto const values = random_values<float>(c.n);
     std::vector<float> const expected = sums_of_shared_narrow_column(values, c.row);
     Kokkos::View<float***, Kokkos::LayoutRight, Exec> const all("x", c.outer, c.n, c.row);
@@ -652,7 +654,7 @@ TEST(backends, emulated_cuda_shared_narrow_columns_have_one_tree) {
     int turn = 0;
     for (emulated::Backend const& backend :
          {emulated::Backend{}, emulated::Backend{1, 232448, false},
-          emulated::Backend{132, 101'376, true}, emulated::Backend{7, 80'000, true}}) {
+          emulated::Backend{132, 166'912, true}, emulated::Backend{7, 101'376, true}}) {
       Kokkos::deep_copy(results, -1);
       if (++turn % 2 == 0) {
         ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(),

@@ -318,7 +318,7 @@ TEST(backends, cuda_narrow_columns_have_plans) {
     facts.widest = std::max(facts.unit, one_of(std::array{4, 8, 16, 64}));
     facts.element = facts.widest + (random() % 2 == 0 ? facts.unit : 0);
     facts.accumulator = one_of(std::array{1, 4, 8, 64});
-    facts.types = {facts.element, std::max(facts.accumulator, 8), facts.unit == facts.widest};
+    facts.types = {facts.element, std::max(facts.accumulator, 8), facts.unit == facts.widest, true};
     facts.stride = std::min<std::int64_t>({facts.inner, facts.row, cuda::widest_narrow_row});
     facts.shared_bytes = 232'448;
     facts.multiprocessors = one_of(std::array{0, 4, 108, 132, 148});
@@ -376,7 +376,9 @@ TEST(backends, cuda_shared_narrow_columns_have_plans) {
   for (int i = 0; i < 100'000; ++i) {
     cuda::NarrowColumnFacts facts{};
     facts.n = log_uniform(17, 1e9);
-    facts.stride = log_uniform(1, cuda::widest_narrow_row + 1);
+    bool const is_wide = facts.n >= cuda::shortest_long_column;
+    facts.stride =
+        log_uniform(1, (is_wide ? cuda::widest_row_of_long_columns : cuda::widest_narrow_row) + 1);
     bool const has_gaps = random() % 3 == 0;
     facts.inner = has_gaps ? log_uniform(1, 1e4) : facts.stride;
     facts.lines = facts.inner * log_uniform(1, 1e4);
@@ -393,8 +395,11 @@ TEST(backends, cuda_shared_narrow_columns_have_plans) {
     facts.element = element + (has_mask ? 1 : 0);
     if (has_mask) facts.unit = 1;
     facts.accumulator = one_of(std::array{1, 4, 8, 64});
-    facts.types = {element, std::max(facts.accumulator, 8), in_place};
-    facts.carry = (2 * (256 + 32) + 32) * 8;
+    facts.types = {element, std::max(facts.accumulator, 8), in_place, random() % 8 > 0};
+    if (!cuda::are_narrow_columns(facts.n, facts.stride,
+                                  cuda::widest_row_of_long_columns_of(facts.types))) {
+      continue;
+    }
     facts.multiprocessors = one_of(std::array{0, 4, 108, 132, 148});
     facts.shared_bytes = one_of(std::array{101'376, 166'912, 232'448});
     SCOPED_TRACE(::testing::Message()
@@ -406,9 +411,8 @@ TEST(backends, cuda_shared_narrow_columns_have_plans) {
     ASSERT_LE(plan.shared_bytes(), facts.shared_bytes);
     ASSERT_GE(plan.buffers, 1);
     ASSERT_LE(plan.buffers, cuda::most_narrow_buffers);
-    // A chunk for each thread, a lane for each column.
+    // A chunk for each thread.
     ASSERT_LE(plan.chunks * plan.width, cuda::threads_of_narrow_tile);
-    ASSERT_LE(plan.width, 32);
     ASSERT_GE(plan.columns, 1);
     ASSERT_LE(plan.columns, plan.width);
     ASSERT_LE(plan.columns, plan.inner);
@@ -421,6 +425,7 @@ TEST(backends, cuda_shared_narrow_columns_have_plans) {
     ASSERT_EQ(plan.rows, plan.chunks * plan.chunk);
     ASSERT_GE(std::int64_t{plan.rows} * plan.steps, plan.n);
     ASSERT_LT(std::int64_t{plan.rows} * (plan.steps - 1), plan.n);
+    ASSERT_LE(plan.steps, cuda::most_shared_tiles(facts.n, facts.types));
     ASSERT_LT(plan.elements() + 8 * cuda::threads_of_narrow_tile, 1 << 15);
     ASSERT_GE(plan.pitch, plan.columns);
     ASSERT_GE(plan.bytes_of_buffer, plan.slots() * facts.element);

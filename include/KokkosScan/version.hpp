@@ -16,4 +16,4 @@
 
 /// The version of the combination trees, a whole number: changes where a scan may combine values in
 /// another order, so that results which round may differ in their last bits.
-#define KOKKOSSCAN_TREE_VERSION 2
+#define KOKKOSSCAN_TREE_VERSION 3

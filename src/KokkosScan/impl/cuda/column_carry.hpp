@@ -119,40 +119,19 @@ class CarriedColumns {
                                       int count, bool exists) const {
     while (count > 0) {
       const int now = count < m_at_once ? count : m_at_once;
-      read(published.at(entry, first_column), columns, now, now, 0);
-      for (int c = lane(); c < columns; c += lanes) fold(op, m_folds[c], c, 0, now, exists);
+      read(published.at(entry, first_column), columns, now);
+      for (int c = lane(); c < columns; c += lanes) {
+        Fold<Op, R> run = exists ? Fold<Op, R>(op, m_folds[c]) : Fold<Op, R>(op);
+#pragma unroll 8
+        for (int i = 0; i < now; ++i) {
+          run = Fold<Op, R>(op, run.then(op, m_values[i * m_width + c]));
+        }
+        m_folds[c] = run.value();
+      }
       __syncwarp();
       exists = true;
       entry += now;
       count -= now;
-    }
-  }
-  /// The same, and folds further entries for themselves, which are asked for at once with the
-  /// others.
-  ///
-  /// \param folds of these, one for each column
-  __device__ __forceinline__ void add(const Op& op, const PublishedColumns<R>& published,
-                                      int columns, std::int64_t first_column, std::int64_t entry,
-                                      int count, bool exists, std::int64_t further_entry,
-                                      int further_count, R* folds) const {
-    bool further_exist = false;
-    while (count + further_count > 0) {
-      const int now = count < m_at_once ? count : m_at_once;
-      const int room = m_at_once - now;
-      const int further = further_count < room ? further_count : room;
-      read(published.at(entry, first_column), columns, now + further, now,
-           (further_entry - entry - now) * published.columns * words);
-      for (int c = lane(); c < columns; c += lanes) {
-        if (now > 0) fold(op, m_folds[c], c, 0, now, exists);
-        if (further > 0) fold(op, folds[c], c, now, further, further_exist);
-      }
-      __syncwarp();
-      exists = exists || now > 0;
-      further_exist = further_exist || further > 0;
-      entry += now;
-      count -= now;
-      further_entry += further;
-      further_count -= further;
     }
   }
 
@@ -162,22 +141,10 @@ class CarriedColumns {
 
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % lanes; }
 
-  /// Continues the fold of a column with some values that have been read.
-  __device__ __forceinline__ void fold(const Op& op, R& value, int column, int first, int count,
-                                       bool exists) const {
-    Fold<Op, R> run = exists ? Fold<Op, R>(op, value) : Fold<Op, R>(op);
-#pragma unroll 8
-    for (int i = first; i < first + count; ++i) {
-      run = Fold<Op, R>(op, run.then(op, m_values[i * m_width + column]));
-    }
-    value = run.value();
-  }
   /// Reads entries into shared memory, in rows of `width`.
   ///
-  /// \param from  the first entry of the first column
-  /// \param split entries after which the others are `gap` words further on
-  __device__ __forceinline__ void read(const std::uint64_t* from, int columns, int entries,
-                                       int split, std::int64_t gap) const {
+  /// \param from the first entry of the first column
+  __device__ __forceinline__ void read(const std::uint64_t* from, int columns, int entries) const {
     Published<R> value[values];
     unsigned missing = 0;
 #pragma unroll
@@ -193,8 +160,7 @@ class CarriedColumns {
       for (int j = 0; j < values; ++j) {
 #pragma unroll
         for (int w = 0; w < words; ++w) {
-          load_word_if((missing >> j & 1) != 0,
-                       from + (m_place[j] + w) + (m_entry[j] < split ? 0 : gap), value[j].word[w]);
+          load_word_if((missing >> j & 1) != 0, from + m_place[j] + w, value[j].word[w]);
         }
       }
 #pragma unroll

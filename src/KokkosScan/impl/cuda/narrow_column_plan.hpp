@@ -34,7 +34,6 @@ struct NarrowColumnFacts {
   int widest, unit;      ///< bytes of the largest of it and of the smallest
   int accumulator;       ///< bytes
   NarrowElement types;   ///< what says how columns are cut
-  int carry;             ///< bytes with which a warp learns what comes before shared columns
   int multiprocessors;
   int shared_bytes;  ///< of a block at most
 };
@@ -223,7 +222,7 @@ constexpr NarrowColumnPlan plan_shared_narrow_columns(const NarrowColumnFacts& f
   // With those of segments.
   const int folds = plan.lines() * (plan.folds_of_line() + cut.segment);
   plan.bytes_of_folds = (folds * f.types.carried + 15) / 16 * 16;
-  plan.bytes_of_carry = f.carry;
+  plan.bytes_of_carry = (plan.columns * f.types.carried + 15) / 16 * 16;
   if (!plan.is_one_run) {
     plan.pitch = static_cast<int>(pitch_of_runs(f, plan.columns));  // if there is room
     if (f.is_along || plan.columns * f.unit < 16 || !fit()) {

@@ -30,6 +30,7 @@
 #include <memory>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 namespace KokkosScan::impl::cuda {
 
@@ -52,10 +53,10 @@ struct Backend {
   /// number holds.
   template <class P>
   static bool accepts(const P& p) {
-    return p.n > 0 &&
-           (has_contiguous_lines(p) || (neighbours(p.batch) <= INT32_MAX &&
-                                        p.n / chunk_of_column < INT32_MAX - chunks_of_section &&
-                                        tiles_of(p.n, widest_narrow_cut<P>(p.n)) < INT32_MAX));
+    return p.n > 0 && (has_contiguous_lines(p) ||
+                       (neighbours(p.batch) <= INT32_MAX &&
+                        p.n / chunk_of_column < INT32_MAX - chunks_of_section &&
+                        most_shared_tiles(p.n, narrow_column_types<P>().types) < INT32_MAX));
   }
 
   /// Bytes that a scan of `lines` lines of n elements needs at most: strides decide later which
@@ -71,8 +72,8 @@ struct Backend {
     if (n > longest_of_unaligned_threads) {  // as runs, if not otherwise
       bytes = std::max(bytes, PublishedColumns<R>::bytes(n, lines, lines));
     }
-    if (const NarrowCut cut = widest_narrow_cut<P>(n); n > longest_short_column && cut.is_shared) {
-      bytes = std::max(bytes, PublishedColumns<R>::bytes_of_tiles(lines, tiles_of(n, cut)));
+    if (const std::int64_t tiles = most_shared_tiles(n, narrow_column_types<P>().types)) {
+      bytes = std::max(bytes, PublishedColumns<R>::bytes_of_tiles(lines, tiles));
     }
     if (may_be_wide<P>) bytes = std::max(bytes, PublishedTiles<R>::bytes(n, lines));
     return static_cast<std::size_t>(bytes);
@@ -531,7 +532,8 @@ struct Backend {
   /// hides nothing changes no bit.
   template <class P>
   static bool are_narrow_columns(const P& p) {
-    return cuda::are_narrow_columns(p.n, least_stride(p));
+    return cuda::are_narrow_columns(p.n, least_stride(p),
+                                    widest_row_of_long_columns_of(narrow_column_types<P>().types));
   }
   template <class P>
   static std::int64_t least_stride(const P& p) {
@@ -541,15 +543,6 @@ struct Backend {
       stride = std::min(stride, magnitude(Input::values(p.input).strides.along));
     }
     return stride;
-  }
-  /// The cut of narrow columns of the widest rows: no other makes as many tiles, or of shorter
-  /// ones.
-  template <class P>
-  static constexpr NarrowCut widest_narrow_cut(std::int64_t n) {
-    return cut_narrow_column(n, widest_narrow_row, narrow_column_types<P>().types);
-  }
-  static constexpr std::int64_t tiles_of(std::int64_t n, const NarrowCut& cut) {
-    return divide_up(n, std::int64_t{cut.chunks} * cut.chunk);
   }
   /// What types say to the plan for narrow columns.
   template <class P>
@@ -562,14 +555,23 @@ struct Backend {
     constexpr bool in_place = narrow_in_place<Input, Value>;
     constexpr int besides = in_place ? 0 : stored;
     facts.element = Input::bytes + besides;
-    facts.types = {loaded + besides, sizeof(typename Types<P>::R), in_place};
+    // Those of values: a mask has no say.
+    constexpr bool are_runs = [] {
+      if constexpr (Input::is_stored && !is_called<decltype(P::output)>) {
+        using Values = std::remove_cvref_t<decltype(Input::values(std::declval<P>().input))>;
+        return NarrowInput<typename P::A, Values>::is_run &&
+               NarrowInput<typename P::A, Array<const Value>>::is_run;
+      } else {
+        return false;
+      }
+    }();
+    facts.types = {loaded + besides, sizeof(typename Types<P>::R), in_place, are_runs};
     facts.widest = std::max(loaded, stored);
     facts.unit = std::min(loaded, stored);
     if constexpr (Input::has_mask) {
       facts.unit = std::min<int>(facts.unit, sizeof(typename Input::Mask));
     }
     facts.accumulator = sizeof(typename P::A);
-    facts.carry = SharedNarrowColumnScan<P>::bytes_of_carry;
     return facts;
   }
   /// What the plan for narrow columns depends on.

@@ -239,13 +239,21 @@ KOKKOS_FUNCTION constexpr bool is_in_second_half(int chunk) {
 }
 
 /// Columns that are scanned in shared memory: short ones, and longer ones whose elements are near
-/// to each other. The longest of the former, and elements from row to row of the latter at most.
+/// to each other. The longest of the former, and elements from row to row of the latter at most: of
+/// columns of any length, and of long ones that are moved as runs of bytes, from so many elements
+/// on. (With strides of 257 to 700 as well, in strips, few long columns have 0.75 to 0.82 instead
+/// of 0.56 to 0.78, but many short ones 0.77 to 0.89 instead of 0.85 to 0.93, (8, 1024, 512) 0.465
+/// instead of 0.80.)
 inline constexpr int longest_short_column = 16;
 inline constexpr int widest_narrow_row = 31;
+inline constexpr int widest_row_of_long_columns = 224;
+inline constexpr int shortest_long_column = 449;
 
 /// \param stride elements from one to the next of a line, the fewest of all operands
-constexpr bool are_narrow_columns(std::int64_t n, std::int64_t stride) {
-  return n <= longest_short_column || stride <= widest_narrow_row;
+/// \param widest of long columns
+constexpr bool are_narrow_columns(std::int64_t n, std::int64_t stride, int widest) {
+  return n <= longest_short_column || stride <= widest_narrow_row ||
+         (n >= shortest_long_column && stride <= widest);
 }
 
 /// Rows of a chunk of such a column, which decide how its elements combine: as many in each, and at
@@ -261,15 +269,29 @@ constexpr int rows_of_chunk(std::int64_t n, int bytes) {
   return static_cast<int>(divide_up(n, chunks)) | 1;
 }
 
-/// Threads that share a tile of narrow columns that blocks share.
-inline constexpr int threads_of_narrow_tile = 256;
+/// Threads that share a tile of narrow columns that blocks share: two groups of them leave room for
+/// six other warps of as many registers.
+inline constexpr int threads_of_narrow_tile = 224;
 
 /// What types say to how such columns are cut.
 struct NarrowElement {
   int bytes;      ///< of an element and its result in shared memory; a mask has no say
   int carried;    ///< bytes of what is carried, of which each thread keeps one as well
   bool in_place;  ///< whether results take the place of elements
+  bool are_runs;  ///< whether both are such that rows can be moved as runs of bytes
 };
+
+/// Threads of a tile: fewer if they would keep more than there is room for.
+constexpr int threads_of_tile(const NarrowElement& element) {
+  const int widest = std::max({element.bytes, element.carried, 16});
+  return std::max(32, threads_of_narrow_tile * 16 / widest / 32 * 32);
+}
+
+/// The most elements from row to row of long columns that are scanned so: a thread has a column.
+constexpr int widest_row_of_long_columns_of(const NarrowElement& element) {
+  return element.are_runs ? std::min(widest_row_of_long_columns, threads_of_tile(element))
+                          : widest_narrow_row;
+}
 
 /// How narrow columns are cut into tiles: a chunk for each thread.
 struct NarrowCut {
@@ -280,31 +302,59 @@ struct NarrowCut {
   int columns;     ///< that neighbouring threads have; a tile may have less
 };
 
-/// Chunks have an odd number of rows, so many that tiles are of 33 KB, of which an H200 holds six:
-/// (1, 2^27, 2) has 0.88 with 33 rows of floats and 0.80 with 49. A warp learns what comes before a
-/// tile, which takes a while: so tiles are larger where results do not take the place of elements,
-/// as then less is moved for what shared memory holds, or else where rows are wide (of 31 columns
-/// 0.78 with 41 rows and 0.70 with 33). Tiles of a column have nearly the same length. A column
-/// that is one tile may be longer than usual, as far as there is room on every GPU; one of less
-/// than half of that is not worth a tile.
+/// Bytes of a tile of such columns. The wider rows are, the fewer a tile has, and the more totals
+/// there are for what is moved: so tiles are larger then, and an H200 holds six, five, four or
+/// three of them. (On an H100 rows of 59 have 0.87, 0.87, 0.86 in tiles of 34, 50 and 66 KB, of 114
+/// 0.78, 0.84, 0.80, of 164 0.76, 0.83, 0.79, of 223 0.60, 0.75, 0.81.) They are also larger where
+/// results do not take the place of elements.
+constexpr int bytes_of_shared_tile(std::int64_t stride, bool in_place) {
+  if (stride > 192) return 66000;
+  if (stride > 112 || !in_place) return 50000;
+  return stride > 64 ? 42000 : 34816;
+}
+
+/// The most rows that a thread takes.
+inline constexpr int most_rows_of_shared_chunk = 129;
+
+/// Chunks have an odd number of rows, so that neighbouring chunks begin in different banks. Tiles
+/// of a column have nearly the same length. A column that is one tile may be longer than usual, as
+/// far as there is room on every GPU; one of less than half of that is not worth a tile.
 ///
 /// \param stride elements from row to row, the fewest of all operands
 constexpr NarrowCut cut_narrow_column(std::int64_t n, std::int64_t stride,
                                       const NarrowElement& element) {
-  const int widest = std::max({element.bytes, element.carried, 16});
-  const int threads = std::max(32, threads_of_narrow_tile * 16 / widest / 32 * 32);
-  const int bytes_of_chunk = element.in_place ? (stride > 16 ? 164 : 132) : 196;
-  const int usual = std::clamp(bytes_of_chunk / element.bytes, 2, 64) | 1;
+  const int threads = threads_of_tile(element);
+  const int row = static_cast<int>(std::clamp<std::int64_t>(stride, 1, threads));
   NarrowCut cut{};
-  cut.chunks = threads / static_cast<int>(std::max<std::int64_t>(1, stride));
-  const int longest = (element.in_place ? usual * 3 / 2 : usual * 4 / 3) * cut.chunks;
+  cut.chunks = threads / row;
+  const int rows =
+      bytes_of_shared_tile(stride, element.in_place) / (element.bytes * row * cut.chunks);
+  const int usual = std::clamp(rows, 2, most_rows_of_shared_chunk) | 1;
+  const int longest =
+      (stride > widest_narrow_row ? usual : (element.in_place ? usual * 3 / 2 : usual * 4 / 3)) *
+      cut.chunks;
   cut.is_shared = 2 * n >= longest;
   const std::int64_t tiles = n <= longest ? 1 : divide_up(n, usual * cut.chunks);
   cut.chunk = static_cast<int>(divide_up(n, tiles * cut.chunks)) | 1;
   cut.segment = 1;
   while (cut.segment * cut.segment < cut.chunks) ++cut.segment;
-  cut.columns = std::min(32, threads / cut.chunks);
+  cut.columns = row;
   return cut;
+}
+
+/// The most tiles of a column of n elements, whatever its stride.
+constexpr std::int64_t most_shared_tiles(std::int64_t n, const NarrowElement& element) {
+  if (n <= longest_short_column) return 0;
+  std::int64_t most = 0;
+  const int widest =
+      n < shortest_long_column ? widest_narrow_row : widest_row_of_long_columns_of(element);
+  for (int stride = 1; stride <= std::max(widest, widest_narrow_row); ++stride) {
+    const NarrowCut cut = cut_narrow_column(n, stride, element);
+    if (cut.is_shared) {
+      most = std::max(most, divide_up(n, std::int64_t{cut.chunks} * cut.chunk));
+    }
+  }
+  return most;
 }
 
 /// Tiles of such a column that make a group: what comes before a tile is the fold of earlier groups
