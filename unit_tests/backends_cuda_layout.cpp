@@ -425,7 +425,7 @@ TEST(backends, cuda_shared_narrow_columns_have_plans) {
     ASSERT_EQ(plan.rows, plan.chunks * plan.chunk);
     ASSERT_GE(std::int64_t{plan.rows} * plan.steps, plan.n);
     ASSERT_LT(std::int64_t{plan.rows} * (plan.steps - 1), plan.n);
-    ASSERT_LE(plan.steps, cuda::most_shared_tiles(facts.n, facts.types));
+    ASSERT_LE(plan.steps, cuda::most_shared_tiles(facts.n, cuda::bound_shared_tiles(facts.types)));
     ASSERT_LT(plan.elements() + 8 * cuda::threads_of_narrow_tile, 1 << 15);
     ASSERT_GE(plan.pitch, plan.columns);
     ASSERT_GE(plan.bytes_of_buffer, plan.slots() * facts.element);

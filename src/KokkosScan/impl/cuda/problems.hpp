@@ -53,10 +53,10 @@ struct Backend {
   /// number holds.
   template <class P>
   static bool accepts(const P& p) {
-    return p.n > 0 && (has_contiguous_lines(p) ||
-                       (neighbours(p.batch) <= INT32_MAX &&
-                        p.n / chunk_of_column < INT32_MAX - chunks_of_section &&
-                        most_shared_tiles(p.n, narrow_column_types<P>().types) < INT32_MAX));
+    static_assert(shared_tile_bounds<P>.rows >= chunk_of_column, "More tiles than a number holds.");
+    return p.n > 0 &&
+           (has_contiguous_lines(p) || (neighbours(p.batch) <= INT32_MAX &&
+                                        p.n / chunk_of_column < INT32_MAX - chunks_of_section));
   }
 
   /// Bytes that a scan of `lines` lines of n elements needs at most: strides decide later which
@@ -72,7 +72,7 @@ struct Backend {
     if (n > longest_of_unaligned_threads) {  // as runs, if not otherwise
       bytes = std::max(bytes, PublishedColumns<R>::bytes(n, lines, lines));
     }
-    if (const std::int64_t tiles = most_shared_tiles(n, narrow_column_types<P>().types)) {
+    if (const std::int64_t tiles = most_shared_tiles(n, shared_tile_bounds<P>)) {
       bytes = std::max(bytes, PublishedColumns<R>::bytes_of_tiles(lines, tiles));
     }
     if (may_be_wide<P>) bytes = std::max(bytes, PublishedTiles<R>::bytes(n, lines));
@@ -574,6 +574,9 @@ struct Backend {
     facts.accumulator = sizeof(typename P::A);
     return facts;
   }
+  template <class P>
+  static constexpr SharedTileBounds shared_tile_bounds =
+      bound_shared_tiles(narrow_column_types<P>().types);
   /// What the plan for narrow columns depends on.
   template <class Exec, class P>
   static NarrowColumnFacts narrow_column_facts(const Exec& exec, const P& p) {

@@ -316,6 +316,26 @@ constexpr int bytes_of_shared_tile(std::int64_t stride, bool in_place) {
 /// The most rows that a thread takes.
 inline constexpr int most_rows_of_shared_chunk = 129;
 
+/// Rows of a tile of such columns.
+struct RowsOfSharedTile {
+  int chunks;
+  int usual;    ///< of a chunk
+  int longest;  ///< rows of a column that is one tile
+};
+
+/// \param stride elements from row to row, the fewest of all operands
+constexpr RowsOfSharedTile rows_of_shared_tile(std::int64_t stride, const NarrowElement& element) {
+  const int threads = threads_of_tile(element);
+  const int row = static_cast<int>(std::clamp<std::int64_t>(stride, 1, threads));
+  const int chunks = threads / row;
+  const int rows = bytes_of_shared_tile(stride, element.in_place) / (element.bytes * row * chunks);
+  const int usual = std::clamp(rows, 2, most_rows_of_shared_chunk) | 1;
+  const int longest =
+      (stride > widest_narrow_row ? usual : (element.in_place ? usual * 3 / 2 : usual * 4 / 3)) *
+      chunks;
+  return {chunks, usual, longest};
+}
+
 /// Chunks have an odd number of rows, so that neighbouring chunks begin in different banks. Tiles
 /// of a column have nearly the same length. A column that is one tile may be longer than usual, as
 /// far as there is room on every GPU; one of less than half of that is not worth a tile.
@@ -323,38 +343,37 @@ inline constexpr int most_rows_of_shared_chunk = 129;
 /// \param stride elements from row to row, the fewest of all operands
 constexpr NarrowCut cut_narrow_column(std::int64_t n, std::int64_t stride,
                                       const NarrowElement& element) {
-  const int threads = threads_of_tile(element);
-  const int row = static_cast<int>(std::clamp<std::int64_t>(stride, 1, threads));
+  const RowsOfSharedTile rows = rows_of_shared_tile(stride, element);
   NarrowCut cut{};
-  cut.chunks = threads / row;
-  const int rows =
-      bytes_of_shared_tile(stride, element.in_place) / (element.bytes * row * cut.chunks);
-  const int usual = std::clamp(rows, 2, most_rows_of_shared_chunk) | 1;
-  const int longest =
-      (stride > widest_narrow_row ? usual : (element.in_place ? usual * 3 / 2 : usual * 4 / 3)) *
-      cut.chunks;
-  cut.is_shared = 2 * n >= longest;
-  const std::int64_t tiles = n <= longest ? 1 : divide_up(n, usual * cut.chunks);
+  cut.chunks = rows.chunks;
+  cut.is_shared = 2 * n >= rows.longest;
+  const std::int64_t tiles = n <= rows.longest ? 1 : divide_up(n, rows.usual * cut.chunks);
   cut.chunk = static_cast<int>(divide_up(n, tiles * cut.chunks)) | 1;
   cut.segment = 1;
   while (cut.segment * cut.segment < cut.chunks) ++cut.segment;
-  cut.columns = row;
+  cut.columns = static_cast<int>(std::clamp<std::int64_t>(stride, 1, threads_of_tile(element)));
   return cut;
 }
 
-/// The most tiles of a column of n elements, whatever its stride.
-constexpr std::int64_t most_shared_tiles(std::int64_t n, const NarrowElement& element) {
-  if (n <= longest_short_column) return 0;
-  std::int64_t most = 0;
-  const int widest =
-      n < shortest_long_column ? widest_narrow_row : widest_row_of_long_columns_of(element);
-  for (int stride = 1; stride <= std::max(widest, widest_narrow_row); ++stride) {
-    const NarrowCut cut = cut_narrow_column(n, stride, element);
-    if (cut.is_shared) {
-      most = std::max(most, divide_up(n, std::int64_t{cut.chunks} * cut.chunk));
-    }
+/// Bounds for such columns of any stride.
+struct SharedTileBounds {
+  std::int64_t shortest;  ///< columns of which some are shared
+  std::int64_t rows;      ///< of a tile of a column that has several, at least
+};
+constexpr SharedTileBounds bound_shared_tiles(const NarrowElement& element) {
+  SharedTileBounds bounds{shortest_long_column, INT32_MAX};
+  const int widest = std::max(widest_narrow_row, widest_row_of_long_columns_of(element));
+  for (int stride = 1; stride <= widest; ++stride) {
+    const RowsOfSharedTile rows = rows_of_shared_tile(stride, element);
+    bounds.rows = std::min<std::int64_t>(bounds.rows, rows.usual * rows.chunks);
+    if (stride > widest_narrow_row) continue;
+    bounds.shortest = std::min<std::int64_t>(bounds.shortest, (rows.longest + 1) / 2);
   }
-  return most;
+  return bounds;
+}
+/// The most tiles of such a column of n elements.
+constexpr std::int64_t most_shared_tiles(std::int64_t n, const SharedTileBounds& bounds) {
+  return n <= longest_short_column || n < bounds.shortest ? 0 : divide_up(n, bounds.rows);
 }
 
 /// Tiles of such a column that make a group: what comes before a tile is the fold of earlier groups
