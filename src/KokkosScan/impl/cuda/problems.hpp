@@ -30,7 +30,6 @@
 #include <memory>
 #include <optional>
 #include <type_traits>
-#include <utility>
 
 namespace KokkosScan::impl::cuda {
 
@@ -555,16 +554,11 @@ struct Backend {
     constexpr bool in_place = narrow_in_place<Input, Value>;
     constexpr int besides = in_place ? 0 : stored;
     facts.element = Input::bytes + besides;
-    // Those of values: a mask has no say.
-    constexpr bool are_runs = [] {
-      if constexpr (Input::is_stored && !is_called<decltype(P::output)>) {
-        using Values = std::remove_cvref_t<decltype(Input::values(std::declval<P>().input))>;
-        return NarrowInput<typename P::A, Values>::is_run &&
-               NarrowInput<typename P::A, Array<const Value>>::is_run;
-      } else {
-        return false;
-      }
-    }();
+    // Rows of values: a mask has no say.
+    constexpr bool are_runs =
+        Input::is_stored && !is_called<decltype(P::output)> &&
+        NarrowInput<typename P::A, Array<const typename Input::Value>>::is_run &&
+        NarrowInput<typename P::A, Array<const Value>>::is_run;
     facts.types = {loaded + besides, sizeof(typename Types<P>::R), in_place, are_runs};
     facts.widest = std::max(loaded, stored);
     facts.unit = std::min(loaded, stored);

@@ -269,36 +269,34 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
     const int chunks = (tile.rows + m_plan.chunk - 1) / m_plan.chunk;
     return this->folds(0, column)[chunks * m_plan.columns];
   }
-  /// Values that a lane asks for at once: totals of groups, and of tiles. Blocks that share columns
-  /// have 8 or 9 groups between two of their tiles. (All in one list, 12 values at once: 0.79
-  /// instead of 0.83 of (1, 1638428, 164).)
+  /// Totals of groups that a lane asks for at once, and of tiles. Blocks that share columns have 8
+  /// or 9 groups between two of their tiles. (All in one list, 12 values at once: 0.79 instead of
+  /// 0.83 of (1, 1638428, 164).)
   static constexpr int words = Published<R>::words;
-  static constexpr int groups_at_once = std::max(1, 8 / words);
-  static constexpr int tiles_at_once = std::max(1, 8 / words);
+  static constexpr int at_once = std::max(1, words_at_once / words);
 
   /// Some published entries of a column, one after the other.
-  template <int N>
   struct Entries {
-    std::uint64_t x[N * words];
+    std::uint64_t x[at_once * words];
 
     __device__ __forceinline__ void look(const std::uint64_t* from, std::int64_t distance,
                                          int count) {
 #pragma unroll
-      for (int i = 0; i < N * words; ++i) {
+      for (int i = 0; i < at_once * words; ++i) {
         load_word_if(i / words < count, from + (i / words * distance + i % words), x[i]);
       }
     }
     [[nodiscard]] __device__ __forceinline__ bool are_there(int count) const {
       bool are_there = true;
 #pragma unroll
-      for (int i = 0; i < N * words; ++i)
+      for (int i = 0; i < at_once * words; ++i)
         are_there = are_there && (i / words >= count || x[i] != 0);
       return are_there;
     }
     /// Continues a fold with them.
     __device__ __forceinline__ void add_to(Prefix& fold, const Carrying& op, int count) const {
 #pragma unroll
-      for (int j = 0; j < N; ++j) {
+      for (int j = 0; j < at_once; ++j) {
         if (j >= count) break;
         Published<R> published;
 #pragma unroll
@@ -317,10 +315,10 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
     const std::int64_t distance = m_published.columns * words;
 #pragma unroll 1
     while (groups + tiles > 0) {
-      const int g = groups < groups_at_once ? groups : groups_at_once;
-      const int t = tiles < tiles_at_once ? tiles : tiles_at_once;
-      Entries<groups_at_once> x{};
-      Entries<tiles_at_once> y{};
+      const int g = groups < at_once ? groups : at_once;
+      const int t = tiles < at_once ? tiles : at_once;
+      Entries x{};
+      Entries y{};
       bool are_there = !exists;
 #pragma unroll 1
       while (!__all_sync(~0u, are_there)) {

@@ -318,6 +318,7 @@ inline constexpr int most_rows_of_shared_chunk = 129;
 
 /// Rows of a tile of such columns.
 struct RowsOfSharedTile {
+  int columns;  ///< at most
   int chunks;
   int usual;    ///< of a chunk
   int longest;  ///< rows of a column that is one tile
@@ -326,14 +327,15 @@ struct RowsOfSharedTile {
 /// \param stride elements from row to row, the fewest of all operands
 constexpr RowsOfSharedTile rows_of_shared_tile(std::int64_t stride, const NarrowElement& element) {
   const int threads = threads_of_tile(element);
-  const int row = static_cast<int>(std::clamp<std::int64_t>(stride, 1, threads));
-  const int chunks = threads / row;
-  const int rows = bytes_of_shared_tile(stride, element.in_place) / (element.bytes * row * chunks);
+  const int columns = static_cast<int>(std::clamp<std::int64_t>(stride, 1, threads));
+  const int chunks = threads / columns;
+  const int rows =
+      bytes_of_shared_tile(stride, element.in_place) / (element.bytes * columns * chunks);
   const int usual = std::clamp(rows, 2, most_rows_of_shared_chunk) | 1;
   const int longest =
       (stride > widest_narrow_row ? usual : (element.in_place ? usual * 3 / 2 : usual * 4 / 3)) *
       chunks;
-  return {chunks, usual, longest};
+  return {columns, chunks, usual, longest};
 }
 
 /// Chunks have an odd number of rows, so that neighbouring chunks begin in different banks. Tiles
@@ -351,7 +353,7 @@ constexpr NarrowCut cut_narrow_column(std::int64_t n, std::int64_t stride,
   cut.chunk = static_cast<int>(divide_up(n, tiles * cut.chunks)) | 1;
   cut.segment = 1;
   while (cut.segment * cut.segment < cut.chunks) ++cut.segment;
-  cut.columns = static_cast<int>(std::clamp<std::int64_t>(stride, 1, threads_of_tile(element)));
+  cut.columns = rows.columns;
   return cut;
 }
 
@@ -362,8 +364,7 @@ struct SharedTileBounds {
 };
 constexpr SharedTileBounds bound_shared_tiles(const NarrowElement& element) {
   SharedTileBounds bounds{shortest_long_column, INT32_MAX};
-  const int widest = std::max(widest_narrow_row, widest_row_of_long_columns_of(element));
-  for (int stride = 1; stride <= widest; ++stride) {
+  for (int stride = 1; stride <= widest_row_of_long_columns_of(element); ++stride) {
     const RowsOfSharedTile rows = rows_of_shared_tile(stride, element);
     bounds.rows = std::min<std::int64_t>(bounds.rows, rows.usual * rows.chunks);
     if (stride > widest_narrow_row) continue;
