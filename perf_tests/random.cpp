@@ -4,11 +4,14 @@
 /// \file
 /// perf_random [--seed=S] [--count=N] [--elements=E] [--type=float|double|int32|int64]
 ///             [--variant=sum|exclusive|backward|masked] [--threads=T] [--json=FILE]
-/// scans random shapes and says how fast, beside a copy and a plain loop: worst, tenth and median,
-/// and the ten worst cases with the path taken.
+///             [--shape=OUTERxNxINNER ...]
+/// scans random shapes, or those given, and says how fast, beside a copy and a plain loop: worst,
+/// tenth and median, and the ten worst cases with the path taken.
 
 #include "random.hpp"
 
+#include <cinttypes>
+#include <cstdio>
 #include <fstream>
 #include <functional>
 #include <iomanip>
@@ -67,6 +70,14 @@ int main(int argc, char** argv) {
       options.variant = value;
     } else if (flag == "--threads") {
       settings.set_num_threads(std::stoi(value));
+    } else if (flag == "--shape") {
+      perf::Shape shape{};
+      if (std::sscanf(value.c_str(), "%" SCNd64 "x%" SCNd64 "x%" SCNd64, &shape.outer, &shape.n,
+                      &shape.inner) != 3) {
+        std::cerr << "perf_random: --shape is OUTERxNxINNER\n";
+        return 2;
+      }
+      options.shapes.push_back(shape);
     } else if (flag == "--json") {
       json = value;
     } else {
@@ -86,7 +97,7 @@ int main(int argc, char** argv) {
   Kokkos::ScopeGuard kokkos(settings);
   Kokkos::Tools::Experimental::set_begin_parallel_for_callback(remember);
   const auto results = types.at(type)(options);
-  std::cout << std::setprecision(3) << options.count << " shapes of seed " << options.seed << ", "
+  std::cout << std::setprecision(3) << results.size() << " shapes of seed " << options.seed << ", "
             << type << ", " << options.variant << ", "
             << Kokkos::DefaultHostExecutionSpace().concurrency() << " threads of "
             << Kokkos::DefaultHostExecutionSpace::name() << '\n';

@@ -68,6 +68,7 @@ struct RandomOptions {
   int count = 48;
   double elements = 1 << 24;
   std::string variant = "sum";  ///< sum, exclusive, backward, masked
+  std::vector<Shape> shapes;    ///< measured instead, if there are any
 };
 
 struct RandomResult {
@@ -154,7 +155,10 @@ std::vector<RandomResult> measure_random(const RandomOptions& options) {
   const Exec exec;
   const bool is_masked = options.variant == "masked";
   std::vector<RandomResult> results;
-  for (const Shape& shape : random_shapes(options.seed, options.count, options.elements)) {
+  const std::vector<Shape> shapes =
+      options.shapes.empty() ? random_shapes(options.seed, options.count, options.elements)
+                             : options.shapes;
+  for (const Shape& shape : shapes) {
     const auto u = [](std::int64_t i) { return static_cast<std::size_t>(i); };
     const Cube x(Kokkos::view_alloc("x", Kokkos::WithoutInitializing), u(shape.outer), u(shape.n),
                  u(shape.inner));

@@ -50,19 +50,20 @@ class Memory {
   using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
 
  public:
-  /// A box of these extents, with strides of its own: dense or with pads, its dimensions in memory
-  /// in any order.
+  /// A box of these extents, with strides of its own: dense or, half of them, with pads or their
+  /// dimensions in memory in any order.
   Box<T> place(Random& random, Extents const& extents) {
     std::array<int, 3> order{0, 1, 2};
-    if (random.below(4) == 0) {
+    bool const is_dense = random.below(2) == 0;
+    if (!is_dense && random.below(2) == 0) {
       for (int i = 2; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
     }
     Extents strides{};
-    std::int64_t size = random.below(3) == 0 ? 1 + random.below(2) : 1;
+    std::int64_t size = !is_dense && random.below(3) == 0 ? 1 + random.below(2) : 1;
     for (int i = 2; i >= 0; --i) {
       strides[order[i]] = size;
       size *= std::max<std::int64_t>(1, extents[order[i]]);
-      if (random.below(4) == 0) size += random.below(9);
+      if (!is_dense && random.below(3) == 0) size += random.below(9);
     }
     std::int64_t const offset = random.below(20);
     m_values.assign(static_cast<std::size_t>(size + offset + 40), poisoned<Stored>());
@@ -122,10 +123,11 @@ void scan_case(std::uint64_t seed, std::int64_t number) {
   int axis = static_cast<int>(random.below(3));
   // Slabs of a few elements, and rows that are cut into pieces, whatever registers they fill.
   std::int64_t const kind_of_shape = random.below(8);
-  if (kind_of_shape == 0) {
-    extents = {1 + random.below(700), 1 + random.below(5), 1 + random.below(18)};
+  if (kind_of_shape < 2) {
+    std::int64_t const width = random.below(2) == 0 ? 1 << random.below(6) : 1 + random.below(18);
+    extents = {1 + random.below(700), 1 + random.below(5), width};
     axis = 1;
-  } else if (kind_of_shape == 1) {
+  } else if (kind_of_shape == 2) {
     extents = {1 + random.below(2), 1 + random.below(40), 1020 + random.below(3200)};
     axis = 1;
   }
@@ -268,7 +270,7 @@ void random_cases() {
   }
   auto const seed = static_cast<std::uint64_t>(from_environment("KOKKOS_SCAN_RANDOM_SEED", 1));
   std::int64_t const first = from_environment("KOKKOS_SCAN_RANDOM_FIRST", 0);
-  std::int64_t const count = from_environment("KOKKOS_SCAN_RANDOM_CASES", 150);
+  std::int64_t const count = from_environment("KOKKOS_SCAN_RANDOM_CASES", 1000);
   for (std::int64_t number = first; number < first + count; ++number) {
     scan_case<T, Op, kind, starts_each>(seed, number);
     if (::testing::Test::HasFatalFailure()) return;
@@ -283,6 +285,9 @@ TEST(backends_host_random, sums_of_float_from_starts) {
 }
 TEST(backends_host_random, masked_sums_of_float) {
   random_cases<float, ks::Sum<>, Inputs::masked, false>();
+}
+TEST(backends_host_random, sums_of_double) {
+  random_cases<double, ks::Sum<>, Inputs::array, false>();
 }
 TEST(backends_host_random, computed_sums_of_double) {
   random_cases<double, ks::Sum<>, Inputs::computed, true>();

@@ -26,13 +26,29 @@ void load_strided(const T* from, std::int64_t stride, int count, A* x) {
   for (int i = 0; i < count; ++i) x[i] = static_cast<A>(from[i * stride]);
 }
 
+/// Values where they are selected, `identity` elsewhere, as many as fill registers; returns how
+/// many.
+template <class A>
+int select_registers(const bool* selected, const A* values, A identity, int count, A* x) {
+  return call_with(
+      widest_registers(), [=](auto places) __attribute__((always_inline)) {
+        constexpr int lanes = places * 16 / sizeof(A);
+        const auto other = broadcast<places>(identity).part[0];
+        int i = 0;
+        for (; i + lanes <= count; i += lanes) {
+          const auto truths =
+              truths_of_lanes<A, places>(selected + i, selected + i + lanes / places);
+          store_register(x + i, select(truths, load_register<places>(values + i), other));
+        }
+        return i;
+      });
+}
+
 /// Values where they are selected, `identity` elsewhere.
 template <class A>
 void select(const bool* selected, const A* values, A identity, int count, A* x) {
   int i = 0;
-  if constexpr (is_vectorized<A>) {
-    for (; i + 16 <= count; i += 16) select_of_16(selected + i, values + i, identity, x + i);
-  }
+  if constexpr (is_vectorized<A>) i = select_registers(selected, values, identity, count, x);
   for (; i < count; ++i) {
     if constexpr (std::is_integral_v<A>) {
       // All bits or none, which compilers vectorise.
@@ -390,6 +406,33 @@ void prefetch_run(const Selected<A, Values, Mask>& in, const Rectangle& r, int a
                   Caches caches) {
   prefetch_run(in.values, r, ahead, caches);
   prefetch_run(in.mask, r, ahead, caches);
+}
+
+/// How far ahead of a rectangle, in the direction of the scan, the next one begins; further where
+/// parts of lines are asked for. Slabs follow upwards, whatever that direction is in each.
+template <class In>
+int ahead_of(const In& in, const Rectangle& r, const Ahead& ahead) {
+  const int elements = static_cast<int>(std::max<std::int64_t>(ahead.elements, r.size()));
+  return r.slabs > 1 && direction_of_run(in) < 0 ? -elements : elements;
+}
+
+/// Asks for the run that comes next to a rectangle, in the direction of the scan.
+///
+/// \return where elements of the rectangle lie as A whose neighbours were not asked for: who
+///         combines them does it as he goes, since many at once keep others waiting (backward lines
+///         of 100 floats 0.39 instead of 0.64 ns an element); else null
+template <class A, class In>
+const A* ask_for_next(const In& in, const Rectangle& r, const Ahead& ahead) {
+  if (ahead.elements == 0) return nullptr;
+  const A* const run = as_stored_run<A>(in, r);
+  if (run == nullptr) prefetch_run(in, r, ahead_of(in, r, ahead), ahead.caches);
+  return run;
+}
+template <class A, class Values, class Mask>
+const A* ask_for_next(const Selected<A, Values, Mask>& in, const Rectangle& r, const Ahead& ahead) {
+  if (ahead.elements == 0) return nullptr;
+  prefetch_run(in.mask, r, ahead_of(in.mask, r, ahead), ahead.caches);
+  return ask_for_next<A>(in.values, r, ahead);
 }
 
 }  // namespace KokkosScan::impl::host

@@ -87,6 +87,13 @@ struct Ahead {
 };
 inline constexpr Ahead nothing_ahead{0, Caches::all};
 
+/// How many elements from one address another one is, of another array as well.
+template <class T>
+std::int64_t distance_between(const T* from, const T* to) {
+  return (reinterpret_cast<std::intptr_t>(to) - reinterpret_cast<std::intptr_t>(from)) /
+         static_cast<std::intptr_t>(sizeof(T));
+}
+
 /// Asks for `count` neighbours, which are loaded soon and need not exist.
 ///
 /// \tparam step the direction in which memory is passed through. Cache lines are asked for in it:

@@ -94,7 +94,7 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
         // Where elements of the next row are asked for, and how far they are from those behind a
         // row; behind the last row follows the first one of the next strip.
         const std::int64_t turn = width - block.ahead;
-        const bool turns = !is_dense && block.ahead > 0 && block.ahead < width;
+        const bool turns = block.x_row != width && block.ahead > 0 && block.ahead < width;
         std::int64_t skip = 0;
         const bool is_nearest = block.caches == Caches::nearest;
         RowStores<A, places> stores(block.streams);

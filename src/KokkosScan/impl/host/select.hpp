@@ -124,18 +124,4 @@ template <class T, int places>
   }
 }
 
-/// Each of 16 neighbours where its bool is true, else `other`.
-template <class T>
-[[gnu::always_inline]] inline void select_of_16(const bool* selected, const T* from, const T& other,
-                                                T* x) {
-  const Truths<T, 1> truths(selected);
-  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < 4; ++i) {
-    KOKKOSSCAN_IMPL_UNROLL for (int part = 0; part < Pack<T>::parts; ++part) {
-      const int at = (i * Pack<T>::parts + part) * Pack<T>::lanes;
-      store_register(x + at, select(truths.of_pack[i][part], load_register(from + at),
-                                    broadcast_register(other)));
-    }
-  }
-}
-
 }  // namespace KokkosScan::impl::host

@@ -137,7 +137,10 @@ class SlabInputs {
     const bool is_wide = r.width >= least_row<A>;
     if (run != nullptr && (is_wide || may_be_read_around(r, around))) {
       lies_at(run, direction);
-      block.ahead = direction * ahead.elements;
+      // Slabs follow upwards, whatever the direction in each.
+      block.ahead = direction > 0  ? ahead.elements
+                    : r.slabs == 1 ? rows_ahead(ahead, r.width, -r.width)
+                                   : r.size();
       block.caches = ahead.caches;
       return block;
     }
@@ -148,15 +151,15 @@ class SlabInputs {
       block.x_row = stored.stride;
       if (is_wide) {
         // Of short rows, others are asked for.
-        const int rows = ahead_bytes / (r.width * static_cast<int>(sizeof(A)));
-        block.ahead = rows == 0 ? ahead_bytes / static_cast<int>(sizeof(A)) : rows * stored.stride;
+        block.ahead = rows_ahead(ahead, r.width, stored.stride);
         block.caches = ahead.caches;
       }
       return block;
     }
-    prefetch_run(m_problem.input, r, static_cast<int>(ahead.elements), ahead.caches);
+    const A* const values = ask_for_next<A>(m_problem.input, r, ahead);
     if (load_run<most_elements>(m_problem.input, r, m_loaded + margin)) {
       lies_at(m_loaded + margin, direction);
+      goes_on_at(values, r.slabs == 1 ? direction : 1, ahead, block);
     } else {
       for (int s = 0; s < r.slabs; ++s) {
         Coordinates c = r.c;
@@ -171,6 +174,52 @@ class SlabInputs {
         }
       }
       lies_at(m_loaded + margin, 1);
+    }
+    return block;
+  }
+
+  /// How far whole rows are ahead, or less than one, in places of x.
+  static std::int64_t rows_ahead(const Ahead& ahead, int width, std::int64_t row) {
+    const std::int64_t rows = ahead.elements / width;
+    return rows == 0 ? ahead.elements : rows * row;
+  }
+
+  /// Whoever combines a block asks for the next one, above or below its run, meanwhile; null: for
+  /// nothing.
+  static void goes_on_at(const A* run, int direction, const Ahead& ahead, SlabBlock<A, R>& block) {
+    if (run == nullptr) return;
+    const std::int64_t size = std::int64_t{block.slabs} * block.rows * block.width;
+    const A* const lowest = block.x_row < 0 ? block.x + (block.rows - 1) * block.x_row : block.x;
+    block.ahead = distance_between(lowest, run + direction * size);
+    block.caches = ahead.caches;
+  }
+
+  /// The elements of whole lines by themselves in scan order, the last line first.
+  [[gnu::noinline]] SlabBlock<A, R> reversed(const Rectangle& r, const Ahead& ahead) {
+    SlabBlock<A, R> block{};
+    block.slabs = r.slabs;
+    block.rows = r.rows;
+    block.width = 1;
+    block.x = m_loaded + margin;
+    block.x_row = 1;
+    block.x_slab = r.rows;
+    A loaded[most_elements];
+    const A* const values = ask_for_next<A>(m_problem.input, r, ahead);
+    const A* run = nullptr;
+    if (direction_of_run(m_problem.input) < 0) {
+      run = as_stored_run<A>(m_problem.input, r);
+      if (run == nullptr && load_run<most_elements>(m_problem.input, r, loaded)) run = loaded;
+      goes_on_at(values, 1, ahead, block);
+    }
+    if (run != nullptr) {
+      convert<-1>(run + (r.size() - 1), r.size(), m_loaded + margin);
+      return block;
+    }
+    for (int s = 0; s < r.slabs; ++s) {
+      Coordinates c = r.c;
+      if (s > 0) c.index[r.dimension] += s;
+      load_along<most_elements>(m_problem.input.line(c), r.k, r.rows,
+                                m_loaded + margin + (r.slabs - 1 - s) * r.rows);
     }
     return block;
   }

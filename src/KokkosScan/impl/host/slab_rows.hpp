@@ -70,6 +70,16 @@ struct ChunkOfRows {
   std::int64_t b_row;
 };
 
+/// The operator, or the form of it that minds NaNs.
+template <class Op>
+[[gnu::always_inline]] inline auto exactly(const Op& op) {
+  if constexpr (minds_nan<Op>) {
+    return Exact<Op>{op};
+  } else {
+    return op;
+  }
+}
+
 /// Up to four rows of a register of lines. Results are stored row by row.
 ///
 /// \param count  how many rows
@@ -134,14 +144,46 @@ template <int places, class Op, class A>
   store_register(folds, before);
 }
 
-/// The operator, or the form of it that minds NaNs.
-template <class Op>
-[[gnu::always_inline]] inline auto exactly(const Op& op) {
-  if constexpr (minds_nan<Op>) {
-    return Exact<Op>{op};
-  } else {
-    return op;
+/// Rows of one chunk of two lines, of values of 4 bytes: a register holds two rows, and steps of
+/// the tree combine rows of one register. Rows behind the last, to a whole pack, are overwritten.
+///
+/// \tparam step  the direction in which rows lie in memory
+template <int step, class Op, class A>
+[[gnu::always_inline]] inline void combine_chunk_of_pairs(const Op& op, ChunkOfRows<A> rows,
+                                                          int count, bool begins, A* folds,
+                                                          const A* carries) {
+  using V = Register<A>;
+  const auto exact = exactly(op);
+  const V none = broadcast(neutral(op)).part[0];
+  const auto in_order = [](const V& r) __attribute__((always_inline)) {
+    return step > 0 ? r : shuffle<2, 3, 0, 1>(r, r);
+  };
+  // Of two rows: what is behind the first, and the second for both.
+  const auto later = [&](const V& r) __attribute__((always_inline)) {
+    return shuffle<0, 1, 4, 5>(none, r);
+  };
+  const auto last = [](const V& r) __attribute__((always_inline)) {
+    return shuffle<2, 3, 2, 3>(r, r);
+  };
+  const V state = load_register(folds), carry_of_lines = load_register(carries);
+  V before = begins ? none : shuffle<0, 1, 0, 1>(state, state);
+  const V carry = shuffle<0, 1, 0, 1>(carry_of_lines, carry_of_lines);
+  const int first = step > 0 ? 0 : -2, second = step > 0 ? 4 : -6;
+  for (; count > 0; count -= pack_length) {
+    V low = in_order(load_register(rows.x + first)),
+      high = in_order(load_register(rows.x + second));
+    low = combine_registers(exact, later(low), low);
+    high = combine_registers(exact, later(high), high);
+    high = combine_registers(exact, last(low), high);
+    low = combine_registers(exact, before, low);
+    high = combine_registers(exact, before, high);
+    before = last(high);
+    store_register(rows.b + first, in_order(combine_registers(exact, carry, low)));
+    store_register(rows.b + second, in_order(combine_registers(exact, carry, high)));
+    rows.x += pack_length * rows.x_row;
+    rows.b += pack_length * rows.b_row;
   }
+  store_register(folds, before);
 }
 
 /// Stores a register of lines in the carried type.
@@ -210,6 +252,15 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             f(w);
           }
         };
+        const bool is_pair = sizeof(A) == 4 && width == 2 && block.x_row == block.b_row;
+        // A pair stores and loads the same registers of what it has combined to.
+        const auto for_each_of_state = [&](const auto& f) __attribute__((always_inline)) {
+          if (is_pair) {
+            f(0);
+          } else {
+            for_each_register(f);
+          }
+        };
         for (int s = 0; s < block.slabs; ++s) {
           const A* x = block.x + s * block.x_slab;
           A* b = block.b + s * block.b_slab;
@@ -224,7 +275,7 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             const bool begins_lines = k == 0 && block.begins_lines;
             const bool begins_chunk = (block.begin + k) % chunk_length == 0;
             if (begins_lines && goes_on) {
-              for_each_register([&](int w) __attribute__((always_inline)) {
+              for_each_of_state([&](int w) __attribute__((always_inline)) {
                 const V start = load_register<places>(starts + w);
                 store_register(block.carry + w, start);
                 store_wide(block.tiles + w, start);
@@ -243,22 +294,33 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             if (block.ahead != 0) {
               // In the order of memory, which the hardware can foresee.
               const A* later = x_of_rows + block.ahead;
-              const int step = (block.ahead < 0 ? -cache_line : cache_line) / int{sizeof(A)};
+              const int step = (block.x_row < 0 ? -cache_line : cache_line) / int{sizeof(A)};
               const int bytes = rows * width * static_cast<int>(sizeof(A));
               for (int i = 0; i < bytes; i += cache_line, later += step) {
                 block.caches == Caches::nearest ? __builtin_prefetch(later, 0, 0)
                                                 : __builtin_prefetch(later);
               }
             }
-            for_each_register([&](int w) __attribute__((always_inline)) {
-              combine_chunk_of_lines<places>(
-                  op, ChunkOfRows<A>{x_of_rows + w, block.x_row, b_of_rows + w, block.b_row}, rows,
-                  begins_chunk, block.folds + w, (begins_lines ? starts : block.carry) + w);
-            });
+            const A* const carries = begins_lines ? starts : block.carry;
+            const ChunkOfRows<A> chunk{x_of_rows, block.x_row, b_of_rows, block.b_row};
+            if (is_pair) {
+              if constexpr (sizeof(A) == 4) {
+                block.x_row > 0
+                    ? combine_chunk_of_pairs<1>(op, chunk, rows, begins_chunk, block.folds, carries)
+                    : combine_chunk_of_pairs<-1>(op, chunk, rows, begins_chunk, block.folds,
+                                                 carries);
+              }
+            } else {
+              for_each_register([&](int w) __attribute__((always_inline)) {
+                combine_chunk_of_lines<places>(
+                    op, ChunkOfRows<A>{chunk.x + w, chunk.x_row, chunk.b + w, chunk.b_row}, rows,
+                    begins_chunk, block.folds + w, carries + w);
+              });
+            }
             k += rows;
             if (goes_on && (block.begin + k) % chunk_length == 0) {
               const bool ends_tile = (block.begin + k) % tile_length == 0;
-              for_each_register([&](int w) __attribute__((always_inline)) {
+              for_each_of_state([&](int w) __attribute__((always_inline)) {
                 const auto fold = load_register<places>(block.folds + w);
                 const auto carry =
                     end_chunk_of_lines(op, fold, ends_tile, block.tiles + w, block.chunks + w);

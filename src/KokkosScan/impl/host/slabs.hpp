@@ -89,7 +89,7 @@ class Slabs : SlabInputs<P> {
     this->set_state(tiles, width);
     std::copy(before, before + width, m_first + spill);
     m_firsts = 0;
-    scan_rows(c, width, begin, end, false, ahead);
+    scan_rows(c, width, begin, end, false, {ahead.elements * width, ahead.caches});
   }
 
   /// Folds elements begin ... end - 1 of a tile.
@@ -236,7 +236,12 @@ class Slabs : SlabInputs<P> {
     // it is left out otherwise.
     const bool descends = p.output.strides.along < 0;
     const bool leaves_last = is_exclusive && p.extra == Extra::none;
-    const int held = extent + (leaves_last && (has_totals || (descends && !is_wide)) ? 1 : 0);
+    // Backward lines are scanned in the opposite order, in which all that is one run upwards.
+    const bool may_be_small =
+        slabs > 1 && is_small<A>(n, width) && has_common_start && p.extra == Extra::none;
+    const bool reverses = descends && width == 1 && n > 1 && is_dense(1) && !may_be_small;
+    const bool reaches_back = descends && !is_wide && !reverses;
+    const int held = extent + (leaves_last && (has_totals || reaches_back) ? 1 : 0);
     if (held > extent) slabs = std::min(slabs, std::max(1, block_elements / (held * width)));
     const bool is_free = is_wide && is_plain<A, Value> && !has_totals &&
                          !(has_firsts && is_in_place(p.input, p.output.data));
@@ -246,10 +251,10 @@ class Slabs : SlabInputs<P> {
       if (as_stored_run<A>(p.input, {c, n, 0, n, width, all, m_dimension}) != nullptr) slabs = all;
     }
     const Rectangle r{c, n, 0, n, width, slabs, m_dimension};
-    const bool is_small = slabs > 1 && n <= most_small_rows && width <= most_small_width &&
-                          has_common_start && p.extra == Extra::none;
-    SlabBlock<A, R> block = this->loaded(r, this->usual_ahead(), is_small ? margin : spill);
-    if (is_small && (n == 1 || (block.x_row < 0) == descends)) {
+    SlabBlock<A, R> block =
+        reverses ? this->reversed(r, this->usual_ahead())
+                 : this->loaded(r, this->usual_ahead(), may_be_small ? margin : spill);
+    if (may_be_small && (n == 1 || (block.x_row < 0) == descends)) {
       scan_small(c, block);
       return slabs;
     }
@@ -264,31 +269,37 @@ class Slabs : SlabInputs<P> {
     block.streams = is_wide ? is_direct && m_streams
                             : may_be_streamed(block, to) && !has_firsts && !has_totals && !descends;
     if (is_wide && leaves_last && !has_totals) --block.rows;
-    place_results(block, held, descends, is_direct || block.streams ? to : nullptr);
+    place_results(block, held, descends && !reverses, is_direct || block.streams ? to : nullptr);
     this->set_starts(c, width, slabs);
     block.begins_lines = true;
     block.starts = m_start + spill;
     block.firsts = has_firsts ? m_first + spill : nullptr;
     block.starts_slab = has_common_start ? 0 : width;
+    if (descends) {
+      // Rows of a slab that reach into the slab before: that is scanned later.
+      if (!reverses) {
+        block.x += (slabs - 1) * block.x_slab;
+        block.b += (slabs - 1) * block.b_slab;
+        block.x_slab = -block.x_slab;
+        block.b_slab = -block.b_slab;
+      }
+      block.starts += (slabs - 1) * block.starts_slab;
+      if (has_firsts) block.firsts += (slabs - 1) * block.starts_slab;
+      block.starts_slab = -block.starts_slab;
+    }
     if (width == 1 && block.x_row == 1 && block.b_row == 1 && n > 1) {
       combine_short_lines(m_registers, p.op, block);
     } else {
-      // Backward rows of a slab reach into the slab before, which is scanned later.
-      if (block.b_row < 0) {
-        block.x += (slabs - 1) * block.x_slab;
-        block.b += (slabs - 1) * block.b_slab;
-        block.starts += (slabs - 1) * block.starts_slab;
-        if (has_firsts) block.firsts += (slabs - 1) * block.starts_slab;
-        block.x_slab = -block.x_slab;
-        block.b_slab = -block.b_slab;
-        block.starts_slab = -block.starts_slab;
-      }
       combine(block);
     }
-    const A* const results = is_direct ? block.b : m_results + margin;
+    const A* results = is_direct ? block.b : m_results + margin;
+    if (reverses) {
+      convert<-1>(results + (slabs * held - 1), slabs * held, m_loaded + margin);
+      results = m_loaded + margin;
+    }
     if (is_direct || block.streams) {
       // They are where they belong.
-    } else if (slabs == 1) {
+    } else if (slabs == 1 && !reverses) {
       store_rows(c, width, descends, first, extent, held);
     } else {
       if (held == extent) {

@@ -18,7 +18,14 @@ namespace KokkosScan::impl::host {
 
 /// The most rows and the most lines of a small slab.
 inline constexpr int most_small_rows = pack_length;
-inline constexpr int most_small_width = 16;
+inline constexpr int most_small_width = 15;
+
+/// Whether slabs are small: a step more costs more than lines that fill a register each.
+template <class A>
+constexpr bool is_small(int rows, int width) {
+  constexpr int lanes = 32 / sizeof(A);
+  return rows <= most_small_rows && width <= (rows <= 2 ? most_small_width : lanes - 1);
+}
 
 /// The steps of the tree, pairs of rows and packs, and exclusive results from inclusive ones. Each
 /// says for the elements of a slab how many rows back the left operand is; 0: none.
