@@ -64,7 +64,7 @@ vary(KokkosScan/impl/host/tuning.hpp
      "strip_bytes = 16384|4096"
      "segment_bytes = 512|256"
      " block_bytes = 8192| block_bytes = 4096"
-     "wide_row_bytes = 128|64"
+     "wide_row_bytes = 224|64"
      "slab_bytes = 4096|2048"
      "narrow_strip = 64|32"
      "unit_elements = 1 << 15|1 << 12"

@@ -37,11 +37,15 @@ template <class T>
 #endif
 }
 
-/// The same for a register of two places, by halves.
+/// The same for a register of two places, to a multiple of 32. (An intrinsic would need functions
+/// that are compiled for AVX alone.)
 template <class T>
 [[gnu::always_inline]] inline void stream_register(T* to, const Register<T, 2>& r) {
-  stream_register(to, at_place<0>(r));
-  stream_register(to + 16 / sizeof(T), at_place<1>(r));
+#if defined(KOKKOSSCAN_IMPL_AVX2)
+  asm volatile("vmovntdq %1, %0" : "=m"(*reinterpret_cast<native_t<T, 2>*>(to)) : "x"(r.lanes));
+#else
+  store_register(to, r);
+#endif
 }
 
 /// A value, likewise.

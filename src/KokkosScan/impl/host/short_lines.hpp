@@ -144,7 +144,7 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
           }
         };
         if (block.rows <= pack_length) {
-          scan(constant<0>);
+          scan(constant<1>);
         } else if (block.rows <= 2 * pack_length) {
           scan(constant<2>);
         } else if (block.rows <= 3 * pack_length) {

@@ -70,7 +70,7 @@ class Slabs : SlabInputs<P> {
   void scan(std::int64_t begin, std::int64_t end, std::int64_t strips_of_row) {
     for (std::int64_t i = begin; i < end;) {
       const auto [c, width] = this->strip(i, strips_of_row);
-      if (m_problem.n * width <= block_elements) {
+      if (m_problem.n * width <= most_of_block(width)) {
         i += scan_whole(c, width, strips_of_row == 1 ? end - i : 1);
         continue;
       }
@@ -136,6 +136,11 @@ class Slabs : SlabInputs<P> {
                                 : rows / pack_length * pack_length;
   }
 
+  /// Elements that are one block rather than one and the rest of one.
+  static constexpr std::int64_t most_of_block(int width) {
+    return width > 1 && width < least_row<A> ? block_elements + block_elements / 2 : block_elements;
+  }
+
   /// Scans elements begin ... end - 1 of a strip, some rows at a time.
   ///
   /// \param begins_lines whether starting values come before; else the state says what does
@@ -150,6 +155,7 @@ class Slabs : SlabInputs<P> {
     const bool has_last = !is_exclusive || (end == p.n && p.extra == Extra::last);
     for (std::int64_t k = begin; k < end;) {
       std::int64_t rows = std::min<std::int64_t>(end - k, is_free ? 1 << 30 : rows_of_block(width));
+      if (!is_free && (end - k) * width <= most_of_block(width)) rows = end - k;
       if (is_free && !has_last && rows == end - k && rows > 1) --rows;
       scan_block(c, {begin, end, k}, static_cast<int>(rows), width, begins_lines && k == begin,
                  ahead);
@@ -287,7 +293,7 @@ class Slabs : SlabInputs<P> {
       if (has_firsts) block.firsts += (slabs - 1) * block.starts_slab;
       block.starts_slab = -block.starts_slab;
     }
-    if (width == 1 && block.x_row == 1 && block.b_row == 1 && n > 1) {
+    if (width == 1 && block.x_row == 1 && block.b_row == 1 && n > 1 && n <= tile_length) {
       combine_short_lines(m_registers, p.op, block);
     } else {
       combine(block);

@@ -24,6 +24,7 @@ inline constexpr int most_small_width = 15;
 template <class A>
 constexpr bool is_small(int rows, int width) {
   constexpr int lanes = 32 / sizeof(A);
+  if (width == 1 && rows > 2) return false;
   return rows <= most_small_rows && width <= (rows <= 2 ? most_small_width : lanes - 1);
 }
 

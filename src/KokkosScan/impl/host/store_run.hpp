@@ -26,13 +26,18 @@ inline constexpr bool is_plain = std::is_same_v<A, Value>&& is_vectorized<A>;
 /// returns how many.
 template <class A>
 int stream_aligned(const A* results, int count, A* to) {
-  constexpr int lanes = Pack<A>::lanes;
-  int i = 0;
-  for (; i < count && reinterpret_cast<std::uintptr_t>(to + i) % 16 != 0; ++i) {
-    stream_value(to + i, results[i]);
-  }
-  for (; i + lanes <= count; i += lanes) stream_register(to + i, load_register(results + i));
-  return i;
+  return call_with(
+      widest_registers(), [=](auto places) __attribute__((always_inline)) {
+        constexpr int lanes = sizeof(Register<A, places>) / sizeof(A);
+        int i = 0;
+        for (; i < count && reinterpret_cast<std::uintptr_t>(to + i) % (16 * places) != 0; ++i) {
+          stream_value(to + i, results[i]);
+        }
+        for (; i + lanes <= count; i += lanes) {
+          stream_register(to + i, load_register<places>(results + i));
+        }
+        return i;
+      });
 }
 
 /// Stores results upwards from `to`. Past the caches the few before and behind whole registers go

@@ -39,7 +39,7 @@ inline constexpr int block_bytes = 8192;
 inline constexpr int page_bytes = 4096;
 
 /// The least bytes of rows that are taken one after the other, in the order of memory.
-inline constexpr int wide_row_bytes = 128;
+inline constexpr int wide_row_bytes = 224;
 
 /// The most bytes of a row that is taken as a whole, so that results of rows that follow each other
 /// in memory are one run, whose begin and end alone may share cache lines with others.
