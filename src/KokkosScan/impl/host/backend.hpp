@@ -101,7 +101,8 @@ struct Backend {
     std::int64_t strips = (row + most - 1) / most;
     if (!shares_evenly(rows * strips, threads)) strips = (strips + threads - 1) / threads * threads;
     strips = (row + strip_width(row, strips) - 1) / strip_width(row, strips);
-    if (is_slab || !shares_evenly(rows * strips, threads) || sharing == Sharing::split_lines) {
+    const bool is_cut = row / strips >= least_cut && shares_evenly(rows * strips, threads);
+    if (!is_cut || sharing == Sharing::split_lines) {
       strips = (row + narrow_strip - 1) / narrow_strip;
       return scan_with<Slabs<P>>(exec, p, "slabs", rows * strips, strips, true);
     }
@@ -140,9 +141,11 @@ struct Backend {
         WholeLines<P, Scanner>{p, results_go, registers, strips, strips_of_row, units, has_rows});
   }
 
-  /// Whether whole strips keep all threads busy for most of the time.
+  /// Whether whole strips keep threads busy for three quarters of the time. Strips that threads
+  /// share are folded and scanned, which takes as much again.
   static bool shares_evenly(std::int64_t strips, std::int64_t threads) {
-    return strips >= 4 * threads || strips % threads == 0;
+    const std::int64_t rounds = (strips + threads - 1) / threads;
+    return 4 * strips >= 3 * rounds * threads;
   }
 };
 

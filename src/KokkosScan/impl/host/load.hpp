@@ -292,8 +292,8 @@ void load_across(const Selected<A, Values, Mask>& in, const Coordinates& c, std:
   if (selected.data == nullptr) load_across<Most>(in.mask, c, k, count, loaded);
   if (values.data == nullptr) load_across<Most>(in.values, c, k, count, x);
   // Rows are loaded in turns, each for a while: what comes next is not foreseen by the hardware.
-  if (selected.data != nullptr) prefetch(&selected(k) + count, count, Caches::all);
-  if (values.data != nullptr) prefetch(&values(k) + count, count, Caches::all);
+  if (selected.data != nullptr) prefetch(&selected(k + 1), count, Caches::all);
+  if (values.data != nullptr) prefetch(&values(k + 1), count, Caches::all);
   select(selected.data == nullptr ? loaded : &selected(k), values.data == nullptr ? x : &values(k),
          in.identity, count, x);
 }

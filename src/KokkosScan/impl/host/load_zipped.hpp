@@ -72,7 +72,7 @@ void load_across(const ZippedInput<Function, Parts>& in, const Coordinates& c, s
     if (const ArrayLine<const T> line = as_stored<T>(part, c); line.data != nullptr) {
       // Rows are loaded in turns, each for a while: what comes next is not foreseen by the
       // hardware.
-      prefetch(&line(k) + count, count, Caches::all);
+      prefetch(&line(k + 1), count, Caches::all);
       return &line(k);
     }
     load_across<Most>(part, c, k, count, to);
