@@ -67,6 +67,7 @@ vary(KokkosScan/impl/host/tuning.hpp
      "wide_row_bytes = 224|64"
      "slab_bytes = 4096|2048"
      "narrow_strip = 64|32"
+     "least_cut = 32|8"
      "unit_elements = 1 << 15|1 << 12"
      "part_bytes = 1 << 17|1 << 14"
      "std::int64_t{4} << 20|std::int64_t{1} << 10")

@@ -100,7 +100,7 @@ struct Backend {
     }
     std::int64_t strips = (row + most - 1) / most;
     if (!shares_evenly(rows * strips, threads)) strips = (strips + threads - 1) / threads * threads;
-    strips = (row + strip_width(row, strips) - 1) / strip_width(row, strips);
+    strips = (row + cut_width(row, strips) - 1) / cut_width(row, strips);
     const bool is_cut = row / strips >= least_cut && shares_evenly(rows * strips, threads);
     if (!is_cut || sharing == Sharing::split_lines) {
       strips = (row + narrow_strip - 1) / narrow_strip;

@@ -38,7 +38,7 @@ struct Columns {
   int rows;
   int width;
   Form form;
-  bool streams;  ///< past the caches; y and y_row are multiples of 16 bytes
+  bool streams;  ///< past the caches; y and y_row are multiples of 32 bytes
 };
 
 /// Which of them count.

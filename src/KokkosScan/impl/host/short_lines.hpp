@@ -108,7 +108,7 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
         // A single line stands at both places, the last of an odd number a second time.
         if (block.slabs == 1) block.x_slab = block.b_slab = block.starts_slab = 0;
         const auto none = hidden<places>(neutral(op));
-        // Of lines of two to four packs, it is known how many they have.
+        // Of lines of one to four packs, it is known how many they have.
         const auto scan = [&](auto packs) __attribute__((always_inline)) {
           const A* later = block.x + block.ahead;
           const std::int64_t starts_slab = block.starts_slab;

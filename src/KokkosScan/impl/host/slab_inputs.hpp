@@ -44,7 +44,7 @@ class SlabInputs {
     if (!m_has_rows) return {batch.coordinates(index), 1};
     const std::int64_t lines_of_row = batch.extent[batch.rank - 1];
     const std::int64_t width =
-        strips_of_row == 1 ? lines_of_row : strip_width(lines_of_row, strips_of_row);
+        strips_of_row == 1 ? lines_of_row : cut_width(lines_of_row, strips_of_row);
     const std::int64_t first = index % strips_of_row * width;
     return {batch.coordinates(index / strips_of_row * lines_of_row + first),
             static_cast<int>(std::min(lines_of_row - first, width))};
@@ -159,7 +159,7 @@ class SlabInputs {
     const A* const values = ask_for_next<A>(m_problem.input, r, ahead);
     if (load_run<most_elements>(m_problem.input, r, m_loaded + margin)) {
       lies_at(m_loaded + margin, direction);
-      goes_on_at(values, r.slabs == 1 ? direction : 1, ahead, block);
+      goes_on_at(values, (r.slabs == 1 ? direction : 1) * r.size(), ahead, block);
     } else {
       for (int s = 0; s < r.slabs; ++s) {
         Coordinates c = r.c;
@@ -184,13 +184,11 @@ class SlabInputs {
     return rows == 0 ? ahead.elements : rows * row;
   }
 
-  /// Whoever combines a block asks for the next one, above or below its run, meanwhile; null: for
-  /// nothing.
-  static void goes_on_at(const A* run, int direction, const Ahead& ahead, SlabBlock<A, R>& block) {
+  /// Whoever combines a loaded block asks for the next one, `distance` from its run, meanwhile; for
+  /// nothing where there is no run.
+  void goes_on_at(const A* run, int distance, const Ahead& ahead, SlabBlock<A, R>& block) const {
     if (run == nullptr) return;
-    const std::int64_t size = std::int64_t{block.slabs} * block.rows * block.width;
-    const A* const lowest = block.x_row < 0 ? block.x + (block.rows - 1) * block.x_row : block.x;
-    block.ahead = distance_between(lowest, run + direction * size);
+    block.ahead = distance_between<A>(m_loaded + margin, run + distance);
     block.caches = ahead.caches;
   }
 
@@ -209,7 +207,7 @@ class SlabInputs {
     if (direction_of_run(m_problem.input) < 0) {
       run = as_stored_run<A>(m_problem.input, r);
       if (run == nullptr && load_run<most_elements>(m_problem.input, r, loaded)) run = loaded;
-      goes_on_at(values, 1, ahead, block);
+      goes_on_at(values, r.size(), ahead, block);
     }
     if (run != nullptr) {
       convert<-1>(run + (r.size() - 1), r.size(), m_loaded + margin);

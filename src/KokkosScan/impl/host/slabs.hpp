@@ -245,7 +245,8 @@ class Slabs : SlabInputs<P> {
     // Backward lines are scanned in the opposite order, in which all that is one run upwards.
     const bool may_be_small =
         slabs > 1 && is_small<A>(n, width) && has_common_start && p.extra == Extra::none;
-    const bool reverses = descends && width == 1 && n > 1 && is_dense(1) && !may_be_small;
+    const bool are_short_lines = width == 1 && n > 1 && n <= tile_length;
+    const bool reverses = descends && are_short_lines && is_dense(1) && !may_be_small;
     const bool reaches_back = descends && !is_wide && !reverses;
     const int held = extent + (leaves_last && (has_totals || reaches_back) ? 1 : 0);
     if (held > extent) slabs = std::min(slabs, std::max(1, block_elements / (held * width)));
@@ -293,7 +294,7 @@ class Slabs : SlabInputs<P> {
       if (has_firsts) block.firsts += (slabs - 1) * block.starts_slab;
       block.starts_slab = -block.starts_slab;
     }
-    if (width == 1 && block.x_row == 1 && block.b_row == 1 && n > 1 && n <= tile_length) {
+    if (are_short_lines && block.x_row == 1 && block.b_row == 1) {
       combine_short_lines(m_registers, p.op, block);
     } else {
       combine(block);

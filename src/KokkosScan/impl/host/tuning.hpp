@@ -50,16 +50,22 @@ inline constexpr int slab_bytes = 4096;
 /// where they do not: several cache lines, so that threads do not share one.
 inline constexpr int narrow_strip = 64;
 
+/// The width of each strip but the last, when a row of neighbouring lines is cut into strips.
+constexpr std::int64_t strip_width(std::int64_t lines_of_row, std::int64_t strips_of_row,
+                                   std::int64_t unit = narrow_strip) {
+  const std::int64_t width = (lines_of_row + strips_of_row - 1) / strips_of_row;
+  return (width + unit - 1) / unit * unit;
+}
+
 /// The least lines of a strip into which a row is cut so that each thread has one. Fewer are not
 /// worth it: threads rather share a strip.
 inline constexpr int least_cut = 32;
 
-/// The width of each strip but the last, when a row of neighbouring lines is cut into strips: where
-/// these are wide, whole cache lines.
-constexpr std::int64_t strip_width(std::int64_t lines_of_row, std::int64_t strips_of_row) {
-  const std::int64_t width = (lines_of_row + strips_of_row - 1) / strips_of_row;
-  const std::int64_t unit = width < 8 * narrow_strip ? 8 : narrow_strip;
-  return (width + unit - 1) / unit * unit;
+/// The width of strips that are stored wherever their rows begin: narrow ones share cache lines, as
+/// strips of 64 and 13 lines would keep a thread waiting.
+constexpr std::int64_t cut_width(std::int64_t lines_of_row, std::int64_t strips_of_row) {
+  const bool is_narrow = lines_of_row < strips_of_row * 8 * narrow_strip;
+  return strip_width(lines_of_row, strips_of_row, is_narrow ? 8 : narrow_strip);
 }
 
 /// Elements of work that are worth a unit of the policy.
