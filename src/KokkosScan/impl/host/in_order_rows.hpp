@@ -181,10 +181,8 @@ class RowsInOrder : InOrderScanner<P> {
     const A* const from = staged - before;
     count += before + behind;
     Value* const to = &results(k - before);
-    if (results.stride == 1) return store_run(m_streams, from, count, to);
-    if (results.stride == -1) {
-      std::reverse_copy(from, from + count, m_reversed);
-      return store_run(m_streams, m_reversed, count, to - (count - 1));
+    if (results.stride == 1 || results.stride == -1) {
+      return store_run(m_streams, from, count, to, static_cast<int>(results.stride));
     }
     for (int i = 0; i < count; ++i) to[i * results.stride] = static_cast<Value>(from[i]);
   }
@@ -195,7 +193,6 @@ class RowsInOrder : InOrderScanner<P> {
   alignas(cache_line) A m_staged[lines_at_once * pitch];
   alignas(cache_line) A m_folds[lines_at_once];
   bool m_exist[lines_at_once];
-  A m_reversed[most + 1];
   bool m_counts[is_masked ? lines_at_once * most : 1];
 };
 

@@ -199,10 +199,8 @@ class Lines {
   /// Stores the staged results, in scan order from `to` on.
   void store_block(int count, Value* to, std::int64_t stride) {
     const A* const b = m_staged + pack_length;
-    if (stride == 1) return store_run(m_streams, b, count, to);
-    if (stride == -1) {
-      convert<-1>(b + (count - 1), count, m_reversed);
-      return store_run(m_streams, m_reversed, count, to - (count - 1));
+    if (stride == 1 || stride == -1) {
+      return store_run(m_streams, b, count, to, static_cast<int>(stride));
     }
     for (int i = 0; i < count; ++i) to[i * stride] = static_cast<Value>(b[i]);
   }
@@ -223,7 +221,6 @@ class Lines {
   Registers m_registers;
   bool m_streams;
   alignas(cache_line) A m_staged[block_length + 3 * pack_length];
-  alignas(cache_line) A m_reversed[block_length + pack_length];
 };
 
 }  // namespace KokkosScan::impl::host

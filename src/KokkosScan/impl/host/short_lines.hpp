@@ -105,13 +105,19 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
       registers, [ op, slabs ](auto places_) __attribute__((always_inline)) {
         constexpr int places = places_;
         SlabBlock<A, R> block = slabs;
+        StreamedRun<A> run = block.run;
+        constexpr int lag = lag_bytes / sizeof(A);
         // A single line stands at both places, the last of an odd number a second time.
         if (block.slabs == 1) block.x_slab = block.b_slab = block.starts_slab = 0;
         const auto none = hidden<places>(neutral(op));
+        const std::int64_t starts_slab = block.starts_slab;
+        const int shift = block.firsts == nullptr ? 0 : 1;
+        // Lines between two times that elements are asked for and results stored.
+        const int least = turn_bytes / static_cast<int>(sizeof(A)) / block.rows;
+        const int most = least / places * places + places;
         // Of lines of one to four packs, it is known how many they have.
         const auto scan = [&](auto packs) __attribute__((always_inline)) {
           const A* later = block.x + block.ahead;
-          const std::int64_t starts_slab = block.starts_slab;
           const auto start_of = [&](int first, A(&before)[places]) __attribute__((always_inline)) {
             for_each_place<places>([&](auto place) __attribute__((always_inline)) {
               before[place] = block.starts[(first + place) * starts_slab];
@@ -120,26 +126,34 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
           A before[places], totals[places];
           start_of(0, before);
           auto carry = broadcast<A>(before);
-          for (int s = 0; s < block.slabs; s += places) {
-            const int first = s + places <= block.slabs || s == 0 ? s : block.slabs - places;
-            const A* const x = block.x + first * block.x_slab;
-            A* const b = block.b + first * block.b_slab + (block.firsts == nullptr ? 0 : 1);
+          for (int begin = 0; begin < block.slabs; begin += most) {
+            const int end = begin + most < block.slabs ? begin + most : block.slabs;
+            run.template store_up_to<places>(block.b + begin * block.b_slab - lag);
             if (block.ahead != 0) {
-              const A* const end = x + places * block.x_slab + block.ahead;
-              for (; later < end; later += cache_line / sizeof(A)) {
+              const A* const behind = block.x + end * block.x_slab + block.ahead;
+              for (; later < behind; later += cache_line / sizeof(A)) {
                 block.caches == Caches::nearest ? __builtin_prefetch(later, 0, 0)
                                                 : __builtin_prefetch(later);
               }
             }
-            if constexpr (packs == 0) {
-              start_of(first, before);
-              combine_line_at_each_place<places>(op, block, none, before, x, b);
-            } else {
-              if (starts_slab != 0) {
+            for (int s = begin; s < end; s += places) {
+              const int first = s + places <= block.slabs || s == 0 ? s : block.slabs - places;
+              const A* const x = block.x + first * block.x_slab;
+              A* const b = block.b + first * block.b_slab + shift;
+              if constexpr (packs == 0) {
                 start_of(first, before);
-                carry = broadcast<A>(before);
+                combine_line_at_each_place<places>(op, block, none, before, x, b);
+              } else {
+                if (starts_slab != 0) {
+                  start_of(first, before);
+                  carry = broadcast<A>(before);
+                }
+                combine_packs_of_lines<packs>(op, block, none, x, b, carry, totals);
               }
-              combine_packs_of_lines<packs>(op, block, none, x, b, carry, totals);
+            }
+            // Lines reach into those that follow.
+            for (int s = begin; shift > 0 && s < end; ++s) {
+              block.b[s * block.b_slab] = block.firsts[s * starts_slab];
             }
           }
         };
@@ -154,9 +168,7 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
         } else {
           scan(constant<0>);
         }
-        for (int s = 0; block.firsts != nullptr && s < block.slabs; ++s) {
-          block.b[s * block.b_slab] = block.firsts[s * block.starts_slab];
-        }
+        run.template finish<places>();
       });
 }
 

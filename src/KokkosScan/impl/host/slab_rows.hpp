@@ -8,6 +8,7 @@
 /// a line.
 
 #include <KokkosScan/impl/host/chunks.hpp>
+#include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
 #include <cstdint>
 #include <type_traits>
@@ -57,8 +58,9 @@ struct SlabBlock {
   R* chunks;
   A* carry;
   A* folds;
-  A* pairs;   ///< the first element of a pack that has begun, or the first two
-  A* thirds;  ///< its third
+  A* pairs;            ///< the first element of a pack that has begun, or the first two
+  A* thirds;           ///< its third
+  StreamedRun<A> run;  ///< results that the kernel stores, beside what it computes
 };
 
 /// Where rows of one chunk of some lines are, and where their results go.
@@ -186,6 +188,32 @@ template <int step, class Op, class A>
   store_register(folds, before);
 }
 
+/// Stores results of a block that are some way behind those at `b`, which are next.
+template <int places, class A, class R>
+[[gnu::always_inline]] inline void store_behind(const SlabBlock<A, R>& block, const A* b,
+                                                StreamedRun<A>& run) {
+  constexpr int lag = lag_bytes / sizeof(A);
+  if (block.b_row > 0) {
+    run.template store_up_to<places>(b - lag);
+  } else {
+    run.template store_down_to<places>(b + block.width + lag);
+  }
+}
+
+/// Asks for what is ahead of `distance` elements from x on, in the order of memory, which the
+/// hardware can foresee.
+template <class A, class R>
+[[gnu::always_inline]] inline void ask_ahead(const SlabBlock<A, R>& block, const A* x,
+                                             std::int64_t distance) {
+  if (block.ahead == 0) return;
+  const A* later = x + block.ahead;
+  const int step = (distance < 0 ? -cache_line : cache_line) / static_cast<int>(sizeof(A));
+  const std::int64_t bytes = (distance < 0 ? -distance : distance) * static_cast<int>(sizeof(A));
+  for (std::int64_t i = 0; i < bytes; i += cache_line, later += step) {
+    block.caches == Caches::nearest ? __builtin_prefetch(later, 0, 0) : __builtin_prefetch(later);
+  }
+}
+
 /// Stores a register of lines in the carried type.
 template <class R, class A, int places>
 [[gnu::always_inline]] inline void store_wide(R* to, const Register<A, places>& r) {
@@ -231,6 +259,31 @@ template <int places, class Op, class A, class R>
   }
 }
 
+/// Scans slabs of whole lines of at most a chunk: nothing is kept of lines.
+///
+/// \param store_firsts, combine_chunk as in combine_slabs()
+template <int places, class A, class R, class StoreFirsts, class CombineChunk>
+[[gnu::always_inline]] inline void combine_short_slabs(const SlabBlock<A, R>& block,
+                                                       const StoreFirsts& store_firsts,
+                                                       const CombineChunk& combine_chunk) {
+  StreamedRun<A> run = block.run;
+  const int turn = turn_bytes / static_cast<int>(sizeof(A)) / (block.rows * block.width) + 1;
+  const std::int64_t first_row = block.firsts == nullptr ? 0 : block.b_row;
+  const A* x = block.x;
+  A* b = block.b;
+  for (int begin = 0; begin < block.slabs; begin += turn) {
+    const int end = begin + turn < block.slabs ? begin + turn : block.slabs;
+    store_behind<places>(block, b, run);
+    ask_ahead(block, x, (end - begin) * block.x_slab);
+    for (int s = begin; s < end; ++s, x += block.x_slab, b += block.b_slab) {
+      store_firsts(s, b);
+      combine_chunk(ChunkOfRows<A>{x, block.x_row, b + first_row, block.b_row}, block.rows, true,
+                    block.starts + s * block.starts_slab);
+    }
+  }
+  run.template finish<places>();
+}
+
 /// Scans a block. Where the lines of a slab do not fill registers, one of them reaches into the
 /// rows that follow in scan order, which are stored later.
 template <class Op, class A, class R>
@@ -238,6 +291,7 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
   call_with(
       registers, [ op, slabs ](auto places) __attribute__((always_inline)) {
         const SlabBlock<A, R> block = slabs;  // what is stored cannot alias it
+        StreamedRun<A> run = block.run;
         using V = Register<A, places>;
         constexpr int lanes = sizeof(V) / sizeof(A);
         const V none = broadcast<places>(neutral(op)).part[0];
@@ -261,12 +315,39 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             for_each_register(f);
           }
         };
+        // B(0) of a slab's lines, where it is stored.
+        const auto store_firsts = [&](int s, A* b) __attribute__((always_inline)) {
+          if (block.firsts == nullptr) return;
+          const A* const firsts = block.firsts + s * block.starts_slab;
+          for_each_register([&](int w) __attribute__((always_inline)) {
+            const V result = load_register<places>(firsts + w);
+            store_register(b + w, result);
+          });
+        };
+        const auto combine_chunk = [&](const ChunkOfRows<A>& chunk, int rows, bool begins,
+                                       const A* carries) __attribute__((always_inline)) {
+          if (!is_pair) {
+            return for_each_register([&](int w) __attribute__((always_inline)) {
+              combine_chunk_of_lines<places>(
+                  op, ChunkOfRows<A>{chunk.x + w, chunk.x_row, chunk.b + w, chunk.b_row}, rows,
+                  begins, block.folds + w, carries + w);
+            });
+          }
+          if constexpr (sizeof(A) == 4) {
+            block.x_row > 0
+                ? combine_chunk_of_pairs<1>(op, chunk, rows, begins, block.folds, carries)
+                : combine_chunk_of_pairs<-1>(op, chunk, rows, begins, block.folds, carries);
+          }
+        };
+        if (block.rows <= chunk_length && block.begins_lines && !block.ends_chunk) {
+          return combine_short_slabs<places>(block, store_firsts, combine_chunk);
+        }
         for (int s = 0; s < block.slabs; ++s) {
           const A* x = block.x + s * block.x_slab;
           A* b = block.b + s * block.b_slab;
           const A* const starts = block.starts + s * block.starts_slab;
-          const A* const firsts =
-              block.firsts + (block.firsts == nullptr ? 0 : s * block.starts_slab);
+          store_firsts(s, b);
+          if (block.firsts != nullptr) b += block.b_row;
           for (int k = 0; k < block.rows;) {
             const int left = block.rows - k;
             const int of_chunk = chunk_length - (block.begin + k) % chunk_length;
@@ -282,41 +363,12 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
                 store_wide(block.chunks + w, none);
               });
             }
-            if (k == 0 && firsts != nullptr) {
-              for_each_register([&](int w) __attribute__((always_inline)) {
-                const V result = load_register<places>(firsts + w);
-                store_register(b + w, result);
-              });
-              b += block.b_row;
-            }
             const A* const x_of_rows = x + k * block.x_row;
             A* const b_of_rows = b + k * block.b_row;
-            if (block.ahead != 0) {
-              // In the order of memory, which the hardware can foresee.
-              const A* later = x_of_rows + block.ahead;
-              const int step = (block.x_row < 0 ? -cache_line : cache_line) / int{sizeof(A)};
-              const int bytes = rows * width * static_cast<int>(sizeof(A));
-              for (int i = 0; i < bytes; i += cache_line, later += step) {
-                block.caches == Caches::nearest ? __builtin_prefetch(later, 0, 0)
-                                                : __builtin_prefetch(later);
-              }
-            }
-            const A* const carries = begins_lines ? starts : block.carry;
-            const ChunkOfRows<A> chunk{x_of_rows, block.x_row, b_of_rows, block.b_row};
-            if (is_pair) {
-              if constexpr (sizeof(A) == 4) {
-                block.x_row > 0
-                    ? combine_chunk_of_pairs<1>(op, chunk, rows, begins_chunk, block.folds, carries)
-                    : combine_chunk_of_pairs<-1>(op, chunk, rows, begins_chunk, block.folds,
-                                                 carries);
-              }
-            } else {
-              for_each_register([&](int w) __attribute__((always_inline)) {
-                combine_chunk_of_lines<places>(
-                    op, ChunkOfRows<A>{chunk.x + w, chunk.x_row, chunk.b + w, chunk.b_row}, rows,
-                    begins_chunk, block.folds + w, carries + w);
-              });
-            }
+            ask_ahead(block, x_of_rows, block.x_row < 0 ? -rows * width : rows * width);
+            store_behind<places>(block, b_of_rows, run);
+            combine_chunk(ChunkOfRows<A>{x_of_rows, block.x_row, b_of_rows, block.b_row}, rows,
+                          begins_chunk, begins_lines ? starts : block.carry);
             k += rows;
             if (goes_on && (block.begin + k) % chunk_length == 0) {
               const bool ends_tile = (block.begin + k) % tile_length == 0;
@@ -329,6 +381,7 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             }
           }
         }
+        run.template finish<places>();
       });
 }
 

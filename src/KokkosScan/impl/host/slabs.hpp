@@ -50,8 +50,10 @@ class Slabs : SlabInputs<P> {
   using Inputs::m_streams;
   using Inputs::margin;
   using Inputs::spill;
+  static constexpr bool is_array =
+      std::is_same_v<std::remove_cv_t<decltype(P::input)>, Array<const A>>;
   /// Elements of a block, but where four rows have more.
-  static constexpr int block_elements = block_bytes / sizeof(A);
+  static constexpr int block_elements = (is_array ? block_bytes : loaded_block_bytes) / sizeof(A);
 
  public:
   /// \param has_rows whether the last dimension of the batch has neighbours in memory; else each
@@ -138,7 +140,8 @@ class Slabs : SlabInputs<P> {
 
   /// Elements that are one block rather than one and the rest of one.
   static constexpr std::int64_t most_of_block(int width) {
-    return width > 1 && width < least_row<A> ? block_elements + block_elements / 2 : block_elements;
+    const int most = std::min(block_elements * 3 / 2, Inputs::most_elements);
+    return width > 1 && width < least_row<A> ? most : block_elements;
   }
 
   /// Scans elements begin ... end - 1 of a strip, some rows at a time.
@@ -210,8 +213,14 @@ class Slabs : SlabInputs<P> {
     block.ends_chunk = k + rows < p.n;
     block.starts = m_start + spill;
     block.firsts = has_firsts ? m_first + spill : nullptr;
+    const int stored = extent - (has_last ? 0 : 1);
+    const int skipped = descends ? (extent - stored) * width : 0;
+    const bool is_stored = is_direct || stored == 0 ||
+                           (!is_wide && is_dense(width) &&
+                            streams_run(block, skipped, stored * width,
+                                        &results(descends ? first + stored - 1 : first), 1));
     combine(block);
-    if (!is_direct) store_rows(c, width, descends, first, extent - (has_last ? 0 : 1), extent);
+    if (!is_stored) store_rows(c, width, descends, first, stored, extent);
     const bool is_read =
         (is_exclusive && !is_ahead) || (k + rows == p.n && p.totals.data != nullptr);
     if (is_read) {
@@ -243,8 +252,8 @@ class Slabs : SlabInputs<P> {
     const bool descends = p.output.strides.along < 0;
     const bool leaves_last = is_exclusive && p.extra == Extra::none;
     // Backward lines are scanned in the opposite order, in which all that is one run upwards.
-    const bool may_be_small =
-        slabs > 1 && is_small<A>(n, width) && has_common_start && p.extra == Extra::none;
+    const bool may_be_small = slabs > 1 && n <= most_small_rows && width <= most_small_width &&
+                              has_common_start && p.extra == Extra::none;
     const bool are_short_lines = width == 1 && n > 1 && n <= tile_length;
     const bool reverses = descends && are_short_lines && is_dense(1) && !may_be_small;
     const bool reaches_back = descends && !is_wide && !reverses;
@@ -294,36 +303,42 @@ class Slabs : SlabInputs<P> {
       if (has_firsts) block.firsts += (slabs - 1) * block.starts_slab;
       block.starts_slab = -block.starts_slab;
     }
+    // Results follow each other, as they lie in memory or, of lines that are reversed, in the
+    // opposite order.
+    const bool is_run = held == extent && (slabs > 1 || is_dense(width));
+    const int count = slabs * extent * width;
+    const int step = reverses ? -1 : 1;
+    Value* const of_first = reverses ? to + (count - 1) : to;
+    const bool is_stored = is_direct || block.streams ||
+                           (is_run && !is_wide && streams_run(block, 0, count, of_first, step));
     if (are_short_lines && block.x_row == 1 && block.b_row == 1) {
       combine_short_lines(m_registers, p.op, block);
     } else {
       combine(block);
     }
-    const A* results = is_direct ? block.b : m_results + margin;
-    if (reverses) {
-      convert<-1>(results + (slabs * held - 1), slabs * held, m_loaded + margin);
-      results = m_loaded + margin;
-    }
-    if (is_direct || block.streams) {
-      // They are where they belong.
+    const A* const results = is_direct ? block.b : m_results + margin;
+    const auto of_slab = [&](int s) {
+      return results + (reverses ? slabs - 1 - s : s) * held * width;
+    };
+    if (is_stored) {
+      // The kernel has done it.
+    } else if (is_run) {
+      store_run(m_streams, results, count, of_first, step);
     } else if (slabs == 1 && !reverses) {
       store_rows(c, width, descends, first, extent, held);
     } else {
-      if (held == extent) {
-        store_run(m_streams, results, slabs * extent * width, to);
-      } else {
-        for (int s = 0; s < slabs; ++s) {
-          store_run(m_streams, results + (s * held + (descends ? held - extent : 0)) * width,
-                    extent * width, to + std::int64_t{s} * extent * width);
-        }
+      for (int s = 0; s < slabs; ++s) {
+        store_run(m_streams, of_slab(s) + (descends && !reverses ? (held - extent) * width : 0),
+                  extent * width,
+                  to + std::int64_t{s} * extent * width + (reverses ? extent - 1 : 0), step);
       }
     }
     for (int s = 0; has_totals && s < slabs; ++s) {
       Coordinates line = c;
       if (s > 0) line.index[m_dimension] += s;
       const int row = has_firsts ? n : n - 1;
-      const int from_top = descends ? held - 1 - row : row;
-      store_totals(line, width, results + (s * held + from_top) * width);
+      store_totals(line, width,
+                   of_slab(s) + (descends && !reverses ? held - 1 - row : row) * width);
     }
     return slabs;
   }
@@ -334,9 +349,9 @@ class Slabs : SlabInputs<P> {
     const int n = elements.rows, width = elements.width, slabs = elements.slabs;
     const int of_slab = n * width;
     const bool descends = p.output.strides.along < 0;
-    if (m_small.period != of_slab) m_small.prepare(n, width, descends ? -1 : 1);
+    if (m_second_rows.period != of_slab) m_second_rows.prepare(n, width, descends ? -1 : 1);
     SmallSlabs<A> block{};
-    block.steps = &m_small;
+    block.second_rows = &m_second_rows;
     block.x = elements.x_row < 0 ? elements.x - (of_slab - width) : elements.x;
     block.first = m_results + margin;
     block.second = m_loaded + margin;
@@ -349,8 +364,12 @@ class Slabs : SlabInputs<P> {
     block.start = starting.exists ? &starting.value : nullptr;
     block.is_exclusive = p.form == Form::exclusive;
     block.identity = p.identity.value;
+    Value* const to = &p.output.line(c)(descends ? n - 1 : 0);
+    if constexpr (is_plain<A, Value>) {
+      if (m_streams) block.place = to;
+    }
     const SmallResults<A> results = combine_small_slabs(m_registers, p.op, block);
-    store_run(m_streams, results.results, block.count, &p.output.line(c)(descends ? n - 1 : 0));
+    if (block.place == nullptr) store_run(false, results.results, block.count, to);
     for (int s = 0; p.totals.data != nullptr && s < slabs; ++s) {
       A totals[most_small_width];
       const int last = s * of_slab + (descends ? 0 : of_slab - width);
@@ -381,6 +400,17 @@ class Slabs : SlabInputs<P> {
     return m_streams && block.width == 1 && block.x_row == 1 && block.rows % pack_length == 0 &&
            (block.slabs == 1 || is_dense(1)) && m_problem.output.strides.along == 1 &&
            reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
+  }
+
+  /// Whether the kernel stores `count` results past the caches, beside those that it computes.
+  ///
+  /// \param skipped how many results in L1 before the first of them have no place
+  /// \param to      where the first one belongs; the next is `step` on
+  bool streams_run(SlabBlock<A, R>& block, int skipped, int count, Value* to, int step) const {
+    if constexpr (is_plain<A, Value>) {
+      if (m_streams) block.run = {m_results + margin + skipped, count, to, step};
+    }
+    return m_streams;
   }
 
   /// Results of a block go to memory from `direct` on, or to L1, as they will lie in memory.
@@ -419,7 +449,7 @@ class Slabs : SlabInputs<P> {
   }
 
   Registers m_registers;
-  SmallSteps<A> m_small;
+  SecondRows<A> m_second_rows;
   alignas(64) A m_results[2 * Inputs::most_elements + 2 * margin];
 };
 
