@@ -62,6 +62,7 @@ vary(KokkosScan/impl/host/tuning.hpp
      "block_length = 256|128"
      "ahead_bytes = 4096|1024"
      "strip_bytes = 16384|4096"
+     "cut_bytes = 8192|2048"
      "segment_bytes = 512|256"
      " block_bytes = 12288| block_bytes = 4096"
      "loaded_block_bytes = 8192|2048"

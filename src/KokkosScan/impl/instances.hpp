@@ -41,7 +41,7 @@ using MaskedProblem =
 #define KOKKOSSCAN_IMPL_KERNEL_OF_LINES(KEYWORDS, T, OP, STEP)                      \
   KEYWORDS host::LastChunk<T, carried_t<OP<T>, T>> host::combine_chunks<STEP>(      \
       host::Registers, host::Pass, const OP<T>&, const T* const&, int, host::Ahead, \
-      host::Carry<carried_t<OP<T>, T>>&, T*, T&);
+      host::Carry<carried_t<OP<T>, T>>&, T*, T&, host::StreamedRun<T>);
 #endif
 // Products of float are combined as those of double.
 #define KOKKOSSCAN_IMPL_INSTANCES(KEYWORDS, T)              \

@@ -10,7 +10,9 @@
 #include <KokkosScan/impl/host/instruction_sets.hpp>
 #include <KokkosScan/impl/host/move.hpp>
 #include <KokkosScan/impl/host/select.hpp>
+#include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
+#include <KokkosScan/impl/host/tuning.hpp>
 #include <cstdint>
 #include <type_traits>
 
@@ -23,8 +25,9 @@ struct Carry {
   R chunks;
 };
 
-/// What is done with results: they are stored, past the caches or not, or only the total is wanted.
-enum class Pass { scan, stream, fold };
+/// What is done with results: they are stored, also past the caches, or in L1 and from there past
+/// the caches, or only the total is wanted.
+enum class Pass { scan, stream, stage, fold };
 
 /// A value that a function receives when it is compiled.
 template <auto value>
@@ -257,15 +260,17 @@ template <int step, class Op, class A, int places>
 
 /// Combines chunks in registers of some places: as many as fill these, and with one place what is
 /// left at the end of the line; the parameters are combine_chunks()'s.
-template <bool only_folds, int step, int places, class Op, class X, class A, class R>
-[[gnu::always_inline]] inline LastChunk<A, R> combine_chunks_at_places(Pass pass, const Op& op,
-                                                                       const X& x, int count,
-                                                                       const Ahead& ahead,
-                                                                       Carry<R>& carry, A* b,
-                                                                       A& result) {
+///
+/// \tparam compiled_for  the pass, but that scan stands for stream as well
+template <Pass compiled_for, int step, int places, class Op, class X, class A, class R>
+[[gnu::always_inline]] inline LastChunk<A, R> combine_chunks_at_places(
+    Pass pass, const Op& op, const X& x, int count, const Ahead& ahead, Carry<R>& carry, A* b,
+    A& result, StreamedRun<A>& staged) {
   constexpr int at_once = places * chunk_length;
+  constexpr bool only_folds = compiled_for == Pass::fold;
   // Where results stay in the caches, so does all that is asked for.
-  const Caches caches = pass == Pass::stream ? ahead.caches : Caches::all;
+  const bool streams = pass == Pass::stream || pass == Pass::stage;
+  const Caches caches = streams ? ahead.caches : Caches::all;
   // Copies, which stores of results cannot alias, stay in registers.
   const X from = x;
   const auto none = hidden<places>(neutral(op));
@@ -281,6 +286,7 @@ template <bool only_folds, int step, int places, class Op, class X, class A, cla
     store_neighbours<step>(pass, op, folded, of_chunk, b + k * step, last_result);
   };
   const int whole = count / at_once * at_once;
+  StreamedRun<A> run = staged;
   Folded<A, places> next;
   if (whole > 0) {
     // Each is stored when the next are folded: neither waits for the other, which fills the
@@ -294,7 +300,11 @@ template <bool only_folds, int step, int places, class Op, class X, class A, cla
         fold(k, chunk_length, next);
       }
       store(k - at_once, chunk_length, folded);
+      if constexpr (compiled_for == Pass::stage) {
+        run.template store_up_to<places>(b + (k - at_once) - lag_bytes / sizeof(A));
+      }
     }
+    staged = run;
   }
   if constexpr (places == 1 && step > 0) {
     const int rest = count - whole;
@@ -318,30 +328,36 @@ template <bool only_folds, int step, int places, class Op, class X, class A, cla
 /// \param carry  what comes before; on return, chunks includes the elements
 /// \param b      where B(k+1) and on go
 /// \param result receives B at their end
+/// \param staged the results, and those before them in L1, which are stored past the caches
 /// \return what the last chunk left behind
 template <int step, class Op, class X, class A, class R>
 LastChunk<A, R> combine_chunks(Registers registers, Pass pass, const Op& op, const X& x, int count,
-                               Ahead ahead, Carry<R>& carry, A* b, A& result) {
+                               Ahead ahead, Carry<R>& carry, A* b, A& result,
+                               StreamedRun<A> staged = {}) {
   // What does not fill wide registers is left for narrow ones.
   LastChunk<A, R> end{};
   int done = 0;
-  const auto combine =
-      [ =, &op, &x, &carry, &result, &done, &end ](auto places) __attribute__((always_inline)) {
+  const auto combine = [ =, &op, &x, &carry, &result, &staged, &done, &end ](auto places)
+      __attribute__((always_inline)) {
     constexpr int at_once = places * chunk_length;
     const int begin = done;
     const int left = places == 1 ? count - begin : count / at_once * at_once;
     done += left;
-    const auto combine_by = [&](auto only_folds) __attribute__((always_inline)) {
-      end = combine_chunks_at_places<only_folds, step, places>(
-          pass, op, x + begin * step, left, ahead, carry, b + begin * step, result);
+    const auto combine_for = [&](auto compiled_for) __attribute__((always_inline)) {
+      end = combine_chunks_at_places<compiled_for, step, places>(
+          pass, op, x + begin * step, left, ahead, carry, b + begin * step, result, staged);
     };
     if constexpr (step > 0) {
-      if (pass == Pass::fold) return combine_by(constant<true>);
+      if (pass == Pass::fold) return combine_for(constant<Pass::fold>);
+      if constexpr (places > 1) {
+        if (pass == Pass::stage) return combine_for(constant<Pass::stage>);
+      }
     }
-    combine_by(constant<false>);
+    combine_for(constant<Pass::scan>);
   };
   if (count >= 2 * chunk_length) call_if_wide(registers, combine);
   if (done < count) combine(constant<1>);
+  if (pass == Pass::stage) staged.finish(registers);
   return end;
 }
 

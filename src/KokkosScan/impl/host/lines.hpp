@@ -13,6 +13,7 @@
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <type_traits>
 #include <utility>
 
@@ -179,20 +180,29 @@ class Lines {
     const P& p = m_problem;
     const bool is_exclusive = p.form == Form::exclusive;
     const auto stored = elements_of<A>(line, 1);
+    // Elements in memory that become results past the caches are no blocks.
+    const bool stages = is_plain<A, Value> && stored && m_streams && std::abs(results.stride) == 1;
+    const int most = stages ? staged_length : block_length;
     int count = 0;
     for (std::int64_t k = begin; k < end; k += count) {
-      count = static_cast<int>(std::min<std::int64_t>(end - k, block_length - k % block_length));
+      count = static_cast<int>(std::min<std::int64_t>(end - k, most - k % most));
       const bool stores_first = k == 0 && p.extra == Extra::first;
+      const bool stores_last = k + count == p.n && p.extra == Extra::last;
+      const int of_block = count + (stores_first || stores_last ? 1 : 0);
+      Value* const to = &results(stores_first ? -1 : k);
       A* b = m_staged + pack_length;
+      StreamedRun<A> staged;
+      if constexpr (is_plain<A, Value>) {
+        if (stages) staged = {b, of_block, to, static_cast<int>(results.stride)};
+      }
       // Exclusive results are the inclusive ones, each a place later.
       if (is_exclusive || stores_first) *b++ = result;
       with_elements(line, stored, k, count, ahead, [&](const auto& x, const Ahead& ahead_of_x) {
-        combine_chunks<1>(m_registers, Pass::scan, p.op, x, count, ahead_of_x, carry, b, result);
+        combine_chunks<1>(m_registers, stages ? Pass::stage : Pass::scan, p.op, x, count,
+                          ahead_of_x, carry, b, result, staged);
       });
       end_tile(k + count, carry);
-      const bool stores_last = k + count == p.n && p.extra == Extra::last;
-      const int of_block = count + (stores_first || stores_last ? 1 : 0);
-      store_block(of_block, &results(stores_first ? -1 : k), results.stride);
+      if (!stages) store_block(of_block, to, results.stride);
     }
   }
 
@@ -220,7 +230,8 @@ class Lines {
   const P& m_problem;
   Registers m_registers;
   bool m_streams;
-  alignas(cache_line) A m_staged[block_length + 3 * pack_length];
+  static constexpr int staged_length = tile_length;
+  alignas(cache_line) A m_staged[staged_length + 3 * pack_length];
 };
 
 }  // namespace KokkosScan::impl::host

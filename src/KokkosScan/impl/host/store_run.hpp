@@ -67,6 +67,13 @@ class StreamedRun {
     store_up_to<places>(m_end);
     while (m_begin < m_end) stream_value(m_to, *m_begin), skip(1);
   }
+  void finish(Registers registers) {
+    call_with(
+        registers, [run = *this](auto places) __attribute__((always_inline)) {
+          StreamedRun rest = run;  // a copy, which stores cannot alias
+          rest.template finish<places>();
+        });
+  }
 
  private:
   [[gnu::always_inline]] void store_reversed(const A* end) {
@@ -95,14 +102,7 @@ class StreamedRun {
 template <class A, class Value>
 void store_run(bool streams, const A* results, int count, Value* to, int step = 1) {
   if constexpr (is_plain<A, Value>) {
-    if (streams) {
-      const StreamedRun<A> run(results, count, to, step);
-      return call_with(
-          widest_registers(), [run](auto places) __attribute__((always_inline)) {
-            StreamedRun<A> rest = run;
-            rest.template finish<places>();
-          });
-    }
+    if (streams) return StreamedRun<A>(results, count, to, step).finish(widest_registers());
   }
   if (step < 0) {
     convert<-1>(results + (count - 1), count, to - (count - 1));

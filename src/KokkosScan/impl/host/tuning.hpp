@@ -20,9 +20,13 @@ inline constexpr int block_length = 256;
 /// elements: they come to L1 alone (rows of doubles 0.61 instead of 0.68 on one thread).
 inline constexpr int ahead_bytes = 4096;
 
-/// Bytes of a strip's row. The strip's accumulators, four or five such rows, stay in L2, and each
-/// row is long enough for the hardware to prefetch it: 4 KB reach 0.7 of a copy, 16 KB 0.92.
+/// The most bytes of a strip's row. The strip's accumulators, four or five such rows, stay in L2.
 inline constexpr int strip_bytes = 16384;
+
+/// Bytes of a strip's row where rows are longer than that and have to be cut. With 16 KB few rows
+/// are slower (three of floats 0.56 of a copy instead of 0.68), with 4 KB all are but those of 16
+/// KB (three 0.4), as the hardware does not foresee where a row goes on.
+inline constexpr int cut_bytes = 8192;
 
 /// Bytes of a piece of a row where rows are stored as they are computed, four at a time. A row at a
 /// time must load and store all accumulators once a row (0.6 of a copy); 256 bytes cost calls (1.2
