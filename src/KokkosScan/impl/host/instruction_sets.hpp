@@ -40,6 +40,16 @@ template <class F>
   return f(std::integral_constant<int, 1>{});
 }
 
+/// The widest registers of a processor of this kind. Kernels for others are compiled with less that
+/// is made for some shapes.
+#if defined(KOKKOSSCAN_IMPL_AVX2)
+inline constexpr Registers most_registers = Registers::of_32_bytes;
+#else
+inline constexpr Registers most_registers = Registers::of_16_bytes;
+#endif
+template <int places>
+inline constexpr bool are_widest = (places == 2) == (most_registers == Registers::of_32_bytes);
+
 /// Calls f(2) if registers of 32 bytes are meant.
 template <class F>
 [[gnu::always_inline]] inline void call_if_wide([[maybe_unused]] Registers registers,

@@ -157,17 +157,20 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
             }
           }
         };
-        if (block.rows <= pack_length) {
-          scan(constant<1>);
-        } else if (block.rows <= 2 * pack_length) {
-          scan(constant<2>);
-        } else if (block.rows <= 3 * pack_length) {
-          scan(constant<3>);
-        } else if (block.rows <= chunk_length) {
-          scan(constant<4>);
-        } else {
-          scan(constant<0>);
+        bool is_done = false;
+        if constexpr (are_widest<places>) {
+          is_done = block.rows <= chunk_length;
+          if (block.rows <= pack_length) {
+            scan(constant<1>);
+          } else if (block.rows <= 2 * pack_length) {
+            scan(constant<2>);
+          } else if (block.rows <= 3 * pack_length) {
+            scan(constant<3>);
+          } else if (is_done) {
+            scan(constant<4>);
+          }
         }
+        if (!is_done) scan(constant<0>);
         run.template finish<places>();
       });
 }

@@ -339,8 +339,10 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
                 : combine_chunk_of_pairs<-1>(op, chunk, rows, begins, block.folds, carries);
           }
         };
-        if (block.rows <= chunk_length && block.begins_lines && !block.ends_chunk) {
-          return combine_short_slabs<places>(block, store_firsts, combine_chunk);
+        if constexpr (are_widest<places>) {
+          if (block.rows <= chunk_length && block.begins_lines && !block.ends_chunk) {
+            return combine_short_slabs<places>(block, store_firsts, combine_chunk);
+          }
         }
         for (int s = 0; s < block.slabs; ++s) {
           const A* x = block.x + s * block.x_slab;

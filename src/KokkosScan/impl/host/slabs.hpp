@@ -217,7 +217,7 @@ class Slabs : SlabInputs<P> {
     const int skipped = descends ? (extent - stored) * width : 0;
     const bool is_stored = is_direct || stored == 0 ||
                            (!is_wide && is_dense(width) &&
-                            streams_run(block, skipped, stored * width,
+                            streams_run(block.run, skipped, stored * width,
                                         &results(descends ? first + stored - 1 : first), 1));
     combine(block);
     if (!is_stored) store_rows(c, width, descends, first, stored, extent);
@@ -253,7 +253,8 @@ class Slabs : SlabInputs<P> {
     const bool leaves_last = is_exclusive && p.extra == Extra::none;
     // Backward lines are scanned in the opposite order, in which all that is one run upwards.
     const bool may_be_small = slabs > 1 && n <= most_small_rows && width <= most_small_width &&
-                              has_common_start && p.extra == Extra::none;
+                              has_common_start && p.extra == Extra::none &&
+                              m_registers == most_registers;
     const bool are_short_lines = width == 1 && n > 1 && n <= tile_length;
     const bool reverses = descends && are_short_lines && is_dense(1) && !may_be_small;
     const bool reaches_back = descends && !is_wide && !reverses;
@@ -310,7 +311,7 @@ class Slabs : SlabInputs<P> {
     const int step = reverses ? -1 : 1;
     Value* const of_first = reverses ? to + (count - 1) : to;
     const bool is_stored = is_direct || block.streams ||
-                           (is_run && !is_wide && streams_run(block, 0, count, of_first, step));
+                           (is_run && !is_wide && streams_run(block.run, 0, count, of_first, step));
     if (are_short_lines && block.x_row == 1 && block.b_row == 1) {
       combine_short_lines(m_registers, p.op, block);
     } else {
@@ -350,37 +351,40 @@ class Slabs : SlabInputs<P> {
     const int of_slab = n * width;
     const bool descends = p.output.strides.along < 0;
     if (m_second_rows.period != of_slab) m_second_rows.prepare(n, width, descends ? -1 : 1);
+    const Maybe<A> start = p.start.at(c);
+    Value* const to = &p.output.line(c)(descends ? n - 1 : 0);
     SmallSlabs<A> block{};
     block.second_rows = &m_second_rows;
     block.x = elements.x_row < 0 ? elements.x - (of_slab - width) : elements.x;
-    block.first = m_results + margin;
-    block.second = m_loaded + margin;
+    block.b = m_results + margin;
     block.rows = n;
     block.width = width;
     block.count = slabs * of_slab;
     block.direction = descends ? -1 : 1;
     block.ahead = elements.ahead;
-    const Maybe<A> starting = p.start.at(c);
-    block.start = starting.exists ? &starting.value : nullptr;
     block.is_exclusive = p.form == Form::exclusive;
-    block.identity = p.identity.value;
-    Value* const to = &p.output.line(c)(descends ? n - 1 : 0);
-    if constexpr (is_plain<A, Value>) {
-      if (m_streams) block.place = to;
-    }
-    const SmallResults<A> results = combine_small_slabs(m_registers, p.op, block);
-    if (block.place == nullptr) store_run(false, results.results, block.count, to);
+    block.start = start.exists ? start.value : neutral(p.op);
+    block.first = start.exists ? start.value : p.identity.value;
+    const bool is_copy = n == 1 && !start.exists && !block.is_exclusive;
+    const A* const results = is_copy ? block.x : block.b;
+    const bool is_stored = !is_copy && streams_run(block.run, 0, block.count, to, 1);
+    if (!is_copy) combine_small_slabs(p.op, block);
     for (int s = 0; p.totals.data != nullptr && s < slabs; ++s) {
       A totals[most_small_width];
       const int last = s * of_slab + (descends ? 0 : of_slab - width);
+      const int row_before = descends ? width : -width;
       for (int w = 0; w < width; ++w) {
-        const A fold = (block.is_exclusive ? results.folds : results.results)[last + w];
-        totals[w] = block.is_exclusive && starting.exists ? p.op(starting.value, fold) : fold;
+        totals[w] = results[last + w];
+        if (!block.is_exclusive) continue;
+        const A* const x = block.x + last + w;
+        const A fold = n > 1 ? p.op(x[row_before], *x) : *x;
+        totals[w] = start.exists ? p.op(start.value, fold) : fold;
       }
       Coordinates line = c;
       if (s > 0) line.index[m_dimension] += s;
       store_totals(line, width, totals);
     }
+    if (!is_stored) store_run(m_streams, results, block.count, to);
   }
 
   /// Whether rows of results follow each other without a gap.
@@ -406,9 +410,9 @@ class Slabs : SlabInputs<P> {
   ///
   /// \param skipped how many results in L1 before the first of them have no place
   /// \param to      where the first one belongs; the next is `step` on
-  bool streams_run(SlabBlock<A, R>& block, int skipped, int count, Value* to, int step) const {
+  bool streams_run(StreamedRun<A>& run, int skipped, int count, Value* to, int step) const {
     if constexpr (is_plain<A, Value>) {
-      if (m_streams) block.run = {m_results + margin + skipped, count, to, step};
+      if (m_streams) run = {m_results + margin + skipped, count, to, step};
     }
     return m_streams;
   }

@@ -47,100 +47,52 @@ struct SmallSlabs {
 
   const SecondRows<A>* second_rows;
   const A* x;          ///< a row and a register around it may be read
-  A* first;            ///< room for the elements, with the margin
-  A* second;           ///< the same
+  A* b;                ///< where results go, and some more up to a register behind
   int rows, width;     ///< of a slab
   int count;           ///< elements
   int direction;       ///< in which rows lie in memory
   std::int64_t ahead;  ///< how far from elements others are asked for
-  const A* start;      ///< the starting value, or null
   bool is_exclusive;
-  A identity;  ///< the first exclusive result where there is no starting value
-  A* place;    ///< where results belong past the caches; or null
+  A start;             ///< the starting value, or a neutral one
+  A first;             ///< B(0)
+  StreamedRun<A> run;  ///< results that the kernel stores, beside what it computes
 };
 
-/// What small slabs combine to.
-template <class A>
-struct SmallResults {
-  const A* results;
-  const A* folds;  ///< without the starting value, where results are exclusive
-};
-
-/// One step: each element and the one before it in its line.
-///
-/// \param none what stands for none
-/// \param run  results that are stored, where these are the last ones
-/// \param combined combined(left, right) is the result
-template <class V, class A, class F>
-[[gnu::always_inline]] inline void combine_step(const SmallSlabs<A>& block, const V& none,
-                                                const A* from, A* to, StreamedRun<A> run,
-                                                const F& combined) {
-  constexpr int lanes = sizeof(V) / sizeof(A);
-  constexpr int places = sizeof(V) / 16;
-  constexpr int turn = turn_bytes / sizeof(V) * lanes, lag = lag_bytes / sizeof(A);
-  const int row = block.direction * block.width;
-  const int period = block.second_rows->period, step = lanes % period;
-  for (int begin = 0, j = 0; begin < block.count; begin += turn) {
-    const int end = begin + turn < block.count ? begin + turn : block.count;
-    run.template store_up_to<places>(to + begin - lag);
-    for (int i = begin; i < end; i += lanes) {
-      if (block.ahead != 0 && from == block.x) __builtin_prefetch(from + i + block.ahead, 0, 0);
-      const auto is_second = load_register<places>(block.second_rows->truths + j);
-      const V left = select(is_second, load_register<places>(from + i - row), none);
-      store_register(to + i, combined(left, load_register<places>(from + i)));
-      j += step;
-      if (j >= period) j -= period;
-    }
-  }
-  run.template finish<places>();
-}
-
-/// Scans a block of small slabs.
+/// Scans a block of small slabs, in the widest registers that there may be.
 template <class Op, class A>
-SmallResults<A> combine_small_slabs(Registers registers, const Op& op, const SmallSlabs<A>& slabs) {
-  return call_with(
-      registers, [ op, slabs ](auto places) __attribute__((always_inline)) {
-        using V = Register<A, places>;
-        const SmallSlabs<A> block = slabs;  // what is stored cannot alias it
-        const V none = hidden<places>(neutral(op));
-        const auto combine = [&](const V& left, const V& right) __attribute__((always_inline)) {
-          return combine_registers(exactly(op), left, right);
-        };
-        // The last step stores results.
-        int steps = (block.rows > 1 ? 1 : 0) + (block.is_exclusive ? 1 : 0) +
-                    (block.start != nullptr ? 1 : 0);
-        const auto run_of = [&](const A* results) __attribute__((always_inline)) {
-          const bool is_stored = steps-- <= 1 && block.place != nullptr;
-          return is_stored ? StreamedRun<A>(results, block.count, block.place, 1)
-                           : StreamedRun<A>();
-        };
-        const A* from = block.x;
-        if (steps == 0) run_of(from).template finish<places>();
-        if (block.rows > 1) {
-          combine_step(block, none, from, block.first, run_of(block.first), combine);
-          from = block.first;
+void combine_small_slabs(const Op& op, const SmallSlabs<A>& slabs) {
+  call_with(
+      most_registers, [ op, slabs ](auto places) __attribute__((always_inline)) {
+        if constexpr (are_widest<places>) {
+          using V = Register<A, places>;
+          constexpr int lanes = sizeof(V) / sizeof(A);
+          constexpr int turn = turn_bytes / sizeof(V) * lanes, lag = lag_bytes / sizeof(A);
+          const SmallSlabs<A> block = slabs;  // what is stored cannot alias it
+          StreamedRun<A> run = block.run;
+          const auto exact = exactly(op);
+          const V none = hidden<places>(neutral(op));
+          const V start = broadcast<places>(block.start).part[0];
+          const V first = broadcast<places>(block.first).part[0];
+          const int row = block.direction * block.width;
+          const int period = block.second_rows->period, step = lanes % period;
+          for (int begin = 0, j = 0; begin < block.count; begin += turn) {
+            const int end = begin + turn < block.count ? begin + turn : block.count;
+            run.template store_up_to<places>(block.b + begin - lag);
+            for (int i = begin; i < end; i += lanes) {
+              if (block.ahead != 0) __builtin_prefetch(block.x + i + block.ahead, 0, 0);
+              const auto is_second = load_register<places>(block.second_rows->truths + j);
+              const V before = load_register<places>(block.x + (i - row));
+              const V x = load_register<places>(block.x + i);
+              const V fold = combine_registers(exact, select(is_second, before, none), x);
+              const V result = combine_registers(exact, start, block.is_exclusive ? before : fold);
+              store_register(block.b + i,
+                             block.is_exclusive ? select(is_second, result, first) : result);
+              j += step;
+              if (j >= period) j -= period;
+            }
+          }
+          run.template finish<places>();
         }
-        const A* const folds = from;
-        if (block.is_exclusive) {
-          // Of the first rows it is what they have without a starting value.
-          const V first = block.start != nullptr ? none : broadcast<places>(block.identity).part[0];
-          A* const to = from == block.second ? block.first : block.second;
-          combine_step(
-              block, first, from, to, run_of(to),
-              [](const V& left, const V&) __attribute__((always_inline)) { return left; });
-          from = to;
-        }
-        if (block.start != nullptr) {
-          const V start = broadcast<places>(*block.start).part[0];
-          A* const to = from == block.second ? block.second : block.first;
-          combine_step(
-              block, none, from, to,
-              run_of(to), [&](const V&, const V& right) __attribute__((always_inline)) {
-                return combine(start, right);
-              });
-          from = to;
-        }
-        return SmallResults<A>{from, folds};
       });
 }
 
