@@ -8,7 +8,9 @@
 
 Shapes, names and counters are those of perf_scan: medians, in turns with copies of the same bytes by
 NumPy and PyTorch. NumPy has one thread. With --random, sums of PyTorch in the shapes of a file that
-perf_random wrote, and what fraction of a copy the library has of what PyTorch has.
+perf_random wrote, and what fraction of a copy the library has of what PyTorch has. Where kokkos_scan
+can be imported (scripts/python perf_tests/host_peers.py ...), its calls from Python as well, beside
+PyTorch's, both without an output, so that each makes a new tensor.
 """
 
 import argparse
@@ -19,6 +21,11 @@ import time
 
 import numpy as np
 import torch
+
+try:
+    import kokkos_scan.torch
+except ImportError:
+    kokkos_scan = None
 
 
 def cumsum_backward(x, axis):
@@ -84,6 +91,12 @@ def shapes(count):
     yield (512, 4096), 1, False
 
 
+def print_quantiles(what, fractions):
+    fractions = sorted(fractions)
+    print(f"{what}: worst {fractions[0]:.3g}, tenth {fractions[len(fractions) // 10]:.3g}, "
+          f"median {fractions[len(fractions) // 2]:.3g}")
+
+
 def measure_random(path, threads):
     """The cases of a file of perf_random, each with seconds of PyTorch and of its copy."""
     with open(path, encoding="utf-8") as file:
@@ -99,6 +112,11 @@ def measure_random(path, threads):
             "torch": lambda: torch.cumsum(x, 1, out=y, dtype=dtype),
             "torch_copy": lambda: y.copy_(x),
         }
+        if kokkos_scan:
+            ways |= {
+                "torch_new": lambda: torch.cumsum(x, 1, dtype=dtype),
+                "scan_new": lambda: kokkos_scan.torch.cumsum(x, 1),
+            }
         times = {way: [] for way in ways}
         for round_ in range(7):
             for way, work in ways.items():
@@ -107,10 +125,14 @@ def measure_random(path, threads):
                     times[way].append(took)
         case |= {way: min(of_way) for way, of_way in times.items()}
         case["times_torch"] = (case["copy"] / case["scan"]) / (case["torch_copy"] / case["torch"])
-        print(case["shape"], f"{case['times_torch']:.2f} times PyTorch", flush=True)
-    fractions = sorted(case["times_torch"] for case in results["cases"])
-    print(f"times PyTorch: worst {fractions[0]:.3g}, tenth {fractions[len(fractions) // 10]:.3g}, "
-          f"median {fractions[len(fractions) // 2]:.3g}")
+        print(case["shape"], f"{case['times_torch']:.2f} times PyTorch", end="")
+        if kokkos_scan:
+            case["times_torch_new"] = case["torch_new"] / case["scan_new"]
+            print(f", with a new tensor {case['times_torch_new']:.2f}", end="")
+        print(flush=True)
+    print_quantiles("times PyTorch", [case["times_torch"] for case in results["cases"]])
+    if kokkos_scan:
+        print_quantiles("with new tensors", [case["times_torch_new"] for case in results["cases"]])
     return results
 
 

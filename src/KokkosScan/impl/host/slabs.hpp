@@ -9,6 +9,7 @@
 #include <KokkosScan/impl/host/rows.hpp>
 #include <KokkosScan/impl/host/short_lines.hpp>
 #include <KokkosScan/impl/host/slab_inputs.hpp>
+#include <KokkosScan/impl/host/slab_results.hpp>
 #include <KokkosScan/impl/host/slab_rows.hpp>
 #include <KokkosScan/impl/host/small_slabs.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
@@ -28,7 +29,6 @@ class Slabs : SlabInputs<P> {
   using Inputs = SlabInputs<P>;
   using typename Inputs::Op;
   using typename Inputs::Value;
-  using Total = std::remove_pointer_t<decltype(P::totals.data)>;
 
  public:
   using Inputs::most_whole_row;
@@ -61,7 +61,8 @@ class Slabs : SlabInputs<P> {
   Slabs(const P& problem, Destination destination, Registers registers, bool has_rows)
       : Inputs(problem, is_plain<A, Value> && can_stream && destination == Destination::memory,
                has_rows),
-        m_registers(registers) {}
+        m_registers(registers),
+        m_results(problem, m_streams) {}
   Slabs(const Slabs&) = delete;
   Slabs& operator=(const Slabs&) = delete;
   ~Slabs() {
@@ -109,7 +110,7 @@ class Slabs : SlabInputs<P> {
       rows = static_cast<int>(std::min<std::int64_t>(end - k, most_rows));
       SlabBlock<A, R> block =
           this->loaded({c, m_problem.n, k, rows, width, 1, m_dimension}, nothing_ahead);
-      place_results(block, rows, m_problem.output.strides.along < 0, nullptr);
+      m_results.place(block, rows, m_problem.output.strides.along < 0, nullptr);
       block.begin = static_cast<int>(k % tile_length);
       block.ends_chunk = k + rows < end;
       combine(block);
@@ -164,7 +165,7 @@ class Slabs : SlabInputs<P> {
                  ahead);
       k += rows;
     }
-    if (end == p.n && p.totals.data != nullptr) store_totals(c, width, m_first + spill);
+    if (end == p.n && p.totals.data != nullptr) m_results.store_totals(c, width, m_first + spill);
   }
 
   /// The elements of a part, and the first of a block.
@@ -199,14 +200,14 @@ class Slabs : SlabInputs<P> {
       is_direct = false;
     } else if (width % spill != 0) {
       // Rows that follow in the same part may be reached into.
-      is_direct = is_direct && (part.end - k - rows - 1) * width >= spill && is_dense(width) &&
-                  may_be_direct();
+      is_direct = is_direct && (part.end - k - rows - 1) * width >= spill &&
+                  m_results.is_dense(width) && m_results.may_be_direct();
     }
     if (is_direct) {
       block.b_row = results.stride;
       if constexpr (is_plain<A, Value>) block.b = &results(first);
     } else {
-      place_results(block, extent, descends, nullptr);
+      m_results.place(block, extent, descends, nullptr);
     }
     block.begin = static_cast<int>(k % tile_length);
     block.begins_lines = begins_lines;
@@ -216,11 +217,11 @@ class Slabs : SlabInputs<P> {
     const int stored = extent - (has_last ? 0 : 1);
     const int skipped = descends ? (extent - stored) * width : 0;
     const bool is_stored = is_direct || stored == 0 ||
-                           (!is_wide && is_dense(width) &&
-                            streams_run(block.run, skipped, stored * width,
-                                        &results(descends ? first + stored - 1 : first), 1));
+                           (!is_wide && m_results.is_dense(width) &&
+                            m_results.stream(block.run, skipped, stored * width,
+                                             &results(descends ? first + stored - 1 : first), 1));
     combine(block);
-    if (!is_stored) store_rows(c, width, descends, first, stored, extent);
+    if (!is_stored) m_results.store_rows(c, width, descends, first, stored, extent);
     const bool is_read =
         (is_exclusive && !is_ahead) || (k + rows == p.n && p.totals.data != nullptr);
     if (is_read) {
@@ -239,7 +240,7 @@ class Slabs : SlabInputs<P> {
     // As many as fill a block; all of them at once where results follow each other.
     std::int64_t following = 1;
     if (m_dimension >= 0 && p.output.strides.batch[m_dimension] == std::int64_t{extent} * width &&
-        is_dense(width)) {
+        m_results.is_dense(width)) {
       following = std::min(most, p.batch.extent[m_dimension] - c.index[m_dimension]);
     }
     int slabs = static_cast<int>(
@@ -256,7 +257,7 @@ class Slabs : SlabInputs<P> {
                               has_common_start && p.extra == Extra::none &&
                               m_registers == most_registers;
     const bool are_short_lines = width == 1 && n > 1 && n <= tile_length;
-    const bool reverses = descends && are_short_lines && is_dense(1) && !may_be_small;
+    const bool reverses = descends && are_short_lines && m_results.is_dense(1) && !may_be_small;
     const bool reaches_back = descends && !is_wide && !reverses;
     const int held = extent + (leaves_last && (has_totals || reaches_back) ? 1 : 0);
     if (held > extent) slabs = std::min(slabs, std::max(1, block_elements / (held * width)));
@@ -276,17 +277,18 @@ class Slabs : SlabInputs<P> {
       return slabs;
     }
     // Slabs that follow may be reached into.
-    const bool is_direct = is_wide ? is_free && is_dense(width)
-                                   : held == extent && !descends && slabs > 1 && is_dense(width) &&
-                                         may_be_direct() &&
+    const bool is_direct = is_wide ? is_free && m_results.is_dense(width)
+                                   : held == extent && !descends && slabs > 1 &&
+                                         m_results.is_dense(width) && m_results.may_be_direct() &&
                                          (following - slabs) * extent * width >= spill + width;
     const std::int64_t first = p.extra == Extra::first ? -1 : 0;
     // Past the caches go lines of whole packs as they are computed.
     Value* const to = &p.output.line(c)(descends ? first + extent - 1 : first);
-    block.streams = is_wide ? is_direct && m_streams
-                            : may_be_streamed(block, to) && !has_firsts && !has_totals && !descends;
+    block.streams =
+        is_wide ? is_direct && m_streams
+                : m_results.may_be_streamed(block, to) && !has_firsts && !has_totals && !descends;
     if (is_wide && leaves_last && !has_totals) --block.rows;
-    place_results(block, held, descends && !reverses, is_direct || block.streams ? to : nullptr);
+    m_results.place(block, held, descends && !reverses, is_direct || block.streams ? to : nullptr);
     this->set_starts(c, width, slabs);
     block.begins_lines = true;
     block.starts = m_start + spill;
@@ -306,18 +308,19 @@ class Slabs : SlabInputs<P> {
     }
     // Results follow each other, as they lie in memory or, of lines that are reversed, in the
     // opposite order.
-    const bool is_run = held == extent && (slabs > 1 || is_dense(width));
+    const bool is_run = held == extent && (slabs > 1 || m_results.is_dense(width));
     const int count = slabs * extent * width;
     const int step = reverses ? -1 : 1;
     Value* const of_first = reverses ? to + (count - 1) : to;
-    const bool is_stored = is_direct || block.streams ||
-                           (is_run && !is_wide && streams_run(block.run, 0, count, of_first, step));
+    const bool is_stored =
+        is_direct || block.streams ||
+        (is_run && !is_wide && m_results.stream(block.run, 0, count, of_first, step));
     if (are_short_lines && block.x_row == 1 && block.b_row == 1) {
       combine_short_lines(m_registers, p.op, block);
     } else {
       combine(block);
     }
-    const A* const results = is_direct ? block.b : m_results + margin;
+    const A* const results = is_direct ? block.b : m_results.values();
     const auto of_slab = [&](int s) {
       return results + (reverses ? slabs - 1 - s : s) * held * width;
     };
@@ -326,7 +329,7 @@ class Slabs : SlabInputs<P> {
     } else if (is_run) {
       store_run(m_streams, results, count, of_first, step);
     } else if (slabs == 1 && !reverses) {
-      store_rows(c, width, descends, first, extent, held);
+      m_results.store_rows(c, width, descends, first, extent, held);
     } else {
       for (int s = 0; s < slabs; ++s) {
         store_run(m_streams, of_slab(s) + (descends && !reverses ? (held - extent) * width : 0),
@@ -338,8 +341,8 @@ class Slabs : SlabInputs<P> {
       Coordinates line = c;
       if (s > 0) line.index[m_dimension] += s;
       const int row = has_firsts ? n : n - 1;
-      store_totals(line, width,
-                   of_slab(s) + (descends && !reverses ? held - 1 - row : row) * width);
+      m_results.store_totals(line, width,
+                             of_slab(s) + (descends && !reverses ? held - 1 - row : row) * width);
     }
     return slabs;
   }
@@ -356,7 +359,7 @@ class Slabs : SlabInputs<P> {
     SmallSlabs<A> block{};
     block.second_rows = &m_second_rows;
     block.x = elements.x_row < 0 ? elements.x - (of_slab - width) : elements.x;
-    block.b = m_results + margin;
+    block.b = m_results.values();
     block.rows = n;
     block.width = width;
     block.count = slabs * of_slab;
@@ -367,7 +370,7 @@ class Slabs : SlabInputs<P> {
     block.first = start.exists ? start.value : p.identity.value;
     const bool is_copy = n == 1 && !start.exists && !block.is_exclusive;
     const A* const results = is_copy ? block.x : block.b;
-    const bool is_stored = !is_copy && streams_run(block.run, 0, block.count, to, 1);
+    const bool is_stored = !is_copy && m_results.stream(block.run, 0, block.count, to, 1);
     if (!is_copy) combine_small_slabs(p.op, block);
     for (int s = 0; p.totals.data != nullptr && s < slabs; ++s) {
       A totals[most_small_width];
@@ -382,79 +385,14 @@ class Slabs : SlabInputs<P> {
       }
       Coordinates line = c;
       if (s > 0) line.index[m_dimension] += s;
-      store_totals(line, width, totals);
+      m_results.store_totals(line, width, totals);
     }
     if (!is_stored) store_run(m_streams, results, block.count, to);
   }
 
-  /// Whether rows of results follow each other without a gap.
-  [[nodiscard]] bool is_dense(int width) const {
-    return (m_problem.n == 1 && m_problem.extra == Extra::none) ||
-           m_problem.output.strides.along == width || m_problem.output.strides.along == -width;
-  }
-
-  /// Whether results may go to memory as they are computed, by registers that reach over their
-  /// lines.
-  [[nodiscard]] bool may_be_direct() const {
-    return is_plain<A, Value> && !m_streams && !is_in_place(m_problem.input, m_problem.output.data);
-  }
-
-  /// Whether short lines of a block may be stored past the caches as they are computed.
-  [[nodiscard]] bool may_be_streamed(const SlabBlock<A, R>& block, const Value* to) const {
-    return m_streams && block.width == 1 && block.x_row == 1 && block.rows % pack_length == 0 &&
-           (block.slabs == 1 || is_dense(1)) && m_problem.output.strides.along == 1 &&
-           reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
-  }
-
-  /// Whether the kernel stores `count` results past the caches, beside those that it computes.
-  ///
-  /// \param skipped how many results in L1 before the first of them have no place
-  /// \param to      where the first one belongs; the next is `step` on
-  bool streams_run(StreamedRun<A>& run, int skipped, int count, Value* to, int step) const {
-    if constexpr (is_plain<A, Value>) {
-      if (m_streams) run = {m_results + margin + skipped, count, to, step};
-    }
-    return m_streams;
-  }
-
-  /// Results of a block go to memory from `direct` on, or to L1, as they will lie in memory.
-  void place_results(SlabBlock<A, R>& block, int extent, bool descends, Value* direct) {
-    const std::int64_t of_slab = std::int64_t{extent} * block.width;
-    block.b_row = descends ? -block.width : block.width;
-    block.b_slab = of_slab;
-    A* to = m_results + margin;
-    if constexpr (is_plain<A, Value>) {
-      if (direct != nullptr) to = direct;
-    }
-    block.b = to + (descends ? of_slab - block.width : 0);
-  }
-
-  /// Stores `rows` rows of a strip from k on; the block has `extent` of them, downwards or upwards.
-  void store_rows(const Coordinates& c, int width, bool descends, std::int64_t k, int rows,
-                  int extent) const {
-    const auto line = m_problem.output.line(c);
-    const A* const lowest = m_results + margin + (descends ? (extent - rows) * width : 0);
-    if (rows == 0) return;
-    if (rows == 1 || line.stride == (descends ? -width : width)) {
-      store_run(m_streams, lowest, rows * width, &line(descends ? k + rows - 1 : k));
-      return;
-    }
-    for (int i = 0; i < rows; ++i) {
-      store_run(m_streams, lowest + i * width, width, &line(descends ? k + rows - 1 - i : k + i));
-    }
-  }
-
-  void store_totals(const Coordinates& c, int width, const A* totals) const {
-    Coordinates line = c;
-    for (int w = 0; w < width; ++w) {
-      m_problem.totals.line(line)(0) = static_cast<Total>(totals[w]);
-      if (w + 1 < width) ++line.index[c.rank - 1];
-    }
-  }
-
   Registers m_registers;
   SecondRows<A> m_second_rows;
-  alignas(64) A m_results[2 * Inputs::most_elements + 2 * margin];
+  SlabResults<P, 2 * Inputs::most_elements> m_results;
 };
 
 }  // namespace KokkosScan::impl::host

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Where the results of blocks of slabs go: to memory at once, or to L1 and from there.
+
+#include <KokkosScan/impl/host/load.hpp>
+#include <KokkosScan/impl/host/slab_rows.hpp>
+#include <KokkosScan/impl/host/small_slabs.hpp>
+#include <KokkosScan/impl/host/store_run.hpp>
+#include <KokkosScan/impl/host/trees.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <cstdint>
+#include <type_traits>
+
+namespace KokkosScan::impl::host {
+
+/// The results of the blocks of a thread, up to `most` in L1.
+template <class P, int most>
+class SlabResults {
+  using A = typename P::A;
+  using R = typename Combination<P>::R;
+  using Value = std::remove_pointer_t<decltype(P::output.data)>;
+  using Total = std::remove_pointer_t<decltype(P::totals.data)>;
+  static constexpr int margin = SmallSlabs<A>::margin;
+
+ public:
+  SlabResults(const P& problem, bool streams) : m_problem(problem), m_streams(streams) {}
+
+  /// Those of a block in L1.
+  [[nodiscard]] const A* values() const { return m_values + margin; }
+  A* values() { return m_values + margin; }
+
+  /// Whether rows of results follow each other without a gap.
+  [[nodiscard]] bool is_dense(int width) const {
+    return (m_problem.n == 1 && m_problem.extra == Extra::none) ||
+           m_problem.output.strides.along == width || m_problem.output.strides.along == -width;
+  }
+
+  /// Whether results may go to memory as they are computed, by registers that reach over their
+  /// lines.
+  [[nodiscard]] bool may_be_direct() const {
+    return is_plain<A, Value> && !m_streams && !is_in_place(m_problem.input, m_problem.output.data);
+  }
+
+  /// Whether short lines of a block may be stored past the caches as they are computed.
+  [[nodiscard]] bool may_be_streamed(const SlabBlock<A, R>& block, const Value* to) const {
+    return m_streams && block.width == 1 && block.x_row == 1 && block.rows % pack_length == 0 &&
+           (block.slabs == 1 || is_dense(1)) && m_problem.output.strides.along == 1 &&
+           reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
+  }
+
+  /// Whether the kernel stores `count` results past the caches, beside those that it computes.
+  ///
+  /// \param skipped how many results in L1 before the first of them have no place
+  /// \param to      where the first one belongs; the next is `step` on
+  bool stream(StreamedRun<A>& run, int skipped, int count, Value* to, int step) const {
+    if constexpr (is_plain<A, Value>) {
+      if (m_streams) run = {values() + skipped, count, to, step};
+    }
+    return m_streams;
+  }
+
+  /// Results of a block go to memory from `direct` on, or to L1, as they will lie in memory.
+  void place(SlabBlock<A, R>& block, int extent, bool descends, Value* direct) {
+    const std::int64_t of_slab = std::int64_t{extent} * block.width;
+    block.b_row = descends ? -block.width : block.width;
+    block.b_slab = of_slab;
+    A* to = values();
+    if constexpr (is_plain<A, Value>) {
+      if (direct != nullptr) to = direct;
+    }
+    block.b = to + (descends ? of_slab - block.width : 0);
+  }
+
+  /// Stores `rows` rows of a strip from k on; the block has `extent` of them, downwards or upwards.
+  void store_rows(const Coordinates& c, int width, bool descends, std::int64_t k, int rows,
+                  int extent) const {
+    const auto line = m_problem.output.line(c);
+    const A* const lowest = values() + (descends ? (extent - rows) * width : 0);
+    if (rows == 0) return;
+    if (rows == 1 || line.stride == (descends ? -width : width)) {
+      store_run(m_streams, lowest, rows * width, &line(descends ? k + rows - 1 : k));
+      return;
+    }
+    for (int i = 0; i < rows; ++i) {
+      store_run(m_streams, lowest + i * width, width, &line(descends ? k + rows - 1 - i : k + i));
+    }
+  }
+
+  void store_totals(const Coordinates& c, int width, const A* totals) const {
+    Coordinates line = c;
+    for (int w = 0; w < width; ++w) {
+      m_problem.totals.line(line)(0) = static_cast<Total>(totals[w]);
+      if (w + 1 < width) ++line.index[c.rank - 1];
+    }
+  }
+
+ private:
+  const P& m_problem;
+  const bool m_streams;  ///< whether results go past the caches
+  alignas(64) A m_values[most + 2 * margin];
+};
+
+}  // namespace KokkosScan::impl::host
