@@ -9,8 +9,8 @@
 Shapes, names and counters are those of perf_scan: medians, in turns with copies of the same bytes by
 NumPy and PyTorch. NumPy has one thread. With --random, sums of PyTorch in the shapes of a file that
 perf_random wrote, and what fraction of a copy the library has of what PyTorch has. Where kokkos_scan
-can be imported (scripts/python perf_tests/host_peers.py ...), its calls from Python as well, beside
-PyTorch's, both without an output, so that each makes a new tensor.
+can be imported (scripts/python perf_tests/host_peers.py ...), it is called as well, in turns with
+PyTorch: PyTorch's time over its own, with a given output and with new tensors.
 """
 
 import argparse
@@ -116,6 +116,7 @@ def measure_random(path, threads):
             ways |= {
                 "torch_new": lambda: torch.cumsum(x, 1, dtype=dtype),
                 "scan_new": lambda: kokkos_scan.torch.cumsum(x, 1),
+                "scan_given": lambda: kokkos_scan.cumulative_sum(x, axis=1, out=y),
             }
         times = {way: [] for way in ways}
         for round_ in range(7):
@@ -125,11 +126,12 @@ def measure_random(path, threads):
                     times[way].append(took)
         case |= {way: min(of_way) for way, of_way in times.items()}
         case["times_torch"] = (case["copy"] / case["scan"]) / (case["torch_copy"] / case["torch"])
-        print(case["shape"], f"{case['times_torch']:.2f} times PyTorch", end="")
         if kokkos_scan:
+            case["times_torch"] = case["torch"] / case["scan_given"]
             case["times_torch_new"] = case["torch_new"] / case["scan_new"]
-            print(f", with a new tensor {case['times_torch_new']:.2f}", end="")
-        print(flush=True)
+        print(case["shape"], f"{case['times_torch']:.2f} times PyTorch",
+              f"{case.get('times_torch_new', 0):.2f} with new tensors" if kokkos_scan else "",
+              flush=True)
     print_quantiles("times PyTorch", [case["times_torch"] for case in results["cases"]])
     if kokkos_scan:
         print_quantiles("with new tensors", [case["times_torch_new"] for case in results["cases"]])

@@ -374,6 +374,59 @@ def test_array_functions_take_tensors():
     assert torch.equal(ks.cumulative_max(torch.tensor([1, 3, 2])), torch.tensor([1, 3, 3]))
 
 
+@pytest.mark.parametrize("options", [{}, {"exclusive": True}, {"reverse": True}, {"initial": 2},
+                                     {"include_initial": True}, {"in_order": True}])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_out_holds_results(options, axis):
+    x = torch.randn(40, 50)
+    mask = torch.rand(50) < 0.7
+    for scan in (ks.cumulative_sum, ks.cumulative_max):
+        expected, expected_totals = scan(x, axis=axis, mask=mask, return_totals=True, **options)
+        memory = torch.full((expected.shape[0], 2 * expected.shape[1]), 7.0)
+        out = memory[:, ::2]
+        found, totals = scan(x, axis=axis, mask=mask, return_totals=True, out=out, **options)
+        assert found is out and torch.equal(out, expected)
+        assert torch.equal(totals, expected_totals)
+        assert torch.equal(memory[:, 1::2], torch.full_like(memory[:, 1::2], 7.0))
+        totals.zero_()
+        assert torch.equal(out, expected)
+
+
+def test_out_may_share_memory():
+    for x in (torch.randn(30, 31), torch.randn(30, 31).t()):
+        expected = ks.cumulative_sum(x, axis=1)
+        assert torch.equal(ks.cumulative_sum(x, axis=1, out=x), expected)
+    memory = torch.randn(31, 30)
+    expected = ks.cumulative_sum(memory[:-1], axis=0)
+    assert torch.equal(ks.cumulative_sum(memory[:-1], axis=0, out=memory[1:]), expected)
+    x = torch.randn(3, 4, dtype=torch.complex64)
+    expected = ks.cumulative_sum(x.conj(), axis=1)
+    assert torch.equal(ks.cumulative_sum(x.conj(), axis=1, out=x), expected)
+    with pytest.raises(RuntimeError):
+        ks.cumulative_sum(memory, axis=0, out=torch.empty(31, 1).expand(31, 30))
+
+
+@pytest.mark.skipif(IS_FALLBACK, reason="vmap needs the C++ operators")
+def test_out_under_vmap():
+    x = torch.randn(5, 6, 7)
+    out = torch.empty_like(x)
+
+    def scan(x, out):
+        return ks.cumulative_sum(x, axis=1, out=out)
+
+    assert torch.equal(torch.vmap(scan)(x, out), ks.cumulative_sum(x, axis=2))
+
+
+def test_out_needs_no_memory(monkeypatch):
+    x = torch.randn(100, 100)
+    out = torch.empty_like(x)
+    monkeypatch.setattr(torch.Tensor, "copy_", None)
+    ks.cumulative_sum(x, axis=0, out=out)
+    ks.cumulative_sum(x, axis=0, out=x)
+    monkeypatch.undo()
+    assert torch.equal(out, x)
+
+
 def test_errors_are_pythons():
     x = torch.rand(2, 3)
     for kind, call, sentence in [

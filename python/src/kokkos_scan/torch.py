@@ -31,6 +31,66 @@ _scan = _torch.scan
 _is_compiling = torch.compiler.is_compiling
 
 
+def _expected(operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial):
+    """The result as a tensor without elements; all arguments are checked."""
+    expected = _OPERATORS[operation](x.to("meta"), dim, dtype, include_initial, exclusive, reverse,
+                                     None if mask is None else mask.to("meta"),
+                                     None if initial is None else initial.to("meta"))
+    for name, t in (("mask", mask), ("initial", initial)):
+        if t is not None and t.device != x.device and (t.dim() or t.device.type != "cpu"):
+            raise ValueError(f"kokkos_scan: {name} is on {t.device}, but x is on {x.device}.")
+    return expected
+
+
+def _scan_into(result, totals, operation, x, dim, include_initial, exclusive, reverse, mask,
+               initial, in_order):
+    """Scans into tensors of the expected shape and type, without gradients."""
+    lines = list(x.shape)
+    if lines:
+        del lines[dim]
+    stream = _tensors.stream_of(x)
+
+    def exported(t):
+        if t is None:
+            return None
+        t = t.detach()
+        t = t.resolve_conj().resolve_neg()
+        return t.__dlpack__(stream=stream) if stream else t
+
+    line = x.reshape(1) if x.dim() == 0 else x
+    if mask is not None:
+        mask = mask.to(x.device).expand(x.shape).reshape(line.shape)
+    if initial is not None:
+        initial = initial.to(x.device, result.dtype).expand(lines)
+    _core.scan(operation, exported(line), exported(result), dim, include_initial, exclusive,
+               reverse, exported(mask), exported(initial), exported(totals), stream, 0, in_order)
+
+
+def _may_be_written(out, inputs):
+    """Whether results may go to out as they are computed; else they are copied there."""
+    tensors = [out, *(t for t in inputs if t is not None)]
+    # What wraps tensors sees operators alone.
+    if (_is_compiling() or torch.autograd.forward_ad._current_level >= 0 or
+            any(type(t) not in (torch.Tensor, torch.nn.Parameter) or t.layout != torch.strided
+                for t in tensors)):
+        return False
+    try:
+        storages = [t.untyped_storage().data_ptr() for t in tensors]
+    except (RuntimeError, NotImplementedError):  # torch.func has wrapped them
+        return False
+    x = inputs[0]
+    if (out.device != x.device or out.is_conj() or out.is_neg() or
+            any(n > 1 and step == 0 for n, step in zip(out.shape, out.stride()))):
+        return False
+
+    def layout(t):
+        return t.data_ptr(), t.dtype, t.shape, t.stride(), t.is_conj(), t.is_neg()
+
+    # x itself may be scanned in place; all else that shares memory with the results is read before.
+    return all(storage != storages[0] or (t is x and layout(x) == layout(out))
+               for t, storage in zip(tensors[1:], storages[1:]))
+
+
 class _InOrder(torch.autograd.Function):
     """A sum or product in order. Its gradient is that of the scan by default."""
 
@@ -38,34 +98,11 @@ class _InOrder(torch.autograd.Function):
     def forward(ctx, operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial):
         ctx.save_for_backward(x, mask, initial)
         ctx.call = operation, dim, dtype, include_initial, exclusive, reverse
-        # The shape and all checks are those of the scan by default, which computes nothing here.
-        shape = _OPERATORS[operation](x.to("meta"), dim, dtype,
-                                      include_initial, exclusive, reverse,
-                                      None if mask is None else mask.to("meta"),
-                                      None if initial is None else initial.to("meta")).shape
-        for name, t in (("mask", mask), ("initial", initial)):
-            if t is not None and t.device != x.device and (t.dim() or t.device.type != "cpu"):
-                raise ValueError(f"kokkos_scan: {name} is on {t.device}, but x is on {x.device}.")
+        shape = _expected(operation, x, dim, dtype, include_initial, exclusive, reverse, mask,
+                          initial).shape
         result = torch.empty(shape or [1], dtype=dtype, device=x.device)
-        lines = list(x.shape)
-        if lines:
-            del lines[dim]
-        stream = _tensors.stream_of(x)
-
-        def exported(t):
-            if t is None:
-                return None
-            t = t.detach()
-            t = t.resolve_conj().resolve_neg()
-            return t.__dlpack__(stream=stream) if stream else t
-
-        line = x.reshape(1) if x.dim() == 0 else x
-        if mask is not None:
-            mask = mask.expand(x.shape).reshape(line.shape)
-        if initial is not None:
-            initial = initial.to(x.device, dtype).expand(lines)
-        _core.scan(operation, exported(line), exported(result), dim, include_initial, exclusive,
-                   reverse, exported(mask), exported(initial), None, stream, 0, True)
+        _scan_into(result, None, operation, x, dim, include_initial, exclusive, reverse, mask,
+                   initial, True)
         return result.reshape(shape)
 
     @staticmethod
@@ -477,6 +514,27 @@ def cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse
         if not isinstance(out, torch.Tensor):
             raise TypeError(f"kokkos_scan: out is a {type(out).__name__}, but x is a Tensor.")
         dtype = out.dtype if dtype is None else dtype
+        if initial is not None and not isinstance(initial, torch.Tensor):
+            initial = torch.tensor(initial)
+        expected = _expected(operation, x, axis, dtype, include_initial, exclusive, reverse, mask,
+                             initial)
+        if out.dtype != expected.dtype:
+            raise TypeError(f"kokkos_scan: out has type {out.dtype}, but the result has "
+                            f"{expected.dtype}.")
+        if out.shape != expected.shape:
+            raise ValueError(f"kokkos_scan: out has shape {tuple(out.shape)}, but expected is "
+                             f"{tuple(expected.shape)}.")
+        if torch.is_grad_enabled() and any(t is not None and t.requires_grad
+                                           for t in (x, initial, out)):
+            raise RuntimeError("kokkos_scan: a result in out has no gradient: detach x, or leave out "
+                               "away.")
+        if _may_be_written(out, (x, mask, initial)):
+            total = None
+            if return_totals:
+                total = x.new_empty([*x.shape[:axis], *x.shape[axis:][1:]], dtype=out.dtype)
+            _scan_into(out, total, operation, x, axis, include_initial, exclusive, reverse, mask,
+                       initial, in_order)
+            return (out, total) if return_totals else out
     # Totals are the last of n+1 results.
     with_total = include_initial or (return_totals and exclusive)
     result = _apply(operation, x, axis, dtype, with_total,
@@ -493,15 +551,6 @@ def cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse
         if exclusive:
             result = result.narrow(axis, 1 if reverse else 0, length)
     if out is not None:
-        if out.dtype != result.dtype:
-            raise TypeError(f"kokkos_scan: out has type {out.dtype}, but the result has "
-                            f"{result.dtype}.")
-        if out.shape != result.shape:
-            raise ValueError(f"kokkos_scan: out has shape {tuple(out.shape)}, but expected is "
-                             f"{tuple(result.shape)}.")
-        if torch.is_grad_enabled() and (result.requires_grad or out.requires_grad):
-            raise RuntimeError("kokkos_scan: a result in out has no gradient: detach x, or leave out "
-                               "away.")
         result = out.copy_(result)
     return (result, total) if return_totals else result
 
