@@ -15,6 +15,10 @@
 
 #include <KokkosScan/KokkosScan.hpp>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -420,6 +424,39 @@ TEST(backends_host, starting_values_totals_and_masks) {
 }
 
 // Lines of one element are copied, but for what starting values and totals make of them.
+#if defined(__linux__)
+/// What decides where results go.
+struct Rows {
+  std::int64_t n;
+  ks::impl::Batch batch;
+  ks::impl::Array<const float> input;
+  ks::impl::Array<float> output;
+};
+
+TEST(backends_host, results_stay_in_the_caches_where_memory_was_never_touched) {
+  constexpr std::int64_t rows = 4096, n = 1024;
+  constexpr std::size_t bytes = rows * n * sizeof(float);
+  const auto fresh = [] {
+    return static_cast<float*>(
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  };
+  float* const x = fresh();
+  float* const y = fresh();
+  ASSERT_NE(static_cast<void*>(y), MAP_FAILED);
+  const auto destination = [&](const float* from, host::Destination wanted) {
+    const ks::impl::Strides strides{1, {n}};
+    return host::destination_of(Rows{n, {rows, 1, {rows}}, {from, strides}, {y, strides}}, wanted);
+  };
+  EXPECT_EQ(destination(x, host::Destination::automatic), host::Destination::caches);
+  EXPECT_EQ(destination(x, host::Destination::memory), host::Destination::memory);
+  y[n * rows / 2 + n / 2] = 1;  // one of three places is enough
+  EXPECT_EQ(destination(x, host::Destination::automatic), host::Destination::memory);
+  EXPECT_EQ(destination(y, host::Destination::automatic), host::Destination::caches);
+  munmap(x, bytes);
+  munmap(y, bytes);
+}
+#endif
+
 TEST(backends_host, lines_of_one_element_have_starts_and_totals) {
   SKIP_WITHOUT_HOST();
   for (int const count : {1, 2, 3, 40, 1000}) {

@@ -10,8 +10,37 @@
 #include <KokkosScan/impl/host/tuning.hpp>
 #include <algorithm>
 #include <cstdint>
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
 
 namespace KokkosScan::impl::host {
+
+/// Whether memory has never been touched, as far as the system tells: it has no page at an address.
+inline bool is_untouched([[maybe_unused]] const void* address) {
+#if defined(__linux__)
+  const auto size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto page = reinterpret_cast<std::uintptr_t>(address) / size * size;
+  unsigned char is_there = 1;
+  return mincore(reinterpret_cast<void*>(page), 1, &is_there) == 0 && is_there % 2 == 0;
+#else
+  return false;
+#endif
+}
+
+/// Whether the results of a problem go to memory that has never been touched. The system fills each
+/// page with zeros first, which leaves it in the caches: what is stored past them meets it there
+/// (128 MB of doubles 60 ms instead of 53).
+template <class P>
+bool has_untouched_results(const P& p) {
+  bool is_all = true;
+  for (int quarter = 1; quarter < 4; ++quarter) {
+    const auto line = p.output.line(p.batch.coordinates(p.batch.count / 4 * quarter));
+    is_all = is_all && is_untouched(&line(p.n / 4 * quarter));
+  }
+  return is_all;
+}
 
 /// Where the results of a problem go, if that is left to the backend.
 template <class P>
@@ -20,8 +49,9 @@ Destination destination_of(const P& p, Destination wanted) {
   const auto bytes = static_cast<double>(p.n) * static_cast<double>(p.batch.count) *
                      static_cast<double>(sizeof(*p.output.data));
   // What has just been loaded is in the cache, and stored there.
-  return bytes > streaming_bytes && !is_in_place(p.input, p.output.data) ? Destination::memory
-                                                                         : Destination::caches;
+  const bool passes =
+      bytes > streaming_bytes && !is_in_place(p.input, p.output.data) && !has_untouched_results(p);
+  return passes ? Destination::memory : Destination::caches;
 }
 
 /// Units of the policy: each of some pieces of work, but one for each thread if there are so many.
