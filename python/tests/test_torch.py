@@ -417,6 +417,15 @@ def test_out_under_vmap():
     assert torch.equal(torch.vmap(scan)(x, out), ks.cumulative_sum(x, axis=2))
 
 
+def test_gradients_notice_what_out_has_overwritten():
+    x, out = torch.randn(4, 5), torch.randn(4, 5)
+    weight = torch.ones(4, 5, requires_grad=True)
+    loss = (out * weight).sum()
+    ks.cumulative_sum(x, axis=0, out=out)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
 def test_out_needs_no_memory(monkeypatch):
     x = torch.randn(100, 100)
     out = torch.empty_like(x)

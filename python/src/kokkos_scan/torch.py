@@ -534,6 +534,8 @@ def cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse
                 total = x.new_empty([*x.shape[:axis], *x.shape[axis:][1:]], dtype=out.dtype)
             _scan_into(out, total, operation, x, axis, include_initial, exclusive, reverse, mask,
                        initial, in_order)
+            if not out.is_inference():
+                torch.autograd.graph.increment_version(out)  # gradients may need what was there
             return (out, total) if return_totals else out
     # Totals are the last of n+1 results.
     with_total = include_initial or (return_totals and exclusive)
