@@ -354,7 +354,7 @@ class Slabs : SlabInputs<P> {
     const int of_slab = n * width;
     const bool descends = p.output.strides.along < 0;
     if (m_second_rows.period != of_slab) m_second_rows.prepare(n, width, descends ? -1 : 1);
-    const Maybe<A> start = p.start.at(c);
+    const Maybe<A> starting = p.start.at(c);
     Value* const to = &p.output.line(c)(descends ? n - 1 : 0);
     SmallSlabs<A> block{};
     block.second_rows = &m_second_rows;
@@ -366,9 +366,9 @@ class Slabs : SlabInputs<P> {
     block.direction = descends ? -1 : 1;
     block.ahead = elements.ahead;
     block.is_exclusive = p.form == Form::exclusive;
-    block.start = start.exists ? start.value : neutral(p.op);
-    block.first = start.exists ? start.value : p.identity.value;
-    const bool is_copy = n == 1 && !start.exists && !block.is_exclusive;
+    block.start = starting.exists ? starting.value : neutral(p.op);
+    block.first = starting.exists ? starting.value : p.identity.value;
+    const bool is_copy = n == 1 && !starting.exists && !block.is_exclusive;
     const A* const results = is_copy ? block.x : block.b;
     const bool is_stored = !is_copy && m_results.stream(block.run, 0, block.count, to, 1);
     if (!is_copy) combine_small_slabs(p.op, block);
@@ -381,7 +381,7 @@ class Slabs : SlabInputs<P> {
         if (!block.is_exclusive) continue;
         const A* const x = block.x + last + w;
         const A fold = n > 1 ? p.op(x[row_before], *x) : *x;
-        totals[w] = start.exists ? p.op(start.value, fold) : fold;
+        totals[w] = starting.exists ? p.op(starting.value, fold) : fold;
       }
       Coordinates line = c;
       if (s > 0) line.index[m_dimension] += s;
