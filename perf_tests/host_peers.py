@@ -125,13 +125,14 @@ def measure_random(path, threads):
                 if round_ > 0:
                     times[way].append(took)
         case |= {way: min(of_way) for way, of_way in times.items()}
-        case["times_torch"] = (case["copy"] / case["scan"]) / (case["torch_copy"] / case["torch"])
+        print(case["shape"], end="")
         if kokkos_scan:
             case["times_torch"] = case["torch"] / case["scan_given"]
             case["times_torch_new"] = case["torch_new"] / case["scan_new"]
-        print(case["shape"], f"{case['times_torch']:.2f} times PyTorch",
-              f"{case.get('times_torch_new', 0):.2f} with new tensors" if kokkos_scan else "",
-              flush=True)
+            print(f" {case['times_torch_new']:.2f} with new tensors,", end="")
+        else:
+            case["times_torch"] = (case["copy"] / case["scan"]) / (case["torch_copy"] / case["torch"])
+        print(f" {case['times_torch']:.2f} times PyTorch", flush=True)
     print_quantiles("times PyTorch", [case["times_torch"] for case in results["cases"]])
     if kokkos_scan:
         print_quantiles("with new tensors", [case["times_torch_new"] for case in results["cases"]])

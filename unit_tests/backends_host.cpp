@@ -423,7 +423,6 @@ TEST(backends_host, starting_values_totals_and_masks) {
   }
 }
 
-// Lines of one element are copied, but for what starting values and totals make of them.
 #if defined(__linux__)
 /// What decides where results go.
 struct Rows {
@@ -457,6 +456,7 @@ TEST(backends_host, results_stay_in_the_caches_where_memory_was_never_touched) {
 }
 #endif
 
+// Lines of one element are copied, but for what starting values and totals make of them.
 TEST(backends_host, lines_of_one_element_have_starts_and_totals) {
   SKIP_WITHOUT_HOST();
   for (int const count : {1, 2, 3, 40, 1000}) {

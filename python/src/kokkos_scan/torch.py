@@ -66,6 +66,19 @@ def _scan_into(result, totals, operation, x, dim, include_initial, exclusive, re
                reverse, exported(mask), exported(initial), exported(totals), stream, 0, in_order)
 
 
+def _check_out(out, result):
+    """Refuses an output that cannot hold a result, of which only what describes it counts."""
+    if out.dtype != result.dtype:
+        raise TypeError(f"kokkos_scan: out has type {out.dtype}, but the result has "
+                        f"{result.dtype}.")
+    if out.shape != result.shape:
+        raise ValueError(f"kokkos_scan: out has shape {tuple(out.shape)}, but expected is "
+                         f"{tuple(result.shape)}.")
+    if torch.is_grad_enabled() and (result.requires_grad or out.requires_grad):
+        raise RuntimeError("kokkos_scan: a result in out has no gradient: detach x, or leave out "
+                           "away.")
+
+
 def _may_be_written(out, inputs):
     """Whether results may go to out as they are computed; else they are copied there."""
     tensors = [out, *(t for t in inputs if t is not None)]
@@ -122,10 +135,14 @@ class _InOrder(torch.autograd.Function):
         return None, of_x, None, None, None, None, None, None, of_initial
 
 
+def _as_tensor(initial):
+    is_number = initial is not None and not isinstance(initial, torch.Tensor)
+    return torch.tensor(initial) if is_number else initial
+
+
 def _apply(operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial,
            in_order=False):
-    if initial is not None and not isinstance(initial, torch.Tensor):
-        initial = torch.tensor(initial)
+    initial = _as_tensor(initial)
     if in_order and operation < _functions.MIN:
         result_dtype = x.dtype if dtype is None else dtype
         # Whole numbers have the same bits in any order.
@@ -514,21 +531,10 @@ def cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse
         if not isinstance(out, torch.Tensor):
             raise TypeError(f"kokkos_scan: out is a {type(out).__name__}, but x is a Tensor.")
         dtype = out.dtype if dtype is None else dtype
-        if initial is not None and not isinstance(initial, torch.Tensor):
-            initial = torch.tensor(initial)
-        expected = _expected(operation, x, axis, dtype, include_initial, exclusive, reverse, mask,
-                             initial)
-        if out.dtype != expected.dtype:
-            raise TypeError(f"kokkos_scan: out has type {out.dtype}, but the result has "
-                            f"{expected.dtype}.")
-        if out.shape != expected.shape:
-            raise ValueError(f"kokkos_scan: out has shape {tuple(out.shape)}, but expected is "
-                             f"{tuple(expected.shape)}.")
-        if torch.is_grad_enabled() and any(t is not None and t.requires_grad
-                                           for t in (x, initial, out)):
-            raise RuntimeError("kokkos_scan: a result in out has no gradient: detach x, or leave out "
-                               "away.")
+        initial = _as_tensor(initial)
         if _may_be_written(out, (x, mask, initial)):
+            _check_out(out, _expected(operation, x, axis, dtype, include_initial, exclusive,
+                                      reverse, mask, initial))
             total = None
             if return_totals:
                 total = x.new_empty([*x.shape[:axis], *x.shape[axis:][1:]], dtype=out.dtype)
@@ -553,6 +559,7 @@ def cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse
         if exclusive:
             result = result.narrow(axis, 1 if reverse else 0, length)
     if out is not None:
+        _check_out(out, result)
         result = out.copy_(result)
     return (result, total) if return_totals else result
 

@@ -360,7 +360,6 @@ class Slabs : SlabInputs<P> {
     block.second_rows = &m_second_rows;
     block.x = elements.x_row < 0 ? elements.x - (of_slab - width) : elements.x;
     block.b = m_results.values();
-    block.rows = n;
     block.width = width;
     block.count = slabs * of_slab;
     block.direction = descends ? -1 : 1;

@@ -48,7 +48,7 @@ struct SmallSlabs {
   const SecondRows<A>* second_rows;
   const A* x;          ///< a row and a register around it may be read
   A* b;                ///< where results go, and some more up to a register behind
-  int rows, width;     ///< of a slab
+  int width;           ///< of a slab
   int count;           ///< elements
   int direction;       ///< in which rows lie in memory
   std::int64_t ahead;  ///< how far from elements others are asked for
