@@ -81,10 +81,10 @@ struct PlannedDevice {
     describe(shape.shape);
     planned->ring = counted(shape.stages, "tile") + " at once";
   }
-  void describe(cuda::PackAccess access) const {
+  void describe(const cuda::AlignedPacks& packs) const {
     planned->tile = "a line, in registers";
-    if (access == cuda::PackAccess::striped) planned->tile += "; its packs are not aligned";
-    if (access == cuda::PackAccess::striped_results) {
+    if (!packs.in_input) planned->tile += "; its packs are not aligned";
+    if (packs.in_input && !packs.in_all) {
       planned->tile += "; the packs of its results are not aligned";
     }
   }
@@ -318,9 +318,7 @@ std::string reason(const Planned& planned, const PlannedShape& shape) {
            ", so long that blocks share them";
   }
   if (kernel == "cuda/parts_of_columns") {
-    return side_by_side + (shape.n > cuda::elements_of_section
-                               ? ", so long and so few in all that blocks share them"
-                               : ": a slab is one run of memory, whose tiles blocks share");
+    return side_by_side + ", so long and so few in all that blocks share them";
   }
   if (kernel == "cuda/columns_by_threads") {
     return side_by_side + ", so short and so many that each thread has one";

@@ -149,28 +149,26 @@ cuda::StripPlan plan_of_strips(std::int64_t outer, std::int64_t n, std::int64_t 
                             cuda::threads_of_strips<4>, 132});
 }
 
-// Parts of columns: where blocks share long ones, and runs of bytes of shorter ones.
-TEST(backends, cuda_parts_of_columns_are_few_or_unaligned) {
+// Parts of columns: where blocks share long ones.
+TEST(backends, cuda_parts_of_columns_are_long_and_few) {
   auto const takes = [&](std::int64_t outer, std::int64_t n, std::int64_t inner, bool has_packs,
-                         bool are_runs) {
-    bool const fill_strips = has_packs && plan_of_strips(outer, n, inner).time <
-                                              cuda::time_of_shared_columns(outer, are_runs, 132);
-    return cuda::takes_parts_of_columns(n, inner, outer * inner, has_packs, fill_strips, are_runs,
+                         bool are_stored = true) {
+    bool const fill_strips =
+        has_packs && plan_of_strips(outer, n, inner).time < cuda::time_of_shared_columns;
+    return cuda::takes_parts_of_columns(n, inner, outer * inner, are_stored, fill_strips,
                                         !has_packs && inner >= cuda::narrowest_rows, 132);
   };
-  EXPECT_TRUE(takes(1, 4097, 32, true, true));
-  EXPECT_FALSE(takes(1, 4096, 32, true, true));
-  EXPECT_FALSE(takes(64, 8192, 4096, true, false));
-  EXPECT_TRUE(takes(1, 16807, 343, false, false));
-  EXPECT_FALSE(takes(2, 16807, 343, false, false));
-  EXPECT_TRUE(takes(129, 16807, 65, false, false));
-  EXPECT_FALSE(takes(131, 16807, 129, false, false));
-  EXPECT_TRUE(takes(132, 16807, 63, false, true));
-  EXPECT_TRUE(takes(2401, 2401, 49, false, true));
-  EXPECT_FALSE(takes(2401, 2401, 343, false, false));
-  EXPECT_FALSE(takes(2401, 2401, 64, false, true));
-  EXPECT_FALSE(takes(1 << 14, 448, 49, false, true));
-  EXPECT_TRUE(takes(1 << 14, 449, 49, false, true));
+  EXPECT_TRUE(takes(1, 4097, 256, true));
+  EXPECT_FALSE(takes(1, 4096, 256, true));
+  EXPECT_FALSE(takes(64, 8192, 4096, true));
+  EXPECT_TRUE(takes(1, 16807, 343, false));
+  EXPECT_FALSE(takes(1, 16807, 343, false, false));
+  EXPECT_FALSE(takes(2, 16807, 343, false));
+  EXPECT_TRUE(takes(129, 16807, 65, false));
+  EXPECT_FALSE(takes(131, 16807, 129, false));
+  EXPECT_TRUE(takes(132, 16807, 63, false));
+  EXPECT_TRUE(takes(132, 16807, 63, false, false));
+  EXPECT_FALSE(takes(2401, 2401, 343, false));
 }
 
 // Strips of columns: as wide as 64 lanes, and narrower where multiprocessors or lanes would be
@@ -248,41 +246,39 @@ TEST(backends, cuda_chunks_of_columns_know_their_rows_and_sections) {
 // section has a whole number of them.
 TEST(backends, cuda_tiles_of_parts_of_columns_cover_them) {
   auto const check = [](std::int64_t n, int inner, int bytes, int bytes_of_fold, int widest,
-                        int pack, cuda::BytesOfPart const& most) {
+                        bool are_aligned, cuda::BytesOfPart const& most) {
     SCOPED_TRACE(::testing::Message()
                  << n << " x " << inner << ", " << bytes << " bytes, folds " << bytes_of_fold
                  << ", widest " << widest << ", tiles of " << most.usual);
-    auto const t = cuda::tile_parts(n, inner, bytes, bytes_of_fold, widest, pack, most);
+    auto const t = cuda::tile_parts(n, inner, bytes, bytes_of_fold, widest, are_aligned, most);
     constexpr int row = 128;
     ASSERT_GE(t.columns, 1);
     ASSERT_LE(t.columns, widest);
     ASSERT_GE(std::int64_t{t.strips} * t.columns, inner);
     ASSERT_LT(std::int64_t{t.strips - 1} * t.columns, inner);
-    ASSERT_EQ(t.columns % pack, 0);
+    if (are_aligned && t.strips > 1 && t.columns >= cuda::unit_of_parts) {
+      ASSERT_EQ(t.columns % cuda::unit_of_parts, 0);
+    }
     ASSERT_EQ(t.rows, t.groups * cuda::chunk_of_column);
     ASSERT_EQ(t.rows % row, 0);
     ASSERT_EQ(4096 % t.rows, 0);
-    int const least = pack * (row * bytes + row / cuda::chunk_of_column * bytes_of_fold);
-    ASSERT_LE(t.elements() * bytes + t.items() * bytes_of_fold,
-              std::max(t.rows == row ? most.shortest : most.most, least));
+    int const least = row * bytes + row / cuda::chunk_of_column * bytes_of_fold;
+    ASSERT_LE(t.elements() * bytes + t.items() * bytes_of_fold, std::max(most.most, least));
     for (int const item : {0, 1, t.columns - 1, t.columns, t.items() - 1}) {
       ASSERT_EQ(t.by_columns.quotient(item), item / t.columns);
     }
   };
   // Multiprocessors of Ada, Ampere and Hopper.
   for (int const bytes_of_block : {99 << 10, 163 << 10, 227 << 10}) {
-    for (int const kind : {0, 1, 2, 3}) {
-      auto const most = cuda::bytes_of_part(bytes_of_block, kind % 2 != 0, kind / 2 != 0);
+    for (bool const are_aligned : {false, true}) {
+      auto const most = cuda::bytes_of_part(bytes_of_block, are_aligned);
       for (auto const& size : all_sizes) {
         for (int const inner :
              {1, 2, 3, 6, 7, 16, 31, 32, 33, 36, 64, 65, 100, 125, 128, 129, 16000}) {
           for (int const bytes_of_fold : {1, 4, 8, 64}) {
             for (int const widest : {32, 128}) {
               for (std::int64_t const n : {4096, 100'000}) {
-                for (int const pack : {1, 2, 4}) {
-                  if (inner % pack != 0) continue;
-                  check(n, inner, size.all, bytes_of_fold, widest, pack, most);
-                }
+                check(n, inner, size.all, bytes_of_fold, widest, are_aligned, most);
               }
             }
           }

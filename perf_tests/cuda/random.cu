@@ -12,10 +12,10 @@
 ///     ./perf_random --seed=1 --count=200 --type=float --out=random.json
 ///
 /// --type=float, double, masked (floats), bytes (into int32), wide (floats in double), product (of
-/// floats), or several joined by commas; --log2-elements=28; --first=N begins with shape number N
-/// of the seed;
-/// --shape=OUTERxNxINNER is the only shape; --list prints the shapes and ends. Tune on one seed,
-/// report others.
+/// floats), computed (floats that a function reads), or several joined by commas;
+/// --log2-elements=28; --first=N begins with shape number N of the seed;
+/// --shape=OUTERxNxINNER, or several joined by commas, are the only shapes; --list prints the
+/// shapes and ends. Tune on one seed, report others.
 ///
 /// Before it is timed, each scan runs on small integers into poisoned memory, and every result is
 /// compared with a plain scan (random.hpp). The figure of a case is the median of several launches
@@ -239,7 +239,7 @@ struct Options {
   std::uint64_t seed = 1;
   int first = 0, count = 60, log2 = 28;
   std::string type = "float", out;
-  Shape shape{0, 0, 0};
+  std::vector<Shape> shapes;
   bool is_list = false;
 };
 Options parse(int argc, char** argv) {
@@ -264,10 +264,14 @@ Options parse(int argc, char** argv) {
     } else if (argument == "--list") {
       options.is_list = true;
     } else if (name == "--shape") {
-      Shape& shape = options.shape;
-      char x = 0;
-      std::istringstream(value) >> shape.outer >> x >> shape.n >> x >> shape.inner;
-      if (shape.elements() < 1) throw std::invalid_argument("a shape is OUTERxNxINNER");
+      std::istringstream all(value);
+      for (std::string text; std::getline(all, text, ',');) {
+        Shape shape{0, 0, 0};
+        char x = 0;
+        std::istringstream(text) >> shape.outer >> x >> shape.n >> x >> shape.inner;
+        if (shape.elements() < 1) throw std::invalid_argument("a shape is OUTERxNxINNER");
+        options.shapes.push_back(shape);
+      }
     } else {
       throw std::invalid_argument("unknown: " + argument +
                                   "; options are at the head of random.cu");
@@ -281,11 +285,11 @@ Options parse(int argc, char** argv) {
 
 int run(const Options& options) {
   const std::vector<RandomKind> all = random_kinds();
-  std::vector<Shape> shapes =
-      options.shape.n > 0
-          ? std::vector<Shape>{options.shape}
-          : random_shapes(options.seed, options.first + options.count, options.log2);
-  if (options.shape.n == 0) shapes.erase(shapes.begin(), shapes.begin() + options.first);
+  std::vector<Shape> shapes = options.shapes;
+  if (shapes.empty()) {
+    shapes = random_shapes(options.seed, options.first + options.count, options.log2);
+    shapes.erase(shapes.begin(), shapes.begin() + options.first);
+  }
   if (options.is_list) {
     for (const Shape& shape : shapes) {
       std::cout << shape.outer << 'x' << shape.n << 'x' << shape.inner << '\n';

@@ -40,7 +40,8 @@ struct Arrays {
 /// Exact data are small integers whose sums no order of combination rounds; natural data, with all
 /// their bits in use, are timed.
 enum class Data { exact, natural };
-enum class Masked { no, yes };
+/// What is scanned: an array, a masked one, or a function that reads one.
+enum class Input { array, masked, computed };
 
 /// What one source file compiles.
 struct RandomKind {
@@ -61,9 +62,10 @@ RandomKind random_masked();
 RandomKind random_bytes();
 RandomKind random_wide();
 RandomKind random_product();
+RandomKind random_computed();
 inline std::vector<RandomKind> random_kinds() {
-  return {random_float(), random_double(), random_masked(),
-          random_bytes(), random_wide(),   random_product()};
+  return {random_float(), random_double(),  random_masked(),  random_bytes(),
+          random_wide(),  random_product(), random_computed()};
 }
 
 /// The finaliser of splitmix64.
@@ -185,22 +187,35 @@ __global__ void compare_segments(Shape shape, std::int64_t length, std::int64_t 
   if (different > 0) atomicAdd(wrong, different);
 }
 
+/// A function whose values are the elements of a dense array.
+template <class T>
+struct ElementsOf {
+  const T* data;
+  std::int64_t n, inner;
+
+  __device__ T operator()(std::int64_t i, std::int64_t k, std::int64_t j) const {
+    return data[(i * n + k) * inner + j];
+  }
+};
+
 /// Inclusive scans of In in A, stored as Out.
-template <class A, class In, class Out, Masked masked, class Op = ks::Sum<A>>
+template <class A, class In, class Out, Input input = Input::array, class Op = ks::Sum<A>>
 struct RandomScan {
+  static constexpr bool is_masked = input == Input::masked;
   using Of = Elements<Op>;
-  using Values = ks::impl::Array<const In>;
-  using Input =
-      std::conditional_t<masked == Masked::yes,
-                         ks::impl::Selected<A, Values, ks::impl::Array<const bool>>, Values>;
-  using P = ks::impl::Problem<A, Op, Input, Out, ks::impl::CommonStart<A>, Out>;
+  using Values = std::conditional_t<input == Input::computed, ks::impl::Computed<3, ElementsOf<In>>,
+                                    ks::impl::Array<const In>>;
+  using Scanned =
+      std::conditional_t<is_masked, ks::impl::Selected<A, Values, ks::impl::Array<const bool>>,
+                         Values>;
+  using P = ks::impl::Problem<A, Op, Scanned, Out, ks::impl::CommonStart<A>, Out>;
 
   static unsigned blocks_for(std::int64_t threads) {
     return static_cast<unsigned>((threads + 255) / 256);
   }
   static void fill(const Arrays& arrays, std::int64_t elements, Data data) {
-    fill_random<Of><<<4096, 256>>>(static_cast<In*>(arrays.in),
-                                   masked == Masked::yes ? arrays.mask : nullptr, elements, data);
+    fill_random<Of><<<4096, 256>>>(static_cast<In*>(arrays.in), is_masked ? arrays.mask : nullptr,
+                                   elements, data);
     check(cudaGetLastError());
   }
   static std::size_t workspace_bytes(const Shape& shape) {
@@ -210,20 +225,30 @@ struct RandomScan {
     // Dimensions of one line have merged with others, as in a call of the library.
     ks::impl::Batch batch{shape.lines(), 0, {}};
     ks::impl::Strides strides{shape.inner, {}};
-    const auto add = [&](std::int64_t extent, std::int64_t stride) {
+    ks::impl::Strides strides_of_lines{0, {}};  // in an array without the axis
+    const auto add = [&](std::int64_t extent, std::int64_t stride, std::int64_t stride_of_lines) {
       if (extent == 1) return;
       batch.extent[batch.rank] = extent;
+      strides_of_lines.batch[batch.rank] = stride_of_lines;
       strides.batch[batch.rank++] = stride;
     };
-    add(shape.outer, shape.n * shape.inner);
-    add(shape.inner, 1);
-    const Values values{static_cast<const In*>(arrays.in), strides};
-    Input input;
-    if constexpr (masked == Masked::yes) {
-      input = {values, {arrays.mask, strides}, Op::identity()};
-    } else {
-      input = values;
-    }
+    add(shape.outer, shape.n * shape.inner, shape.inner);
+    add(shape.inner, 1, 1);
+    const auto* const in = static_cast<const In*>(arrays.in);
+    const auto scanned = [&]() -> Scanned {
+      if constexpr (input == Input::computed) {
+        return {{in, shape.n, shape.inner},
+                {shape.outer, shape.n, shape.inner},
+                1,
+                0,
+                1,
+                strides_of_lines};
+      } else if constexpr (is_masked) {
+        return {{in, strides}, {arrays.mask, strides}, Op::identity()};
+      } else {
+        return {in, strides};
+      }
+    }();
     const P p{ks::impl::Function::inclusive_scan,
               shape.n,
               batch,
@@ -231,7 +256,7 @@ struct RandomScan {
               ks::impl::Extra::none,
               Op{},
               ks::impl::Maybe<A>(Op::identity()),
-              input,
+              scanned,
               {static_cast<Out*>(arrays.out), strides},
               {},
               {nullptr, {}}};
@@ -247,7 +272,7 @@ struct RandomScan {
     auto* const count = static_cast<unsigned long long*>(memory);
     auto* const sums = static_cast<std::int64_t*>(memory) + 1;
     const auto* const in = static_cast<const In*>(arrays.in);
-    const bool* const mask = masked == Masked::yes ? arrays.mask : nullptr;
+    const bool* const mask = is_masked ? arrays.mask : nullptr;
     const std::int64_t length = length_of_segment(shape);
     const unsigned blocks = blocks_for(shape.lines() * segments(shape));
     check(cudaMemsetAsync(count, 0, sizeof *count));
@@ -261,10 +286,9 @@ struct RandomScan {
     return static_cast<std::int64_t>(result);
   }
   static RandomKind kind(const char* option, const char* type, const char* variant) {
-    return {
-        option,      type, variant,         sizeof(In), masked == Masked::yes ? sizeof(bool) : 0,
-        sizeof(Out), fill, workspace_bytes, scan,       reference_bytes,
-        wrong};
+    return {option,      type, variant,         sizeof(In), is_masked ? sizeof(bool) : 0,
+            sizeof(Out), fill, workspace_bytes, scan,       reference_bytes,
+            wrong};
   }
 };
 

@@ -3,6 +3,5 @@
 #include "random.hpp"
 
 perf::RandomKind perf::random_bytes() {
-  return RandomScan<std::int32_t, std::int8_t, std::int32_t, Masked::no>::kind("bytes",
-                                                                               "int8-int32", "");
+  return RandomScan<std::int32_t, std::int8_t, std::int32_t>::kind("bytes", "int8-int32", "");
 }

@@ -3,5 +3,5 @@
 #include "random.hpp"
 
 perf::RandomKind perf::random_double() {
-  return RandomScan<double, double, double, Masked::no>::kind("double", "double", "");
+  return RandomScan<double, double, double>::kind("double", "double", "");
 }

@@ -3,5 +3,5 @@
 #include "random.hpp"
 
 perf::RandomKind perf::random_float() {
-  return RandomScan<float, float, float, Masked::no>::kind("float", "float", "");
+  return RandomScan<float, float, float>::kind("float", "float", "");
 }

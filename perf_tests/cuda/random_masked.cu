@@ -3,5 +3,5 @@
 #include "random.hpp"
 
 perf::RandomKind perf::random_masked() {
-  return RandomScan<float, float, float, Masked::yes>::kind("masked", "float", "/masked");
+  return RandomScan<float, float, float, Input::masked>::kind("masked", "float", "/masked");
 }

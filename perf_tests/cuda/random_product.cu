@@ -3,6 +3,6 @@
 #include "random.hpp"
 
 perf::RandomKind perf::random_product() {
-  return RandomScan<float, float, float, Masked::no, ks::Prod<float>>::kind("product", "float",
-                                                                            "/product");
+  return RandomScan<float, float, float, Input::array, ks::Prod<float>>::kind("product", "float",
+                                                                              "/product");
 }

@@ -3,5 +3,5 @@
 #include "random.hpp"
 
 perf::RandomKind perf::random_wide() {
-  return RandomScan<double, float, float, Masked::no>::kind("wide", "float", "/sum<double>");
+  return RandomScan<double, float, float>::kind("wide", "float", "/sum<double>");
 }

@@ -3,13 +3,14 @@
 #pragma once
 
 /// \file
-/// Rows of columns between global and shared memory that are not made of aligned packs.
+/// The elements of a tile of columns in shared memory, row by row.
 ///
-/// Rows follow each other in scan order. Each begins as many bytes behind a multiple of 16 as in
-/// global memory, so that it can be copied with all of the quads in which it lies, whatever its
-/// alignment: a copy in bulk for each, where loads of 4 bytes a lane took a third of all
-/// instructions, and 0.51 instead of 0.63 of (1, 117649, 2401). What else these quads hold belongs
-/// to neighbours that others may be storing; it is copied, but not read.
+/// Rows follow each other in scan order. Those of an array begin as many bytes behind a multiple of
+/// 16 as in global memory, so that each can be copied with all of the quads in which it lies,
+/// whatever its alignment: a copy in bulk for each, where loads of 4 bytes a lane took a third of
+/// all instructions, and 0.51 instead of 0.63 of (1, 117649, 2401). What else these quads hold
+/// belongs to neighbours that others may be storing; it is copied, but not read. Elements that are
+/// computed, or that are not neighbours in memory, are loaded one by one.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/column_tiles.hpp>
@@ -23,72 +24,38 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// The rows of an input in memory that belong to a tile of columns.
+/// The rows of an input that belong to a tile of columns.
+///
+///     bytes_of_element                   in shared memory, but for what alignment takes
+///     bytes(rows, columns)               of a tile
+///     place(in, tile, memory)            takes its share of the memory
+///     begin_load(in, tile, n, barrier, threads)
+///                                        loads the tile, or begins copies that the barrier waits
+///                                        for
+///     get_chunk<is_whole>(k, column, length, x)
+///                                        reads a chunk of a column from its element k on
 template <class In>
 struct StagedRows;
 
+/// Fewest bytes of a row that is copied in bulk, as a multiprocessor begins a copy in about 50
+/// cycles: of masks in rows of 80 bytes (1, 1000000, 241) has 0.485 instead of 0.43.
+inline constexpr int least_bytes_in_bulk = 128;
+
+/// Rows of values, of which each begins `begin`, `begin + step`, ... bytes (modulo 16) behind a
+/// multiple of 16.
 template <class T>
-struct StagedRows<Array<const T>> {
+class RowsOfValues {
+ public:
   using Value = T;
   static constexpr int size = sizeof(T);
+  static constexpr int bytes_of_element = size;
 
   /// How far apart rows are in shared memory.
   __host__ __device__ static constexpr int pitch(int columns) {
     return (columns * size + 2 * quad - 1 - unit_of<T>) / quad * quad;
   }
-  /// Bytes of shared memory.
   static constexpr int bytes(int rows, int columns) { return rows * pitch(columns); }
 
-  /// \param memory of which the rows take their share
-  template <class Tile>
-  __device__ __forceinline__ void place(const Array<const T>& in, const Tile& tile,
-                                        std::byte*& memory) {
-    const std::int64_t along = in.strides.along;
-    m_rows = memory;
-    m_pitch = pitch(tile.tiling.columns);
-    m_first = in.data + tile.place(0).offset(in.strides) + tile.begin * along;
-    m_begin = misalignment(m_first);
-    m_step = static_cast<int>(along * size & (quad - 1));
-    memory += tile.tiling.rows * m_pitch;
-  }
-  /// \param n elements of a column
-  template <class Tile>
-  __device__ __forceinline__ void begin_load(const Array<const T>& in, const Tile& tile,
-                                             std::int64_t n, Barrier& barrier,
-                                             const Threads& threads) const {
-    // The bytes that surely belong to the array: those of the slab and between its rows.
-    const std::int64_t along = in.strides.along;
-    const std::int64_t last = (n - 1) * along;
-    const T* const slab = m_first - tile.begin * along - tile.first_column;
-    const std::byte* const lowest = bytes_of(slab + (last < 0 ? last : 0));
-    const std::byte* const highest = bytes_of(slab + (last > 0 ? last : 0) + tile.tiling.inner);
-
-    // A row for each thread, which copies it in bulk, or for each warp.
-    const int of_row = has_bulk_copies() ? 1 : lanes;
-    const int bytes = tile.columns * size;
-    const int own = threads.own % of_row;
-    for (int k = threads.own / of_row; k < tile.rows; k += threads.count / of_row) {
-      const std::byte* const row = bytes_of(m_first + k * along);
-      std::byte* const to = m_rows + k * m_pitch;
-      const int before = misalignment(row);
-      const std::byte* const quads = row - before;
-      const int bytes_of_quads = (before + bytes + quad - 1) / quad * quad;
-      if (quads >= lowest && quads + bytes_of_quads <= highest) {
-        if (has_bulk_copies()) {
-          barrier.begin_bulk_load(to, quads, bytes_of_quads);
-        } else {
-          for (int b = own * quad; b < bytes_of_quads; b += of_row * quad) {
-            __pipeline_memcpy_async(to + b, quads + b, quad);
-          }
-        }
-      } else {
-        for (int b = own * unit_of<T>; b < bytes; b += of_row * unit_of<T>) {
-          using Word = typename UnitOf<unit_of<T>>::type;
-          *reinterpret_cast<Word*>(to + before + b) = *reinterpret_cast<const Word*>(row + b);
-        }
-      }
-    }
-  }
   /// Reads a chunk of a column.
   ///
   /// \param k the first element, in scan order; a multiple of eight
@@ -105,16 +72,197 @@ struct StagedRows<Array<const T>> {
     }
   }
 
- private:
-  static __device__ __forceinline__ const std::byte* bytes_of(const T* at) {
-    return reinterpret_cast<const std::byte*>(at);
+ protected:
+  /// \param begin, step of rows in bytes; only their last four bits count
+  __device__ __forceinline__ void place(const ColumnTile& tile, std::byte*& memory, int begin,
+                                        int step) {
+    m_rows = memory;
+    m_pitch = pitch(tile.tiling.columns);
+    m_begin = begin;
+    m_step = step;
+    memory += tile.tiling.rows * m_pitch;
+  }
+  /// Whether all rows begin alike.
+  [[nodiscard]] __device__ __forceinline__ bool begin_alike() const { return m_step == 0; }
+  /// Where row k begins.
+  [[nodiscard]] __device__ __forceinline__ std::byte* row(int k) const {
+    return m_rows + k * m_pitch + ((m_begin + k * m_step) & (quad - 1));
+  }
+  template <class In>
+  __device__ __forceinline__ void load_one_by_one(const In& in, const ColumnTile& tile,
+                                                  const Threads& threads) const {
+    load_chunks<T>(in, tile, threads, [&](int k, int column, const T& value) {
+      *reinterpret_cast<T*>(row(k) + column * size) = value;
+    });
   }
 
-  const T* m_first;   ///< in global memory
+ private:
   std::byte* m_rows;  ///< a multiple of 16
   int m_pitch;
-  int m_begin;  ///< bytes of the first row behind a multiple of 16
-  int m_step;   ///< from row to row, as far as that changes
+  int m_begin;
+  int m_step;
+};
+
+template <class T>
+class StagedRows<Array<const T>> : public RowsOfValues<T> {
+ public:
+  __device__ __forceinline__ void place(const Array<const T>& in, const ColumnTile& tile,
+                                        std::byte*& memory) {
+    const std::int64_t along = in.strides.along;
+    m_first = in.data + tile.place(0).offset(in.strides) + tile.begin * along;
+    m_distance = along * this->size;
+    RowsOfValues<T>::place(tile, memory, misalignment(m_first),
+                           static_cast<int>(m_distance & (quad - 1)));
+  }
+  /// \param n elements of a column
+  __device__ __forceinline__ void begin_load(const Array<const T>& in, const ColumnTile& tile,
+                                             std::int64_t n, Barrier& barrier,
+                                             const Threads& threads) const {
+    if (tile.batch.rank > 0 && in.strides.batch[tile.batch.rank - 1] != 1) {
+      return this->load_one_by_one(in, tile, threads);
+    }
+    const int bytes = tile.columns * this->size;
+    if (!are_quads_inside(in, tile, n, bytes)) {
+      load_elements(tile, bytes, threads);
+    } else if (this->begin_alike()) {
+      begin_copies_alike(tile, bytes, threads);
+    } else if (has_bulk_copies() && bytes >= least_bytes_in_bulk) {
+      begin_bulk_copies(tile, bytes, barrier, threads);
+    } else {
+      begin_copies(tile, bytes, threads);
+    }
+  }
+
+ private:
+  [[nodiscard]] __device__ __forceinline__ const std::byte* global_row(int k) const {
+    return reinterpret_cast<const std::byte*>(m_first) + k * m_distance;
+  }
+  /// Bytes of all quads in which a row lies.
+  [[nodiscard]] static __device__ __forceinline__ int bytes_of_quads(int before, int bytes) {
+    return (before + bytes + quad - 1) / quad * quad;
+  }
+  /// Whether all quads of a tile surely belong to the array: lie in the slab or between its rows.
+  [[nodiscard]] __device__ __forceinline__ bool are_quads_inside(const Array<const T>& in,
+                                                                 const ColumnTile& tile,
+                                                                 std::int64_t n, int bytes) const {
+    const std::int64_t along = in.strides.along;
+    const std::int64_t last = (n - 1) * along;
+    const T* const slab = m_first - tile.begin * along - tile.first_column;
+    const auto* const lowest = reinterpret_cast<const std::byte*>(slab + (last < 0 ? last : 0));
+    const auto* const highest =
+        reinterpret_cast<const std::byte*>(slab + (last > 0 ? last : 0) + tile.tiling.inner);
+    bool are_inside = true;
+    for (const int k : {0, tile.rows - 1}) {
+      const std::byte* const row = global_row(k);
+      const int before = misalignment(row);
+      are_inside = are_inside && row - before >= lowest &&
+                   row - before + bytes_of_quads(before, bytes) <= highest;
+    }
+    return are_inside;
+  }
+  /// Copies rows that begin alike: a thread has the same quad of several.
+  __device__ __forceinline__ void begin_copies_alike(const ColumnTile& tile, int bytes,
+                                                     const Threads& threads) const {
+    const int before = misalignment(m_first);
+    const int quads = bytes_of_quads(before, bytes) / quad;
+    const int rows_at_once = threads.count / quads;
+    int k = threads.own / quads;
+    if (k >= rows_at_once) return;
+    const int own = (threads.own - k * quads) * quad - before;
+    const std::byte* from = global_row(k) + own;
+    std::byte* to = this->row(k) + own;
+    const std::int64_t step = rows_at_once * m_distance;
+    const int step_of_slots = rows_at_once * this->pitch(tile.tiling.columns);
+#pragma unroll 4
+    for (; k < tile.rows; k += rows_at_once) {
+      __pipeline_memcpy_async(to, from, quad);
+      from += step;
+      to += step_of_slots;
+    }
+  }
+  /// Copies rows that begin anywhere likewise.
+  __device__ __forceinline__ void begin_copies(const ColumnTile& tile, int bytes,
+                                               const Threads& threads) const {
+    const int quads = bytes_of_quads(quad - unit_of<T>, bytes) / quad;
+    const int rows_at_once = threads.count / quads;
+    int k = threads.own / quads;
+    if (k >= rows_at_once) return;
+    const int own = (threads.own - k * quads) * quad;
+#pragma unroll 4
+    for (; k < tile.rows; k += rows_at_once) {
+      const std::byte* const row = global_row(k);
+      const int b = own - misalignment(row);
+      if (b < bytes) __pipeline_memcpy_async(this->row(k) + b, row + b, quad);
+    }
+  }
+  __device__ __forceinline__ void begin_bulk_copies(const ColumnTile& tile, int bytes,
+                                                    Barrier& barrier,
+                                                    const Threads& threads) const {
+    for (int k = threads.own; k < tile.rows; k += threads.count) {
+      const std::byte* const row = global_row(k);
+      const int before = misalignment(row);
+      barrier.begin_bulk_load(this->row(k) - before, row - before, bytes_of_quads(before, bytes));
+    }
+  }
+  __device__ __forceinline__ void load_elements(const ColumnTile& tile, int bytes,
+                                                const Threads& threads) const {
+    using Word = typename UnitOf<unit_of<T>>::type;
+    for (int k = threads.own / lanes; k < tile.rows; k += threads.count / lanes) {
+      const std::byte* const from = global_row(k);
+      std::byte* const to = this->row(k);
+      for (int b = threads.own % lanes * unit_of<T>; b < bytes; b += lanes * unit_of<T>) {
+        *reinterpret_cast<Word*>(to + b) = *reinterpret_cast<const Word*>(from + b);
+      }
+    }
+    before_bulk_copies();  // that will overwrite them
+  }
+
+  const T* m_first;  ///< in global memory
+  std::int64_t m_distance;
+};
+
+/// Computed elements.
+template <int Rank, class Function>
+class StagedRows<Computed<Rank, Function>>
+    : public RowsOfValues<typename StagedComputed<Rank, Function>::Value> {
+  using In = Computed<Rank, Function>;
+
+ public:
+  __device__ __forceinline__ void place(const In&, const ColumnTile& tile, std::byte*& memory) {
+    RowsOfValues<typename StagedRows::Value>::place(tile, memory, 0, 0);
+  }
+  __device__ __forceinline__ void begin_load(const In& in, const ColumnTile& tile, std::int64_t,
+                                             Barrier&, const Threads& threads) const {
+    this->load_one_by_one(in, tile, threads);
+  }
+};
+
+/// Indices along the axis are known where they are read.
+template <int Rank, class Index>
+class StagedRows<Computed<Rank, IndexAlong<Index>>> {
+  using In = Computed<Rank, IndexAlong<Index>>;
+
+ public:
+  using Value = Index;
+  static constexpr int bytes_of_element = 0;
+  static constexpr int bytes(int, int) { return 0; }
+
+  __device__ __forceinline__ void place(const In& in, const ColumnTile& tile, std::byte*&) {
+    m_first = in.first + in.step * tile.begin;
+    m_step = in.step;
+  }
+  __device__ __forceinline__ void begin_load(const In&, const ColumnTile&, std::int64_t, Barrier&,
+                                             const Threads&) const {}
+  template <bool is_whole, class A, int V>
+  __device__ __forceinline__ void get_chunk(int k, int, int, A (&x)[V]) const {
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      x[v] = static_cast<A>(static_cast<Index>(m_first + m_step * (k + v)));
+    }
+  }
+
+ private:
+  std::int64_t m_first, m_step;
 };
 
 /// One value a line: read where it is.
@@ -122,15 +270,15 @@ template <class T>
 struct StagedRows<ValueOfLine<T>> {
   using Value = std::remove_const_t<T>;
 
+  static constexpr int bytes_of_element = 0;
   static constexpr int bytes(int, int) { return 0; }
-  template <class Tile>
-  __device__ __forceinline__ void place(const ValueOfLine<T>& in, const Tile& tile, std::byte*&) {
+  __device__ __forceinline__ void place(const ValueOfLine<T>& in, const ColumnTile& tile,
+                                        std::byte*&) {
     const Strides& strides = in.values.strides;
     m_first = in.values.data + tile.place(0).offset(strides);
     m_across = strides.batch[tile.batch.rank - 1];
   }
-  template <class Tile>
-  __device__ __forceinline__ void begin_load(const ValueOfLine<T>&, const Tile&, std::int64_t,
+  __device__ __forceinline__ void begin_load(const ValueOfLine<T>&, const ColumnTile&, std::int64_t,
                                              Barrier&, const Threads&) const {}
   template <bool is_whole, class A, int V>
   __device__ __forceinline__ void get_chunk(int, int column, int, A (&x)[V]) const {
@@ -145,12 +293,11 @@ struct StagedRows<ValueOfLine<T>> {
 };
 template <>
 struct StagedRows<List<>> {
+  static constexpr int bytes_of_element = 0;
   static constexpr int bytes(int, int) { return 0; }
-  template <class Tile>
-  __device__ __forceinline__ void place(const List<>&, const Tile&, std::byte*&) {}
-  template <class Tile>
-  __device__ __forceinline__ void begin_load(const List<>&, const Tile&, std::int64_t, Barrier&,
-                                             const Threads&) const {}
+  __device__ __forceinline__ void place(const List<>&, const ColumnTile&, std::byte*&) {}
+  __device__ __forceinline__ void begin_load(const List<>&, const ColumnTile&, std::int64_t,
+                                             Barrier&, const Threads&) const {}
   template <bool is_whole, class Function, class A, int V, class... Chunks>
   __device__ __forceinline__ void call(const Function& function, int, int, int, A (&x)[V],
                                        const Chunks&... chunks) const {
@@ -162,17 +309,17 @@ template <class First, class... Rest>
 struct StagedRows<List<First, Rest...>> {
   using In = List<First, Rest...>;
 
+  static constexpr int bytes_of_element =
+      StagedRows<First>::bytes_of_element + StagedRows<List<Rest...>>::bytes_of_element;
   static constexpr int bytes(int rows, int columns) {
     return StagedRows<First>::bytes(rows, columns) +
            StagedRows<List<Rest...>>::bytes(rows, columns);
   }
-  template <class Tile>
-  __device__ __forceinline__ void place(const In& in, const Tile& tile, std::byte*& memory) {
+  __device__ __forceinline__ void place(const In& in, const ColumnTile& tile, std::byte*& memory) {
     m_first.place(in.first, tile, memory);
     m_rest.place(in.rest, tile, memory);
   }
-  template <class Tile>
-  __device__ __forceinline__ void begin_load(const In& in, const Tile& tile, std::int64_t n,
+  __device__ __forceinline__ void begin_load(const In& in, const ColumnTile& tile, std::int64_t n,
                                              Barrier& barrier, const Threads& threads) const {
     m_first.begin_load(in.first, tile, n, barrier, threads);
     m_rest.begin_load(in.rest, tile, n, barrier, threads);
@@ -195,16 +342,15 @@ struct StagedRows<ZippedInput<Function, Parts>> {
   using In = ZippedInput<Function, Parts>;
   using Value = std::remove_cvref_t<decltype(std::declval<In>().line(Coordinates{})(0))>;
 
+  static constexpr int bytes_of_element = StagedRows<Parts>::bytes_of_element;
   static constexpr int bytes(int rows, int columns) {
     return StagedRows<Parts>::bytes(rows, columns);
   }
-  template <class Tile>
-  __device__ __forceinline__ void place(const In& in, const Tile& tile, std::byte*& memory) {
+  __device__ __forceinline__ void place(const In& in, const ColumnTile& tile, std::byte*& memory) {
     m_function.keep(in.function);
     m_parts.place(in.parts, tile, memory);
   }
-  template <class Tile>
-  __device__ __forceinline__ void begin_load(const In& in, const Tile& tile, std::int64_t n,
+  __device__ __forceinline__ void begin_load(const In& in, const ColumnTile& tile, std::int64_t n,
                                              Barrier& barrier, const Threads& threads) const {
     m_parts.begin_load(in.parts, tile, n, barrier, threads);
   }
@@ -223,17 +369,17 @@ struct StagedRows<Selected<A, Values, Mask>> {
   using In = Selected<A, Values, Mask>;
   using Value = A;
 
+  static constexpr int bytes_of_element =
+      StagedRows<Values>::bytes_of_element + StagedRows<Mask>::bytes_of_element;
   static constexpr int bytes(int rows, int columns) {
     return StagedRows<Values>::bytes(rows, columns) + StagedRows<Mask>::bytes(rows, columns);
   }
-  template <class Tile>
-  __device__ __forceinline__ void place(const In& in, const Tile& tile, std::byte*& memory) {
+  __device__ __forceinline__ void place(const In& in, const ColumnTile& tile, std::byte*& memory) {
     m_values.place(in.values, tile, memory);
     m_mask.place(in.mask, tile, memory);
     m_identity = in.identity;
   }
-  template <class Tile>
-  __device__ __forceinline__ void begin_load(const In& in, const Tile& tile, std::int64_t n,
+  __device__ __forceinline__ void begin_load(const In& in, const ColumnTile& tile, std::int64_t n,
                                              Barrier& barrier, const Threads& threads) const {
     m_values.begin_load(in.values, tile, n, barrier, threads);
     m_mask.begin_load(in.mask, tile, n, barrier, threads);

@@ -35,12 +35,8 @@ struct ColumnChunk {
 /// Rows of columns that are neighbours, of a slab: that is all that neighbours have. Elements are
 /// numbered as in memory: rows, in these columns; where elements do not follow each other as in
 /// memory, rows are a pitch apart.
-///
-/// \tparam is_flat whether in all operands elements follow each other in memory as in the tile
-template <bool is_flat>
 struct ColumnTile {
-  static constexpr bool may_be_flat = is_flat;
-  static constexpr bool may_be_apart = !is_flat;
+  static constexpr bool may_be_flat = false;
 
   const Batch& batch;
   const ColumnTiling& tiling;
@@ -71,27 +67,20 @@ struct ColumnTile {
     const int chunk = tiling.by_columns.quotient(item);
     return {chunk, item - chunk * tiling.columns};
   }
-  /// The slot of element number e. Slots are padded only where tiles are flat.
-  template <class T>
-  [[nodiscard]] static __device__ __forceinline__ T& slot(const Slots<T>& slots, int e) {
-    return is_flat ? slots[e] : slots.data()[e];
-  }
   /// Elements of a chunk, 0 where it is not there.
   [[nodiscard]] __device__ __forceinline__ int length(const ColumnChunk& c) const {
     const int left = rows - c.chunk * chunk_of_column;
     const bool exists = c.chunk < tiling.groups && c.column < columns && left > 0;
     return exists ? (left < chunk_of_column ? left : chunk_of_column) : 0;
   }
-  /// The address of the tile's first element, if its elements follow each other in memory; else
-  /// null.
+  /// Elements do not follow each other in memory as in the tile.
   template <class T>
-  [[nodiscard]] __device__ __forceinline__ T* flat(const Array<T>& array) const {
-    if constexpr (!is_flat) return nullptr;
-    const Strides& strides = array.strides;
-    return array.data + place(0).offset(strides) + (begin + in_memory_order(0)) * strides.along;
+  [[nodiscard]] static __device__ __forceinline__ T* flat(const Array<T>&) {
+    return nullptr;
   }
   template <class Value, int Rank, class Function>
-  [[nodiscard]] __device__ __forceinline__ Value* flat(const Called<Value, Rank, Function>&) const {
+  [[nodiscard]] static __device__ __forceinline__ Value* flat(
+      const Called<Value, Rank, Function>&) {
     return nullptr;
   }
 };
@@ -111,8 +100,7 @@ struct SeveralOf {
 /// Calls f(slots, addresses) for all elements of an array, some at a time, in the order of memory.
 /// The threads share the elements. Slots are not padded.
 template <class T, class F>
-__device__ __forceinline__ void for_each_element(const ColumnTile<false>& tile,
-                                                 const Array<T>& array,
+__device__ __forceinline__ void for_each_element(const ColumnTile& tile, const Array<T>& array,
                                                  const Slots<std::remove_const_t<T>>& slots,
                                                  const Threads& threads, const F& f) {
   using Value = std::remove_const_t<T>;
@@ -160,74 +148,46 @@ __device__ __forceinline__ void for_each_element(const ColumnTile<false>& tile,
   }
 }
 
-/// Calls f(address in shared memory, address in an array) for each pack of E columns in each row of
-/// a tile. The threads share the packs.
-template <int E, class T, class F>
-__device__ __forceinline__ void for_each_pack(const ColumnTile<false>& tile, const Array<T>& array,
-                                              const Slots<std::remove_const_t<T>>& slots,
-                                              const Threads& threads, const F& f) {
-  const Strides& strides = array.strides;
-  const std::int64_t along = tile.backward ? -strides.along : strides.along;
-  const int packs = tile.columns / E;
-  const int at_once = threads.count / packs;
-  const int first = threads.own / packs;
-  if (first >= at_once) return;
-  const int column = (threads.own - first * packs) * E;
-  T* at = array.data + tile.place(column).offset(strides) +
-          (tile.begin + tile.in_memory_order(0)) * strides.along + first * along;
-  const int size = static_cast<int>(sizeof(T));
-  const int step = at_once * tile.tiling.pitch * size;
-  int b = (first * tile.tiling.pitch + column) * size;
-  if (slots.span.padding == 0 || step % 128 == 0) {
-    std::byte* slot = slots.span.at(b);
-#pragma unroll 4
-    for (int row = first; row < tile.rows; row += at_once) {
-      f(slot, at);
-      at += at_once * along;
-      slot += slots.span.step(step);
-    }
-  } else {
-    for (int row = first; row < tile.rows; row += at_once) {
-      f(slots.span.at(b), at);
-      at += at_once * along;
-      b += step;
-    }
-  }
-}
-
-/// Computes the elements of a tile.
-template <class T, class In, bool is_flat>
-__device__ __forceinline__ void fill_columns(const Slots<T>& slots, const In& in,
-                                             const ColumnTile<is_flat>& tile,
-                                             const Threads& threads) {
+/// Calls put(k, column, element) for the elements of a tile, row k in scan order. The threads share
+/// them, each a chunk at a time.
+template <class T, class In, class Put>
+__device__ __forceinline__ void load_chunks(const In& in, const ColumnTile& tile,
+                                            const Threads& threads, const Put& put) {
   constexpr int V = chunk_of_column;
   for (int item = threads.own; item < tile.tiling.items(); item += threads.count) {
     const ColumnChunk c = tile.chunk(item);
     const int length = tile.length(c);
     if (length == 0) continue;
     const auto line = in.line(tile.place(c.column));
-    const std::int64_t k = tile.begin + c.chunk * V;
-    const int e = tile.element(c.chunk * V, c.column);
+    const int first = c.chunk * V;
+    const std::int64_t k = tile.begin + first;
     if (length == V) {
       // Without conditions, which would make each value wait for the last.
       T x[V];
 #pragma unroll
       for (int v = 0; v < V; ++v) x[v] = line(k + v);
 #pragma unroll
-      for (int v = 0; v < V; ++v) tile.slot(slots, e + v * tile.step()) = x[v];
+      for (int v = 0; v < V; ++v) put(first + v, c.column, x[v]);
     } else {
-      for (int v = 0; v < length; ++v) tile.slot(slots, e + v * tile.step()) = line(k + v);
+      for (int v = 0; v < length; ++v) put(first + v, c.column, T(line(k + v)));
     }
   }
+}
+/// Computes the elements of a tile.
+template <class T, class In>
+__device__ __forceinline__ void fill_columns(const Slots<T>& slots, const In& in,
+                                             const ColumnTile& tile, const Threads& threads) {
+  load_chunks<T>(in, tile, threads, [&](int k, int column, const T& value) {
+    slots.data()[tile.element(k, column)] = value;
+  });
 }
 
 /// Calls a function for the results of a tile, neighbouring threads for those of neighbouring
 /// columns.
-template <class Value, int Rank, class Function, bool is_flat>
+template <class Value, int Rank, class Function>
 __device__ __forceinline__ void call_for_results(const Slots<Value>& results,
                                                  const Called<Value, Rank, Function>& output,
-                                                 const ColumnTile<is_flat>& tile,
-                                                 const Threads& threads) {
+                                                 const ColumnTile& tile, const Threads& threads) {
   const int rows_at_once = threads.count > tile.columns ? threads.count / tile.columns : 1;
   const int first = rows_at_once > 1 ? threads.own / tile.columns : 0;
   if (first >= rows_at_once) return;
@@ -238,7 +198,7 @@ __device__ __forceinline__ void call_for_results(const Slots<Value>& results,
     const int step = rows_at_once * tile.step();
 #pragma unroll 8
     for (int k = first; k < tile.rows; k += rows_at_once, e += step) {
-      line(tile.begin + k) = tile.slot(results, e);
+      line(tile.begin + k) = results.data()[e];
     }
   }
 }
@@ -298,7 +258,6 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
   constexpr int Q = chunks_of_thread(sizeof(A));
   const bool stages_input = staging.input;
   const bool stages_results = staging.results;
-  using TileOfColumns = ColumnTile<false>;
   const auto op = carrying(problem.op);
   const Ends<P> ends{problem};
   const Threads threads = threads_of_block();
@@ -321,7 +280,7 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
     const int chunks_left = tiling.chunks - first;
     const int most_rows = (chunks_left < tiling.groups ? chunks_left : tiling.groups) * V;
     const std::int64_t rows_left = problem.n - begin;
-    const TileOfColumns tile{
+    const ColumnTile tile{
         problem.batch,     tiling,
         task.outer,        begin,
         task.first_column, static_cast<int>(rows_left < most_rows ? rows_left : most_rows),
@@ -478,7 +437,7 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
         const int e_step = tile.step();
 #pragma unroll
         for (int v = 0; v < V; ++v, e += e_step) {
-          if (v < length) tile.slot(results, e) = static_cast<Value>(x[q][v][0]);
+          if (v < length) results.data()[e] = static_cast<Value>(x[q][v][0]);
         }
       } else {
         const auto line = problem.output.line(tile.place(c.column));

@@ -90,13 +90,6 @@ __device__ __forceinline__ void packs_to_stripes(A* row, A (&x)[E], int lane) {
 
 // ---- Load ---------------------------------------------------------------------------------------
 
-/// How threads move the packs of a line.
-enum class PackAccess {
-  whole,            ///< with one instruction each
-  striped_results,  ///< elements so, results as below
-  striped           ///< a row at a time, one by one, through shared memory
-};
-
 /// Loads V packs of a line, `step` elements apart, the first from element k on; the packs are
 /// aligned in memory and n is a multiple of their length. Elements from n on are left alone.
 template <int V, int E, class A, class T>
@@ -209,16 +202,24 @@ inline constexpr int rows_of_warp =
     std::max<int>(1, element_registers / (Types<P>::pack * registers_of(sizeof(typename P::A))));
 
 /// Bytes of shared memory that a warp uses alone.
-template <PackAccess access, class P>
+template <bool has_packs, class P>
 inline constexpr int bytes_of_warp = FoldsOfPacks<rows_of_warp<P>, typename Types<P>::R>::bytes +
-                                     (access == PackAccess::whole ? 0 : bytes_of_row<P>);
+                                     (has_packs ? 0 : bytes_of_row<P>);
+
+/// Whether the packs of lines are aligned: in all operands, and at least in the input.
+struct AlignedPacks {
+  bool in_all, in_input;
+};
 
 /// Scans lines of which a block holds one.
 ///
-/// \tparam access other than striped where packs are aligned: in all operands, or in the input
-template <PackAccess access, class P>
+/// \tparam has_packs whether packs are aligned in all operands: one instruction moves each. Else
+///                   results are stored a row at a time, one by one, from shared memory
+/// \param loads_packs whether they are aligned in the input; else elements are loaded as results
+///                   are stored
+template <bool has_packs, class P>
 __global__ void __launch_bounds__(most_threads_in_registers)
-    scan_in_registers(const __grid_constant__ P problem) {
+    scan_in_registers(const __grid_constant__ P problem, bool loads_packs) {
   using A = typename Types<P>::A;
   using R = typename Types<P>::R;
   using Value = typename Types<P>::Value;
@@ -239,13 +240,13 @@ __global__ void __launch_bounds__(most_threads_in_registers)
   const ArrayLine<Value> output = problem.output.line(number);
   // Shared memory holds totals of warps, then what each warp uses.
   R* const totals = reinterpret_cast<R*>(shared);
-  std::byte* const of_warp = shared + bytes_of_warp_totals<R> + warp * bytes_of_warp<access, P>;
+  std::byte* const of_warp = shared + bytes_of_warp_totals<R> + warp * bytes_of_warp<has_packs, P>;
   const FoldsOfPacks<V, R> folds_of_packs{reinterpret_cast<R*>(of_warp)};
   std::byte* const row = of_warp + FoldsOfPacks<V, R>::bytes;
 
   // Load.
   A x[V][E];
-  if constexpr (access != PackAccess::striped) {
+  if (has_packs || loads_packs) {
     load_packs(input, first + lane * E, row_length, n, x);
   } else {
     load_stripes<V * E>(input, first + lane, n, &x[0][0]);
@@ -261,9 +262,7 @@ __global__ void __launch_bounds__(most_threads_in_registers)
         first + v / rows_at_once * rows_at_once * row_length >= n) {
       continue;
     }
-    if constexpr (access == PackAccess::striped) {
-      stripes_to_packs(reinterpret_cast<A*>(row), x[v], lane);
-    }
+    if (!has_packs && !loads_packs) stripes_to_packs(reinterpret_cast<A*>(row), x[v], lane);
     folds_of_packs[v * lanes + lane] = carried_pack(problem.op, x[v]);
   }
   __syncwarp();
@@ -317,7 +316,7 @@ __global__ void __launch_bounds__(most_threads_in_registers)
     for (int i = 0; i < E; ++i) {
       y[i] = static_cast<Value>(inclusive ? x[v][i] : (i == 0 ? at_begin : x[v][i - 1]));
     }
-    if constexpr (access == PackAccess::whole) {
+    if constexpr (has_packs) {
       if (k < n) store_pack(pack, backward, y);
       pack += step;
     } else {

@@ -68,7 +68,7 @@ struct NarrowColumnPlan {
   int segment;              ///< chunks of a column that combine first where they do
   bool is_one_run;          ///< whether a tile is one run of memory
   int log2_threads_of_run;  ///< that move a run, or a piece of one, where no bulk copy does
-  Divisor by_columns, by_rows, by_chunks, by_slabs_of_piece, by_lanes, by_segments;
+  Divisor by_columns, by_chunks, by_slabs_of_piece, by_lanes, by_segments;
 
   [[nodiscard]] KOKKOS_FUNCTION constexpr int lines() const { return columns * slabs_of_tile; }
   [[nodiscard]] KOKKOS_FUNCTION constexpr int elements() const { return lines() * rows; }
@@ -184,7 +184,6 @@ constexpr void number_strips(NarrowColumnPlan& plan, const NarrowColumnFacts& f,
   plan.log2_threads_of_run =
       plan.is_one_run && plan.log2_pieces == 0 ? of_run : std::min<int>(5, of_run);
   plan.by_columns = Divisor(plan.columns);
-  plan.by_rows = Divisor(plan.rows);
   plan.by_chunks = Divisor(plan.chunks);
   plan.by_slabs_of_piece = Divisor(std::max(1, plan.slabs_of_piece));
 }

@@ -213,61 +213,95 @@ KOKKOS_FUNCTION bool is_along(const Batch& batch, const Selected<A, Values, Mask
   return is_along(batch, in.values);
 }
 
-/// An element of a tile: where it is, and its number in shared memory.
-struct NarrowColumnElement {
+/// Some elements of a line of a tile: those of rows row, row + step, ... in the order of memory.
+struct PartOfLine {
   int slab, column;
-  std::int64_t k;
-  int slot;
-  bool exists;
-
-  /// \param number in the order of memory: of rows or, `along` the columns, of these
-  __device__ __forceinline__ NarrowColumnElement(const NarrowColumnPlan& plan,
-                                                 const NarrowColumnTile& tile, bool along,
-                                                 bool backward, int number) {
-    int row;
-    if (along) {
-      const int line = plan.by_rows.quotient(number);
-      row = number - line * plan.rows;
-      slab = plan.by_columns.quotient(line);
-      column = line - slab * plan.columns;
-    } else {
-      const int all_rows = plan.by_columns.quotient(number);
-      column = number - all_rows * plan.columns;
-      slab = plan.by_rows.quotient(all_rows);
-      row = all_rows - slab * plan.rows;
-    }
-    k = tile.begin + (backward ? tile.rows - 1 - row : row);
-    slot = plan.slot_of_slab(slab) + row * plan.pitch + column;
-    exists =
-        number < plan.elements() && slab < tile.slabs && row < tile.rows && column < tile.columns;
-  }
+  int row, step;
 };
 
+/// Calls f(part) for this thread's parts of the lines of a tile. Neighbouring threads have
+/// neighbours in memory, those of a row or, `along` the lines, of a line; each has parts of as few
+/// lines as can be, since where the line of a function begins takes divisions.
+template <class F>
+__device__ __forceinline__ void for_each_part(const NarrowColumnTile& tile, bool along,
+                                              const Threads& threads, const F& f) {
+  const int columns = tile.columns;
+  // Groups of about a warp share a line, or rows of a slab.
+  const int columns_of_group = along ? 1 : (columns < threads.count ? columns : threads.count);
+  const int rows_of_group = along ? (tile.rows < lanes ? tile.rows : lanes)
+                                  : (columns_of_group < lanes ? lanes / columns_of_group : 1);
+  const int group_size = columns_of_group * rows_of_group;
+  const int groups = threads.count / group_size;
+  const int group = threads.own / group_size;
+  if (group >= groups) return;
+  const int member = threads.own - group * group_size;
+  const int row_of_member = member / columns_of_group;
+  const int column_of_member = member - row_of_member * columns_of_group;
+  // Several groups share what one would have, if there are so many.
+  const int shares = along ? tile.slabs * columns : tile.slabs;
+  const int sharing = shares < groups ? groups / shares : 1;
+  const int row = group % sharing * rows_of_group + row_of_member;
+  const int step = sharing * rows_of_group;
+#pragma unroll 1
+  for (int share = group / sharing; share < shares; share += groups / sharing) {
+    if (along) {
+      const int slab = share / columns;
+      f(PartOfLine{slab, share - slab * columns, row, step});
+    } else {
+#pragma unroll 1
+      for (int c = column_of_member; c < columns; c += columns_of_group) {
+        f(PartOfLine{share, c, row, step});
+      }
+    }
+  }
+}
+
+template <class T, class Line>
+__device__ __forceinline__ void load_part(const NarrowColumnPlan& plan,
+                                          const NarrowColumnTile& tile, const Line& line,
+                                          bool backward, const TileSlots<T>& slots,
+                                          const PartOfLine& part) {
+  constexpr int at_once = sizeof(T) <= 8 ? 8 : 2;
+  const int first_slot = plan.slot_of_slab(part.slab) + part.column;
+#pragma unroll 1
+  for (int first = part.row; first < tile.rows; first += at_once * part.step) {
+    T x[at_once];
+    // Without conditions, behind which a function would wait for what it reads.
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const int later = first + i * part.step;
+      const int row = later < tile.rows ? later : first;
+      x[i] = static_cast<T>(line(tile.begin + (backward ? tile.rows - 1 - row : row)));
+    }
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const int row = first + i * part.step;
+      if (row < tile.rows) slots[first_slot + row * plan.pitch] = x[i];
+    }
+  }
+}
 /// Loads the elements of a tile one by one.
 template <class T, class In>
 __device__ __noinline__ void load_one_by_one(const Batch& batch, const NarrowColumnPlan& plan,
                                              const NarrowColumnTile& tile, const In& in,
                                              bool backward, const TileSlots<T> slots,
                                              const Threads threads) {
-  constexpr int at_once = sizeof(T) <= 8 ? 8 : 2;
-  const bool along = is_along(batch, in);
-#pragma unroll 1
-  for (int e = threads.own; e < plan.elements(); e += at_once * threads.count) {
-    T x[at_once];
-    int slot[at_once];
-#pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-      const NarrowColumnElement at(plan, tile, along, backward, e + i * threads.count);
-      slot[i] = at.exists ? at.slot : -1;
-      // Without conditions, behind which a function would wait for what it reads.
-      const ColumnPlace place =
-          tile.place(batch, at.exists ? at.slab : 0, at.exists ? at.column : 0);
-      x[i] = static_cast<T>(in.line(place)(at.exists ? at.k : tile.begin));
-    }
-#pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-      if (slot[i] >= 0) slots[slot[i]] = x[i];
-    }
+  for_each_part(tile, is_along(batch, in), threads, [&](const PartOfLine& part) {
+    const auto line = in.line(tile.place(batch, part.slab, part.column));
+    load_part(plan, tile, line, backward, slots, part);
+  });
+}
+
+template <class T, class Line>
+__device__ __forceinline__ void store_part(const NarrowColumnPlan& plan,
+                                           const NarrowColumnTile& tile, const Line& line,
+                                           bool backward, const TileSlots<T>& slots,
+                                           const PartOfLine& part) {
+  const int first_slot = plan.slot_of_slab(part.slab) + part.column;
+#pragma unroll 4
+  for (int row = part.row; row < tile.rows; row += part.step) {
+    line(tile.begin + (backward ? tile.rows - 1 - row : row)) =
+        slots[first_slot + row * plan.pitch];
   }
 }
 /// Stores the results of a tile one by one.
@@ -275,12 +309,10 @@ template <class T, class Out>
 __device__ __noinline__ void store_one_by_one(const Batch& batch, const NarrowColumnPlan& plan,
                                               const NarrowColumnTile& tile, const Out& out,
                                               const TileSlots<T> slots, const Threads threads) {
-  const bool along = is_along(batch, out);
-#pragma unroll 4
-  for (int e = threads.own; e < plan.elements(); e += threads.count) {
-    const NarrowColumnElement at(plan, tile, along, is_backward(out), e);
-    if (at.exists) out.line(tile.place(batch, at.slab, at.column))(at.k) = slots[at.slot];
-  }
+  for_each_part(tile, is_along(batch, out), threads, [&](const PartOfLine& part) {
+    const auto line = out.line(tile.place(batch, part.slab, part.column));
+    store_part(plan, tile, line, is_backward(out), slots, part);
+  });
 }
 
 }  // namespace KokkosScan::impl::cuda

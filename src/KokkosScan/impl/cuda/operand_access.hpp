@@ -39,12 +39,6 @@ struct OperandAccess<Array<T>> {
     for (int d = 0; d < batch.rank - 1; ++d) aligned = aligned && in.strides.batch[d] % E == 0;
     return aligned;
   }
-  /// Whether the elements of tiles follow each other in memory, in the order of the output.
-  template <class P>
-  static bool has_flat_columns(const P& p, const Array<T>& in, const ColumnTiling& tiling) {
-    const std::int64_t row = is_backward(p.output) ? -tiling.inner : tiling.inner;
-    return tiling.columns == tiling.inner && in.strides.along == row;
-  }
   template <int E>
   static bool has_aligned_packs(const Array<T>& in, const Batch& batch) {
     // The lowest address of the first pack; lines must keep its alignment.
@@ -65,10 +59,6 @@ struct ComputedAccess {
   }
   template <class In>
   static bool has_columns(const In&, const Batch&) {
-    return true;
-  }
-  template <class P, class In>
-  static bool has_flat_columns(const P&, const In&, const ColumnTiling&) {
     return true;
   }
   template <int E>
@@ -92,10 +82,6 @@ struct OperandAccess<Called<Value, Rank, Function>> {
   static constexpr bool moves_columns = false;
   static bool is_contiguous(const Out&, std::int64_t, std::int64_t) { return true; }
   static bool has_columns(const Out&, const Batch&) { return true; }
-  template <class P>
-  static bool has_flat_columns(const P&, const Out&, const ColumnTiling&) {
-    return true;
-  }
   template <int E>
   static bool has_aligned_columns(const Out&, const Batch&) {
     return true;
@@ -121,11 +107,6 @@ struct OperandAccess<Selected<A, Values, Mask>> {
   static bool has_columns(const In& in, const Batch& batch) {
     return OperandAccess<Values>::has_columns(in.values, batch) &&
            OperandAccess<Mask>::has_columns(in.mask, batch);
-  }
-  template <class P>
-  static bool has_flat_columns(const P& p, const In& in, const ColumnTiling& tiling) {
-    return OperandAccess<Values>::has_flat_columns(p, in.values, tiling) &&
-           OperandAccess<Mask>::has_flat_columns(p, in.mask, tiling);
   }
   template <int E>
   static constexpr bool moves_columns = OperandAccess<Values>::template moves_columns<E>&&

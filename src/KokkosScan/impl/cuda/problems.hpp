@@ -68,7 +68,7 @@ struct Backend {
     if (!stays_in_registers<P>(n)) {
       bytes = Carry<R>::bytes(lines, cut_line(n, Types<P>::size_that_cuts).tiles_of_line);
     }
-    if (n > longest_of_unaligned_threads) {  // as runs, if not otherwise
+    if (n > elements_of_section) {
       bytes = std::max(bytes, PublishedColumns<R>::bytes(n, lines, lines));
     }
     if (const std::int64_t tiles = most_shared_tiles(n, shared_tile_bounds<P>)) {
@@ -130,60 +130,6 @@ struct Backend {
   static bool has_columns(const P& p) {
     return has_columns(p.output, p.batch) && has_columns(p.input, p.batch);
   }
-  /// How the kernel for parts of columns takes a problem.
-  struct PartsOfColumns {
-    ColumnAccess access;
-    ColumnTiling tiling;
-  };
-  template <class Exec, class P>
-  static PartsOfColumns cut_into_parts(const Exec& exec, const P& p) {
-    using R = typename Types<P>::R;
-    const std::int64_t inner = neighbours(p.batch);
-    const auto tile = [&](int widest, int pack, bool is_large, bool is_run) {
-      widest = std::min(widest, CarriedColumns<typename Types<P>::Carrying, R>::values_at_once);
-      return tile_parts(p.n, inner, Types<P>::size.all, sizeof(R), widest, pack,
-                        bytes_of_part(shared_bytes_of_block(exec), is_large, is_run));
-    };
-    const bool has_packs = has_columns(p) && has_packs_of_columns(p);
-    if (!has_packs || takes_runs_of_packs(inner)) {
-      const ColumnTiling runs = tile(widest_of_others, 1, p.n > elements_of_section, true);
-      if (are_runs(p, runs)) return {ColumnAccess::flat, runs};
-    }
-    if (has_packs) {
-      return {ColumnAccess::rows, tile(widest_of_packs, Types<P>::pack, false, false)};
-    }
-    if (OperandAccess<decltype(P::input)>::is_stored && has_columns(p)) {
-      const ColumnTiling quads = tile(widest_of_others, 1, true, false);
-      if (quads.columns >= narrowest_rows) return {ColumnAccess::quads, quads};
-    }
-    ColumnTiling apart = tile(widest_of_others, 1, false, false);
-    apart.pitch = static_cast<int>(pitch_of_rows(apart.columns, apart.rows));
-    return {ColumnAccess::apart, apart};
-  }
-  /// Whether the kernel for parts of columns runs.
-  ///
-  /// \param has_packs whether rows are made of aligned packs
-  /// \param strips    how such rows would be cut into strips
-  /// \param are_wide  whether the kernel for wide columns would take them otherwise
-  template <class Exec, class P>
-  static bool takes_parts_of_columns(const Exec& exec, const P& p, const PartsOfColumns& parts,
-                                     bool has_packs, const StripPlan& strips, bool are_wide) {
-    const std::int64_t inner = neighbours(p.batch);
-    const bool are_runs = cuda::are_runs(parts.access);
-    const bool fill_strips =
-        has_packs && strips.time < time_of_shared_columns(p.batch.count / inner, are_runs,
-                                                          multiprocessors(exec));
-    return cuda::takes_parts_of_columns(p.n, inner, p.batch.count, has_packs, fill_strips, are_runs,
-                                        are_wide, multiprocessors(exec));
-  }
-  /// Whether tiles of columns are runs of bytes in all operands.
-  template <class P>
-  static bool are_runs(const P& p, const ColumnTiling& tiling) {
-    return has_columns(p) &&
-           OperandAccess<decltype(P::input)>::has_flat_columns(p, p.input, tiling) &&
-           OperandAccess<decltype(P::output)>::has_flat_columns(p, p.output, tiling);
-  }
-
   /// Whether lines are kept in registers, if they fit: those of sums and products of 4 bytes that
   /// are in memory. (32768 floats: 0.985 instead of 0.92; but 0.69
   /// instead of 0.93 for maxima, 0.55 instead of 0.93 for 16 bits, 0.84 instead of 0.93 for
@@ -245,65 +191,36 @@ struct Backend {
     if constexpr (OnlyPlans<Exec>) {
       exec.would_launch(launch, shape);
     } else {
-      const auto scan = [&](auto most) {
-        auto* kernel = scan_lines<most, false, P>;
-        if constexpr (!is_called<decltype(P::output)>) {
-          if (are_wide) kernel = scan_lines<most, true, P>;
-        }
-        enqueue(exec, launch, kernel, p.n, p.batch.count, p, shape, has_packs, padding);
-      };
-      if (most_threads_of_tile(shape) == 64) return scan(std::integral_constant<int, 64>{});
-      scan(std::integral_constant<int, most_threads>{});
+      auto* kernel = most_threads_of_tile(shape) == 64 ? scan_lines<64, false, P>
+                                                       : scan_lines<most_threads, false, P>;
+      if constexpr (!is_called<decltype(P::output)>) {
+        if (are_wide) kernel = scan_lines<most_threads, true, P>;
+      }
+      enqueue(exec, launch, kernel, p.n, p.batch.count, p, shape, has_packs, padding);
     }
   }
 
   template <class Exec, class P>
   static void scan_lines_in_registers(const Exec& exec, const P& p) {
-    if constexpr (Types<P>::has_packs) {
-      if (has_aligned_packs(p)) return scan_lines_in_registers<PackAccess::whole>(exec, p);
-      if (has_aligned_packs(p, true))
-        return scan_lines_in_registers<PackAccess::striped_results>(exec, p);
-    }
-    scan_lines_in_registers<PackAccess::striped>(exec, p);
+    if (has_aligned_packs(p)) return scan_lines_in_registers<true>(exec, p);
+    scan_lines_in_registers<false>(exec, p);
   }
-  template <PackAccess access, class Exec, class P>
+  template <bool has_packs, class Exec, class P>
   static void scan_lines_in_registers(const Exec& exec, const P& p) {
     const std::int64_t warps =
         divide_up(p.n, std::int64_t{lanes} * Types<P>::pack * rows_of_warp<P>);
     const int shared = bytes_of_warp_totals<typename Types<P>::R> +
-                       static_cast<int>(warps) * bytes_of_warp<access, P>;
+                       static_cast<int>(warps) * bytes_of_warp<has_packs, P>;
     const Launch launch{p.function, "cuda/in_registers", p.batch.count,
                         static_cast<int>(warps) * lanes, shared};
+    const bool loads_packs = has_packs || has_aligned_packs(p, true);
     if constexpr (OnlyPlans<Exec>) {
-      exec.would_launch(launch, access);
+      exec.would_launch(launch, AlignedPacks{has_packs, loads_packs});
     } else {
-      enqueue(exec, launch, scan_in_registers<access, P>, p.n, p.batch.count, p);
+      enqueue(exec, launch, scan_in_registers<has_packs, P>, p.n, p.batch.count, p, loads_packs);
     }
   }
 
-  template <class Exec, class P>
-  static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace,
-                                    const PartsOfColumns& parts) {
-    const auto scan = [&](auto access) {
-      scan_parts_of_columns<access.value>(exec, p, workspace, parts.tiling);
-    };
-    switch (parts.access) {
-      case ColumnAccess::flat:
-        return scan(std::integral_constant<ColumnAccess, ColumnAccess::flat>{});
-      case ColumnAccess::apart:
-        return scan(std::integral_constant<ColumnAccess, ColumnAccess::apart>{});
-      case ColumnAccess::quads:
-        if constexpr (OperandAccess<decltype(P::input)>::is_stored) {
-          scan(std::integral_constant<ColumnAccess, ColumnAccess::quads>{});
-        }
-        return;
-      case ColumnAccess::rows:
-        if constexpr (moves_packs_of_columns<P>) {
-          scan(std::integral_constant<ColumnAccess, ColumnAccess::rows>{});
-        }
-        return;
-    }
-  }
   /// Whether one instruction moves packs of neighbouring columns, and whether all are aligned.
   template <class P>
   static constexpr bool moves_packs_of_columns = [] {
@@ -342,40 +259,41 @@ struct Backend {
       return In::template moves_columns<1> ? 1 : 0;
     }
   }();
-  template <ColumnAccess access, class Exec, class P>
-  static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace,
-                                    const ColumnTiling& tiling) {
+  /// How the kernel for parts of columns cuts a problem.
+  template <class Exec, class P>
+  static ColumnTiling cut_into_parts(const Exec& exec, const P& p) {
     using R = typename Types<P>::R;
+    const int widest = std::min(widest_of_parts, CarriedParts<P>::values_at_once);
+    // Indices alone need no memory.
+    const int bytes = std::max(1, StagedRows<typename Types<P>::In>::bytes_of_element);
+    const bool are_aligned = has_columns(p) && has_packs_of_columns(p);
+    return tile_parts(p.n, neighbours(p.batch), bytes, sizeof(R), widest, are_aligned,
+                      bytes_of_part(shared_bytes_of_block(exec), are_aligned));
+  }
+  template <class Exec, class P>
+  static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace) {
+    using R = typename Types<P>::R;
+    const ColumnTiling tiling = cut_into_parts(exec, p);
     const std::int64_t strips = p.batch.count / tiling.inner * tiling.strips;
     const std::int64_t tiles = divide_up(p.n, tiling.rows);
-    const int padding = pads_parts_of_columns<access, P>(tiling) ? bytes_of_padding : 0;
-    const int bytes_of_tile = bytes_of_column_part<access, P>(tiling, padding);
+    const int bytes_of_tile = StagedRows<typename Types<P>::In>::bytes(tiling.rows, tiling.columns);
     const int bytes =
         static_cast<int>(divide_up(bytes_of_tile + bytes_of_column_folds<R>(tiling), 128)) * 128;
-    const int bytes_of_ring =
-        bytes_of_column_ring<typename ColumnRingTypes<access, P>::Carried, access>(tiling.columns);
+    const int bytes_of_ring = bytes_of_column_ring<CarriedParts<P>>(tiling.columns);
     const int stages =
         std::clamp((shared_bytes_of_block(exec) - bytes_of_ring) / bytes, 1, most_stages);
-    const auto columns_of_carrier =
-        static_cast<int>(divide_up(tiling.columns, row_carriers(access)));
-    ColumnRingShape shape{tiling,
-                          strips,
-                          tiles,
-                          stages,
-                          padding,
-                          bytes_of_tile,
-                          bytes,
-                          Divisor(tiling.columns / ColumnRingTypes<access, P>::columns),
-                          columns_of_carrier,
-                          Divisor(columns_of_carrier),
-                          {}};
-    for (int v = 0; v < chunk_of_column; ++v) {
-      const int rows = is_backward(p.output) ? chunk_of_column - 1 - v : v;
-      shape.distance[v] = rows * tiling.pitch;
-    }
+    const auto columns_of_carrier = static_cast<int>(divide_up(tiling.columns, row_carriers));
+    const ColumnRingShape shape{tiling,
+                                strips,
+                                tiles,
+                                stages,
+                                bytes_of_tile,
+                                bytes,
+                                columns_of_carrier,
+                                Divisor(columns_of_carrier)};
     const Launch launch{p.function, "cuda/parts_of_columns",
                         std::min<std::int64_t>(strips * tiles, std::max(1, multiprocessors(exec))),
-                        threads_of_column_ring(access), bytes_of_ring + stages * bytes};
+                        threads_of_column_ring, bytes_of_ring + stages * bytes};
     const auto needed =
         static_cast<std::size_t>(PublishedColumns<R>::bytes(p.n, p.batch.count, strips));
     std::optional<Temporary<Exec>> memory;
@@ -386,32 +304,9 @@ struct Backend {
     if constexpr (OnlyPlans<Exec>) {
       exec.would_launch(launch, shape);
     } else {
-      enqueue(exec, launch, cuda::scan_parts_of_columns<access, P>, p.n, p.batch.count, p, shape,
+      enqueue(exec, launch, cuda::scan_parts_of_columns<P>, p.n, p.batch.count, p, shape,
               published);
     }
-  }
-  /// Bytes of shared memory for the elements and results of a tile.
-  template <ColumnAccess access, class P>
-  static int bytes_of_column_part(const ColumnTiling& tiling, int padding) {
-    using In = typename Types<P>::In;
-    constexpr int alignment = alignment_of_columns(access);
-    if constexpr (access == ColumnAccess::quads) {
-      return StagedRows<In>::bytes(tiling.rows, tiling.columns);
-    } else {
-      return Types<P>::bytes_of_tile(tiling.elements(), padding, alignment);
-    }
-  }
-  /// Whether slots are padded: where rows are so short that the same column of several chunks would
-  /// be in the same bank, and padding is as much in each chunk. Rows that are apart have a pitch,
-  /// and elements that threads fill in are padded in runs alone (ColumnTile::slot).
-  template <ColumnAccess access, class P>
-  static bool pads_parts_of_columns(const ColumnTiling& tiling) {
-    constexpr bool may_be_padded =
-        access == ColumnAccess::flat ||
-        (access == ColumnAccess::rows && !ColumnRingTypes<access, P>::is_filled);
-    const int bytes = tiling.columns * Types<P>::size.widest;
-    return may_be_padded && Types<P>::has_packs && bytes < 128 &&
-           std::has_single_bit(static_cast<unsigned>(bytes));
   }
   template <class Exec, class P>
   static void scan_narrow_columns(const Exec& exec, const P& p, std::byte* workspace) {
@@ -454,9 +349,11 @@ struct Backend {
     }
     const bool walks = columns_of_strips<P> != 0 && strips.lanes > 0 && takes_strips(facts, strips);
     const bool are_wide = may_be_wide<P> && !walks && has_columns(p) && inner >= narrowest_rows;
-    const PartsOfColumns parts = cut_into_parts(exec, p);
-    if (takes_parts_of_columns(exec, p, parts, has_packs, strips, are_wide)) {
-      return scan_parts_of_columns(exec, p, workspace, parts);
+    const bool fill_strips = has_packs && strips.time < time_of_shared_columns;
+    if (takes_parts_of_columns(p.n, inner, p.batch.count,
+                               OperandAccess<decltype(P::input)>::is_stored, fill_strips, are_wide,
+                               multiprocessors(exec))) {
+      return scan_parts_of_columns(exec, p, workspace);
     }
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
       if (has_columns(p) && takes_threads(p.n, inner, p.batch.count,

@@ -55,7 +55,6 @@ struct LineNumber {
 /// lines one after the other.
 struct Tile {
   static constexpr bool may_be_flat = true;
-  static constexpr bool may_be_apart = true;
 
   const Batch& batch;
   std::int64_t first_line;
@@ -171,18 +170,6 @@ struct Slots {
   [[nodiscard]] __device__ __forceinline__ T& operator[](int e) const {
     return *reinterpret_cast<T*>(span.at(e * static_cast<int>(sizeof(T))));
   }
-  /// The address of element e + distance, where there is as much padding between the two as between
-  /// element 0 and number `distance` of an aligned span: what is added to the address of e is then
-  /// the same for all e.
-  ///
-  /// \tparam padded whether there may be padding
-  template <bool padded>
-  [[nodiscard]] __device__ __forceinline__ std::byte* behind(int e, int distance) const {
-    const int first = e * static_cast<int>(sizeof(T));
-    const int bytes = distance * static_cast<int>(sizeof(T));
-    if constexpr (!padded) return span.memory + (span.begin + first) + bytes;
-    return span.at(first) + (bytes + (bytes >> 7) * span.padding);
-  }
   /// The values, where they are not padded.
   [[nodiscard]] __device__ __forceinline__ T* data() const {
     return reinterpret_cast<T*>(span.memory + span.begin);
@@ -280,13 +267,9 @@ struct Region {
 /// other
 ///   from `results` on in global memory, elements that are computed lie as they will.
 /// - `load(in, tile, ...)` loads through registers; finish() of what it returns ends that.
-/// - `begin_load(in, tile, barrier, threads)` begins to load a part of one line, or of columns,
-/// without
-///   registers.
-/// - `fill(in, tile, threads)` computes the elements that are computed, and loads those that
-///   begin_load() cannot.
-/// - `get_padded(e)`, `get_behind(e, distance)`, `get_pack(e, x)` read what has been loaded, and so
-///   does `get(e)` where slots are not padded.
+/// - `begin_load(in, tile, barrier, threads)` begins to load a part of one line without registers.
+/// - `fill(in, tile, threads)` computes the elements that are computed.
+/// - `get_pack(e, x)` reads what has been loaded, and so does `get(e)` where slots are not padded.
 template <class In>
 struct Stage;
 
@@ -305,16 +288,6 @@ struct StagedValues {
   Slots<T> slots;
 
   [[nodiscard]] __device__ __forceinline__ T get(int e) const { return slots.data()[e]; }
-  [[nodiscard]] __device__ __forceinline__ T get_padded(int e) const { return slots[e]; }
-  template <bool padded, class A, int E>
-  __device__ __forceinline__ void get_behind(int e, int distance, A (&x)[E]) const {
-    T raw[E];
-    move_pack(raw, slots.template behind<padded>(e, distance));
-#pragma unroll
-    for (int i = 0; i < E; ++i) x[i] = static_cast<A>(raw[i]);
-  }
-  /// Whether element 0 begins at a multiple of 16 bytes.
-  [[nodiscard]] __device__ __forceinline__ bool is_aligned() const { return slots.span.begin == 0; }
   template <int E>
   __device__ __forceinline__ void get_pack(int e, T (&x)[E]) const {
     slots.get_pack(e, x);
@@ -433,8 +406,8 @@ template <bool in_bulk = true, class T, class AnyTile>
 __device__ __forceinline__ void begin_store(const Slots<T>& results, const Array<T>& output,
                                             const AnyTile& tile, T* flat, int elements) {
   if constexpr (!AnyTile::may_be_flat) return store_apart(results, output, tile);
-  if (AnyTile::may_be_apart && flat == nullptr) {
-    if constexpr (AnyTile::may_be_apart) store_apart(results, output, tile);
+  if (flat == nullptr) {
+    store_apart(results, output, tile);
   } else if (are_aligned(results, flat)) {
     begin_store<in_bulk>(results, flat, elements, threads_of_block());
   } else {
@@ -480,9 +453,7 @@ struct LoadArray {
       __pipeline_wait_prior(0);
     } else {
       copy.finish();
-      if constexpr (AnyTile::may_be_apart) {
-        if (!is_flat) load_apart(in, slots, tile);
-      }
+      if (!is_flat) load_apart(in, slots, tile);
     }
   }
 };
@@ -493,8 +464,6 @@ struct Stage<Array<const T>> : StagedValues<T> {
   static constexpr bool is_computed = false;
   /// Whether fill() has something to do for lines.
   static constexpr bool fills_lines = false;
-  /// Whether elements that do not follow each other can be copied without registers.
-  static constexpr bool is_copied_apart = cuda::is_copied_apart<T>;
 
   template <class AnyTile, class Value>
   __device__ __forceinline__ void place(const Array<const T>& in, const AnyTile& tile,
@@ -508,38 +477,12 @@ struct Stage<Array<const T>> : StagedValues<T> {
       const Array<const T>& in, const AnyTile& tile, int elements_of_thread) {
     return {in, tile, this->slots, tile.flat(in), elements_of_thread};
   }
-  template <class AnyTile>
-  __device__ __forceinline__ void begin_load(const Array<const T>& in, const AnyTile& tile,
+  __device__ __forceinline__ void begin_load(const Array<const T>& in, const Tile& tile,
                                              Barrier& barrier, const Threads& threads) {
-    if constexpr (AnyTile::may_be_flat) {
-      begin_copy_in<unit_of<T>>(reinterpret_cast<const std::byte*>(tile.flat(in)), this->slots.span,
-                                tile.elements() * static_cast<int>(sizeof(T)), barrier, threads);
-    } else if constexpr (is_copied_apart) {
-      begin_load_apart(in, this->slots, tile, threads);
-    }
-  }
-  /// Begins to load columns whose rows are made of aligned packs; what no copy can move, it loads.
-  template <int E, class AnyTile>
-  __device__ __forceinline__ void begin_load_packs(const Array<const T>& in, const AnyTile& tile,
-                                                   const Threads& threads) {
-    for_each_pack<E>(tile, in, this->slots, threads, [](std::byte* slot, const T* from) {
-      constexpr int bytes = sizeof(T) * E;
-      if constexpr (is_one_copy<bytes>) {
-        __pipeline_memcpy_async(slot, from, bytes);
-      } else {
-        using Word = typename UnitOf<bytes>::type;
-        *reinterpret_cast<Word*>(slot) = *reinterpret_cast<const Word*>(from);
-      }
-    });
+    begin_copy_in<unit_of<T>>(reinterpret_cast<const std::byte*>(tile.flat(in)), this->slots.span,
+                              tile.elements() * static_cast<int>(sizeof(T)), barrier, threads);
   }
   __device__ __forceinline__ void fill(const Array<const T>&, const Tile&, const Threads&) {}
-  template <class AnyTile>
-  __device__ __forceinline__ void fill(const Array<const T>& in, const AnyTile& tile,
-                                       const Threads& threads) {
-    if constexpr (!AnyTile::may_be_flat && !is_copied_apart) {
-      fill_columns(this->slots, in, tile, threads);
-    }
-  }
 };
 
 /// Nothing is left to do.
@@ -555,7 +498,6 @@ struct StagedComputed
   using In = Computed<Rank, Function>;
   static constexpr bool is_computed = true;
   static constexpr bool fills_lines = true;
-  static constexpr bool is_copied_apart = false;
 
   template <class AnyTile, class Value>
   __device__ __forceinline__ void place(const In&, const AnyTile&, Region& region,
@@ -572,8 +514,7 @@ struct StagedComputed
     fill(in, tile, threads_of_block());
     return {};
   }
-  template <class AnyTile>
-  __device__ __forceinline__ void begin_load(const In&, const AnyTile&, Barrier&, const Threads&) {}
+  __device__ __forceinline__ void begin_load(const In&, const Tile&, Barrier&, const Threads&) {}
   template <class AnyTile>
   __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
     fill_columns(this->slots, in, tile, threads);
@@ -678,8 +619,6 @@ struct Stage<Selected<A, Values, Mask>> {
 
   static constexpr bool is_computed = Stage<Values>::is_computed || Stage<Mask>::is_computed;
   static constexpr bool fills_lines = Stage<Values>::fills_lines || Stage<Mask>::fills_lines;
-  static constexpr bool is_copied_apart =
-      Stage<Values>::is_copied_apart && Stage<Mask>::is_copied_apart;
 
   template <class AnyTile, class Value>
   __device__ __forceinline__ void place(const In& in, const AnyTile& tile, Region& region,
@@ -694,17 +633,10 @@ struct Stage<Selected<A, Values, Mask>> {
     auto of_mask = mask.template load<all>(in.mask, tile, elements_of_thread);
     return BothLoads<decltype(of_values), decltype(of_mask)>{of_values, of_mask};
   }
-  template <class AnyTile>
-  __device__ __forceinline__ void begin_load(const In& in, const AnyTile& tile, Barrier& barrier,
+  __device__ __forceinline__ void begin_load(const In& in, const Tile& tile, Barrier& barrier,
                                              const Threads& threads) {
     values.begin_load(in.values, tile, barrier, threads);
     mask.begin_load(in.mask, tile, barrier, threads);
-  }
-  template <int E, class AnyTile>
-  __device__ __forceinline__ void begin_load_packs(const In& in, const AnyTile& tile,
-                                                   const Threads& threads) {
-    values.template begin_load_packs<E>(in.values, tile, threads);
-    mask.template begin_load_packs<E>(in.mask, tile, threads);
   }
   template <class AnyTile>
   __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
@@ -714,21 +646,6 @@ struct Stage<Selected<A, Values, Mask>> {
   [[nodiscard]] __device__ __forceinline__ A get(int e) const {
     const A value = static_cast<A>(values.get(e));
     return static_cast<bool>(mask.get(e)) ? value : identity;
-  }
-  [[nodiscard]] __device__ __forceinline__ A get_padded(int e) const {
-    const A value = static_cast<A>(values.get_padded(e));
-    return static_cast<bool>(mask.get_padded(e)) ? value : identity;
-  }
-  template <bool padded, class Accumulator, int E>
-  __device__ __forceinline__ void get_behind(int e, int distance, Accumulator (&x)[E]) const {
-    typename Stage<Mask>::Value selected[E];
-    values.template get_behind<padded>(e, distance, x);
-    mask.template get_behind<padded>(e, distance, selected);
-#pragma unroll
-    for (int i = 0; i < E; ++i) x[i] = static_cast<bool>(selected[i]) ? x[i] : identity;
-  }
-  [[nodiscard]] __device__ __forceinline__ bool is_aligned() const {
-    return values.is_aligned() && mask.is_aligned();
   }
   template <int E>
   __device__ __forceinline__ void get_pack(int e, A (&x)[E]) const {

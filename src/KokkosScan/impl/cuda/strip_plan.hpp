@@ -126,11 +126,8 @@ constexpr StripPlan plan_strips(const StripFacts& facts) {
   return best;
 }
 
-/// How long blocks take that share long columns: less where tiles are runs of bytes, and of so many
-/// slabs that hardly any is shared.
-constexpr double time_of_shared_columns(std::int64_t outer, bool are_runs, int multiprocessors) {
-  return 1 / (are_runs && outer >= multiprocessors ? 0.82 : 0.74);
-}
+/// How long blocks take that share long columns.
+inline constexpr double time_of_shared_columns = 1 / 0.74;
 
 /// How long columns take in wide_columns.hpp whose rows are no whole sectors.
 inline constexpr double time_of_wide_columns = 1 / 0.70;

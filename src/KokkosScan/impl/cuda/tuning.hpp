@@ -51,17 +51,6 @@ struct Divisor {
   }
 };
 
-/// How a block that takes tiles of columns reaches their elements.
-enum class ColumnAccess {
-  rows,   ///< rows where they are, of so many columns that warps find neighbours
-  flat,   ///< through shared memory, as one run of bytes
-  apart,  ///< through shared memory, each element by itself
-  quads   ///< through shared memory, the quads in which each row lies
-};
-KOKKOS_FUNCTION constexpr bool are_runs(ColumnAccess access) {
-  return access == ColumnAccess::flat;
-}
-
 /// The narrowest rows of which warps read neighbours where they are.
 inline constexpr int narrowest_rows = 32;
 
@@ -156,52 +145,34 @@ inline constexpr int threads_that_scan = 128;
 inline constexpr int scanning_groups = 2;
 /// Warps of such a block that load, and that carry rows: all together a multiple of four, as the
 /// registers of a multiprocessor are in four parts. With one carrier 0.43 instead of 0.59 of
-/// 2^23 x 32; with three loaders that copy single elements 0.45 instead of 0.49 of (1, 117649,
-/// 2401).
-KOKKOS_FUNCTION constexpr int column_loaders(ColumnAccess access) {
-  return are_runs(access) ? 1 : (access == ColumnAccess::apart ? 7 : 3);
-}
-KOKKOS_FUNCTION constexpr int row_carriers(ColumnAccess access) { return are_runs(access) ? 6 : 4; }
-/// Neighbouring columns that a thread of such a block takes at once: as many as two registers hold.
-/// Those of four spill, 0.48 instead of 0.57 of 2^24 x 64; one each takes more instructions.
-///
-/// \param bytes of the accumulator
-constexpr int columns_of_thread(int bytes) { return std::max(1, 2 / registers_of(bytes)); }
+/// 2^23 x 32.
+inline constexpr int column_loaders = 3;
+inline constexpr int row_carriers = 4;
 
 /// Bytes of a tile of the kernel for parts of columns, and of the totals of its chunks.
 struct BytesOfPart {
   int usual;
-  int most;      ///< where the tile would be not much more than half as large as usual otherwise
-  int shortest;  ///< where it has no more rows than it must
+  int most;  ///< where the tile would be not much more than half as large as usual otherwise
 };
 
-/// Small tiles, of which an H200 holds five or six of floats in the shared memory of a block, or
-/// large ones, of which it holds three: blocks need to learn less often what comes before those
-/// ((1, 78125, 3125) has 0.70 instead of 0.60, but 0.53 where two fit). Only runs of bytes are
-/// better with two than divided ((5, 390625, 125): 0.59 instead of 0.54). The fractions are 40, 50,
-/// 60, 67 and 80 KB of the 227 there.
-constexpr BytesOfPart bytes_of_part(int bytes_of_block, bool is_large, bool are_runs) {
-  const int usual = is_large ? bytes_of_block / 15 * 4 : bytes_of_block / 17 * 3;
-  const int most = is_large ? bytes_of_block / 17 * 5 : bytes_of_block / 9 * 2;
-  return {usual, most, are_runs ? bytes_of_block / 17 * 6 : usual};
+/// So many tiles are in flight: four of aligned rows, three of others, whose strips are better wide
+/// (on an H100, (1, 600000, 448): 0.76 instead of 0.67; but (1, 600000, 355): 0.58 instead of
+/// 0.66).
+///
+/// \param are_aligned whether rows are made of aligned packs
+constexpr BytesOfPart bytes_of_part(int bytes_of_block, bool are_aligned) {
+  const int usual = are_aligned ? bytes_of_block / 40 * 9 : bytes_of_block / 15 * 4;
+  return {usual, usual / 10 * 11};
 }
 
-/// Columns for each multiprocessor below which blocks may share them where tiles are not runs of
-/// bytes. With 128 instead of 192 (1, 10887, 24657) has 0.58 instead of 0.72, (311, 14875, 58) 0.72
-/// instead of 0.82. Runs are always shared: (2401, 2401, 49) has 0.80 instead of 0.65.
+/// Columns for each multiprocessor below which blocks may share them. With 128 instead of 192 (1,
+/// 10887, 24657) has 0.58 instead of 0.72, (311, 14875, 58) 0.72 instead of 0.82.
 inline constexpr int lines_of_shared_columns = 192;
 
-/// Whether blocks may share columns: those of several sections.
-constexpr bool may_share_columns(std::int64_t n, std::int64_t lines, bool are_runs,
-                                 int multiprocessors) {
-  return n > elements_of_section &&
-         (are_runs || lines < std::int64_t{lines_of_shared_columns} * multiprocessors);
-}
-
-/// Widest strips of columns that blocks share, if they are made of packs, and if they are not: the
-/// former are as fast in narrow ones, others are faster undivided, or in long runs.
-inline constexpr int widest_of_packs = 32;
-inline constexpr int widest_of_others = 128;
+/// Widest strips of columns that blocks share, and of so many columns widths are multiples where
+/// rows are aligned: those of sectors ((1, 476095, 564): 0.74 instead of 0.56).
+inline constexpr int widest_of_parts = 128;
+inline constexpr int unit_of_parts = 8;
 
 /// The narrowest rows of which the kernel for wide columns makes strips where these are long, and
 /// columns for each multiprocessor from which on it is faster: if rows are wider than its strips,
@@ -221,50 +192,44 @@ inline constexpr int bytes_of_threads = 8;
 inline constexpr int columns_of_multiprocessor = 512;
 
 /// Whether the kernel for parts of columns runs: where blocks share columns, as columns alone would
-/// not keep all multiprocessors busy, or as rows are not made of aligned packs; and where tiles are
-/// runs of bytes of shorter columns, whose rows fill half of the strips of the kernel for wide
-/// columns ((2401, 2401, 49): 0.80 instead of 0.65).
+/// not keep all multiprocessors busy.
 ///
-/// \param lines      of all
-/// \param has_packs  whether rows are made of aligned packs
+/// Computed elements are computed faster by those who scan them: (1, 476095, 564) has 0.53 instead
+/// of 0.26.
+///
+/// \param lines       of all
+/// \param are_stored  whether elements are in memory
 /// \param fill_strips whether strips of these would be as fast (strip_plan.hpp)
-/// \param are_runs   whether tiles of the kernel are runs of bytes in all operands
-/// \param are_wide   whether the kernel for wide columns would take them otherwise
+/// \param are_wide    whether the kernel for wide columns would take them otherwise
 constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::int64_t lines,
-                                      bool has_packs, bool fill_strips, bool are_runs,
-                                      bool are_wide, int multiprocessors) {
-  if (n <= elements_of_section) {
-    return !has_packs && are_runs && inner < narrowest_of_wide && n > longest_of_unaligned_threads;
-  }
+                                      bool are_stored, bool fill_strips, bool are_wide,
+                                      int multiprocessors) {
+  if (n <= elements_of_section) return false;
+  int most = lines_of_shared_columns;
   if (are_wide && inner >= narrowest_of_wide) {
-    const int most = inner < widest_of_others ? columns_of_narrower_rows : columns_of_wider_rows;
-    return lines < std::int64_t{most} * multiprocessors;
+    if (!are_stored) return false;
+    most = inner < widest_of_parts ? columns_of_narrower_rows : columns_of_wider_rows;
   }
-  return may_share_columns(n, lines, are_runs, multiprocessors) && (!has_packs || !fill_strips);
-}
-
-/// Whether rows of packs are runs of bytes rather than divided: (8, 262144, 100) has 0.66 instead
-/// of 0.36, (64, 65536, 64) 0.82 instead of 0.76, but (1, 2097152, 128) 0.58 instead of 0.67.
-constexpr bool takes_runs_of_packs(std::int64_t inner) {
-  return inner > widest_of_packs && inner < widest_of_others;
+  return lines < std::int64_t{most} * multiprocessors && !fill_strips;
 }
 
 /// The tiles of the kernel for parts of columns: strips; a power of two of rows of chunks, so that
 /// a section is so many whole tiles.
 ///
-/// \param bytes         of an element in all operands
+/// \param bytes         of an element in shared memory
 /// \param bytes_of_fold of a chunk
-/// \param widest        columns of a strip
-/// \param pack          columns that are not divided: 1, 2 or 4
+/// \param most_columns  of a strip
+/// \param are_aligned   whether rows are made of aligned packs
 constexpr ColumnTiling tile_parts(std::int64_t n, std::int64_t inner, int bytes, int bytes_of_fold,
-                                  int widest, int pack, const BytesOfPart& bytes_of_tile) {
+                                  int most_columns, bool are_aligned,
+                                  const BytesOfPart& bytes_of_tile) {
   const int bytes_of_column = row_of_chunks * (chunk_of_column * bytes + bytes_of_fold);
-  std::int64_t most = std::max(pack, std::min(widest, bytes_of_tile.shortest / bytes_of_column));
-  const int unit = most < 8 ? pack : 4;
+  int most = std::clamp(bytes_of_tile.usual / bytes_of_column, 1, most_columns);
+  const int unit = are_aligned && most >= unit_of_parts ? unit_of_parts : 1;
   most -= most % unit;
   // Strips of equal width.
   std::int64_t columns = divide_up(inner, divide_up(inner, most));
-  if (columns < inner && (pack > 1 || most <= 32)) columns = divide_up(columns, unit) * unit;
+  if (columns < inner) columns = divide_up(columns, unit) * unit;
   const std::int64_t least_bytes = columns * bytes_of_column;
   const auto fit = std::max<std::int64_t>(1, bytes_of_tile.usual / least_bytes);
   auto times = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fit)));

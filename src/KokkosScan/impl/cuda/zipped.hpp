@@ -27,10 +27,6 @@ struct OperandAccess<ValueOfLine<T>> {
   static constexpr bool is_stored = true;
   static bool is_contiguous(const In&, std::int64_t, std::int64_t) { return true; }
   static bool has_columns(const In&, const Batch&) { return true; }
-  template <class P>
-  static bool has_flat_columns(const P&, const In&, const ColumnTiling&) {
-    return true;
-  }
   template <int E>
   static constexpr bool moves_columns = true;
   template <int E>
@@ -56,10 +52,6 @@ struct OperandAccess<List<Parts...>> {
   static constexpr bool is_stored = true;
   static bool is_contiguous(const List<Parts...>&, std::int64_t, std::int64_t) { return true; }
   static bool has_columns(const List<Parts...>&, const Batch&) { return true; }
-  template <class P>
-  static bool has_flat_columns(const P&, const List<Parts...>&, const ColumnTiling&) {
-    return true;
-  }
   template <int E>
   static constexpr bool moves_columns = true;
   template <int E>
@@ -85,11 +77,6 @@ struct OperandAccess<List<First, Rest...>> {
   }
   static bool has_columns(const Parts& parts, const Batch& batch) {
     return Access::has_columns(parts.first, batch) && Others::has_columns(parts.rest, batch);
-  }
-  template <class P>
-  static bool has_flat_columns(const P& p, const Parts& parts, const ColumnTiling& tiling) {
-    return Access::has_flat_columns(p, parts.first, tiling) &&
-           Others::has_flat_columns(p, parts.rest, tiling);
   }
   template <int E>
   static constexpr bool moves_columns =
@@ -119,10 +106,6 @@ struct OperandAccess<ZippedInput<Function, Parts>> {
   static bool has_columns(const In& in, const Batch& batch) {
     return Access::has_columns(in.parts, batch);
   }
-  template <class P>
-  static bool has_flat_columns(const P& p, const In& in, const ColumnTiling& tiling) {
-    return Access::has_flat_columns(p, in.parts, tiling);
-  }
   template <int E>
   static constexpr bool moves_columns = Access::template moves_columns<E>;
   template <int E>
@@ -144,7 +127,6 @@ struct Stage<ValueOfLine<T>> : StagedValues<std::remove_const_t<T>> {
   using Element = std::remove_const_t<T>;
   static constexpr bool is_computed = true;
   static constexpr bool fills_lines = true;
-  static constexpr bool is_copied_apart = false;
 
   template <class AnyTile, class Value>
   __device__ __forceinline__ void place(const In&, const AnyTile&, Region& region, const Value*) {
@@ -155,10 +137,7 @@ struct Stage<ValueOfLine<T>> : StagedValues<std::remove_const_t<T>> {
     fill(in, tile, threads_of_block());
     return {};
   }
-  template <class AnyTile>
-  __device__ __forceinline__ void begin_load(const In&, const AnyTile&, Barrier&, const Threads&) {}
-  template <int E, class AnyTile>
-  __device__ __forceinline__ void begin_load_packs(const In&, const AnyTile&, const Threads&) {}
+  __device__ __forceinline__ void begin_load(const In&, const Tile&, Barrier&, const Threads&) {}
   template <class AnyTile>
   __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
     fill_columns(this->slots, in, tile, threads);
@@ -224,7 +203,6 @@ struct StagedParts {
   static constexpr int bytes_of_element = 0;
   static constexpr bool is_computed = false;
   static constexpr bool fills_lines = false;
-  static constexpr bool is_copied_apart = true;
 
   template <class AnyTile, class Value>
   __device__ __forceinline__ void place(const List<>&, const AnyTile&, Region&, const Value*) {}
@@ -232,14 +210,10 @@ struct StagedParts {
   __device__ __forceinline__ Loaded load(const List<>&, const AnyTile&, int) {
     return {};
   }
-  template <class AnyTile>
-  __device__ __forceinline__ void begin_load(const List<>&, const AnyTile&, Barrier&,
-                                             const Threads&) {}
-  template <int E, class AnyTile>
-  __device__ __forceinline__ void begin_load_packs(const List<>&, const AnyTile&, const Threads&) {}
+  __device__ __forceinline__ void begin_load(const List<>&, const Tile&, Barrier&, const Threads&) {
+  }
   template <class AnyTile>
   __device__ __forceinline__ void fill(const List<>&, const AnyTile&, const Threads&) {}
-  [[nodiscard]] __device__ __forceinline__ bool is_aligned() const { return true; }
 
   template <class Get, class Function, class... Elements>
   __device__ __forceinline__ auto call(const Get&, const Function& function,
@@ -268,7 +242,6 @@ struct StagedParts<First, Rest...> {
   static constexpr int bytes_of_element = Stage<First>::bytes_of_element + Others::bytes_of_element;
   static constexpr bool is_computed = Stage<First>::is_computed || Others::is_computed;
   static constexpr bool fills_lines = Stage<First>::fills_lines || Others::fills_lines;
-  static constexpr bool is_copied_apart = Stage<First>::is_copied_apart && Others::is_copied_apart;
 
   Stage<First> first;
   Others rest;
@@ -286,26 +259,16 @@ struct StagedParts<First, Rest...> {
     auto of_rest = rest.template load<all>(parts.rest, tile, elements_of_thread);
     return BothLoads<decltype(of_first), decltype(of_rest)>{of_first, of_rest};
   }
-  template <class AnyTile>
-  __device__ __forceinline__ void begin_load(const Parts& parts, const AnyTile& tile,
-                                             Barrier& barrier, const Threads& threads) {
+  __device__ __forceinline__ void begin_load(const Parts& parts, const Tile& tile, Barrier& barrier,
+                                             const Threads& threads) {
     first.begin_load(parts.first, tile, barrier, threads);
     rest.begin_load(parts.rest, tile, barrier, threads);
-  }
-  template <int E, class AnyTile>
-  __device__ __forceinline__ void begin_load_packs(const Parts& parts, const AnyTile& tile,
-                                                   const Threads& threads) {
-    first.template begin_load_packs<E>(parts.first, tile, threads);
-    rest.template begin_load_packs<E>(parts.rest, tile, threads);
   }
   template <class AnyTile>
   __device__ __forceinline__ void fill(const Parts& parts, const AnyTile& tile,
                                        const Threads& threads) {
     first.fill(parts.first, tile, threads);
     rest.fill(parts.rest, tile, threads);
-  }
-  [[nodiscard]] __device__ __forceinline__ bool is_aligned() const {
-    return first.is_aligned() && rest.is_aligned();
   }
 
   /// function(elements..., get(each part)).
@@ -342,15 +305,9 @@ struct Stage<ZippedInput<Function, List<Parts...>>> : StagedParts<Parts...> {
   __device__ __forceinline__ auto load(const In& in, const AnyTile& tile, int elements_of_thread) {
     return Base::template load<all>(in.parts, tile, elements_of_thread);
   }
-  template <class AnyTile>
-  __device__ __forceinline__ void begin_load(const In& in, const AnyTile& tile, Barrier& barrier,
+  __device__ __forceinline__ void begin_load(const In& in, const Tile& tile, Barrier& barrier,
                                              const Threads& threads) {
     Base::begin_load(in.parts, tile, barrier, threads);
-  }
-  template <int E, class AnyTile>
-  __device__ __forceinline__ void begin_load_packs(const In& in, const AnyTile& tile,
-                                                   const Threads& threads) {
-    Base::template begin_load_packs<E>(in.parts, tile, threads);
   }
   template <class AnyTile>
   __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
@@ -359,19 +316,10 @@ struct Stage<ZippedInput<Function, List<Parts...>>> : StagedParts<Parts...> {
   [[nodiscard]] __device__ __forceinline__ Value get(int e) const {
     return this->call([=](const auto& part) { return part.get(e); }, kept.function);
   }
-  [[nodiscard]] __device__ __forceinline__ Value get_padded(int e) const {
-    return this->call([=](const auto& part) { return part.get_padded(e); }, kept.function);
-  }
   template <int E>
   __device__ __forceinline__ void get_pack(int e, Value (&x)[E]) const {
     this->call_for_packs([=](const auto& part, auto& pack) { part.get_pack(e, pack); },
                          kept.function, x);
-  }
-  template <bool padded, class A, int E>
-  __device__ __forceinline__ void get_behind(int e, int distance, A (&x)[E]) const {
-    this->call_for_packs(
-        [=](const auto& part, auto& pack) { part.template get_behind<padded>(e, distance, pack); },
-        kept.function, x);
   }
 };
 
