@@ -69,6 +69,7 @@ vary(KokkosScan/impl/host/tuning.hpp
      "lag_bytes = 512|64"
      "turn_bytes = 256|1024"
      "wide_row_bytes = 224|64"
+     "pack_row_bytes = 4096|128"
      "slab_bytes = 4096|2048"
      "narrow_strip = 64|32"
      "least_cut = 32|8"

@@ -3,9 +3,9 @@
 #pragma once
 
 /// \file
-/// Combines neighbouring lines row after row, in the order of memory. What lines have combined to
-/// waits in the nearest caches; each register of results is stored as it is computed, to a multiple
-/// of its size, wherever rows begin.
+/// Combines neighbouring lines row after row, in the order of memory, or a pack of rows at once.
+/// What lines have combined to waits in the nearest caches; each register of results is stored as
+/// it is computed, to a multiple of its size, wherever rows begin.
 
 #include <KokkosScan/impl/host/slab_rows.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
@@ -71,6 +71,53 @@ class RowStores {
 /// begin elsewhere in each row; where they were stored a short while ago, loads wait.
 template <class A>
 inline constexpr int least_row = wide_row_bytes / sizeof(A);
+
+/// The least lines of rows of which a pack is taken at once.
+template <class A>
+inline constexpr int least_pack_row = pack_row_bytes / sizeof(A);
+
+/// A pack of rows at once, whole registers of results, which begin at multiples of their size: what
+/// lines have combined to is needed once, not in each row.
+///
+/// \param none    a neutral register
+/// \param carries what comes before the chunk
+/// \param begins  whether these are the first rows of the chunk
+template <int places, class Op, class A, class R>
+[[gnu::always_inline]] inline void combine_pack_of_rows(
+    const Op& op, const Register<A, places>& none, const SlabBlock<A, R>& block,
+    const ChunkOfRows<A>& rows, const A* carries, bool begins, const RowStores<A, places>& stores) {
+  using V = Register<A, places>;
+  constexpr int lanes = sizeof(V) / sizeof(A);
+  const int width = block.width;
+  // Each row asks for its own elements ahead, and at its end for those of the row four below.
+  const std::int64_t distance = block.ahead < 0 ? -block.ahead : block.ahead;
+  const std::int64_t ahead = distance < width ? distance : width;
+  const std::int64_t turn = width - ahead;
+  const std::int64_t skip = pack_length * rows.x_row - width;
+  const bool is_nearest = block.caches == Caches::nearest;
+  for (int w = 0; w < width; w += lanes) {
+    const A* const from = rows.x + w;
+    const A* const later = from + ahead + (w >= turn ? skip : 0);
+    V x[pack_length];
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+      hidden(is_nearest) ? __builtin_prefetch(later + i * rows.x_row, 0, 0)
+                         : __builtin_prefetch(later + i * rows.x_row);
+      x[i] = load_register<places>(from + i * rows.x_row);
+    }
+    const V before = begins ? none : load_register<places>(block.folds + w);
+    const V carry = load_register<places>(carries + w);
+    const V pair = combine_registers(op, x[0], x[1]);
+    const V folds[pack_length] = {
+        combine_registers(op, before, x[0]), combine_registers(op, before, pair),
+        combine_registers(op, before, combine_registers(op, pair, x[2])),
+        combine_registers(op, before,
+                          combine_registers(op, pair, combine_registers(op, x[2], x[3])))};
+    store_register(block.folds + w, folds[pack_length - 1]);
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+      stores.store(rows.b + i * rows.b_row + w, combine_registers(op, carry, folds[i]));
+    }
+  }
+}
 
 /// Scans a block of slabs whose rows have least_row lines or more. Nothing is stored but results.
 template <class Op, class A, class R>
@@ -152,7 +199,12 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
                 });
             b += block.b_row;
           }
-          for (int k = 0; k < block.rows; ++k, x += block.x_row, b += block.b_row) {
+          // Whole packs of rows at once, where registers of results begin alike in all rows.
+          const bool are_alike = width >= least_pack_row<A> && width % lanes == 0 &&
+                                 block.b_row % lanes == 0 &&
+                                 reinterpret_cast<std::uintptr_t>(b) / sizeof(A) % lanes == 0;
+          for (int k = 0, count = 1; k < block.rows;
+               k += count, x += count * block.x_row, b += count * block.b_row) {
             const int place = (block.begin + k) % chunk_length;
             if (turns) {
               skip = k + 1 < block.rows ? block.x_row - width : (1 - block.rows) * block.x_row;
@@ -181,7 +233,15 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
                     return combine_registers(exact, load_register<places>(carry + w), fold);
                   });
             };
-            switch (place % pack_length) {
+            count = are_alike && place % pack_length == 0 && k + pack_length <= block.rows
+                        ? pack_length
+                        : 1;
+            switch (count == 1 ? place % pack_length : pack_length) {
+              case pack_length:
+                combine_pack_of_rows<places>(exact, none, block,
+                                             ChunkOfRows<A>{x, block.x_row, b, block.b_row}, carry,
+                                             place == 0, stores);
+                break;
               case 0:
                 if (place == 0) {
                   combine_row(constant<0>, constant<true>);
@@ -198,8 +258,8 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
               default:
                 combine_row(constant<3>, constant<false>);
             }
-            if (place + 1 == chunk_length && (k + 1 < block.rows || block.ends_chunk)) {
-              const bool ends_tile = (block.begin + k + 1) % tile_length == 0;
+            if (place + count == chunk_length && (k + count < block.rows || block.ends_chunk)) {
+              const bool ends_tile = (block.begin + k + count) % tile_length == 0;
               for (int w = 0; w < width; w += lanes) {
                 const auto fold = load_register<places>(block.folds + w);
                 store_register(
