@@ -10,6 +10,7 @@
 #include <KokkosScan/impl/host/slab_rows.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace KokkosScan::impl::host {
@@ -76,48 +77,143 @@ inline constexpr int least_row = wide_row_bytes / sizeof(A);
 template <class A>
 inline constexpr int least_pack_row = pack_row_bytes / sizeof(A);
 
-/// A pack of rows at once, whole registers of results, which begin at multiples of their size: what
-/// lines have combined to is needed once, not in each row.
-///
-/// \param none    a neutral register
-/// \param carries what comes before the chunk
-/// \param begins  whether these are the first rows of the chunk
+/// A pack of rows, which is combined at once: what lines have combined to is needed once, not in
+/// each row.
 template <int places, class Op, class A, class R>
-[[gnu::always_inline]] inline void combine_pack_of_rows(
-    const Op& op, const Register<A, places>& none, const SlabBlock<A, R>& block,
-    const ChunkOfRows<A>& rows, const A* carries, bool begins, const RowStores<A, places>& stores) {
+class PackOfRows {
   using V = Register<A, places>;
-  constexpr int lanes = sizeof(V) / sizeof(A);
-  const int width = block.width;
-  // Each row asks for its own elements ahead, and at its end for those of the row four below.
-  const std::int64_t distance = block.ahead < 0 ? -block.ahead : block.ahead;
-  const std::int64_t ahead = distance < width ? distance : width;
-  const std::int64_t turn = width - ahead;
-  const std::int64_t skip = pack_length * rows.x_row - width;
-  const bool is_nearest = block.caches == Caches::nearest;
-  for (int w = 0; w < width; w += lanes) {
-    const A* const from = rows.x + w;
-    const A* const later = from + ahead + (w >= turn ? skip : 0);
-    V x[pack_length];
+  static constexpr int lanes = sizeof(V) / sizeof(A);
+  static constexpr int line = cache_line / sizeof(A);
+  static constexpr int turn = lag_bytes / sizeof(A);
+
+ public:
+  /// \param none    a neutral register
+  /// \param carries what comes before the chunk
+  /// \param begins  whether these are the first rows of the chunk
+  [[gnu::always_inline]] PackOfRows(const Op& op, const V& none, const SlabBlock<A, R>& block,
+                                    const ChunkOfRows<A>& rows, const A* carries, bool begins,
+                                    bool is_last)
+      : m_op(op),
+        m_none(none),
+        m_rows(rows),
+        m_width(block.width),
+        m_folds(block.folds),
+        m_carries(carries),
+        m_begins(begins),
+        m_is_nearest(block.caches == Caches::nearest) {
+    // Each row asks for its own elements ahead, and at its end for those of the row four below or,
+    // in the last pack, of the first ones of the next strip.
+    const std::int64_t distance = block.ahead < 0 ? -block.ahead : block.ahead;
+    m_ahead = distance < m_width ? distance : m_width;
+    m_turn = m_width - m_ahead;
+    m_skip = is_last ? (pack_length - block.rows) * rows.x_row : pack_length * rows.x_row - m_width;
+  }
+
+  /// Stores each register of results where it belongs: whole ones, at multiples of their size.
+  [[gnu::always_inline]] void store_at_once(const RowStores<A, places>& stores) const {
+    combine(
+        0, m_width, [&](int i, int w, const V& results) __attribute__((always_inline)) {
+          stores.store(m_rows.b + i * m_rows.b_row + w, results);
+        });
+  }
+  /// Stores results past the caches, some behind those that are combined, in whole cache lines. The
+  /// few at the ends of a row go the same way: in the caches, each would cost the load of its line.
+  [[gnu::always_inline]] void store_behind() const {
+    // In turns: the last line of the results before, and these.
+    using Results = A[pack_length][line + turn + lanes];
+    alignas(cache_line) Results results[2];
+    int next[pack_length];  // to be stored
     KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
-      hidden(is_nearest) ? __builtin_prefetch(later + i * rows.x_row, 0, 0)
-                         : __builtin_prefetch(later + i * rows.x_row);
-      x[i] = load_register<places>(from + i * rows.x_row);
+      const auto begin = reinterpret_cast<std::uintptr_t>(row(i)) / sizeof(A) % line;
+      next[i] = static_cast<int>((line - begin) % line);
     }
-    const V before = begins ? none : load_register<places>(block.folds + w);
-    const V carry = load_register<places>(carries + w);
-    const V pair = combine_registers(op, x[0], x[1]);
-    const V folds[pack_length] = {
-        combine_registers(op, before, x[0]), combine_registers(op, before, pair),
-        combine_registers(op, before, combine_registers(op, pair, x[2])),
-        combine_registers(op, before,
-                          combine_registers(op, pair, combine_registers(op, x[2], x[3])))};
-    store_register(block.folds + w, folds[pack_length - 1]);
-    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
-      stores.store(rows.b + i * rows.b_row + w, combine_registers(op, carry, folds[i]));
+    const auto store = [&](const Results& from, int begin, int end) __attribute__((always_inline)) {
+      for (int i = 0; i < pack_length; ++i) {
+        A* const to = row(i);
+        const A* const x = from[i] + line - begin;
+        int n = next[i];
+        for (int e = 0; begin == 0 && e < n; ++e) stream_value(to + e, x[e]);
+        for (; n + line <= end; n += line) {
+          KOKKOSSCAN_IMPL_UNROLL for (int l = 0; l < line; l += lanes) {
+            stream_register(to + n + l, load_register<places>(x + n + l));
+          }
+        }
+        for (; end == m_width && n < end; ++n) stream_value(to + n, x[n]);
+        next[i] = n;
+      }
+    };
+    int before = 0;  // where the results begin that are not stored yet
+    for (int w = 0, which = 0; w < m_width; w += turn, which ^= 1) {
+      const int end = w + turn < m_width ? w + turn : m_width;
+      Results& own = results[which];
+      combine(
+          w, end, [&](int i, int at, const V& r) __attribute__((always_inline)) {
+            store_register(own[i] + line + (at - w), r);
+          });
+      if (w > 0) {
+        const Results& last = results[which ^ 1];
+        store(last, before, w);
+        for (int i = 0; i < pack_length; ++i) std::memcpy(own[i], last[i] + turn, cache_line);
+        before = w;
+      }
+      if (end == m_width) store(own, before, end);
     }
   }
-}
+
+ private:
+  [[gnu::always_inline]] A* row(int i) const { return m_rows.b + i * m_rows.b_row; }
+
+  /// Calls put(row, line, results) for registers of lines. The last one may reach over the end.
+  template <class Put>
+  [[gnu::always_inline]] void combine(int begin, int end, const Put& put) const {
+    int w = begin;
+    for (; w + lanes <= end; w += lanes) {
+      const A* const from = m_rows.x + w;
+      const A* const later = from + m_ahead + (w >= m_turn ? m_skip : 0);
+      V x[pack_length];
+      KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+        hidden(m_is_nearest) ? __builtin_prefetch(later + i * m_rows.x_row, 0, 0)
+                             : __builtin_prefetch(later + i * m_rows.x_row);
+        x[i] = load_register<places>(from + i * m_rows.x_row);
+      }
+      combine_register(w, x, put);
+    }
+    if (w == end) return;
+    V x[pack_length];
+    for (int i = 0; i < pack_length; ++i) {
+      A rest[lanes] = {};
+      for (int e = 0; e < end - w; ++e) rest[e] = m_rows.x[i * m_rows.x_row + w + e];
+      x[i] = load_register<places>(rest);
+    }
+    combine_register(w, x, put);
+  }
+  template <class Put>
+  [[gnu::always_inline]] void combine_register(int w, const V (&x)[pack_length],
+                                               const Put& put) const {
+    const V before = m_begins ? m_none : load_register<places>(m_folds + w);
+    const V carry = load_register<places>(m_carries + w);
+    const V pair = combine_registers(m_op, x[0], x[1]);
+    const V folds[pack_length] = {
+        combine_registers(m_op, before, x[0]), combine_registers(m_op, before, pair),
+        combine_registers(m_op, before, combine_registers(m_op, pair, x[2])),
+        combine_registers(m_op, before,
+                          combine_registers(m_op, pair, combine_registers(m_op, x[2], x[3])))};
+    store_register(m_folds + w, folds[pack_length - 1]);
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+      put(i, w, combine_registers(m_op, carry, folds[i]));
+    }
+  }
+
+  const Op m_op;
+  const V m_none;
+  const ChunkOfRows<A> m_rows;
+  const int m_width;
+  A* const m_folds;
+  const A* const m_carries;
+  const bool m_begins;
+  const bool m_is_nearest;
+  std::int64_t m_ahead, m_turn, m_skip;
+};
 
 /// Scans a block of slabs whose rows have least_row lines or more. Nothing is stored but results.
 template <class Op, class A, class R>
@@ -199,10 +295,10 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
                 });
             b += block.b_row;
           }
-          // Whole packs of rows at once, where registers of results begin alike in all rows.
-          const bool are_alike = width >= least_pack_row<A> && width % lanes == 0 &&
-                                 block.b_row % lanes == 0 &&
+          // Whole packs of rows at once, past the caches also where registers begin elsewhere.
+          const bool are_alike = width % lanes == 0 && block.b_row % lanes == 0 &&
                                  reinterpret_cast<std::uintptr_t>(b) / sizeof(A) % lanes == 0;
+          const bool are_packs = width >= least_pack_row<A> && (are_alike || block.streams);
           for (int k = 0, count = 1; k < block.rows;
                k += count, x += count * block.x_row, b += count * block.b_row) {
             const int place = (block.begin + k) % chunk_length;
@@ -233,15 +329,18 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
                     return combine_registers(exact, load_register<places>(carry + w), fold);
                   });
             };
-            count = are_alike && place % pack_length == 0 && k + pack_length <= block.rows
+            count = are_packs && place % pack_length == 0 && k + pack_length <= block.rows
                         ? pack_length
                         : 1;
             switch (count == 1 ? place % pack_length : pack_length) {
-              case pack_length:
-                combine_pack_of_rows<places>(exact, none, block,
-                                             ChunkOfRows<A>{x, block.x_row, b, block.b_row}, carry,
-                                             place == 0, stores);
+              case pack_length: {
+                stores.flush();
+                const PackOfRows<places, decltype(exact), A, R> pack(
+                    exact, none, block, ChunkOfRows<A>{x, block.x_row, b, block.b_row}, carry,
+                    place == 0, k + 2 * pack_length > block.rows);
+                are_alike ? pack.store_at_once(stores) : pack.store_behind();
                 break;
+              }
               case 0:
                 if (place == 0) {
                   combine_row(constant<0>, constant<true>);

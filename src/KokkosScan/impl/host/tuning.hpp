@@ -23,9 +23,8 @@ inline constexpr int ahead_bytes = 4096;
 /// The most bytes of a strip's row. The strip's accumulators, four or five such rows, stay in L2.
 inline constexpr int strip_bytes = 16384;
 
-/// Bytes of a strip's row where rows are longer than that and have to be cut. With 16 KB few rows
-/// are slower (three of floats 0.56 of a copy instead of 0.68), with 4 KB all are but those of 16
-/// KB (three 0.4), as the hardware does not foresee where a row goes on.
+/// The same where columns are shorter than a pack: with 16 KB three rows of floats have 0.59 of a
+/// copy instead of 0.68, with 4 KB 0.4, as the hardware does not foresee where a row goes on.
 inline constexpr int cut_bytes = 8192;
 
 /// Bytes of a piece of a row where rows are stored as they are computed, four at a time. A row at a
