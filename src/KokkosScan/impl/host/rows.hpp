@@ -298,7 +298,8 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
           // Whole packs of rows at once, past the caches also where registers begin elsewhere.
           const bool are_alike = width % lanes == 0 && block.b_row % lanes == 0 &&
                                  reinterpret_cast<std::uintptr_t>(b) / sizeof(A) % lanes == 0;
-          const bool are_packs = width >= least_pack_row<A> && (are_alike || block.streams);
+          const bool are_packs =
+              are_widest<places> && width >= least_pack_row<A> && (are_alike || block.streams);
           for (int k = 0, count = 1; k < block.rows;
                k += count, x += count * block.x_row, b += count * block.b_row) {
             const int place = (block.begin + k) % chunk_length;
