@@ -17,6 +17,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "backends.hpp"
@@ -451,6 +452,45 @@ TEST(backends, emulated_cuda_columns_have_the_same_bits_in_every_kernel) {
             ASSERT_EQ(y(k, j), expected[static_cast<std::size_t>(k)])
                 << "n " << n << ", inner " << inner << ", element " << k << ", column " << j;
           }
+        }
+      }
+    }
+  }
+}
+
+// Long columns that are not neighbours have the bits of those that are; what lies between them
+// stays as it is.
+TEST(backends, emulated_cuda_columns_with_gaps_have_the_same_bits) {
+  constexpr int gap = 2;
+  for (int const n : {4200, 4352}) {
+    for (int const inner : {113, 128}) {
+      emulated::Backend const backend{132};
+      // Rows are as far apart as those with gaps, which decides how elements combine.
+      Kokkos::View<float**, Kokkos::LayoutRight, Exec> const wide_x("x", n, inner * gap);
+      Kokkos::View<float**, Kokkos::LayoutRight, Exec> const wide_y("y", n, inner * gap);
+      auto const columns = std::pair(0, inner);
+      auto const x = Kokkos::subview(wide_x, Kokkos::ALL, columns);
+      auto const expected = Kokkos::subview(wide_y, Kokkos::ALL, columns);
+      Kokkos::View<float**, Kokkos::LayoutRight, Exec> const all_x("x", n, inner * gap);
+      Kokkos::View<float**, Kokkos::LayoutRight, Exec> const all_y("y", n, inner * gap);
+      auto const values = random_values<float>(n * inner);
+      for (int k = 0; k < n; ++k) {
+        for (int j = 0; j < inner; ++j) {
+          x(k, j) = all_x(k, j * gap) = values[static_cast<std::size_t>(k * inner + j)];
+          all_y(k, j * gap + 1) = 7;
+        }
+      }
+      using Gaps = Kokkos::View<float**, Kokkos::LayoutStride, Exec>;
+      Kokkos::LayoutStride const layout(n, inner * gap, inner, gap);
+      Gaps const with_gaps(all_x.data(), layout), results(all_y.data(), layout);
+      ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), with_gaps, results, ks::along(0),
+                     ks::Sum{}, backend);
+      ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), x, expected, ks::along(0),
+                     ks::Sum{}, backend);
+      for (int k = 0; k < n; ++k) {
+        for (int j = 0; j < inner; ++j) {
+          ASSERT_EQ(results(k, j), expected(k, j)) << "element " << k << ", column " << j;
+          ASSERT_EQ(all_y(k, j * gap + 1), 7);
         }
       }
     }
