@@ -9,9 +9,8 @@
 /// A block takes a tile of rows and columns, each thread folds chunks of its columns, totals meet
 /// in shared memory, and each thread scans its chunks with all that comes before (column_tree.hpp
 /// has the combination tree). Rows of many columns are read and written where they are. Narrow ones
-/// go through shared memory: as one run of bytes, where rows follow each other without gaps,
-/// whatever their extent and alignment; else threads move elements in the order of memory. A column
-/// that is longer than the tile is scanned tile after tile by the same block.
+/// go through shared memory: threads move elements in the order of memory. A column that is longer
+/// than the tile is scanned tile after tile by the same block.
 
 #include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/column_tree.hpp>

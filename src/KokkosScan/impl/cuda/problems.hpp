@@ -131,9 +131,8 @@ struct Backend {
     return has_columns(p.output, p.batch) && has_columns(p.input, p.batch);
   }
   /// Whether lines are kept in registers, if they fit: those of sums and products of 4 bytes that
-  /// are in memory. (32768 floats: 0.985 instead of 0.92; but 0.69
-  /// instead of 0.93 for maxima, 0.55 instead of 0.93 for 16 bits, 0.84 instead of 0.93 for
-  /// doubles.)
+  /// are in memory. (32768 floats: 0.985 instead of 0.92; but 0.69 instead of 0.93 for maxima, 0.55
+  /// instead of 0.93 for 16 bits, 0.84 instead of 0.93 for doubles.)
   template <class P>
   static constexpr bool may_stay_in_registers =
       Types<P>::size.widest == 4 &&
