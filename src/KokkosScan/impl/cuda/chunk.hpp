@@ -62,9 +62,8 @@ struct Types : Combination<P> {
   static constexpr bool has_packs =
       Stage<In>::template has_packs<pack> && is_one_move<sizeof(Value) * pack>;
   /// Bytes of shared memory for a tile of columns, or one of lines.
-  static constexpr int bytes_of_tile(int elements, int padding, int alignment = quad) {
-    return Stage<In>::bytes(elements, padding, alignment) +
-           bytes_of_results(elements, padding, alignment);
+  static constexpr int bytes_of_columns(int elements) {
+    return Stage<In>::bytes(elements, 0, quad) + bytes_of_results(elements, 0, quad);
   }
   static constexpr int bytes_of_lines(int elements, int padding, int alignment = quad) {
     return InLines<In>::bytes(elements, padding, alignment) +

@@ -25,7 +25,6 @@
 #include <KokkosScan/impl/memory.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -259,20 +258,22 @@ struct Backend {
     }
   }();
   /// How the kernel for parts of columns cuts a problem.
+  ///
+  /// \param are_aligned whether rows are made of aligned packs
   template <class Exec, class P>
-  static ColumnTiling cut_into_parts(const Exec& exec, const P& p) {
+  static ColumnTiling cut_into_parts(const Exec& exec, const P& p, bool are_aligned) {
     using R = typename Types<P>::R;
     const int widest = std::min(widest_of_parts, CarriedParts<P>::values_at_once);
     // Indices alone need no memory.
     const int bytes = std::max(1, StagedRows<typename Types<P>::In>::bytes_of_element);
-    const bool are_aligned = has_columns(p) && has_packs_of_columns(p);
     return tile_parts(p.n, neighbours(p.batch), bytes, sizeof(R), widest, are_aligned,
                       bytes_of_part(shared_bytes_of_block(exec), are_aligned));
   }
   template <class Exec, class P>
-  static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace) {
+  static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace,
+                                    bool are_aligned) {
     using R = typename Types<P>::R;
-    const ColumnTiling tiling = cut_into_parts(exec, p);
+    const ColumnTiling tiling = cut_into_parts(exec, p, are_aligned);
     const std::int64_t strips = p.batch.count / tiling.inner * tiling.strips;
     const std::int64_t tiles = divide_up(p.n, tiling.rows);
     const int bytes_of_tile = StagedRows<typename Types<P>::In>::bytes(tiling.rows, tiling.columns);
@@ -352,7 +353,7 @@ struct Backend {
     if (takes_parts_of_columns(p.n, inner, p.batch.count,
                                OperandAccess<decltype(P::input)>::is_stored, fill_strips, are_wide,
                                multiprocessors(exec))) {
-      return scan_parts_of_columns(exec, p, workspace);
+      return scan_parts_of_columns(exec, p, workspace, has_packs);
     }
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
       if (has_columns(p) && takes_threads(p.n, inner, p.batch.count,
@@ -600,7 +601,7 @@ struct Backend {
     const std::int64_t blocks = p.batch.count / tiling.inner * tiling.strips;
     const auto threads =
         divide_up(tiling.items(), chunks_of_thread(sizeof(typename P::A)) * lanes) * lanes;
-    const int bytes = bytes_before_tile<P>(tiling) + Types<P>::bytes_of_tile(tiling.elements(), 0);
+    const int bytes = bytes_before_tile<P>(tiling) + Types<P>::bytes_of_columns(tiling.elements());
     const Launch launch{p.function, "cuda/column_tiles", blocks, static_cast<int>(threads), bytes};
     if constexpr (OnlyPlans<Exec>) {
       exec.would_launch(launch, tiling);

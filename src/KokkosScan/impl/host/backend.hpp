@@ -98,8 +98,8 @@ struct Backend {
     if (is_slab && shares_evenly(rows, threads) && sharing != Sharing::split_lines) {
       return scan_with<Slabs<P>>(exec, p, "slabs", rows, 1, true);
     }
-    const std::int64_t cut =
-        (p.n < pack_length ? cut_bytes : strip_bytes) / static_cast<int>(sizeof(typename P::A));
+    constexpr std::int64_t most_of_few_rows = cut_bytes / sizeof(typename P::A);
+    const std::int64_t cut = p.n < pack_length ? most_of_few_rows : most;
     std::int64_t strips = row <= most ? 1 : (row + cut - 1) / cut;
     if (!shares_evenly(rows * strips, threads)) strips = (strips + threads - 1) / threads * threads;
     strips = (row + cut_width(row, strips) - 1) / cut_width(row, strips);

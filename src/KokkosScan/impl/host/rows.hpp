@@ -77,6 +77,11 @@ inline constexpr int least_row = wide_row_bytes / sizeof(A);
 template <class A>
 inline constexpr int least_pack_row = pack_row_bytes / sizeof(A);
 
+/// Asks for an element ahead, in a loop of which the compiler is not to make two.
+[[gnu::always_inline]] inline void ask_for(const void* element, bool is_nearest) {
+  hidden(is_nearest) ? __builtin_prefetch(element, 0, 0) : __builtin_prefetch(element);
+}
+
 /// A pack of rows, which is combined at once: what lines have combined to is needed once, not in
 /// each row.
 template <int places, class Op, class A, class R>
@@ -113,7 +118,7 @@ class PackOfRows {
   [[gnu::always_inline]] void store_at_once(const RowStores<A, places>& stores) const {
     combine(
         0, m_width, [&](int i, int w, const V& results) __attribute__((always_inline)) {
-          stores.store(m_rows.b + i * m_rows.b_row + w, results);
+          stores.store(row(i) + w, results);
         });
   }
   /// Stores results past the caches, some behind those that are combined, in whole cache lines. The
@@ -172,8 +177,7 @@ class PackOfRows {
       const A* const later = from + m_ahead + (w >= m_turn ? m_skip : 0);
       V x[pack_length];
       KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
-        hidden(m_is_nearest) ? __builtin_prefetch(later + i * m_rows.x_row, 0, 0)
-                             : __builtin_prefetch(later + i * m_rows.x_row);
+        ask_for(later + i * m_rows.x_row, m_is_nearest);
         x[i] = load_register<places>(from + i * m_rows.x_row);
       }
       combine_register(w, x, put);
@@ -192,12 +196,8 @@ class PackOfRows {
                                                const Put& put) const {
     const V before = m_begins ? m_none : load_register<places>(m_folds + w);
     const V carry = load_register<places>(m_carries + w);
-    const V pair = combine_registers(m_op, x[0], x[1]);
-    const V folds[pack_length] = {
-        combine_registers(m_op, before, x[0]), combine_registers(m_op, before, pair),
-        combine_registers(m_op, before, combine_registers(m_op, pair, x[2])),
-        combine_registers(m_op, before,
-                          combine_registers(m_op, pair, combine_registers(m_op, x[2], x[3])))};
+    V folds[pack_length];
+    fold_rows(m_op, before, x, folds);
     store_register(m_folds + w, folds[pack_length - 1]);
     KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
       put(i, w, combine_registers(m_op, carry, folds[i]));
@@ -269,7 +269,7 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
             if (side == 1) break;
             for (int w = head; w + lanes <= width; w += lanes) {
               const A* const later = x + w + block.ahead + (w >= turn ? skip : 0);
-              hidden(is_nearest) ? __builtin_prefetch(later, 0, 0) : __builtin_prefetch(later);
+              ask_for(later, is_nearest);
               stores.store(to + w, combine(w, x + w));
             }
           }

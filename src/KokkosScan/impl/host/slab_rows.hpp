@@ -82,6 +82,21 @@ template <class Op>
   }
 }
 
+/// From the rows of a pack to what each combines to with those before it.
+///
+/// \param before what the chunk's earlier rows combine to
+template <int places, class Op, class A>
+[[gnu::always_inline]] inline void fold_rows(const Op& op, const Register<A, places>& before,
+                                             const Register<A, places> (&x)[pack_length],
+                                             Register<A, places> (&folds)[pack_length]) {
+  const Register<A, places> pair = combine_registers(op, x[0], x[1]);
+  folds[0] = combine_registers(op, before, x[0]);
+  folds[1] = combine_registers(op, before, pair);
+  folds[2] = combine_registers(op, before, combine_registers(op, pair, x[2]));
+  folds[3] =
+      combine_registers(op, before, combine_registers(op, pair, combine_registers(op, x[2], x[3])));
+}
+
 /// Up to four rows of a register of lines. Results are stored row by row.
 ///
 /// \param count  how many rows
@@ -95,12 +110,8 @@ template <int places, class Op, class A>
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
     x[i] = load_register<places>(rows.x + (i < count ? i : 0) * rows.x_row);
   }
-  const V pair = combine_registers(op, x[0], x[1]);
-  const V folds[pack_length] = {
-      combine_registers(op, before, x[0]), combine_registers(op, before, pair),
-      combine_registers(op, before, combine_registers(op, pair, x[2])),
-      combine_registers(op, before,
-                        combine_registers(op, pair, combine_registers(op, x[2], x[3])))};
+  V folds[pack_length];
+  fold_rows(op, before, x, folds);
   before = count == 1 ? folds[0] : count == 2 ? folds[1] : count == 3 ? folds[2] : folds[3];
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
     if (i < count) store_register(rows.b + i * rows.b_row, combine_registers(op, carry, folds[i]));

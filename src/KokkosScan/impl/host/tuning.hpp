@@ -57,9 +57,9 @@ inline constexpr int page_bytes = 4096;
 /// 39 floats take 0.19 ns an element instead of 0.26, but 80 take 0.21 instead of 0.17.
 inline constexpr int wide_row_bytes = 224;
 
-/// The least bytes of rows of which four are taken at once, where all begin alike in registers:
-/// what lines have combined to is in L2 for longer ones. (1, 4096, 4096) has 0.98 of a copy instead
-/// of 0.78, (1, 512, 32768) 0.87 instead of 0.75; but rows of 512 bytes 0.7 instead of 1.0.
+/// The least bytes of rows of which four are taken at once: what lines have combined to is in L2
+/// for longer ones. (1, 4096, 4096) has 0.98 of a copy instead of 0.78, (1, 512, 32768) 0.87
+/// instead of 0.75; but rows of 512 bytes 0.7 instead of 1.0.
 inline constexpr int pack_row_bytes = 4096;
 
 /// The most bytes of a row that is taken as a whole, so that results of rows that follow each other
