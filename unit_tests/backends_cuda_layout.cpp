@@ -151,23 +151,20 @@ cuda::StripPlan plan_of_strips(std::int64_t outer, std::int64_t n, std::int64_t 
 
 // Parts of columns: where blocks share long ones.
 TEST(backends, cuda_parts_of_columns_are_long_and_few) {
-  auto const takes = [&](std::int64_t outer, std::int64_t n, std::int64_t inner, bool has_packs,
-                         bool are_stored = true) {
+  auto const takes = [&](std::int64_t outer, std::int64_t n, std::int64_t inner, bool has_packs) {
     bool const fill_strips =
         has_packs && plan_of_strips(outer, n, inner).time < cuda::time_of_shared_columns;
-    return cuda::takes_parts_of_columns(n, inner, outer * inner, are_stored, fill_strips,
+    return cuda::takes_parts_of_columns(n, inner, outer * inner, fill_strips,
                                         !has_packs && inner >= cuda::narrowest_rows, 132);
   };
   EXPECT_TRUE(takes(1, 4097, 256, true));
   EXPECT_FALSE(takes(1, 4096, 256, true));
   EXPECT_FALSE(takes(64, 8192, 4096, true));
   EXPECT_TRUE(takes(1, 16807, 343, false));
-  EXPECT_FALSE(takes(1, 16807, 343, false, false));
   EXPECT_FALSE(takes(2, 16807, 343, false));
   EXPECT_TRUE(takes(129, 16807, 65, false));
   EXPECT_FALSE(takes(131, 16807, 129, false));
   EXPECT_TRUE(takes(132, 16807, 63, false));
-  EXPECT_TRUE(takes(132, 16807, 63, false, false));
   EXPECT_FALSE(takes(2401, 2401, 343, false));
 }
 

@@ -20,7 +20,9 @@ __device__ __forceinline__ void pause() {}
 /// \param group number, not 0
 template <int threads>
 __device__ __forceinline__ void sync_group(int group) {
-  asm volatile("bar.sync %0, %1;" ::"r"(group), "n"(threads) : "memory");
+  // Not bar.sync in assembly: compilers copy that into branches, where part of a warp waits
+  // forever.
+  __barrier_sync_count(static_cast<unsigned>(group), threads);
 }
 
 /// A barrier (mbarrier): a phase ends when as many arrivals as it expects and all announced bytes

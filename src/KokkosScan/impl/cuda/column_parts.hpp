@@ -78,9 +78,14 @@ struct ColumnPart {
   }
 };
 
+/// Warps of a block that load tiles, or compute their elements.
+template <class P>
+inline constexpr int column_loaders =
+    computes_apart<P> ? column_loaders_that_compute : column_loaders_that_copy;
+template <class P>
 inline constexpr int threads_of_column_ring = threads_that_fold +
-                                              scanning_groups * threads_that_scan +
-                                              (1 + row_carriers + column_loaders) * lanes;
+                                              scanning_groups* threads_that_scan +
+                                              (1 + row_carriers + column_loaders<P>)*lanes;
 
 /// What the warps of a block share besides the tiles, as in Ring.
 struct alignas(quad) ColumnRing {
@@ -93,12 +98,14 @@ struct alignas(quad) ColumnRing {
   ColumnPart parts[most_stages];
 
   /// For one thread, before all others use it.
-  __device__ __forceinline__ void initialize(int stages) {
+  ///
+  /// \param loaders warps that load
+  __device__ __forceinline__ void initialize(int stages, int loaders) {
     constexpr int folding = threads_that_fold / lanes;
     constexpr int scanning = threads_that_scan / lanes;
     for (int s = 0; s < stages; ++s) {
       taken[s].initialize(1);
-      loaded[s].initialize(2 * lanes * column_loaders);
+      loaded[s].initialize(2 * lanes * loaders);
       chunks_folded[s].initialize(folding);
       folded[s].initialize(folding);
       carried[s].initialize(1 + row_carriers);
@@ -246,7 +253,7 @@ __device__ __forceinline__ void load_column_parts(const P& problem, const Column
       const ColumnTile tile = part.tile(problem, shape.tiling);
       ColumnPartInStage<P> memory(problem, shape, tile, turn);
       memory.input.begin_load(problem.input, tile, problem.n, ring.loaded[s],
-                              Threads{thread, column_loaders * lanes});
+                              Threads{thread, column_loaders<P> * lanes});
     }
     ring.loaded[s].arrive_after_copies();
     ring.loaded[s].arrive();
@@ -539,13 +546,13 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
 
 /// Scans columns that blocks share.
 template <class P>
-__global__ void __launch_bounds__(threads_of_column_ring, 1) scan_parts_of_columns(
+__global__ void __launch_bounds__(threads_of_column_ring<P>, 1) scan_parts_of_columns(
     const __grid_constant__ P problem, const __grid_constant__ ColumnRingShape shape,
     const __grid_constant__ PublishedColumns<typename Types<P>::R> published) {
   using R = typename Types<P>::R;
   auto& ring = *reinterpret_cast<ColumnRing*>(shared_memory());
   const int thread = static_cast<int>(threadIdx.x);
-  if (thread == 0) ring.initialize(shape.stages);
+  if (thread == 0) ring.initialize(shape.stages, column_loaders<P>);
   __syncthreads();
 
   constexpr int threads = threads_that_fold + scanning_groups * threads_that_scan;

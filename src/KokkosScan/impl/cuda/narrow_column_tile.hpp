@@ -262,32 +262,48 @@ __device__ __forceinline__ void load_part(const NarrowColumnPlan& plan,
                                           bool backward, const TileSlots<T>& slots,
                                           const PartOfLine& part) {
   constexpr int at_once = sizeof(T) <= 8 ? 8 : 2;
-  const int first_slot = plan.slot_of_slab(part.slab) + part.column;
+  // Read here: tiles are in shared memory, where they might change with each store to a slot.
+  const int last = tile.rows - 1;
+  const std::int64_t first_k = tile.begin + (backward ? last : 0);
+  const int direction = backward ? -1 : 1;
+  T* slot = &slots[plan.slot_of_slab(part.slab) + part.column + part.row * plan.pitch];
+  const int pitch = part.step * plan.pitch;
 #pragma unroll 1
-  for (int first = part.row; first < tile.rows; first += at_once * part.step) {
+  for (int first = part.row; first <= last; first += at_once * part.step) {
     T x[at_once];
     // Without conditions, behind which a function would wait for what it reads.
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
-      const int later = first + i * part.step;
-      const int row = later < tile.rows ? later : first;
-      x[i] = static_cast<T>(line(tile.begin + (backward ? tile.rows - 1 - row : row)));
+      const int row = first + i * part.step < last ? first + i * part.step : last;
+      x[i] = static_cast<T>(line(first_k + std::int64_t{direction} * row));
     }
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
-      const int row = first + i * part.step;
-      if (row < tile.rows) slots[first_slot + row * plan.pitch] = x[i];
+      if (first + i * part.step <= last) *slot = x[i];
+      slot += pitch;
     }
   }
 }
 /// Loads the elements of a tile one by one.
 template <class T, class In>
-__device__ __noinline__ void load_one_by_one(const Batch& batch, const NarrowColumnPlan& plan,
-                                             const NarrowColumnTile& tile, const In& in,
-                                             bool backward, const TileSlots<T> slots,
-                                             const Threads threads) {
+__device__ __forceinline__ void load_one_by_one(const Batch& batch, const NarrowColumnPlan& plan,
+                                                const NarrowColumnTile& tile, const In& in,
+                                                bool backward, const TileSlots<T>& slots,
+                                                const Threads& threads) {
   for_each_part(tile, is_along(batch, in), threads, [&](const PartOfLine& part) {
     const auto line = in.line(tile.place(batch, part.slab, part.column));
+    load_part(plan, tile, line, backward, slots, part);
+  });
+}
+/// The same for arrays, which are seldom loaded so: a call. (Behind a call, what a function keeps
+/// would be read again after each store.)
+template <class T, class E>
+__device__ __noinline__ void load_one_by_one(const Batch& batch, const NarrowColumnPlan& plan,
+                                             const NarrowColumnTile& tile, const Array<E>& array,
+                                             bool backward, const TileSlots<T> slots,
+                                             const Threads threads) {
+  for_each_part(tile, is_along(batch, array), threads, [&](const PartOfLine& part) {
+    const auto line = array.line(tile.place(batch, part.slab, part.column));
     load_part(plan, tile, line, backward, slots, part);
   });
 }
@@ -297,11 +313,24 @@ __device__ __forceinline__ void store_part(const NarrowColumnPlan& plan,
                                            const NarrowColumnTile& tile, const Line& line,
                                            bool backward, const TileSlots<T>& slots,
                                            const PartOfLine& part) {
-  const int first_slot = plan.slot_of_slab(part.slab) + part.column;
-#pragma unroll 4
-  for (int row = part.row; row < tile.rows; row += part.step) {
-    line(tile.begin + (backward ? tile.rows - 1 - row : row)) =
-        slots[first_slot + row * plan.pitch];
+  constexpr int at_once = sizeof(T) <= 8 ? 4 : 2;
+  const int last = tile.rows - 1;
+  const std::int64_t first_k = tile.begin + (backward ? last : 0);
+  const int direction = backward ? -1 : 1;
+  const T* slot = &slots[plan.slot_of_slab(part.slab) + part.column];
+#pragma unroll 1
+  for (int first = part.row; first <= last; first += at_once * part.step) {
+    T x[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const int row = first + i * part.step < last ? first + i * part.step : last;
+      x[i] = slot[row * plan.pitch];
+    }
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const int row = first + i * part.step;
+      if (row <= last) line(first_k + std::int64_t{direction} * row) = x[i];
+    }
   }
 }
 /// Stores the results of a tile one by one.

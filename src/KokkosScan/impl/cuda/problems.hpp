@@ -293,7 +293,7 @@ struct Backend {
                                 Divisor(columns_of_carrier)};
     const Launch launch{p.function, "cuda/parts_of_columns",
                         std::min<std::int64_t>(strips * tiles, std::max(1, multiprocessors(exec))),
-                        threads_of_column_ring, bytes_of_ring + stages * bytes};
+                        threads_of_column_ring<P>, bytes_of_ring + stages * bytes};
     const auto needed =
         static_cast<std::size_t>(PublishedColumns<R>::bytes(p.n, p.batch.count, strips));
     std::optional<Temporary<Exec>> memory;
@@ -314,7 +314,7 @@ struct Backend {
     const NarrowColumnPlan plan = plan_narrow_columns(narrow_column_facts(exec, p));
     if (!plan.is_shared) return scan_whole_narrow_columns(exec, p, plan);
     const Launch launch{p.function, "cuda/shared_narrow_columns", plan.blocks,
-                        threads_of_shared_narrow_columns, plan.shared_bytes()};
+                        threads_of_shared_narrow_columns<P>, plan.shared_bytes()};
     const auto needed =
         static_cast<std::size_t>(PublishedColumns<R>::bytes_of_tiles(p.batch.count, plan.steps));
     std::optional<Temporary<Exec>> memory;
@@ -350,8 +350,7 @@ struct Backend {
     const bool walks = columns_of_strips<P> != 0 && strips.lanes > 0 && takes_strips(facts, strips);
     const bool are_wide = may_be_wide<P> && !walks && has_columns(p) && inner >= narrowest_rows;
     const bool fill_strips = has_packs && strips.time < time_of_shared_columns;
-    if (takes_parts_of_columns(p.n, inner, p.batch.count,
-                               OperandAccess<decltype(P::input)>::is_stored, fill_strips, are_wide,
+    if (takes_parts_of_columns(p.n, inner, p.batch.count, fill_strips, are_wide,
                                multiprocessors(exec))) {
       return scan_parts_of_columns(exec, p, workspace, has_packs);
     }

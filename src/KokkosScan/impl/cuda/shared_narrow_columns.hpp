@@ -7,13 +7,13 @@
 /// by side, moved and scanned as in narrow_columns.hpp.
 ///
 /// Blocks take tiles by ticket, in the order of memory, and have several in flight, each in a
-/// buffer. As in parts.hpp the warps have tasks of their own: one takes tiles and loads them; a
-/// group folds them as soon as they are there, and publishes their totals; one publishes those of
-/// groups of tiles; three learn from the totals of others what comes before a tile, and carry it to
-/// the next; a second group scans the tile, and one stores it. So no chain runs from tile to tile.
-/// Who publishes the totals of groups waits for nothing but totals of tiles: where those who carry
-/// did that, too, (1, 2^27, 2) had 0.75 instead of 0.93. A tile waits for lower tickets alone,
-/// which blocks have that run, so some tile can always go on.
+/// buffer. As in parts.hpp the warps have tasks of their own: one takes tiles and loads them, or
+/// twelve more compute their elements; a group folds them as soon as they are there, and publishes
+/// their totals; one publishes those of groups of tiles; three learn from the totals of others what
+/// comes before a tile, and carry it to the next; a second group scans the tile, and one stores it.
+/// So no chain runs from tile to tile. Who publishes the totals of groups waits for nothing but
+/// totals of tiles: where those who carry did that, too, (1, 2^27, 2) had 0.75 instead of 0.93. A
+/// tile waits for lower tickets alone, which blocks have that run, so some tile can always go on.
 ///
 /// The combination tree: chunks make segments, segments tiles, 16 tiles a group, and all fold from
 /// left to right. With G the fold of the starting value and all earlier groups, T that of the
@@ -40,10 +40,11 @@ inline constexpr int narrow_carriers = 3;
 /// What a block keeps in shared memory besides tiles. Each barrier is that of a buffer, and has its
 /// phases with the tiles that it holds one after the other.
 struct SharedNarrowColumnBlock {
-  Barrier loaded[most_narrow_buffers];   ///< the tile is known, and its elements are there
-  Barrier folded[most_narrow_buffers];   ///< the folds of chunks and the totals are there
-  Barrier carried[most_narrow_buffers];  ///< what comes before it is there
-  Barrier stored[most_narrow_buffers];   ///< the buffer is free
+  Barrier loaded[most_narrow_buffers];    ///< the tile is known, and its elements are there
+  Barrier computed[most_narrow_buffers];  ///< those that are computed, too
+  Barrier folded[most_narrow_buffers];    ///< the folds of chunks and the totals are there
+  Barrier carried[most_narrow_buffers];   ///< what comes before it is there
+  Barrier stored[most_narrow_buffers];    ///< the buffer is free
   Barrier scanned[most_narrow_buffers];  ///< the results are there, or stored, and all else is read
   NarrowColumnTile tiles[most_narrow_buffers];
 
@@ -51,6 +52,7 @@ struct SharedNarrowColumnBlock {
   __device__ __forceinline__ void initialize() {
     for (int b = 0; b < most_narrow_buffers; ++b) {
       loaded[b].initialize(2 * lanes);
+      computed[b].initialize(threads_that_compute_narrow_tiles / lanes);
       folded[b].initialize(threads_of_narrow_tile / lanes);
       carried[b].initialize(narrow_carriers);
       stored[b].initialize(1);
@@ -63,15 +65,20 @@ static_assert(sizeof(SharedNarrowColumnBlock) <= bytes_of_shared_narrow_block);
 
 /// Threads of a block: two groups, a warp each that loads, that stores and that publishes totals of
 /// groups of tiles, and those that carry: 20 warps, as there would be 80 registers a thread for one
-/// more.
+/// more; and those that compute.
+template <class P>
 inline constexpr int threads_of_shared_narrow_columns =
-    2 * threads_of_narrow_tile + (3 + narrow_carriers) * lanes;
+    2 * threads_of_narrow_tile + (3 + narrow_carriers) * lanes +
+    (NarrowInput<typename P::A, typename Types<P>::In>::is_stored
+         ? 0
+         : threads_that_compute_narrow_tiles);
 
 /// A block.
 template <class P>
 class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_tile> {
   using Base = NarrowColumnScan<P, threads_of_narrow_tile>;
   using R = typename Base::R;
+  using Input = typename Base::Input;
   using Chunk = typename Base::Chunk;
   using Carrying = typename Base::Carrying;
   using Prefix = typename Base::Prefix;
@@ -91,6 +98,10 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
     m_thread -= group;
     if (m_thread < group) return scan_tiles();
     const int warp = (m_thread - group) / lanes;
+    if constexpr (!Input::is_stored) {
+      const int computing = m_thread - group - (3 + narrow_carriers) * lanes;
+      if (computing >= 0) return compute_tiles(computing);
+    }
     m_thread = group + m_thread % lanes;
     if (warp == 0) return load_tiles();
     if (warp == 1) return store_tiles();
@@ -144,6 +155,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
     const Division number(shuffle(ticket, 0), m_plan.steps);
     const NarrowColumnTile tile =
         this->tile_of(number.quotient, static_cast<int>(number.remainder));
+    __syncwarp();  // others have read whether there was one before
     if (lane() == 0) block().tiles[buffer] = tile;
     Barrier& loaded = block().loaded[buffer];
     if (tile.exists && this->loads_in_bulk()) this->begin_copies(tile, buffer, loaded);
@@ -152,6 +164,25 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
     __syncwarp();
   }
 
+  /// The task of threads that compute elements.
+  ///
+  /// \param thread number among them
+  __device__ __forceinline__ void compute_tiles(int thread) {
+#pragma unroll 1
+    for (Turn at;; at.advance(m_plan.buffers)) {
+      block().loaded[at.stage].wait(at.parity);
+      const NarrowColumnTile& tile = block().tiles[at.stage];
+      const bool exists = tile.exists;
+      if (exists) {
+        load_one_by_one(m_p.batch, m_plan, tile, m_p.input, is_backward(m_p.output),
+                        this->elements(tile, at.stage),
+                        Threads{thread, threads_that_compute_narrow_tiles});
+      }
+      __syncwarp();
+      if (thread % lanes == 0) block().computed[at.stage].arrive();
+      if (!exists) return;
+    }
+  }
   /// The task of a group of threads.
   __device__ __forceinline__ void fold_tiles() {
     constexpr int group = 1;
@@ -161,7 +192,9 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       const NarrowColumnTile& tile = block().tiles[at.stage];
       const bool exists = tile.exists;  // once others know the folds, it may be another tile
       if (exists) {
-        if (!this->loads_in_bulk()) {
+        if constexpr (!Input::is_stored) {
+          block().computed[at.stage].wait(at.parity);
+        } else if (!this->loads_in_bulk()) {
           if (this->loads_runs()) {
             this->begin_copies(tile, at.stage, block().loaded[at.stage]);
           }
@@ -428,7 +461,8 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
 
 /// Scans long narrow columns.
 template <class P>
-__global__ void __launch_bounds__(threads_of_shared_narrow_columns, blocks_of_shared_narrow_columns)
+__global__ void __launch_bounds__(threads_of_shared_narrow_columns<P>,
+                                  blocks_of_shared_narrow_columns)
     scan_shared_narrow_columns(
         const __grid_constant__ P problem, const __grid_constant__ NarrowColumnPlan plan,
         const __grid_constant__ PublishedColumns<typename Types<P>::R> published) {

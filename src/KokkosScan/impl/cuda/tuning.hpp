@@ -143,11 +143,12 @@ constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, int byte
 inline constexpr int threads_that_fold = 128;
 inline constexpr int threads_that_scan = 128;
 inline constexpr int scanning_groups = 2;
-/// Warps of such a block that load, and that carry rows: all together a multiple of four, as the
-/// registers of a multiprocessor are in four parts. With one carrier 0.43 instead of 0.59 of
-/// 2^23 x 32.
-inline constexpr int column_loaders = 3;
+/// Warps of such a block that carry rows, and that copy elements, or compute them: all together a
+/// multiple of four, as the registers of a multiprocessor are in four parts. With one carrier 0.43
+/// instead of 0.59 of 2^23 x 32; with three that compute 0.19 instead of 0.47 of (1, 6000000, 40).
 inline constexpr int row_carriers = 4;
+inline constexpr int column_loaders_that_copy = 3;
+inline constexpr int column_loaders_that_compute = 15;
 
 /// Bytes of a tile of the kernel for parts of columns, and of the totals of its chunks.
 struct BytesOfPart {
@@ -194,20 +195,14 @@ inline constexpr int columns_of_multiprocessor = 512;
 /// Whether the kernel for parts of columns runs: where blocks share columns, as columns alone would
 /// not keep all multiprocessors busy.
 ///
-/// Computed elements are computed faster by those who scan them: (1, 476095, 564) has 0.53 instead
-/// of 0.26.
-///
 /// \param lines       of all
-/// \param are_stored  whether elements are in memory
 /// \param fill_strips whether strips of these would be as fast (strip_plan.hpp)
 /// \param are_wide    whether the kernel for wide columns would take them otherwise
 constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::int64_t lines,
-                                      bool are_stored, bool fill_strips, bool are_wide,
-                                      int multiprocessors) {
+                                      bool fill_strips, bool are_wide, int multiprocessors) {
   if (n <= elements_of_section) return false;
   int most = lines_of_shared_columns;
   if (are_wide && inner >= narrowest_of_wide) {
-    if (!are_stored) return false;
     most = inner < widest_of_parts ? columns_of_narrower_rows : columns_of_wider_rows;
   }
   return lines < std::int64_t{most} * multiprocessors && !fill_strips;
@@ -258,9 +253,12 @@ inline constexpr int bytes_of_narrow_tile = 34816;
 inline constexpr int bytes_of_narrow_block = 384;
 
 /// Where blocks share such columns: blocks of a multiprocessor, most tiles that each has in flight,
-/// and bytes of what it keeps besides. (With two blocks that have three tiles each (1, 2^27, 2) has
-/// 0.74 instead of 0.84.)
+/// bytes of what it keeps besides, and threads that do nothing but compute elements, if these are
+/// not in memory. (With two blocks that have three tiles each (1, 2^27, 2) has 0.74 instead of
+/// 0.84; with 224 threads that compute, or none besides those that fold, computed (1, 17836073, 15)
+/// has 0.32, 0.28 instead of 0.43.)
 inline constexpr int blocks_of_shared_narrow_columns = 1;
+inline constexpr int threads_that_compute_narrow_tiles = 384;
 inline constexpr int most_narrow_buffers = 6;
 inline constexpr int bytes_of_shared_narrow_block = 1024;
 
