@@ -14,8 +14,9 @@
 /// --type=float, double, masked (floats), bytes (into int32), wide (floats in double), product (of
 /// floats), computed (floats that a function reads), or several joined by commas;
 /// --log2-elements=28; --first=N begins with shape number N of the seed;
-/// --shape=OUTERxNxINNER, or several joined by commas, are the only shapes; --list prints the
-/// shapes and ends. Tune on one seed, report others.
+/// --shape=OUTERxNxINNER, or several joined by commas, are the only shapes; --gap=N leaves N
+/// elements out behind each row, --offset=N at the begin of arrays; --list prints the shapes and
+/// ends. Tune on one seed, report others.
 ///
 /// Before it is timed, each scan runs on small integers into poisoned memory, and every result is
 /// compared with a plain scan (random.hpp). The figure of a case is the median of several launches
@@ -67,7 +68,7 @@ std::vector<Shape> random_shapes(std::uint64_t seed, int count, int log2) {
       const auto whole = std::max<std::int64_t>(std::llround(x), 1);
       return is_aligned && are_neighbours && whole >= 32 ? whole / 32 * 32 : whole;
     };
-    Shape shape{1, 0, turn == 0 ? 1 : extent(inner, true)};
+    Shape shape{1, 0, turn == 0 ? 1 : extent(inner, true), 0, 0};
     shape.n = std::max<std::int64_t>(extent(n, shape.inner == 1), 2);
     if (turn != 1) {
       shape.outer =
@@ -96,9 +97,12 @@ Result measure(const RandomKind& kind, const Shape& shape) {
   Result result;
   result.name = std::string("inclusive_scan/Cuda/") + kind.type + "/" +
                 std::to_string(shape.outer) + "x" + std::to_string(shape.n) + "x" +
-                std::to_string(shape.inner) + "/axis:1" + kind.variant + "/random";
-  const auto elements = static_cast<std::size_t>(shape.elements());
-  result.bytes = elements * (kind.in + kind.mask + kind.out);
+                std::to_string(shape.inner) + "/axis:1" +
+                (shape.gap > 0 ? "/gap:" + std::to_string(shape.gap) : "") +
+                (shape.offset > 0 ? "/offset:" + std::to_string(shape.offset) : "") + kind.variant +
+                "/random";
+  const auto elements = static_cast<std::size_t>(shape.extent());
+  result.bytes = static_cast<std::size_t>(shape.elements()) * (kind.in + kind.mask + kind.out);
   const std::size_t copied = std::max<std::size_t>(result.bytes / 2 / 16 * 16, 16);
   // Copies read no more than was filled: zeros would be faster.
   const std::size_t filled = std::max(elements, copied / kind.in + 1);
@@ -240,6 +244,7 @@ struct Options {
   int first = 0, count = 60, log2 = 28;
   std::string type = "float", out;
   std::vector<Shape> shapes;
+  std::int64_t gap = 0, offset = 0;
   bool is_list = false;
 };
 Options parse(int argc, char** argv) {
@@ -259,6 +264,10 @@ Options parse(int argc, char** argv) {
       options.log2 = std::atoi(value.c_str());
     } else if (name == "--type") {
       options.type = value;
+    } else if (name == "--gap") {
+      options.gap = std::atoll(value.c_str());
+    } else if (name == "--offset") {
+      options.offset = std::atoll(value.c_str());
     } else if (name == "--out") {
       options.out = value;
     } else if (argument == "--list") {
@@ -266,7 +275,7 @@ Options parse(int argc, char** argv) {
     } else if (name == "--shape") {
       std::istringstream all(value);
       for (std::string text; std::getline(all, text, ',');) {
-        Shape shape{0, 0, 0};
+        Shape shape{0, 0, 0, 0, 0};
         char x = 0;
         std::istringstream(text) >> shape.outer >> x >> shape.n >> x >> shape.inner;
         if (shape.elements() < 1) throw std::invalid_argument("a shape is OUTERxNxINNER");
@@ -277,8 +286,10 @@ Options parse(int argc, char** argv) {
                                   "; options are at the head of random.cu");
     }
   }
-  if (options.log2 < 10 || options.log2 > 32 || options.count < 1 || options.first < 0) {
-    throw std::invalid_argument("--log2-elements is from 10 to 32, --count at least 1");
+  if (options.log2 < 10 || options.log2 > 32 || options.count < 1 || options.first < 0 ||
+      options.gap < 0 || options.offset < 0) {
+    throw std::invalid_argument(
+        "--log2-elements is from 10 to 32, --count at least 1, --gap and --offset at least 0");
   }
   return options;
 }
@@ -289,6 +300,10 @@ int run(const Options& options) {
   if (shapes.empty()) {
     shapes = random_shapes(options.seed, options.first + options.count, options.log2);
     shapes.erase(shapes.begin(), shapes.begin() + options.first);
+  }
+  for (Shape& shape : shapes) {
+    shape.gap = options.gap;
+    shape.offset = options.offset;
   }
   if (options.is_list) {
     for (const Shape& shape : shapes) {

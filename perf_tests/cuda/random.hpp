@@ -22,12 +22,26 @@ namespace perf {
 
 namespace ks = KokkosScan;
 
-/// Lines of n elements along the middle of a dense array (outer, n, inner).
+/// Lines of n elements along the middle of an array (outer, n, inner). Behind each row, of inner
+/// elements or else of n, a gap of some elements may belong to no line, and so may some at the
+/// begin.
 struct Shape {
   std::int64_t outer, n, inner;
+  std::int64_t gap = 0;
+  std::int64_t offset = 0;
 
   [[nodiscard]] __host__ __device__ std::int64_t lines() const { return outer * inner; }
   [[nodiscard]] std::int64_t elements() const { return lines() * n; }
+  /// Elements from one of a line to its next.
+  [[nodiscard]] __host__ __device__ std::int64_t along() const {
+    return inner == 1 ? 1 : inner + gap;
+  }
+  /// Elements from one of the outer dimension to its next.
+  [[nodiscard]] __host__ __device__ std::int64_t slab() const {
+    return inner == 1 ? n + gap : n * along();
+  }
+  /// Elements of the array, with those that belong to no line.
+  [[nodiscard]] std::int64_t extent() const { return offset + outer * slab(); }
 };
 
 /// Device memory.
@@ -146,8 +160,9 @@ __device__ void for_segment(const Shape& shape, std::int64_t length, std::int64_
   const std::int64_t j = t % shape.inner;
   const std::int64_t begin = t / shape.inner % segments * length;
   const std::int64_t end = begin + length < shape.n ? begin + length : shape.n;
-  std::int64_t at = (t / shape.inner / segments * shape.n + begin) * shape.inner + j;
-  for (std::int64_t k = begin; k < end; ++k, at += shape.inner) {
+  std::int64_t at =
+      shape.offset + t / shape.inner / segments * shape.slab() + begin * shape.along() + j;
+  for (std::int64_t k = begin; k < end; ++k, at += shape.along()) {
     f(at, mask != nullptr && !mask[at] ? 0 : Of::count(in[at]));
   }
 }
@@ -187,14 +202,14 @@ __global__ void compare_segments(Shape shape, std::int64_t length, std::int64_t 
   if (different > 0) atomicAdd(wrong, different);
 }
 
-/// A function whose values are the elements of a dense array.
+/// A function whose values are the elements of an array.
 template <class T>
 struct ElementsOf {
   const T* data;
-  std::int64_t n, inner;
+  std::int64_t slab, along;
 
   __device__ T operator()(std::int64_t i, std::int64_t k, std::int64_t j) const {
-    return data[(i * n + k) * inner + j];
+    return data[i * slab + k * along + j];
   }
 };
 
@@ -224,7 +239,7 @@ struct RandomScan {
   static void scan(const Shape& shape, const Arrays& arrays, std::byte* workspace) {
     // Dimensions of one line have merged with others, as in a call of the library.
     ks::impl::Batch batch{shape.lines(), 0, {}};
-    ks::impl::Strides strides{shape.inner, {}};
+    ks::impl::Strides strides{shape.along(), {}};
     ks::impl::Strides strides_of_lines{0, {}};  // in an array without the axis
     const auto add = [&](std::int64_t extent, std::int64_t stride, std::int64_t stride_of_lines) {
       if (extent == 1) return;
@@ -232,19 +247,19 @@ struct RandomScan {
       strides_of_lines.batch[batch.rank] = stride_of_lines;
       strides.batch[batch.rank++] = stride;
     };
-    add(shape.outer, shape.n * shape.inner, shape.inner);
+    add(shape.outer, shape.slab(), shape.inner);
     add(shape.inner, 1, 1);
-    const auto* const in = static_cast<const In*>(arrays.in);
+    const auto* const in = static_cast<const In*>(arrays.in) + shape.offset;
     const auto scanned = [&]() -> Scanned {
       if constexpr (input == Input::computed) {
-        return {{in, shape.n, shape.inner},
+        return {{in, shape.slab(), shape.along()},
                 {shape.outer, shape.n, shape.inner},
                 1,
                 0,
                 1,
                 strides_of_lines};
       } else if constexpr (is_masked) {
-        return {{in, strides}, {arrays.mask, strides}, Op::identity()};
+        return {{in, strides}, {arrays.mask + shape.offset, strides}, Op::identity()};
       } else {
         return {in, strides};
       }
@@ -257,7 +272,7 @@ struct RandomScan {
               Op{},
               ks::impl::Maybe<A>(Op::identity()),
               scanned,
-              {static_cast<Out*>(arrays.out), strides},
+              {static_cast<Out*>(arrays.out) + shape.offset, strides},
               {},
               {nullptr, {}}};
     ks::impl::cuda::Backend{}.scan(test::Stream{}, p, workspace);

@@ -62,6 +62,8 @@ struct Tile {
   int lines;
   int length;  ///< elements of a line that belong to the tile
   bool backward;
+  int aligned =
+      1;  ///< neighbours at whose multiples runs in memory begin, if they are copied as runs
 
   [[nodiscard]] __device__ __forceinline__ LineNumber line(int i) const {
     return {batch, first_line + i};
@@ -78,11 +80,14 @@ struct Tile {
     return backward ? data - (begin + length - 1) : data + begin;
   }
   /// The address of the tile's first element, if its lines follow each other in memory as in the
-  /// tile; else null.
+  /// tile and begin where the tile wants them; else null.
   template <class T>
   [[nodiscard]] __device__ __forceinline__ T* flat(const Array<T>& array) const {
     if (lines > 1 && (batch.rank > 1 || array.strides.batch[0] != length)) return nullptr;
-    return first_in_memory(array, 0);
+    T* const first = first_in_memory(array, 0);
+    const bool begins_well =
+        aligned == 1 || misalignment(first, aligned * static_cast<int>(sizeof(T))) == 0;
+    return begins_well ? first : nullptr;
   }
   template <class Value, int Rank, class Function>
   [[nodiscard]] __device__ __forceinline__ Value* flat(const Called<Value, Rank, Function>&) const {
@@ -90,27 +95,31 @@ struct Tile {
   }
 };
 
-/// Calls f(number of the element in the tile, its address in an array) for each element, in the
-/// order of memory. The threads of the block share the elements.
+/// Calls f(numbers in the tile, addresses in an array) for all elements, in the order of memory:
+/// for four at a time, as each may wait for memory, then one. The threads of the block share them.
 template <class T, class F>
 __device__ __forceinline__ void for_each_element(const Tile& tile, const Array<T>& array,
                                                  const F& f) {
-  const int thread = static_cast<int>(threadIdx.x);
-  const int threads = static_cast<int>(blockDim.x);
-  if (tile.length >= 32) {  // a line for each warp
-#pragma unroll 1
-    for (int line = thread / 32; line < tile.lines; line += threads / 32) {
-      T* const first = tile.first_in_memory(array, line);
-#pragma unroll 4
-      for (int i = thread % 32; i < tile.length; i += 32) f(line * tile.length + i, first + i);
+  const Divisor by_length(tile.length);
+  const int elements = tile.elements();
+  const int step = static_cast<int>(blockDim.x);
+  int first = static_cast<int>(threadIdx.x);
+  const auto some = [&](auto count) {
+    int e[count.value];
+    T* at[count.value];
+#pragma unroll
+    for (int i = 0; i < count.value; ++i) {
+      e[i] = first + i * step;
+      const int line = by_length.quotient(e[i]);
+      at[i] = tile.first_in_memory(array, line) + (e[i] - line * tile.length);
     }
-  } else {
+    f(e, at);
+    first += count.value * step;
+  };
 #pragma unroll 1
-    for (int e = thread; e < tile.elements(); e += threads) {
-      const int line = e / tile.length;
-      f(e, tile.first_in_memory(array, line) + (e - line * tile.length));
-    }
-  }
+  while (first + step < elements) some(std::integral_constant<int, 2>{});
+#pragma unroll 1
+  while (first < elements) some(std::integral_constant<int, 1>{});
 }
 
 /// Whether one instruction moves this many bytes.
@@ -302,7 +311,21 @@ inline constexpr bool is_copied_apart = is_one_copy<sizeof(T)> && alignof(T) == 
 template <class T>
 __device__ __noinline__ void load_apart(const Array<const T>& in, const Slots<T> slots,
                                         const Tile tile) {
-  for_each_element(tile, in, [&](int e, const T* from) { slots[e] = *from; });
+  for_each_element(tile, in, [&](const auto& e, auto& from) {
+    constexpr int count = std::extent_v<std::remove_cvref_t<decltype(e)>>;
+    if constexpr (is_copied_apart<T>) {
+#pragma unroll
+      for (int i = 0; i < count; ++i) __pipeline_memcpy_async(&slots[e[i]], from[i], sizeof(T));
+    } else {
+      T x[count];
+#pragma unroll
+      for (int i = 0; i < count; ++i) x[i] = *from[i];
+#pragma unroll
+      for (int i = 0; i < count; ++i) slots[e[i]] = x[i];
+    }
+  });
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
 }
 /// Copies some values at once.
 template <class To, class From>
@@ -391,7 +414,14 @@ __device__ __forceinline__ void begin_store(const Slots<Value>& results,
 template <class T>
 __device__ __noinline__ void store_apart(const Slots<T> results, const Array<T>& output,
                                          const Tile tile) {
-  for_each_element(tile, output, [&](int e, T* to) { *to = results[e]; });
+  for_each_element(tile, output, [&](const auto& e, auto& to) {
+    constexpr int count = std::extent_v<std::remove_cvref_t<decltype(e)>>;
+    T x[count];
+#pragma unroll
+    for (int i = 0; i < count; ++i) x[i] = results[e[i]];
+#pragma unroll
+    for (int i = 0; i < count; ++i) *to[i] = x[i];
+  });
 }
 template <class T, class AnyTile>
 __device__ __forceinline__ void store_apart(const Slots<T>& results, const Array<T>& output,

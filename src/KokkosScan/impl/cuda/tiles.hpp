@@ -95,10 +95,11 @@ __device__ __forceinline__ void scan_shared_lines(
 /// \tparam most threads of a block
 /// \tparam wide whether lines have n+1 results, which follow each other in memory
 /// \param packs_are_aligned whether packs are, in all operands but wide results
+/// \param aligns whether they are as elements are copied one by one where they would not be else
 template <int most, bool wide, class P>
 __global__ void __launch_bounds__(most, blocks_of_lines(most))
     scan_lines(const __grid_constant__ P problem, const __grid_constant__ Shape shape,
-               bool packs_are_aligned, int padding) {
+               bool packs_are_aligned, bool aligns, int padding) {
   using T = Types<P>;
   using Value = typename T::Value;
   std::byte* const shared = shared_memory();
@@ -106,7 +107,8 @@ __global__ void __launch_bounds__(most, blocks_of_lines(most))
   const std::int64_t left = problem.batch.count - first;
   const int lines = static_cast<int>(left < shape.lines_of_tile ? left : shape.lines_of_tile);
   const Tile tile{
-      problem.batch, first, 0, lines, shape.cut.tile_length, is_backward(problem.output)};
+      problem.batch,       first, 0, lines, shape.cut.tile_length, is_backward(problem.output),
+      aligns ? T::pack : 1};
   const Access access{packs_are_aligned, tile.backward};
 
   // Load.
