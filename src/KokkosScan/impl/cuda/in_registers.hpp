@@ -145,11 +145,19 @@ __device__ __forceinline__ void load_stripes(const ArrayLine<T>& line, int k, in
     element += step;
   }
 }
-template <int Count, class A, class Line>
-__device__ __forceinline__ void load_stripes(const Line& line, int k, int n, A* x) {
+/// Values first, then a part of the mask at a time, for which there are registers.
+template <int Count, class A, class Values, class Mask>
+__device__ __forceinline__ void load_stripes(const SelectedLine<A, Values, Mask>& line, int k,
+                                             int n, A* x) {
+  constexpr int at_once = Count < 16 ? Count : 16;
+  static_assert(Count % at_once == 0);
+  load_stripes<Count>(line.values, k, n, x);
 #pragma unroll
-  for (int i = 0; i < Count; ++i) {
-    if (k + i * lanes < n) x[i] = static_cast<A>(line(k + i * lanes));
+  for (int first = 0; first < Count; first += at_once) {
+    bool selected[at_once] = {};
+    load_stripes<at_once>(line.mask, k + first * lanes, n, selected);
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) x[first + i] = selected[i] ? x[first + i] : line.identity;
   }
 }
 
