@@ -17,6 +17,7 @@
 
 #include <array>
 #include <cstdint>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -280,6 +281,63 @@ void computes_lines() {
 TEST(backends, emulated_cuda_computes_lines) {
   computes_lines<std::uint32_t>();
   computes_lines<std::uint8_t>();
+}
+
+// Rows that begin anywhere, with gaps between them that stay as they are, in one tile and in
+// registers; all of them and those that a mask selects.
+void scans_rows(int n, int pad, int offset, bool is_masked, bool backward) {
+  SCOPED_TRACE(::testing::Message() << n << " elements, " << pad << " between rows, from " << offset
+                                    << ", masked " << is_masked << ", backward " << backward);
+  using Rows = Kokkos::View<std::uint32_t**, Kokkos::LayoutStride, Exec>;
+  int const rows = n > 1000 ? 3 : 21;
+  int const pitch = n + pad;
+  std::uint32_t const untouched = 0xDEADBEEF;
+  auto const size = static_cast<std::size_t>(offset + rows * pitch);
+  Kokkos::View<std::uint32_t*, Exec> const x("x", size);
+  Kokkos::View<std::uint32_t*, Exec> const y("y", size);
+  Kokkos::View<bool*, Exec> const mask("mask", size);
+  Kokkos::deep_copy(y, untouched);
+  std::mt19937 random(static_cast<unsigned>(n));
+  for (std::size_t i = 0; i < size; ++i) {
+    x(i) = static_cast<std::uint32_t>(random());
+    mask(i) = random() % 3 != 0;
+  }
+  Kokkos::LayoutStride const layout(rows, pitch, n, 1);
+  auto const in = Rows(x.data() + offset, layout);
+  auto const out = Rows(y.data() + offset, layout);
+  auto const lines = backward ? ks::along(1).backward() : ks::along(1);
+  auto const scan = [&](auto const& input) {
+    ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), input, out, lines, ks::Sum{},
+                   emulated::Backend{});
+  };
+  if (is_masked) {
+    scan(ks::masked(
+        in, Kokkos::View<bool**, Kokkos::LayoutStride, Exec>(mask.data() + offset, layout)));
+  } else {
+    scan(in);
+  }
+  for (int i = 0; i < rows; ++i) {
+    auto const place = [&](int k) { return static_cast<std::size_t>(offset + i * pitch + k); };
+    std::uint32_t sum = 0;
+    for (int step = 0; step < n; ++step) {
+      std::size_t const at = place(backward ? n - 1 - step : step);
+      if (!is_masked || mask(at)) sum += x(at);
+      ASSERT_EQ(y(at), sum) << i << ' ' << step;
+    }
+    for (int k = n; k < pitch; ++k) ASSERT_EQ(y(place(k)), untouched) << i << ' ' << k;
+  }
+}
+TEST(backends, emulated_cuda_scans_rows_that_begin_anywhere) {
+  for (int const n : {1, 2, 5, 8, 16, 63, 64, 128, 1000, 2049, 2052, 4096}) {
+    for (int const pad : {0, 1, 4}) {
+      for (int const offset : {0, 1}) {
+        for (bool const is_masked : {false, true}) {
+          scans_rows(n, pad, offset, is_masked, false);
+          scans_rows(n, pad, offset, is_masked, true);
+        }
+      }
+    }
+  }
 }
 
 using Cube = Kokkos::View<std::uint32_t***, Kokkos::LayoutRight, Exec>;
