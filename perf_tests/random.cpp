@@ -4,9 +4,10 @@
 /// \file
 /// perf_random [--seed=S] [--count=N] [--elements=E] [--type=float|double|int32|int64]
 ///             [--variant=sum|exclusive|backward|masked] [--threads=T] [--json=FILE]
-///             [--shape=OUTERxNxINNER ...]
+///             [--shape=OUTERxNxINNER ...] [--gap=N] [--offset=N]
 /// scans random shapes, or those given, and says how fast, beside a copy and a plain loop: worst,
-/// tenth and median, and the ten worst cases with the path taken.
+/// tenth and median, and the ten worst cases with the path taken. So many elements are left out
+/// behind each row, and at the begin of arrays.
 
 #include "random.hpp"
 
@@ -78,6 +79,10 @@ int main(int argc, char** argv) {
         return 2;
       }
       options.shapes.push_back(shape);
+    } else if (flag == "--gap") {
+      options.gap = std::stoll(value);
+    } else if (flag == "--offset") {
+      options.offset = std::stoll(value);
     } else if (flag == "--json") {
       json = value;
     } else {
@@ -106,8 +111,9 @@ int main(int argc, char** argv) {
   if (json.empty()) return 0;
   std::ofstream file(json);
   file << std::setprecision(6) << "{\"seed\": " << options.seed << ", \"type\": \"" << type
-       << "\", \"variant\": \"" << options.variant
-       << "\", \"threads\": " << Kokkos::DefaultHostExecutionSpace().concurrency()
+       << "\", \"variant\": \"" << options.variant << "\", \"gap\": " << options.gap
+       << ", \"offset\": " << options.offset
+       << ", \"threads\": " << Kokkos::DefaultHostExecutionSpace().concurrency()
        << ", \"cases\": [";
   for (std::size_t i = 0; i < results.size(); ++i) {
     const auto& r = results[i];

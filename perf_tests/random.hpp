@@ -29,9 +29,18 @@ namespace ks = KokkosScan;
 /// The last kernel that the library launched: how it took a scan.
 extern std::string last_kernel;
 
-/// Lines of n elements, `inner` apart, in `outer` slabs of n * inner.
+/// Lines of n elements in `outer` slabs, `inner` side by side. Behind each row, of inner elements
+/// or else of n, a gap of some elements may belong to no line, and so may some at the begin.
 struct Shape {
   std::int64_t outer, n, inner;
+  std::int64_t gap = 0, offset = 0;
+
+  /// Elements from one of a line to its next.
+  [[nodiscard]] std::int64_t along() const { return inner == 1 ? 1 : inner + gap; }
+  /// Elements from slab to slab.
+  [[nodiscard]] std::int64_t slab() const { return inner == 1 ? n + gap : n * along(); }
+  /// Elements of the array, with those that belong to no line.
+  [[nodiscard]] std::int64_t extent() const { return offset + outer * slab(); }
 };
 
 /// The rule of drawing shapes, the same for a seed everywhere: with u uniform in [0, 1) from the 53
@@ -69,6 +78,7 @@ struct RandomOptions {
   double elements = 1 << 24;
   std::string variant = "sum";  ///< sum, exclusive, backward, masked
   std::vector<Shape> shapes;    ///< measured instead, if there are any
+  std::int64_t gap = 0, offset = 0;
 };
 
 struct RandomResult {
@@ -97,22 +107,23 @@ struct PlainLoop {
     const bool is_slab = width == shape.inner;
     const std::int64_t begin = is_slab ? 0 : unit % rows_of_slab() * width;
     const std::int64_t slab = is_slab ? unit : unit / rows_of_slab();
-    const std::int64_t first = slab * shape.n * shape.inner + begin;
+    const std::int64_t first = shape.offset + slab * shape.slab() + begin;
+    const std::int64_t along = shape.along();
     const std::int64_t count = std::min(width, shape.inner - begin);
     if (is_exclusive || is_backward || mask != nullptr) return scan_some_way(first, count);
     if (count == 1) {
       Wide sum = 0;
       for (std::int64_t k = 0; k < shape.n; ++k) {
-        sum += x[first + k * shape.inner];
-        y[first + k * shape.inner] = static_cast<T>(sum);
+        sum += x[first + k * along];
+        y[first + k * along] = static_cast<T>(sum);
       }
       return;
     }
     Wide sums[most];
     for (std::int64_t i = 0; i < count; ++i) sums[i] = 0;
     for (std::int64_t k = 0; k < shape.n; ++k) {
-      const T* from = x + first + k * shape.inner;
-      T* to = y + first + k * shape.inner;
+      const T* from = x + first + k * along;
+      T* to = y + first + k * along;
       for (std::int64_t i = 0; i < count; ++i) {
         sums[i] += from[i];
         to[i] = static_cast<T>(sums[i]);
@@ -126,7 +137,7 @@ struct PlainLoop {
     for (std::int64_t i = 0; i < count; ++i) sums[i] = 0;
     for (std::int64_t step = 0; step < shape.n; ++step) {
       const std::int64_t k = is_backward ? shape.n - 1 - step : step;
-      const std::int64_t row = first + k * shape.inner;
+      const std::int64_t row = first + k * shape.along();
       for (std::int64_t i = 0; i < count; ++i) {
         const Wide before = sums[i];
         if (mask == nullptr || mask[row + i]) sums[i] += x[row + i];
@@ -136,7 +147,8 @@ struct PlainLoop {
   }
 };
 
-/// Whether `y` is the scan of `x`: a serial loop, exact, as the values are small integers.
+/// Whether `y` is the scan of `x`, and what belongs to no line is as expected: a serial loop,
+/// exact, as the values are small integers.
 template <class T>
 bool is_scan(const PlainLoop<T>& loop, const std::vector<T>& expected, const T* y) {
   PlainLoop<T> serial = loop;
@@ -151,25 +163,31 @@ bool is_scan(const PlainLoop<T>& loop, const std::vector<T>& expected, const T* 
 template <class T>
 std::vector<RandomResult> measure_random(const RandomOptions& options) {
   using Exec = Kokkos::DefaultHostExecutionSpace;
-  using Cube = Field<Exec, T>;
   const Exec exec;
   const bool is_masked = options.variant == "masked";
   std::vector<RandomResult> results;
-  const std::vector<Shape> shapes =
-      options.shapes.empty() ? random_shapes(options.seed, options.count, options.elements)
-                             : options.shapes;
-  for (const Shape& shape : shapes) {
+  std::vector<Shape> shapes = options.shapes.empty()
+                                  ? random_shapes(options.seed, options.count, options.elements)
+                                  : options.shapes;
+  for (Shape& shape : shapes) {
+    shape.gap = options.gap;
+    shape.offset = options.offset;
     const auto u = [](std::int64_t i) { return static_cast<std::size_t>(i); };
-    const Cube x(Kokkos::view_alloc("x", Kokkos::WithoutInitializing), u(shape.outer), u(shape.n),
-                 u(shape.inner));
-    const Cube y(Kokkos::view_alloc("y", Kokkos::WithoutInitializing), u(shape.outer), u(shape.n),
-                 u(shape.inner));
-    const Kokkos::View<bool***, Kokkos::LayoutRight, Exec> mask(
-        "mask", u(is_masked ? shape.outer : 0), u(shape.n), u(shape.inner));
-    T* const values = x.data();
-    bool* const selected = mask.data();
-    const auto size = static_cast<std::int64_t>(x.size());
-    Kokkos::parallel_for("fill", Range<Exec>(exec, 0, size), [=](std::int64_t i) {
+    using Memory = Kokkos::View<T*, Exec>;
+    const Memory memory(Kokkos::view_alloc("x", Kokkos::WithoutInitializing), u(shape.extent()));
+    const Memory results_memory("y", u(shape.extent()));
+    const Kokkos::View<bool*, Exec> mask_memory("mask", u(is_masked ? shape.extent() : 0));
+    const Kokkos::LayoutStride layout(u(shape.outer), u(shape.slab()), u(shape.n), u(shape.along()),
+                                      u(shape.inner), 1);
+    const auto lines_of = [&](auto* data) {
+      return Kokkos::View<std::remove_pointer_t<decltype(data)>***, Kokkos::LayoutStride, Exec>(
+          data + (data == nullptr ? 0 : shape.offset), layout);
+    };
+    T* const values = memory.data();
+    bool* const selected = mask_memory.data();
+    const auto x = lines_of(values), y = lines_of(results_memory.data());
+    const auto mask = lines_of(selected);
+    Kokkos::parallel_for("fill", Range<Exec>(exec, 0, shape.extent()), [=](std::int64_t i) {
       // Integers in -3 ... 3, whose sums stay exact.
       const std::uint64_t bits = static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15U >> 40;
       values[i] = static_cast<T>(static_cast<int>(bits % 7) - 3);
@@ -191,8 +209,9 @@ std::vector<RandomResult> measure_random(const RandomOptions& options) {
     if (shape.outer * ((shape.inner + width - 1) / width) < threads) {
       width = std::min(width, std::max<std::int64_t>(1, shape.inner / threads));
     }
-    const PlainLoop<T> loop{values,       is_masked ? selected : nullptr, y.data(), shape, width,
-                            is_exclusive, options.variant == "backward"};
+    const PlainLoop<T> loop{
+        values,       is_masked ? selected : nullptr, results_memory.data(), shape, width,
+        is_exclusive, options.variant == "backward"};
     const std::int64_t units = loop.rows_of_slab() * shape.outer;
     const auto plain = [&] { Kokkos::parallel_for("plain", Range<Exec>(exec, 0, units), loop); };
     const std::string shown = std::to_string(shape.outer) + " x " + std::to_string(shape.n) +
@@ -200,10 +219,13 @@ std::vector<RandomResult> measure_random(const RandomOptions& options) {
     scan();
     exec.fence();
     const std::string path = last_kernel;
-    if (!is_scan(loop, std::vector<T>(x.size()), y.data())) {
+    if (!is_scan(loop, std::vector<T>(u(shape.extent())), results_memory.data())) {
       throw std::runtime_error("the scan of " + shown + " is wrong");
     }
-    const auto ways = copies(exec, x, y);
+    const auto dense = [&](T* data) {
+      return Field<Exec, T>(data, u(shape.outer), u(shape.n), u(shape.inner));
+    };
+    const auto ways = copies(exec, dense(values), dense(results_memory.data()));
     std::vector<double> scans, plains;
     std::vector<std::vector<double>> copied(ways.size());
     for (int round = 0; round < 9; ++round) {

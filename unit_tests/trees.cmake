@@ -66,6 +66,7 @@ vary(KokkosScan/impl/host/tuning.hpp
      "segment_bytes = 512|256"
      " block_bytes = 12288| block_bytes = 4096"
      "loaded_block_bytes = 8192|2048"
+     "streamed_row_bytes = 96|16"
      "lag_bytes = 512|64"
      "turn_bytes = 256|1024"
      "wide_row_bytes = 224|64"

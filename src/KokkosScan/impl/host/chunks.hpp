@@ -29,10 +29,6 @@ struct Carry {
 /// the caches, or only the total is wanted.
 enum class Pass { scan, stream, stage, fold };
 
-/// A value that a function receives when it is compiled.
-template <auto value>
-inline constexpr std::integral_constant<std::remove_const_t<decltype(value)>, value> constant{};
-
 /// The last chunk that was combined: what a tile's chunks before it combine to, and its total.
 template <class A, class R>
 struct LastChunk {

@@ -6,6 +6,7 @@
 /// Which instructions kernels use, chosen when the program runs.
 
 #include <KokkosScan/impl/host/registers.hpp>
+#include <cstdint>
 #include <type_traits>
 
 namespace KokkosScan::impl::host {
@@ -59,6 +60,10 @@ template <class F>
 #endif
 }
 
+/// A value that a function receives when it is compiled.
+template <auto value>
+inline constexpr std::integral_constant<std::remove_const_t<decltype(value)>, value> constant{};
+
 /// Converts `count` neighbours, upwards (step 1) or downwards (step -1) from the first, in vectors
 /// that the compiler makes.
 template <int step = 1, class To, class From>
@@ -70,6 +75,54 @@ void convert(const From* from, int count, To* to) {
         To* const y = to;
         const int n = count;
         for (int i = 0; i < n; ++i) y[i] = static_cast<To>(x[step * i]);
+      });
+}
+
+/// Elements from slab to slab and from row to row.
+struct RowDistances {
+  std::int64_t slab, row;
+};
+
+/// Converts rows of `length` neighbours each, without a call for each of them.
+template <class To, class From>
+void convert_rows(const From* from, const RowDistances& from_distances, int slabs, int rows,
+                  int length, To* to, const RowDistances& to_distances) {
+  call_with(
+      widest_registers(), [=](auto) __attribute__((always_inline)) {
+        const From* x = from;
+        To* y = to;
+        const auto each = [&](const auto& convert_row) __attribute__((always_inline)) {
+          for (int s = 0; s < slabs; ++s) {
+            x = from + s * from_distances.slab;
+            y = to + s * to_distances.slab;
+            for (int r = 0; r < rows; ++r, x += from_distances.row, y += to_distances.row) {
+              convert_row();
+            }
+          }
+        };
+        const auto some = [&](int first, auto of) __attribute__((always_inline)) {
+          To values[of.value];
+          for (int i = 0; i < of.value; ++i) values[i] = static_cast<To>(x[first + i]);
+          for (int i = 0; i < of.value; ++i) y[first + i] = values[i];
+        };
+        // Four or eight at a time: the last ones of a row may be among those before, too.
+        const auto in_steps = [&](auto at_once) __attribute__((always_inline)) {
+          int i = 0;
+          for (; i + at_once.value <= length; i += at_once.value) some(i, at_once);
+          if (i < length) some(length - at_once.value, at_once);
+        };
+        switch (length) {
+          case 1:
+            return each([&]() __attribute__((always_inline)) { some(0, constant<1>); });
+          case 2:
+            return each([&]() __attribute__((always_inline)) { some(0, constant<2>); });
+          case 3:
+            return each([&]() __attribute__((always_inline)) { some(0, constant<3>); });
+          default:
+            if (length < 8)
+              return each([&]() __attribute__((always_inline)) { in_steps(constant<4>); });
+            return each([&]() __attribute__((always_inline)) { in_steps(constant<8>); });
+        }
       });
 }
 

@@ -69,6 +69,7 @@ struct Rectangle {
   Coordinates c;
   std::int64_t n, k;
   int rows, width, slabs, dimension;
+  bool is_narrow = false;  ///< whether rows are so short that gaps between them are worth a copy
 
   [[nodiscard]] int size() const { return slabs * rows * width; }
 };
@@ -281,13 +282,27 @@ int direction_of_run(const Selected<A, Values, Mask>& in) {
   return direction_of_run(in.values);
 }
 
-/// Loads a rectangle of up to Most elements as it lies in memory, if it is a run: of all operands
-/// in the same direction.
+/// Loads a rectangle of up to Most elements as it lies in memory, without gaps, if it is a run or
+/// narrow: of all operands in the same direction.
 template <int Most, class A, class T>
 bool load_run(const Array<T>& in, const Rectangle& r, A* x) {
-  const T* const run = as_run(in, r);
-  if (run != nullptr) convert(run, r.size(), x);
-  return run != nullptr;
+  if (const T* const run = as_run(in, r); run != nullptr) {
+    convert(run, r.size(), x);
+    return true;
+  }
+  if (!r.is_narrow || (r.width > 1 && in.strides.batch[r.c.rank - 1] != 1)) return false;
+  const auto line = in.line(r.c);
+  const std::int64_t along = in.strides.along;
+  const T* const lowest = along < 0 ? &line(r.k + r.rows - 1) : &line(r.k);
+  const std::int64_t row = along < 0 ? -along : along;
+  const std::int64_t slab = r.slabs > 1 ? in.strides.batch[r.dimension] : 0;
+  const int of_slab = r.rows * r.width;
+  if (row == r.width) {  // slabs without gaps
+    convert_rows(lowest, {slab, 0}, r.slabs, 1, of_slab, x, {of_slab, 0});
+  } else {
+    convert_rows(lowest, {slab, row}, r.slabs, r.rows, r.width, x, {of_slab, r.width});
+  }
+  return true;
 }
 template <int Most, class A, int Rank, class Function>
 bool load_run(const Computed<Rank, Function>&, const Rectangle&, A*) {

@@ -71,6 +71,8 @@ class SlabInputs {
   /// The most elements of a block.
   static constexpr int most_elements = std::max(pack_length * most_whole_row, most_width);
   static constexpr bool has_common_start = std::is_same_v<decltype(P::start), CommonStart<A>>;
+  static constexpr bool is_array =
+      std::is_same_v<std::remove_cv_t<decltype(P::input)>, Array<const A>>;
 
   SlabInputs(const P& problem, bool streams, bool has_rows)
       : m_problem(problem),
@@ -156,10 +158,39 @@ class SlabInputs {
       }
       return block;
     }
+    if constexpr (is_array) {
+      if (run == nullptr && around == spill && reads_lines(r)) {
+        block.x = &m_problem.input.line(r.c)(r.k);
+        block.x_row = 1;
+        block.x_slab = m_problem.input.strides.batch[r.dimension];
+        block.ahead = ahead.elements;
+        block.caches = ahead.caches;
+        return block;
+      }
+      if (run == nullptr && around == spill && reads_rows(r)) {
+        block.x = &stored(r.k);
+        block.x_row = stored.stride;
+        block.x_slab = r.slabs > 1 ? m_problem.input.strides.batch[r.dimension] : 0;
+        block.ahead = r.slabs > 1 ? ahead.elements : rows_ahead(ahead, r.width, stored.stride);
+        block.caches = ahead.caches;
+        return block;
+      }
+    }
     const A* const values = ask_for_next<A>(m_problem.input, r, ahead);
-    if (load_run<most_elements>(m_problem.input, r, m_loaded + margin)) {
+    Rectangle narrow = r;
+    narrow.is_narrow = !is_wide;
+    if (load_run<most_elements>(m_problem.input, narrow, m_loaded + margin)) {
       lies_at(m_loaded + margin, direction);
-      goes_on_at(values, (r.slabs == 1 ? direction : 1) * r.size(), ahead, block);
+      if (values != nullptr) {
+        goes_on_at(values, (r.slabs == 1 ? direction : 1) * r.size(), ahead, block);
+      } else if constexpr (is_array) {
+        const Array<const A>& in = m_problem.input;
+        const auto line = in.line(r.c);
+        goes_on_at(
+            &line(direction < 0 ? r.k + r.rows - 1 : r.k),
+            r.slabs == 1 ? r.rows * in.strides.along : r.slabs * in.strides.batch[r.dimension],
+            ahead, block);
+      }
     } else {
       for (int s = 0; s < r.slabs; ++s) {
         Coordinates c = r.c;
@@ -186,8 +217,9 @@ class SlabInputs {
 
   /// Whoever combines a loaded block asks for the next one, `distance` from its run, meanwhile; for
   /// nothing where there is no run.
-  void goes_on_at(const A* run, int distance, const Ahead& ahead, SlabBlock<A, R>& block) const {
-    if (run == nullptr) return;
+  void goes_on_at(const A* run, std::int64_t distance, const Ahead& ahead,
+                  SlabBlock<A, R>& block) const {
+    if (run == nullptr || ahead.elements == 0) return;
     block.ahead = distance_between<A>(m_loaded + margin, run + distance);
     block.caches = ahead.caches;
   }
@@ -220,6 +252,31 @@ class SlabInputs {
                                 m_loaded + margin + (r.slabs - 1 - s) * r.rows);
     }
     return block;
+  }
+
+  /// Whether whole lines with gaps between them are read where they are: what a register reads
+  /// behind the last one is of another line.
+  [[nodiscard]] bool reads_lines(const Rectangle& r) const {
+    const Array<const A>& in = m_problem.input;
+    return r.width == 1 && r.slabs > 1 && r.rows == r.n && r.n > 1 && in.strides.along == 1 &&
+           m_problem.output.strides.along == 1 && in.strides.batch[r.dimension] > r.n &&
+           r.c.index[r.dimension] + r.slabs < m_problem.batch.extent[r.dimension] &&
+           !is_in_place(in, m_problem.output.data);
+  }
+
+  /// Whether rows of neighbouring lines with gaps between them are read where they are: what a
+  /// register reads before and behind them exists.
+  [[nodiscard]] bool reads_rows(const Rectangle& r) const {
+    const Array<const A>& in = m_problem.input;
+    const std::int64_t row = in.strides.along < 0 ? -in.strides.along : in.strides.along;
+    if (r.width == 1 || row <= r.width || in.strides.batch[r.c.rank - 1] != 1 ||
+        is_in_place(in, m_problem.output.data)) {
+      return false;
+    }
+    if (r.rows < r.n) return r.k * row >= spill && (r.n - r.k - r.rows) * row >= spill;
+    return r.dimension >= 0 && r.c.index[r.dimension] > 0 &&
+           r.c.index[r.dimension] + r.slabs < m_problem.batch.extent[r.dimension] &&
+           in.strides.batch[r.dimension] >= r.n * row && r.n * row >= spill;
   }
 
   /// Whether a register's elements before and behind a run exist, and are not results of others.

@@ -10,6 +10,7 @@
 #include <KokkosScan/impl/host/small_slabs.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
+#include <KokkosScan/impl/host/tuning.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <cstdint>
 #include <type_traits>
@@ -74,6 +75,24 @@ class SlabResults {
     block.b = to + (descends ? of_slab - block.width : 0);
   }
 
+  /// Stores slabs of `extent` rows, which are `distance` apart in L1 and `slab` in memory, from
+  /// `to` on.
+  void store_slabs(const A* results, std::int64_t distance, int slabs, int extent, int width,
+                   Value* to, std::int64_t slab) const {
+    const std::int64_t along = m_problem.output.strides.along;
+    const std::int64_t row = along < 0 ? -along : along;
+    const bool are_runs = extent == 1 || row == width;
+    const int rows = are_runs ? 1 : extent, length = are_runs ? extent * width : width;
+    const bool streams = m_streams && length * static_cast<int>(sizeof(A)) >= streamed_row_bytes;
+    for (int s = 0; streams && s < slabs; ++s) {
+      for (int i = 0; i < rows; ++i) {
+        store_run(true, results + s * distance + i * width, length, to + s * slab + i * row);
+      }
+    }
+    if (!streams) {
+      convert_rows(results, {distance, width}, slabs, rows, length, to, {slab, row});
+    }
+  }
   /// Stores `rows` rows of a strip from k on; the block has `extent` of them, downwards or upwards.
   void store_rows(const Coordinates& c, int width, bool descends, std::int64_t k, int rows,
                   int extent) const {
@@ -82,6 +101,10 @@ class SlabResults {
     if (rows == 0) return;
     if (rows == 1 || line.stride == (descends ? -width : width)) {
       store_run(m_streams, lowest, rows * width, &line(descends ? k + rows - 1 : k));
+      return;
+    }
+    if (width < least_row<A>) {
+      store_slabs(lowest, 0, 1, rows, width, &line(descends ? k + rows - 1 : k), 0);
       return;
     }
     for (int i = 0; i < rows; ++i) {

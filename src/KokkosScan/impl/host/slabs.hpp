@@ -40,6 +40,7 @@ class Slabs : SlabInputs<P> {
 
  private:
   using Inputs::has_common_start;
+  using Inputs::is_array;
   using Inputs::m_dimension;
   using Inputs::m_first;
   using Inputs::m_firsts;
@@ -50,8 +51,6 @@ class Slabs : SlabInputs<P> {
   using Inputs::m_streams;
   using Inputs::margin;
   using Inputs::spill;
-  static constexpr bool is_array =
-      std::is_same_v<std::remove_cv_t<decltype(P::input)>, Array<const A>>;
   /// Elements of a block, but where four rows have more.
   static constexpr int block_elements = (is_array ? block_bytes : loaded_block_bytes) / sizeof(A);
 
@@ -196,7 +195,7 @@ class Slabs : SlabInputs<P> {
     bool is_direct = is_plain<A, Value> && has_last && (!is_exclusive || is_ahead);
     if (is_wide) {
       block.streams = is_direct && m_streams;
-    } else if (m_streams) {
+    } else if (m_streams && m_results.is_dense(width)) {
       is_direct = false;
     } else if (width % spill != 0) {
       // Rows that follow in the same part may be reached into.
@@ -237,15 +236,16 @@ class Slabs : SlabInputs<P> {
     const int n = static_cast<int>(p.n);
     const bool is_exclusive = p.form == Form::exclusive;
     const int extent = n + (p.extra == Extra::none ? 0 : 1);
-    // As many as fill a block; all of them at once where results follow each other.
+    const bool is_wide = width >= least_row<A>;
+    // As many as fill a block; wide ones only where results follow each other.
+    const std::int64_t slab = m_dimension < 0 ? 0 : p.output.strides.batch[m_dimension];
+    const bool are_dense = slab == std::int64_t{extent} * width && m_results.is_dense(width);
     std::int64_t following = 1;
-    if (m_dimension >= 0 && p.output.strides.batch[m_dimension] == std::int64_t{extent} * width &&
-        m_results.is_dense(width)) {
+    if (m_dimension >= 0 && (are_dense || !is_wide)) {
       following = std::min(most, p.batch.extent[m_dimension] - c.index[m_dimension]);
     }
     int slabs = static_cast<int>(
         std::min<std::int64_t>(following, std::max(1, block_elements / (extent * width))));
-    const bool is_wide = width >= least_row<A>;
     const bool has_firsts = is_exclusive || p.extra == Extra::first;
     const bool has_totals = p.totals.data != nullptr;
     // B(n) has a place of its own where it is a total, or would reach into what is done; in rows
@@ -273,20 +273,20 @@ class Slabs : SlabInputs<P> {
         reverses ? this->reversed(r, this->usual_ahead())
                  : this->loaded(r, this->usual_ahead(), may_be_small ? margin : spill);
     if (may_be_small && (n == 1 || (block.x_row < 0) == descends)) {
-      scan_small(c, block);
+      scan_small(c, block, are_dense);
       return slabs;
     }
     // Slabs that follow may be reached into.
     const bool is_direct = is_wide ? is_free && m_results.is_dense(width)
-                                   : held == extent && !descends && slabs > 1 &&
-                                         m_results.is_dense(width) && m_results.may_be_direct() &&
+                                   : held == extent && !descends && slabs > 1 && are_dense &&
+                                         m_results.may_be_direct() &&
                                          (following - slabs) * extent * width >= spill + width;
     const std::int64_t first = p.extra == Extra::first ? -1 : 0;
     // Past the caches go lines of whole packs as they are computed.
     Value* const to = &p.output.line(c)(descends ? first + extent - 1 : first);
-    block.streams =
-        is_wide ? is_direct && m_streams
-                : m_results.may_be_streamed(block, to) && !has_firsts && !has_totals && !descends;
+    block.streams = is_wide ? is_direct && m_streams
+                            : (slabs == 1 || are_dense) && m_results.may_be_streamed(block, to) &&
+                                  !has_firsts && !has_totals && !descends;
     if (is_wide && leaves_last && !has_totals) --block.rows;
     m_results.place(block, held, descends && !reverses, is_direct || block.streams ? to : nullptr);
     this->set_starts(c, width, slabs);
@@ -308,7 +308,7 @@ class Slabs : SlabInputs<P> {
     }
     // Results follow each other, as they lie in memory or, of lines that are reversed, in the
     // opposite order.
-    const bool is_run = held == extent && (slabs > 1 || m_results.is_dense(width));
+    const bool is_run = held == extent && (slabs > 1 ? are_dense : m_results.is_dense(width));
     const int count = slabs * extent * width;
     const int step = reverses ? -1 : 1;
     Value* const of_first = reverses ? to + (count - 1) : to;
@@ -330,11 +330,14 @@ class Slabs : SlabInputs<P> {
       store_run(m_streams, results, count, of_first, step);
     } else if (slabs == 1 && !reverses) {
       m_results.store_rows(c, width, descends, first, extent, held);
+    } else if (!are_dense && !reverses) {
+      m_results.store_slabs(of_slab(0) + (descends ? (held - extent) * width : 0),
+                            std::int64_t{held} * width, slabs, extent, width, to, slab);
     } else {
       for (int s = 0; s < slabs; ++s) {
-        store_run(m_streams, of_slab(s) + (descends && !reverses ? (held - extent) * width : 0),
-                  extent * width,
-                  to + std::int64_t{s} * extent * width + (reverses ? extent - 1 : 0), step);
+        store_run(m_streams && are_dense,
+                  of_slab(s) + (descends && !reverses ? (held - extent) * width : 0),
+                  extent * width, to + s * slab + (reverses ? extent - 1 : 0), step);
       }
     }
     for (int s = 0; has_totals && s < slabs; ++s) {
@@ -347,8 +350,10 @@ class Slabs : SlabInputs<P> {
     return slabs;
   }
 
-  /// Scans slabs of a few elements that follow each other.
-  void scan_small(const Coordinates& c, const SlabBlock<A, R>& elements) {
+  /// Scans slabs of a few elements.
+  ///
+  /// \param are_dense whether their results follow each other
+  void scan_small(const Coordinates& c, const SlabBlock<A, R>& elements, bool are_dense) {
     const P& p = m_problem;
     const int n = elements.rows, width = elements.width, slabs = elements.slabs;
     const int of_slab = n * width;
@@ -369,7 +374,8 @@ class Slabs : SlabInputs<P> {
     block.first = starting.exists ? starting.value : p.identity.value;
     const bool is_copy = n == 1 && !starting.exists && !block.is_exclusive;
     const A* const results = is_copy ? block.x : block.b;
-    const bool is_stored = !is_copy && m_results.stream(block.run, 0, block.count, to, 1);
+    const bool is_stored =
+        !is_copy && are_dense && m_results.stream(block.run, 0, block.count, to, 1);
     if (!is_copy) combine_small_slabs(p.op, block);
     for (int s = 0; p.totals.data != nullptr && s < slabs; ++s) {
       A totals[most_small_width];
@@ -386,7 +392,10 @@ class Slabs : SlabInputs<P> {
       if (s > 0) line.index[m_dimension] += s;
       m_results.store_totals(line, width, totals);
     }
-    if (!is_stored) store_run(m_streams, results, block.count, to);
+    if (is_stored) return;
+    if (are_dense) return store_run(m_streams, results, block.count, to);
+    m_results.store_slabs(results, of_slab, slabs, n, width, to,
+                          p.output.strides.batch[m_dimension]);
   }
 
   Registers m_registers;
