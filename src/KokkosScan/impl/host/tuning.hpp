@@ -57,8 +57,8 @@ inline constexpr int page_bytes = 4096;
 /// 39 floats take 0.19 ns an element instead of 0.26, but 80 take 0.21 instead of 0.17.
 inline constexpr int wide_row_bytes = 224;
 
-/// The least bytes of rows with gaps between them that go past the caches, which have to read what a
-/// row leaves of its cache lines.
+/// The least bytes of rows with gaps between them that go past the caches, which have to read what
+/// a row leaves of its cache lines.
 inline constexpr int streamed_row_bytes = 96;
 
 /// The least bytes of rows of which four are taken at once: what lines have combined to is in L2
