@@ -277,7 +277,7 @@ class Slabs : SlabInputs<P> {
       return slabs;
     }
     // Slabs that follow may be reached into.
-    const bool is_direct = is_wide ? is_free && m_results.is_dense(width)
+    const bool is_direct = is_wide ? is_free
                                    : held == extent && !descends && slabs > 1 && are_dense &&
                                          m_results.may_be_direct() &&
                                          (following - slabs) * extent * width >= spill + width;
@@ -289,6 +289,12 @@ class Slabs : SlabInputs<P> {
                                   !has_firsts && !has_totals && !descends;
     if (is_wide && leaves_last && !has_totals) --block.rows;
     m_results.place(block, held, descends && !reverses, is_direct || block.streams ? to : nullptr);
+    if constexpr (is_plain<A, Value>) {
+      if (is_wide && is_direct && !m_results.is_dense(width)) {  // rows with gaps
+        block.b_row = p.output.strides.along;
+        block.b = &p.output.line(c)(first);
+      }
+    }
     this->set_starts(c, width, slabs);
     block.begins_lines = true;
     block.starts = m_start + spill;
