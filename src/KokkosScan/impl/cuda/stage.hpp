@@ -62,8 +62,8 @@ struct Tile {
   int lines;
   int length;  ///< elements of a line that belong to the tile
   bool backward;
-  int aligned =
-      1;  ///< neighbours at whose multiples runs in memory begin, if they are copied as runs
+  /// Neighbours at whose multiples memory begins that is copied as it lies.
+  int aligned = 1;
 
   [[nodiscard]] __device__ __forceinline__ LineNumber line(int i) const {
     return {batch, first_line + i};
@@ -96,7 +96,7 @@ struct Tile {
 };
 
 /// Calls f(numbers in the tile, addresses in an array) for all elements, in the order of memory:
-/// for four at a time, as each may wait for memory, then one. The threads of the block share them.
+/// for two at a time, as each may wait for memory, then one. The threads of the block share them.
 template <class T, class F>
 __device__ __forceinline__ void for_each_element(const Tile& tile, const Array<T>& array,
                                                  const F& f) {

@@ -95,7 +95,7 @@ __device__ __forceinline__ void scan_shared_lines(
 /// \tparam most threads of a block
 /// \tparam wide whether lines have n+1 results, which follow each other in memory
 /// \param packs_are_aligned whether packs are, in all operands but wide results
-/// \param aligns whether they are as elements are copied one by one where they would not be else
+/// \param aligns whether they are because elements of unaligned operands are copied one by one
 template <int most, bool wide, class P>
 __global__ void __launch_bounds__(most, blocks_of_lines(most))
     scan_lines(const __grid_constant__ P problem, const __grid_constant__ Shape shape,

@@ -69,7 +69,7 @@ struct Rectangle {
   Coordinates c;
   std::int64_t n, k;
   int rows, width, slabs, dimension;
-  bool is_narrow = false;  ///< whether rows are so short that gaps between them are worth a copy
+  bool is_narrow = false;  ///< whether rows with gaps between them are copied together
 
   [[nodiscard]] int size() const { return slabs * rows * width; }
 };
