@@ -68,7 +68,7 @@ std::vector<Shape> random_shapes(std::uint64_t seed, int count, int log2) {
       const auto whole = std::max<std::int64_t>(std::llround(x), 1);
       return is_aligned && are_neighbours && whole >= 32 ? whole / 32 * 32 : whole;
     };
-    Shape shape{1, 0, turn == 0 ? 1 : extent(inner, true), 0, 0};
+    Shape shape{1, 0, turn == 0 ? 1 : extent(inner, true)};
     shape.n = std::max<std::int64_t>(extent(n, shape.inner == 1), 2);
     if (turn != 1) {
       shape.outer =
@@ -275,7 +275,7 @@ Options parse(int argc, char** argv) {
     } else if (name == "--shape") {
       std::istringstream all(value);
       for (std::string text; std::getline(all, text, ',');) {
-        Shape shape{0, 0, 0, 0, 0};
+        Shape shape{0, 0, 0};
         char x = 0;
         std::istringstream(text) >> shape.outer >> x >> shape.n >> x >> shape.inner;
         if (shape.elements() < 1) throw std::invalid_argument("a shape is OUTERxNxINNER");

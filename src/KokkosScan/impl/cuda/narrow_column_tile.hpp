@@ -302,10 +302,7 @@ __device__ __noinline__ void load_one_by_one(const Batch& batch, const NarrowCol
                                              const NarrowColumnTile& tile, const Array<E>& array,
                                              bool backward, const TileSlots<T> slots,
                                              const Threads threads) {
-  for_each_part(tile, is_along(batch, array), threads, [&](const PartOfLine& part) {
-    const auto line = array.line(tile.place(batch, part.slab, part.column));
-    load_part(plan, tile, line, backward, slots, part);
-  });
+  load_one_by_one<T, Array<E>>(batch, plan, tile, array, backward, slots, threads);
 }
 
 template <class T, class Line>

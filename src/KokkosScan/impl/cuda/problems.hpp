@@ -153,21 +153,7 @@ struct Backend {
             OperandAccess<decltype(P::output)>::template has_aligned_packs<E>(p.output, p.batch));
   }
 
-  /// Whether the n+1 results of the lines of a tile follow each other in memory. Lines of one
-  /// element count as contiguous whatever their stride, two results need not be.
-  template <class Value>
-  static bool has_wide_results(const Array<Value>& output, const Batch& batch, std::int64_t n,
-                               int lines_of_tile) {
-    const std::int64_t along = output.strides.along;
-    return (along == 1 || along == -1) && (lines_of_tile == 1 || batch.rank == 0 ||
-                                           (batch.rank == 1 && output.strides.batch[0] == n + 1));
-  }
-  template <class Value, int Rank, class Function>
-  static bool has_wide_results(const Called<Value, Rank, Function>&, const Batch&, std::int64_t,
-                               int) {
-    return false;
-  }
-  /// Whether lines follow each other in memory.
+  /// Whether lines of n elements follow each other in memory.
   template <class Value>
   static bool is_one_run(const Array<Value>& output, const Batch& batch, std::int64_t n) {
     return batch.rank == 0 || (batch.rank == 1 && output.strides.batch[0] == n);
@@ -175,6 +161,20 @@ struct Backend {
   template <class Value, int Rank, class Function>
   static bool is_one_run(const Called<Value, Rank, Function>&, const Batch&, std::int64_t) {
     return true;
+  }
+
+  /// Whether the n+1 results of the lines of a tile follow each other in memory. Lines of one
+  /// element count as contiguous whatever their stride, two results need not be.
+  template <class Value>
+  static bool has_wide_results(const Array<Value>& output, const Batch& batch, std::int64_t n,
+                               int lines_of_tile) {
+    const std::int64_t along = output.strides.along;
+    return (along == 1 || along == -1) && (lines_of_tile == 1 || is_one_run(output, batch, n + 1));
+  }
+  template <class Value, int Rank, class Function>
+  static bool has_wide_results(const Called<Value, Rank, Function>&, const Batch&, std::int64_t,
+                               int) {
+    return false;
   }
   template <class Exec, class P>
   static void scan_whole_lines(const Exec& exec, const P& p, const Cut& cut) {

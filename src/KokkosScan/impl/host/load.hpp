@@ -14,6 +14,7 @@
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <type_traits>
 #include <utility>
 
@@ -242,6 +243,12 @@ bool is_in_place(const Selected<A, Values, Mask>& in, const Value* out) {
 
 // ---- Slabs --------------------------------------------------------------------------------------
 
+/// The lowest address of the rows of a rectangle's first slab.
+template <class T>
+T* lowest_of_slab(const Array<T>& array, const Rectangle& r) {
+  const auto line = array.line(r.c);
+  return &line(array.strides.along < 0 ? r.k + r.rows - 1 : r.k);
+}
 /// The lowest address of a rectangle whose elements follow each other in memory, in scan order or
 /// with the rows of each slab in the opposite one; else null.
 template <class T>
@@ -250,8 +257,7 @@ T* as_run(const Array<T>& array, const Rectangle& r) {
   if (r.width > 1 && array.strides.batch[r.c.rank - 1] != 1) return nullptr;
   if (r.rows > 1 && along != r.width && along != -r.width) return nullptr;
   if (r.slabs > 1 && array.strides.batch[r.dimension] != r.n * r.width) return nullptr;
-  const auto line = array.line(r.c);
-  return along < 0 ? &line(r.k + r.rows - 1) : &line(r.k);
+  return lowest_of_slab(array, r);
 }
 /// Where it lies as A, in `step` rows' direction; else null.
 template <class A, class T>
@@ -291,10 +297,8 @@ bool load_run(const Array<T>& in, const Rectangle& r, A* x) {
     return true;
   }
   if (!r.is_narrow || (r.width > 1 && in.strides.batch[r.c.rank - 1] != 1)) return false;
-  const auto line = in.line(r.c);
-  const std::int64_t along = in.strides.along;
-  const T* const lowest = along < 0 ? &line(r.k + r.rows - 1) : &line(r.k);
-  const std::int64_t row = along < 0 ? -along : along;
+  const T* const lowest = lowest_of_slab(in, r);
+  const std::int64_t row = std::abs(in.strides.along);
   const std::int64_t slab = r.slabs > 1 ? in.strides.batch[r.dimension] : 0;
   const int of_slab = r.rows * r.width;
   if (row == r.width) {  // slabs without gaps

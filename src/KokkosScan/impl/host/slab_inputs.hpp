@@ -16,6 +16,7 @@
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <type_traits>
 #include <utility>
 
@@ -185,9 +186,8 @@ class SlabInputs {
         goes_on_at(values, (r.slabs == 1 ? direction : 1) * r.size(), ahead, block);
       } else if constexpr (is_array) {
         const Array<const A>& in = m_problem.input;
-        const auto line = in.line(r.c);
         goes_on_at(
-            &line(direction < 0 ? r.k + r.rows - 1 : r.k),
+            lowest_of_slab(in, r),
             r.slabs == 1 ? r.rows * in.strides.along : r.slabs * in.strides.batch[r.dimension],
             ahead, block);
       }
@@ -268,7 +268,7 @@ class SlabInputs {
   /// register reads before and behind them exists.
   [[nodiscard]] bool reads_rows(const Rectangle& r) const {
     const Array<const A>& in = m_problem.input;
-    const std::int64_t row = in.strides.along < 0 ? -in.strides.along : in.strides.along;
+    const std::int64_t row = std::abs(in.strides.along);
     if (r.width == 1 || row <= r.width || in.strides.batch[r.c.rank - 1] != 1 ||
         is_in_place(in, m_problem.output.data)) {
       return false;

@@ -13,6 +13,7 @@
 #include <KokkosScan/impl/host/tuning.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <cstdint>
+#include <cstdlib>
 #include <type_traits>
 
 namespace KokkosScan::impl::host {
@@ -75,12 +76,18 @@ class SlabResults {
     block.b = to + (descends ? of_slab - block.width : 0);
   }
 
+  /// Rows of results go where they belong, whatever is between them, from row k on.
+  void place_rows(SlabBlock<A, R>& block, const Coordinates& c, std::int64_t k) const {
+    const ArrayLine<Value> line = m_problem.output.line(c);
+    block.b_row = line.stride;
+    if constexpr (is_plain<A, Value>) block.b = &line(k);
+  }
+
   /// Stores slabs of `extent` rows, which are `distance` apart in L1 and `slab` in memory, from
   /// `to` on.
   void store_slabs(const A* results, std::int64_t distance, int slabs, int extent, int width,
                    Value* to, std::int64_t slab) const {
-    const std::int64_t along = m_problem.output.strides.along;
-    const std::int64_t row = along < 0 ? -along : along;
+    const std::int64_t row = std::abs(m_problem.output.strides.along);
     const bool are_runs = extent == 1 || row == width;
     const int rows = are_runs ? 1 : extent, length = are_runs ? extent * width : width;
     const bool streams = m_streams && length * static_cast<int>(sizeof(A)) >= streamed_row_bytes;

@@ -203,8 +203,7 @@ class Slabs : SlabInputs<P> {
                   m_results.is_dense(width) && m_results.may_be_direct();
     }
     if (is_direct) {
-      block.b_row = results.stride;
-      if constexpr (is_plain<A, Value>) block.b = &results(first);
+      m_results.place_rows(block, c, first);
     } else {
       m_results.place(block, extent, descends, nullptr);
     }
@@ -289,12 +288,7 @@ class Slabs : SlabInputs<P> {
                                   !has_firsts && !has_totals && !descends;
     if (is_wide && leaves_last && !has_totals) --block.rows;
     m_results.place(block, held, descends && !reverses, is_direct || block.streams ? to : nullptr);
-    if constexpr (is_plain<A, Value>) {
-      if (is_wide && is_direct && !m_results.is_dense(width)) {  // rows with gaps
-        block.b_row = p.output.strides.along;
-        block.b = &p.output.line(c)(first);
-      }
-    }
+    if (is_wide && is_direct) m_results.place_rows(block, c, first);
     this->set_starts(c, width, slabs);
     block.begins_lines = true;
     block.starts = m_start + spill;
