@@ -285,6 +285,33 @@ TEST(backends, cuda_tiles_of_parts_of_columns_cover_them) {
   }
 }
 
+// Runs are moved 16 bytes at a time where they lie alike in shared and in global memory, and what
+// is between rows is never stored.
+void check_moves(cuda::NarrowColumnPlan const& plan, cuda::NarrowColumnFacts const& facts) {
+  auto const check = [&](cuda::MoveRows how, cuda::RowsInMemory const& rows, int bytes) {
+    if (how == cuda::MoveRows::one_by_one) return;
+    EXPECT_TRUE(rows.exist);
+    EXPECT_TRUE(plan.slabs_of_tile == 1 || rows.slab != 0);
+    EXPECT_TRUE(plan.slabs_of_piece == 1 || rows.slab == facts.n * rows.row);
+    EXPECT_TRUE(plan.slabs_of_piece == 1 || plan.pitch_of_slab == plan.rows * plan.pitch);
+    if (how == cuda::MoveRows::as_elements) return;
+    EXPECT_EQ((plan.pitch - rows.row) * bytes % 16, 0);
+    if (plan.slabs_of_tile > 1) {
+      EXPECT_EQ((plan.pitch_of_slab - rows.slab) * bytes % 16, 0);
+      EXPECT_EQ((plan.pitch_of_piece - plan.slabs_of_piece * rows.slab) * bytes % 16, 0);
+    }
+    if (how == cuda::MoveRows::as_rows) return;
+    EXPECT_EQ(plan.pitch, rows.row);
+    EXPECT_EQ(plan.columns, plan.inner);
+  };
+  check(plan.loads, facts.input, facts.loaded);
+  if (facts.has_mask) check(plan.loads, facts.mask, 1);
+  check(plan.stores, facts.output, facts.stored);
+  if (plan.stores == cuda::MoveRows::as_pieces) {
+    EXPECT_EQ(facts.output.row, plan.inner);
+  }
+}
+
 // Every plan for short and narrow columns has room in shared memory, numbers that its divisions
 // take, and all elements in its tiles, each in a slot of its own.
 TEST(backends, cuda_narrow_columns_have_plans) {
@@ -300,19 +327,28 @@ TEST(backends, cuda_narrow_columns_have_plans) {
     bool const is_wide = facts.n <= cuda::longest_short_column || random() % 8 == 0;
     facts.inner = log_uniform(is_wide ? 1e8 : cuda::widest_narrow_row + 1);
     facts.lines = facts.inner * log_uniform(1e6);
-    bool const has_gaps = random() % 3 == 0;
-    facts.row = facts.inner + (has_gaps ? log_uniform(100) : 0);
-    facts.loads = one_of(std::array{cuda::MoveRows::one_by_one, cuda::MoveRows::as_runs});
-    facts.stores = one_of(std::array{cuda::MoveRows::one_by_one, cuda::MoveRows::as_runs});
-    facts.has_dense_rows = !has_gaps && facts.stores == cuda::MoveRows::as_runs && random() % 4 > 0;
-    facts.has_dense_slabs = facts.has_dense_rows && random() % 4 > 0;
+    auto const rows = [&]() -> cuda::RowsInMemory {
+      bool const has_gaps = random() % 2 == 0;
+      std::int64_t const row = facts.inner + (has_gaps ? log_uniform(100) : 0);
+      std::int64_t const slab = facts.n * row + (random() % 4 == 0 ? log_uniform(100) : 0);
+      return {random() % 4 > 0, row, random() % 8 > 0 ? slab : 0};
+    };
+    facts.input = rows();
+    facts.mask = random() % 4 > 0 ? facts.input : rows();
+    facts.output = random() % 2 == 0 ? facts.input : rows();
+    facts.is_computed = !facts.input.exist && random() % 2 == 0;
     facts.is_along = facts.inner > cuda::widest_narrow_row && !is_wide ? true : random() % 8 == 0;
-    facts.unit = one_of(std::array{1, 2, 4, 8, 16, 64});
-    facts.widest = std::max(facts.unit, one_of(std::array{4, 8, 16, 64}));
-    facts.element = facts.widest + (random() % 2 == 0 ? facts.unit : 0);
+    facts.loaded = one_of(std::array{1, 2, 4, 8, 16, 64});
+    facts.stored = one_of(std::array{1, 2, 4, 8, 16, 64});
+    facts.has_mask = random() % 3 == 0;
+    facts.unit = facts.has_mask ? 1 : std::min(facts.loaded, facts.stored);
+    bool const in_place = facts.loaded == facts.stored && random() % 2 == 0;
+    int const besides = in_place ? 0 : facts.stored;
+    facts.element = facts.loaded + besides + (facts.has_mask ? 1 : 0);
     facts.accumulator = one_of(std::array{1, 4, 8, 64});
-    facts.types = {facts.element, std::max(facts.accumulator, 8), facts.unit == facts.widest, true};
-    facts.stride = std::min<std::int64_t>({facts.inner, facts.row, cuda::widest_narrow_row});
+    facts.types = {facts.loaded + besides, std::max(facts.accumulator, 8), in_place, true};
+    facts.stride = std::min<std::int64_t>(
+        {facts.inner, facts.input.row, facts.output.row, cuda::widest_narrow_row});
     facts.shared_bytes = 232'448;
     facts.multiprocessors = one_of(std::array{0, 4, 108, 132, 148});
     SCOPED_TRACE(::testing::Message() << facts.lines / facts.inner << " x " << facts.n << " x "
@@ -351,6 +387,7 @@ TEST(backends, cuda_narrow_columns_have_plans) {
         ASSERT_GE(plan.slot_of_slab(slab), plan.slot_of_slab(slab - 1) + plan.pitch_of_slab);
       }
     }
+    check_moves(plan, facts);
     // All blocks of a multiprocessor find room on Hopper, and one on the smallest GPU.
     ASSERT_LE(plan.shared_bytes() + 1024, 233'472 / cuda::blocks_of_narrow_columns);
     ASSERT_LE(plan.shared_bytes(), 101'376);
@@ -375,18 +412,22 @@ TEST(backends, cuda_shared_narrow_columns_have_plans) {
     bool const has_gaps = random() % 3 == 0;
     facts.inner = has_gaps ? log_uniform(1, 1e4) : facts.stride;
     facts.lines = facts.inner * log_uniform(1, 1e4);
-    facts.row = has_gaps ? log_uniform(1, 100) : facts.inner;
-    facts.loads = one_of(std::array{cuda::MoveRows::one_by_one, cuda::MoveRows::as_runs});
-    facts.stores = one_of(std::array{cuda::MoveRows::one_by_one, cuda::MoveRows::as_runs});
-    facts.has_dense_rows = !has_gaps && facts.stores == cuda::MoveRows::as_runs && random() % 4 > 0;
-    facts.is_along = facts.inner > facts.row || random() % 8 == 0;
-    facts.unit = one_of(std::array{1, 2, 4, 8, 16, 64});
-    facts.widest = std::max(facts.unit, one_of(std::array{4, 8, 16, 64}));
-    bool const in_place = facts.unit == facts.widest && random() % 2 == 0;
-    int const element = facts.widest + (in_place ? 0 : facts.unit);
-    bool const has_mask = random() % 3 == 0;
-    facts.element = element + (has_mask ? 1 : 0);
-    if (has_mask) facts.unit = 1;
+    auto const rows = [&]() -> cuda::RowsInMemory {
+      std::int64_t const row = facts.stride + (random() % 2 == 0 ? log_uniform(1, 100) : 0);
+      return {random() % 4 > 0, row, random() % 8 > 0 ? facts.n * row : 0};
+    };
+    facts.input = rows();
+    facts.mask = random() % 4 > 0 ? facts.input : rows();
+    facts.output = random() % 2 == 0 ? facts.input : rows();
+    facts.is_computed = !facts.input.exist && random() % 2 == 0;
+    facts.is_along = facts.inner > facts.stride || random() % 8 == 0;
+    facts.loaded = one_of(std::array{1, 2, 4, 8, 16, 64});
+    facts.stored = one_of(std::array{1, 2, 4, 8, 16, 64});
+    facts.has_mask = random() % 3 == 0;
+    facts.unit = facts.has_mask ? 1 : std::min(facts.loaded, facts.stored);
+    bool const in_place = facts.loaded == facts.stored && random() % 2 == 0;
+    int const element = facts.loaded + (in_place ? 0 : facts.stored);
+    facts.element = element + (facts.has_mask ? 1 : 0);
     facts.accumulator = one_of(std::array{1, 4, 8, 64});
     facts.types = {element, std::max(facts.accumulator, 8), in_place, random() % 8 > 0};
     if (!cuda::are_narrow_columns(facts.n, facts.stride,
@@ -419,9 +460,10 @@ TEST(backends, cuda_shared_narrow_columns_have_plans) {
     ASSERT_GE(std::int64_t{plan.rows} * plan.steps, plan.n);
     ASSERT_LT(std::int64_t{plan.rows} * (plan.steps - 1), plan.n);
     ASSERT_LE(plan.steps, cuda::most_shared_tiles(facts.n, cuda::bound_shared_tiles(facts.types)));
-    ASSERT_LT(plan.elements() + 8 * cuda::threads_of_narrow_tile, 1 << 15);
+    ASSERT_LT(std::int64_t{plan.rows} * plan.rows, std::int64_t{1} << 31);
     ASSERT_GE(plan.pitch, plan.columns);
     ASSERT_GE(plan.bytes_of_buffer, plan.slots() * facts.element);
+    check_moves(plan, facts);
     ASSERT_LE(plan.blocks, plan.strips * plan.steps);
     ASSERT_GE(plan.blocks, 1);
   }

@@ -13,10 +13,23 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// How an operand's rows are moved between global and shared memory.
+/// How an operand's elements are moved between global and shared memory.
 enum class MoveRows {
-  one_by_one,  ///< each element by itself
-  as_runs,     ///< neighbours in memory together, whatever their alignment
+  one_by_one,   ///< each by itself, wherever it is
+  as_elements,  ///< each by itself, from or to rows that are equally far apart
+  as_rows,      ///< those of a row together, whatever its alignment
+  as_pieces,    ///< those of a piece of the tile together, with what is between its rows
+};
+
+/// Where an operand's rows are.
+struct RowsInMemory {
+  bool exist;  ///< whether the elements of a row are neighbours, and rows in the order of results
+  std::int64_t row;   ///< elements from row to row
+  std::int64_t slab;  ///< elements from slab to slab; 0 if there is no such number
+
+  /// Whether slabs follow each other as their rows do, if it has rows.
+  [[nodiscard]] constexpr bool is_even(std::int64_t n) const { return !exist || slab == n * row; }
+  [[nodiscard]] constexpr bool operator==(const RowsInMemory&) const = default;
 };
 
 /// What a plan depends on.
@@ -24,16 +37,16 @@ struct NarrowColumnFacts {
   std::int64_t n;
   std::int64_t stride;  ///< elements from one to the next of a line, the fewest of all operands
   std::int64_t lines;
-  std::int64_t inner;  ///< lines of a slab: those that are neighbours
-  std::int64_t row;    ///< elements from row to row of what is moved in runs
-  MoveRows loads, stores;
-  bool has_dense_rows;   ///< whether rows follow each other without gaps in all operands
-  bool has_dense_slabs;  ///< whether slabs do
-  bool is_along;         ///< whether neighbours in memory are those of a line, somewhere
-  int element;           ///< bytes in shared memory of all that is kept of an element
-  int widest, unit;      ///< bytes of the largest of it and of the smallest
-  int accumulator;       ///< bytes
-  NarrowElement types;   ///< what says how columns are cut
+  std::int64_t inner;                ///< lines of a slab: those that are neighbours
+  RowsInMemory input, mask, output;  ///< the mask's are the input's if there is none
+  bool is_computed;                  ///< whether the input is not in memory at all
+  bool is_along;       ///< whether neighbours in memory are those of a line, somewhere
+  int element;         ///< bytes in shared memory of all that is kept of an element
+  int loaded, stored;  ///< bytes of an element of the input, and of the output
+  bool has_mask;
+  int unit;             ///< bytes of the smallest of these and of a mask
+  int accumulator;      ///< bytes
+  NarrowElement types;  ///< what says how columns are cut
   int multiprocessors;
   int shared_bytes;  ///< of a block at most
 };
@@ -50,10 +63,10 @@ struct NarrowColumnPlan {
   int strips_of_slab;  ///< next to each other
   int steps;           ///< tiles of a strip, one below the other
   int slabs_of_tile;
-  int pitch;          ///< elements from row to row in shared memory
-  int pitch_of_slab;  ///< from slab to slab
-  int log2_pieces;    ///< of a tile, which lie apart in shared memory
-  int slabs_of_piece;
+  int pitch;           ///< elements from row to row in shared memory
+  int pitch_of_slab;   ///< from slab to slab
+  int log2_pieces;     ///< of a tile, which lie apart in shared memory for the sake of its banks
+  int slabs_of_piece;  ///< that follow each other as their rows do, here and in memory
   int pitch_of_piece;
   int buffers;  ///< tiles that a block has in shared memory
   int bytes_of_buffer;
@@ -63,12 +76,10 @@ struct NarrowColumnPlan {
   std::int64_t strips;  ///< of all slabs
   std::int64_t blocks;
   MoveRows loads, stores;
-  bool is_shared;           ///< whether blocks share strips
-  int width;                ///< columns that neighbouring threads have where they do
-  int segment;              ///< chunks of a column that combine first where they do
-  bool is_one_run;          ///< whether a tile is one run of memory
-  int log2_threads_of_run;  ///< that move a run, or a piece of one, where no bulk copy does
-  Divisor by_columns, by_chunks, by_slabs_of_piece, by_lanes, by_segments;
+  bool is_shared;  ///< whether blocks share strips
+  int width;       ///< columns that neighbouring threads have where they do
+  int segment;     ///< chunks of a column that combine first where they do
+  Divisor by_columns, by_chunks, by_slabs_of_piece, by_rows_of_piece, by_lanes, by_segments;
 
   [[nodiscard]] KOKKOS_FUNCTION constexpr int lines() const { return columns * slabs_of_tile; }
   [[nodiscard]] KOKKOS_FUNCTION constexpr int elements() const { return lines() * rows; }
@@ -161,31 +172,76 @@ constexpr void spread_slabs(NarrowColumnPlan& plan, int quads, int bytes, int mo
   }
 }
 
-/// Elements from row to row in shared memory where rows are moved as runs: as far apart, up to a
+/// Elements of which every distance that is a multiple is one of 16 bytes, too.
+constexpr int elements_of_quads(int bytes) { return std::max(1, 16 / bytes); }
+/// Elements that are as far apart as others, up to such a multiple.
+///
+/// \param least elements apart
+constexpr std::int64_t apart_alike(std::int64_t least, std::int64_t others, int quads) {
+  return least + ((others - least) % quads + quads) % quads;
+}
+/// What decides how far apart rows are in shared memory.
+///
+/// \param of_pieces elements from row to row where pieces are moved, or 0
+constexpr const RowsInMemory& leading_rows(const NarrowColumnFacts& f, std::int64_t of_pieces) {
+  const bool is_input =
+      f.input.exist && f.mask.exist && (of_pieces == 0 || of_pieces == f.input.row);
+  return is_input ? f.input : f.output;
+}
+/// Elements from row to row in shared memory where rows are moved together: as far apart, up to a
 /// multiple of 16 bytes, as in global memory.
-constexpr std::int64_t pitch_of_runs(const NarrowColumnFacts& f, std::int64_t columns) {
-  const std::int64_t quads = std::max(1, 16 / f.unit);
-  return columns + ((f.row - columns) % quads + quads) % quads;
+constexpr std::int64_t pitch_of_rows(const NarrowColumnFacts& f, std::int64_t columns) {
+  return apart_alike(columns, leading_rows(f, 0).row, elements_of_quads(f.unit));
+}
+/// Elements from row to row where pieces are moved with what is between their rows; 0 if none are.
+/// What is between may be loaded, if that is not much, but not stored.
+constexpr std::int64_t pitch_of_pieces(const NarrowColumnFacts& f, std::int64_t columns) {
+  if (f.is_along || columns != f.inner) return 0;
+  const std::int64_t between = f.input.row - columns;
+  const bool are_near = between >= 0 && between * f.unit <= most_bytes_between_rows;
+  if (f.input.exist && f.mask == f.input && are_near) return f.input.row;
+  const bool may_be_dense = f.is_computed || (f.input.exist && f.mask.exist);
+  return may_be_dense && f.output.exist && f.output.row == columns ? columns : 0;
+}
+/// How an operand is moved to or from a tile whose slots are known.
+///
+/// \param bytes of an element
+constexpr MoveRows how_to_move(const NarrowColumnPlan& plan, const NarrowColumnFacts& f,
+                               const RowsInMemory& rows, int bytes, bool is_output) {
+  const bool has_slabs = plan.slabs_of_tile > 1;
+  if (f.is_along || !rows.exist || (has_slabs && rows.slab == 0)) return MoveRows::one_by_one;
+  const int quads = elements_of_quads(bytes);
+  const bool are_alike = (plan.pitch - rows.row) % quads == 0 &&
+                         (!has_slabs || (plan.pitch_of_slab - rows.slab) % quads == 0);
+  const bool is_piece = plan.columns == plan.inner && plan.pitch == rows.row &&
+                        (!is_output || plan.pitch == plan.columns);
+  const bool is_long =
+      !has_slabs || plan.slabs_of_piece > 1 || plan.pitch_of_slab * bytes >= least_bytes_of_run;
+  if (are_alike && is_piece && is_long) return MoveRows::as_pieces;
+  const bool have_edges = plan.columns % quads != 0 || rows.row % quads != 0;
+  const int least = is_output && have_edges ? least_bytes_of_stored_row : least_bytes_of_run;
+  return are_alike && plan.columns * bytes >= least ? MoveRows::as_rows : MoveRows::as_elements;
+}
+constexpr void choose_moves(NarrowColumnPlan& plan, const NarrowColumnFacts& f) {
+  plan.loads = how_to_move(plan, f, f.input, f.loaded, false);
+  if (f.has_mask) plan.loads = std::min(plan.loads, how_to_move(plan, f, f.mask, 1, false));
+  plan.stores = how_to_move(plan, f, f.output, f.stored, true);
 }
 /// Bytes of a tile, with room for what begins anywhere between two multiples of 128, of each of up
 /// to three operands.
 constexpr int bytes_of_narrow_buffer(const NarrowColumnPlan& plan, const NarrowColumnFacts& f) {
   return (plan.slots() * f.element + 127) / 128 * 128 + 6 * 128;
 }
-/// What follows from the tiles: how many strips there are, and how threads find their way.
-///
-/// \param threads that move a tile where no bulk copy does, a power of two
-constexpr void number_strips(NarrowColumnPlan& plan, const NarrowColumnFacts& f, int threads) {
+/// What follows from the tiles: how they are moved, how many strips there are, and how threads find
+/// their way.
+constexpr void finish_plan(NarrowColumnPlan& plan, const NarrowColumnFacts& f) {
+  choose_moves(plan, f);
   plan.strips_of_slab = static_cast<int>(divide_up(f.inner, plan.columns));
   plan.strips = divide_up(plan.slabs, plan.slabs_of_tile) * plan.strips_of_slab;
-  const int quads_of_run = (plan.columns * f.widest + 15) / 16;
-  const int of_run = plan.is_one_run ? std::bit_width(static_cast<unsigned>(threads)) - 1
-                                     : std::bit_width(static_cast<unsigned>(quads_of_run - 1));
-  plan.log2_threads_of_run =
-      plan.is_one_run && plan.log2_pieces == 0 ? of_run : std::min<int>(5, of_run);
   plan.by_columns = Divisor(plan.columns);
   plan.by_chunks = Divisor(plan.chunks);
-  plan.by_slabs_of_piece = Divisor(std::max(1, plan.slabs_of_piece));
+  plan.by_slabs_of_piece = Divisor(plan.slabs_of_piece);
+  plan.by_rows_of_piece = Divisor(plan.slabs_of_piece * plan.rows);
 }
 
 /// The plan for columns that blocks share: tiles of all columns of a slab that are neighbours, and
@@ -205,32 +261,30 @@ constexpr NarrowColumnPlan plan_shared_narrow_columns(const NarrowColumnFacts& f
   plan.columns = std::min(plan.inner, cut.columns);
   plan.rows = cut.chunks * cut.chunk;
   plan.steps = static_cast<int>(divide_up(f.n, plan.rows));
-  plan.is_one_run = f.has_dense_rows && !f.is_along && plan.columns == plan.inner;
   plan.slabs_of_piece = 1;
-  plan.loads = f.loads;
-  plan.stores = f.stores;
-  plan.pitch = plan.columns;
-  const auto fit = [&] {
-    plan.pitch_of_slab = plan.pitch * plan.rows;
+  /// How many tiles there is room for.
+  const auto fit = [&](std::int64_t pitch) {
+    plan.pitch = static_cast<int>(pitch);
+    plan.pitch_of_slab = plan.pitch_of_piece = plan.pitch * plan.rows;
     plan.bytes_of_buffer = bytes_of_narrow_buffer(plan, f);
     plan.buffers = most_narrow_buffers;
     const int room = f.shared_bytes / blocks_of_shared_narrow_columns;
-    while (plan.buffers > 1 && plan.shared_bytes() > room) --plan.buffers;
-    return plan.shared_bytes() <= f.shared_bytes;
+    while (plan.buffers > 0 && plan.shared_bytes() > room) --plan.buffers;
+    return plan.buffers;
   };
   // With those of segments.
   const int folds = plan.lines() * (plan.folds_of_line() + cut.segment);
   plan.bytes_of_folds = (folds * f.types.carried + 15) / 16 * 16;
   plan.bytes_of_carry = (plan.columns * f.types.carried + 15) / 16 * 16;
-  if (!plan.is_one_run) {
-    plan.pitch = static_cast<int>(pitch_of_runs(f, plan.columns));  // if there is room
-    if (f.is_along || plan.columns * f.unit < 16 || !fit()) {
-      plan.loads = plan.stores = MoveRows::one_by_one;
-      plan.pitch = plan.columns;
-    }
+  const std::int64_t of_pieces = pitch_of_pieces(f, plan.columns);
+  const bool are_pieces = of_pieces > 0 && fit(of_pieces) >= std::min(3, fit(plan.columns));
+  const bool are_rows = !f.is_along && plan.columns * f.unit >= least_bytes_of_run;
+  if (are_pieces) {
+    fit(of_pieces);
+  } else if (!are_rows || fit(pitch_of_rows(f, plan.columns)) == 0) {
+    fit(plan.columns);
   }
-  fit();
-  number_strips(plan, f, threads_of_narrow_tile);
+  finish_plan(plan, f);
   plan.blocks = std::min(plan.strips * plan.steps, std::int64_t{std::max(1, f.multiprocessors)} *
                                                        blocks_of_shared_narrow_columns);
   plan.by_lanes = Divisor(cut.columns);
@@ -253,15 +307,6 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
   plan.chunks_of_line = static_cast<int>(divide_up(n, plan.chunk));
   const std::int64_t slots =
       std::int64_t{std::max(1, f.multiprocessors)} * blocks_of_narrow_columns;
-  const int quads = std::max(1, 16 / f.unit);
-  // Rows as far apart, up to a multiple of 16 bytes, as in global memory, if they are runs of some
-  // length; else by an odd number, for threads that go down columns.
-  const auto are_apart = [&](std::int64_t columns) { return f.is_along || columns * f.unit < 16; };
-  const auto distance = [&](std::int64_t columns) -> std::int64_t {
-    if (f.has_dense_rows && !f.is_along && columns == f.inner) return columns;
-    if (are_apart(columns)) return columns | 1;
-    return pitch_of_runs(f, columns);
-  };
   // As many elements as leave every block some tiles, but not so few that it waits for each. Two
   // buffers share their room with three folds of a chunk.
   const std::int64_t most = std::min<std::int64_t>(
@@ -269,6 +314,20 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
                               (2 * plan.chunk * f.element + 3 * f.types.carried)
                         : bytes_of_narrow_tile / f.element,
       (1 << 15) - 1);
+  const int quads = elements_of_quads(f.unit);
+  // Rows as far apart, up to a multiple of 16 bytes, as in global memory, if they are of some
+  // length; else by an odd number, for threads that go down columns.
+  const auto are_apart = [&](std::int64_t columns) {
+    return f.is_along || columns * f.unit < least_bytes_of_run;
+  };
+  const auto distance_in_pieces = [&](std::int64_t columns) -> std::int64_t {
+    const std::int64_t pitch = pitch_of_pieces(f, columns);
+    return pitch * plan.chunk <= most ? pitch : 0;
+  };
+  const auto distance = [&](std::int64_t columns) -> std::int64_t {
+    if (const std::int64_t of_pieces = distance_in_pieces(columns)) return of_pieces;
+    return are_apart(columns) ? columns | 1 : pitch_of_rows(f, columns);
+  };
   const std::int64_t fair = f.lines * n / (2 * slots);
   const std::int64_t elements = std::clamp<std::int64_t>(fair, most / 8, most);
   const std::int64_t of_slab = distance(f.inner) * n;
@@ -308,24 +367,29 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
   }
   plan.steps = static_cast<int>(divide_up(plan.chunks_of_line, plan.chunks));
   plan.rows = std::min(n, plan.chunks * plan.chunk);
-  plan.loads = f.loads;
-  plan.stores = f.stores;
-  plan.is_one_run = f.has_dense_rows && !f.is_along && plan.columns == plan.inner &&
-                    (plan.slabs_of_tile == 1 || f.has_dense_slabs);
   plan.pitch = static_cast<int>(distance(plan.columns));
   plan.pitch_of_slab = plan.pitch * plan.rows;
-  if (plan.is_one_run) {
-    plan.slabs_of_piece = plan.slabs_of_tile;
-    spread_slabs(plan, quads, f.widest, static_cast<int>(most));
-  } else if (plan.slabs_of_tile > 1 || are_apart(plan.columns)) {
-    plan.loads = plan.stores = MoveRows::one_by_one;
-    plan.pitch_of_slab |= 1;
-    plan.slabs_of_tile = static_cast<int>(std::min<std::int64_t>(
-        plan.slabs_of_tile, std::max<std::int64_t>(1, most / plan.pitch_of_slab)));
+  plan.slabs_of_piece = 1;
+  if (plan.slabs_of_tile > 1) {
+    const bool are_even =
+        !f.is_along && f.input.is_even(f.n) && f.mask.is_even(f.n) && f.output.is_even(f.n);
+    const std::int64_t of_pieces = distance_in_pieces(plan.columns);
+    if (are_even && of_pieces > 0) {
+      plan.slabs_of_piece = plan.slabs_of_tile;
+      spread_slabs(plan, quads, std::max(f.loaded, f.stored), static_cast<int>(most));
+    } else {
+      plan.pitch_of_slab = are_apart(plan.columns * plan.rows)
+                               ? plan.pitch_of_slab | 1
+                               : static_cast<int>(apart_alike(
+                                     plan.pitch_of_slab, leading_rows(f, of_pieces).slab, quads));
+      plan.slabs_of_tile = static_cast<int>(std::min<std::int64_t>(
+          plan.slabs_of_tile, std::max<std::int64_t>(1, most / plan.pitch_of_slab)));
+    }
   }
-  number_strips(plan, f, threads_of_narrow_columns);
+  if (plan.log2_pieces == 0) plan.pitch_of_piece = plan.slabs_of_piece * plan.pitch_of_slab;
+  finish_plan(plan, f);
   plan.bytes_of_buffer = bytes_of_narrow_buffer(plan, f);
-  plan.buffers = plan.loads == MoveRows::as_runs ? 2 : 1;
+  plan.buffers = plan.loads == MoveRows::one_by_one ? 1 : 2;
   if (plan.has_totals())
     plan.bytes_of_folds = plan.lines() * plan.folds_of_line() * f.types.carried;
   plan.blocks = std::min(plan.strips, slots);

@@ -182,14 +182,16 @@ class NarrowColumnScan {
   /// Whether this thread is of the warp that moves, and its lane then.
   [[nodiscard]] __device__ __forceinline__ bool moves() const { return m_thread >= threads; }
   [[nodiscard]] __device__ __forceinline__ int lane() const { return m_thread - threads; }
-  [[nodiscard]] __device__ __forceinline__ bool loads_runs() const {
-    return may_load_runs && m_plan.loads == MoveRows::as_runs;
+  /// Whether it is known where rows begin.
+  [[nodiscard]] __device__ __forceinline__ bool loads_rows() const {
+    return may_load_runs && m_plan.loads != MoveRows::one_by_one;
   }
   [[nodiscard]] __device__ __forceinline__ bool loads_in_bulk() const {
-    return loads_runs() && moves_in_bulk<std::conditional_t<Input::has_mask, Mask, Loaded>>(m_plan);
+    return may_load_runs &&
+           moves_in_bulk<std::conditional_t<Input::has_mask, Mask, Loaded>>(m_plan, m_plan.loads);
   }
-  [[nodiscard]] __device__ __forceinline__ bool stores_in_bulk() const {
-    return moves_in_bulk<Value>(m_plan);
+  [[nodiscard]] __device__ __forceinline__ bool stores_in_bulk(const NarrowColumnTile& tile) const {
+    return tile.stores_runs && moves_in_bulk<Value>(m_plan, m_plan.stores);
   }
   // A buffer has the elements, then results that do not take their place, then the mask.
   /// Bytes of an operand in a buffer: 128 more, as it may begin anywhere between two multiples.
@@ -237,8 +239,10 @@ class NarrowColumnScan {
                                                                     int step) const {
     NarrowColumnTile tile(m_plan, strip, step);
     if (tile.exists) {
+      // Runs begin in shared memory where they do in global memory.
+      const bool loads_runs = may_load_runs && m_plan.loads > MoveRows::as_elements;
       if constexpr (may_load_runs) {
-        if (loads_runs()) {
+        if (loads_runs) {
           tile.shift = misalignment(first_in_memory(m_p.batch, tile, Input::values(m_p.input)),
                                     bulk_alignment);
           if constexpr (Input::has_mask) {
@@ -248,16 +252,13 @@ class NarrowColumnScan {
         }
       }
       if constexpr (may_store_runs) {
-        if (m_plan.stores == MoveRows::as_runs) {
+        if (m_plan.stores > MoveRows::as_elements) {
           const int shift =
               misalignment(first_in_memory(m_p.batch, tile, m_p.output), bulk_alignment);
           if (!in_place) tile.shift_of_results = shift;
-          if (in_place && !loads_runs()) tile.shift = shift;
+          if (in_place && !loads_runs) tile.shift = shift;
           // What took the place of elements may lie otherwise than in global memory.
-          const std::int64_t more = magnitude(m_p.output.strides.along) - m_plan.pitch;
-          tile.stores_runs =
-              (!in_place || (tile.shift - shift) % quad == 0) &&
-              (m_plan.is_one_run || more * static_cast<int>(sizeof(Value)) % quad == 0);
+          tile.stores_runs = !in_place || (tile.shift - shift) % quad == 0;
         }
       }
     }
@@ -265,7 +266,7 @@ class NarrowColumnScan {
   }
 
   __device__ __forceinline__ void begin_load(const NarrowColumnTile& tile, int buffer) const {
-    if (!loads_runs() || !tile.exists || loads_in_bulk() != moves()) return;
+    if (!loads_rows() || !tile.exists || loads_in_bulk() != moves()) return;
     Barrier& loaded = block().loaded[buffer];
     begin_copies(tile, buffer, loaded);
     if (loads_in_bulk()) {
@@ -273,7 +274,7 @@ class NarrowColumnScan {
       loaded.arrive();
     }
   }
-  /// Begins to load runs, for those who do.
+  /// Begins to load rows, for those who do.
   __device__ __forceinline__ void begin_copies(const NarrowColumnTile& tile, int buffer,
                                                Barrier& loaded) const {
     if constexpr (may_load_runs) {
@@ -287,30 +288,30 @@ class NarrowColumnScan {
   __device__ __forceinline__ void begin_copies(const NarrowColumnTile& tile,
                                                const Array<const E>& array,
                                                const TileSlots<E>& slots, Barrier& loaded) const {
-    const TileRuns<E> runs(m_p.batch, m_plan, tile, array, slots);
-    const auto load = [](const std::byte* global, std::byte* shared) {
-      load_element<E>(global, shared);
+    const TileRuns<E> runs(m_p.batch, m_plan, tile, array, slots, m_plan.loads);
+    const Threads who = moves() ? Threads{lane(), lanes} : Threads{m_thread, threads};
+    const auto load = []<int count>(const RunPlace(&places)[count], const bool(&exist)[count]) {
+      load_elements<E>(places, exist);
     };
     if (loads_in_bulk()) {
       runs.for_each_run(
           lane(),
-          [&](const std::byte* global, std::byte* shared, int bytes) {
-            loaded.begin_bulk_load(shared, global, bytes);
+          [&](const RunPlace& at, int bytes) {
+            loaded.begin_bulk_load(at.shared, at.global, bytes);
           },
           load);
+    } else if (m_plan.loads == MoveRows::as_elements) {
+      runs.template for_each_element<8>(who, load);
     } else {
       runs.for_each_quad(
-          m_plan, Threads{m_thread, threads},
-          [](const std::byte* global, std::byte* shared) {
-            __pipeline_memcpy_async(shared, global, quad);
-          },
+          who, [](const RunPlace& at) { __pipeline_memcpy_async(at.shared, at.global, quad); },
           load);
     }
   }
-  /// Waits for runs that threads load, or loads what they load one by one.
+  /// Waits for rows that threads load, or loads what they load one by one.
   __device__ __forceinline__ void wait_for_elements(const NarrowColumnTile& tile,
                                                     int buffer) const {
-    if (loads_runs()) {
+    if (loads_rows()) {
       __pipeline_commit();
       __pipeline_wait_prior(0);
     } else if (Input::is_stored || m_plan.has_totals()) {
@@ -544,24 +545,27 @@ class NarrowColumnScan {
   __device__ __forceinline__ void store(const NarrowColumnTile& tile, int buffer) const {
     const TileSlots<Value> slots = results(tile, buffer);
     if constexpr (may_store_runs) {
-      if (tile.stores_runs) {
-        if (stores_in_bulk() != moves()) return;
-        const TileRuns<Value> runs(m_p.batch, m_plan, tile, m_p.output, slots);
-        const auto store = [](std::byte* global, const std::byte* shared) {
-          store_element<Value>(global, shared);
+      if (stores_in_bulk(tile) != moves()) return;
+      if (m_plan.stores != MoveRows::one_by_one) {
+        const auto how = tile.stores_runs ? m_plan.stores : MoveRows::as_elements;
+        const TileRuns<Value> runs(m_p.batch, m_plan, tile, m_p.output, slots, how);
+        const Threads who{m_thread, threads};
+        const auto store = []<int count>(const RunPlace(&places)[count],
+                                         const bool(&exist)[count]) {
+          store_elements<Value>(places, exist);
         };
-        if (stores_in_bulk()) {
+        if (moves()) {
           runs.for_each_run(
               lane(),
-              [](std::byte* global, const std::byte* shared, int bytes) {
-                begin_bulk_store(global, shared, bytes);
-              },
+              [](const RunPlace& at, int bytes) { begin_bulk_store(at.global, at.shared, bytes); },
               store);
+        } else if (how == MoveRows::as_elements) {
+          runs.template for_each_element<4>(who, store);
         } else {
           runs.for_each_quad(
-              m_plan, Threads{m_thread, threads},
-              [](std::byte* global, const std::byte* shared) {
-                *reinterpret_cast<uint4*>(global) = *reinterpret_cast<const uint4*>(shared);
+              who,
+              [](const RunPlace& at) {
+                *reinterpret_cast<uint4*>(at.global) = *reinterpret_cast<const uint4*>(at.shared);
               },
               store);
         }

@@ -471,11 +471,12 @@ struct Backend {
         NarrowInput<typename P::A, Array<const typename Input::Value>>::is_run &&
         NarrowInput<typename P::A, Array<const Value>>::is_run;
     facts.types = {loaded + besides, sizeof(typename Types<P>::R), in_place, are_runs};
-    facts.widest = std::max(loaded, stored);
+    facts.is_computed = !Input::is_stored;
+    facts.loaded = loaded;
+    facts.stored = stored;
+    facts.has_mask = Input::has_mask;
     facts.unit = std::min(loaded, stored);
-    if constexpr (Input::has_mask) {
-      facts.unit = std::min<int>(facts.unit, sizeof(typename Input::Mask));
-    }
+    if (Input::has_mask) facts.unit = std::min<int>(facts.unit, sizeof(typename Input::Mask));
     facts.accumulator = sizeof(typename P::A);
     return facts;
   }
@@ -491,42 +492,21 @@ struct Backend {
     facts.n = p.n;
     facts.lines = p.batch.count;
     facts.inner = neighbours(p.batch);
-    facts.row = row_of(p.output);
-    facts.has_dense_rows = facts.has_dense_slabs = true;
     facts.is_along = is_along(p.batch, p.output) || is_along(p.batch, p.input);
-    const auto see = [&](const auto& array, bool may_be_runs, MoveRows& move) {
+    const auto see = [&](const auto& array, bool may_be_rows) -> RowsInMemory {
       // Rows have one order in shared memory.
-      const bool runs_alike = p.n == 1 || (array.strides.along < 0) == is_backward(p.output);
-      if (!may_be_runs || !runs_alike || !has_columns(array, p.batch)) {
-        facts.has_dense_rows = facts.has_dense_slabs = false;
-        return;
-      }
-      move = MoveRows::as_runs;
-      facts.row = magnitude(array.strides.along);
-      facts.has_dense_rows = facts.has_dense_rows && facts.row == facts.inner;
-      facts.has_dense_slabs =
-          facts.has_dense_slabs && facts.has_dense_rows &&
-          (p.batch.rank == 1 || (p.batch.rank == 2 && array.strides.batch[0] == p.n * facts.inner));
+      const bool are_alike = p.n == 1 || (array.strides.along < 0) == is_backward(p.output);
+      if (!may_be_rows || !are_alike || !has_columns(array, p.batch)) return {};
+      const std::int64_t row = magnitude(array.strides.along);
+      const int rank = p.batch.rank;
+      return {true, row, rank == 1 ? p.n * row : (rank == 2 ? array.strides.batch[0] : 0)};
     };
     if constexpr (!is_called<decltype(P::output)>) {
-      see(p.output, NarrowInput<typename P::A, Array<const Value>>::is_run, facts.stores);
-    } else {
-      facts.has_dense_rows = facts.has_dense_slabs = false;
+      facts.output = see(p.output, NarrowInput<typename P::A, Array<const Value>>::is_run);
     }
     if constexpr (Input::is_run) {
-      MoveRows of_mask = MoveRows::as_runs;
-      if constexpr (Input::has_mask) {
-        of_mask = MoveRows::one_by_one;
-        see(Input::mask(p.input), true, of_mask);
-      }
-      const std::int64_t row_of_mask = facts.row;
-      see(Input::values(p.input), true, facts.loads);
-      // Both have the same pitch in shared memory.
-      if (of_mask == MoveRows::one_by_one || (Input::has_mask && facts.row != row_of_mask)) {
-        facts.loads = MoveRows::one_by_one;
-      }
-    } else if constexpr (Input::is_stored) {
-      facts.has_dense_rows = facts.has_dense_slabs = false;
+      facts.input = facts.mask = see(Input::values(p.input), true);
+      if constexpr (Input::has_mask) facts.mask = see(Input::mask(p.input), true);
     }
     facts.stride = least_stride(p);
     facts.multiprocessors = multiprocessors(exec);

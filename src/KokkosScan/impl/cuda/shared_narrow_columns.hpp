@@ -113,7 +113,12 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
   [[nodiscard]] __device__ __forceinline__ static SharedNarrowColumnBlock& block() {
     return *reinterpret_cast<SharedNarrowColumnBlock*>(shared_memory());
   }
-  /// The task of one warp: takes tiles and begins to load them in bulk, or lets others load them.
+  /// Whether a warp begins all copies of a tile, long before others need it.
+  [[nodiscard]] __device__ __forceinline__ bool loads_ahead() const {
+    constexpr bool are_copies = !Input::has_mask && is_one_copy<sizeof(typename Base::Loaded)>;
+    return this->loads_in_bulk() || (are_copies && m_plan.loads == MoveRows::as_elements);
+  }
+  /// The task of one warp: takes tiles and begins to load them, or lets others load them.
   __device__ __forceinline__ void load_tiles() {
     std::int64_t first = ask_for_ticket_if(true);
     for (int b = 0; b < m_plan.buffers; ++b) {
@@ -139,7 +144,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       const NarrowColumnTile& tile = block().tiles[at.stage];
       if (!tile.exists) return;
       block().scanned[at.stage].wait(at.parity);
-      if (this->stores_in_bulk()) this->store(tile, at.stage);
+      if (this->stores_in_bulk(tile)) this->store(tile, at.stage);
       wait_for_bulk_stores();
       __syncwarp();
       if (lane() == 0) block().stored[at.stage].arrive();
@@ -158,7 +163,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
     __syncwarp();  // others have read whether there was one before
     if (lane() == 0) block().tiles[buffer] = tile;
     Barrier& loaded = block().loaded[buffer];
-    if (tile.exists && this->loads_in_bulk()) this->begin_copies(tile, buffer, loaded);
+    if (tile.exists && loads_ahead()) this->begin_copies(tile, buffer, loaded);
     loaded.arrive_after_copies();
     loaded.arrive();
     __syncwarp();
@@ -194,8 +199,8 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       if (exists) {
         if constexpr (!Input::is_stored) {
           block().computed[at.stage].wait(at.parity);
-        } else if (!this->loads_in_bulk()) {
-          if (this->loads_runs()) {
+        } else if (!loads_ahead()) {
+          if (this->loads_rows()) {
             this->begin_copies(tile, at.stage, block().loaded[at.stage]);
           }
           this->wait_for_elements(tile, at.stage);
@@ -224,7 +229,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
         const auto places = this->places(tile, at.stage);
         this->template scan_chunk<ChunksBefore::in_tiles>(tile, places, chunk);
       }
-      if (tile.stores_runs && this->stores_in_bulk()) {
+      if (this->stores_in_bulk(tile)) {
         before_bulk_copies();
       } else {
         sync_group<threads_of_narrow_tile>(group);
