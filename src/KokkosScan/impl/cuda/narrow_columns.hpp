@@ -22,6 +22,7 @@
 
 #include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/narrow_column_plan.hpp>
+#include <KokkosScan/impl/cuda/narrow_column_runs.hpp>
 #include <KokkosScan/impl/cuda/narrow_column_tile.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
@@ -86,8 +87,8 @@ struct NarrowColumnBlock {
   Barrier loaded[2];
   NarrowColumnTile tiles[tiles_known];
 
-  [[nodiscard]] __device__ __forceinline__ NarrowColumnTile& tile(unsigned turn) {
-    return tiles[turn % tiles_known];
+  [[nodiscard]] __device__ __forceinline__ NarrowColumnTile& tile(int turn) {
+    return tiles[static_cast<unsigned>(turn) % tiles_known];
   }
 };
 static_assert(sizeof(NarrowColumnBlock) <= bytes_of_narrow_block);
@@ -134,53 +135,77 @@ class NarrowColumnScan {
       for (Barrier& barrier : block().loaded) barrier.initialize(2 * lanes);
       after_initialization();
     }
-    if (moves()) {
-      __syncwarp();
-      find_tile(0, blockIdx.x, 0);
-      find_tile(1, block().tile(0));
-    }
-    __syncthreads();
-    begin_load(block().tile(0), 0);
-#pragma unroll 1
-    for (unsigned turn = 0;; ++turn) {
-      const NarrowColumnTile& tile = block().tile(turn);
-      if (!tile.exists) return;
-      const int buffer = static_cast<int>(turn) & (m_plan.buffers - 1);
-      if (moves()) {
-        wait_for_bulk_stores();
-      } else if (loads_in_bulk()) {
-        block().loaded[buffer].wait(static_cast<int>(turn >> 1 & 1));
-      } else {
-        wait_for_elements(tile, buffer);
-      }
-      __syncthreads();
-      if (m_plan.buffers == 2) begin_load(block().tile(turn + 1), 1 - buffer);
-      if (moves()) find_tile(turn + 2, block().tile(turn + 1));
-      if (m_plan.has_totals()) {
-        if (!moves()) fold_chunks(tile, buffer);
-        __syncthreads();
-        if (!moves()) combine_chunks(tile);
-        __syncthreads();
-        if (!moves()) scan_chunks<ChunksBefore::folded>(tile, buffer);
-      } else {
-        if (!moves()) scan_chunks<ChunksBefore::none>(tile, buffer);
-      }
-      if (!moves()) before_bulk_copies();
-      __syncthreads();
-      store(tile, buffer);
-      if (m_plan.buffers == 1) {  // elements of the next tile are loaded when its turn comes
-        if (moves()) wait_for_bulk_stores();
-        __syncthreads();
-      }
-    }
+    if (m_thread >= threads) return move_tiles();
+    scan_tiles();
   }
 
  protected:
+  // Tiles are found two turns ahead, and loaded one ahead. Both tasks meet three times a turn, or
+  // more often where chunks are folded first.
+  /// The task of the warp that moves.
+  __device__ __forceinline__ void move_tiles() {
+    __syncwarp();
+#pragma unroll 1
+    for (int turn = -2;; ++turn) {
+      const NarrowColumnTile& tile = block().tile(turn);
+      if (turn >= 0 && !tile.exists) return;
+      wait_for_bulk_stores();
+      __syncthreads();
+      if (loads_in_bulk() && turn > -2) begin_load_of_warp(turn + 1);
+      find_tile(turn + 2);
+      if (turn < 0) continue;
+      if (m_plan.has_totals()) {
+        __syncthreads();
+        __syncthreads();
+      }
+      __syncthreads();
+      if (stores_in_bulk(tile)) store_of_warp(tile, buffer_of(turn));
+      if (m_plan.buffers == 1) {
+        wait_for_bulk_stores();
+        __syncthreads();
+      }
+    }
+  }
+  /// The task of the others.
+  __device__ __forceinline__ void scan_tiles() {
+    __syncthreads();
+#pragma unroll 1
+    for (int turn = -1;; ++turn) {
+      const NarrowColumnTile& tile = block().tile(turn);
+      const int buffer = buffer_of(turn);
+      if (turn >= 0) {
+        if (!tile.exists) return;
+        if (loads_in_bulk()) {
+          block().loaded[buffer].wait(turn >> 1 & 1);
+        } else {
+          wait_for_elements(tile, buffer);
+        }
+      }
+      __syncthreads();
+      if (m_plan.buffers == 2) begin_load_of_threads(turn + 1);
+      if (turn < 0) continue;
+      if (m_plan.has_totals()) {
+        fold_chunks(tile, buffer);
+        __syncthreads();
+        combine_chunks(tile);
+        __syncthreads();
+        scan_chunks<ChunksBefore::folded>(tile, buffer);
+      } else {
+        scan_chunks<ChunksBefore::none>(tile, buffer);
+      }
+      before_bulk_copies();
+      __syncthreads();
+      if (!stores_in_bulk(tile)) store_of_threads(tile, buffer);
+      if (m_plan.buffers == 1) __syncthreads();  // the next tile is loaded when its turn comes
+    }
+  }
+  [[nodiscard]] __device__ __forceinline__ int buffer_of(int turn) const {
+    return turn & (m_plan.buffers - 1);
+  }
   [[nodiscard]] __device__ __forceinline__ static NarrowColumnBlock& block() {
     return *reinterpret_cast<NarrowColumnBlock*>(shared_memory());
   }
-  /// Whether this thread is of the warp that moves, and its lane then.
-  [[nodiscard]] __device__ __forceinline__ bool moves() const { return m_thread >= threads; }
+  /// The lane of a thread of the warp that moves.
   [[nodiscard]] __device__ __forceinline__ int lane() const { return m_thread - threads; }
   /// Whether it is known where rows begin.
   [[nodiscard]] __device__ __forceinline__ bool loads_rows() const {
@@ -225,14 +250,18 @@ class NarrowColumnScan {
   }
 
   // For the warp that moves.
-  /// Finds the tile of the block that follows another.
-  __device__ __forceinline__ void find_tile(unsigned to, const NarrowColumnTile& last) {
-    if (last.step + 1 < m_plan.steps) return find_tile(to, last.strip, last.step + 1);
-    find_tile(to, last.strip + gridDim.x, 0);
-  }
-  __device__ __forceinline__ void find_tile(unsigned to, std::int64_t strip, int step) {
+  /// Finds the tile of a turn, which follows that of the last.
+  __device__ __forceinline__ void find_tile(int turn) {
+    std::int64_t strip = blockIdx.x;
+    int step = 0;
+    if (turn > 0) {
+      const NarrowColumnTile& last = block().tile(turn - 1);
+      const bool is_last = last.step + 1 == m_plan.steps;
+      strip = last.strip + (is_last ? gridDim.x : 0);
+      step = is_last ? 0 : last.step + 1;
+    }
     const NarrowColumnTile tile = tile_of(strip, step);
-    if (lane() == 0) block().tile(to) = tile;
+    if (lane() == 0) block().tile(turn) = tile;
     __syncwarp();
   }
   [[nodiscard]] __device__ __forceinline__ NarrowColumnTile tile_of(std::int64_t strip,
@@ -265,47 +294,35 @@ class NarrowColumnScan {
     return tile;
   }
 
-  __device__ __forceinline__ void begin_load(const NarrowColumnTile& tile, int buffer) const {
-    if (!loads_rows() || !tile.exists || loads_in_bulk() != moves()) return;
-    Barrier& loaded = block().loaded[buffer];
-    begin_copies(tile, buffer, loaded);
-    if (loads_in_bulk()) {
-      loaded.arrive_after_copies();
-      loaded.arrive();
-    }
+  /// Begins to load the tile of a turn, in bulk.
+  __device__ __forceinline__ void begin_load_of_warp(int turn) const {
+    const NarrowColumnTile& tile = block().tile(turn);
+    if (!tile.exists) return;
+    Barrier& loaded = block().loaded[buffer_of(turn)];
+    with_runs(tile, buffer_of(turn), [&](const auto& runs) { load_in_bulk(runs, lane(), loaded); });
+    loaded.arrive_after_copies();
+    loaded.arrive();
   }
-  /// Begins to load rows, for those who do.
-  __device__ __forceinline__ void begin_copies(const NarrowColumnTile& tile, int buffer,
-                                               Barrier& loaded) const {
-    if constexpr (may_load_runs) {
-      begin_copies(tile, Input::values(m_p.input), elements(tile, buffer), loaded);
-      if constexpr (Input::has_mask) {
-        begin_copies(tile, Input::mask(m_p.input), mask(tile, buffer), loaded);
-      }
-    }
+  /// The same otherwise.
+  __device__ __forceinline__ void begin_load_of_threads(int turn) const {
+    const NarrowColumnTile& tile = block().tile(turn);
+    if (!loads_rows() || loads_in_bulk() || !tile.exists) return;
+    const Threads sharing{m_thread, threads};
+    with_runs(tile, buffer_of(turn), [&](const auto& runs) {
+      if (m_plan.loads == MoveRows::as_elements) return load_elements(runs, sharing);
+      load_in_quads(runs, sharing);
+    });
   }
-  template <class E>
-  __device__ __forceinline__ void begin_copies(const NarrowColumnTile& tile,
-                                               const Array<const E>& array,
-                                               const TileSlots<E>& slots, Barrier& loaded) const {
-    const TileRuns<E> runs(m_p.batch, m_plan, tile, array, slots, m_plan.loads);
-    const Threads who = moves() ? Threads{lane(), lanes} : Threads{m_thread, threads};
-    const auto load = []<int count>(const RunPlace(&places)[count], const bool(&exist)[count]) {
-      load_elements<E>(places, exist);
+  /// Calls f(runs) for the elements of a tile, and for its mask.
+  template <class F>
+  __device__ __forceinline__ void with_runs(const NarrowColumnTile& tile, int buffer,
+                                            const F& f) const {
+    const auto runs = [&](const auto& array, const auto& slots) {
+      return TileRuns(m_p.batch, m_plan, tile, array, slots, m_plan.loads);
     };
-    if (loads_in_bulk()) {
-      runs.for_each_run(
-          lane(),
-          [&](const RunPlace& at, int bytes) {
-            loaded.begin_bulk_load(at.shared, at.global, bytes);
-          },
-          load);
-    } else if (m_plan.loads == MoveRows::as_elements) {
-      runs.template for_each_element<8>(who, load);
-    } else {
-      runs.for_each_quad(
-          who, [](const RunPlace& at) { __pipeline_memcpy_async(at.shared, at.global, quad); },
-          load);
+    if constexpr (may_load_runs) {
+      f(runs(Input::values(m_p.input), elements(tile, buffer)));
+      if constexpr (Input::has_mask) f(runs(Input::mask(m_p.input), mask(tile, buffer)));
     }
   }
   /// Waits for rows that threads load, or loads what they load one by one.
@@ -542,38 +559,28 @@ class NarrowColumnScan {
     return static_cast<R>(m_op(fold_at(chunk, 0), fold));
   }
 
-  __device__ __forceinline__ void store(const NarrowColumnTile& tile, int buffer) const {
-    const TileSlots<Value> slots = results(tile, buffer);
+  [[nodiscard]] __device__ __forceinline__ auto runs_of_results(const NarrowColumnTile& tile,
+                                                                int buffer, MoveRows how) const {
+    return TileRuns(m_p.batch, m_plan, tile, m_p.output, results(tile, buffer), how);
+  }
+  /// Stores the results of a tile, in bulk.
+  __device__ __forceinline__ void store_of_warp(const NarrowColumnTile& tile, int buffer) const {
     if constexpr (may_store_runs) {
-      if (stores_in_bulk(tile) != moves()) return;
+      store_in_bulk(runs_of_results(tile, buffer, m_plan.stores), lane());
+    }
+  }
+  /// Stores them otherwise.
+  __device__ __forceinline__ void store_of_threads(const NarrowColumnTile& tile, int buffer) const {
+    const Threads sharing{m_thread, threads};
+    if constexpr (may_store_runs) {
+      if (tile.stores_runs) {
+        return store_in_quads(runs_of_results(tile, buffer, m_plan.stores), sharing);
+      }
       if (m_plan.stores != MoveRows::one_by_one) {
-        const auto how = tile.stores_runs ? m_plan.stores : MoveRows::as_elements;
-        const TileRuns<Value> runs(m_p.batch, m_plan, tile, m_p.output, slots, how);
-        const Threads who{m_thread, threads};
-        const auto store = []<int count>(const RunPlace(&places)[count],
-                                         const bool(&exist)[count]) {
-          store_elements<Value>(places, exist);
-        };
-        if (moves()) {
-          runs.for_each_run(
-              lane(),
-              [](const RunPlace& at, int bytes) { begin_bulk_store(at.global, at.shared, bytes); },
-              store);
-        } else if (how == MoveRows::as_elements) {
-          runs.template for_each_element<4>(who, store);
-        } else {
-          runs.for_each_quad(
-              who,
-              [](const RunPlace& at) {
-                *reinterpret_cast<uint4*>(at.global) = *reinterpret_cast<const uint4*>(at.shared);
-              },
-              store);
-        }
-        return;
+        return store_elements(runs_of_results(tile, buffer, MoveRows::as_elements), sharing);
       }
     }
-    if (!moves())
-      store_one_by_one(m_p.batch, m_plan, tile, m_p.output, slots, Threads{m_thread, threads});
+    store_one_by_one(m_p.batch, m_plan, tile, m_p.output, results(tile, buffer), sharing);
   }
 
   const P& m_p;

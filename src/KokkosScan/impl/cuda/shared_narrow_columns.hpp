@@ -113,27 +113,25 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
   [[nodiscard]] __device__ __forceinline__ static SharedNarrowColumnBlock& block() {
     return *reinterpret_cast<SharedNarrowColumnBlock*>(shared_memory());
   }
+  /// Whether elements are copied without registers, one by one as well.
+  static constexpr bool are_copies = !Input::has_mask && is_one_copy<sizeof(typename Base::Loaded)>;
   /// Whether a warp begins all copies of a tile, long before others need it.
   [[nodiscard]] __device__ __forceinline__ bool loads_ahead() const {
-    constexpr bool are_copies = !Input::has_mask && is_one_copy<sizeof(typename Base::Loaded)>;
     return this->loads_in_bulk() || (are_copies && m_plan.loads == MoveRows::as_elements);
   }
   /// The task of one warp: takes tiles and begins to load them, or lets others load them.
   __device__ __forceinline__ void load_tiles() {
-    std::int64_t first = ask_for_ticket_if(true);
-    for (int b = 0; b < m_plan.buffers; ++b) {
-      const std::int64_t next = ask_for_ticket_if(b + 1 < m_plan.buffers);
-      take_tile(first, b);
-      first = next;
-    }
+    bool exists = true;
 #pragma unroll 1
-    for (Turn at; block().tiles[at.stage].exists; at.advance(m_plan.buffers)) {
-      block().scanned[at.stage].wait(at.parity);
+    for (Turn at; exists; at.advance(m_plan.buffers)) {
+      // Of a buffer that no tile has had, a phase before the first has ended.
+      block().scanned[at.stage].wait(at.parity ^ 1);
       // Asked for while the tile is stored: not earlier, so that tiles are loaded in the order of
       // their tickets.
-      const std::int64_t ticket = ask_for_ticket_if(true);
-      block().stored[at.stage].wait(at.parity);
-      take_tile(ticket, at.stage);
+      std::int64_t ticket = 0;
+      take_ticket_if(lane() == 0, m_published.turns(), ticket);
+      block().stored[at.stage].wait(at.parity ^ 1);
+      exists = take_tile(shuffle(ticket, 0), at.stage);
     }
   }
   /// The task of another: stores tiles in bulk, if others have not stored them.
@@ -144,29 +142,32 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       const NarrowColumnTile& tile = block().tiles[at.stage];
       if (!tile.exists) return;
       block().scanned[at.stage].wait(at.parity);
-      if (this->stores_in_bulk(tile)) this->store(tile, at.stage);
+      if (this->stores_in_bulk(tile)) this->store_of_warp(tile, at.stage);
       wait_for_bulk_stores();
       __syncwarp();
       if (lane() == 0) block().stored[at.stage].arrive();
     }
   }
-  /// In lane 0.
-  [[nodiscard]] __device__ __forceinline__ std::int64_t ask_for_ticket_if(bool condition) const {
-    std::int64_t ticket = 0;
-    take_ticket_if(condition && lane() == 0, m_published.turns(), ticket);
-    return ticket;
-  }
-  __device__ __forceinline__ void take_tile(std::int64_t ticket, int buffer) {
-    const Division number(shuffle(ticket, 0), m_plan.steps);
+  /// Returns whether there is such a tile.
+  __device__ __forceinline__ bool take_tile(std::int64_t ticket, int buffer) {
+    const Division number(ticket, m_plan.steps);
     const NarrowColumnTile tile =
         this->tile_of(number.quotient, static_cast<int>(number.remainder));
     __syncwarp();  // others have read whether there was one before
     if (lane() == 0) block().tiles[buffer] = tile;
     Barrier& loaded = block().loaded[buffer];
-    if (tile.exists && loads_ahead()) this->begin_copies(tile, buffer, loaded);
+    if (tile.exists && loads_ahead()) {
+      this->with_runs(tile, buffer, [&](const auto& runs) {
+        if constexpr (are_copies) {
+          if (!this->loads_in_bulk()) return load_elements(runs, Threads{lane(), lanes});
+        }
+        load_in_bulk(runs, lane(), loaded);
+      });
+    }
     loaded.arrive_after_copies();
     loaded.arrive();
     __syncwarp();
+    return tile.exists;
   }
 
   /// The task of threads that compute elements.
@@ -201,7 +202,13 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
           block().computed[at.stage].wait(at.parity);
         } else if (!loads_ahead()) {
           if (this->loads_rows()) {
-            this->begin_copies(tile, at.stage, block().loaded[at.stage]);
+            this->with_runs(tile, at.stage, [&](const auto& runs) {
+              const Threads sharing{m_thread, threads_of_narrow_tile};
+              if constexpr (!are_copies) {
+                if (m_plan.loads == MoveRows::as_elements) return load_elements(runs, sharing);
+              }
+              load_in_quads(runs, sharing);
+            });
           }
           this->wait_for_elements(tile, at.stage);
           sync_group<threads_of_narrow_tile>(group);
@@ -233,7 +240,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
         before_bulk_copies();
       } else {
         sync_group<threads_of_narrow_tile>(group);
-        this->store(tile, at.stage);
+        this->store_of_threads(tile, at.stage);
       }
       __syncwarp();
       if (m_thread % lanes == 0) block().scanned[at.stage].arrive();
