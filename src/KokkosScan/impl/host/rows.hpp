@@ -72,6 +72,9 @@ class RowStores {
 /// begin elsewhere in each row; where they were stored a short while ago, loads wait.
 template <class A>
 inline constexpr int least_row = wide_row_bytes / sizeof(A);
+/// The same of results with gaps between their rows.
+template <class A>
+inline constexpr int least_row_with_gaps = wide_row_with_gaps_bytes / sizeof(A);
 
 /// The least lines of rows of which a pack is taken at once.
 template <class A>

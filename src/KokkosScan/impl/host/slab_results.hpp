@@ -46,6 +46,14 @@ class SlabResults {
     return is_plain<A, Value> && !m_streams && !is_in_place(m_problem.input, m_problem.output.data);
   }
 
+  /// Whether rows with gaps between them may be stored where they belong as they are computed, by
+  /// registers that reach over none.
+  [[nodiscard]] bool may_keep_gaps(int width) const {
+    constexpr int widest = 32 / sizeof(A);
+    return is_plain<A, Value> && width >= widest && !is_dense(width) &&
+           !is_in_place(m_problem.input, m_problem.output.data);
+  }
+
   /// Whether short lines of a block may be stored past the caches as they are computed.
   [[nodiscard]] bool may_be_streamed(const SlabBlock<A, R>& block, const Value* to) const {
     return m_streams && block.width == 1 && block.x_row == 1 && block.rows % pack_length == 0 &&

@@ -45,13 +45,15 @@ struct SlabBlock {
   A* b;                 ///< where results go, and some more up to a register behind
   std::int64_t b_row, b_slab;
   int slabs, rows, width;
-  int begin;                 ///< the place in its tile of the first row; begins a pack
-  bool begins_lines;         ///< else the state says what came before
-  bool ends_chunk;           ///< whether the last chunk joins those before
-  bool streams;              ///< past the caches
-  std::int64_t ahead;        ///< how far from elements, in places of x, others are asked for
-  Caches caches;             ///< where to
-  const A* starts;           ///< of each line: the starting value, or a neutral one
+  int begin;                   ///< the place in its tile of the first row; begins a pack
+  bool begins_lines;           ///< else the state says what came before
+  bool ends_chunk;             ///< whether the last chunk joins those before
+  bool streams;                ///< past the caches
+  bool keeps_gaps;             ///< whether nothing behind a row's results is overwritten
+  std::int64_t results_ahead;  ///< how far from results memory of others is asked for, or 0
+  std::int64_t ahead;          ///< how far from elements, in places of x, others are asked for
+  Caches caches;               ///< where to
+  const A* starts;             ///< of each line: the starting value, or a neutral one
   const A* firsts;           ///< of each line: B(0), where that is stored before the other results
   std::int64_t starts_slab;  ///< from slab to slab of these; 0: all slabs have the same
   R* tiles;
@@ -225,6 +227,18 @@ template <class A, class R>
   }
 }
 
+/// Asks for memory of results that are stored where they belong, from b on, whose cache lines are
+/// read first.
+template <class A, class R>
+[[gnu::always_inline]] inline void ask_for_results(const SlabBlock<A, R>& block, const A* b,
+                                                   std::int64_t distance) {
+  if (block.results_ahead == 0) return;
+  const A* later = b + block.results_ahead;
+  const int step = (distance < 0 ? -cache_line : cache_line) / static_cast<int>(sizeof(A));
+  const std::int64_t bytes = (distance < 0 ? -distance : distance) * static_cast<int>(sizeof(A));
+  for (std::int64_t i = 0; i < bytes; i += cache_line, later += step) __builtin_prefetch(later, 1);
+}
+
 /// Stores a register of lines in the carried type.
 template <class R, class A, int places>
 [[gnu::always_inline]] inline void store_wide(R* to, const Register<A, places>& r) {
@@ -286,6 +300,7 @@ template <int places, class A, class R, class StoreFirsts, class CombineChunk>
     const int end = begin + turn < block.slabs ? begin + turn : block.slabs;
     store_behind<places>(block, b, run);
     ask_ahead(block, x, (end - begin) * block.x_slab);
+    ask_for_results(block, b, (end - begin) * block.b_slab);
     for (int s = begin; s < end; ++s, x += block.x_slab, b += block.b_slab) {
       store_firsts(s, b);
       combine_chunk(ChunkOfRows<A>{x, block.x_row, b + first_row, block.b_row}, block.rows, true,
@@ -326,11 +341,19 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             for_each_register(f);
           }
         };
+        // Those of a row of results: where nothing behind it may change, the last one covers lines
+        // of the one before, too.
+        const bool overlaps = block.keeps_gaps && rest != 0;
+        const auto for_each_of_row = [&](const auto& f) __attribute__((always_inline)) {
+          if (!overlaps) return for_each_register(f);
+          f(width - lanes);
+          for (int w = 0; w < width - rest; w += lanes) f(w);
+        };
         // B(0) of a slab's lines, where it is stored.
         const auto store_firsts = [&](int s, A* b) __attribute__((always_inline)) {
           if (block.firsts == nullptr) return;
           const A* const firsts = block.firsts + s * block.starts_slab;
-          for_each_register([&](int w) __attribute__((always_inline)) {
+          for_each_of_row([&](int w) __attribute__((always_inline)) {
             const V result = load_register<places>(firsts + w);
             store_register(b + w, result);
           });
@@ -338,10 +361,14 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
         const auto combine_chunk = [&](const ChunkOfRows<A>& chunk, int rows, bool begins,
                                        const A* carries) __attribute__((always_inline)) {
           if (!is_pair) {
-            return for_each_register([&](int w) __attribute__((always_inline)) {
+            // What the register before has folded, which the last one is not to change.
+            A* const before_last = block.folds + (overlaps ? width - rest - lanes : 0);
+            const V folds = load_register<places>(before_last);
+            return for_each_of_row([&](int w) __attribute__((always_inline)) {
               combine_chunk_of_lines<places>(
                   op, ChunkOfRows<A>{chunk.x + w, chunk.x_row, chunk.b + w, chunk.b_row}, rows,
                   begins, block.folds + w, carries + w);
+              if (overlaps && w == width - lanes) store_register(before_last, folds);
             });
           }
           if constexpr (sizeof(A) == 4) {
@@ -379,6 +406,7 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             const A* const x_of_rows = x + k * block.x_row;
             A* const b_of_rows = b + k * block.b_row;
             ask_ahead(block, x_of_rows, block.x_row < 0 ? -rows * width : rows * width);
+            ask_for_results(block, b_of_rows, rows * block.b_row);
             store_behind<places>(block, b_of_rows, run);
             combine_chunk(ChunkOfRows<A>{x_of_rows, block.x_row, b_of_rows, block.b_row}, rows,
                           begins_chunk, begins_lines ? starts : block.carry);

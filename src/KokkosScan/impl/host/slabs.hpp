@@ -123,25 +123,33 @@ class Slabs : SlabInputs<P> {
 
  private:
   void combine(const SlabBlock<A, R>& block) const {
-    if (block.width >= least_row<A>) {
+    if (takes_rows(block.width)) {
       combine_rows(m_registers, m_problem.op, block);
     } else {
       combine_slabs(m_registers, m_problem.op, block);
     }
   }
 
+  /// Whether lines are combined row by row: those of wide rows, or of wider ones whose results have
+  /// gaps between them.
+  [[nodiscard]] bool takes_rows(int width) const {
+    const Batch& batch = m_problem.batch;
+    const bool have_gaps = m_results.may_keep_gaps(width) && batch.extent[batch.rank - 1] == width;
+    return width >= (have_gaps ? least_row_with_gaps<A> : least_row<A>);
+  }
+
   /// Rows of a block of a long slab.
-  static int rows_of_block(int width) {
-    if (width >= least_row<A>) return std::max(block_elements / width, 1);
+  [[nodiscard]] int rows_of_block(int width) const {
+    if (takes_rows(width)) return std::max(block_elements / width, 1);
     const int rows = std::max(block_elements / width, pack_length);
     return rows >= chunk_length ? rows / chunk_length * chunk_length
                                 : rows / pack_length * pack_length;
   }
 
   /// Elements that are one block rather than one and the rest of one.
-  static constexpr std::int64_t most_of_block(int width) {
+  [[nodiscard]] std::int64_t most_of_block(int width) const {
     const int most = std::min(block_elements * 3 / 2, Inputs::most_elements);
-    return width > 1 && width < least_row<A> ? most : block_elements;
+    return width > 1 && !takes_rows(width) ? most : block_elements;
   }
 
   /// Scans elements begin ... end - 1 of a strip, some rows at a time.
@@ -152,7 +160,7 @@ class Slabs : SlabInputs<P> {
     const P& p = m_problem;
     const bool is_exclusive = p.form == Form::exclusive;
     // Rows that neither are loaded nor wait for their place need no blocks.
-    const bool is_free = width >= least_row<A> && is_plain<A, Value> &&
+    const bool is_free = takes_rows(width) && is_plain<A, Value> &&
                          as_stored<A>(p.input, c).data != nullptr &&
                          !(is_exclusive && is_in_place(p.input, p.output.data));
     const bool has_last = !is_exclusive || (end == p.n && p.extra == Extra::last);
@@ -177,7 +185,7 @@ class Slabs : SlabInputs<P> {
                                     bool begins_lines, const Ahead& ahead) {
     const P& p = m_problem;
     const std::int64_t k = part.k;
-    const bool is_wide = width >= least_row<A>;
+    const bool is_wide = takes_rows(width);
     const bool is_exclusive = p.form == Form::exclusive;
     const bool stores_first = k == 0 && p.extra == Extra::first;
     // Exclusive results stand a row later; the last of a part may have no place there.
@@ -190,6 +198,7 @@ class Slabs : SlabInputs<P> {
     const int extent = rows + (has_firsts ? 1 : 0);
 
     SlabBlock<A, R> block = this->loaded({c, p.n, k, rows, width, 1, m_dimension}, ahead);
+    block.keeps_gaps = !is_wide && m_results.may_keep_gaps(width);
     const ArrayLine<Value> results = p.output.line(c);
     const bool descends = results.stride < 0;
     bool is_direct = is_plain<A, Value> && has_last && (!is_exclusive || is_ahead);
@@ -197,13 +206,14 @@ class Slabs : SlabInputs<P> {
       block.streams = is_direct && m_streams;
     } else if (m_streams && m_results.is_dense(width)) {
       is_direct = false;
-    } else if (width % spill != 0) {
+    } else if (!block.keeps_gaps && width % spill != 0) {
       // Rows that follow in the same part may be reached into.
       is_direct = is_direct && (part.end - k - rows - 1) * width >= spill &&
                   m_results.is_dense(width) && m_results.may_be_direct();
     }
     if (is_direct) {
       m_results.place_rows(block, c, first);
+      if (block.keeps_gaps) block.results_ahead = this->usual_ahead().elements;
     } else {
       m_results.place(block, extent, descends, nullptr);
     }
@@ -235,7 +245,7 @@ class Slabs : SlabInputs<P> {
     const int n = static_cast<int>(p.n);
     const bool is_exclusive = p.form == Form::exclusive;
     const int extent = n + (p.extra == Extra::none ? 0 : 1);
-    const bool is_wide = width >= least_row<A>;
+    const bool is_wide = takes_rows(width);
     // As many as fill a block; wide ones only where results follow each other.
     const std::int64_t slab = m_dimension < 0 ? 0 : p.output.strides.batch[m_dimension];
     const bool are_dense = slab == std::int64_t{extent} * width && m_results.is_dense(width);
@@ -275,20 +285,27 @@ class Slabs : SlabInputs<P> {
       scan_small(c, block, are_dense);
       return slabs;
     }
+    block.keeps_gaps = !is_wide && m_results.may_keep_gaps(width);
+    const bool keeps_gaps = block.keeps_gaps && n > 1 && held == extent && !has_totals;
     // Slabs that follow may be reached into.
-    const bool is_direct = is_wide ? is_free
-                                   : held == extent && !descends && slabs > 1 && are_dense &&
-                                         m_results.may_be_direct() &&
-                                         (following - slabs) * extent * width >= spill + width;
+    const bool is_direct =
+        is_wide ? is_free
+                : keeps_gaps || (held == extent && !descends && slabs > 1 && are_dense &&
+                                 m_results.may_be_direct() &&
+                                 (following - slabs) * extent * width >= spill + width);
     const std::int64_t first = p.extra == Extra::first ? -1 : 0;
     // Past the caches go lines of whole packs as they are computed.
     Value* const to = &p.output.line(c)(descends ? first + extent - 1 : first);
     block.streams = is_wide ? is_direct && m_streams
                             : (slabs == 1 || are_dense) && m_results.may_be_streamed(block, to) &&
                                   !has_firsts && !has_totals && !descends;
-    if (is_wide && leaves_last && !has_totals) --block.rows;
+    if ((is_wide || keeps_gaps) && leaves_last && !has_totals) --block.rows;
     m_results.place(block, held, descends && !reverses, is_direct || block.streams ? to : nullptr);
-    if (is_wide && is_direct) m_results.place_rows(block, c, first);
+    if (is_direct && (is_wide || keeps_gaps)) m_results.place_rows(block, c, first);
+    if (keeps_gaps) {
+      block.b_slab = slab;
+      block.results_ahead = this->usual_ahead().elements;
+    }
     this->set_starts(c, width, slabs);
     block.begins_lines = true;
     block.starts = m_start + spill;
