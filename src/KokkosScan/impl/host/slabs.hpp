@@ -138,6 +138,14 @@ class Slabs : SlabInputs<P> {
     return width >= (have_gaps ? least_row_with_gaps<A> : least_row<A>);
   }
 
+  /// As that of Inputs. Where gaps between rows of results stay as they are, no register reads
+  /// behind a row of elements either.
+  [[nodiscard]] SlabBlock<A, R> loaded(const Rectangle& r, const Ahead& ahead, int around = spill) {
+    SlabBlock<A, R> block = Inputs::loaded(r, ahead, around);
+    block.keeps_gaps = !takes_rows(r.width) && m_results.may_keep_gaps(r.width);
+    return block;
+  }
+
   /// Rows of a block of a long slab.
   [[nodiscard]] int rows_of_block(int width) const {
     if (takes_rows(width)) return std::max(block_elements / width, 1);
@@ -198,7 +206,6 @@ class Slabs : SlabInputs<P> {
     const int extent = rows + (has_firsts ? 1 : 0);
 
     SlabBlock<A, R> block = this->loaded({c, p.n, k, rows, width, 1, m_dimension}, ahead);
-    block.keeps_gaps = !is_wide && m_results.may_keep_gaps(width);
     const ArrayLine<Value> results = p.output.line(c);
     const bool descends = results.stride < 0;
     bool is_direct = is_plain<A, Value> && has_last && (!is_exclusive || is_ahead);
@@ -285,7 +292,6 @@ class Slabs : SlabInputs<P> {
       scan_small(c, block, are_dense);
       return slabs;
     }
-    block.keeps_gaps = !is_wide && m_results.may_keep_gaps(width);
     const bool keeps_gaps = block.keeps_gaps && n > 1 && held == extent && !has_totals;
     // Slabs that follow may be reached into.
     const bool is_direct =
