@@ -8,7 +8,6 @@
 
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 
 namespace KokkosScan::impl::cuda {
@@ -222,11 +221,6 @@ constexpr MoveRows how_to_move(const NarrowColumnPlan& plan, const NarrowColumnF
   const int least = is_output && have_edges ? least_bytes_of_stored_row : least_bytes_of_run;
   return are_alike && plan.columns * bytes >= least ? MoveRows::as_rows : MoveRows::as_elements;
 }
-constexpr void choose_moves(NarrowColumnPlan& plan, const NarrowColumnFacts& f) {
-  plan.loads = how_to_move(plan, f, f.input, f.loaded, false);
-  if (f.has_mask) plan.loads = std::min(plan.loads, how_to_move(plan, f, f.mask, 1, false));
-  plan.stores = how_to_move(plan, f, f.output, f.stored, true);
-}
 /// Bytes of a tile, with room for what begins anywhere between two multiples of 128, of each of up
 /// to three operands.
 constexpr int bytes_of_narrow_buffer(const NarrowColumnPlan& plan, const NarrowColumnFacts& f) {
@@ -235,7 +229,9 @@ constexpr int bytes_of_narrow_buffer(const NarrowColumnPlan& plan, const NarrowC
 /// What follows from the tiles: how they are moved, how many strips there are, and how threads find
 /// their way.
 constexpr void finish_plan(NarrowColumnPlan& plan, const NarrowColumnFacts& f) {
-  choose_moves(plan, f);
+  plan.loads = how_to_move(plan, f, f.input, f.loaded, false);
+  if (f.has_mask) plan.loads = std::min(plan.loads, how_to_move(plan, f, f.mask, 1, false));
+  plan.stores = how_to_move(plan, f, f.output, f.stored, true);
   plan.strips_of_slab = static_cast<int>(divide_up(f.inner, plan.columns));
   plan.strips = divide_up(plan.slabs, plan.slabs_of_tile) * plan.strips_of_slab;
   plan.by_columns = Divisor(plan.columns);

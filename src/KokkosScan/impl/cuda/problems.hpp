@@ -493,20 +493,21 @@ struct Backend {
     facts.lines = p.batch.count;
     facts.inner = neighbours(p.batch);
     facts.is_along = is_along(p.batch, p.output) || is_along(p.batch, p.input);
-    const auto see = [&](const auto& array, bool may_be_rows) -> RowsInMemory {
+    const auto rows_of = [&](const auto& array) -> RowsInMemory {
       // Rows have one order in shared memory.
       const bool are_alike = p.n == 1 || (array.strides.along < 0) == is_backward(p.output);
-      if (!may_be_rows || !are_alike || !has_columns(array, p.batch)) return {};
+      if (!are_alike || !has_columns(array, p.batch)) return {};
       const std::int64_t row = magnitude(array.strides.along);
       const int rank = p.batch.rank;
       return {true, row, rank == 1 ? p.n * row : (rank == 2 ? array.strides.batch[0] : 0)};
     };
-    if constexpr (!is_called<decltype(P::output)>) {
-      facts.output = see(p.output, NarrowInput<typename P::A, Array<const Value>>::is_run);
+    if constexpr (!is_called<decltype(P::output)> &&
+                  NarrowInput<typename P::A, Array<const Value>>::is_run) {
+      facts.output = rows_of(p.output);
     }
     if constexpr (Input::is_run) {
-      facts.input = facts.mask = see(Input::values(p.input), true);
-      if constexpr (Input::has_mask) facts.mask = see(Input::mask(p.input), true);
+      facts.input = facts.mask = rows_of(Input::values(p.input));
+      if constexpr (Input::has_mask) facts.mask = rows_of(Input::mask(p.input));
     }
     facts.stride = least_stride(p);
     facts.multiprocessors = multiprocessors(exec);

@@ -84,10 +84,12 @@ class SlabResults {
     block.b = to + (descends ? of_slab - block.width : 0);
   }
 
-  /// Rows of results go where they belong, whatever is between them, from row k on.
+  /// Rows of results go where they belong, whatever is between them, from row k on. Those that are
+  /// not stored in the order of memory are asked for.
   void place_rows(SlabBlock<A, R>& block, const Coordinates& c, std::int64_t k) const {
     const ArrayLine<Value> line = m_problem.output.line(c);
     block.b_row = line.stride;
+    if (block.keeps_gaps) block.results_ahead = ahead_bytes / sizeof(A);
     if constexpr (is_plain<A, Value>) block.b = &line(k);
   }
 

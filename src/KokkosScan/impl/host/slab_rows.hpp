@@ -213,18 +213,26 @@ template <int places, class A, class R>
   }
 }
 
-/// Asks for what is ahead of `distance` elements from x on, in the order of memory, which the
-/// hardware can foresee.
+/// Calls f(element) for one of each cache line that `distance` elements from `first` on have, in
+/// the order of memory, which the hardware can foresee.
+template <class A, class F>
+[[gnu::always_inline]] inline void for_each_cache_line(const A* first, std::int64_t distance,
+                                                       const F& f) {
+  const int step = (distance < 0 ? -cache_line : cache_line) / static_cast<int>(sizeof(A));
+  const std::int64_t bytes = (distance < 0 ? -distance : distance) * static_cast<int>(sizeof(A));
+  for (std::int64_t i = 0; i < bytes; i += cache_line, first += step) f(first);
+}
+
+/// Asks for what is ahead of `distance` elements from x on.
 template <class A, class R>
 [[gnu::always_inline]] inline void ask_ahead(const SlabBlock<A, R>& block, const A* x,
                                              std::int64_t distance) {
   if (block.ahead == 0) return;
-  const A* later = x + block.ahead;
-  const int step = (distance < 0 ? -cache_line : cache_line) / static_cast<int>(sizeof(A));
-  const std::int64_t bytes = (distance < 0 ? -distance : distance) * static_cast<int>(sizeof(A));
-  for (std::int64_t i = 0; i < bytes; i += cache_line, later += step) {
-    block.caches == Caches::nearest ? __builtin_prefetch(later, 0, 0) : __builtin_prefetch(later);
-  }
+  for_each_cache_line(
+      x + block.ahead, distance, [&](const A* later) __attribute__((always_inline)) {
+        block.caches == Caches::nearest ? __builtin_prefetch(later, 0, 0)
+                                        : __builtin_prefetch(later);
+      });
 }
 
 /// Asks for memory of results that are stored where they belong, from b on, whose cache lines are
@@ -233,10 +241,9 @@ template <class A, class R>
 [[gnu::always_inline]] inline void ask_for_results(const SlabBlock<A, R>& block, const A* b,
                                                    std::int64_t distance) {
   if (block.results_ahead == 0) return;
-  const A* later = b + block.results_ahead;
-  const int step = (distance < 0 ? -cache_line : cache_line) / static_cast<int>(sizeof(A));
-  const std::int64_t bytes = (distance < 0 ? -distance : distance) * static_cast<int>(sizeof(A));
-  for (std::int64_t i = 0; i < bytes; i += cache_line, later += step) __builtin_prefetch(later, 1);
+  for_each_cache_line(
+      b + block.results_ahead, distance,
+      [](const A* later) __attribute__((always_inline)) { __builtin_prefetch(later, 1); });
 }
 
 /// Stores a register of lines in the carried type.

@@ -220,7 +220,6 @@ class Slabs : SlabInputs<P> {
     }
     if (is_direct) {
       m_results.place_rows(block, c, first);
-      if (block.keeps_gaps) block.results_ahead = this->usual_ahead().elements;
     } else {
       m_results.place(block, extent, descends, nullptr);
     }
@@ -307,11 +306,8 @@ class Slabs : SlabInputs<P> {
                                   !has_firsts && !has_totals && !descends;
     if ((is_wide || keeps_gaps) && leaves_last && !has_totals) --block.rows;
     m_results.place(block, held, descends && !reverses, is_direct || block.streams ? to : nullptr);
-    if (is_direct && (is_wide || keeps_gaps)) m_results.place_rows(block, c, first);
-    if (keeps_gaps) {
-      block.b_slab = slab;
-      block.results_ahead = this->usual_ahead().elements;
-    }
+    if (is_wide ? is_direct : keeps_gaps) m_results.place_rows(block, c, first);
+    if (keeps_gaps) block.b_slab = slab;
     this->set_starts(c, width, slabs);
     block.begins_lines = true;
     block.starts = m_start + spill;
