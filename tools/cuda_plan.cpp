@@ -84,9 +84,7 @@ struct PlannedDevice {
   void describe(const cuda::AlignedPacks& packs) const {
     planned->tile = "a line, in registers";
     if (!packs.in_input) planned->tile += "; its packs are not aligned";
-    if (packs.in_input && !packs.in_all) {
-      planned->tile += "; the packs of its results are not aligned";
-    }
+    if (!packs.in_output) planned->tile += "; the packs of its results are not aligned";
   }
   void describe(const cuda::NarrowColumnPlan& plan) const {
     planned->tile = number(plan.rows) + " rows of " + counted(plan.columns, "column") + " of " +

@@ -15,8 +15,8 @@
 /// floats), computed (floats that a function reads), or several joined by commas;
 /// --log2-elements=28; --first=N begins with shape number N of the seed;
 /// --shape=OUTERxNxINNER, or several joined by commas, are the only shapes; --gap=N leaves N
-/// elements out behind each row, --offset=N at the begin of arrays; --list prints the shapes and
-/// ends. Tune on one seed, report others.
+/// elements out behind each row, --offset=N at the begin of arrays; --results=inclusive, exclusive,
+/// extra (n+1), and --backward; --list prints the shapes and ends. Tune on one seed, report others.
 ///
 /// Before it is timed, each scan runs on small integers into poisoned memory, and every result is
 /// compared with a plain scan (random.hpp). The figure of a case is the median of several launches
@@ -95,24 +95,27 @@ constexpr std::size_t evict_below = std::size_t{1} << 30;
 Result measure(const RandomKind& kind, const Shape& shape) {
   static Buffer in, mask, out, reference, workspace, cold;
   Result result;
-  result.name = std::string("inclusive_scan/Cuda/") + kind.type + "/" +
-                std::to_string(shape.outer) + "x" + std::to_string(shape.n) + "x" +
-                std::to_string(shape.inner) + "/axis:1" +
+  result.name = std::string(shape.results == Results::exclusive ? "exclusive" : "inclusive") +
+                "_scan/Cuda/" + kind.type + "/" + std::to_string(shape.outer) + "x" +
+                std::to_string(shape.n) + "x" + std::to_string(shape.inner) + "/axis:1" +
                 (shape.gap > 0 ? "/gap:" + std::to_string(shape.gap) : "") +
-                (shape.offset > 0 ? "/offset:" + std::to_string(shape.offset) : "") + kind.variant +
-                "/random";
+                (shape.offset > 0 ? "/offset:" + std::to_string(shape.offset) : "") +
+                (shape.extra() > 0 ? "/extra" : "") + (shape.is_backward ? "/backward" : "") +
+                kind.variant + "/random";
   const auto elements = static_cast<std::size_t>(shape.extent());
-  result.bytes = static_cast<std::size_t>(shape.elements()) * (kind.in + kind.mask + kind.out);
+  const auto results = static_cast<std::size_t>(shape.of_results().extent());
+  result.bytes = static_cast<std::size_t>(shape.elements()) * (kind.in + kind.mask) +
+                 static_cast<std::size_t>(shape.of_results().elements()) * kind.out;
   const std::size_t copied = std::max<std::size_t>(result.bytes / 2 / 16 * 16, 16);
   // Copies read no more than was filled: zeros would be faster.
   const std::size_t filled = std::max(elements, copied / kind.in + 1);
   const Arrays arrays{in.reserve(filled * kind.in),
                       static_cast<bool*>(mask.reserve(filled * kind.mask + 1)),
-                      out.reserve(std::max(copied, elements * kind.out))};
+                      out.reserve(std::max(copied, results * kind.out))};
   auto* const work = static_cast<std::byte*>(workspace.reserve(kind.workspace_bytes(shape) + 16));
 
   kind.fill(arrays, static_cast<std::int64_t>(filled), Data::exact);
-  check(cudaMemset(arrays.out, 0xff, elements * kind.out));
+  check(cudaMemset(arrays.out, 0xff, results * kind.out));
   kind.scan(shape, arrays, work);
   result.path = test::last_path();
   check(cudaDeviceSynchronize());
@@ -245,7 +248,8 @@ struct Options {
   std::string type = "float", out;
   std::vector<Shape> shapes;
   std::int64_t gap = 0, offset = 0;
-  bool is_list = false;
+  Results results = Results::inclusive;
+  bool is_backward = false, is_list = false;
 };
 Options parse(int argc, char** argv) {
   Options options;
@@ -268,6 +272,16 @@ Options parse(int argc, char** argv) {
       options.gap = std::atoll(value.c_str());
     } else if (name == "--offset") {
       options.offset = std::atoll(value.c_str());
+    } else if (name == "--results") {
+      if (value == "exclusive") {
+        options.results = Results::exclusive;
+      } else if (value == "extra") {
+        options.results = Results::extra;
+      } else if (value != "inclusive") {
+        throw std::invalid_argument("--results are inclusive, exclusive or extra");
+      }
+    } else if (argument == "--backward") {
+      options.is_backward = true;
     } else if (name == "--out") {
       options.out = value;
     } else if (argument == "--list") {
@@ -304,6 +318,8 @@ int run(const Options& options) {
   for (Shape& shape : shapes) {
     shape.gap = options.gap;
     shape.offset = options.offset;
+    shape.results = options.results;
+    shape.is_backward = options.is_backward;
   }
   if (options.is_list) {
     for (const Shape& shape : shapes) {

@@ -22,13 +22,18 @@ namespace perf {
 
 namespace ks = KokkosScan;
 
+/// What lines have: inclusive results, exclusive ones, or n+1, of which the first is the start.
+enum class Results { inclusive, exclusive, extra };
+
 /// Lines of n elements along the middle of an array (outer, n, inner). Behind each row, of inner
 /// elements or else of n, a gap of some elements may belong to no line, and so may some at the
-/// begin.
+/// begin. What is scanned from the last element on begins with that.
 struct Shape {
   std::int64_t outer, n, inner;
   std::int64_t gap = 0;
   std::int64_t offset = 0;
+  Results results = Results::inclusive;
+  bool is_backward = false;
 
   [[nodiscard]] __host__ __device__ std::int64_t lines() const { return outer * inner; }
   [[nodiscard]] std::int64_t elements() const { return lines() * n; }
@@ -42,6 +47,21 @@ struct Shape {
   }
   /// Elements of the array, with those that belong to no line.
   [[nodiscard]] std::int64_t extent() const { return offset + outer * slab(); }
+  /// Where an element is that is the k-th of its line to be scanned.
+  [[nodiscard]] __host__ __device__ std::int64_t place(std::int64_t i, std::int64_t k,
+                                                       std::int64_t j) const {
+    return offset + i * slab() + (is_backward ? n - 1 - k : k) * along() + j;
+  }
+  /// The array of results.
+  [[nodiscard]] __host__ __device__ Shape of_results() const {
+    Shape shape = *this;
+    shape.n += extra();
+    return shape;
+  }
+  /// Results of a line that come before that of its first element.
+  [[nodiscard]] __host__ __device__ std::int64_t extra() const {
+    return results == Results::extra ? 1 : 0;
+  }
 };
 
 /// Device memory.
@@ -152,18 +172,18 @@ inline std::int64_t length_of_segment(const Shape& shape) {
   return std::max<std::int64_t>(256, (shape.n + 65535) / 65536);
 }
 
-/// Calls f(number of an element, its value) for those of segment number t; neighbouring lines have
-/// neighbouring numbers.
+/// Calls f(i, k, j, value) for the elements of segment number t, in the order of the scan;
+/// neighbouring lines have neighbouring numbers.
 template <class Of, class T, class F>
 __device__ void for_segment(const Shape& shape, std::int64_t length, std::int64_t segments,
                             std::int64_t t, const T* in, const bool* mask, const F& f) {
   const std::int64_t j = t % shape.inner;
   const std::int64_t begin = t / shape.inner % segments * length;
   const std::int64_t end = begin + length < shape.n ? begin + length : shape.n;
-  std::int64_t at =
-      shape.offset + t / shape.inner / segments * shape.slab() + begin * shape.along() + j;
-  for (std::int64_t k = begin; k < end; ++k, at += shape.along()) {
-    f(at, mask != nullptr && !mask[at] ? 0 : Of::count(in[at]));
+  const std::int64_t i = t / shape.inner / segments;
+  for (std::int64_t k = begin; k < end; ++k) {
+    const std::int64_t at = shape.place(i, k, j);
+    f(i, k, j, mask != nullptr && !mask[at] ? 0 : Of::count(in[at]));
   }
 }
 template <class Of, class T>
@@ -173,7 +193,7 @@ __global__ void fold_segments(Shape shape, std::int64_t length, std::int64_t seg
   if (t >= shape.lines() * segments) return;
   std::int64_t sum = 0;
   for_segment<Of>(shape, length, segments, t, in, mask,
-                  [&](std::int64_t, std::int64_t x) { sum += x; });
+                  [&](std::int64_t, std::int64_t, std::int64_t, std::int64_t x) { sum += x; });
   sums[t] = sum;
 }
 __global__ static void scan_segments(Shape shape, std::int64_t segments, std::int64_t* sums) {
@@ -195,10 +215,17 @@ __global__ void compare_segments(Shape shape, std::int64_t length, std::int64_t 
   if (t >= shape.lines() * segments) return;
   std::int64_t sum = sums[t];
   unsigned long long different = 0;
-  for_segment<Of>(shape, length, segments, t, in, mask, [&](std::int64_t at, std::int64_t x) {
-    sum += x;
-    different += out[at] == Of::template result<Out>(sum) ? 0 : 1;
-  });
+  const Shape results = shape.of_results();
+  const auto compare = [&](std::int64_t i, std::int64_t k, std::int64_t j) {
+    different += out[results.place(i, k, j)] == Of::template result<Out>(sum) ? 0 : 1;
+  };
+  for_segment<Of>(shape, length, segments, t, in, mask,
+                  [&](std::int64_t i, std::int64_t k, std::int64_t j, std::int64_t x) {
+                    if (k == 0 && shape.extra() > 0) compare(i, 0, j);
+                    if (shape.results == Results::exclusive) compare(i, k, j);
+                    sum += x;
+                    if (shape.results != Results::exclusive) compare(i, k + shape.extra(), j);
+                  });
   if (different > 0) atomicAdd(wrong, different);
 }
 
@@ -213,7 +240,7 @@ struct ElementsOf {
   }
 };
 
-/// Inclusive scans of In in A, stored as Out.
+/// Scans of In in A, stored as Out.
 template <class A, class In, class Out, Input input = Input::array, class Op = ks::Sum<A>>
 struct RandomScan {
   static constexpr bool is_masked = input == Input::masked;
@@ -239,42 +266,50 @@ struct RandomScan {
   static void scan(const Shape& shape, const Arrays& arrays, std::byte* workspace) {
     // Dimensions of one line have merged with others, as in a call of the library.
     ks::impl::Batch batch{shape.lines(), 0, {}};
-    ks::impl::Strides strides{shape.along(), {}};
+    const Shape results = shape.of_results();
+    const std::int64_t along = shape.is_backward ? -shape.along() : shape.along();
+    ks::impl::Strides strides{along, {}};
+    ks::impl::Strides strides_of_results{along, {}};
     ks::impl::Strides strides_of_lines{0, {}};  // in an array without the axis
-    const auto add = [&](std::int64_t extent, std::int64_t stride, std::int64_t stride_of_lines) {
+    const auto add = [&](std::int64_t extent, std::int64_t stride, std::int64_t stride_of_results,
+                         std::int64_t stride_of_lines) {
       if (extent == 1) return;
       batch.extent[batch.rank] = extent;
       strides_of_lines.batch[batch.rank] = stride_of_lines;
+      strides_of_results.batch[batch.rank] = stride_of_results;
       strides.batch[batch.rank++] = stride;
     };
-    add(shape.outer, shape.slab(), shape.inner);
-    add(shape.inner, 1, 1);
-    const auto* const in = static_cast<const In*>(arrays.in) + shape.offset;
+    add(shape.outer, shape.slab(), results.slab(), shape.inner);
+    add(shape.inner, 1, 1, 1);
+    const auto* const in = static_cast<const In*>(arrays.in);
+    const std::int64_t first = shape.place(0, 0, 0);
     const auto scanned = [&]() -> Scanned {
       if constexpr (input == Input::computed) {
-        return {{in, shape.slab(), shape.along()},
+        return {{in + shape.offset, shape.slab(), shape.along()},
                 {shape.outer, shape.n, shape.inner},
                 1,
-                0,
-                1,
+                shape.is_backward ? shape.n - 1 : 0,
+                shape.is_backward ? -1 : 1,
                 strides_of_lines};
       } else if constexpr (is_masked) {
-        return {{in, strides}, {arrays.mask + shape.offset, strides}, Op::identity()};
+        return {{in + first, strides}, {arrays.mask + first, strides}, Op::identity()};
       } else {
-        return {in, strides};
+        return {in + first, strides};
       }
     }();
-    const P p{ks::impl::Function::inclusive_scan,
-              shape.n,
-              batch,
-              ks::impl::Form::inclusive,
-              ks::impl::Extra::none,
-              Op{},
-              ks::impl::Maybe<A>(Op::identity()),
-              scanned,
-              {static_cast<Out*>(arrays.out) + shape.offset, strides},
-              {},
-              {nullptr, {}}};
+    const bool is_exclusive = shape.results == Results::exclusive;
+    const P p{
+        is_exclusive ? ks::impl::Function::exclusive_scan : ks::impl::Function::inclusive_scan,
+        shape.n,
+        batch,
+        is_exclusive ? ks::impl::Form::exclusive : ks::impl::Form::inclusive,
+        shape.extra() > 0 ? ks::impl::Extra::first : ks::impl::Extra::none,
+        Op{},
+        ks::impl::Maybe<A>(Op::identity()),
+        scanned,
+        {static_cast<Out*>(arrays.out) + results.place(0, shape.extra(), 0), strides_of_results},
+        {},
+        {nullptr, {}}};
     ks::impl::cuda::Backend{}.scan(test::Stream{}, p, workspace);
   }
   static std::int64_t segments(const Shape& shape) {

@@ -43,6 +43,8 @@ struct Types : Combination<P> {
 
   /// Whether results take the place of elements in shared memory.
   static constexpr bool in_place = reuses_slots<In, Value>;
+  /// Whether elements lie in several arrays.
+  static constexpr bool has_several_arrays = Stage<In>::bytes_of_element > Stage<In>::widest;
   /// Bytes of a result in a place of its own.
   static constexpr int bytes_of_result = in_place ? 0 : static_cast<int>(sizeof(Value));
   static constexpr ElementSize size{std::max<int>(Stage<In>::widest, sizeof(Value)),
@@ -79,15 +81,12 @@ struct Types : Combination<P> {
 
 /// Where the results of a tile are in shared memory: as its elements or, for n+1 results, with room
 /// for one more in each line, so that they lie as in global memory.
-///
-/// \tparam wide whether there is room for n+1
-template <class Value, bool wide = false>
+template <class Value>
 struct Results {
-  static constexpr bool are_wide = wide;
-
   Slots<Value> slots;
-  int pitch;  ///< from line to line
-  int first;  ///< place of a line's first result, in the order of memory
+  int pitch;      ///< from line to line
+  int first;      ///< place of a line's first result, in the order of memory
+  bool are_wide;  ///< whether there is room for n+1
 
   /// The number of the slot of result e of a line, in the order of memory.
   [[nodiscard]] __device__ __forceinline__ int slot(int line, int e) const {
@@ -229,9 +228,7 @@ __device__ __forceinline__ void scan_pack(const Op& op, const Carrying& carrying
 // ---- A chunk ------------------------------------------------------------------------------------
 
 /// The chunk of a thread.
-///
-/// \tparam wide whether its results are
-template <class P, bool wide = false>
+template <class P>
 class Chunk {
   using T = Types<P>;
   using A = typename T::A;
@@ -248,14 +245,14 @@ class Chunk {
   /// \param e      number of the first element in the line, in the order of memory
   /// \param length at least 1
   __device__ __forceinline__ Chunk(const P& problem, const Input& input,
-                                   const Results<Value, wide>& results, const Tile& tile, int line,
-                                   int e, int length)
+                                   const Results<Value>& results, const Tile& tile, int line, int e,
+                                   int length)
       : m_problem(problem),
         m_op(carrying(problem.op)),
         m_input(input),
         m_results(results),
         m_slot(line * tile.length + e),
-        m_result_slot(wide ? results.slot(line, e) : m_slot),
+        m_result_slot(results.slot(line, e)),
         m_length(length) {}
 
   /// The fold of the chunk.
@@ -287,12 +284,7 @@ class Chunk {
   template <bool packs, bool backward>
   [[nodiscard]] __device__ __forceinline__ A scan(const Fold<Carrying, R>& before,
                                                   const A& first) const {
-    return m_problem.form == Form::inclusive ? scan<packs, backward, true>(before, first)
-                                             : scan<packs, backward, false>(before, first);
-  }
-  template <bool packs, bool backward, bool inclusive>
-  [[nodiscard]] __device__ __forceinline__ A scan(const Fold<Carrying, R>& before,
-                                                  const A& first) const {
+    const bool inclusive = m_problem.form == Form::inclusive;
     Fold<Carrying, R> run = before;
     A last = first;
     int i = 0;
@@ -325,7 +317,7 @@ class Chunk {
     return last;
   }
 
-  [[nodiscard]] __device__ __forceinline__ const Results<Value, wide>& results() const {
+  [[nodiscard]] __device__ __forceinline__ const Results<Value>& results() const {
     return m_results;
   }
   /// Writes the last result of the chunk.
@@ -357,7 +349,7 @@ class Chunk {
   }
   template <bool packs, bool backward>
   __device__ __forceinline__ void write(int i, const Value (&y)[pack]) const {
-    if constexpr (packs && !wide) {
+    if (packs && !m_results.are_wide) {
       Value raw[pack];
 #pragma unroll
       for (int j = 0; j < pack; ++j) raw[j] = y[backward ? pack - 1 - j : j];
@@ -386,7 +378,7 @@ class Chunk {
   const P& m_problem;
   const Carrying m_op;
   const Input& m_input;
-  const Results<Value, wide>& m_results;
+  const Results<Value>& m_results;
   int m_slot;
   int m_result_slot;
   int m_length;
@@ -501,10 +493,9 @@ struct FoldedChunk {
 };
 
 /// Folds the chunk of this thread, and those of the lanes before it.
-template <class P, bool wide>
+template <class P>
 __device__ __forceinline__ FoldedChunk<P> fold_chunks(const P& problem, Access access,
-                                                      const Chunk<P, wide>& chunk,
-                                                      const Place& place) {
+                                                      const Chunk<P>& chunk, const Place& place) {
   using R = typename Types<P>::R;
   const auto op = carrying(problem.op);
   R total{};
@@ -521,10 +512,10 @@ __device__ __forceinline__ FoldedChunk<P> fold_chunks(const P& problem, Access a
 ///
 /// \param before_warp what comes before the warp or, where lines share one, before the line
 /// \param with_warp   what comes before the next warp
-template <class P, bool wide, class R, class Prefix>
+template <class P, class R, class Prefix>
 __device__ __forceinline__ void scan_chunk(const P& problem, const Shape& shape, Access access,
                                            const Tile& tile, bool is_first_tile, bool is_last_tile,
-                                           const Chunk<P, wide>& chunk, const Place& place,
+                                           const Chunk<P>& chunk, const Place& place,
                                            const FoldedChunk<P>& folded, const Prefix& before_warp,
                                            const R& with_warp) {
   using A = typename P::A;

@@ -164,11 +164,11 @@ __device__ __forceinline__ void load_stripes(const SelectedLine<A, Values, Mask>
 // ---- Store --------------------------------------------------------------------------------------
 
 /// Stores a whole pack of results at `pack`, its lowest address.
-template <int E, class Value>
-__device__ __forceinline__ void store_pack(Value* pack, bool backward, const Value (&y)[E]) {
+template <int E, class Value, class A>
+__device__ __forceinline__ void store_pack(Value* pack, bool backward, const A (&x)[E]) {
   Value raw[E];
 #pragma unroll
-  for (int i = 0; i < E; ++i) raw[i] = backward ? y[E - 1 - i] : y[i];
+  for (int i = 0; i < E; ++i) raw[i] = static_cast<Value>(backward ? x[E - 1 - i] : x[i]);
   store_at_once(pack, raw);
 }
 
@@ -198,8 +198,7 @@ struct FoldsOfPacks {
 
 /// Bytes of shared memory through which a warp exchanges a row.
 template <class P, class T = Types<P>>
-inline constexpr int bytes_of_row =
-    std::max<int>(sizeof(typename T::A), sizeof(typename T::Value)) * lanes* T::pack;
+inline constexpr int bytes_of_row = sizeof(typename T::A) * lanes* T::pack;
 /// Bytes of shared memory for the totals of warps.
 template <class R>
 inline constexpr int bytes_of_warp_totals = sizeof(R) * (most_threads_in_registers / lanes);
@@ -209,25 +208,24 @@ template <class P>
 inline constexpr int rows_of_warp =
     std::max<int>(1, element_registers / (Types<P>::pack * registers_of(sizeof(typename P::A))));
 
-/// Bytes of shared memory that a warp uses alone.
-template <bool has_packs, class P>
-inline constexpr int bytes_of_warp = FoldsOfPacks<rows_of_warp<P>, typename Types<P>::R>::bytes +
-                                     (has_packs ? 0 : bytes_of_row<P>);
-
-/// Whether the packs of lines are aligned: in all operands, and at least in the input.
+/// Whether the packs of lines are aligned, so that one instruction moves each, in the input and the
+/// output. Else elements are loaded, and results stored, one by one: a row at a time through shared
+/// memory.
 struct AlignedPacks {
-  bool in_all, in_input;
+  bool in_input, in_output;
+
+  /// Bytes of shared memory that a warp uses alone.
+  template <class P>
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int bytes_of_warp() const {
+    return FoldsOfPacks<rows_of_warp<P>, typename Types<P>::R>::bytes +
+           (in_input && in_output ? 0 : bytes_of_row<P>);
+  }
 };
 
 /// Scans lines of which a block holds one.
-///
-/// \tparam has_packs whether packs are aligned in all operands: one instruction moves each. Else
-///                   results are stored a row at a time, one by one, from shared memory
-/// \param loads_packs whether they are aligned in the input; else elements are loaded as results
-///                   are stored
-template <bool has_packs, class P>
+template <class P>
 __global__ void __launch_bounds__(most_threads_in_registers)
-    scan_in_registers(const __grid_constant__ P problem, bool loads_packs) {
+    scan_in_registers(const __grid_constant__ P problem, AlignedPacks packs) {
   using A = typename Types<P>::A;
   using R = typename Types<P>::R;
   using Value = typename Types<P>::Value;
@@ -248,16 +246,18 @@ __global__ void __launch_bounds__(most_threads_in_registers)
   const ArrayLine<Value> output = problem.output.line(number);
   // Shared memory holds totals of warps, then what each warp uses.
   R* const totals = reinterpret_cast<R*>(shared);
-  std::byte* const of_warp = shared + bytes_of_warp_totals<R> + warp * bytes_of_warp<has_packs, P>;
+  std::byte* const of_warp = shared + bytes_of_warp_totals<R> + warp * packs.bytes_of_warp<P>();
   const FoldsOfPacks<V, R> folds_of_packs{reinterpret_cast<R*>(of_warp)};
   std::byte* const row = of_warp + FoldsOfPacks<V, R>::bytes;
 
   // Load.
   A x[V][E];
-  if (has_packs || loads_packs) {
+  if (packs.in_input) {
     load_packs(input, first + lane * E, row_length, n, x);
   } else {
     load_stripes<V * E>(input, first + lane, n, &x[0][0]);
+#pragma unroll
+    for (int v = 0; v < V; ++v) stripes_to_packs(reinterpret_cast<A*>(row), x[v], lane);
   }
 
   // Fold the packs, the chunk, and those of the lanes before.
@@ -270,7 +270,6 @@ __global__ void __launch_bounds__(most_threads_in_registers)
         first + v / rows_at_once * rows_at_once * row_length >= n) {
       continue;
     }
-    if (!has_packs && !loads_packs) stripes_to_packs(reinterpret_cast<A*>(row), x[v], lane);
     folds_of_packs[v * lanes + lane] = carried_pack(problem.op, x[v]);
   }
   __syncwarp();
@@ -299,18 +298,12 @@ __global__ void __launch_bounds__(most_threads_in_registers)
   if (lane == lanes - 1) folds_of_packs[lanes * V] = start.then(op, warps_before.then(op, chunks));
   __syncwarp();
 
-  // Store.
-  const bool backward = output.stride < 0;
-  const bool inclusive = problem.form == Form::inclusive;
-  const int step = backward ? -row_length : row_length;
-  Value* pack =
-      backward ? output.data - (first + lane * E) - (E - 1) : output.data + (first + lane * E);
-  Value* stripe = output.data + (first + lane) * output.stride;
+  // Scan: x becomes the results.
   const Ends<P> ends{problem};
+  const bool inclusive = problem.form == Form::inclusive;
 #pragma unroll
   for (int v = 0; v < V; ++v) {
-    const int row_begin = first + v * row_length;
-    const int k = row_begin + lane * E;
+    const int k = first + v * row_length + lane * E;
     const R before_pack = folds_of_packs[v * lanes + lane];
     const R with_pack = folds_of_packs[v * lanes + lane + 1];
     // B(k); nothing comes before the first element of a line without a starting value.
@@ -318,24 +311,33 @@ __global__ void __launch_bounds__(most_threads_in_registers)
         k == 0 && !start_value.exists ? problem.identity.value : static_cast<A>(before_pack);
     scan_pack(problem.op, before_pack, x[v]);
     x[v][E - 1] = static_cast<A>(with_pack);
-
-    Value y[E];
 #pragma unroll
-    for (int i = 0; i < E; ++i) {
-      y[i] = static_cast<Value>(inclusive ? x[v][i] : (i == 0 ? at_begin : x[v][i - 1]));
+    for (int i = E - 1; i > 0; --i) x[v][i] = inclusive ? x[v][i] : x[v][i - 1];
+    x[v][0] = inclusive ? x[v][0] : at_begin;
+    if (v == 0 && k == 0 && ends.exist()) ends.store_begin(number, at_begin);
+  }
+
+  // Store.
+  const bool backward = output.stride < 0;
+  if (packs.in_output) {
+    Value* pack =
+        backward ? output.data - (first + lane * E) - (E - 1) : output.data + (first + lane * E);
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      if (first + v * row_length + lane * E < n) store_pack(pack, backward, x[v]);
+      pack += backward ? -row_length : row_length;
     }
-    if constexpr (has_packs) {
-      if (k < n) store_pack(pack, backward, y);
-      pack += step;
-    } else {
-      packs_to_stripes(reinterpret_cast<Value*>(row), y, lane);
+  } else {
+    Value* stripe = output.data + (first + lane) * output.stride;
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      packs_to_stripes(reinterpret_cast<A*>(row), x[v], lane);
 #pragma unroll
       for (int i = 0; i < E; ++i) {
-        if (row_begin + i * lanes + lane < n) *stripe = y[i];
+        if (first + v * row_length + i * lanes + lane < n) *stripe = static_cast<Value>(x[v][i]);
         stripe += backward ? -lanes : lanes;
       }
     }
-    if (v == 0 && k == 0 && ends.exist()) ends.store_begin(number, at_begin);
   }
   if (ends.exist()) {
     // The row in which this thread has the last pack of the line, if it has it.

@@ -153,7 +153,7 @@ struct PartInStage {
     folds = reinterpret_cast<R*>(memory + ring.bytes_of_tile);
     Region region{memory, ring.shape.cut.tile_length, 0, bulk_alignment};
     input.place(problem.input, tile, region, tile.flat(problem.output));
-    results = {place_results(problem, tile, region, input), 0, 0};
+    results = {place_results(problem, tile, region, input), 0, 0, false};
   }
 };
 

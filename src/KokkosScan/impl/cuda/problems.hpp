@@ -143,14 +143,16 @@ struct Backend {
   static bool stays_in_registers(std::int64_t n) {
     return may_stay_in_registers<P> && fits_registers(n, Types<P>::size, sizeof(typename P::A));
   }
-  /// \param of_input_only whether those of the output do not matter
-  template <class P>
-  static bool has_aligned_packs(const P& p, bool of_input_only = false) {
+  /// Whether the packs of an operand's lines are aligned, and whether those of both are.
+  template <class Operand, class P>
+  static bool has_aligned_packs(const Operand& operand, const P& p) {
     constexpr int E = Types<P>::pack;
     return Types<P>::has_packs && p.n % E == 0 &&
-           OperandAccess<decltype(P::input)>::template has_aligned_packs<E>(p.input, p.batch) &&
-           (of_input_only ||
-            OperandAccess<decltype(P::output)>::template has_aligned_packs<E>(p.output, p.batch));
+           OperandAccess<Operand>::template has_aligned_packs<E>(operand, p.batch);
+  }
+  template <class P>
+  static bool has_aligned_packs(const P& p) {
+    return has_aligned_packs(p.input, p) && has_aligned_packs(p.output, p);
   }
 
   /// Whether lines of n elements follow each other in memory.
@@ -188,7 +190,7 @@ struct Backend {
     const bool are_wide =
         may_be_wide && Types<P>::bytes_of_lines(elements, bytes_of_padding) + bytes_of_results <=
                            shared_bytes_of_block(exec);
-    bool has_packs = has_aligned_packs(p, are_wide);
+    bool has_packs = has_aligned_packs(p.input, p) && (are_wide || has_aligned_packs(p.output, p));
     const bool pads = pads_slots(shape, Types<P>::size_in_lines);
     // Elements that are copied one by one lie where packs are aligned, and are copied so where
     // lanes would meet the same banks otherwise ((16777216, 16) that begins one element later: 0.48
@@ -204,33 +206,24 @@ struct Backend {
     if constexpr (OnlyPlans<Exec>) {
       exec.would_launch(launch, shape);
     } else {
-      auto* kernel = most_threads_of_tile(shape) == 64 ? scan_lines<64, false, P>
-                                                       : scan_lines<most_threads, false, P>;
-      if constexpr (!is_called<decltype(P::output)>) {
-        if (are_wide) kernel = scan_lines<most_threads, true, P>;
-      }
-      enqueue(exec, launch, kernel, p.n, p.batch.count, p, shape, has_packs, aligns, padding);
+      enqueue(exec, launch, cuda::scan_lines<P>, p.n, p.batch.count, p, shape, has_packs, aligns,
+              padding, are_wide);
     }
   }
 
   template <class Exec, class P>
   static void scan_lines_in_registers(const Exec& exec, const P& p) {
-    if (has_aligned_packs(p)) return scan_lines_in_registers<true>(exec, p);
-    scan_lines_in_registers<false>(exec, p);
-  }
-  template <bool has_packs, class Exec, class P>
-  static void scan_lines_in_registers(const Exec& exec, const P& p) {
     const std::int64_t warps =
         divide_up(p.n, std::int64_t{lanes} * Types<P>::pack * rows_of_warp<P>);
+    const AlignedPacks packs{has_aligned_packs(p.input, p), has_aligned_packs(p.output, p)};
     const int shared = bytes_of_warp_totals<typename Types<P>::R> +
-                       static_cast<int>(warps) * bytes_of_warp<has_packs, P>;
+                       static_cast<int>(warps) * packs.bytes_of_warp<P>();
     const Launch launch{p.function, "cuda/in_registers", p.batch.count,
                         static_cast<int>(warps) * lanes, shared};
-    const bool loads_packs = has_packs || has_aligned_packs(p, true);
     if constexpr (OnlyPlans<Exec>) {
-      exec.would_launch(launch, AlignedPacks{has_packs, loads_packs});
+      exec.would_launch(launch, packs);
     } else {
-      enqueue(exec, launch, scan_in_registers<has_packs, P>, p.n, p.batch.count, p, loads_packs);
+      enqueue(exec, launch, scan_in_registers<P>, p.n, p.batch.count, p, packs);
     }
   }
 

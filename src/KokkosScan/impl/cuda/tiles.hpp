@@ -25,11 +25,11 @@ namespace KokkosScan::impl::cuda {
 static_assert(bytes_of_totals<std::byte[largest_value]> < 1024);
 
 /// Scans the lines of a tile whose threads have whole lines.
-template <class P, bool wide>
-__device__ __forceinline__ void scan_whole_lines(
-    const P& problem, const Shape& shape, Access access, const Tile& tile,
-    const Stage<typename Types<P>::In>& input,
-    const Results<typename Types<P>::Value, wide>& results) {
+template <class P>
+__device__ __forceinline__ void scan_whole_lines(const P& problem, const Shape& shape,
+                                                 Access access, const Tile& tile,
+                                                 const Stage<typename Types<P>::In>& input,
+                                                 const Results<typename Types<P>::Value>& results) {
   using A = typename Types<P>::A;
   using R = typename Types<P>::R;
   const auto op = carrying(problem.op);
@@ -39,8 +39,7 @@ __device__ __forceinline__ void scan_whole_lines(
     if (line >= tile.lines) break;
     const Maybe<A> start = problem.start.at(tile.line(line));
     const A first = start.exists ? start.value : problem.identity.value;
-    const Chunk<P, wide> chunk(problem, input, results, tile, line, tile.in_memory_order(0),
-                               tile.length);
+    const Chunk<P> chunk(problem, input, results, tile, line, tile.in_memory_order(0), tile.length);
     const A last = with_access<P>(access, [&](auto packs, auto backward) {
       return chunk.template scan<packs.value, backward.value>(fold_of_start<R>(op, start), first);
     });
@@ -52,17 +51,16 @@ __device__ __forceinline__ void scan_whole_lines(
 }
 
 /// Scans the lines of a tile that threads share.
-template <class P, bool wide>
+template <class P>
 __device__ __forceinline__ void scan_shared_lines(
     const P& problem, const Shape& shape, Access access, const Tile& tile,
-    const Stage<typename Types<P>::In>& input,
-    const Results<typename Types<P>::Value, wide>& results) {
+    const Stage<typename Types<P>::In>& input, const Results<typename Types<P>::Value>& results) {
   using R = typename Types<P>::R;
   using Prefix = Fold<typename Types<P>::Carrying, R>;
   const auto op = carrying(problem.op);
   const Place place(shape, tile.lines, tile.length, static_cast<int>(threadIdx.x));
-  const Chunk<P, wide> chunk(problem, input, results, tile, place.line,
-                             tile.in_memory_order(place.k), place.length);
+  const Chunk<P> chunk(problem, input, results, tile, place.line, tile.in_memory_order(place.k),
+                       place.length);
   const auto start =
       place.length > 0 ? problem.start.at(tile.line(place.line)) : Maybe<typename P::A>();
   const FoldedChunk<P> folded = fold_chunks(problem, access, chunk, place);
@@ -92,14 +90,13 @@ __device__ __forceinline__ void scan_shared_lines(
 
 /// Scans lines of which a tile holds one or more.
 ///
-/// \tparam most threads of a block
-/// \tparam wide whether lines have n+1 results, which follow each other in memory
 /// \param packs_are_aligned whether packs are, in all operands but wide results
-/// \param aligns whether they are because elements of unaligned operands are copied one by one
-template <int most, bool wide, class P>
-__global__ void __launch_bounds__(most, blocks_of_lines(most))
+/// \param aligns   whether they are because elements of unaligned operands are copied one by one
+/// \param are_wide whether lines have n+1 results, which follow each other in memory
+template <class P>
+__global__ void __launch_bounds__(most_threads, blocks_of_lines(Types<P>::has_several_arrays))
     scan_lines(const __grid_constant__ P problem, const __grid_constant__ Shape shape,
-               bool packs_are_aligned, bool aligns, int padding) {
+               bool packs_are_aligned, bool aligns, int padding, [[maybe_unused]] bool are_wide) {
   using T = Types<P>;
   using Value = typename T::Value;
   std::byte* const shared = shared_memory();
@@ -115,19 +112,20 @@ __global__ void __launch_bounds__(most, blocks_of_lines(most))
   Region region{shared, shape.lines_of_tile * shape.cut.tile_length, padding};
   Stage<typename T::In> input;
   // Wide results have a place of their own.
-  input.place(problem.input, tile, region, wide ? nullptr : tile.flat(problem.output));
+  Value* flat = are_wide ? nullptr : tile.flat(problem.output);
+  input.place(problem.input, tile, region, flat);
   input.load(problem.input, tile, shape.lines_of_thread * shape.cut.chunk).finish();
-  Results<Value, wide> results{{}, tile.length, 0};
-  if constexpr (wide) {
-    results.pitch = tile.length + 1;
-    results.first = (problem.extra == Extra::first) == tile.backward ? 0 : 1;
-    region.padding = 0;
-    region.elements += shape.lines_of_tile;
-    results.slots =
-        region.template take<Value>(tile.first_in_memory(problem.output, 0) - results.first);
-  } else {
-    results.slots = place_results(problem, tile, region, input);
+  Results<Value> results{{}, tile.length, 0, false};
+  if constexpr (!is_called<typename T::Out>) {
+    if (are_wide) {
+      const int first_result = (problem.extra == Extra::first) == tile.backward ? 0 : 1;
+      flat = tile.first_in_memory(problem.output, 0) - first_result;
+      region.padding = 0;
+      region.elements += shape.lines_of_tile;
+      results = {region.template take<Value>(flat), tile.length + 1, first_result, true};
+    }
   }
+  if (!results.are_wide) results.slots = place_results(problem, tile, region, input);
   __syncthreads();
 
   // Scan.
@@ -140,14 +138,8 @@ __global__ void __launch_bounds__(most, blocks_of_lines(most))
   __syncthreads();
 
   // Store.
-  if constexpr (wide) {
-    Value* const flat = tile.first_in_memory(problem.output, 0) - results.first;
-    begin_store<Types<P>::stores_in_bulk>(results.slots, problem.output, tile, flat,
-                                          tile.lines * results.pitch);
-  } else {
-    begin_store<Types<P>::stores_in_bulk>(results.slots, problem.output, tile,
-                                          tile.flat(problem.output), tile.elements());
-  }
+  begin_store<T::stores_in_bulk>(results.slots, problem.output, tile, flat,
+                                 tile.lines * results.pitch);
   wait_for_bulk_stores();
 }
 

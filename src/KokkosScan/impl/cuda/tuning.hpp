@@ -21,9 +21,10 @@ namespace KokkosScan::impl::cuda {
 /// 0.72; with none, where the threads that fold compute, 0.48.
 inline constexpr int groups_that_call = 2;
 
-/// Blocks for which a multiprocessor must have registers where tiles hold whole lines, by the most
-/// threads for which the kernel is compiled: 72 or 64 registers a thread.
-KOKKOS_FUNCTION constexpr int blocks_of_lines(int most) { return most <= 64 ? 14 : 4; }
+/// Blocks for which a multiprocessor must have registers where tiles hold whole lines: 64 registers
+/// a thread, 80 where elements lie in several arrays. (Masked lines of 1024 floats have 0.97
+/// instead of 1.00 with 64.)
+KOKKOS_FUNCTION constexpr int blocks_of_lines(bool are_several) { return are_several ? 3 : 4; }
 
 /// Most tiles that a block has in flight where lines have several: 6 of 32 KB fill the shared
 /// memory of Hopper.
@@ -333,15 +334,6 @@ constexpr bool pads_slots(const Shape& shape, ElementSize size) {
   const int pack = pack_length(size.widest);
   return passes_of_warp(cut, pack, size.widest, bytes_of_padding) <
          passes_of_warp(cut, pack, size.widest, 0);
-}
-
-/// The most threads for which the kernel is compiled that scans tiles of whole lines. Small blocks
-/// have registers of which none is spilled: four that are cost lines of 1024 floats 0.03, lines of
-/// 2049 0.11; but with as many in large ones lines of 3001 have 0.90 instead of 0.95, masked lines
-/// of 4096 0.70 instead of 0.99. One warp alone has room for more warps, with less registers, where
-/// each has many lines: lines of 2 have 0.94 with 64 registers instead of 0.82.
-constexpr int most_threads_of_tile(const Shape& shape) {
-  return shape.threads > 64 || shape.lines_of_thread > 16 ? most_threads : 64;
 }
 
 }  // namespace KokkosScan::impl::cuda
