@@ -164,6 +164,9 @@ TEST(backends, cuda_parts_of_columns_are_long_and_few) {
   EXPECT_TRUE(takes(129, 16807, 65, false));
   EXPECT_FALSE(takes(131, 16807, 129, false));
   EXPECT_TRUE(takes(132, 16807, 63, false));
+  // Tiles of wide columns would leave most lanes idle.
+  EXPECT_TRUE(takes(2000, 16807, 63, false));
+  EXPECT_FALSE(takes(2000, 16807, 64, false));
   EXPECT_FALSE(takes(2401, 2401, 343, false));
 }
 
@@ -216,8 +219,10 @@ TEST(backends, cuda_strips_fill_the_multiprocessors) {
 
 // Threads take columns one by one where these are short and many.
 TEST(backends, cuda_threads_take_short_columns) {
-  EXPECT_TRUE(cuda::takes_threads(448, 32, 67'584, false, 132));
-  EXPECT_FALSE(cuda::takes_threads(449, 32, 67'584, false, 132));
+  EXPECT_TRUE(cuda::takes_threads(448, 97, 67'584, false, 132));
+  EXPECT_FALSE(cuda::takes_threads(449, 97, 67'584, false, 132));
+  EXPECT_TRUE(cuda::takes_threads(4096, 96, 67'584, false, 132));
+  EXPECT_FALSE(cuda::takes_threads(4097, 96, 67'584, false, 132));
   EXPECT_TRUE(cuda::takes_threads(128, 32, 67'584, true, 132));
   EXPECT_FALSE(cuda::takes_threads(129, 32, 67'584, true, 132));
   EXPECT_FALSE(cuda::takes_threads(128, 31, 67'584, true, 132));

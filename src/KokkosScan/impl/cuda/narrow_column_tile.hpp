@@ -136,15 +136,12 @@ __device__ __forceinline__ void for_each_part(const NarrowColumnTile& tile, bool
   const int step = sharing * rows_of_group;
 #pragma unroll 1
   for (int share = group / sharing; share < shares; share += groups / sharing) {
-    if (along) {
-      const int slab = share / columns;
-      f(PartOfLine{slab, share - slab * columns, row, step});
-    } else {
+    // One call of f, which is inlined.
+    const int slab = along ? share / columns : share;
+    const int first = along ? share - slab * columns : column_of_member;
+    const int end = along ? first + 1 : columns;
 #pragma unroll 1
-      for (int c = column_of_member; c < columns; c += columns_of_group) {
-        f(PartOfLine{share, c, row, step});
-      }
-    }
+    for (int c = first; c < end; c += columns_of_group) f(PartOfLine{slab, c, row, step});
   }
 }
 

@@ -363,15 +363,16 @@ struct Backend {
       return scan_parts_of_columns(exec, p, workspace, has_packs);
     }
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
-      if (has_columns(p) && takes_threads(p.n, inner, p.batch.count,
-                                          has_rows_of<bytes_of_sector>(p), multiprocessors(exec))) {
+      const bool has_sectors = has_rows_of<bytes_of_sector>(p);
+      if (has_columns(p) &&
+          takes_threads(p.n, inner, p.batch.count, walks && has_sectors, multiprocessors(exec))) {
         const Launch launch{p.function, "cuda/columns_by_threads",
                             divide_up(p.batch.count, threads_of_columns), threads_of_columns, 0};
         if constexpr (OnlyPlans<Exec>) {
           return exec.would_launch(launch);
         } else {
           return enqueue(exec, launch, scan_columns_by_threads<P>, p.n, p.batch.count, p,
-                         !has_rows_of<bytes_of_sector>(p));
+                         !has_sectors);
         }
       }
     }

@@ -136,7 +136,7 @@ inline constexpr double time_of_wide_columns = 1 / 0.70;
 /// too few columns, and where wide_columns.hpp does not take less time.
 constexpr bool takes_strips(const StripFacts& facts, const StripPlan& plan) {
   const bool is_slow = !facts.has_sectors && facts.inner >= narrowest_rows &&
-                       facts.n > longest_of_threads && plan.time > time_of_wide_columns;
+                       facts.n > longest_beside_strips && plan.time > time_of_wide_columns;
   return facts.n >= 16 && facts.inner >= 16 && facts.n * facts.inner >= 1024 && !is_slow;
 }
 

@@ -183,13 +183,17 @@ inline constexpr int narrowest_of_wide = 64;
 inline constexpr int columns_of_wider_rows = 5;
 inline constexpr int columns_of_narrower_rows = 64;
 
-/// Columns that threads take one by one, if they are not short: the longest, where rows are made of
-/// sectors and where they are not, bytes of their elements at most, and how many a multiprocessor
-/// must have of them at least. ((550, 100, 3600): 0.88 instead of 0.79 in strips, (55000, 72, 50):
-/// 0.63 instead of 0.38 in tiles, 72 x 10^6 computed floats 0.85 instead of 0.61; (40000, 72, 50)
-/// doubles 0.81 instead of 0.47; but 1000 x 10^6 floats 0.87 instead of 0.91.)
-inline constexpr int longest_of_threads = 128;
-inline constexpr int longest_of_unaligned_threads = 448;
+/// Columns that threads take one by one, if they are not short: the longest, where blocks could
+/// walk down strips of sectors and where not; the widest rows of which tiles of wide columns leave
+/// so many lanes idle that threads take all of a section; bytes of elements at most, and how many
+/// columns a multiprocessor must have at least. ((550, 100, 3600): 0.88 instead of 0.79 in strips,
+/// (55000, 72, 50): 0.63 instead of 0.38 in tiles; (40000, 72, 50) doubles 0.81 instead of 0.47;
+/// but 1000 x 10^6 floats 0.87 instead of 0.91. Computed floats, else in wide columns: (60000, 140,
+/// 32) 0.89 instead of 0.18, (5000, 1000, 48) 0.65 instead of 0.37, (1000, 3000, 96) 0.72 instead
+/// of 0.63, but (700, 3000, 127) 0.60 instead of 0.68.)
+inline constexpr int longest_beside_strips = 128;
+inline constexpr int longest_of_threads = 448;
+inline constexpr int widest_with_idle_lanes = 96;
 inline constexpr int bytes_of_threads = 8;
 inline constexpr int columns_of_multiprocessor = 512;
 
@@ -203,7 +207,8 @@ constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::i
                                       bool fill_strips, bool are_wide, int multiprocessors) {
   if (n <= elements_of_section) return false;
   int most = lines_of_shared_columns;
-  if (are_wide && inner >= narrowest_of_wide) {
+  if (are_wide) {
+    if (inner < narrowest_of_wide) return true;
     most = inner < widest_of_parts ? columns_of_narrower_rows : columns_of_wider_rows;
   }
   return lines < std::int64_t{most} * multiprocessors && !fill_strips;
@@ -285,12 +290,13 @@ KOKKOS_FUNCTION constexpr int blocks_of_column_threads(int bytes) { return bytes
 
 /// Whether each thread has a column of its own.
 ///
-/// \param columns     of all
-/// \param has_sectors whether rows are made of sectors
+/// \param columns    of all
+/// \param has_strips whether blocks would walk down strips of sectors otherwise
 constexpr bool takes_threads(std::int64_t n, std::int64_t inner, std::int64_t columns,
-                             bool has_sectors, int multiprocessors) {
-  return n <= (has_sectors ? longest_of_threads : longest_of_unaligned_threads) &&
-         inner >= narrowest_rows &&
+                             bool has_strips, int multiprocessors) {
+  int longest = has_strips ? longest_beside_strips : longest_of_threads;
+  if (!has_strips && inner <= widest_with_idle_lanes) longest = elements_of_section;
+  return n <= longest && inner >= narrowest_rows &&
          columns >= std::int64_t{columns_of_multiprocessor} * multiprocessors;
 }
 
