@@ -330,6 +330,7 @@ template <int step, class Op, class X, class A, class R>
 LastChunk<A, R> combine_chunks(Registers registers, Pass pass, const Op& op, const X& x, int count,
                                Ahead ahead, Carry<R>& carry, A* b, A& result,
                                StreamedRun<A> staged = {}) {
+  const EmptiesX87 at_end;
   // What does not fill wide registers is left for narrow ones.
   LastChunk<A, R> end{};
   int done = 0;

@@ -22,6 +22,22 @@ inline Registers widest_registers() {
   return Registers::of_16_bytes;
 }
 
+/// Empties the registers of x87 at the end of its scope. GCC 12 and 13 load a pair of doubles by
+/// way of an MMX register at times (movq2dq), though nothing asks for it. These are the registers
+/// of x87, where all that is long double is NaN from then on.
+struct EmptiesX87 {
+  EmptiesX87() = default;
+  EmptiesX87(const EmptiesX87&) = delete;
+  EmptiesX87& operator=(const EmptiesX87&) = delete;
+  [[gnu::always_inline]] ~EmptiesX87() {
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+    asm volatile("emms" ::
+                     : "mm0", "mm1", "mm2", "mm3", "mm4", "mm5", "mm6", "mm7", "st", "st(1)",
+                       "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)");
+#endif
+  }
+};
+
 #if defined(KOKKOSSCAN_IMPL_AVX2)
 /// f(2), compiled for AVX2.
 template <class F>
@@ -35,6 +51,7 @@ template <class F>
 /// f and all that it calls with registers are always inlined, so they are compiled for both.
 template <class F>
 [[gnu::always_inline]] inline auto call_with(Registers registers, const F& f) {
+  const EmptiesX87 at_end;
 #if defined(KOKKOSSCAN_IMPL_AVX2)
   if (registers == Registers::of_32_bytes) return call_with_avx2(f);
 #endif
