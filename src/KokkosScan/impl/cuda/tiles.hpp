@@ -23,6 +23,7 @@ namespace KokkosScan::impl::cuda {
 
 // enqueue() counts on it.
 static_assert(bytes_of_totals<std::byte[largest_value]> < 1024);
+static_assert(threads_of_lines(true) >= most_threads && threads_of_lines(false) >= most_threads);
 
 /// Scans the lines of a tile whose threads have whole lines.
 template <class P>
@@ -94,7 +95,8 @@ __device__ __forceinline__ void scan_shared_lines(
 /// \param aligns   whether they are because elements of unaligned operands are copied one by one
 /// \param are_wide whether lines have n+1 results, which follow each other in memory
 template <class P>
-__global__ void __launch_bounds__(most_threads, blocks_of_lines(Types<P>::has_several_arrays))
+__global__ void __launch_bounds__(threads_of_lines(Types<P>::has_several_arrays),
+                                  blocks_of_lines(Types<P>::has_several_arrays))
     scan_lines(const __grid_constant__ P problem, const __grid_constant__ Shape shape,
                bool packs_are_aligned, bool aligns, int padding, [[maybe_unused]] bool are_wide) {
   using T = Types<P>;

@@ -21,10 +21,14 @@ namespace KokkosScan::impl::cuda {
 /// 0.72; with none, where the threads that fold compute, 0.48.
 inline constexpr int groups_that_call = 2;
 
-/// Blocks for which a multiprocessor must have registers where tiles hold whole lines: 64 registers
-/// a thread, 80 where elements lie in several arrays. (Masked lines of 1024 floats have 0.97
-/// instead of 1.00 with 64.)
+/// Blocks for which a multiprocessor must have registers where tiles hold whole lines, and of how
+/// many threads each: for 64 registers a thread, or for 72 where elements lie in several arrays.
+/// (Masked lines of 128 to 1024 floats have up to 0.05 less with 64, of which some are spilled, and
+/// on an H200, scanned backward, with 80.)
 KOKKOS_FUNCTION constexpr int blocks_of_lines(bool are_several) { return are_several ? 3 : 4; }
+KOKKOS_FUNCTION constexpr int threads_of_lines(bool are_several) {
+  return are_several ? 288 : most_threads;
+}
 
 /// Most tiles that a block has in flight where lines have several: 6 of 32 KB fill the shared
 /// memory of Hopper.
