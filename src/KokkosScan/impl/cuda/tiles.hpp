@@ -98,7 +98,7 @@ template <class P>
 __global__ void __launch_bounds__(threads_of_lines(Types<P>::has_several_arrays),
                                   blocks_of_lines(Types<P>::has_several_arrays))
     scan_lines(const __grid_constant__ P problem, const __grid_constant__ Shape shape,
-               bool packs_are_aligned, bool aligns, int padding, [[maybe_unused]] bool are_wide) {
+               bool packs_are_aligned, bool aligns, int padding, bool are_wide) {
   using T = Types<P>;
   using Value = typename T::Value;
   std::byte* const shared = shared_memory();

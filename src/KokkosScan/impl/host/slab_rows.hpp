@@ -49,6 +49,7 @@ struct SlabBlock {
   bool begins_lines;           ///< else the state says what came before
   bool ends_chunk;             ///< whether the last chunk joins those before
   bool streams;                ///< past the caches
+  bool takes_rows;             ///< whether lines are combined row by row
   bool keeps_gaps;             ///< whether nothing behind a row's results is overwritten
   std::int64_t results_ahead;  ///< how far from results memory of others is asked for, or 0
   std::int64_t ahead;          ///< how far from elements, in places of x, others are asked for

@@ -123,7 +123,7 @@ class Slabs : SlabInputs<P> {
 
  private:
   void combine(const SlabBlock<A, R>& block) const {
-    if (takes_rows(block.width)) {
+    if (block.takes_rows) {
       combine_rows(m_registers, m_problem.op, block);
     } else {
       combine_slabs(m_registers, m_problem.op, block);
@@ -142,7 +142,8 @@ class Slabs : SlabInputs<P> {
   /// behind a row of elements either.
   [[nodiscard]] SlabBlock<A, R> loaded(const Rectangle& r, const Ahead& ahead, int around = spill) {
     SlabBlock<A, R> block = Inputs::loaded(r, ahead, around);
-    block.keeps_gaps = !takes_rows(r.width) && m_results.may_keep_gaps(r.width);
+    block.takes_rows = takes_rows(r.width);
+    block.keeps_gaps = !block.takes_rows && m_results.may_keep_gaps(r.width);
     return block;
   }
 
@@ -193,7 +194,6 @@ class Slabs : SlabInputs<P> {
                                     bool begins_lines, const Ahead& ahead) {
     const P& p = m_problem;
     const std::int64_t k = part.k;
-    const bool is_wide = takes_rows(width);
     const bool is_exclusive = p.form == Form::exclusive;
     const bool stores_first = k == 0 && p.extra == Extra::first;
     // Exclusive results stand a row later; the last of a part may have no place there.
@@ -206,6 +206,7 @@ class Slabs : SlabInputs<P> {
     const int extent = rows + (has_firsts ? 1 : 0);
 
     SlabBlock<A, R> block = this->loaded({c, p.n, k, rows, width, 1, m_dimension}, ahead);
+    const bool is_wide = block.takes_rows;
     const ArrayLine<Value> results = p.output.line(c);
     const bool descends = results.stride < 0;
     bool is_direct = is_plain<A, Value> && has_last && (!is_exclusive || is_ahead);
