@@ -4,5 +4,4 @@
 
 namespace kokkos_scan_python {
 template bool scan_sums<DType::float32>(const Request&);
-template bool scan_orders<DType::float32>(const Request&);
 }  // namespace kokkos_scan_python

@@ -3,9 +3,6 @@
 #include "scan_kernels.hpp"
 
 namespace kokkos_scan_python {
-template bool scan_orders<DType::boolean>(const Request&);
 template bool scan_orders<DType::int8>(const Request&);
 template bool scan_orders<DType::int16>(const Request&);
-template bool scan_orders<DType::uint8>(const Request&);
-template bool scan_orders<DType::uint16>(const Request&);
 }  // namespace kokkos_scan_python
