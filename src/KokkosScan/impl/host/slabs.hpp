@@ -172,21 +172,28 @@ class Slabs : SlabInputs<P> {
     const bool is_free = takes_rows(width) && is_plain<A, Value> &&
                          as_stored<A>(p.input, c).data != nullptr &&
                          !(is_exclusive && is_in_place(p.input, p.output.data));
-    const bool has_last = !is_exclusive || (end == p.n && p.extra == Extra::last);
+    // Nothing needs the last element of an exclusive line, unless its result takes its place.
+    const bool skips_last = is_exclusive && !is_in_place(p.input, p.output.data) && end == p.n &&
+                            end - begin > 1 && p.extra == Extra::none && p.totals.data == nullptr;
+    if (skips_last) --end;
+    const bool has_last = !is_exclusive || skips_last || (end == p.n && p.extra == Extra::last);
     for (std::int64_t k = begin; k < end;) {
       std::int64_t rows = std::min<std::int64_t>(end - k, is_free ? 1 << 30 : rows_of_block(width));
       if (!is_free && (end - k) * width <= most_of_block(width)) rows = end - k;
       if (is_free && !has_last && rows == end - k && rows > 1) --rows;
-      scan_block(c, {begin, end, k}, static_cast<int>(rows), width, begins_lines && k == begin,
-                 ahead);
+      scan_block(c, {begin, end, has_last, k}, static_cast<int>(rows), width,
+                 begins_lines && k == begin, ahead);
       k += rows;
     }
     if (end == p.n && p.totals.data != nullptr) m_results.store_totals(c, width, m_first + spill);
   }
 
-  /// The elements of a part, and the first of a block.
+  /// The elements of a part, whether the result behind its last one has a place, and the first of a
+  /// block.
   struct Part {
-    std::int64_t begin, end, k;
+    std::int64_t begin, end;
+    bool has_last;
+    std::int64_t k;
   };
 
   /// Scans `rows` rows of a strip.
@@ -199,8 +206,7 @@ class Slabs : SlabInputs<P> {
     // Exclusive results stand a row later; the last of a part may have no place there.
     const bool is_ahead = is_exclusive && !is_in_place(p.input, p.output.data);
     const bool ends_part = k + rows == part.end;
-    const bool has_last =
-        !is_exclusive || (ends_part ? part.end == p.n && p.extra == Extra::last : is_ahead);
+    const bool has_last = !is_exclusive || (ends_part ? part.has_last : is_ahead);
     const bool has_firsts = stores_first || (is_exclusive && (k == part.begin || !is_ahead));
     const std::int64_t first = stores_first ? -1 : is_exclusive && !has_firsts ? k + 1 : k;
     const int extent = rows + (has_firsts ? 1 : 0);
