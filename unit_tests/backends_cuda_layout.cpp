@@ -151,10 +151,9 @@ cuda::StripPlan plan_of_strips(std::int64_t outer, std::int64_t n, std::int64_t 
 // Parts of columns: where blocks share long ones.
 TEST(backends, cuda_parts_of_columns_are_long_and_few) {
   auto const takes = [&](std::int64_t outer, std::int64_t n, std::int64_t inner, bool has_packs) {
-    bool const fill_strips =
-        has_packs && plan_of_strips(outer, n, inner).time < cuda::time_of_shared_columns;
+    bool const fill_strips = has_packs && plan_of_strips(outer, n, inner).time < 1 / 0.74;
     return cuda::takes_parts_of_columns(n, inner, outer * inner, fill_strips,
-                                        !has_packs && inner >= cuda::narrowest_rows, 132);
+                                        !has_packs && inner >= cuda::narrowest_rows, 5, 132);
   };
   EXPECT_TRUE(takes(1, 4097, 256, true));
   EXPECT_FALSE(takes(1, 4096, 256, true));
@@ -509,7 +508,40 @@ TEST(backends, cuda_wide_columns_have_plans) {
     cuda::WideColumnPlan const next = plan_of(inner + 1);
     ASSERT_LE(next.strips_of_row, plan.strips_of_row + 1);
     ASSERT_GE(next.strips_of_row, plan.strips_of_row - 1);
+    auto const time_of = [&](std::int64_t rows, std::int64_t columns) {
+      return cuda::time_of_wide_columns(rows, columns, outer, bytes, 132, 0.8);
+    };
+    ASSERT_GE(time_of(n, inner), 1 / 0.8);
+    ASSERT_LE(time_of(n + 1, inner), 2 * time_of(n, inner));
+    ASSERT_LE(time_of(n, inner + 1), 2 * time_of(n, inner));
   }
+}
+
+// Blocks walk down strips unless tiles of wide columns take less time: of 8 bytes sooner than of 4,
+// and hardly where there is a mask.
+TEST(backends, cuda_strips_give_way_to_wide_columns) {
+  auto const walks = [](std::int64_t outer, std::int64_t n, std::int64_t inner, int bytes,
+                        bool have_several_arrays) {
+    int const pack = 16 / bytes;
+    cuda::StripFacts const facts{
+        n, inner, outer, pack, 16, inner * bytes % 32 == 0, cuda::most_threads_of_strip, 1024, 132};
+    double const of_copy = cuda::column_speeds({true, have_several_arrays, bytes, bytes}).wide;
+    return cuda::takes_strips(facts, cuda::plan_strips(facts),
+                              cuda::time_of_wide_columns(n, inner, outer, bytes, 132, of_copy));
+  };
+  for (bool const have_several_arrays : {false, true}) {
+    EXPECT_TRUE(walks(1, 32768, 32768, 4, have_several_arrays));
+    EXPECT_TRUE(walks(2, 16384, 4096, 8, have_several_arrays));
+    EXPECT_TRUE(walks(1, 1024, 4096, 4, have_several_arrays));
+    EXPECT_FALSE(walks(1, 61461, 1024, 4, have_several_arrays));
+  }
+  // Rows that are no whole sectors.
+  EXPECT_FALSE(walks(41, 7033, 922, 8, false));
+  EXPECT_FALSE(walks(12, 10000, 2236, 4, false));
+  EXPECT_TRUE(walks(12, 10000, 2236, 4, true));
+  // Strips for three fifths of the multiprocessors.
+  EXPECT_FALSE(walks(1, 131072, 2048, 8, false));
+  EXPECT_TRUE(walks(8, 131072, 2048, 8, false));
 }
 
 // Columns of all extents, in tiles that fit, whose borders are those of sections.

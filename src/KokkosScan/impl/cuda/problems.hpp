@@ -26,6 +26,7 @@
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -355,17 +356,27 @@ struct Backend {
         strips = plan_strips(facts);
       }
     }
-    const bool walks = columns_of_strips<P> != 0 && strips.lanes > 0 && takes_strips(facts, strips);
-    const bool are_wide = may_be_wide<P> && !walks && has_columns(p) && inner >= narrowest_rows;
-    const bool fill_strips = has_packs && strips.time < time_of_shared_columns;
+    const bool are_rows = has_columns(p) && inner >= narrowest_rows;
+    const bool has_sectors = has_rows_of<bytes_of_sector>(p);
+    constexpr ColumnSpeeds speeds = column_speeds(column_elements<P>);
+    const double time_of_wide =
+        may_be_wide<P> && are_rows
+            ? time_of_wide_columns(p.n, inner, p.batch.count / inner, sizeof(typename P::A),
+                                   multiprocessors(exec), speeds.wide)
+            : std::numeric_limits<double>::infinity();
+    const bool walks =
+        columns_of_strips<P> != 0 && strips.lanes > 0 && takes_strips(facts, strips, time_of_wide);
+    const bool are_wide = may_be_wide<P> && !walks && are_rows;
+    const bool fill_strips = has_packs && strips.time < 1 / speeds.shared;
     if (takes_parts_of_columns(p.n, inner, p.batch.count, fill_strips, are_wide,
+                               has_sectors ? speeds.shared_columns : columns_of_wider_rows,
                                multiprocessors(exec))) {
       return scan_parts_of_columns(exec, p, workspace, has_packs);
     }
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
-      const bool has_sectors = has_rows_of<bytes_of_sector>(p);
+      const bool has_strips = walks && has_sectors && strips.time < time_of_column_threads;
       if (has_columns(p) &&
-          takes_threads(p.n, inner, p.batch.count, walks && has_sectors, multiprocessors(exec))) {
+          takes_threads(p.n, inner, p.batch.count, has_strips, multiprocessors(exec))) {
         const Launch launch{p.function, "cuda/columns_by_threads",
                             divide_up(p.batch.count, threads_of_columns), threads_of_columns, 0};
         if constexpr (OnlyPlans<Exec>) {
@@ -388,6 +399,16 @@ struct Backend {
   /// Whether the kernel for wide columns exists.
   template <class P>
   static constexpr bool may_be_wide = sizeof(typename P::A) <= largest_of_wide_columns;
+  /// What its elements are to the kernels for columns.
+  template <class P>
+  static constexpr ColumnElements column_elements = [] {
+    using T = Types<P>;
+    using In = OperandAccess<decltype(P::input)>;
+    return ColumnElements{is_harmless<typename T::Op> && In::is_stored && !In::is_zipped &&
+                              !is_called<decltype(P::output)>,
+                          T::has_several_arrays, sizeof(typename P::A),
+                          std::min<int>(Stage<typename T::In>::widest, sizeof(typename T::Value))};
+  }();
   /// Whether rows of results begin at multiples of so many bytes.
   template <int bytes, class P>
   static bool has_rows_of(const P& p) {

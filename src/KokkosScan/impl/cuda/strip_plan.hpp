@@ -85,7 +85,7 @@ inline constexpr StripSpeed strip_speeds[] = {
 inline constexpr double of_copy_in_whole_rows = 0.85;
 
 /// What the two ends of a row of a strip cost, as bytes, where rows are no whole sectors.
-inline constexpr int bytes_of_ends = 70;
+inline constexpr int bytes_of_ends = 150;
 
 constexpr int groups_of_strip(const StripFacts& facts, int width) {
   return static_cast<int>(
@@ -126,18 +126,41 @@ constexpr StripPlan plan_strips(const StripFacts& facts) {
   return best;
 }
 
-/// How long blocks take that share long columns.
-inline constexpr double time_of_shared_columns = 1 / 0.74;
+/// What other kernels reach with such elements, as fractions of a copy, and columns for each
+/// multiprocessor below which blocks share long ones rather than take tiles of wide columns, where
+/// rows are whole sectors.
+struct ColumnSpeeds {
+  double wide;    ///< tiles of wide columns
+  double shared;  ///< blocks that share long columns
+  int shared_columns;
+};
 
-/// How long columns take in wide_columns.hpp whose rows are no whole sectors.
-inline constexpr double time_of_wide_columns = 1 / 0.70;
+/// What is known of elements.
+struct ColumnElements {
+  bool are_plain;            ///< of arrays, combined by a built-in operator
+  bool have_several_arrays;  ///< a mask, too
+  int bytes;                 ///< of an accumulator
+  int least_bytes;           ///< of an element or a result
+};
+
+/// What was measured of them (docs/experiments/cuda-strips.md#which-kernel).
+constexpr ColumnSpeeds column_speeds(const ColumnElements& e) {
+  if (!e.are_plain) return {0.50, 0.74, lines_of_shared_columns};
+  if (e.have_several_arrays) return {0.66, 0.70, 24};
+  if (e.least_bytes < 4) return {0.70, 0.74, lines_of_shared_columns};
+  if (e.bytes <= 4) return {0.83, 0.74, 24};
+  if (e.least_bytes < e.bytes) return {0.83, 0.74, 75};
+  return {0.85, 0.72, columns_of_wider_rows};
+}
+
+/// How long strips may take at most where threads have a column each otherwise.
+inline constexpr double time_of_column_threads = 1 / 0.78;
 
 /// Whether blocks walk down strips: where one keeps the threads of a block busy, or else tiles have
-/// too few columns, and where wide_columns.hpp does not take less time.
-constexpr bool takes_strips(const StripFacts& facts, const StripPlan& plan) {
-  const bool is_slow = !facts.has_sectors && facts.inner >= narrowest_rows &&
-                       facts.n > longest_beside_strips && plan.time > time_of_wide_columns;
-  return facts.n >= 16 && facts.inner >= 16 && facts.n * facts.inner >= 1024 && !is_slow;
+/// too few columns, and where tiles of wide columns do not take less time.
+constexpr bool takes_strips(const StripFacts& facts, const StripPlan& plan, double time_of_wide) {
+  return facts.n >= 16 && facts.inner >= 16 && facts.n * facts.inner >= 1024 &&
+         plan.time <= time_of_wide;
 }
 
 }  // namespace KokkosScan::impl::cuda

@@ -207,13 +207,15 @@ inline constexpr int columns_of_multiprocessor = 512;
 /// \param lines       of all
 /// \param fill_strips whether strips of these would be as fast (strip_plan.hpp)
 /// \param are_wide    whether the kernel for wide columns would take them otherwise
+/// \param of_wider    columns of wider rows for each multiprocessor from which on it is faster
 constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::int64_t lines,
-                                      bool fill_strips, bool are_wide, int multiprocessors) {
+                                      bool fill_strips, bool are_wide, int of_wider,
+                                      int multiprocessors) {
   if (n <= elements_of_section) return false;
   int most = lines_of_shared_columns;
   if (are_wide) {
     if (inner < narrowest_of_wide) return true;
-    most = inner < widest_of_parts ? columns_of_narrower_rows : columns_of_wider_rows;
+    most = inner < widest_of_parts ? columns_of_narrower_rows : of_wider;
   }
   return lines < std::int64_t{most} * multiprocessors && !fill_strips;
 }

@@ -64,4 +64,21 @@ constexpr WideColumnPlan plan_wide_columns(std::int64_t n, std::int64_t inner, s
           divide_up(inner, columns) * outer};
 }
 
+/// What a first and a last round of tiles cost, as a part of a round.
+inline constexpr double ends_of_wide_tiles = 1.2;
+
+/// How long tiles of wide columns take, in units of a copy: whole ones, whose blocks have nothing
+/// to store at first and nothing to load at last.
+///
+/// \param of_copy what they reach where there are many, as a fraction of a copy
+constexpr double time_of_wide_columns(std::int64_t n, std::int64_t inner, std::int64_t outer,
+                                      int bytes, int multiprocessors, double of_copy) {
+  const WideColumnPlan plan = plan_wide_columns(n, inner, outer, bytes, true);
+  const auto tiles = static_cast<double>(plan.strips * plan.tiles);
+  const int elements = rows_of_wide_tile * lanes_of_strip * columns_of_wide_thread(bytes);
+  const double at_once = std::max(1, multiprocessors) * blocks_of_wide_columns;
+  return (tiles + ends_of_wide_tiles * at_once) * elements /
+         static_cast<double>(n * inner * outer) / of_copy;
+}
+
 }  // namespace KokkosScan::impl::cuda
