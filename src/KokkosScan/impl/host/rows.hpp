@@ -7,7 +7,8 @@
 /// What lines have combined to waits in the nearest caches; each register of results is stored as
 /// it is computed, to a multiple of its size, wherever rows begin.
 
-#include <KokkosScan/impl/host/slab_rows.hpp>
+#include <KokkosScan/impl/host/chunk_of_lines.hpp>
+#include <KokkosScan/impl/host/slab_block.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
 #include <cstdint>
 #include <cstring>

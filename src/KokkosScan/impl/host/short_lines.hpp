@@ -5,7 +5,7 @@
 /// \file
 /// Combines short lines that follow each other in memory, with registers along them.
 
-#include <KokkosScan/impl/host/slab_rows.hpp>
+#include <KokkosScan/impl/host/slab_block.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
 
 namespace KokkosScan::impl::host {

@@ -8,7 +8,7 @@
 
 #include <KokkosScan/impl/host/load.hpp>
 #include <KokkosScan/impl/host/rows.hpp>
-#include <KokkosScan/impl/host/slab_rows.hpp>
+#include <KokkosScan/impl/host/slab_block.hpp>
 #include <KokkosScan/impl/host/small_slabs.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/trees.hpp>

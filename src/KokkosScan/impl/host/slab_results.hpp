@@ -6,7 +6,7 @@
 /// Where the results of blocks of slabs go: to memory at once, or to L1 and from there.
 
 #include <KokkosScan/impl/host/load.hpp>
-#include <KokkosScan/impl/host/slab_rows.hpp>
+#include <KokkosScan/impl/host/slab_block.hpp>
 #include <KokkosScan/impl/host/small_slabs.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/trees.hpp>

@@ -8,6 +8,7 @@
 
 #include <KokkosScan/impl/host/rows.hpp>
 #include <KokkosScan/impl/host/short_lines.hpp>
+#include <KokkosScan/impl/host/slab_block.hpp>
 #include <KokkosScan/impl/host/slab_inputs.hpp>
 #include <KokkosScan/impl/host/slab_results.hpp>
 #include <KokkosScan/impl/host/slab_rows.hpp>

@@ -7,10 +7,10 @@
 /// through memory as it lies, whatever they hold of which slab. A table says which elements have a
 /// row before them; it repeats with the slabs.
 
+#include <KokkosScan/impl/host/chunk_of_lines.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
 #include <KokkosScan/impl/host/move.hpp>
 #include <KokkosScan/impl/host/select.hpp>
-#include <KokkosScan/impl/host/slab_rows.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>

@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Combines one chunk of lines side by side, a register of lines at a time: element k of a line is
+/// a row away from element k + 1.
+
+#include <KokkosScan/impl/host/combine.hpp>
+#include <KokkosScan/impl/host/registers.hpp>
+#include <KokkosScan/impl/host/trees.hpp>
+#include <cstdint>
+#include <type_traits>
+
+namespace KokkosScan::impl::host {
+
+/// Where rows of one chunk of some lines are, and where their results go.
+template <class A>
+struct ChunkOfRows {
+  const A* x;
+  std::int64_t x_row;
+  A* b;
+  std::int64_t b_row;
+};
+
+/// The operator, or the form of it that minds NaNs.
+template <class Op>
+[[gnu::always_inline]] inline auto exactly(const Op& op) {
+  if constexpr (minds_nan<Op>) {
+    return Exact<Op>{op};
+  } else {
+    return op;
+  }
+}
+
+/// From the rows of a pack to what each combines to with those before it.
+///
+/// \param before what the chunk's earlier rows combine to
+template <int places, class Op, class A>
+[[gnu::always_inline]] inline void fold_rows(const Op& op, const Register<A, places>& before,
+                                             const Register<A, places> (&x)[pack_length],
+                                             Register<A, places> (&folds)[pack_length]) {
+  const Register<A, places> pair = combine_registers(op, x[0], x[1]);
+  folds[0] = combine_registers(op, before, x[0]);
+  folds[1] = combine_registers(op, before, pair);
+  folds[2] = combine_registers(op, before, combine_registers(op, pair, x[2]));
+  folds[3] =
+      combine_registers(op, before, combine_registers(op, pair, combine_registers(op, x[2], x[3])));
+}
+
+/// Up to four rows of a register of lines. Results are stored row by row.
+///
+/// \param count  how many rows
+/// \param before what the chunk's earlier rows combine to; on return, these included
+template <int places, class Op, class A>
+[[gnu::always_inline]] inline void combine_pack_of_lines(const Op& op, const ChunkOfRows<A>& rows,
+                                                         int count, Register<A, places>& before,
+                                                         const Register<A, places>& carry) {
+  using V = Register<A, places>;
+  V x[pack_length];
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+    x[i] = load_register<places>(rows.x + (i < count ? i : 0) * rows.x_row);
+  }
+  V folds[pack_length];
+  fold_rows(op, before, x, folds);
+  before = count == 1 ? folds[0] : count == 2 ? folds[1] : count == 3 ? folds[2] : folds[3];
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+    if (i < count) store_register(rows.b + i * rows.b_row, combine_registers(op, carry, folds[i]));
+  }
+}
+
+/// Rows of one chunk of a register of lines.
+///
+/// \param begins whether these are the first rows of the chunk
+/// \param folds  what the chunk's earlier rows combine to; on return, these included
+template <int places, class Op, class A>
+[[gnu::always_inline]] inline void combine_chunk_of_lines(const Op& op, ChunkOfRows<A> rows,
+                                                          int count, bool begins, A* folds,
+                                                          const A* carries) {
+  using V = Register<A, places>;
+  V before = broadcast<places>(neutral(op)).part[0];
+  if (!begins) before = load_register<places>(folds);
+  const V carry = load_register<places>(carries);
+  for (; count > 0; count -= pack_length) {
+    bool is_exact = false;
+    if constexpr (minds_nan<Op>) {
+      // Vectors lose a NaN that follows a number; the carry is followed by the earlier packs, too.
+      V sum = before;
+      KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+        sum.lanes += load_register<places>(rows.x + (i < count ? i : 0) * rows.x_row).lanes;
+      }
+      is_exact = any(where_nan(sum));
+      if (is_exact) {
+        combine_pack_of_lines<places>(Exact<Op>{op}, rows,
+                                      count < pack_length ? count : pack_length, before, carry);
+      }
+    }
+    if (is_exact) {
+      // Done.
+    } else if (count >= pack_length) {
+      combine_pack_of_lines<places>(op, rows, pack_length, before, carry);
+    } else {
+      combine_pack_of_lines<places>(op, rows, count, before, carry);
+    }
+    rows.x += pack_length * rows.x_row;
+    rows.b += pack_length * rows.b_row;
+  }
+  store_register(folds, before);
+}
+
+/// Rows of one chunk of two lines, of values of 4 bytes: a register holds two rows, and steps of
+/// the tree combine rows of one register. Rows behind the last, to a whole pack, are overwritten.
+///
+/// \tparam step  the direction in which rows lie in memory
+template <int step, class Op, class A>
+[[gnu::always_inline]] inline void combine_chunk_of_pairs(const Op& op, ChunkOfRows<A> rows,
+                                                          int count, bool begins, A* folds,
+                                                          const A* carries) {
+  using V = Register<A>;
+  const auto exact = exactly(op);
+  const V none = broadcast(neutral(op)).part[0];
+  const auto in_order = [](const V& r) __attribute__((always_inline)) {
+    return step > 0 ? r : shuffle<2, 3, 0, 1>(r, r);
+  };
+  // Of two rows: what is behind the first, and the second for both.
+  const auto later = [&](const V& r) __attribute__((always_inline)) {
+    return shuffle<0, 1, 4, 5>(none, r);
+  };
+  const auto last = [](const V& r) __attribute__((always_inline)) {
+    return shuffle<2, 3, 2, 3>(r, r);
+  };
+  const V state = load_register(folds), carry_of_lines = load_register(carries);
+  V before = begins ? none : shuffle<0, 1, 0, 1>(state, state);
+  const V carry = shuffle<0, 1, 0, 1>(carry_of_lines, carry_of_lines);
+  const int first = step > 0 ? 0 : -2, second = step > 0 ? 4 : -6;
+  for (; count > 0; count -= pack_length) {
+    V low = in_order(load_register(rows.x + first)),
+      high = in_order(load_register(rows.x + second));
+    low = combine_registers(exact, later(low), low);
+    high = combine_registers(exact, later(high), high);
+    high = combine_registers(exact, last(low), high);
+    low = combine_registers(exact, before, low);
+    high = combine_registers(exact, before, high);
+    before = last(high);
+    store_register(rows.b + first, in_order(combine_registers(exact, carry, low)));
+    store_register(rows.b + second, in_order(combine_registers(exact, carry, high)));
+    rows.x += pack_length * rows.x_row;
+    rows.b += pack_length * rows.b_row;
+  }
+  store_register(folds, before);
+}
+
+/// Stores a register of lines in the carried type.
+template <class R, class A, int places>
+[[gnu::always_inline]] inline void store_wide(R* to, const Register<A, places>& r) {
+  if constexpr (std::is_same_v<A, R>) {
+    store_register(to, r);
+  } else {
+    for_each_place<places>([&](auto place) __attribute__((always_inline)) {
+      store_register(to + place * pack_length, widened(at_place<place>(r)));
+    });
+  }
+}
+
+/// What comes before the next chunk of a register of lines.
+///
+/// \param fold   what the chunk combines to
+/// \param tiles  what earlier tiles combine to; on return, this one included where it ends
+/// \param chunks what the tile's earlier chunks combine to; on return, this one included
+template <int places, class Op, class A, class R>
+[[gnu::always_inline]] inline Register<A, places> end_chunk_of_lines(
+    const Op& op, const Register<A, places>& fold, bool ends_tile, R* tiles, R* chunks) {
+  const auto wide = carrying(op);
+  const auto end_chunk = [&](const auto& total, R* tiles_of, R* chunks_of)
+      __attribute__((always_inline)) {
+    constexpr int at_once = sizeof(total) / sizeof(R) == 16 / sizeof(R) ? 1 : 2;
+    auto tile = load_register<at_once>(tiles_of);
+    auto chunk = combine_registers(exactly(wide), load_register<at_once>(chunks_of), total);
+    if (ends_tile) {
+      tile = combine_registers(exactly(wide), tile, chunk);
+      store_register(tiles_of, tile);
+      chunk = broadcast<at_once>(neutral(wide)).part[0];
+    }
+    store_register(chunks_of, chunk);
+    return combine_registers(exactly(wide), tile, chunk);
+  };
+  if constexpr (std::is_same_v<A, R>) {
+    return end_chunk(fold, tiles, chunks);
+  } else if constexpr (places == 1) {
+    return narrowed(end_chunk(widened(fold), tiles, chunks));
+  } else {
+    return join(
+        narrowed(end_chunk(widened(at_place<0>(fold)), tiles, chunks)),
+        narrowed(end_chunk(widened(at_place<1>(fold)), tiles + pack_length, chunks + pack_length)));
+  }
+}
+
+}  // namespace KokkosScan::impl::host
