@@ -520,28 +520,35 @@ TEST(backends, cuda_wide_columns_have_plans) {
 // Blocks walk down strips unless tiles of wide columns take less time: of 8 bytes sooner than of 4,
 // and hardly where there is a mask.
 TEST(backends, cuda_strips_give_way_to_wide_columns) {
-  auto const walks = [](std::int64_t outer, std::int64_t n, std::int64_t inner, int bytes,
-                        bool have_several_arrays) {
-    int const pack = 16 / bytes;
-    cuda::StripFacts const facts{
-        n, inner, outer, pack, 16, inner * bytes % 32 == 0, cuda::most_threads_of_strip, 1024, 132};
-    double const of_copy = cuda::column_speeds({true, have_several_arrays, bytes, bytes}).wide;
-    return cuda::takes_strips(facts, cuda::plan_strips(facts),
-                              cuda::time_of_wide_columns(n, inner, outer, bytes, 132, of_copy));
+  struct Kind {
+    cuda::ColumnElements elements;
+    int bytes;         // of the widest operand
+    int most_threads;  // of a block
   };
-  for (bool const have_several_arrays : {false, true}) {
-    EXPECT_TRUE(walks(1, 32768, 32768, 4, have_several_arrays));
-    EXPECT_TRUE(walks(2, 16384, 4096, 8, have_several_arrays));
-    EXPECT_TRUE(walks(1, 1024, 4096, 4, have_several_arrays));
-    EXPECT_FALSE(walks(1, 61461, 1024, 4, have_several_arrays));
+  Kind const floats{{true, false, 4, 4}, 4, 512}, doubles{{true, false, 8, 8}, 8, 512},
+      floats_in_double{{true, false, 8, 4}, 4, 256}, masked{{true, true, 4, 4}, 4, 512};
+  auto const walks = [](std::int64_t outer, std::int64_t n, std::int64_t inner, Kind const& kind) {
+    int const pack = 16 / kind.bytes;
+    cuda::StripFacts const facts{
+        n, inner, outer, pack, 16, inner * kind.bytes % 32 == 0, kind.most_threads, 512, 132};
+    return cuda::takes_strips(facts, cuda::plan_strips(facts),
+                              cuda::time_of_wide_columns(n, inner, outer, kind.elements.bytes, 132,
+                                                         cuda::column_speeds(kind.elements).wide));
+  };
+  for (Kind const& kind : {floats, doubles, floats_in_double, masked}) {
+    EXPECT_TRUE(walks(1, 32768, 32768, kind));
+    EXPECT_TRUE(walks(2, 16384, 4096, kind));
+    EXPECT_TRUE(walks(2, 2048, 2048, kind));
+    EXPECT_FALSE(walks(1, 61461, 1024, kind));
   }
-  // Rows that are no whole sectors.
-  EXPECT_FALSE(walks(41, 7033, 922, 8, false));
-  EXPECT_FALSE(walks(12, 10000, 2236, 4, false));
-  EXPECT_TRUE(walks(12, 10000, 2236, 4, true));
-  // Strips for three fifths of the multiprocessors.
-  EXPECT_FALSE(walks(1, 131072, 2048, 8, false));
-  EXPECT_TRUE(walks(8, 131072, 2048, 8, false));
+  // Rows that are no whole sectors, of packs.
+  EXPECT_FALSE(walks(41, 7033, 922, doubles));
+  EXPECT_FALSE(walks(12, 10000, 2236, floats));
+  EXPECT_FALSE(walks(12, 10000, 2236, floats_in_double));
+  EXPECT_TRUE(walks(12, 10000, 2236, masked));
+  // Of sectors.
+  EXPECT_FALSE(walks(1, 61461, 4352, doubles));
+  EXPECT_TRUE(walks(60, 6000, 744, masked));
 }
 
 // Columns of all extents, in tiles that fit, whose borders are those of sections.

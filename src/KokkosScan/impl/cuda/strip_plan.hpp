@@ -148,9 +148,9 @@ constexpr ColumnSpeeds column_speeds(const ColumnElements& e) {
   if (!e.are_plain) return {0.50, 0.74, lines_of_shared_columns};
   if (e.have_several_arrays) return {0.66, 0.70, 24};
   if (e.least_bytes < 4) return {0.70, 0.74, lines_of_shared_columns};
-  if (e.bytes <= 4) return {0.83, 0.74, 24};
+  if (e.bytes <= 4) return {0.87, 0.74, 24};
   if (e.least_bytes < e.bytes) return {0.83, 0.74, 75};
-  return {0.85, 0.72, columns_of_wider_rows};
+  return {0.88, 0.72, columns_of_wider_rows};
 }
 
 /// How long strips may take at most where threads have a column each otherwise.
