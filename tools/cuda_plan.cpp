@@ -326,8 +326,8 @@ std::string reason(const Planned& planned, const PlannedShape& shape) {
   }
   if (kernel == "cuda/wide_columns") {
     return side_by_side +
-           ", which would keep blocks that walk down strips of aligned packs less busy than those "
-           "that take tiles in the order of memory";
+           ": blocks take tiles of strips of them in the order of memory, as rows are no aligned "
+           "packs, or to walk down strips of packs would take longer";
   }
   if (kernel == "cuda/column_tiles") return "columns for which no other kernel is made";
   return "more columns than a number of 32 bits holds, or longer ones";

@@ -151,9 +151,11 @@ cuda::StripPlan plan_of_strips(std::int64_t outer, std::int64_t n, std::int64_t 
 // Parts of columns: where blocks share long ones.
 TEST(backends, cuda_parts_of_columns_are_long_and_few) {
   auto const takes = [&](std::int64_t outer, std::int64_t n, std::int64_t inner, bool has_packs) {
-    bool const fill_strips = has_packs && plan_of_strips(outer, n, inner).time < 1 / 0.74;
+    bool const fill_strips = has_packs && plan_of_strips(outer, n, inner).time <
+                                              1 / cuda::column_speeds({true, false, 4, 4}).shared;
     return cuda::takes_parts_of_columns(n, inner, outer * inner, fill_strips,
-                                        !has_packs && inner >= cuda::narrowest_rows, 5, 132);
+                                        !has_packs && inner >= cuda::narrowest_rows,
+                                        cuda::columns_of_wider_rows, 132);
   };
   EXPECT_TRUE(takes(1, 4097, 256, true));
   EXPECT_FALSE(takes(1, 4096, 256, true));
@@ -520,22 +522,26 @@ TEST(backends, cuda_wide_columns_have_plans) {
 // Blocks walk down strips unless tiles of wide columns take less time: of 8 bytes sooner than of 4,
 // and hardly where there is a mask.
 TEST(backends, cuda_strips_give_way_to_wide_columns) {
-  struct Kind {
-    cuda::ColumnElements elements;
-    int bytes;         // of the widest operand
-    int most_threads;  // of a block
-  };
-  Kind const floats{{true, false, 4, 4}, 4, 512}, doubles{{true, false, 8, 8}, 8, 512},
-      floats_in_double{{true, false, 8, 4}, 4, 256}, masked{{true, true, 4, 4}, 4, 512};
-  auto const walks = [](std::int64_t outer, std::int64_t n, std::int64_t inner, Kind const& kind) {
-    int const pack = 16 / kind.bytes;
-    cuda::StripFacts const facts{
-        n, inner, outer, pack, 16, inner * kind.bytes % 32 == 0, kind.most_threads, 512, 132};
+  cuda::ColumnElements const floats{true, false, 4, 4}, doubles{true, false, 8, 8},
+      floats_in_double{true, false, 8, 4}, masked{true, true, 4, 4};
+  auto const walks = [](std::int64_t outer, std::int64_t n, std::int64_t inner,
+                        cuda::ColumnElements const& elements) {
+    int const bytes = elements.least_bytes;
+    int const pack = cuda::pack_length(bytes);
+    cuda::StripFacts const facts{n,
+                                 inner,
+                                 outer,
+                                 pack,
+                                 pack * bytes,
+                                 inner * bytes % 32 == 0,
+                                 cuda::usual_threads_of_strip(pack * elements.bytes),
+                                 cuda::threads_of_strips<2>,
+                                 132};
     return cuda::takes_strips(facts, cuda::plan_strips(facts),
-                              cuda::time_of_wide_columns(n, inner, outer, kind.elements.bytes, 132,
-                                                         cuda::column_speeds(kind.elements).wide));
+                              cuda::time_of_wide_columns(n, inner, outer, elements.bytes, 132,
+                                                         cuda::column_speeds(elements).wide));
   };
-  for (Kind const& kind : {floats, doubles, floats_in_double, masked}) {
+  for (cuda::ColumnElements const& kind : {floats, doubles, floats_in_double, masked}) {
     EXPECT_TRUE(walks(1, 32768, 32768, kind));
     EXPECT_TRUE(walks(2, 16384, 4096, kind));
     EXPECT_TRUE(walks(2, 2048, 2048, kind));

@@ -169,13 +169,13 @@ class Slabs : SlabInputs<P> {
                  bool begins_lines, const Ahead& ahead) {
     const P& p = m_problem;
     const bool is_exclusive = p.form == Form::exclusive;
+    const bool is_ahead = is_exclusive && !is_in_place(p.input, p.output.data);
     // Rows that neither are loaded nor wait for their place need no blocks.
     const bool is_free = takes_rows(width) && is_plain<A, Value> &&
-                         as_stored<A>(p.input, c).data != nullptr &&
-                         !(is_exclusive && is_in_place(p.input, p.output.data));
+                         as_stored<A>(p.input, c).data != nullptr && (is_ahead || !is_exclusive);
     // Nothing needs the last element of an exclusive line, unless its result takes its place.
-    const bool skips_last = is_exclusive && !is_in_place(p.input, p.output.data) && end == p.n &&
-                            end - begin > 1 && p.extra == Extra::none && p.totals.data == nullptr;
+    const bool skips_last = is_ahead && end == p.n && end - begin > 1 && p.extra == Extra::none &&
+                            p.totals.data == nullptr;
     if (skips_last) --end;
     const bool has_last = !is_exclusive || skips_last || (end == p.n && p.extra == Extra::last);
     for (std::int64_t k = begin; k < end;) {
