@@ -315,6 +315,20 @@ void check_moves(cuda::NarrowColumnPlan const& plan, cuda::NarrowColumnFacts con
   if (plan.stores == cuda::MoveRows::as_pieces) {
     EXPECT_EQ(facts.output.row, plan.inner);
   }
+  // Of two runs that are loaded as whole quads none has one in common, wherever they begin.
+  if (plan.loads < cuda::MoveRows::as_rows) return;
+  bool const are_rows = plan.loads == cuda::MoveRows::as_rows;
+  int const rows = are_rows ? 1 : plan.slabs_of_piece * plan.rows;
+  if (plan.slabs_of_tile * plan.rows == rows) return;
+  int const columns = (rows - 1) * plan.pitch + plan.columns;
+  int const pitch = are_rows ? plan.pitch : plan.pitch_of_piece;
+  auto const check_quads = [&](int bytes) {
+    for (int begin = 0; begin < 16; begin += bytes) {
+      EXPECT_LT((begin + columns * bytes - 1) / 16, (begin + pitch * bytes) / 16);
+    }
+  };
+  check_quads(facts.loaded);
+  if (facts.has_mask) check_quads(1);
 }
 
 // Every plan for short and narrow columns has room in shared memory, numbers that its divisions

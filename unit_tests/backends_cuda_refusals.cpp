@@ -111,6 +111,51 @@ TEST(backends, emulated_cuda_refuses_asynchronous_copies) {
         "an asynchronous copy of " + std::to_string(bytes) + " bytes, which are not 4, 8 or 16",
         copy(0, 0, bytes));
   }
+  expect_refused("a copy of more zeros than bytes", by_one_thread([](std::byte* shared) {
+                   __pipeline_memcpy_async(shared, global, 16, 17);
+                 }));
+}
+
+// A quad of which some bytes become zeros reads no more than the others.
+TEST(backends, emulated_cuda_copies_the_begin_of_a_quad) {
+  for (int b = 0; b < 16; ++b) global[b] = static_cast<std::byte>(b + 1);
+  for (int bytes = 1; bytes <= 16; ++bytes) {
+    EXPECT_EQ(refusal(by_one_thread([=](std::byte* shared) {
+                std::fill_n(shared, 16, std::byte{7});
+                cuda::begin_copy_of_quad(shared, global, bytes);
+                EXPECT_EQ(shared[0], std::byte{7});  // on its way
+                __pipeline_commit();
+                __pipeline_wait_prior(0);
+                for (int b = 0; b < 16; ++b) {
+                  EXPECT_EQ(shared[b], b < bytes ? global[b] : std::byte{0});
+                }
+              })),
+              "");
+  }
+}
+
+TEST(backends, emulated_cuda_refuses_two_copies_to_one_place) {
+  auto const is = std::string("two copies at once to the same shared memory");
+  // Whichever way they go there.
+  expect_refused(is, by_one_thread([](std::byte* shared) {
+                   __pipeline_memcpy_async(shared + 16, global, 16);
+                   __pipeline_memcpy_async(shared + 28, global, 4);
+                 }));
+  expect_refused(is, by_one_thread([](std::byte* shared) {
+                   auto& barrier = *reinterpret_cast<cuda::Barrier*>(shared);
+                   barrier.initialize(1);
+                   barrier.begin_bulk_load(shared + 128, global, 32);
+                   __pipeline_memcpy_async(shared + 144, global, 16);
+                 }));
+  // One after the other they may.
+  EXPECT_EQ(refusal(by_one_thread([](std::byte* shared) {
+              for (int i = 0; i < 2; ++i) {
+                __pipeline_memcpy_async(shared + 16, global, 16);
+                __pipeline_commit();
+                __pipeline_wait_prior(0);
+              }
+            })),
+            "");
 }
 
 TEST(backends, emulated_cuda_refuses_bulk_copies) {

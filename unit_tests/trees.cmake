@@ -56,7 +56,6 @@ vary(KokkosScan/impl/cuda/tuning.hpp
      "bytes_of_narrow_tile = 34816|20480"
      "blocks_of_shared_narrow_columns = 1|2"
      "most_narrow_buffers = 6|2"
-     "bytes_of_bulk_row = 1024|64"
      "threads_of_columns = 256|64"
      "bytes > 4 \\? 3 : 4|bytes > 4 ? 1 : 2")
 vary(KokkosScan/impl/host/tuning.hpp

@@ -11,11 +11,11 @@
 // worst, so that a missing wait shows. What hardware refuses is refused here, by an exception that
 // says what it was: launches with too many threads, blocks or bytes of shared memory; writes behind
 // the shared memory that a block has; asynchronous copies of other than 4, 8 or 16 bytes, or
-// unaligned, or that nobody waits for; bulk copies of other than multiples of 16 bytes, or
-// unaligned; copies to what is not shared memory, or from it; barriers that nobody has initialised,
-// that expect no arrival or too many bytes, or that a block leaves within a phase, after too many
-// arrivals or too few; unaligned accesses of uint2, uint4 and what __ldcg and __stcg take. Nothing
-// is known about registers and __launch_bounds__.
+// unaligned, or that nobody waits for, or two at once to the same place; bulk copies of other than
+// multiples of 16 bytes, or unaligned; copies to what is not shared memory, or from it; barriers
+// that nobody has initialised, that expect no arrival or too many bytes, or that a block leaves
+// within a phase, after too many arrivals or too few; unaligned accesses of uint2, uint4 and what
+// __ldcg and __stcg take. Nothing is known about registers and __launch_bounds__.
 
 #include <setjmp.h>
 #include <ucontext.h>
@@ -178,14 +178,38 @@ inline void check_bulk_copy(void const* shared, void const* global, int bytes) {
   check_copy("a bulk copy", shared, global, static_cast<std::size_t>(bytes), 16);
 }
 
+/// Which words of shared memory loads are on their way to.
+inline std::vector<char> is_awaited;
+
 /// A copy that is on its way: it arrives when somebody waits for it, as late as it can.
 struct Copy {
   void* to;
   void const* from;
   std::size_t bytes;
-  int group;  ///< of its thread's asynchronous copies
+  int group;              ///< of its thread's asynchronous copies
+  std::size_t zeros = 0;  ///< in the place of the last bytes
 
-  void arrive() const { std::memcpy(to, from, bytes); }
+  /// Called as it begins.
+  void begin() const {
+    for_each_word([](char& is_awaited_now) {
+      if (is_awaited_now != 0) refuse("two copies at once to the same shared memory");
+      is_awaited_now = 1;
+    });
+  }
+  void arrive() const {
+    std::memcpy(to, from, bytes - zeros);
+    std::memset(static_cast<std::byte*>(to) + (bytes - zeros), 0, zeros);
+    for_each_word([](char& is_awaited_now) { is_awaited_now = 0; });
+  }
+
+ private:
+  template <class F>
+  void for_each_word(F const& f) const {
+    if (!is_dynamic_shared(to, bytes)) return;
+    auto const place = static_cast<std::byte*>(to) - KokkosScan::impl::cuda::shared_memory();
+    auto const first = is_awaited.begin() + place / 4;
+    std::for_each(first, first + static_cast<std::ptrdiff_t>(bytes / 4), f);
+  }
 };
 /// Lets those of the first groups arrive.
 inline void arrive(std::vector<Copy>& copies, int groups) {
@@ -243,14 +267,18 @@ inline void check_barriers() {
 }  // namespace emulated
 }  // namespace test
 
-inline void __pipeline_memcpy_async(void* to, void const* from, std::size_t bytes) {
+/// \param zeros of the bytes, the last ones, that become zeros instead
+inline void __pipeline_memcpy_async(void* to, void const* from, std::size_t bytes,
+                                    std::size_t zeros = 0) {
   if (bytes != 4 && bytes != 8 && bytes != 16) {
     test::emulated::refuse("an asynchronous copy of " + std::to_string(bytes) +
                            " bytes, which are not 4, 8 or 16");
   }
   test::emulated::check_copy("an asynchronous copy", to, from, bytes, bytes);
+  if (zeros > bytes) test::emulated::refuse("a copy of more zeros than bytes");
   auto& thread = test::emulated::pending_of_thread();
-  thread.loads.push_back({to, from, bytes, thread.group});
+  thread.loads.push_back({to, from, bytes, thread.group, zeros});
+  thread.loads.back().begin();
 }
 inline void __pipeline_commit() { ++test::emulated::pending_of_thread().group; }
 inline void __pipeline_wait_prior(int groups) {
@@ -491,6 +519,7 @@ class Barrier {
     test::emulated::check_bulk_copy(to, from, bytes);
     expect_bytes(bytes);
     state().bulk_loads.push_back({to, from, static_cast<std::size_t>(bytes), 0});
+    state().bulk_loads.back().begin();
   }
   /// Announces bytes, or says that as many are there.
   void expect_bytes(int bytes) {
@@ -588,6 +617,7 @@ void enqueue(Space const& space, KokkosScan::impl::cuda::Launch const& launch, K
     has_shared_variables = false;
     barriers.clear();
     pending.assign(static_cast<std::size_t>(launch.threads), {});
+    is_awaited.assign(static_cast<std::size_t>(launch.shared_bytes) / 4 + 1, 0);
     std::memset(memory, shared_poison,
                 static_cast<std::size_t>(launch.shared_bytes) + shared_canary_bytes);
     Block(launch.threads, body);

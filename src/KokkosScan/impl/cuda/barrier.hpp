@@ -125,38 +125,37 @@ __device__ __forceinline__ void after_initialization() {
 #endif
 }
 
-/// Begins to copy a span into shared memory. Threads share the work, at least those of a warp; each
+/// Begins to load the quads in which some bytes lie, as far as the last of these: what is before
+/// them in the first quad, too, which nobody may use, instead of waiting for single elements. It
+/// belongs to the same allocation, since those begin at multiples of 16. For one thread, which must
+/// arrive at the barrier, and arrive there after its copies.
+__device__ __forceinline__ void begin_bulk_load_of_quads(std::byte* to, const std::byte* from,
+                                                         int bytes, Barrier& barrier) {
+  const int before = misalignment(from);
+  const int last = (before + bytes) % quad;
+  const int whole = before + bytes - last;
+  to -= before;
+  from -= before;
+  barrier.begin_bulk_load(to, from, whole);
+  if (last > 0) begin_copy_of_quad(to + whole, from + whole, last);
+}
+
+/// Begins to copy a span into shared memory, whole quads as above. Threads share the work; each
 /// must arrive at the barrier, and arrive there after its copies.
-template <int Unit>
 __device__ __forceinline__ void begin_copy_in(const std::byte* from, const Span& to, int bytes,
                                               Barrier& barrier, const Threads& threads) {
-  const Pieces pieces(to.begin, bytes);
   if (has_bulk_copies() && to.padding == 0) {
-    if (threads.own == 0) {
-      barrier.begin_bulk_load(to.at(pieces.head), from + pieces.head, pieces.quads * quad);
-    }
-  } else {
-    const int first = pieces.head + threads.own * quad;
-    std::byte* slot = to.at(first);
-    const std::byte* at = from + first;
-#pragma unroll 4
-    for (int q = threads.own; q < pieces.quads; q += threads.count) {
-      __pipeline_memcpy_async(slot, at, quad);
-      slot += to.step(threads.count * quad);
-      at += threads.count * quad;
-    }
+    if (threads.own == 0) begin_bulk_load_of_quads(to.at(0), from, bytes, barrier);
+    return;
   }
-  if constexpr (Unit < quad) {
-    using Word = typename UnitOf<Unit>::type;
-    const Edges<Unit> edges(pieces, threads.own);
-    for (const int b : {edges.before, edges.behind}) {
-      if (b < 0) continue;
-      if constexpr (Unit >= 4) {
-        __pipeline_memcpy_async(to.at(b), from + b, Unit);
-      } else {
-        *reinterpret_cast<Word*>(to.at(b)) = *reinterpret_cast<const Word*>(from + b);
-      }
-    }
+  const std::byte* at = from - to.begin + threads.own * quad;
+  std::byte* slot = to.at_place(threads.own * quad);
+  int left = to.begin + bytes - threads.own * quad;
+#pragma unroll 4
+  for (; left > 0; left -= threads.count * quad) {
+    begin_copy_of_quad(slot, at, left < quad ? left : quad);
+    slot += to.step(threads.count * quad);
+    at += threads.count * quad;
   }
 }
 

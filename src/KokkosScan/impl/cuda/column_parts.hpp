@@ -252,7 +252,7 @@ __device__ __forceinline__ void load_column_parts(const P& problem, const Column
     } else {
       const ColumnTile tile = part.tile(problem, shape.tiling);
       ColumnPartInStage<P> memory(problem, shape, tile, turn);
-      memory.input.begin_load(problem.input, tile, problem.n, ring.loaded[s],
+      memory.input.begin_load(problem.input, tile, ring.loaded[s],
                               Threads{thread, column_loaders<P> * lanes});
     }
     ring.loaded[s].arrive_after_copies();

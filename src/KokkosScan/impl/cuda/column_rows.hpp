@@ -6,9 +6,9 @@
 /// The elements of a tile of columns in shared memory, row by row.
 ///
 /// Rows follow each other in scan order. Those of an array begin as many bytes behind a multiple of
-/// 16 as in global memory, so that each can be copied with all of the quads in which it lies,
-/// whatever its alignment. What else these quads hold belongs to neighbours that others may be
-/// storing; it is copied, but not read. Rows that begin alike are copied 16 bytes a thread, which
+/// 16 as in global memory, so that each can be copied with the quads in which it lies, whatever its
+/// alignment. What is before it in the first belongs to neighbours that others may be storing; it
+/// is copied, but not read. Rows that begin alike are copied 16 bytes a thread, which
 /// takes few instructions then ((1, 1048576, 256) has 0.63 instead of 0.56 in bulk), long ones that
 /// do not by a copy in bulk for each. Elements that are computed, or that are not neighbours in
 /// memory, are loaded one by one.
@@ -30,7 +30,7 @@ namespace KokkosScan::impl::cuda {
 ///     bytes_of_element                   in shared memory, but for what alignment takes
 ///     bytes(rows, columns)               of a tile
 ///     place(in, tile, memory)            takes its share of the memory
-///     begin_load(in, tile, n, barrier, threads)
+///     begin_load(in, tile, barrier, threads)
 ///                                        loads the tile, or begins copies that the barrier waits
 ///                                        for
 ///     get_chunk<is_whole>(k, column, length, x)
@@ -115,17 +115,13 @@ class StagedRows<Array<const T>> : public RowsOfValues<T> {
     RowsOfValues<T>::place(tile, memory, misalignment(m_first),
                            static_cast<int>(m_distance & (quad - 1)));
   }
-  /// \param n elements of a column
   __device__ __forceinline__ void begin_load(const Array<const T>& in, const ColumnTile& tile,
-                                             std::int64_t n, Barrier& barrier,
-                                             const Threads& threads) const {
+                                             Barrier& barrier, const Threads& threads) const {
     if (tile.batch.rank > 0 && in.strides.batch[tile.batch.rank - 1] != 1) {
       return this->load_one_by_one(in, tile, threads);
     }
     const int bytes = tile.columns * this->size;
-    if (!are_quads_inside(in, tile, n, bytes)) {
-      load_elements(tile, bytes, threads);
-    } else if (this->begin_alike()) {
+    if (this->begin_alike()) {
       begin_copies_alike(tile, bytes, threads);
     } else if (has_bulk_copies() && bytes >= least_bytes_in_bulk) {
       begin_bulk_copies(tile, bytes, barrier, threads);
@@ -138,45 +134,23 @@ class StagedRows<Array<const T>> : public RowsOfValues<T> {
   [[nodiscard]] __device__ __forceinline__ const std::byte* global_row(int k) const {
     return reinterpret_cast<const std::byte*>(m_first) + k * m_distance;
   }
-  /// Bytes of all quads in which a row lies.
-  [[nodiscard]] static __device__ __forceinline__ int bytes_of_quads(int before, int bytes) {
-    return (before + bytes + quad - 1) / quad * quad;
-  }
-  /// Whether all quads of a tile surely belong to the array: lie in the slab or between its rows.
-  [[nodiscard]] __device__ __forceinline__ bool are_quads_inside(const Array<const T>& in,
-                                                                 const ColumnTile& tile,
-                                                                 std::int64_t n, int bytes) const {
-    const std::int64_t along = in.strides.along;
-    const std::int64_t last = (n - 1) * along;
-    const T* const slab = m_first - tile.begin * along - tile.first_column;
-    const auto* const lowest = reinterpret_cast<const std::byte*>(slab + (last < 0 ? last : 0));
-    const auto* const highest =
-        reinterpret_cast<const std::byte*>(slab + (last > 0 ? last : 0) + tile.tiling.inner);
-    bool are_inside = true;
-    for (const int k : {0, tile.rows - 1}) {
-      const std::byte* const row = global_row(k);
-      const int before = misalignment(row);
-      are_inside = are_inside && row - before >= lowest &&
-                   row - before + bytes_of_quads(before, bytes) <= highest;
-    }
-    return are_inside;
-  }
   /// Copies rows that begin alike: a thread has the same quad of several.
   __device__ __forceinline__ void begin_copies_alike(const ColumnTile& tile, int bytes,
                                                      const Threads& threads) const {
     const int before = misalignment(m_first);
-    const int quads = bytes_of_quads(before, bytes) / quad;
+    const int quads = (before + bytes + quad - 1) / quad;
     const int rows_at_once = threads.count / quads;
     int k = threads.own / quads;
     if (k >= rows_at_once) return;
     const int own = (threads.own - k * quads) * quad - before;
+    const int left = bytes - own < quad ? bytes - own : quad;
     const std::byte* from = global_row(k) + own;
     std::byte* to = this->row(k) + own;
     const std::int64_t step = rows_at_once * m_distance;
     const int step_of_slots = rows_at_once * this->pitch(tile.tiling.columns);
 #pragma unroll 4
     for (; k < tile.rows; k += rows_at_once) {
-      __pipeline_memcpy_async(to, from, quad);
+      begin_copy_of_quad(to, from, left);
       from += step;
       to += step_of_slots;
     }
@@ -184,7 +158,7 @@ class StagedRows<Array<const T>> : public RowsOfValues<T> {
   /// Copies rows that begin anywhere likewise.
   __device__ __forceinline__ void begin_copies(const ColumnTile& tile, int bytes,
                                                const Threads& threads) const {
-    const int quads = bytes_of_quads(quad - unit_of<T>, bytes) / quad;
+    const int quads = (quad - unit_of<T> + bytes + quad - 1) / quad;
     const int rows_at_once = threads.count / quads;
     int k = threads.own / quads;
     if (k >= rows_at_once) return;
@@ -193,29 +167,16 @@ class StagedRows<Array<const T>> : public RowsOfValues<T> {
     for (; k < tile.rows; k += rows_at_once) {
       const std::byte* const row = global_row(k);
       const int b = own - misalignment(row);
-      if (b < bytes) __pipeline_memcpy_async(this->row(k) + b, row + b, quad);
+      const int left = bytes - b < quad ? bytes - b : quad;
+      if (left > 0) begin_copy_of_quad(this->row(k) + b, row + b, left);
     }
   }
   __device__ __forceinline__ void begin_bulk_copies(const ColumnTile& tile, int bytes,
                                                     Barrier& barrier,
                                                     const Threads& threads) const {
     for (int k = threads.own; k < tile.rows; k += threads.count) {
-      const std::byte* const row = global_row(k);
-      const int before = misalignment(row);
-      barrier.begin_bulk_load(this->row(k) - before, row - before, bytes_of_quads(before, bytes));
+      begin_bulk_load_of_quads(this->row(k), global_row(k), bytes, barrier);
     }
-  }
-  __device__ __forceinline__ void load_elements(const ColumnTile& tile, int bytes,
-                                                const Threads& threads) const {
-    using Word = typename UnitOf<unit_of<T>>::type;
-    for (int k = threads.own / lanes; k < tile.rows; k += threads.count / lanes) {
-      const std::byte* const from = global_row(k);
-      std::byte* const to = this->row(k);
-      for (int b = threads.own % lanes * unit_of<T>; b < bytes; b += lanes * unit_of<T>) {
-        *reinterpret_cast<Word*>(to + b) = *reinterpret_cast<const Word*>(from + b);
-      }
-    }
-    before_bulk_copies();  // that will overwrite them
   }
 
   const T* m_first;  ///< in global memory
@@ -232,8 +193,8 @@ class StagedRows<Computed<Rank, Function>>
   __device__ __forceinline__ void place(const In&, const ColumnTile& tile, std::byte*& memory) {
     RowsOfValues<typename StagedRows::Value>::place(tile, memory, 0, 0);
   }
-  __device__ __forceinline__ void begin_load(const In& in, const ColumnTile& tile, std::int64_t,
-                                             Barrier&, const Threads& threads) const {
+  __device__ __forceinline__ void begin_load(const In& in, const ColumnTile& tile, Barrier&,
+                                             const Threads& threads) const {
     this->load_one_by_one(in, tile, threads);
   }
 };
@@ -252,7 +213,7 @@ class StagedRows<Computed<Rank, IndexAlong<Index>>> {
     m_first = in.first + in.step * tile.begin;
     m_step = in.step;
   }
-  __device__ __forceinline__ void begin_load(const In&, const ColumnTile&, std::int64_t, Barrier&,
+  __device__ __forceinline__ void begin_load(const In&, const ColumnTile&, Barrier&,
                                              const Threads&) const {}
   template <bool is_whole, class A, int V>
   __device__ __forceinline__ void get_chunk(int k, int, int, A (&x)[V]) const {
@@ -279,8 +240,8 @@ struct StagedRows<ValueOfLine<T>> {
     m_first = in.values.data + tile.place(0).offset(strides);
     m_across = strides.batch[tile.batch.rank - 1];
   }
-  __device__ __forceinline__ void begin_load(const ValueOfLine<T>&, const ColumnTile&, std::int64_t,
-                                             Barrier&, const Threads&) const {}
+  __device__ __forceinline__ void begin_load(const ValueOfLine<T>&, const ColumnTile&, Barrier&,
+                                             const Threads&) const {}
   template <bool is_whole, class A, int V>
   __device__ __forceinline__ void get_chunk(int, int column, int, A (&x)[V]) const {
     const A value = static_cast<A>(m_first[column * m_across]);
@@ -297,8 +258,8 @@ struct StagedRows<List<>> {
   static constexpr int bytes_of_element = 0;
   static constexpr int bytes(int, int) { return 0; }
   __device__ __forceinline__ void place(const List<>&, const ColumnTile&, std::byte*&) {}
-  __device__ __forceinline__ void begin_load(const List<>&, const ColumnTile&, std::int64_t,
-                                             Barrier&, const Threads&) const {}
+  __device__ __forceinline__ void begin_load(const List<>&, const ColumnTile&, Barrier&,
+                                             const Threads&) const {}
   template <bool is_whole, class Function, class A, int V, class... Chunks>
   __device__ __forceinline__ void call(const Function& function, int, int, int, A (&x)[V],
                                        const Chunks&... chunks) const {
@@ -320,10 +281,10 @@ struct StagedRows<List<First, Rest...>> {
     m_first.place(in.first, tile, memory);
     m_rest.place(in.rest, tile, memory);
   }
-  __device__ __forceinline__ void begin_load(const In& in, const ColumnTile& tile, std::int64_t n,
-                                             Barrier& barrier, const Threads& threads) const {
-    m_first.begin_load(in.first, tile, n, barrier, threads);
-    m_rest.begin_load(in.rest, tile, n, barrier, threads);
+  __device__ __forceinline__ void begin_load(const In& in, const ColumnTile& tile, Barrier& barrier,
+                                             const Threads& threads) const {
+    m_first.begin_load(in.first, tile, barrier, threads);
+    m_rest.begin_load(in.rest, tile, barrier, threads);
   }
   /// x becomes function(chunks..., those of this list).
   template <bool is_whole, class Function, class A, int V, class... Chunks>
@@ -351,9 +312,9 @@ struct StagedRows<ZippedInput<Function, Parts>> {
     m_function.keep(in.function);
     m_parts.place(in.parts, tile, memory);
   }
-  __device__ __forceinline__ void begin_load(const In& in, const ColumnTile& tile, std::int64_t n,
-                                             Barrier& barrier, const Threads& threads) const {
-    m_parts.begin_load(in.parts, tile, n, barrier, threads);
+  __device__ __forceinline__ void begin_load(const In& in, const ColumnTile& tile, Barrier& barrier,
+                                             const Threads& threads) const {
+    m_parts.begin_load(in.parts, tile, barrier, threads);
   }
   template <bool is_whole, class A, int V>
   __device__ __forceinline__ void get_chunk(int k, int column, int length, A (&x)[V]) const {
@@ -380,10 +341,10 @@ struct StagedRows<Selected<A, Values, Mask>> {
     m_mask.place(in.mask, tile, memory);
     m_identity = in.identity;
   }
-  __device__ __forceinline__ void begin_load(const In& in, const ColumnTile& tile, std::int64_t n,
-                                             Barrier& barrier, const Threads& threads) const {
-    m_values.begin_load(in.values, tile, n, barrier, threads);
-    m_mask.begin_load(in.mask, tile, n, barrier, threads);
+  __device__ __forceinline__ void begin_load(const In& in, const ColumnTile& tile, Barrier& barrier,
+                                             const Threads& threads) const {
+    m_values.begin_load(in.values, tile, barrier, threads);
+    m_mask.begin_load(in.mask, tile, barrier, threads);
   }
   template <bool is_whole, class Accumulator, int V>
   __device__ __forceinline__ void get_chunk(int k, int column, int length,

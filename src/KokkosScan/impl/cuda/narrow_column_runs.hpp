@@ -84,57 +84,11 @@ struct TileRuns {
     return run == count - 1 ? last_bytes : bytes;
   }
 
-  // Below, move_elements(places, exist) moves those of a few elements that exist.
-
-  /// Moves the elements of a run from a byte to another.
-  template <class Elements>
-  static __device__ __forceinline__ void move_some(const RunPlace& run, int begin, int end,
-                                                   const Elements& move_elements) {
-    constexpr int at_once = size < 4 ? 4 : 1;  // where a load waits for its element
-#pragma unroll 1
-    for (int b = begin; b < end; b += at_once * size) {
-      RunPlace places[at_once];
-      bool exist[at_once];
-#pragma unroll
-      for (int i = 0; i < at_once; ++i) {
-        places[i] = run + (b + i * size);
-        exist[i] = b + i * size < end;
-      }
-      move_elements(places, exist);
-    }
-  }
-
-  /// Calls of_quads(place, bytes) for the whole quads of each run, and moves the elements before
-  /// and behind them. For the lanes of a warp.
-  template <class Quads, class Elements>
-  __device__ __forceinline__ void for_each_run(int lane, const Quads& of_quads,
-                                               const Elements& move_elements) const {
-    if (count == 1) {  // all lanes share it: some have an element
-      const RunPlace run{global, shared};
-      const Pieces pieces(misalignment(global), last_bytes);
-      if (lane == 0 && pieces.quads > 0) of_quads(run + pieces.head, pieces.quads * quad);
-      const bool is_before = lane < quad;
-      const int b = lane % quad * size;
-      if (b < (is_before ? pieces.head : pieces.tail)) {
-        move_elements({run + (is_before ? b : last_bytes - pieces.tail + b)}, {true});
-      }
-      return;
-    }
-#pragma unroll 1
-    for (int r = lane; r < count; r += lanes) {
-      const RunPlace run = at(r);
-      const int of_run = bytes_of(r);
-      const Pieces pieces(misalignment(run.global), of_run);
-      if (pieces.quads > 0) of_quads(run + pieces.head, pieces.quads * quad);
-      move_some(run, 0, pieces.head, move_elements);
-      move_some(run, of_run - pieces.tail, of_run, move_elements);
-    }
-  }
-  /// Calls of_quad(place) for each of these quads, and moves elements as above. All threads share
-  /// one run, or groups of them have one after another.
-  template <class Quad, class Elements>
-  __device__ __forceinline__ void for_each_quad(const Threads& threads, const Quad& of_quad,
-                                                const Elements& move_elements) const {
+  /// Calls f(run, b, end) for each quad in which some of the bytes from 0 to end of a run lie, and
+  /// that begins at its byte b. All threads share one run, or groups of them have one after
+  /// another.
+  template <class F>
+  __device__ __forceinline__ void for_each_quad(const Threads& threads, const F& f) const {
     // Threads of a run: a power of two.
     int step = quad;
     while (step < bytes && step < lanes * quad) step *= 2;
@@ -147,16 +101,10 @@ struct TileRuns {
       const RunPlace run = at(r);
       const int end = bytes_of(r);
 #pragma unroll 1
-      for (int b = own - misalignment(run.global); b < end; b += step) {
-        if (b >= 0 && b + quad <= end) {
-          of_quad(run + b);
-        } else {
-          move_some(run, b < 0 ? 0 : b, b + quad < end ? b + quad : end, move_elements);
-        }
-      }
+      for (int b = own - misalignment(run.global); b < end; b += step) f(run, b, end);
     }
   }
-  /// Moves the elements of rows, some of a column at a time.
+  /// Calls move_elements(places) for the elements of rows, some of a column at a time.
   ///
   /// \tparam at_once as many, then one after another
   template <int at_once, class Elements>
@@ -172,13 +120,9 @@ struct TileRuns {
       int r = first;
       const auto some = [&](auto of) {
         RunPlace places[of.value];
-        bool exist[of.value];
 #pragma unroll
-        for (int i = 0; i < of.value; ++i) {
-          places[i] = at(r + i * rows) + c * size;
-          exist[i] = true;
-        }
-        move_elements(places, exist);
+        for (int i = 0; i < of.value; ++i) places[i] = at(r + i * rows) + c * size;
+        move_elements(places);
         r += of.value * rows;
       };
 #pragma unroll 1
@@ -193,23 +137,18 @@ struct TileRuns {
 template <class T>
 struct LoadElements {
   template <int count>
-  __device__ __forceinline__ void operator()(const RunPlace (&places)[count],
-                                             const bool (&exist)[count]) const {
+  __device__ __forceinline__ void operator()(const RunPlace (&places)[count]) const {
     if constexpr (is_one_copy<sizeof(T)>) {
 #pragma unroll
       for (int i = 0; i < count; ++i) {
-        if (exist[i]) __pipeline_memcpy_async(places[i].shared, places[i].global, sizeof(T));
+        __pipeline_memcpy_async(places[i].shared, places[i].global, sizeof(T));
       }
     } else {
       T x[count];
 #pragma unroll
-      for (int i = 0; i < count; ++i) {
-        if (exist[i]) x[i] = *reinterpret_cast<const T*>(places[i].global);
-      }
+      for (int i = 0; i < count; ++i) x[i] = *reinterpret_cast<const T*>(places[i].global);
 #pragma unroll
-      for (int i = 0; i < count; ++i) {
-        if (exist[i]) *reinterpret_cast<T*>(places[i].shared) = x[i];
-      }
+      for (int i = 0; i < count; ++i) *reinterpret_cast<T*>(places[i].shared) = x[i];
     }
   }
 };
@@ -217,34 +156,31 @@ struct LoadElements {
 template <class T>
 struct StoreElements {
   template <int count>
-  __device__ __forceinline__ void operator()(const RunPlace (&places)[count],
-                                             const bool (&exist)[count]) const {
+  __device__ __forceinline__ void operator()(const RunPlace (&places)[count]) const {
     T x[count];
 #pragma unroll
-    for (int i = 0; i < count; ++i) {
-      if (exist[i]) x[i] = *reinterpret_cast<const T*>(places[i].shared);
-    }
+    for (int i = 0; i < count; ++i) x[i] = *reinterpret_cast<const T*>(places[i].shared);
 #pragma unroll
-    for (int i = 0; i < count; ++i) {
-      if (exist[i]) *reinterpret_cast<T*>(places[i].global) = x[i];
-    }
+    for (int i = 0; i < count; ++i) *reinterpret_cast<T*>(places[i].global) = x[i];
   }
 };
 
 /// Begins to load runs by a bulk copy each. For the lanes of a warp.
 template <class T>
 __device__ __forceinline__ void load_in_bulk(const TileRuns<T>& runs, int lane, Barrier& loaded) {
-  runs.for_each_run(
-      lane,
-      [&](const RunPlace& at, int bytes) { loaded.begin_bulk_load(at.shared, at.global, bytes); },
-      LoadElements<T>());
+#pragma unroll 1
+  for (int r = lane; r < runs.count; r += lanes) {
+    const RunPlace run = runs.at(r);
+    begin_bulk_load_of_quads(run.shared, run.global, runs.bytes_of(r), loaded);
+  }
 }
 /// The same 16 bytes at a time.
 template <class T>
 __device__ __forceinline__ void load_in_quads(const TileRuns<T>& runs, const Threads& threads) {
-  runs.for_each_quad(
-      threads, [](const RunPlace& at) { __pipeline_memcpy_async(at.shared, at.global, quad); },
-      LoadElements<T>());
+  runs.for_each_quad(threads, [](const RunPlace& run, int b, int end) {
+    const RunPlace at = run + b;
+    begin_copy_of_quad(at.shared, at.global, end - b < quad ? end - b : quad);
+  });
 }
 /// The same of rows, one by one.
 template <class T>
@@ -252,34 +188,55 @@ __device__ __forceinline__ void load_elements(const TileRuns<T>& rows, const Thr
   rows.template for_each_element<8>(threads, LoadElements<T>());
 }
 // And back.
+/// The elements of a run from a byte to another, one by one.
+template <class T>
+__device__ __forceinline__ void store_some(const RunPlace& run, int begin, int end) {
+#pragma unroll 1
+  for (int b = begin; b < end; b += sizeof(T)) StoreElements<T>()({run + b});
+}
 template <class T>
 __device__ __forceinline__ void store_in_bulk(const TileRuns<T>& runs, int lane) {
-  runs.for_each_run(
-      lane, [](const RunPlace& at, int bytes) { begin_bulk_store(at.global, at.shared, bytes); },
-      StoreElements<T>());
+  const auto store_quads = [](const RunPlace& run, const Pieces& pieces) {
+    const RunPlace first = run + pieces.head;
+    if (pieces.quads > 0) begin_bulk_store(first.global, first.shared, pieces.quads * quad);
+  };
+  if (runs.count == 1) {  // all lanes share it: some have an element
+    const RunPlace run = runs.at(0);
+    const int bytes = runs.bytes_of(0);
+    const Pieces pieces(misalignment(run.global), bytes);
+    if (lane == 0) store_quads(run, pieces);
+    const bool is_before = lane < quad;
+    const int b = lane % quad * runs.size;
+    if (b < (is_before ? pieces.head : pieces.tail)) {
+      StoreElements<T>()({run + (is_before ? b : bytes - pieces.tail + b)});
+    }
+    return;
+  }
+#pragma unroll 1
+  for (int r = lane; r < runs.count; r += lanes) {
+    const RunPlace run = runs.at(r);
+    const int bytes = runs.bytes_of(r);
+    const Pieces pieces(misalignment(run.global), bytes);
+    store_quads(run, pieces);
+    store_some<T>(run, 0, pieces.head);
+    store_some<T>(run, bytes - pieces.tail, bytes);
+  }
 }
 template <class T>
 __device__ __forceinline__ void store_in_quads(const TileRuns<T>& runs, const Threads& threads) {
-  runs.for_each_quad(
-      threads,
-      [](const RunPlace& at) {
-        *reinterpret_cast<uint4*>(at.global) = *reinterpret_cast<const uint4*>(at.shared);
-      },
-      StoreElements<T>());
+  runs.for_each_quad(threads, [](const RunPlace& run, int b, int end) {
+    const int next = b + quad;
+    if (b >= 0 && next <= end) {
+      const RunPlace at = run + b;
+      *reinterpret_cast<uint4*>(at.global) = *reinterpret_cast<const uint4*>(at.shared);
+    } else {
+      store_some<T>(run, b < 0 ? 0 : b, next < end ? next : end);
+    }
+  });
 }
 template <class T>
 __device__ __forceinline__ void store_elements(const TileRuns<T>& rows, const Threads& threads) {
   rows.template for_each_element<4>(threads, StoreElements<T>());
-}
-
-/// Whether a warp moves runs by bulk copies. Those of a few hundred bytes would be too many: a
-/// multiprocessor begins one in about 90 cycles.
-template <class T>
-__device__ __forceinline__ bool moves_in_bulk(const NarrowColumnPlan& plan, MoveRows how) {
-  const int least = bytes_of_bulk_row / static_cast<int>(sizeof(T));
-  if (how == MoveRows::as_rows) return has_bulk_copies() && plan.columns >= least;
-  return has_bulk_copies() && how == MoveRows::as_pieces &&
-         (plan.slabs_of_tile == 1 || plan.slabs_of_piece > 1 || plan.pitch_of_slab >= least);
 }
 
 }  // namespace KokkosScan::impl::cuda

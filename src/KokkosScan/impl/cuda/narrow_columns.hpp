@@ -212,11 +212,10 @@ class NarrowColumnScan {
     return may_load_runs && m_plan.loads != MoveRows::one_by_one;
   }
   [[nodiscard]] __device__ __forceinline__ bool loads_in_bulk() const {
-    return may_load_runs &&
-           moves_in_bulk<std::conditional_t<Input::has_mask, Mask, Loaded>>(m_plan, m_plan.loads);
+    return may_load_runs && has_bulk_copies() && m_plan.loads > MoveRows::as_elements;
   }
   [[nodiscard]] __device__ __forceinline__ bool stores_in_bulk(const NarrowColumnTile& tile) const {
-    return tile.stores_runs && moves_in_bulk<Value>(m_plan, m_plan.stores);
+    return has_bulk_copies() && tile.stores_runs;
   }
   // A buffer has the elements, then results that do not take their place, then the mask.
   /// Bytes of an operand in a buffer: 128 more, as it may begin anywhere between two multiples.

@@ -154,6 +154,19 @@ __device__ __forceinline__ uint4 load_quad_if(bool condition, const uint4* from)
 #endif
 }
 
+/// Begins to copy the first bytes of a quad into shared memory; the others become zeros.
+__device__ __forceinline__ void begin_copy_of_quad(std::byte* to, const std::byte* from,
+                                                   int bytes) {
+#if defined(__CUDACC__)
+  // Not __pipeline_memcpy_async(), which has a branch for each number of bytes.
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
+               "r"(bytes)
+               : "memory");
+#else
+  __pipeline_memcpy_async(to, from, quad, static_cast<std::size_t>(quad - bytes));
+#endif
+}
+
 /// Writes a quad to shared memory, if the condition holds. (As a branch, its address would be
 /// computed in each.)
 __device__ __forceinline__ void put_quad_if(bool condition, SharedAddress to, const uint4& x) {

@@ -509,8 +509,8 @@ struct Stage<Array<const T>> : StagedValues<T> {
   }
   __device__ __forceinline__ void begin_load(const Array<const T>& in, const Tile& tile,
                                              Barrier& barrier, const Threads& threads) {
-    begin_copy_in<unit_of<T>>(reinterpret_cast<const std::byte*>(tile.flat(in)), this->slots.span,
-                              tile.elements() * static_cast<int>(sizeof(T)), barrier, threads);
+    begin_copy_in(reinterpret_cast<const std::byte*>(tile.flat(in)), this->slots.span,
+                  tile.elements() * static_cast<int>(sizeof(T)), barrier, threads);
   }
   __device__ __forceinline__ void fill(const Array<const T>&, const Tile&, const Threads&) {}
 };

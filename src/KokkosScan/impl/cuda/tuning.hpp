@@ -274,8 +274,6 @@ inline constexpr int threads_that_compute_narrow_tiles = 384;
 inline constexpr int most_narrow_buffers = 6;
 inline constexpr int bytes_of_shared_narrow_block = 1024;
 
-/// Fewest bytes of a row that is moved by a bulk copy.
-inline constexpr int bytes_of_bulk_row = 1024;
 /// Fewest bytes that are moved 16 at a time, whatever their alignment, rather than one by one.
 inline constexpr int least_bytes_of_run = 64;
 /// The same of rows that are stored, whose elements before and behind quads few threads store while
