@@ -153,7 +153,7 @@ __device__ __forceinline__ void begin_copy_in(const std::byte* from, const Span&
   int left = to.begin + bytes - threads.own * quad;
 #pragma unroll 4
   for (; left > 0; left -= threads.count * quad) {
-    begin_copy_of_quad(slot, at, left < quad ? left : quad);
+    begin_copy_of_quad(slot, at, left);
     slot += to.step(threads.count * quad);
     at += threads.count * quad;
   }

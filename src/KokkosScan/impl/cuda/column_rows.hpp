@@ -143,14 +143,13 @@ class StagedRows<Array<const T>> : public RowsOfValues<T> {
     int k = threads.own / quads;
     if (k >= rows_at_once) return;
     const int own = (threads.own - k * quads) * quad - before;
-    const int left = bytes - own < quad ? bytes - own : quad;
     const std::byte* from = global_row(k) + own;
     std::byte* to = this->row(k) + own;
     const std::int64_t step = rows_at_once * m_distance;
     const int step_of_slots = rows_at_once * this->pitch(tile.tiling.columns);
 #pragma unroll 4
     for (; k < tile.rows; k += rows_at_once) {
-      begin_copy_of_quad(to, from, left);
+      begin_copy_of_quad(to, from, bytes - own);
       from += step;
       to += step_of_slots;
     }
@@ -167,8 +166,7 @@ class StagedRows<Array<const T>> : public RowsOfValues<T> {
     for (; k < tile.rows; k += rows_at_once) {
       const std::byte* const row = global_row(k);
       const int b = own - misalignment(row);
-      const int left = bytes - b < quad ? bytes - b : quad;
-      if (left > 0) begin_copy_of_quad(this->row(k) + b, row + b, left);
+      if (b < bytes) begin_copy_of_quad(this->row(k) + b, row + b, bytes - b);
     }
   }
   __device__ __forceinline__ void begin_bulk_copies(const ColumnTile& tile, int bytes,

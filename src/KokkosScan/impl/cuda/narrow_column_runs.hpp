@@ -179,7 +179,7 @@ template <class T>
 __device__ __forceinline__ void load_in_quads(const TileRuns<T>& runs, const Threads& threads) {
   runs.for_each_quad(threads, [](const RunPlace& run, int b, int end) {
     const RunPlace at = run + b;
-    begin_copy_of_quad(at.shared, at.global, end - b < quad ? end - b : quad);
+    begin_copy_of_quad(at.shared, at.global, end - b);
   });
 }
 /// The same of rows, one by one.

@@ -154,9 +154,11 @@ __device__ __forceinline__ uint4 load_quad_if(bool condition, const uint4* from)
 #endif
 }
 
-/// Begins to copy the first bytes of a quad into shared memory; the others become zeros.
-__device__ __forceinline__ void begin_copy_of_quad(std::byte* to, const std::byte* from,
-                                                   int bytes) {
+/// Begins to copy a quad into shared memory, or its first bytes; the others become zeros.
+///
+/// \param left bytes from there on that may be read, at least one
+__device__ __forceinline__ void begin_copy_of_quad(std::byte* to, const std::byte* from, int left) {
+  const int bytes = left < quad ? left : quad;
 #if defined(__CUDACC__)
   // Not __pipeline_memcpy_async(), which has a branch for each number of bytes.
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
