@@ -63,6 +63,10 @@ struct Types : Combination<P> {
       !is_called<Out> && static_cast<int>(sizeof(Value)) <= Stage<In>::bytes_of_element;
   static constexpr bool has_packs =
       Stage<In>::template has_packs<pack> && is_one_move<sizeof(Value) * pack>;
+  /// Whether packs that are not aligned are read by the words in which they lie: not where these
+  /// have results of others.
+  static constexpr bool reads_words =
+      Stage<In>::has_parts_of_words && !(in_place && is_part_of_word<Value>);
   /// Bytes of shared memory for a tile of columns, or one of lines.
   static constexpr int bytes_of_columns(int elements) {
     return Stage<In>::bytes(elements, 0, quad) + bytes_of_results(elements, 0, quad);
@@ -74,8 +78,7 @@ struct Types : Combination<P> {
 
  private:
   static constexpr int bytes_of_results(int elements, int padding, int alignment) {
-    return in_place ? 0
-                    : bytes_of_span(elements * static_cast<int>(sizeof(Value)), padding, alignment);
+    return in_place ? 0 : bytes_of_slots<Value>(elements, padding, alignment);
   }
 };
 
@@ -99,14 +102,15 @@ struct Results {
 };
 
 /// Where the results of a tile are in shared memory, whose elements have their place.
-template <class P, class AnyTile>
-__device__ __forceinline__ auto place_results(const P& problem, const AnyTile& tile, Region& region,
+///
+/// \param flat their address in global memory, if they follow each other there
+template <class P>
+__device__ __forceinline__ auto place_results(const typename Types<P>::Value* flat, Region& region,
                                               const Stage<typename Types<P>::In>& input) {
-  using Value = typename Types<P>::Value;
   if constexpr (Types<P>::in_place) {
-    return Slots<Value>{span_of(input)};
+    return Slots<typename Types<P>::Value>{span_of(input)};
   } else {
-    return region.template take<Value>(tile.flat(problem.output));
+    return region.take(flat);
   }
 }
 
@@ -337,9 +341,10 @@ class Chunk {
   }
   template <bool packs, bool backward>
   __device__ __forceinline__ void read(int i, A (&x)[pack]) const {
-    if constexpr (packs) {
+    if constexpr (packs || T::reads_words) {
       typename Input::Value raw[pack];
-      m_input.get_pack(backward ? m_slot - i - (pack - 1) : m_slot + i, raw);
+      m_input.template get_pack<packs>(backward ? m_slot - (pack - 1) : m_slot, backward ? -i : i,
+                                       raw);
 #pragma unroll
       for (int j = 0; j < pack; ++j) x[j] = static_cast<A>(raw[backward ? pack - 1 - j : j]);
     } else {

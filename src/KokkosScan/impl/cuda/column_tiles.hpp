@@ -288,8 +288,9 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
     // Load.
     Stage<typename T::In> input;
     Region region{memory, tiling.elements(), 0};
-    input.place(problem.input, tile, region, tile.flat(problem.output));
-    const Slots<Value> results = place_results(problem, tile, region, input);
+    Value* const flat = tile.flat(problem.output);
+    input.place(problem.input, tile, region, flat);
+    const Slots<Value> results = place_results<P>(flat, region, input);
     if (stages_input) {
       input.load(problem.input, tile, Q * V).finish();
       __syncthreads();
@@ -449,7 +450,7 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
     }
     if (stages_results) {
       __syncthreads();
-      begin_store(results, problem.output, tile, tile.flat(problem.output), tile.elements());
+      begin_store(results, problem.output, tile, flat, tile.elements());
     }
     if (carried) __syncthreads();
   }

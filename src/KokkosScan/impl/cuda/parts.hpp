@@ -152,8 +152,9 @@ struct PartInStage {
     std::byte* const memory = shared_memory() + bytes_of_ring<R> + stage * ring.bytes_of_stage;
     folds = reinterpret_cast<R*>(memory + ring.bytes_of_tile);
     Region region{memory, ring.shape.cut.tile_length, 0, bulk_alignment};
-    input.place(problem.input, tile, region, tile.flat(problem.output));
-    results = {place_results(problem, tile, region, input), 0, 0, false};
+    const auto* const flat = tile.flat(problem.output);
+    input.place(problem.input, tile, region, flat);
+    results = {place_results<P>(flat, region, input), 0, 0, false};
   }
 };
 

@@ -186,8 +186,7 @@ struct Backend {
     const bool may_be_wide =
         p.extra != Extra::none && has_wide_results(p.output, p.batch, p.n, shape.lines_of_tile);
     const int elements = shape.lines_of_tile * cut.tile_length;
-    const int bytes_of_results =
-        bytes_of_span((elements + shape.lines_of_tile) * static_cast<int>(sizeof(Value)), 0);
+    const int bytes_of_results = bytes_of_slots<Value>(elements + shape.lines_of_tile, 0, quad);
     const bool are_wide =
         may_be_wide && Types<P>::bytes_of_lines(elements, bytes_of_padding) + bytes_of_results <=
                            shared_bytes_of_block(exec);

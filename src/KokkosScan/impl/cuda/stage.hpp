@@ -171,6 +171,10 @@ union KeptFunction {
 template <class T>
 inline constexpr int unit_of = std::min<int>(alignof(T), quad);
 
+/// Whether several values of type T are one word of shared memory.
+template <class T>
+inline constexpr bool is_part_of_word = sizeof(T) < 4 && std::is_trivially_copyable_v<T>;
+
 /// Values in shared memory.
 template <class T>
 struct Slots {
@@ -192,6 +196,29 @@ struct Slots {
       memcpy(static_cast<void*>(x), &word, sizeof(Word));
     }
   }
+  /// Reads E elements from number e + i on, where slots are not padded: small ones by the aligned
+  /// words in which they lie, and one more, which have bytes of their neighbours as well.
+  ///
+  /// \param i a multiple of E
+  template <int E>
+  __device__ __forceinline__ void get_neighbours(int e, int i, T (&x)[E]) const {
+    constexpr int bytes = static_cast<int>(sizeof(T)) * E;
+    if constexpr (is_part_of_word<T> && bytes % 4 == 0) {
+      const int begin = span.begin + e * static_cast<int>(sizeof(T));
+      const auto* const words = reinterpret_cast<const unsigned*>(span.memory + (begin & ~3)) +
+                                i * static_cast<int>(sizeof(T)) / 4;
+      unsigned word[bytes / 4];
+#pragma unroll
+      for (int k = 0; k < bytes / 4; ++k) {
+        word[k] = static_cast<unsigned>((std::uint64_t{words[k + 1]} << 32 | words[k]) >>
+                                        (begin & 3) * 8);
+      }
+      memcpy(static_cast<void*>(x), word, bytes);
+    } else {
+#pragma unroll
+      for (int k = 0; k < E; ++k) x[k] = data()[e + i + k];
+    }
+  }
   template <int E>
   __device__ __forceinline__ void put_pack(int e, const T (&x)[E]) const {
     if constexpr (is_one_move<sizeof(T) * E>) {
@@ -202,6 +229,13 @@ struct Slots {
     }
   }
 };
+
+/// Bytes that slots take, with the word behind those of the last elements.
+template <class T>
+__host__ __device__ constexpr int bytes_of_slots(int elements, int padding, int alignment) {
+  return bytes_of_span(elements * static_cast<int>(sizeof(T)) + (is_part_of_word<T> ? 4 : 0),
+                       padding, alignment);
+}
 
 /// Whether results can be stored in bulk: they lie as in global memory.
 template <class T>
@@ -265,7 +299,7 @@ struct Region {
   [[nodiscard]] __device__ __forceinline__ Slots<T> take(const T* origin) {
     const int begin = misalignment(origin, alignment);
     const Slots<T> slots{{memory + begin / quad * quad, begin % quad, padding}};
-    memory += bytes_of_span(elements * static_cast<int>(sizeof(T)), padding, alignment);
+    memory += bytes_of_slots<T>(elements, padding, alignment);
     return slots;
   }
 };
@@ -278,7 +312,8 @@ struct Region {
 /// - `load(in, tile, ...)` loads through registers; finish() of what it returns ends that.
 /// - `begin_load(in, tile, barrier, threads)` begins to load a part of one line without registers.
 /// - `fill(in, tile, threads)` computes the elements that are computed.
-/// - `get_pack(e, x)` reads what has been loaded, and so does `get(e)` where slots are not padded.
+/// - `get_pack<are_aligned>(e, i, x)` reads what has been loaded, from element e + i on, where i is
+///   a multiple of the pack; `get(e)` reads one. Slots that are padded have aligned packs only.
 template <class In>
 struct Stage;
 
@@ -289,17 +324,22 @@ struct StagedValues {
   static constexpr int widest = sizeof(T);
   template <int E>
   static constexpr bool has_packs = is_one_move<sizeof(T) * E>;
+  static constexpr bool has_parts_of_words = is_part_of_word<T>;
   static constexpr int bytes(int elements, int padding, int alignment) {
-    return bytes_of_span(elements * static_cast<int>(sizeof(T)), padding, alignment);
+    return bytes_of_slots<T>(elements, padding, alignment);
   }
   static constexpr int bytes_of_element = sizeof(T);
 
   Slots<T> slots;
 
   [[nodiscard]] __device__ __forceinline__ T get(int e) const { return slots.data()[e]; }
-  template <int E>
-  __device__ __forceinline__ void get_pack(int e, T (&x)[E]) const {
-    slots.get_pack(e, x);
+  template <bool are_aligned, int E>
+  __device__ __forceinline__ void get_pack(int e, int i, T (&x)[E]) const {
+    if constexpr (are_aligned) {
+      slots.get_pack(e + i, x);
+    } else {
+      slots.get_neighbours(e, i, x);
+    }
   }
 };
 
@@ -495,21 +535,25 @@ struct Stage<Array<const T>> : StagedValues<T> {
   /// Whether fill() has something to do for lines.
   static constexpr bool fills_lines = false;
 
+  /// The address of the first element, if they follow each other in memory as in the tile.
+  const T* flat;
+
   template <class AnyTile, class Value>
   __device__ __forceinline__ void place(const Array<const T>& in, const AnyTile& tile,
                                         Region& region, const Value*) {
-    this->slots = region.template take<T>(tile.flat(in));
+    flat = tile.flat(in);
+    this->slots = region.take(flat);
   }
   /// \tparam all bytes of an element in all arrays that are loaded together
   /// \param elements_of_thread at least those of the tile, divided by the threads
   template <int all = sizeof(T), class AnyTile>
   __device__ __forceinline__ LoadArray<T, quads_at_once<AnyTile, T, all>, AnyTile> load(
       const Array<const T>& in, const AnyTile& tile, int elements_of_thread) {
-    return {in, tile, this->slots, tile.flat(in), elements_of_thread};
+    return {in, tile, this->slots, flat, elements_of_thread};
   }
-  __device__ __forceinline__ void begin_load(const Array<const T>& in, const Tile& tile,
+  __device__ __forceinline__ void begin_load(const Array<const T>&, const Tile& tile,
                                              Barrier& barrier, const Threads& threads) {
-    begin_copy_in(reinterpret_cast<const std::byte*>(tile.flat(in)), this->slots.span,
+    begin_copy_in(reinterpret_cast<const std::byte*>(flat), this->slots.span,
                   tile.elements() * static_cast<int>(sizeof(T)), barrier, threads);
   }
   __device__ __forceinline__ void fill(const Array<const T>&, const Tile&, const Threads&) {}
@@ -636,6 +680,8 @@ struct Stage<Selected<A, Values, Mask>> {
   template <int E>
   static constexpr bool has_packs =
       Stage<Values>::template has_packs<E>&& Stage<Mask>::template has_packs<E>;
+  static constexpr bool has_parts_of_words =
+      Stage<Values>::has_parts_of_words || Stage<Mask>::has_parts_of_words;
   static constexpr int bytes(int elements, int padding, int alignment) {
     return Stage<Values>::bytes(elements, padding, alignment) +
            Stage<Mask>::bytes(elements, padding, alignment);
@@ -677,15 +723,15 @@ struct Stage<Selected<A, Values, Mask>> {
     const A value = static_cast<A>(values.get(e));
     return static_cast<bool>(mask.get(e)) ? value : identity;
   }
-  template <int E>
-  __device__ __forceinline__ void get_pack(int e, A (&x)[E]) const {
+  template <bool are_aligned, int E>
+  __device__ __forceinline__ void get_pack(int e, int i, A (&x)[E]) const {
     typename Stage<Values>::Value value[E];
     typename Stage<Mask>::Value selected[E];
-    values.get_pack(e, value);
-    mask.get_pack(e, selected);
+    values.template get_pack<are_aligned>(e, i, value);
+    mask.template get_pack<are_aligned>(e, i, selected);
 #pragma unroll
-    for (int i = 0; i < E; ++i) {
-      x[i] = static_cast<bool>(selected[i]) ? static_cast<A>(value[i]) : identity;
+    for (int k = 0; k < E; ++k) {
+      x[k] = static_cast<bool>(selected[k]) ? static_cast<A>(value[k]) : identity;
     }
   }
 };

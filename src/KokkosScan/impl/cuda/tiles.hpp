@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(threads_of_lines(Types<P>::has_several_arrays)
       results = {region.template take<Value>(flat), tile.length + 1, first_result, true};
     }
   }
-  if (!results.are_wide) results.slots = place_results(problem, tile, region, input);
+  if (!results.are_wide) results.slots = place_results<P>(flat, region, input);
   __syncthreads();
 
   // Scan.

@@ -178,12 +178,12 @@ struct Stage<Computed<Rank, IndexAlong<Index>>> : StagedComputed<Rank, IndexAlon
     return static_cast<Index>(m_first + m_step * in_line);
   }
   /// Packs lie within a line.
-  template <int E>
-  __device__ __forceinline__ void get_pack(int e, Index (&x)[E]) const {
-    if (m_length == 0) return Base::get_pack(e, x);
-    const Index first = get(e);
+  template <bool are_aligned, int E>
+  __device__ __forceinline__ void get_pack(int e, int i, Index (&x)[E]) const {
+    if (m_length == 0) return Base::template get_pack<are_aligned>(e, i, x);
+    const Index first = get(e + i);
 #pragma unroll
-    for (int i = 0; i < E; ++i) x[i] = static_cast<Index>(first + m_step * i);
+    for (int k = 0; k < E; ++k) x[k] = static_cast<Index>(first + m_step * k);
   }
 
  private:
@@ -199,6 +199,7 @@ struct StagedParts {
   static constexpr int widest = 1;
   template <int E>
   static constexpr bool has_packs = true;
+  static constexpr bool has_parts_of_words = false;
   static constexpr int bytes(int, int, int) { return 0; }
   static constexpr int bytes_of_element = 0;
   static constexpr bool is_computed = false;
@@ -235,6 +236,8 @@ struct StagedParts<First, Rest...> {
   template <int E>
   static constexpr bool has_packs =
       Stage<First>::template has_packs<E>&& Others::template has_packs<E>;
+  static constexpr bool has_parts_of_words =
+      Stage<First>::has_parts_of_words || Others::has_parts_of_words;
   static constexpr int bytes(int elements, int padding, int alignment) {
     return Stage<First>::bytes(elements, padding, alignment) +
            Others::bytes(elements, padding, alignment);
@@ -316,10 +319,11 @@ struct Stage<ZippedInput<Function, List<Parts...>>> : StagedParts<Parts...> {
   [[nodiscard]] __device__ __forceinline__ Value get(int e) const {
     return this->call([=](const auto& part) { return part.get(e); }, kept.function);
   }
-  template <int E>
-  __device__ __forceinline__ void get_pack(int e, Value (&x)[E]) const {
-    this->call_for_packs([=](const auto& part, auto& pack) { part.get_pack(e, pack); },
-                         kept.function, x);
+  template <bool are_aligned, int E>
+  __device__ __forceinline__ void get_pack(int e, int i, Value (&x)[E]) const {
+    this->call_for_packs(
+        [=](const auto& part, auto& pack) { part.template get_pack<are_aligned>(e, i, pack); },
+        kept.function, x);
   }
 };
 
