@@ -35,20 +35,22 @@ __device__ __forceinline__ void scan_whole_lines(const P& problem, const Shape& 
   using R = typename Types<P>::R;
   const auto op = carrying(problem.op);
   const Ends<P> ends{problem};
-  for (int i = 0; i < shape.lines_of_thread; ++i) {
-    const int line = static_cast<int>(threadIdx.x) * shape.lines_of_thread + i;
-    if (line >= tile.lines) break;
-    const Maybe<A> start = problem.start.at(tile.line(line));
-    const A first = start.exists ? start.value : problem.identity.value;
-    const Chunk<P> chunk(problem, input, results, tile, line, tile.in_memory_order(0), tile.length);
-    const A last = with_access<P>(access, [&](auto packs, auto backward) {
-      return chunk.template scan<packs.value, backward.value>(fold_of_start<R>(op, start), first);
-    });
-    if (ends.exist()) {
-      ends.store_begin(tile.line(line), first, results.extra(line));
-      ends.store_end(tile.line(line), last, results.extra(line));
+  with_access<P>(access, [&](auto packs, auto backward) {
+    for (int i = 0; i < shape.lines_of_thread; ++i) {
+      const int line = static_cast<int>(threadIdx.x) * shape.lines_of_thread + i;
+      if (line >= tile.lines) break;
+      const Maybe<A> start = problem.start.at(tile.line(line));
+      const A first = start.exists ? start.value : problem.identity.value;
+      const Chunk<P> chunk(problem, input, results, tile, line, tile.in_memory_order(0),
+                           tile.length);
+      const A last =
+          chunk.template scan<packs.value, backward.value>(fold_of_start<R>(op, start), first);
+      if (ends.exist()) {
+        ends.store_begin(tile.line(line), first, results.extra(line));
+        ends.store_end(tile.line(line), last, results.extra(line));
+      }
     }
-  }
+  });
 }
 
 /// Scans the lines of a tile that threads share.
