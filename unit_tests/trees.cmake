@@ -30,6 +30,7 @@ endfunction()
 vary(KokkosScan/impl/cuda/tuning.hpp
      "groups_that_call = 2|1"
      "are_several \\? 3 : 4|are_several ? 2 : 3"
+     "elements_at_once = 8|4"
      "most_stages = 8|3"
      "bulk_alignment = 128|16"
      "chunks_in_flight = 2|3"

@@ -282,29 +282,40 @@ class Chunk {
 
   /// Scans the chunk and writes its results to their slots.
   ///
+  /// \tparam at_once packs that are read before the first of them is scanned, if there are so many
   /// \param before all that comes before the chunk
   /// \param first  B at the begin of the chunk
   /// \return B at the end of the chunk
-  template <bool packs, bool backward>
+  template <int at_once, bool packs, bool backward>
   [[nodiscard]] __device__ __forceinline__ A scan(const Fold<Carrying, R>& before,
                                                   const A& first) const {
     const bool inclusive = m_problem.form == Form::inclusive;
     Fold<Carrying, R> run = before;
     A last = first;
     int i = 0;
-#pragma unroll 2
-    for (; i + pack <= m_length; i += pack) {
-      A x[pack];
-      read<packs, backward>(i, x);
-      scan_pack<true>(run, x, pack);
-      Value y[pack];
+    const auto scan_packs = [&](auto count) {
+      A x[count.value][pack];
 #pragma unroll
-      for (int j = 0; j < pack; ++j) {
-        y[j] = static_cast<Value>(inclusive ? x[j] : (j == 0 ? last : x[j - 1]));
+      for (int c = 0; c < count.value; ++c) read<packs, backward>(i + c * pack, x[c]);
+#pragma unroll
+      for (int c = 0; c < count.value; ++c) {
+        scan_pack<true>(run, x[c], pack);
+        Value y[pack];
+#pragma unroll
+        for (int j = 0; j < pack; ++j) {
+          y[j] = static_cast<Value>(inclusive ? x[c][j] : (j == 0 ? last : x[c][j - 1]));
+        }
+        write<packs, backward>(i + c * pack, y);
+        last = x[c][pack - 1];
       }
-      write<packs, backward>(i, y);
-      last = x[pack - 1];
+      i += count.value * pack;
+    };
+    if constexpr (at_once > 1) {
+#pragma unroll 1
+      while (i + at_once * pack <= m_length) scan_packs(std::integral_constant<int, at_once>{});
     }
+#pragma unroll(at_once > 1 ? 1 : 2)
+    while (i + pack <= m_length) scan_packs(std::integral_constant<int, 1>{});
     if (!packs && i < m_length) {
       const int valid = m_length - i;
       A x[pack];
@@ -526,6 +537,7 @@ __device__ __forceinline__ void scan_chunk(const P& problem, const Shape& shape,
   using A = typename P::A;
   if (place.length == 0) return;
   const auto op = carrying(problem.op);
+  constexpr int at_once = elements_at_once / Types<P>::pack;
   const bool ends_warp = shape.cut.threads_of_line > lanes && threadIdx.x % lanes == lanes - 1;
   const bool is_begin = is_first_tile && place.chunk == 0;
   const Prefix lanes_before =
@@ -534,7 +546,7 @@ __device__ __forceinline__ void scan_chunk(const P& problem, const Shape& shape,
   const A first =
       is_begin && !problem.start.exists() ? problem.identity.value : static_cast<A>(before.value());
   A last = with_access<P>(access, [&](auto packs, auto backward) {
-    return chunk.template scan<packs.value, backward.value>(before, first);
+    return chunk.template scan<at_once, packs.value, backward.value>(before, first);
   });
   if (place.length == shape.cut.chunk) {
     // What the next chunk has before it.

@@ -91,7 +91,7 @@ __device__ __forceinline__ void packs_to_stripes(A* row, A (&x)[E], int lane) {
 // ---- Load ---------------------------------------------------------------------------------------
 
 /// Loads V packs of a line, `step` elements apart, the first from element k on; the packs are
-/// aligned in memory and n is a multiple of their length. Elements from n on are left alone.
+/// aligned in memory and n is a multiple of their length. Elements from n on have any value.
 template <int V, int E, class A, class T>
 __device__ __forceinline__ void load_packs(const ArrayLine<T>& line, int k, int step, int n,
                                            A (&x)[V][E]) {
@@ -99,7 +99,7 @@ __device__ __forceinline__ void load_packs(const ArrayLine<T>& line, int k, int 
   const bool backward = line.stride < 0;
   const Raw* pack = backward ? line.data - k - (E - 1) : line.data + k;
   const int stride = backward ? -step : step;
-  Raw raw[V][E];
+  Raw raw[V][E] = {};  // some of which are converted although they were not loaded
 #pragma unroll
   for (int v = 0; v < V; ++v) {
     if (k + v * step < n) load_at_once(pack, raw[v]);

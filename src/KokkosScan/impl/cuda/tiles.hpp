@@ -44,7 +44,7 @@ __device__ __forceinline__ void scan_whole_lines(const P& problem, const Shape& 
       const Chunk<P> chunk(problem, input, results, tile, line, tile.in_memory_order(0),
                            tile.length);
       const A last =
-          chunk.template scan<packs.value, backward.value>(fold_of_start<R>(op, start), first);
+          chunk.template scan<1, packs.value, backward.value>(fold_of_start<R>(op, start), first);
       if (ends.exist()) {
         ends.store_begin(tile.line(line), first, results.extra(line));
         ends.store_end(tile.line(line), last, results.extra(line));

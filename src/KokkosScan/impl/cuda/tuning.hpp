@@ -30,6 +30,10 @@ KOKKOS_FUNCTION constexpr int threads_of_lines(bool are_several) {
   return are_several ? 288 : most_threads;
 }
 
+/// Elements of a chunk that a thread reads before it scans the first, where several threads share a
+/// line: those of each pack alone wait for the results of the last to be written.
+inline constexpr int elements_at_once = 8;
+
 /// Most tiles that a block has in flight where lines have several: 6 of 32 KB fill the shared
 /// memory of Hopper.
 inline constexpr int most_stages = 8;
