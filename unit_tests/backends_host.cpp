@@ -23,6 +23,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -490,55 +491,62 @@ TEST(backends_host, lines_of_one_element_have_starts_and_totals) {
 /// A mask selects elements within kernels where both lie in memory: the bits are those of an array
 /// with identities in place of the others. Some of the values are NaN, selected or not.
 template <class T, class Op>
-void masks_replace_elements(std::int64_t rows, std::int64_t columns, int axis) {
+void masks_replace_elements(std::int64_t slabs, std::int64_t rows, std::int64_t columns, int axis) {
   SKIP_WITHOUT_HOST();
-  using Plane = Kokkos::View<T**, Kokkos::LayoutRight, Device>;
+  using Box = Kokkos::View<T***, Kokkos::LayoutRight, Device>;
   auto const u = [](std::int64_t i) { return static_cast<std::size_t>(i); };
-  Kokkos::View<bool**, Kokkos::LayoutRight, Device> const mask("mask", u(rows), u(columns));
-  Plane const x("x", u(rows), u(columns)), selected("selected", u(rows), u(columns));
+  Kokkos::View<bool***, Kokkos::LayoutRight, Device> const mask("mask", u(slabs), u(rows),
+                                                                u(columns));
+  Box const x("x", u(slabs), u(rows), u(columns));
+  Box const selected("selected", u(slabs), u(rows), u(columns));
   Random random(23);
-  for (std::int64_t i = 0; i < rows * columns; ++i) {
+  for (std::int64_t i = 0; i < slabs * rows * columns; ++i) {
     x.data()[i] = random_value<T>(random);
     if (is_float<T> && random.below(97) == 0) x.data()[i] = std::numeric_limits<T>::quiet_NaN();
     mask.data()[i] = random.below(3) != 0;
     selected.data()[i] = mask.data()[i] ? x.data()[i] : Op::identity();
   }
+  std::string const what = std::to_string(slabs) + " slabs of " + std::to_string(rows) + " x " +
+                           std::to_string(columns) + " along axis " + std::to_string(axis);
   for_each_backend([&](HostBackend const& backend) {
     for (auto const function :
          {ks::impl::Function::inclusive_scan, ks::impl::Function::exclusive_scan}) {
       for (auto const direction : directions) {
-        auto const scan = [&](auto const& input, Plane const& out, auto const& by) {
+        auto const scan = [&](auto const& input, Box const& out, auto const& by) {
           auto const along = ks::along(axis);
           ks::impl::scan(function, Exec(), input, out,
                          direction == Direction::backward ? along.backward() : along, Op{}, by);
           Kokkos::fence();
         };
-        Plane const expected("expected", u(rows), u(columns)), out("out", u(rows), u(columns));
+        Box const expected("expected", u(slabs), u(rows), u(columns));
+        Box const out("out", u(slabs), u(rows), u(columns));
         scan(selected, expected, backend);
         if (std::is_integral_v<T> || host::minds_nan<Op>) {  // associative to the bit
           scan(selected, out, TeamBackend{});
           ASSERT_EQ(first_difference(out.data(), expected.data(), out.size()), -1)
-              << rows << " rows of " << columns << " along axis " << axis << " without a mask";
+              << what << " without a mask";
         }
         scan(ks::masked(x, mask), out, backend);
-        ASSERT_EQ(first_difference(out.data(), expected.data(), out.size()), -1)
-            << rows << " rows of " << columns << " along axis " << axis;
+        ASSERT_EQ(first_difference(out.data(), expected.data(), out.size()), -1) << what;
         Kokkos::deep_copy(out, x);
         scan(ks::masked(out, mask), out, backend);
         ASSERT_EQ(first_difference(out.data(), expected.data(), out.size()), -1)
-            << rows << " rows of " << columns << " along axis " << axis << " in place";
+            << what << " in place";
       }
     }
   });
 }
 
 TEST(backends_host, masks_replace_elements) {
-  for (int const axis : {0, 1}) {
-    masks_replace_elements<float, ks::Sum<float>>(37, 300, axis);
-    masks_replace_elements<float, ks::Min<float>>(300, 272, axis);
-    masks_replace_elements<double, ks::Max<double>>(40, 2100, axis);
-    masks_replace_elements<float, ks::Max<float>>(500, 8, axis);
-    masks_replace_elements<std::int64_t, ks::Prod<std::int64_t>>(2100, 70, axis);
+  for (int const axis : {1, 2}) {
+    masks_replace_elements<float, ks::Sum<float>>(1, 37, 300, axis);
+    masks_replace_elements<float, ks::Min<float>>(1, 300, 272, axis);
+    masks_replace_elements<double, ks::Max<double>>(1, 40, 2100, axis);
+    masks_replace_elements<float, ks::Max<float>>(1, 500, 8, axis);
+    masks_replace_elements<std::int64_t, ks::Prod<std::int64_t>>(1, 2100, 70, axis);
+    // Several slabs of wide rows.
+    masks_replace_elements<double, ks::Min<double>>(31, 3, 45, axis);
+    masks_replace_elements<float, ks::Sum<float>>(6, 9, 1100, axis);
   }
 }
 

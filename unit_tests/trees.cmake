@@ -72,6 +72,7 @@ vary(KokkosScan/impl/host/tuning.hpp
      "turn_bytes = 256|1024"
      "wide_row_bytes = 224|64"
      "wide_row_with_gaps_bytes = 448|4096"
+     "selected_strip_bytes = 112|32"
      "pack_row_bytes = 4096|128"
      "slab_bytes = 4096|2048"
      "narrow_strip = 64|32"

@@ -8,6 +8,7 @@
 /// it is computed, to a multiple of its size, wherever rows begin.
 
 #include <KokkosScan/impl/host/chunk_of_lines.hpp>
+#include <KokkosScan/impl/host/row_elements.hpp>
 #include <KokkosScan/impl/host/slab_block.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
 #include <cstdint>
@@ -76,6 +77,10 @@ inline constexpr int least_row = wide_row_bytes / sizeof(A);
 /// The same of results with gaps between their rows.
 template <class A>
 inline constexpr int least_row_with_gaps = wide_row_with_gaps_bytes / sizeof(A);
+
+/// The same of strips of rows of which a mask selects elements.
+template <class A>
+inline constexpr int least_selected_strip = selected_strip_bytes / sizeof(A);
 
 /// The least lines of rows of which a pack is taken at once.
 template <class A>
@@ -220,18 +225,21 @@ class PackOfRows {
 };
 
 /// Scans a block of slabs whose rows have least_row lines or more. Nothing is stored but results.
-template <class Op, class A, class R>
+///
+/// \tparam Rows ElementRows or SelectedRows
+template <class Rows, class Op, class A, class R>
 void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slabs) {
   call_with(
       registers, [ op, slabs ](auto places) __attribute__((always_inline)) {
         const SlabBlock<A, R> block = slabs;  // what is stored cannot alias it
         using V = Register<A, places>;
+        using Elements = typename Rows::Elements;
         constexpr int lanes = sizeof(V) / sizeof(A);
         const auto exact = exactly(op);
         const V none = broadcast<places>(neutral(op)).part[0];
         const int width = block.width;
         // What registers at the ends of rows may read: the block, where rows follow each other.
-        const bool is_dense = block.x_row == width || block.x_row == -width;
+        const bool is_dense = Rows::are_dense(block);
         const std::int64_t first_slab = block.x_slab < 0 ? block.slabs - 1 : 0;
         const std::int64_t last_slab = block.slabs - 1 - first_slab;
         const A* const low = block.x + first_slab * block.x_slab +
@@ -247,7 +255,7 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
         RowStores<A, places> stores(block.streams);
 
         // One row; combine(w, from) combines lines w ... w + lanes - 1, elements being at `from`.
-        const auto pass = [&](const A* x, A* to, const auto& combine)
+        const auto pass = [&](const Elements& x, A* to, const auto& combine)
             __attribute__((always_inline)) {
           const auto misplaced =
               static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / sizeof(A) % lanes);
@@ -260,27 +268,26 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
             const int end = is_head ? lanes : tail;
             if (begin < end) {
               const int w = is_head ? head - lanes : width - tail;
-              const A* from = x + w;
+              Elements from = x + w;
               A edge[lanes];
-              if (!is_dense || from < low || from + lanes > high) {
+              if (!is_dense || values_of(from) < low || values_of(from) + lanes > high) {
                 for (int i = 0; i < lanes; ++i) {
-                  edge[i] = i >= begin && i < end ? from[i] : neutral(op);
+                  edge[i] = i >= begin && i < end ? element(from, i) : neutral(op);
                 }
-                from = edge;
+                from = as_elements(edge, x);
               }
               stores.store_part(to + w, combine(w, from), begin, end);
             }
             if (side == 1) break;
             for (int w = head; w + lanes <= width; w += lanes) {
-              const A* const later = x + w + block.ahead + (w >= turn ? skip : 0);
-              ask_for(later, is_nearest);
+              ask_for(values_of(x) + w + block.ahead + (w >= turn ? skip : 0), is_nearest);
               stores.store(to + w, combine(w, x + w));
             }
           }
         };
 
         for (int s = 0; s < block.slabs; ++s) {
-          const A* x = block.x + s * block.x_slab;
+          Rows rows(block, s);
           A* b = block.b + s * block.b_slab;
           const A* const starts = block.starts + s * block.starts_slab;
           if (block.begins_lines && (block.ends_chunk || block.rows > chunk_length)) {
@@ -294,18 +301,20 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
           if (block.firsts != nullptr) {
             const A* const firsts = block.firsts + s * block.starts_slab;
             pass(
-                x, b, [&](int w, const A*) __attribute__((always_inline)) {
+                rows[0], b, [&](int w, const Elements&) __attribute__((always_inline)) {
                   return load_register<places>(firsts + w);
                 });
             b += block.b_row;
           }
-          // Whole packs of rows at once, past the caches also where registers begin elsewhere.
+          // Whole packs of rows at once, past the caches also where registers begin elsewhere; not
+          // of rows that a mask selects, which are slower so.
+          constexpr bool may_be_packs = are_widest<places> && std::is_same_v<Rows, ElementRows<A>>;
           const bool are_alike = width % lanes == 0 && block.b_row % lanes == 0 &&
                                  reinterpret_cast<std::uintptr_t>(b) / sizeof(A) % lanes == 0;
           const bool are_packs =
-              are_widest<places> && width >= least_pack_row<A> && (are_alike || block.streams);
+              may_be_packs && width >= least_pack_row<A> && (are_alike || block.streams);
           for (int k = 0, count = 1; k < block.rows;
-               k += count, x += count * block.x_row, b += count * block.b_row) {
+               k += count, rows.skip(count), b += count * block.b_row) {
             const int place = (block.begin + k) % chunk_length;
             if (turns) {
               skip = k + 1 < block.rows ? block.x_row - width : (1 - block.rows) * block.x_row;
@@ -314,8 +323,8 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
             // P and Q are the earlier rows of a pack: its first, or first two, and its third.
             const auto combine_row = [&](auto row, auto begins) __attribute__((always_inline)) {
               pass(
-                  x, b, [&](int w, const A* from) __attribute__((always_inline)) {
-                    V e = load_register<places>(from);
+                  rows[0], b, [&](int w, const Elements& from) __attribute__((always_inline)) {
+                    V e = load_elements<places>(from);
                     A *const p = block.pairs + w, *const q = block.thirds + w;
                     A* const folds = block.folds + w;
                     if constexpr (row == 0) store_register(p, e);
@@ -338,14 +347,15 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
                         ? pack_length
                         : 1;
             switch (count == 1 ? place % pack_length : pack_length) {
-              case pack_length: {
-                stores.flush();
-                const PackOfRows<places, decltype(exact), A, R> pack(
-                    exact, none, block, ChunkOfRows<A>{x, block.x_row, b, block.b_row}, carry,
-                    place == 0, k + 2 * pack_length > block.rows);
-                are_alike ? pack.store_at_once(stores) : pack.store_behind();
+              case pack_length:
+                if constexpr (may_be_packs) {
+                  stores.flush();
+                  const PackOfRows<places, decltype(exact), A, R> pack(
+                      exact, none, block, ChunkOfRows<A>{rows[0], rows.row, b, block.b_row}, carry,
+                      place == 0, k + 2 * pack_length > block.rows);
+                  are_alike ? pack.store_at_once(stores) : pack.store_behind();
+                }
                 break;
-              }
               case 0:
                 if (place == 0) {
                   combine_row(constant<0>, constant<true>);

@@ -34,12 +34,21 @@ struct alignas(page_bytes) SlabState {
   A* thirds() { return thirds_ + spill; }
 };
 
+/// Which elements of a block count.
+template <class A>
+struct MaskOfRows {
+  const bool* selected;    ///< of the first row; null: they all do
+  std::int64_t row, slab;  ///< from row to row, and from slab to slab
+  A identity;              ///< in the place of those that do not
+};
+
 /// Rows k ... k + rows - 1 of each of some slabs.
 template <class A, class R>
 struct SlabBlock {
   const A* x;           ///< the first row; may be read up to a register before and behind
   std::int64_t x_row;   ///< from row to row
   std::int64_t x_slab;  ///< from slab to slab
+  MaskOfRows<A> mask;   ///< of elements that are selected as rows are combined, one by one
   A* b;                 ///< where results go, and some more up to a register behind
   std::int64_t b_row, b_slab;
   int slabs, rows, width;
@@ -62,6 +71,17 @@ struct SlabBlock {
   A* pairs;            ///< the first element of a pack that has begun, or the first two
   A* thirds;           ///< its third
   StreamedRun<A> run;  ///< results that the kernel stores, beside what it computes
+
+  /// The last slab first.
+  void reverse_slabs() {
+    const auto reverse = [this](auto& first, std::int64_t& slab) {
+      first += (slabs - 1) * slab;
+      slab = -slab;
+    };
+    reverse(x, x_slab);
+    reverse(b, b_slab);
+    if (mask.selected != nullptr) reverse(mask.selected, mask.slab);
+  }
 };
 
 /// Stores results of a block that are some way behind those at `b`, which are next.

@@ -74,6 +74,10 @@ class SlabInputs {
   static constexpr bool has_common_start = std::is_same_v<decltype(P::start), CommonStart<A>>;
   static constexpr bool is_array =
       std::is_same_v<std::remove_cv_t<decltype(P::input)>, Array<const A>>;
+  /// Whether a mask selects elements of an array.
+  static constexpr bool is_selected =
+      std::is_same_v<std::remove_cv_t<decltype(P::input)>,
+                     Selected<A, Array<const A>, Array<const bool>>>;
 
   SlabInputs(const P& problem, bool streams, bool has_rows)
       : m_problem(problem),
@@ -114,11 +118,23 @@ class SlabInputs {
     m_starts = m_firsts = width;
   }
 
+  /// Whether neighbouring lines, from that at `c` on, lie in memory as rows that can be combined.
+  [[nodiscard]] bool has_stored_rows(const Coordinates& c) const {
+    const auto& in = m_problem.input;
+    if constexpr (is_selected) {
+      return as_stored<A>(in.values, c).data != nullptr &&
+             as_stored<bool>(in.mask, c).data != nullptr;
+    } else {
+      return as_stored<A>(in, c).data != nullptr;
+    }
+  }
+
   /// The elements of a rectangle, where they lie or loaded.
   ///
-  /// \param around how many elements before and behind may be read
-  [[gnu::noinline]] SlabBlock<A, R> loaded(const Rectangle& r, const Ahead& ahead,
-                                           int around = spill) {
+  /// \param around     how many elements before and behind may be read
+  /// \param takes_rows whether lines are combined row by row
+  [[gnu::noinline]] SlabBlock<A, R> loaded(const Rectangle& r, const Ahead& ahead, int around,
+                                           bool takes_rows) {
     SlabBlock<A, R> block{};
     block.slabs = r.slabs;
     block.rows = r.rows;
@@ -129,6 +145,26 @@ class SlabInputs {
     block.folds = m_state.folds();
     block.pairs = m_state.pairs();
     block.thirds = m_state.thirds();
+    block.takes_rows = takes_rows;
+    if constexpr (is_selected) {
+      if (takes_rows && has_stored_rows(r.c)) {
+        const auto& in = m_problem.input;
+        const auto line = in.line(r.c);
+        const int slabs = r.dimension;  // where there are several
+        block.x = &line.values(r.k);
+        block.x_row = line.values.stride;
+        block.mask = {&line.mask(r.k), line.mask.stride, 0, in.identity};
+        if (r.slabs > 1) {
+          block.x_slab = in.values.strides.batch[slabs];
+          block.mask.slab = in.mask.strides.batch[slabs];
+        }
+        block.ahead = r.slabs == 1      ? rows_ahead(ahead, r.width, block.x_row)
+                      : block.x_row > 0 ? ahead.elements
+                                        : r.size();
+        block.caches = ahead.caches;
+        return block;
+      }
+    }
     const std::int64_t of_slab = std::int64_t{r.rows} * r.width;
     const auto lies_at = [&](const A* lowest, int direction) {
       block.x_row = direction * r.width;

@@ -7,6 +7,7 @@
 /// slabs as fill a block are taken at once, of others some rows.
 
 #include <KokkosScan/impl/host/rows.hpp>
+#include <KokkosScan/impl/host/scan_small_slabs.hpp>
 #include <KokkosScan/impl/host/short_lines.hpp>
 #include <KokkosScan/impl/host/slab_block.hpp>
 #include <KokkosScan/impl/host/slab_inputs.hpp>
@@ -42,6 +43,7 @@ class Slabs : SlabInputs<P> {
  private:
   using Inputs::has_common_start;
   using Inputs::is_array;
+  using Inputs::is_selected;
   using Inputs::m_dimension;
   using Inputs::m_first;
   using Inputs::m_firsts;
@@ -124,26 +126,31 @@ class Slabs : SlabInputs<P> {
 
  private:
   void combine(const SlabBlock<A, R>& block) const {
-    if (block.takes_rows) {
-      combine_rows(m_registers, m_problem.op, block);
+    if (block.mask.selected != nullptr) {
+      if constexpr (is_selected) {
+        combine_rows<SelectedRows<A>>(m_registers, m_problem.op, block);
+      }
+    } else if (block.takes_rows) {
+      combine_rows<ElementRows<A>>(m_registers, m_problem.op, block);
     } else {
       combine_slabs(m_registers, m_problem.op, block);
     }
   }
 
-  /// Whether lines are combined row by row: those of wide rows, or of wider ones whose results have
-  /// gaps between them.
+  /// Whether lines are combined row by row: those of wide rows, of wider ones whose results have
+  /// gaps between them, or of narrower strips of which a mask selects elements.
   [[nodiscard]] bool takes_rows(int width) const {
     const Batch& batch = m_problem.batch;
-    const bool have_gaps = m_results.may_keep_gaps(width) && batch.extent[batch.rank - 1] == width;
+    const bool is_whole = batch.extent[batch.rank - 1] == width;
+    if (is_selected && !is_whole) return width >= least_selected_strip<A>;
+    const bool have_gaps = m_results.may_keep_gaps(width) && is_whole;
     return width >= (have_gaps ? least_row_with_gaps<A> : least_row<A>);
   }
 
   /// As that of Inputs. Where gaps between rows of results stay as they are, no register reads
   /// behind a row of elements either.
   [[nodiscard]] SlabBlock<A, R> loaded(const Rectangle& r, const Ahead& ahead, int around = spill) {
-    SlabBlock<A, R> block = Inputs::loaded(r, ahead, around);
-    block.takes_rows = takes_rows(r.width);
+    SlabBlock<A, R> block = Inputs::loaded(r, ahead, around, takes_rows(r.width));
     block.keeps_gaps = !block.takes_rows && m_results.may_keep_gaps(r.width);
     return block;
   }
@@ -171,8 +178,8 @@ class Slabs : SlabInputs<P> {
     const bool is_exclusive = p.form == Form::exclusive;
     const bool is_ahead = is_exclusive && !is_in_place(p.input, p.output.data);
     // Rows that neither are loaded nor wait for their place need no blocks.
-    const bool is_free = takes_rows(width) && is_plain<A, Value> &&
-                         as_stored<A>(p.input, c).data != nullptr && (is_ahead || !is_exclusive);
+    const bool is_free = takes_rows(width) && is_plain<A, Value> && this->has_stored_rows(c) &&
+                         (is_ahead || !is_exclusive);
     // Nothing needs the last element of an exclusive line, unless its result takes its place.
     const bool skips_last = is_ahead && end == p.n && end - begin > 1 && p.extra == Extra::none &&
                             p.totals.data == nullptr;
@@ -289,14 +296,18 @@ class Slabs : SlabInputs<P> {
     if (is_free && has_common_start) {
       // What is not loaded needs no blocks.
       const auto all = static_cast<int>(std::min<std::int64_t>(following, 1 << 20));
-      if (as_stored_run<A>(p.input, {c, n, 0, n, width, all, m_dimension}) != nullptr) slabs = all;
+      if (is_selected
+              ? this->has_stored_rows(c)
+              : as_stored_run<A>(p.input, {c, n, 0, n, width, all, m_dimension}) != nullptr) {
+        slabs = all;
+      }
     }
     const Rectangle r{c, n, 0, n, width, slabs, m_dimension};
     SlabBlock<A, R> block =
         reverses ? this->reversed(r, this->usual_ahead())
                  : this->loaded(r, this->usual_ahead(), may_be_small ? margin : spill);
     if (may_be_small && (n == 1 || (block.x_row < 0) == descends)) {
-      scan_small(c, block, are_dense);
+      scan_small_slabs(p, c, block, are_dense, m_streams, m_dimension, m_second_rows, m_results);
       return slabs;
     }
     const bool keeps_gaps = block.keeps_gaps && n > 1 && held == extent && !has_totals;
@@ -323,12 +334,7 @@ class Slabs : SlabInputs<P> {
     block.starts_slab = has_common_start ? 0 : width;
     if (descends) {
       // Rows of a slab that reach into the slab before: that is scanned later.
-      if (!reverses) {
-        block.x += (slabs - 1) * block.x_slab;
-        block.b += (slabs - 1) * block.b_slab;
-        block.x_slab = -block.x_slab;
-        block.b_slab = -block.b_slab;
-      }
+      if (!reverses) block.reverse_slabs();
       block.starts += (slabs - 1) * block.starts_slab;
       if (has_firsts) block.firsts += (slabs - 1) * block.starts_slab;
       block.starts_slab = -block.starts_slab;
@@ -375,54 +381,6 @@ class Slabs : SlabInputs<P> {
                              of_slab(s) + (descends && !reverses ? held - 1 - row : row) * width);
     }
     return slabs;
-  }
-
-  /// Scans slabs of a few elements.
-  ///
-  /// \param are_dense whether their results follow each other
-  void scan_small(const Coordinates& c, const SlabBlock<A, R>& elements, bool are_dense) {
-    const P& p = m_problem;
-    const int n = elements.rows, width = elements.width, slabs = elements.slabs;
-    const int of_slab = n * width;
-    const bool descends = p.output.strides.along < 0;
-    if (m_second_rows.period != of_slab) m_second_rows.prepare(n, width, descends ? -1 : 1);
-    const Maybe<A> starting = p.start.at(c);
-    Value* const to = &p.output.line(c)(descends ? n - 1 : 0);
-    SmallSlabs<A> block{};
-    block.second_rows = &m_second_rows;
-    block.x = elements.x_row < 0 ? elements.x - (of_slab - width) : elements.x;
-    block.b = m_results.values();
-    block.width = width;
-    block.count = slabs * of_slab;
-    block.direction = descends ? -1 : 1;
-    block.ahead = elements.ahead;
-    block.is_exclusive = p.form == Form::exclusive;
-    block.start = starting.exists ? starting.value : neutral(p.op);
-    block.first = starting.exists ? starting.value : p.identity.value;
-    const bool is_copy = n == 1 && !starting.exists && !block.is_exclusive;
-    const A* const results = is_copy ? block.x : block.b;
-    const bool is_stored =
-        !is_copy && are_dense && m_results.stream(block.run, 0, block.count, to, 1);
-    if (!is_copy) combine_small_slabs(p.op, block);
-    for (int s = 0; p.totals.data != nullptr && s < slabs; ++s) {
-      A totals[most_small_width];
-      const int last = s * of_slab + (descends ? 0 : of_slab - width);
-      const int row_before = descends ? width : -width;
-      for (int w = 0; w < width; ++w) {
-        totals[w] = results[last + w];
-        if (!block.is_exclusive) continue;
-        const A* const x = block.x + last + w;
-        const A fold = n > 1 ? p.op(x[row_before], *x) : *x;
-        totals[w] = starting.exists ? p.op(starting.value, fold) : fold;
-      }
-      Coordinates line = c;
-      if (s > 0) line.index[m_dimension] += s;
-      m_results.store_totals(line, width, totals);
-    }
-    if (is_stored) return;
-    if (are_dense) return store_run(m_streams, results, block.count, to);
-    m_results.store_slabs(results, of_slab, slabs, n, width, to,
-                          p.output.strides.batch[m_dimension]);
   }
 
   Registers m_registers;

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The elements of rows of neighbouring lines: all of them, or those that a mask selects.
+
+#include <KokkosScan/impl/host/chunks.hpp>
+#include <KokkosScan/impl/host/registers.hpp>
+#include <KokkosScan/impl/host/select.hpp>
+#include <KokkosScan/impl/host/slab_block.hpp>
+#include <cstdint>
+
+namespace KokkosScan::impl::host {
+
+/// Rows of elements that all count.
+template <class A>
+struct ElementRows {
+  using Elements = const A*;  ///< of a row, from one of them on
+  Elements first;
+  std::int64_t row;  ///< from row to row
+
+  template <class R>
+  ElementRows(const SlabBlock<A, R>& block, std::int64_t slab)
+      : first(block.x + slab * block.x_slab), row(block.x_row) {}
+  [[gnu::always_inline]] Elements operator[](std::int64_t k) const { return first + k * row; }
+  [[gnu::always_inline]] void skip(std::int64_t rows) { first = (*this)[rows]; }
+  /// Whether rows follow each other as the elements of `block`, whose neighbours exist then.
+  template <class R>
+  static bool are_dense(const SlabBlock<A, R>& block) {
+    return block.x_row == block.width || block.x_row == -block.width;
+  }
+};
+template <class A>
+[[gnu::always_inline]] inline const A* values_of(const A* x) {
+  return x;
+}
+template <int places, class A>
+[[gnu::always_inline]] inline Register<A, places> load_elements(const A* x) {
+  return load_register<places>(x);
+}
+template <class A>
+[[gnu::always_inline]] inline A element(const A* x, int i) {
+  return x[i];
+}
+/// As many values as a register has, as elements.
+template <class A>
+[[gnu::always_inline]] inline const A* as_elements(const A* values, const A*) {
+  return values;
+}
+
+/// Rows of elements of which a mask selects those that count.
+template <class A>
+struct SelectedRows {
+  using Elements = SelectedElements<A>;
+  Elements first;
+  std::int64_t row, mask_row;
+
+  template <class R>
+  SelectedRows(const SlabBlock<A, R>& block, std::int64_t slab)
+      : first{block.x + slab * block.x_slab, block.mask.selected + slab * block.mask.slab,
+              block.mask.identity},
+        row(block.x_row),
+        mask_row(block.mask.row) {}
+  [[gnu::always_inline]] Elements operator[](std::int64_t k) const {
+    return {first.values + k * row, first.selected + k * mask_row, first.other};
+  }
+  [[gnu::always_inline]] void skip(std::int64_t rows) { first = (*this)[rows]; }
+  template <class R>
+  static bool are_dense(const SlabBlock<A, R>& block) {
+    return ElementRows<A>::are_dense(block) && block.mask.row == block.x_row &&
+           block.mask.slab == block.x_slab;
+  }
+};
+template <class A>
+[[gnu::always_inline]] inline const A* values_of(const SelectedElements<A>& x) {
+  return x.values;
+}
+template <int places, class A>
+[[gnu::always_inline]] inline Register<A, places> load_elements(const SelectedElements<A>& x) {
+  constexpr int lanes = sizeof(Register<A, places>) / sizeof(A);
+  const auto truths = truths_of_lanes<A, places>(x.selected, x.selected + lanes / places);
+  return select(truths, load_register<places>(x.values), broadcast<places>(x.other).part[0]);
+}
+template <class A>
+[[gnu::always_inline]] inline A element(const SelectedElements<A>& x, int i) {
+  return x.selected[i] ? x.values[i] : x.other;
+}
+template <class A>
+[[gnu::always_inline]] inline SelectedElements<A> as_elements(const A* values,
+                                                              const SelectedElements<A>& x) {
+  static constexpr bool all[8] = {true, true, true, true, true, true, true, true};
+  return {values, all, x.other};
+}
+
+}  // namespace KokkosScan::impl::host
