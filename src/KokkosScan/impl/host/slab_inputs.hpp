@@ -150,13 +150,12 @@ class SlabInputs {
       if (takes_rows && has_stored_rows(r.c)) {
         const auto& in = m_problem.input;
         const auto line = in.line(r.c);
-        const int slabs = r.dimension;  // where there are several
         block.x = &line.values(r.k);
         block.x_row = line.values.stride;
         block.mask = {&line.mask(r.k), line.mask.stride, 0, in.identity};
         if (r.slabs > 1) {
-          block.x_slab = in.values.strides.batch[slabs];
-          block.mask.slab = in.mask.strides.batch[slabs];
+          block.x_slab = in.values.strides.batch[r.dimension];
+          block.mask.slab = in.mask.strides.batch[r.dimension];
         }
         block.ahead = r.slabs == 1      ? rows_ahead(ahead, r.width, block.x_row)
                       : block.x_row > 0 ? ahead.elements
