@@ -140,6 +140,7 @@ class Slabs : SlabInputs<P> {
   /// Whether lines are combined row by row: those of wide rows, of wider ones whose results have
   /// gaps between them, or of narrower strips of which a mask selects elements.
   [[nodiscard]] bool takes_rows(int width) const {
+    if (width == 1) return false;  // also where the batch has no dimension
     const Batch& batch = m_problem.batch;
     const bool is_whole = batch.extent[batch.rank - 1] == width;
     if (is_selected && !is_whole) return width >= least_selected_strip<A>;
