@@ -97,9 +97,8 @@ void check_indices(Function, const In&, int) {}
 template <std::size_t Rank, class Index>
 void check_indices(Function function, const Elementwise<Rank, IndexAlong<Index>>& input, int axis) {
   if (input.function.axis == axis) return;
-  throw std::invalid_argument(name(function) + ": the scan is along axis " + std::to_string(axis) +
-                              ", but indexed(...) counts along axis " +
-                              std::to_string(input.function.axis) + ".");
+  refuse(function, {"the scan is along axis ", axis, ", but indexed(...) counts along axis ",
+                    input.function.axis, "."});
 }
 template <class Values, class Mask>
 void check_indices(Function function, const Masked<Values, Mask>& input, int axis) {
@@ -356,26 +355,14 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
                           ? extra_of(operands.all(), operands.output(), axis, lines.direction())
                           : Extra::none;
   if (has_totals && is_empty && count > 0 && !has_start && !identity.exists) {
-    refuse(function, operands.totals().named() +
-                         " of empty lines need an identity of the operator or a starting value.");
+    refuse(function, {operands.totals(),
+                      " of empty lines need an identity of the operator or a starting value."});
   }
   const std::size_t needed = backend.template workspace_bytes<P>(exec, n, count);
   std::byte* workspace = nullptr;
   if constexpr (ViewLike<typename L::Workspace>) {
-    const auto& view = lines.workspace();
-    workspace = view.data();
-    if (view.extent(0) > 1 && view.stride(0) != 1) {
-      refuse(function, operands.workspace().named() + " has stride " +
-                           std::to_string(view.stride(0)) + ", but must be contiguous.");
-    }
-    if (view.extent(0) < needed) {
-      refuse(function, operands.workspace().named() + " has " + std::to_string(view.extent(0)) +
-                           " bytes, but " + std::to_string(needed) + " are needed.");
-    }
-    if (reinterpret_cast<std::uintptr_t>(workspace) % 16 != 0) {
-      refuse(function,
-             operands.workspace().named() + " begins at an address that is not a multiple of 16.");
-    }
+    check_workspace(function, operands.workspace(), needed);
+    workspace = lines.workspace().data();
   }
   if (count == 0 || (is_empty && extra == Extra::none && !has_totals)) return;
 

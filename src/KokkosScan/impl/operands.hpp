@@ -4,14 +4,19 @@
 
 /// \file
 /// The arguments of a scan as plain numbers: shapes, strides and memory of all operands, checked
-/// and reduced to a batch of lines. Nothing here depends on a type, so it is compiled once.
+/// and reduced to a batch of lines. Nothing here depends on a type, so it is compiled once, and not
+/// inlined into each call.
 
 #include <KokkosScan/impl/problem.hpp>
 #include <KokkosScan/lines.hpp>
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <locale>
 #include <span>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -84,9 +89,6 @@ struct Operand {
   Strides strides;
   std::int64_t first;  ///< offset of the element that is scanned first, in elements
 
-  [[nodiscard]] std::string named() const {
-    return std::string(name(role)) + " \"" + label(view) + "\"";
-  }
   [[nodiscard]] bool empty() const {
     return std::any_of(extent, extent + rank, [](std::int64_t e) { return e == 0; });
   }
@@ -101,47 +103,70 @@ struct Operand {
   }
 };
 
-[[noreturn]] inline void refuse(Function function, const std::string& what) {
-  throw std::invalid_argument(name(function) + ": " + what);
+/// A part of a message: a text, a number, or what an operand is and its label.
+class MessagePart {
+ public:
+  MessagePart(const char* text) : m_text(text) {}
+  template <std::integral T>
+  MessagePart(T number) : m_number(static_cast<std::int64_t>(number)) {}
+  MessagePart(const Operand& operand) : m_operand(&operand) {}
+
+  friend std::ostream& operator<<(std::ostream& out, const MessagePart& part) {
+    if (part.m_text != nullptr) return out << part.m_text;
+    if (part.m_operand == nullptr) return out << part.m_number;
+    const Operand& operand = *part.m_operand;
+    return out << name(operand.role) << " \"" << operand.label(operand.view) << '"';
+  }
+
+ private:
+  const char* m_text = nullptr;
+  const Operand* m_operand = nullptr;
+  std::int64_t m_number = 0;
+};
+
+[[noreturn, gnu::noinline]] inline void refuse(Function function,
+                                               std::initializer_list<MessagePart> parts) {
+  std::ostringstream message;
+  message.imbue(std::locale::classic());
+  message << name(function) << ": ";
+  for (const MessagePart& part : parts) message << part;
+  throw std::invalid_argument(message.str());
 }
 
 /// The axis counted from the front.
 inline int checked_axis(Function function, const Operand& input, int axis) {
   const int counted = axis < 0 ? axis + input.rank : axis;
   if (counted < 0 || counted >= input.rank) {
-    refuse(function, "axis " + std::to_string(axis) + " is out of range for " + input.named() +
-                         " of rank " + std::to_string(input.rank) + ": allowed are " +
-                         std::to_string(-input.rank) + " to " + std::to_string(input.rank - 1) +
-                         ".");
+    refuse(function, {"axis ", axis, " is out of range for ", input, " of rank ", input.rank,
+                      ": allowed are ", -input.rank, " to ", input.rank - 1, "."});
   }
   return counted;
 }
 
 /// Compares an extent of an operand with one of the input's.
 inline void check_extent(Function function, const Operand& operand, int d, const Operand& input,
-                         int input_d, std::int64_t extra = 0) {
-  if (operand.extent[d] == input.extent[input_d]) return;
-  if (extra > 0 && operand.extent[d] == input.extent[input_d] + extra) return;
-  std::string what = "extent " + std::to_string(d) + " of " + operand.named() + " is " +
-                     std::to_string(operand.extent[d]) + ", but extent " + std::to_string(input_d) +
-                     " of " + input.named() + " is " + std::to_string(input.extent[input_d]);
-  if (extra > 0) {
-    what += ": expected " + std::to_string(input.extent[input_d]) + ", or " +
-            std::to_string(input.extent[input_d] + extra) + " to hold the total";
+                         int input_d, bool may_have_extra) {
+  const std::int64_t own = operand.extent[d], expected = input.extent[input_d];
+  if (own == expected || (may_have_extra && own == expected + 1)) return;
+  if (may_have_extra) {
+    refuse(function, {"extent ", d, " of ", operand, " is ", own, ", but extent ", input_d, " of ",
+                      input, " is ", expected, ": expected ", expected, ", or ", expected + 1,
+                      " to hold the total."});
   }
-  refuse(function, what + ".");
+  refuse(function, {"extent ", d, " of ", operand, " is ", own, ", but extent ", input_d, " of ",
+                    input, " is ", expected, "."});
 }
 
 /// Checks every shape against that of the first operand, the input, and gives starting values and
 /// totals their dimension for the axis.
-inline void check_shapes(Function function, std::span<Operand> operands, int axis) {
+[[gnu::noinline]] inline void check_shapes(Function function, std::span<Operand> operands,
+                                           int axis) {
   const Operand& input = operands.front();
   for (const Operand& operand : operands) {
     for (int d = 0; d < operand.rank; ++d) {
       if (operand.extent[d] < 0) {
-        refuse(function, "extent " + std::to_string(d) + " of " + operand.named() + " is " +
-                             std::to_string(operand.extent[d]) +
-                             ", but an extent must not be negative.");
+        refuse(function, {"extent ", d, " of ", operand, " is ", operand.extent[d],
+                          ", but an extent must not be negative."});
       }
     }
   }
@@ -153,9 +178,36 @@ inline void check_shapes(Function function, std::span<Operand> operands, int axi
           operand.role == Role::output && d == axis &&
           (function == Function::exclusive_scan || function == Function::workspace_bytes);
       check_extent(function, operand, d, input, d + (of_lines && d >= axis ? 1 : 0),
-                   may_hold_total ? 1 : 0);
+                   may_hold_total);
     }
     if (of_lines) operand.insert_axis(axis);
+  }
+}
+
+/// Checks a View of bytes that is lent as a workspace.
+[[gnu::noinline]] inline void check_workspace(Function function, const Operand& workspace,
+                                              std::size_t needed) {
+  if (workspace.extent[0] > 1 && workspace.stride[0] != 1) {
+    refuse(function, {workspace, " has stride ", workspace.stride[0], ", but must be contiguous."});
+  }
+  if (static_cast<std::size_t>(workspace.extent[0]) < needed) {
+    refuse(function,
+           {workspace, " has ", workspace.extent[0], " bytes, but ", needed, " are needed."});
+  }
+  if (reinterpret_cast<std::uintptr_t>(workspace.data) % 16 != 0) {
+    refuse(function, {workspace, " begins at an address that is not a multiple of 16."});
+  }
+}
+
+/// Sorts a few values by insertion, the order of equal ones kept: std::stable_sort() is 6 KB of
+/// code in each source that calls it.
+template <class T, class IsBefore>
+void sort_few(T* values, int count, const IsBefore& is_before) {
+  for (int i = 1; i < count; ++i) {
+    const T value = values[i];
+    int to = i;
+    for (; to > 0 && is_before(value, values[to - 1]); --to) values[to] = values[to - 1];
+    values[to] = value;
   }
 }
 
@@ -163,7 +215,7 @@ inline void check_shapes(Function function, std::span<Operand> operands, int axi
 /// an open interval; the core of the check for overlaps.
 class ReachableOffsets {
  public:
-  void add(std::int64_t stride, std::int64_t low, std::int64_t high) {
+  [[gnu::noinline]] void add(std::int64_t stride, std::int64_t low, std::int64_t high) {
     if (stride < 0) {
       stride = -stride;
       std::swap(low, high);
@@ -214,9 +266,8 @@ class ReachableOffsets {
     return a / b - (a % b != 0 && a < 0 ? 1 : 0);
   }
 
-  void prepare() {
-    std::sort(m_terms, m_terms + m_count,
-              [](const Term& a, const Term& b) { return a.stride > b.stride; });
+  [[gnu::noinline]] void prepare() {
+    sort_few(m_terms, m_count, [](const Term& a, const Term& b) { return a.stride > b.stride; });
     std::int64_t low = 0;
     std::int64_t high = 0;
     for (int t = m_count - 1; t >= 0; --t) {
@@ -227,7 +278,8 @@ class ReachableOffsets {
     }
   }
 
-  bool search(int t, std::int64_t offset, std::int64_t below, std::int64_t above) {
+  [[gnu::noinline]] bool search(int t, std::int64_t offset, std::int64_t below,
+                                std::int64_t above) {
     if (--m_budget < 0) return true;
     if (t == m_count) return below < offset && offset < above;
     const Term& term = m_terms[t];
@@ -261,7 +313,7 @@ inline std::pair<std::intptr_t, std::intptr_t> bytes_of(const Operand& a) {
 
 /// Whether some element of a and some element of b share a byte. Exact, or yes where that cannot be
 /// decided cheaply.
-inline bool may_overlap(const Operand& a, const Operand& b) {
+[[gnu::noinline]] inline bool may_overlap(const Operand& a, const Operand& b) {
   if (a.data == nullptr || b.data == nullptr || a.empty() || b.empty()) return false;
   const auto [a_low, a_high] = bytes_of(a);
   const auto [b_low, b_high] = bytes_of(b);
@@ -284,7 +336,7 @@ inline bool may_overlap(const Operand& a, const Operand& b) {
 }
 
 /// Whether two elements of a share a byte, or that cannot be excluded cheaply.
-inline bool may_overlap_itself(const Operand& a) {
+[[gnu::noinline]] inline bool may_overlap_itself(const Operand& a) {
   if (a.data == nullptr || a.empty()) return false;
   ReachableOffsets offsets;
   for (int d = 0; d < a.rank; ++d) {
@@ -308,21 +360,20 @@ inline bool coincide(const Operand& a, const Operand& b, int axis, std::int64_t 
 }
 
 /// Refuses Views of null that have elements.
-inline void check_memory(Function function, std::span<const Operand> operands) {
+[[gnu::noinline]] inline void check_memory(Function function, std::span<const Operand> operands) {
   for (const Operand& operand : operands) {
     if (operand.type != nullptr && operand.data == nullptr && !operand.empty()) {
-      refuse(function, operand.named() + " has elements, but its data is null.");
+      refuse(function, {operand, " has elements, but its data is null."});
     }
   }
 }
 
 /// Refuses operands that share memory, except an output that is exactly an input, or whose first or
 /// last n of n+1 elements along the axis are.
-inline void check_overlaps(Function function, std::span<const Operand> operands, int axis,
-                           bool has_extra) {
+[[gnu::noinline]] inline void check_overlaps(Function function, std::span<const Operand> operands,
+                                             int axis, bool has_extra) {
   const auto refuse_pair = [&](const Operand& a, const Operand& b) {
-    refuse(function,
-           a.named() + " and " + b.named() + " overlap in memory without being the same elements.");
+    refuse(function, {a, " and ", b, " overlap in memory without being the same elements."});
   };
   // The places of all inputs within an output of n+1 elements, in memory.
   bool at_front = true;
@@ -331,7 +382,7 @@ inline void check_overlaps(Function function, std::span<const Operand> operands,
     const Operand& a = operands[i];
     const bool written = is_written(a.role);
     if (written && may_overlap_itself(a)) {
-      refuse(function, "two elements of " + a.named() + " share memory.");
+      refuse(function, {"two elements of ", a, " share memory."});
     }
     if (!written && a.role != Role::workspace) continue;
     for (std::size_t j = 0; j < operands.size(); ++j) {
@@ -354,17 +405,17 @@ inline void check_overlaps(Function function, std::span<const Operand> operands,
 }
 
 /// Refuses operands that share memory, an output that is its input as well.
-inline void check_apart(Function function, std::span<const Operand> operands) {
+[[gnu::noinline]] inline void check_apart(Function function, std::span<const Operand> operands) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Operand& a = operands[i];
     if (is_written(a.role) && may_overlap_itself(a)) {
-      refuse(function, "two elements of " + a.named() + " share memory.");
+      refuse(function, {"two elements of ", a, " share memory."});
     }
     for (std::size_t j = 0; j < i; ++j) {
       const Operand& b = operands[j];
       const bool is_input = b.role == Role::input || b.role == Role::mask;
       if (is_input && (a.role == Role::input || a.role == Role::mask)) continue;
-      if (may_overlap(a, b)) refuse(function, a.named() + " and " + b.named() + " overlap.");
+      if (may_overlap(a, b)) refuse(function, {a, " and ", b, " overlap."});
     }
   }
 }
@@ -372,14 +423,14 @@ inline void check_apart(Function function, std::span<const Operand> operands) {
 /// Which of the two ways to store n+1 values keeps each line's elements with the results that
 /// replace them, after check_overlaps(): elements at the back of the output in scan order are
 /// replaced by the inclusive results, all others by the exclusive ones.
-inline Extra extra_of(std::span<const Operand> operands, const Operand& output, int axis,
-                      Direction direction) {
+[[gnu::noinline]] inline Extra extra_of(std::span<const Operand> operands, const Operand& output,
+                                        int axis, Direction direction) {
   const std::int64_t back = direction == Direction::forward ? 1 : 0;
-  const bool is_at_back = std::any_of(operands.begin(), operands.end(), [&](const Operand& input) {
-    return (input.role == Role::input || input.role == Role::mask) &&
-           coincide(input, output, axis, back);
-  });
-  return is_at_back ? Extra::first : Extra::last;
+  for (const Operand& input : operands) {
+    const bool is_read = input.role == Role::input || input.role == Role::mask;
+    if (is_read && coincide(input, output, axis, back)) return Extra::first;
+  }
+  return Extra::last;
 }
 
 /// The operand by whose strides dimensions are ordered: the output, or what is read where that is a
@@ -390,7 +441,7 @@ inline const Operand& fastest_operand(const Operand& input, const Operand& outpu
 
 /// Gives a function's operand the strides of a dense array without the axis, which its decoder
 /// expects.
-inline void address_computed(Operand& operand, int axis) {
+[[gnu::noinline]] inline void address_computed(Operand& operand, int axis) {
   std::int64_t stride = 1;
   for (int d = operand.rank - 1; d >= 0; --d) {
     operand.stride[d] = d == axis ? 0 : stride;
@@ -413,8 +464,8 @@ inline std::int64_t count_lines(const Operand& input, int axis) {
 /// The batch of lines, and in each operand its strides: dimensions of extent 1 are dropped, the
 /// rest is ordered by the strides of the operand that is given, and neighbours that every operand
 /// stores like one dimension are merged. Scanning backward becomes a negative stride.
-inline Batch reduce(std::span<Operand> operands, const Operand& fastest, int axis,
-                    Direction direction) {
+[[gnu::noinline]] inline Batch reduce(std::span<Operand> operands, const Operand& fastest, int axis,
+                                      Direction direction) {
   const Operand& input = operands.front();
   int dimensions[max_batch_rank];
   int count = 0;
@@ -422,9 +473,8 @@ inline Batch reduce(std::span<Operand> operands, const Operand& fastest, int axi
   for (int d = 0; d < input.rank; ++d) {
     if (d != axis && input.extent[d] != 1) dimensions[count++] = d;
   }
-  std::stable_sort(dimensions, dimensions + count, [&](int a, int b) {
-    return std::abs(fastest.stride[a]) > std::abs(fastest.stride[b]);
-  });
+  sort_few(dimensions, count,
+           [&](int a, int b) { return std::abs(fastest.stride[a]) > std::abs(fastest.stride[b]); });
 
   for (Operand& operand : operands) {
     const bool moves = operand.extent[axis] > 1;

@@ -100,25 +100,14 @@ void select(const Exec& exec, const In& in, const Keep& keep, const Out& out, co
   check_apart(function, operands.with(lent));
   constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<typename S::Count>::max());
   if (static_cast<std::uint64_t>(n) > most) {
-    refuse(function, operands.counts().named() + " hold at most " + std::to_string(most) +
-                         ", but a line has " + std::to_string(n) + " elements.");
+    refuse(function,
+           {operands.counts(), " hold at most ", most, ", but a line has ", n, " elements."});
   }
   const std::size_t needed = backend.template workspace_bytes<S>(exec, n, lines);
   std::byte* workspace = nullptr;
   if constexpr (ViewLike<Workspace>) {
+    check_workspace(function, operands.with(lent).back(), needed);
     workspace = lent.data();
-    const std::string named = operands.with(lent).back().named();
-    if (lent.extent(0) > 1 && lent.stride(0) != 1) {
-      refuse(function,
-             named + " has stride " + std::to_string(lent.stride(0)) + ", but must be contiguous.");
-    }
-    if (lent.extent(0) < needed) {
-      refuse(function, named + " has " + std::to_string(lent.extent(0)) + " bytes, but " +
-                           std::to_string(needed) + " are needed.");
-    }
-    if (reinterpret_cast<std::uintptr_t>(workspace) % 16 != 0) {
-      refuse(function, named + " begins at an address that is not a multiple of 16.");
-    }
   }
   if (lines == 0) return;
 
