@@ -43,8 +43,7 @@ struct EmptyLines {
 
 template <class Exec, class Lines>
 void empty_lines(const Exec& exec, const std::string& label, const Lines& lines) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(label + " [empty_lines]", light(Policy(exec, 0, lines.batch.count)), lines);
+  for_each_index(exec, label + " [empty_lines]", lines.batch.count, lines);
 }
 
 }  // namespace KokkosScan::impl

@@ -12,8 +12,8 @@
 #include <KokkosScan/impl/host/split_lines.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
 #include <KokkosScan/impl/operands.hpp>
+#include <KokkosScan/impl/policy.hpp>
 #include <KokkosScan/impl/problem.hpp>
-#include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -49,6 +49,12 @@ struct WholeLines {
     return strips / units * unit + std::min(unit, strips % units);
   }
 };
+
+/// The name of a kernel.
+[[gnu::noinline]] inline std::string label_of(Function function, const char* path,
+                                              const char* end) {
+  return name(function) + " [host/" + path + end;
+}
 
 /// The host backend. Its members are for tests: results do not depend on them.
 struct Backend {
@@ -112,15 +118,13 @@ struct Backend {
   }
 
   template <class Scanner, class Exec, class P>
-  void scan_with(const Exec& exec, const P& p, const std::string& path, std::int64_t strips,
+  void scan_with(const Exec& exec, const P& p, const char* path, std::int64_t strips,
                  std::int64_t strips_of_row, bool has_rows = false) const {
     using A = typename P::A;
-    using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
     // Threads share lines, and strips that are narrow.
     constexpr int width = std::min<int>(Scanner::most_width, narrow_strip);
     const std::int64_t threads = exec.concurrency();
     const Destination results_go = destination_of(p, destination);
-    const std::string label = name(p.function) + " [host/";
 
     const std::int64_t elements_of_strip = p.n * (p.batch.count / strips + 1);
     const bool is_long = p.n >= 4 * tile_length && elements_of_strip >= 4 * unit_elements;
@@ -132,14 +136,13 @@ struct Backend {
       const int tiles = static_cast<int>(std::max<std::int64_t>(
           1, part_bytes / (tile_length * static_cast<std::int64_t>(sizeof(A)) * lines)));
       Chain<A, typename Scanner::R, width> chain;
-      Kokkos::parallel_for(label + path + " split]", Policy(exec, 0, threads),
-                           SplitLines<P, Scanner, width>{p, results_go, registers, strips,
-                                                         strips_of_row, tiles, has_rows, &chain});
-      return;
+      return for_each_index(exec, label_of(p.function, path, " split]"), threads,
+                            SplitLines<P, Scanner, width>{p, results_go, registers, strips,
+                                                          strips_of_row, tiles, has_rows, &chain});
     }
     const std::int64_t units = units_of_work(strips, elements_of_strip, threads);
-    Kokkos::parallel_for(
-        label + path + "]", Policy(exec, 0, units),
+    for_each_index(
+        exec, label_of(p.function, path, "]"), units,
         WholeLines<P, Scanner>{p, results_go, registers, strips, strips_of_row, units, has_rows});
   }
 

@@ -11,8 +11,8 @@
 #include <KokkosScan/impl/host/launch.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
 #include <KokkosScan/impl/operands.hpp>
+#include <KokkosScan/impl/policy.hpp>
 #include <KokkosScan/impl/problem.hpp>
-#include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -58,13 +58,12 @@ struct GeneralBackend {
   /// Scans a problem of at least one line and one element.
   template <class Exec, class P>
   void scan(const Exec& exec, const P& p) const {
-    using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
     const std::int64_t threads = exec.concurrency();
     const SlabsOfRows slabs = slabs_of(p, threads);
     const std::int64_t strips = slabs.slabs * slabs.strips;
     const std::int64_t units = units_of_work(strips, p.n * slabs.width, threads);
-    Kokkos::parallel_for(std::string(name(p.function)) + " [host/general]", Policy(exec, 0, units),
-                         UnitsOfSlabs<P>{p, slabs, registers, units});
+    for_each_index(exec, name(p.function) + " [host/general]", units,
+                   UnitsOfSlabs<P>{p, slabs, registers, units});
   }
 
  private:

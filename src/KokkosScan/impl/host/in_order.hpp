@@ -10,8 +10,8 @@
 #include <KokkosScan/impl/host/in_order_rows.hpp>
 #include <KokkosScan/impl/host/launch.hpp>
 #include <KokkosScan/impl/operands.hpp>
+#include <KokkosScan/impl/policy.hpp>
 #include <KokkosScan/impl/problem.hpp>
-#include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -65,7 +65,6 @@ struct InOrderBackend {
   /// Scans a problem of at least one line and one element.
   template <class Exec, class P>
   void scan(const Exec& exec, const P& p) const {
-    using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
     const Batch& batch = p.batch;
     const std::string label = name(p.function) + " [host/in_order_";
     const Destination results_go = destination_of(p, destination);
@@ -82,9 +81,8 @@ struct InOrderBackend {
       strips = (row + strip_width(row, strips) - 1) / strip_width(row, strips);
       const std::int64_t units =
           units_of_work(rows * strips, p.n * strip_width(row, strips), threads);
-      Kokkos::parallel_for(
-          label + "columns]", Policy(exec, 0, units),
-          UnitsOfColumns<P>{p, results_go, registers, rows * strips, strips, units});
+      for_each_index(exec, label + "columns]", units,
+                     UnitsOfColumns<P>{p, results_go, registers, rows * strips, strips, units});
       return;
     }
     // A unit is as many lines as are combined at once, or fewer where threads would have none.
@@ -92,8 +90,7 @@ struct InOrderBackend {
         std::clamp<std::int64_t>(batch.count / threads, 1, lines_at_once);
     const std::int64_t units = units_of_work((batch.count + lines_of_unit - 1) / lines_of_unit,
                                              p.n * lines_of_unit, threads);
-    Kokkos::parallel_for(label + "rows]", Policy(exec, 0, units),
-                         UnitsOfRows<P>{p, results_go, registers, units});
+    for_each_index(exec, label + "rows]", units, UnitsOfRows<P>{p, results_go, registers, units});
   }
 };
 

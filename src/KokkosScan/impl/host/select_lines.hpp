@@ -12,6 +12,7 @@
 #include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
 #include <KokkosScan/impl/operands.hpp>
+#include <KokkosScan/impl/policy.hpp>
 #include <KokkosScan/impl/select/selection.hpp>
 #include <Kokkos_Core.hpp>
 #include <algorithm>
@@ -193,7 +194,6 @@ struct SelectBackend {
   /// Selects from at least one line that has elements.
   template <class Exec, class S>
   void select(const Exec& exec, const S& selection, std::byte*) const {
-    using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
     const std::string label = name(Function::select) + " [host/";
     const std::int64_t lines = selection.batch.count;
     const std::int64_t threads = exec.concurrency();
@@ -203,8 +203,7 @@ struct SelectBackend {
                             : sharing == SelectSharing::split_lines;
     if (splits) {
       SelectChain chain;
-      Kokkos::parallel_for(label + "split_lines]", Policy(exec, 0, threads),
-                           SelectSplitLines<S>{selection, &chain});
+      for_each_index(exec, label + "split_lines]", threads, SelectSplitLines<S>{selection, &chain});
       // The chain lives until the threads have ended.
       static_assert(std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>);
       return;
@@ -212,8 +211,7 @@ struct SelectBackend {
     const std::int64_t of_unit = std::max<std::int64_t>(1, unit_elements / selection.n);
     const std::int64_t units =
         std::clamp<std::int64_t>(lines / of_unit, std::min(threads, lines), lines);
-    Kokkos::parallel_for(label + "lines]", Policy(exec, 0, units),
-                         SelectWholeLines<S>{selection, units});
+    for_each_index(exec, label + "lines]", units, SelectWholeLines<S>{selection, units});
   }
 };
 

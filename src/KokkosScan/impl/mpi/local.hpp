@@ -12,6 +12,7 @@
 #include <KokkosScan/impl/mpi/communicator.hpp>
 #include <KokkosScan/impl/mpi/memory.hpp>
 #include <KokkosScan/impl/mpi/tuning.hpp>
+#include <KokkosScan/impl/policy.hpp>
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <array>
@@ -259,7 +260,6 @@ class LocalPart {
  protected:
   using A = typename P::A;
   using R = typename Combination<P>::R;
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
 
   ~LocalPart() = default;
 
@@ -357,8 +357,8 @@ class LocalPart {
       store.extent[d] = static_cast<std::int64_t>(m_totals.extent(d));
       store.stride[d] = static_cast<std::int64_t>(m_totals.stride(d));
     }
-    Kokkos::parallel_for(name(m_problem.function) + " [mpi/totals]",
-                         light(Policy(m_shared.exec, 0, m_blocks.lines)), store);
+    for_each_index(m_shared.exec, name(m_problem.function) + " [mpi/totals]", m_blocks.lines,
+                   store);
   }
 
   Shared<Exec>& m_shared;

@@ -16,6 +16,7 @@
 
 #include <KokkosScan/impl/in_order.hpp>
 #include <KokkosScan/impl/mpi/local.hpp>
+#include <KokkosScan/impl/policy.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -205,11 +206,10 @@ class Pipeline : public LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, h
     // Before the scan, which may overwrite the input.
     if constexpr (has_flags) {
       if (!this->is_last()) {
-        Kokkos::parallel_for(name(problem.function) + " [mpi/flags]",
-                             light(Policy(m_shared.exec, 0, problem.batch.count)),
-                             FlagLines<decltype(P::input)>{
-                                 problem.batch, problem.input, problem.n, before,
-                                 Array<std::uint8_t>{m_arrays.sent.flags(m_blocks, b), dense}});
+        for_each_index(m_shared.exec, name(problem.function) + " [mpi/flags]", problem.batch.count,
+                       FlagLines<decltype(P::input)>{
+                           problem.batch, problem.input, problem.n, before,
+                           Array<std::uint8_t>{m_arrays.sent.flags(m_blocks, b), dense}});
       }
     }
     const Array<const A> values{m_arrays.received.values(m_blocks, b), dense};

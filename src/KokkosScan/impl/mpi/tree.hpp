@@ -18,6 +18,7 @@
 /// the host meanwhile: what is sent is waited for when the scan is enqueued behind it.
 
 #include <KokkosScan/impl/mpi/local.hpp>
+#include <KokkosScan/impl/policy.hpp>
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -209,11 +210,10 @@ class Tree : public LocalPart<Exec, P, TotalsView, TreeArrays<Exec, P>> {
                   bytes(b));
     const bool wants_own = m_position + 2 * distance < m_shared.comm.size();
     const std::int64_t first = m_blocks.begin(b);
-    Kokkos::parallel_for(
-        name(m_problem.function) + " [mpi/join]", light(Policy(m_shared.exec, 0, m_blocks.size(b))),
-        Join<R, Op>{carrying(m_problem.op), m_arrays.received + first, m_arrays.prefix + first,
-                    wants_own ? m_arrays.own + first : nullptr, progress.has_prefix,
-                    progress.has_own});
+    for_each_index(m_shared.exec, name(m_problem.function) + " [mpi/join]", m_blocks.size(b),
+                   Join<R, Op>{carrying(m_problem.op), m_arrays.received + first,
+                               m_arrays.prefix + first, wants_own ? m_arrays.own + first : nullptr,
+                               progress.has_prefix, progress.has_own});
     progress.has_prefix = true;
     if (!wants_own) return;
     progress.has_own = true;
@@ -230,11 +230,10 @@ class Tree : public LocalPart<Exec, P, TotalsView, TreeArrays<Exec, P>> {
 
     const std::int64_t first = m_blocks.begin(b);
     const Strides& dense = problem.totals.strides;
-    Kokkos::parallel_for(name(m_problem.function) + " [mpi/start]",
-                         light(Policy(m_shared.exec, 0, problem.batch.count)),
-                         StartOfRank<P, Op>{problem.batch, problem.start, carrying(m_problem.op),
-                                            Array<const R>{m_arrays.prefix + first, dense},
-                                            Array<A>{m_arrays.start + first, dense}});
+    for_each_index(m_shared.exec, name(m_problem.function) + " [mpi/start]", problem.batch.count,
+                   StartOfRank<P, Op>{problem.batch, problem.start, carrying(m_problem.op),
+                                      Array<const R>{m_arrays.prefix + first, dense},
+                                      Array<A>{m_arrays.start + first, dense}});
     using Start = StartOfEachLine<A, A>;
     this->scan_locally(with_start(problem, Start{Array<const A>{m_arrays.start + first, dense}}));
   }

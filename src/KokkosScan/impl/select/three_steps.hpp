@@ -106,7 +106,6 @@ struct ThreeSteps {
 
   template <class Exec, class S>
   void select(const Exec& exec, const S& selection, std::byte* workspace) const {
-    using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
     using Count = typename S::Count;
     using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
     using Space = typename Exec::memory_space;
@@ -120,8 +119,7 @@ struct ThreeSteps {
     auto* const words = reinterpret_cast<std::uint64_t*>(workspace);
     auto* const before = reinterpret_cast<std::int64_t*>(workspace + 8 * all);
 
-    Kokkos::parallel_for(label + "ask]", light(Policy(exec, 0, all)),
-                         AskElements<S>{selection, words_of_line, words});
+    for_each_index(exec, label + "ask]", all, AskElements<S>{selection, words_of_line, words});
 
     const auto number = [](std::int64_t value) { return static_cast<std::size_t>(value); };
     const Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Space, Unmanaged> offsets(
@@ -135,8 +133,8 @@ struct ThreeSteps {
          elementwise({lines, words_of_line}, CountBits{words, words_of_line}), offsets,
          along(1).totals(counts).workspace(rest), Sum<std::int64_t>{}, ByDefault{});
 
-    Kokkos::parallel_for(label + "store]", light(Policy(exec, 0, all)),
-                         StoreElements<S>{selection, words_of_line, words, before});
+    for_each_index(exec, label + "store]", all,
+                   StoreElements<S>{selection, words_of_line, words, before});
   }
 
  private:

@@ -109,7 +109,6 @@ struct LineFold {
   /// \param workspace workspace_bytes() of memory
   template <class Exec, class P>
   static void fold(const Exec& exec, const P& problem, std::byte* workspace) {
-    using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
     using R = typename Combination<P>::R;
     const std::int64_t width = Folds::width(problem, exec.concurrency());
     const std::int64_t work = Folds::work(problem, width);
@@ -119,11 +118,10 @@ struct LineFold {
     const FoldResults<P> results{width, parts, reinterpret_cast<R*>(workspace)};
     const auto op = carrying(problem.op);
     const std::string label = name(problem.function);
-    Kokkos::parallel_for(label + " [fold]", light(Policy(exec, 0, work * parts)),
-                         Folds{problem, op, results});
+    for_each_index(exec, label + " [fold]", work * parts, Folds{problem, op, results});
     if (parts == 1) return;
-    Kokkos::parallel_for(label + " [fold join]", light(Policy(exec, 0, problem.batch.count)),
-                         JoinParts<P>{problem, op, results});
+    for_each_index(exec, label + " [fold join]", problem.batch.count,
+                   JoinParts<P>{problem, op, results});
   }
 };
 

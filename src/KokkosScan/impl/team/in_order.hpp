@@ -51,9 +51,7 @@ struct LineInOrder {
 
 template <class Exec, class P>
 void scan_in_order(const Exec& exec, const std::string& label, const P& problem) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(label + " [team/in_order]", light(Policy(exec, 0, problem.batch.count)),
-                       LineInOrder<P>{problem});
+  for_each_index(exec, label + " [team/in_order]", problem.batch.count, LineInOrder<P>{problem});
 }
 
 }  // namespace KokkosScan::impl::team

@@ -153,9 +153,7 @@ void split_lines(const Exec& exec, const std::string& label, const P& problem, i
                        team_policy<R>(exec, lines * totals.tiles, totals.chunks, team_size, fold),
                        fold);
 
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(path + "prefix]", light(Policy(exec, 0, lines)),
-                       ScanTileTotals<P>{problem, op, totals});
+  for_each_index(exec, path + "prefix]", lines, ScanTileTotals<P>{problem, op, totals});
 
   const ReplayTiles<P> replay{problem, op, totals, problem.start.exists()};
   Kokkos::parallel_for(path + "replay]",

@@ -35,10 +35,8 @@ struct ThreadPerLine {
 
 template <class Exec, class P>
 void thread_per_line(const Exec& exec, const std::string& label, const P& problem) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(label + " [team/thread_per_line]",
-                       light(Policy(exec, 0, problem.batch.count)),
-                       ThreadPerLine<P>{problem, carrying(problem.op)});
+  for_each_index(exec, label + " [team/thread_per_line]", problem.batch.count,
+                 ThreadPerLine<P>{problem, carrying(problem.op)});
 }
 
 }  // namespace KokkosScan::impl::team
