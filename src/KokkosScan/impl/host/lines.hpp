@@ -74,8 +74,8 @@ class Lines {
   /// \param tiles  what comes before, the starting value included
   /// \param before B(begin)
   /// \param ahead  how many elements ahead others are asked for, and where to
-  void scan_part(const Coordinates& c, int, std::int64_t begin, std::int64_t end, const R* tiles,
-                 const A* before, const Ahead& ahead) {
+  [[gnu::noinline]] void scan_part(const Coordinates& c, int, std::int64_t begin, std::int64_t end,
+                                   const R* tiles, const A* before, const Ahead& ahead) {
     const P& p = m_problem;
     const auto line = p.input.line(c);
     const auto results = p.output.line(c);

@@ -28,6 +28,12 @@ namespace KokkosScan::impl::host {
 #else
 #define KOKKOSSCAN_IMPL_UNROLL _Pragma("GCC unroll 16")
 #endif
+// Before a loop that is not to be written out: its rounds share their code.
+#if defined(__CUDACC__)
+#define KOKKOSSCAN_IMPL_ROLLED
+#else
+#define KOKKOSSCAN_IMPL_ROLLED _Pragma("GCC unroll 1")
+#endif
 // Before a loop: what one of its iterations stores no other one loads.
 #if defined(__CUDACC__)
 #define KOKKOSSCAN_IMPL_INDEPENDENT

@@ -123,16 +123,11 @@ class PackOfRows {
     m_skip = is_last ? (pack_length - block.rows) * rows.x_row : pack_length * rows.x_row - m_width;
   }
 
-  /// Stores each register of results where it belongs: whole ones, at multiples of their size.
-  [[gnu::always_inline]] void store_at_once(const RowStores<A, places>& stores) const {
-    combine(
-        0, m_width, [&](int i, int w, const V& results) __attribute__((always_inline)) {
-          stores.store(row(i) + w, results);
-        });
-  }
-  /// Stores results past the caches, some behind those that are combined, in whole cache lines. The
-  /// few at the ends of a row go the same way: in the caches, each would cost the load of its line.
-  [[gnu::always_inline]] void store_behind() const {
+  /// Stores results past the caches, some behind those that are combined, in whole cache lines:
+  /// four rows in turn, half a line of each, cost seven times the time on Zen 3 where rows are a
+  /// multiple of pages apart. The few at the ends of a row go the same way: in the caches, each
+  /// would cost the load of its line.
+  [[gnu::always_inline]] void scan() const {
     // In turns: the last line of the results before, and these.
     using Results = A[pack_length][line + turn + lanes];
     alignas(cache_line) Results results[2];
@@ -156,21 +151,17 @@ class PackOfRows {
         next[i] = n;
       }
     };
-    int before = 0;  // where the results begin that are not stored yet
-    for (int w = 0, which = 0; w < m_width; w += turn, which ^= 1) {
-      const int end = w + turn < m_width ? w + turn : m_width;
-      Results& own = results[which];
-      combine(
-          w, end, [&](int i, int at, const V& r) __attribute__((always_inline)) {
-            store_register(own[i] + line + (at - w), r);
-          });
-      if (w > 0) {
-        const Results& last = results[which ^ 1];
-        store(last, before, w);
-        for (int i = 0; i < pack_length; ++i) std::memcpy(own[i], last[i] + turn, cache_line);
-        before = w;
+    for (int w = 0, which = 0; w < m_width + turn; w += turn, which ^= 1) {
+      Results &own = results[which], &last = results[which ^ 1];
+      if (w < m_width) {
+        combine(
+            w, w + turn < m_width ? w + turn : m_width,
+            [&](int i, int at, const V& r)
+                __attribute__((always_inline)) { store_register(own[i] + line + (at - w), r); });
       }
-      if (end == m_width) store(own, before, end);
+      if (w == 0) continue;
+      store(last, w - turn, w < m_width ? w : m_width);
+      for (int i = 0; i < pack_length; ++i) std::memcpy(own[i], last[i] + turn, cache_line);
     }
   }
 
@@ -180,36 +171,31 @@ class PackOfRows {
   /// Calls put(row, line, results) for registers of lines. The last one may reach over the end.
   template <class Put>
   [[gnu::always_inline]] void combine(int begin, int end, const Put& put) const {
-    int w = begin;
-    for (; w + lanes <= end; w += lanes) {
-      const A* const from = m_rows.x + w;
+    for (int w = begin; w < end; w += lanes) {
+      const A* from = m_rows.x + w;
+      std::int64_t row = m_rows.x_row;
       const A* const later = from + m_ahead + (w >= m_turn ? m_skip : 0);
+      A rest[pack_length * lanes] = {};
+      if (w + lanes > end) {
+        KOKKOSSCAN_IMPL_ROLLED for (int i = 0; i < pack_length; ++i) {
+          for (int e = 0; e < end - w; ++e) rest[i * lanes + e] = from[i * row + e];
+        }
+        from = rest;
+        row = lanes;
+      }
       V x[pack_length];
       KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
         ask_for(later + i * m_rows.x_row, m_is_nearest);
-        x[i] = load_register<places>(from + i * m_rows.x_row);
+        x[i] = load_register<places>(from + i * row);
       }
-      combine_register(w, x, put);
-    }
-    if (w == end) return;
-    V x[pack_length];
-    for (int i = 0; i < pack_length; ++i) {
-      A rest[lanes] = {};
-      for (int e = 0; e < end - w; ++e) rest[e] = m_rows.x[i * m_rows.x_row + w + e];
-      x[i] = load_register<places>(rest);
-    }
-    combine_register(w, x, put);
-  }
-  template <class Put>
-  [[gnu::always_inline]] void combine_register(int w, const V (&x)[pack_length],
-                                               const Put& put) const {
-    const V before = m_begins ? m_none : load_register<places>(m_folds + w);
-    const V carry = load_register<places>(m_carries + w);
-    V folds[pack_length];
-    fold_rows(m_op, before, x, folds);
-    store_register(m_folds + w, folds[pack_length - 1]);
-    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
-      put(i, w, combine_registers(m_op, carry, folds[i]));
+      const V before = m_begins ? m_none : load_register<places>(m_folds + w);
+      const V carry = load_register<places>(m_carries + w);
+      V folds[pack_length];
+      fold_rows(m_op, before, x, folds);
+      store_register(m_folds + w, folds[pack_length - 1]);
+      KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+        put(i, w, combine_registers(m_op, carry, folds[i]));
+      }
     }
   }
 
@@ -253,6 +239,9 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
         std::int64_t skip = 0;
         const bool is_nearest = block.caches == Caches::nearest;
         RowStores<A, places> stores(block.streams);
+        // Not of rows that a mask selects, which are slower so.
+        constexpr bool may_be_packs = are_widest<places> && std::is_same_v<Rows, ElementRows<A>>;
+        const bool are_packs = may_be_packs && block.streams && width >= least_pack_row<A>;
 
         // One row; combine(w, from) combines lines w ... w + lanes - 1, elements being at `from`.
         const auto pass = [&](const Elements& x, A* to, const auto& combine)
@@ -271,7 +260,7 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
               Elements from = x + w;
               A edge[lanes];
               if (!is_dense || values_of(from) < low || values_of(from) + lanes > high) {
-                for (int i = 0; i < lanes; ++i) {
+                KOKKOSSCAN_IMPL_ROLLED for (int i = 0; i < lanes; ++i) {
                   edge[i] = i >= begin && i < end ? element(from, i) : neutral(op);
                 }
                 from = as_elements(edge, x);
@@ -306,13 +295,6 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
                 });
             b += block.b_row;
           }
-          // Whole packs of rows at once, past the caches also where registers begin elsewhere; not
-          // of rows that a mask selects, which are slower so.
-          constexpr bool may_be_packs = are_widest<places> && std::is_same_v<Rows, ElementRows<A>>;
-          const bool are_alike = width % lanes == 0 && block.b_row % lanes == 0 &&
-                                 reinterpret_cast<std::uintptr_t>(b) / sizeof(A) % lanes == 0;
-          const bool are_packs =
-              may_be_packs && width >= least_pack_row<A> && (are_alike || block.streams);
           for (int k = 0, count = 1; k < block.rows;
                k += count, rows.skip(count), b += count * block.b_row) {
             const int place = (block.begin + k) % chunk_length;
@@ -350,10 +332,10 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
               case pack_length:
                 if constexpr (may_be_packs) {
                   stores.flush();
-                  const PackOfRows<places, decltype(exact), A, R> pack(
+                  PackOfRows<places, decltype(exact), A, R>(
                       exact, none, block, ChunkOfRows<A>{rows[0], rows.row, b, block.b_row}, carry,
-                      place == 0, k + 2 * pack_length > block.rows);
-                  are_alike ? pack.store_at_once(stores) : pack.store_behind();
+                      place == 0, k + 2 * pack_length > block.rows)
+                      .scan();
                 }
                 break;
               case 0:

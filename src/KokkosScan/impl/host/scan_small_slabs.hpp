@@ -19,9 +19,10 @@ namespace KokkosScan::impl::host {
 /// \param second_rows kept from call to call
 /// \param results     where they wait, and how they are stored
 template <class P, class A, class R, class Results>
-void scan_small_slabs(const P& p, const Coordinates& c, const SlabBlock<A, R>& elements,
-                      bool are_dense, bool streams, int dimension, SecondRows<A>& second_rows,
-                      Results& results) {
+[[gnu::noinline]] void scan_small_slabs(const P& p, const Coordinates& c,
+                                        const SlabBlock<A, R>& elements, bool are_dense,
+                                        bool streams, int dimension, SecondRows<A>& second_rows,
+                                        Results& results) {
   const int n = elements.rows, width = elements.width, slabs = elements.slabs;
   const int of_slab = n * width;
   const bool descends = p.output.strides.along < 0;

@@ -55,7 +55,7 @@ class SlabInputs {
   ///
   /// \param tiles  receives them in the carried type
   /// \param before receives B(0), where that is stored
-  void start(const Coordinates& c, int width, R* tiles, A* before) const {
+  [[gnu::noinline]] void start(const Coordinates& c, int width, R* tiles, A* before) const {
     const P& p = m_problem;
     Coordinates line = c;
     for (int w = 0; w < width; ++w) {
@@ -89,7 +89,7 @@ class SlabInputs {
   ~SlabInputs() = default;
 
   /// What comes before lines of a part in the carried type; nothing is folded after it.
-  void set_state(const R* tiles, int width) {
+  [[gnu::noinline]] void set_state(const R* tiles, int width) {
     const auto wide = carrying(m_problem.op);
     const R none = neutral(wide);
     for (int w = 0; w < width; ++w) {
@@ -100,7 +100,7 @@ class SlabInputs {
   }
 
   /// Starting values, or neutral ones, and B(0) of all lines.
-  void set_starts(const Coordinates& c, int width, int slabs) {
+  [[gnu::noinline]] void set_starts(const Coordinates& c, int width, int slabs) {
     const P& p = m_problem;
     const bool wants_firsts = p.form == Form::exclusive || p.extra == Extra::first;
     // What all lines have is there for as many as a strip has.

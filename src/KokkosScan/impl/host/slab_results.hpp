@@ -95,8 +95,8 @@ class SlabResults {
 
   /// Stores slabs of `extent` rows, which are `distance` apart in L1 and `slab` in memory, from
   /// `to` on.
-  void store_slabs(const A* results, std::int64_t distance, int slabs, int extent, int width,
-                   Value* to, std::int64_t slab) const {
+  [[gnu::noinline]] void store_slabs(const A* results, std::int64_t distance, int slabs, int extent,
+                                     int width, Value* to, std::int64_t slab) const {
     const std::int64_t row = std::abs(m_problem.output.strides.along);
     const bool are_runs = extent == 1 || row == width;
     const int rows = are_runs ? 1 : extent, length = are_runs ? extent * width : width;
@@ -111,8 +111,8 @@ class SlabResults {
     }
   }
   /// Stores `rows` rows of a strip from k on; the block has `extent` of them, downwards or upwards.
-  void store_rows(const Coordinates& c, int width, bool descends, std::int64_t k, int rows,
-                  int extent) const {
+  [[gnu::noinline]] void store_rows(const Coordinates& c, int width, bool descends, std::int64_t k,
+                                    int rows, int extent) const {
     const auto line = m_problem.output.line(c);
     const A* const lowest = values() + (descends ? (extent - rows) * width : 0);
     if (rows == 0) return;
@@ -129,7 +129,7 @@ class SlabResults {
     }
   }
 
-  void store_totals(const Coordinates& c, int width, const A* totals) const {
+  [[gnu::noinline]] void store_totals(const Coordinates& c, int width, const A* totals) const {
     Coordinates line = c;
     for (int w = 0; w < width; ++w) {
       m_problem.totals.line(line)(0) = static_cast<Total>(totals[w]);

@@ -55,40 +55,36 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
         const V none = broadcast<places>(neutral(op)).part[0];
         const int width = block.width;
         const int rest = width % lanes;
-        // Registers of lines: the one that spills comes first.
+        const bool is_pair = sizeof(A) == 4 && width == 2 && block.x_row == block.b_row;
+        // Where nothing behind a row may change, its last register covers lines of the one before,
+        // too.
+        const bool overlaps = block.keeps_gaps && rest != 0;
+        // Registers of lines: the one that spills, or covers others' lines, comes first.
+        struct Order {
+          int first, second, width;
+        };
         const int spilling = block.b_row < 0 ? rest - lanes : width - rest;
-        const int first = block.b_row < 0 ? rest : 0;
-        const auto for_each_register = [&](const auto& f) __attribute__((always_inline)) {
-          for (int w = rest == 0 ? 0 : spilling, next = rest == 0 ? lanes : first, i = 0; i < width;
+        const Order of_lines =
+            rest == 0 ? Order{0, lanes, width} : Order{spilling, block.b_row < 0 ? rest : 0, width};
+        // A pair stores and loads the same registers of what it has combined to.
+        const Order of_state = is_pair ? Order{0, 0, 1} : of_lines;
+        const Order of_row = overlaps ? Order{width - lanes, 0, width} : of_lines;
+        const auto for_each_register =
+            [](const Order& order, const auto& f) __attribute__((always_inline)) {
+          for (int w = order.first, next = order.second, i = 0; i < order.width;
                i += lanes, w = next, next += lanes) {
             f(w);
           }
-        };
-        const bool is_pair = sizeof(A) == 4 && width == 2 && block.x_row == block.b_row;
-        // A pair stores and loads the same registers of what it has combined to.
-        const auto for_each_of_state = [&](const auto& f) __attribute__((always_inline)) {
-          if (is_pair) {
-            f(0);
-          } else {
-            for_each_register(f);
-          }
-        };
-        // Those of a row of results: where nothing behind it may change, the last one covers lines
-        // of the one before, too.
-        const bool overlaps = block.keeps_gaps && rest != 0;
-        const auto for_each_of_row = [&](const auto& f) __attribute__((always_inline)) {
-          if (!overlaps) return for_each_register(f);
-          f(width - lanes);
-          for (int w = 0; w < width - rest; w += lanes) f(w);
         };
         // B(0) of a slab's lines, where it is stored.
         const auto store_firsts = [&](int s, A* b) __attribute__((always_inline)) {
           if (block.firsts == nullptr) return;
           const A* const firsts = block.firsts + s * block.starts_slab;
-          for_each_of_row([&](int w) __attribute__((always_inline)) {
-            const V result = load_register<places>(firsts + w);
-            store_register(b + w, result);
-          });
+          for_each_register(
+              of_row, [&](int w) __attribute__((always_inline)) {
+                const V result = load_register<places>(firsts + w);
+                store_register(b + w, result);
+              });
         };
         const auto combine_chunk = [&](const ChunkOfRows<A>& chunk, int rows, bool begins,
                                        const A* carries) __attribute__((always_inline)) {
@@ -96,12 +92,13 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             // What the register before has folded, which the last one is not to change.
             A* const before_last = block.folds + (overlaps ? width - rest - lanes : 0);
             const V folds = load_register<places>(before_last);
-            return for_each_of_row([&](int w) __attribute__((always_inline)) {
-              combine_chunk_of_lines<places>(
-                  op, ChunkOfRows<A>{chunk.x + w, chunk.x_row, chunk.b + w, chunk.b_row}, rows,
-                  begins, block.folds + w, carries + w);
-              if (overlaps && w == width - lanes) store_register(before_last, folds);
-            });
+            return for_each_register(
+                of_row, [&](int w) __attribute__((always_inline)) {
+                  combine_chunk_of_lines<places>(
+                      op, ChunkOfRows<A>{chunk.x + w, chunk.x_row, chunk.b + w, chunk.b_row}, rows,
+                      begins, block.folds + w, carries + w);
+                  if (overlaps && w == width - lanes) store_register(before_last, folds);
+                });
           }
           if constexpr (sizeof(A) == 4) {
             block.x_row > 0
@@ -128,12 +125,13 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             const bool begins_lines = k == 0 && block.begins_lines;
             const bool begins_chunk = (block.begin + k) % chunk_length == 0;
             if (begins_lines && goes_on) {
-              for_each_of_state([&](int w) __attribute__((always_inline)) {
-                const V start = load_register<places>(starts + w);
-                store_register(block.carry + w, start);
-                store_wide(block.tiles + w, start);
-                store_wide(block.chunks + w, none);
-              });
+              for_each_register(
+                  of_state, [&](int w) __attribute__((always_inline)) {
+                    const V start = load_register<places>(starts + w);
+                    store_register(block.carry + w, start);
+                    store_wide(block.tiles + w, start);
+                    store_wide(block.chunks + w, none);
+                  });
             }
             const A* const x_of_rows = x + k * block.x_row;
             A* const b_of_rows = b + k * block.b_row;
@@ -145,12 +143,13 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             k += rows;
             if (goes_on && (block.begin + k) % chunk_length == 0) {
               const bool ends_tile = (block.begin + k) % tile_length == 0;
-              for_each_of_state([&](int w) __attribute__((always_inline)) {
-                const auto fold = load_register<places>(block.folds + w);
-                const auto carry =
-                    end_chunk_of_lines(op, fold, ends_tile, block.tiles + w, block.chunks + w);
-                store_register(block.carry + w, carry);
-              });
+              for_each_register(
+                  of_state, [&](int w) __attribute__((always_inline)) {
+                    const auto fold = load_register<places>(block.folds + w);
+                    const auto carry =
+                        end_chunk_of_lines(op, fold, ends_tile, block.tiles + w, block.chunks + w);
+                    store_register(block.carry + w, carry);
+                  });
             }
           }
         }
