@@ -4,10 +4,10 @@
 /// \file
 /// perf_random [--seed=S] [--count=N] [--elements=E] [--type=float|double|int32|int64]
 ///             [--variant=sum|exclusive|backward|masked] [--threads=T] [--json=FILE]
-///             [--shape=OUTERxNxINNER ...] [--gap=N] [--offset=N]
-/// scans random shapes, or those given, and says how fast, beside a copy and a plain loop: worst,
-/// tenth and median, and the ten worst cases with the path taken. So many elements are left out
-/// behind each row, and at the begin of arrays.
+///             [--shape=OUTERxNxINNER ...] [--powers] [--gap=N] [--offset=N]
+/// scans random shapes, or those given, or all of which each extent is a power of 4, and says how
+/// fast, beside a copy and a plain loop: worst, tenth and median, and the ten worst cases with the
+/// path taken. So many elements are left out behind each row, and at the begin of arrays.
 
 #include "random.hpp"
 
@@ -53,6 +53,7 @@ void print_summary(std::vector<perf::RandomResult> results, const std::string& w
 int main(int argc, char** argv) {
   perf::RandomOptions options;
   std::string type = "float", json;
+  bool wants_powers = false;
   Kokkos::InitializationSettings settings;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -79,6 +80,8 @@ int main(int argc, char** argv) {
         return 2;
       }
       options.shapes.push_back(shape);
+    } else if (flag == "--powers") {
+      wants_powers = true;
     } else if (flag == "--gap") {
       options.gap = std::stoll(value);
     } else if (flag == "--offset") {
@@ -99,10 +102,12 @@ int main(int argc, char** argv) {
     std::cerr << "perf_random: --type is float, double, int32 or int64, --count above 0\n";
     return 2;
   }
+  if (wants_powers) options.shapes = perf::shapes_of_powers(options.elements);
   Kokkos::ScopeGuard kokkos(settings);
   Kokkos::Tools::Experimental::set_begin_parallel_for_callback(remember);
   const auto results = types.at(type)(options);
-  std::cout << std::setprecision(3) << results.size() << " shapes of seed " << options.seed << ", "
+  std::cout << std::setprecision(3) << results.size() << " shapes of "
+            << (options.shapes.empty() ? "seed " + std::to_string(options.seed) : "a list") << ", "
             << type << ", " << options.variant << ", "
             << Kokkos::DefaultHostExecutionSpace().concurrency() << " threads of "
             << Kokkos::DefaultHostExecutionSpace::name() << '\n';

@@ -72,6 +72,21 @@ inline std::vector<Shape> random_shapes(std::uint64_t seed, int count, double el
   return shapes;
 }
 
+/// All shapes of which each extent is a power of 4, of up to `elements` in all: rows that are a
+/// multiple of pages apart meet in the same places of caches, which random ones hardly ever do.
+inline std::vector<Shape> shapes_of_powers(double elements) {
+  std::vector<Shape> shapes;
+  int powers = 0;
+  while (std::pow(4.0, powers + 1) <= elements) ++powers;
+  for (int outer = 0; outer <= powers; ++outer) {
+    for (int n = 0; outer + n <= powers; ++n) {
+      const auto extent = [](int power) { return std::int64_t{1} << (2 * power); };
+      shapes.push_back({extent(outer), extent(n), extent(powers - outer - n)});
+    }
+  }
+  return shapes;
+}
+
 struct RandomOptions {
   std::uint64_t seed = 1;
   int count = 48;
