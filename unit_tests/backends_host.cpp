@@ -44,7 +44,7 @@ constexpr bool is_host = std::is_same_v<ks::impl::DefaultBackend<Exec>, HostBack
 
 /// The registers that this processor has.
 std::vector<host::Registers> all_registers() {
-  std::vector<host::Registers> all{host::Registers::of_16_bytes};
+  std::vector<host::Registers> all{host::least_registers};
   if (host::widest_registers() != all[0]) all.push_back(host::widest_registers());
   return all;
 }

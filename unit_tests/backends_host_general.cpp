@@ -233,8 +233,8 @@ void scan_case(std::uint64_t seed, std::int64_t index) {
   Arrays const x{a.box(), b.box(), mask.box(), Sheet<float>(coefficients.values.data(), of_lines)};
 
   Exec const exec = backends::instance_of_threads(1 + random.below(4));
-  auto const registers = random.below(2) == 0 ? ks::impl::host::widest_registers()
-                                              : ks::impl::host::Registers::of_16_bytes;
+  auto const registers =
+      random.below(2) == 0 ? ks::impl::host::widest_registers() : ks::impl::host::least_registers;
   std::vector<Stored> results[2], totals[2];
   std::vector<std::uint8_t> calls;
   for (bool const is_general : {false, true}) {

@@ -208,7 +208,7 @@ void scan_case(std::uint64_t seed, std::int64_t number) {
   backend.host.shape = static_cast<host::Shape>(random.below(3));
   backend.host.sharing = static_cast<host::Sharing>(random.below(3));
   backend.host.destination = static_cast<host::Destination>(random.below(3));
-  if (random.below(2) == 0) backend.host.registers = host::Registers::of_16_bytes;
+  if (random.below(2) == 0) backend.host.registers = host::least_registers;
   Exec const exec = backends::instance_of_threads(1 + random.below(4));
   std::string const what =
       "seed " + std::to_string(seed) + ", case " + std::to_string(number) + ": (" +

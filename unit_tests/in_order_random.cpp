@@ -59,7 +59,7 @@ class Host : public HostMemory {
       if (wanted <= Exec().concurrency()) choice.exec = Exec(wanted);
     }
 #endif
-    if (random.one_in(2)) choice.backend.registers = host::Registers::of_16_bytes;
+    if (random.one_in(2)) choice.backend.registers = host::least_registers;
     choice.backend.destination =
         random.one_in(2) ? host::Destination::memory : host::Destination::caches;
     return choice;

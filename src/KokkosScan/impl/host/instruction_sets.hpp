@@ -14,12 +14,20 @@ namespace KokkosScan::impl::host {
 /// The registers that kernels use. Results have the same bits with all of them.
 enum class Registers { of_16_bytes, of_32_bytes };
 
+/// The narrowest registers that kernels are compiled for: of 32 bytes where flags say that each
+/// processor has them, as Kokkos' own for a processor do. It halves what is compiled.
+#if defined(KOKKOSSCAN_IMPL_AVX2) && defined(__AVX2__)
+inline constexpr Registers least_registers = Registers::of_32_bytes;
+#else
+inline constexpr Registers least_registers = Registers::of_16_bytes;
+#endif
+
 /// The widest registers of this processor.
 inline Registers widest_registers() {
 #if defined(KOKKOSSCAN_IMPL_AVX2)
   if (__builtin_cpu_supports("avx2")) return Registers::of_32_bytes;
 #endif
-  return Registers::of_16_bytes;
+  return least_registers;
 }
 
 /// Empties the registers of x87 at the end of its scope. GCC 12 and 13 load a pair of doubles by
@@ -49,13 +57,21 @@ template <class F>
 /// Calls f(places): 1 for registers of 16 bytes, 2 for those of 32, which the processor must have.
 ///
 /// f and all that it calls with registers are always inlined, so they are compiled for both.
+///
+/// \param registers least_registers or wider
 template <class F>
-[[gnu::always_inline]] inline auto call_with(Registers registers, const F& f) {
+[[gnu::always_inline]] inline auto call_with([[maybe_unused]] Registers registers, const F& f) {
   const EmptiesX87 at_end;
 #if defined(KOKKOSSCAN_IMPL_AVX2)
-  if (registers == Registers::of_32_bytes) return call_with_avx2(f);
-#endif
+  if constexpr (least_registers == Registers::of_32_bytes) {
+    return call_with_avx2(f);
+  } else {
+    if (registers == Registers::of_32_bytes) return call_with_avx2(f);
+    return f(std::integral_constant<int, 1>{});
+  }
+#else
   return f(std::integral_constant<int, 1>{});
+#endif
 }
 
 /// The widest registers of a processor of this kind. Kernels for others are compiled with less that

@@ -1,0 +1,283 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Scans short slabs as a whole, as many as fill a block, and combines blocks of all slabs.
+
+#include <KokkosScan/impl/host/rows.hpp>
+#include <KokkosScan/impl/host/scan_small_slabs.hpp>
+#include <KokkosScan/impl/host/short_lines.hpp>
+#include <KokkosScan/impl/host/slab_block.hpp>
+#include <KokkosScan/impl/host/slab_inputs.hpp>
+#include <KokkosScan/impl/host/slab_results.hpp>
+#include <KokkosScan/impl/host/slab_rows.hpp>
+#include <KokkosScan/impl/host/small_slabs.hpp>
+#include <KokkosScan/impl/host/store_run.hpp>
+#include <KokkosScan/impl/host/trees.hpp>
+#include <KokkosScan/impl/host/tuning.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+namespace KokkosScan::impl::host {
+
+/// The blocks of a thread, and whole lines that are one or less.
+template <class P>
+class WholeSlabs : protected SlabInputs<P> {
+  using Inputs = SlabInputs<P>;
+
+ public:
+  using typename Inputs::A;
+  using typename Inputs::R;
+
+ protected:
+  using Inputs::has_common_start;
+  using Inputs::is_array;
+  using Inputs::is_selected;
+  using Inputs::m_dimension;
+  using Inputs::m_first;
+  using Inputs::m_firsts;
+  using Inputs::m_problem;
+  using Inputs::m_start;
+  using Inputs::m_streams;
+  using Inputs::margin;
+  using Inputs::spill;
+  using typename Inputs::Value;
+  /// Elements of a block, but where four rows have more.
+  static constexpr int block_elements = (is_array ? block_bytes : loaded_block_bytes) / sizeof(A);
+
+  WholeSlabs(const P& problem, Destination destination, Registers registers, bool has_rows)
+      : Inputs(problem, is_plain<A, Value> && can_stream && destination == Destination::memory,
+               has_rows),
+        m_registers(registers),
+        m_results(problem, m_streams) {}
+  WholeSlabs(const WholeSlabs&) = delete;
+  WholeSlabs& operator=(const WholeSlabs&) = delete;
+  ~WholeSlabs() {
+    if (m_streams) end_streaming();
+  }
+
+  /// Scans whole lines of slabs that follow each other, at most `most`; returns how many.
+  int scan_whole(const Coordinates& c, int width, std::int64_t most) {
+    const P& p = m_problem;
+    const int n = static_cast<int>(p.n);
+    const Whole w = plan_whole(c, width, most);
+    const bool has_totals = p.totals.data != nullptr;
+    const bool descends = p.output.strides.along < 0;
+    const Rectangle r{c, n, 0, n, width, w.slabs, m_dimension};
+    SlabBlock<A, R> block =
+        w.reverses ? this->reversed(r, this->usual_ahead())
+                   : this->loaded(r, this->usual_ahead(), w.may_be_small ? margin : spill);
+    if (w.may_be_small && (n == 1 || (block.x_row < 0) == descends)) {
+      scan_small_slabs(p, c, block, w.are_dense, m_streams, m_dimension, m_second_rows, m_results);
+      return w.slabs;
+    }
+    const bool keeps_gaps = block.keeps_gaps && n > 1 && w.held == w.extent && !has_totals;
+    // Slabs that follow may be reached into.
+    const bool is_direct =
+        w.is_wide ? w.is_free
+                  : keeps_gaps || (w.held == w.extent && !descends && w.slabs > 1 && w.are_dense &&
+                                   m_results.may_be_direct() &&
+                                   (w.following - w.slabs) * w.extent * width >= spill + width);
+    const std::int64_t first = p.extra == Extra::first ? -1 : 0;
+    // Past the caches go lines of whole packs as they are computed.
+    Value* const to = &p.output.line(c)(descends ? first + w.extent - 1 : first);
+    block.streams = w.is_wide
+                        ? is_direct && m_streams
+                        : (w.slabs == 1 || w.are_dense) && m_results.may_be_streamed(block, to) &&
+                              !w.has_firsts && !has_totals && !descends;
+    if ((w.is_wide || keeps_gaps) && leaves_last() && !has_totals) --block.rows;
+    m_results.place(block, w.held, descends && !w.reverses,
+                    is_direct || block.streams ? to : nullptr);
+    if (w.is_wide ? is_direct : keeps_gaps) m_results.place_rows(block, c, first);
+    if (keeps_gaps) block.b_slab = slab();
+    this->set_starts(c, width, w.slabs);
+    block.begins_lines = true;
+    block.starts = m_start + spill;
+    block.firsts = w.has_firsts ? m_first + spill : nullptr;
+    block.starts_slab = has_common_start ? 0 : width;
+    if (descends) {
+      // Rows of a slab that reach into the slab before: that is scanned later.
+      if (!w.reverses) block.reverse_slabs();
+      block.starts += (w.slabs - 1) * block.starts_slab;
+      if (w.has_firsts) block.firsts += (w.slabs - 1) * block.starts_slab;
+      block.starts_slab = -block.starts_slab;
+    }
+    // Results follow each other, as they lie in memory or, of lines that are reversed, in the
+    // opposite order.
+    const bool is_run =
+        w.held == w.extent && (w.slabs > 1 ? w.are_dense : m_results.is_dense(width));
+    const int count = w.slabs * w.extent * width;
+    const int step = w.reverses ? -1 : 1;
+    Value* const of_first = w.reverses ? to + (count - 1) : to;
+    const bool is_stored =
+        is_direct || block.streams ||
+        (is_run && !w.is_wide && m_results.stream(block.run, 0, count, of_first, step));
+    if (w.are_short_lines && block.x_row == 1 && block.b_row == 1) {
+      combine_short_lines(m_registers, p.op, block);
+    } else {
+      combine(block);
+    }
+    if (!is_stored && is_run) {
+      store_run(m_streams, m_results.values(), count, of_first, step);
+    } else if (!is_stored) {
+      store_whole(c, w, to);
+    }
+    if (has_totals) store_totals_of_whole(c, w, is_direct ? block.b : m_results.values());
+    return w.slabs;
+  }
+
+  void combine(const SlabBlock<A, R>& block) const {
+    if (block.mask.selected != nullptr) {
+      if constexpr (is_selected) {
+        combine_rows<SelectedRows<A>>(m_registers, m_problem.op, block);
+      }
+    } else if (block.takes_rows) {
+      combine_rows<ElementRows<A>>(m_registers, m_problem.op, block);
+    } else {
+      combine_slabs(m_registers, m_problem.op, block);
+    }
+  }
+
+  /// Whether lines are combined row by row: those of wide rows, of wider ones whose results have
+  /// gaps between them, or of narrower strips of which a mask selects elements.
+  [[nodiscard]] bool takes_rows(int width) const {
+    if (width == 1) return false;  // also where the batch has no dimension
+    const Batch& batch = m_problem.batch;
+    const bool is_whole = batch.extent[batch.rank - 1] == width;
+    if (is_selected && !is_whole) return width >= least_selected_strip<A>;
+    const bool have_gaps = m_results.may_keep_gaps(width) && is_whole;
+    return width >= (have_gaps ? least_row_with_gaps<A> : least_row<A>);
+  }
+
+  /// As that of Inputs. Where gaps between rows of results stay as they are, no register reads
+  /// behind a row of elements either.
+  [[nodiscard]] SlabBlock<A, R> loaded(const Rectangle& r, const Ahead& ahead, int around = spill) {
+    SlabBlock<A, R> block = Inputs::loaded(r, ahead, around, takes_rows(r.width));
+    block.keeps_gaps = !block.takes_rows && m_results.may_keep_gaps(r.width);
+    return block;
+  }
+
+  /// Elements that are one block rather than one and the rest of one.
+  [[nodiscard]] std::int64_t most_of_block(int width) const {
+    const int most = std::min(block_elements * 3 / 2, Inputs::most_elements);
+    return width > 1 && !takes_rows(width) ? most : block_elements;
+  }
+
+  Registers m_registers;
+  SecondRows<A> m_second_rows;
+  SlabResults<P, 2 * Inputs::most_elements> m_results;
+
+ private:
+  /// Whole lines of slabs that follow each other, as they are scanned at once.
+  struct Whole {
+    int width, slabs;
+    int extent;              ///< rows of results
+    int held;                ///< and with B(n), where that needs a place of its own
+    std::int64_t following;  ///< slabs up to the end of their dimension, if these may be reached
+    bool is_wide, are_dense, has_firsts, may_be_small, are_short_lines;
+    bool reverses;  ///< whether elements of backward lines are turned before they are combined
+    bool is_free;   ///< whether rows neither wait for their place nor are needed once more
+  };
+
+  /// At most `most` slabs from that at `c` on.
+  [[gnu::noinline]] Whole plan_whole(const Coordinates& c, int width, std::int64_t most) const {
+    const P& p = m_problem;
+    const int n = static_cast<int>(p.n);
+    const bool is_exclusive = p.form == Form::exclusive;
+    const bool has_totals = p.totals.data != nullptr;
+    const bool descends = p.output.strides.along < 0;
+    Whole w{};
+    w.width = width;
+    w.extent = n + (p.extra == Extra::none ? 0 : 1);
+    w.is_wide = takes_rows(width);
+    // As many as fill a block; wide ones only where results follow each other.
+    w.are_dense = slab() == std::int64_t{w.extent} * width && m_results.is_dense(width);
+    w.following = 1;
+    if (m_dimension >= 0 && (w.are_dense || !w.is_wide)) {
+      w.following = std::min(most, p.batch.extent[m_dimension] - c.index[m_dimension]);
+    }
+    const auto slabs_of_block = [&](int rows) {
+      return static_cast<int>(
+          std::min<std::int64_t>(w.following, std::max(1, block_elements / (rows * width))));
+    };
+    w.slabs = slabs_of_block(w.extent);
+    w.has_firsts = is_exclusive || p.extra == Extra::first;
+    // Backward lines are scanned in the opposite order, in which all that is one run upwards.
+    w.may_be_small = w.slabs > 1 && n <= most_small_rows && width <= most_small_width &&
+                     has_common_start && p.extra == Extra::none && m_registers == most_registers;
+    w.are_short_lines = width == 1 && n > 1 && n <= tile_length;
+    w.reverses = descends && w.are_short_lines && m_results.is_dense(1) && !w.may_be_small;
+    // B(n) has a place of its own where it is a total, or would reach into what is done; in rows
+    // it is left out otherwise.
+    const bool reaches_back = descends && !w.is_wide && !w.reverses;
+    w.held = w.extent;
+    if (leaves_last() && (has_totals || reaches_back)) w.slabs = slabs_of_block(++w.held);
+    w.is_free = w.is_wide && is_plain<A, Value> && !has_totals &&
+                !(w.has_firsts && is_in_place(p.input, p.output.data));
+    if (w.is_free && has_common_start) {
+      // What is not loaded needs no blocks.
+      const auto all = static_cast<int>(std::min<std::int64_t>(w.following, 1 << 20));
+      if (is_selected
+              ? this->has_stored_rows(c)
+              : as_stored_run<A>(p.input, {c, n, 0, n, width, all, m_dimension}) != nullptr) {
+        w.slabs = all;
+      }
+    }
+    return w;
+  }
+
+  /// From slab to slab of results.
+  [[nodiscard]] std::int64_t slab() const {
+    return m_dimension < 0 ? 0 : m_problem.output.strides.batch[m_dimension];
+  }
+  /// Whether nothing asks for the result behind the last element but a total.
+  [[nodiscard]] bool leaves_last() const {
+    return m_problem.form == Form::exclusive && m_problem.extra == Extra::none;
+  }
+
+  /// Where the results of slab s are in L1, from `results` on.
+  [[nodiscard]] const A* results_of_slab(const Whole& w, const A* results, int s) const {
+    return results + (w.reverses ? w.slabs - 1 - s : s) * w.held * w.width;
+  }
+  /// How many rows of them come before those that have a place.
+  [[nodiscard]] int rows_before(const Whole& w) const {
+    return m_problem.output.strides.along < 0 && !w.reverses ? w.held - w.extent : 0;
+  }
+
+  /// Stores results from L1 that are no run, from `to` on.
+  [[gnu::noinline]] void store_whole(const Coordinates& c, const Whole& w, Value* to) const {
+    const bool descends = m_problem.output.strides.along < 0;
+    if (w.slabs == 1 && !w.reverses) {
+      const std::int64_t first = m_problem.extra == Extra::first ? -1 : 0;
+      return m_results.store_rows(c, w.width, descends, first, w.extent, w.held);
+    }
+    const A* const results = m_results.values() + rows_before(w) * w.width;
+    if (!w.are_dense && !w.reverses) {
+      return m_results.store_slabs(results, std::int64_t{w.held} * w.width, w.slabs, w.extent,
+                                   w.width, to, slab());
+    }
+    for (int s = 0; s < w.slabs; ++s) {
+      store_run(m_streams && w.are_dense, results_of_slab(w, results, s), w.extent * w.width,
+                to + s * slab() + (w.reverses ? w.extent - 1 : 0), w.reverses ? -1 : 1);
+    }
+  }
+
+  /// Stores the last results of lines as totals.
+  [[gnu::noinline]] void store_totals_of_whole(const Coordinates& c, const Whole& w,
+                                               const A* results) const {
+    const int row = static_cast<int>(m_problem.n) - (w.has_firsts ? 0 : 1);
+    const bool descends = m_problem.output.strides.along < 0 && !w.reverses;
+    for (int s = 0; s < w.slabs; ++s) {
+      Coordinates line = c;
+      if (s > 0) line.index[m_dimension] += s;
+      m_results.store_totals(
+          line, w.width,
+          results_of_slab(w, results, s) + (descends ? w.held - 1 - row : row) * w.width);
+    }
+  }
+};
+
+}  // namespace KokkosScan::impl::host
