@@ -115,7 +115,6 @@ class Pipeline : public LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, h
   using Part::m_problem;
   using Part::m_shared;
   using typename Part::A;
-  using typename Part::Policy;
   using Flags = Array<const std::uint8_t>;
   using OfBlocks = Messages<A, has_flags>;
 

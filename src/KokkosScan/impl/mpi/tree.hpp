@@ -98,7 +98,6 @@ class Tree : public LocalPart<Exec, P, TotalsView, TreeArrays<Exec, P>> {
   using Part::m_problem;
   using Part::m_shared;
   using typename Part::A;
-  using typename Part::Policy;
   using typename Part::R;
   using Op = typename Combination<P>::Wide;
 
