@@ -11,13 +11,11 @@
 #include <KokkosScan/impl/host/slabs.hpp>
 #include <KokkosScan/impl/host/split_lines.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
-#include <KokkosScan/impl/operands.hpp>
 #include <KokkosScan/impl/policy.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <string>
 #include <type_traits>
 
 namespace KokkosScan::impl::host {
@@ -49,12 +47,6 @@ struct WholeLines {
     return strips / units * unit + std::min(unit, strips % units);
   }
 };
-
-/// The name of a kernel.
-[[gnu::noinline]] inline std::string label_of(Function function, const char* path,
-                                              const char* end) {
-  return name(function) + " [host/" + path + end;
-}
 
 /// The host backend. Its members are for tests: results do not depend on them.
 struct Backend {
@@ -142,7 +134,7 @@ struct Backend {
     }
     const std::int64_t units = units_of_work(strips, elements_of_strip, threads);
     for_each_index(
-        exec, label_of(p.function, path, "]"), units,
+        exec, label_of(p.function, path), units,
         WholeLines<P, Scanner>{p, results_go, registers, strips, strips_of_row, units, has_rows});
   }
 

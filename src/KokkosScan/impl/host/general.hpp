@@ -10,12 +10,10 @@
 #include <KokkosScan/impl/host/general_slabs.hpp>
 #include <KokkosScan/impl/host/launch.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
-#include <KokkosScan/impl/operands.hpp>
 #include <KokkosScan/impl/policy.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstdint>
-#include <string>
 #include <type_traits>
 
 namespace KokkosScan::impl::host {
@@ -62,7 +60,7 @@ struct GeneralBackend {
     const SlabsOfRows slabs = slabs_of(p, threads);
     const std::int64_t strips = slabs.slabs * slabs.strips;
     const std::int64_t units = units_of_work(strips, p.n * slabs.width, threads);
-    for_each_index(exec, name(p.function) + " [host/general]", units,
+    for_each_index(exec, label_of(p.function, "general"), units,
                    UnitsOfSlabs<P>{p, slabs, registers, units});
   }
 

@@ -9,12 +9,10 @@
 #include <KokkosScan/impl/host/in_order_columns.hpp>
 #include <KokkosScan/impl/host/in_order_rows.hpp>
 #include <KokkosScan/impl/host/launch.hpp>
-#include <KokkosScan/impl/operands.hpp>
 #include <KokkosScan/impl/policy.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstdint>
-#include <string>
 
 namespace KokkosScan::impl::host {
 
@@ -66,7 +64,6 @@ struct InOrderBackend {
   template <class Exec, class P>
   void scan(const Exec& exec, const P& p) const {
     const Batch& batch = p.batch;
-    const std::string label = name(p.function) + " [host/in_order_";
     const Destination results_go = destination_of(p, destination);
     const std::int64_t threads = exec.concurrency();
     const std::int64_t row = batch.rank > 0 ? batch.extent[batch.rank - 1] : 1;
@@ -81,7 +78,7 @@ struct InOrderBackend {
       strips = (row + strip_width(row, strips) - 1) / strip_width(row, strips);
       const std::int64_t units =
           units_of_work(rows * strips, p.n * strip_width(row, strips), threads);
-      for_each_index(exec, label + "columns]", units,
+      for_each_index(exec, label_of(p.function, "in_order_columns"), units,
                      UnitsOfColumns<P>{p, results_go, registers, rows * strips, strips, units});
       return;
     }
@@ -90,7 +87,8 @@ struct InOrderBackend {
         std::clamp<std::int64_t>(batch.count / threads, 1, lines_at_once);
     const std::int64_t units = units_of_work((batch.count + lines_of_unit - 1) / lines_of_unit,
                                              p.n * lines_of_unit, threads);
-    for_each_index(exec, label + "rows]", units, UnitsOfRows<P>{p, results_go, registers, units});
+    for_each_index(exec, label_of(p.function, "in_order_rows"), units,
+                   UnitsOfRows<P>{p, results_go, registers, units});
   }
 };
 

@@ -15,7 +15,7 @@ namespace KokkosScan::impl::host {
 enum class Registers { of_16_bytes, of_32_bytes };
 
 /// The narrowest registers that kernels are compiled for: of 32 bytes where flags say that each
-/// processor has them, as Kokkos' own for a processor do. It halves what is compiled.
+/// processor has them, as Kokkos' own for a processor do: others would never run.
 #if defined(KOKKOSSCAN_IMPL_AVX2) && defined(__AVX2__)
 inline constexpr Registers least_registers = Registers::of_32_bytes;
 #else

@@ -8,8 +8,10 @@
 #include <KokkosScan/impl/host/load.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
+#include <KokkosScan/impl/operands.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #if defined(__linux__)
 #include <sys/mman.h>
 #include <unistd.h>
@@ -51,6 +53,12 @@ Destination destination_of(const P& p, Destination wanted) {
   const bool passes =
       bytes > streaming_bytes && !is_in_place(p.input, p.output.data) && !has_untouched_results(p);
   return passes ? Destination::memory : Destination::caches;
+}
+
+/// The name of a kernel, which says the path that was taken.
+[[gnu::noinline]] inline std::string label_of(Function function, const char* path,
+                                              const char* end = "]") {
+  return name(function) + " [host/" + path + end;
 }
 
 /// Units of the policy: each of some pieces of work, but one for each thread if there are so many.

@@ -175,10 +175,11 @@ class PackOfRows {
       const A* from = m_rows.x + w;
       std::int64_t row = m_rows.x_row;
       const A* const later = from + m_ahead + (w >= m_turn ? m_skip : 0);
-      A rest[pack_length * lanes] = {};
+      A rest[pack_length * lanes];
       if (w + lanes > end) {
         KOKKOSSCAN_IMPL_ROLLED for (int i = 0; i < pack_length; ++i) {
-          for (int e = 0; e < end - w; ++e) rest[i * lanes + e] = from[i * row + e];
+          for (int e = 0; e < lanes; ++e)
+            rest[i * lanes + e] = e < end - w ? from[i * row + e] : A{};
         }
         from = rest;
         row = lanes;

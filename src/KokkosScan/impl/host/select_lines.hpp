@@ -9,9 +9,9 @@
 /// output is written once and nothing but what is kept, and threads that share a line wait for each
 /// other's counts alone.
 
+#include <KokkosScan/impl/host/launch.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
-#include <KokkosScan/impl/operands.hpp>
 #include <KokkosScan/impl/policy.hpp>
 #include <KokkosScan/impl/select/selection.hpp>
 #include <Kokkos_Core.hpp>
@@ -21,7 +21,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <string>
 #include <thread>
 #include <type_traits>
 
@@ -194,7 +193,6 @@ struct SelectBackend {
   /// Selects from at least one line that has elements.
   template <class Exec, class S>
   void select(const Exec& exec, const S& selection, std::byte*) const {
-    const std::string label = name(Function::select) + " [host/";
     const std::int64_t lines = selection.batch.count;
     const std::int64_t threads = exec.concurrency();
     const bool is_even = lines >= 4 * threads || lines % threads == 0;
@@ -203,7 +201,8 @@ struct SelectBackend {
                             : sharing == SelectSharing::split_lines;
     if (splits) {
       SelectChain chain;
-      for_each_index(exec, label + "split_lines]", threads, SelectSplitLines<S>{selection, &chain});
+      for_each_index(exec, label_of(Function::select, "split_lines"), threads,
+                     SelectSplitLines<S>{selection, &chain});
       // The chain lives until the threads have ended.
       static_assert(std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>);
       return;
@@ -211,7 +210,8 @@ struct SelectBackend {
     const std::int64_t of_unit = std::max<std::int64_t>(1, unit_elements / selection.n);
     const std::int64_t units =
         std::clamp<std::int64_t>(lines / of_unit, std::min(threads, lines), lines);
-    for_each_index(exec, label + "lines]", units, SelectWholeLines<S>{selection, units});
+    for_each_index(exec, label_of(Function::select, "lines"), units,
+                   SelectWholeLines<S>{selection, units});
   }
 };
 

@@ -242,10 +242,6 @@ class WholeSlabs : protected SlabInputs<P> {
   [[nodiscard]] const A* results_of_slab(const Whole& w, const A* results, int s) const {
     return results + (w.reverses ? w.slabs - 1 - s : s) * w.held * w.width;
   }
-  /// How many rows of them come before those that have a place.
-  [[nodiscard]] int rows_before(const Whole& w) const {
-    return m_problem.output.strides.along < 0 && !w.reverses ? w.held - w.extent : 0;
-  }
 
   /// Stores results from L1 that are no run, from `to` on.
   [[gnu::noinline]] void store_whole(const Coordinates& c, const Whole& w, Value* to) const {
@@ -254,7 +250,9 @@ class WholeSlabs : protected SlabInputs<P> {
       const std::int64_t first = m_problem.extra == Extra::first ? -1 : 0;
       return m_results.store_rows(c, w.width, descends, first, w.extent, w.held);
     }
-    const A* const results = m_results.values() + rows_before(w) * w.width;
+    // Of a line that lies downwards, B(n) comes before the results that have a place.
+    const int skipped = descends && !w.reverses ? w.held - w.extent : 0;
+    const A* const results = m_results.values() + skipped * w.width;
     if (!w.are_dense && !w.reverses) {
       return m_results.store_slabs(results, std::int64_t{w.held} * w.width, w.slabs, w.extent,
                                    w.width, to, slab());
