@@ -48,64 +48,83 @@ template <int places, class Op, class A>
       combine_registers(op, before, combine_registers(op, pair, combine_registers(op, x[2], x[3])));
 }
 
-/// Up to four rows of a register of lines. Results are stored row by row.
-///
-/// \param count  how many rows
-/// \param before what the chunk's earlier rows combine to; on return, these included
-template <int places, class Op, class A>
-[[gnu::always_inline]] inline void combine_pack_of_lines(const Op& op, const ChunkOfRows<A>& rows,
-                                                         int count, Register<A, places>& before,
-                                                         const Register<A, places>& carry) {
-  using V = Register<A, places>;
-  V x[pack_length];
-  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
-    x[i] = load_register<places>(rows.x + (i < count ? i : 0) * rows.x_row);
-  }
-  V folds[pack_length];
-  fold_rows(op, before, x, folds);
-  before = count == 1 ? folds[0] : count == 2 ? folds[1] : count == 3 ? folds[2] : folds[3];
-  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
-    if (i < count) store_register(rows.b + i * rows.b_row, combine_registers(op, carry, folds[i]));
-  }
-}
+/// Where the rows of a pack are, and where their results go.
+template <class A>
+struct PackOfLines {
+  const A* x[pack_length];
+  A* b[pack_length];
+  std::int64_t x_next, b_next;  ///< from pack to pack
 
-/// Rows of one chunk of a register of lines.
+  /// \param count how many rows; the first one stands for others
+  [[gnu::always_inline]] PackOfLines(const ChunkOfRows<A>& rows, int count)
+      : x_next(pack_length * rows.x_row), b_next(pack_length * rows.b_row) {
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+      x[i] = hidden(rows.x + (i < count ? i : 0) * rows.x_row);
+      b[i] = hidden(rows.b + i * rows.b_row);
+    }
+  }
+};
+
+/// Packs of a register of lines, from line w on. Results are stored row by row.
 ///
-/// \param begins whether these are the first rows of the chunk
-/// \param folds  what the chunk's earlier rows combine to; on return, these included
+/// \param packs   how many packs
+/// \param folds   what the chunk's earlier rows combine to; on return, these included
+/// \param carries what comes before the chunk
 template <int places, class Op, class A>
-[[gnu::always_inline]] inline void combine_chunk_of_lines(const Op& op, ChunkOfRows<A> rows,
-                                                          int count, bool begins, A* folds,
+[[gnu::always_inline]] inline void combine_packs_of_lines(const Op& op, const PackOfLines<A>& rows,
+                                                          int packs, std::int64_t w, A* folds,
                                                           const A* carries) {
   using V = Register<A, places>;
-  V before = broadcast<places>(neutral(op)).part[0];
-  if (!begins) before = load_register<places>(folds);
-  const V carry = load_register<places>(carries);
-  for (; count > 0; count -= pack_length) {
+  V before = load_register<places>(folds + w);
+  const V carry = load_register<places>(carries + w);
+  std::int64_t x_at = w, b_at = w;
+  KOKKOSSCAN_IMPL_ROLLED do {
+    V x[pack_length];
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+      x[i] = load_register<places>(rows.x[i] + x_at);
+    }
+    const auto combine_by = [&](const auto& exact) __attribute__((always_inline)) {
+      V with[pack_length];
+      fold_rows(exact, before, x, with);
+      before = with[pack_length - 1];
+      KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+        store_register(rows.b[i] + b_at, combine_registers(exact, carry, with[i]));
+      }
+    };
     bool is_exact = false;
     if constexpr (minds_nan<Op>) {
       // Vectors lose a NaN that follows a number; the carry is followed by the earlier packs, too.
-      V sum = before;
-      KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
-        sum.lanes += load_register<places>(rows.x + (i < count ? i : 0) * rows.x_row).lanes;
-      }
-      is_exact = any(where_nan(sum));
-      if (is_exact) {
-        combine_pack_of_lines<places>(Exact<Op>{op}, rows,
-                                      count < pack_length ? count : pack_length, before, carry);
-      }
+      is_exact = any(where_nan(before, x[0], x[1], x[2], x[3]));
+      if (is_exact) combine_by(Exact<Op>{op});
     }
-    if (is_exact) {
-      // Done.
-    } else if (count >= pack_length) {
-      combine_pack_of_lines<places>(op, rows, pack_length, before, carry);
-    } else {
-      combine_pack_of_lines<places>(op, rows, count, before, carry);
-    }
-    rows.x += pack_length * rows.x_row;
-    rows.b += pack_length * rows.b_row;
+    if (!is_exact) combine_by(op);
+    x_at += rows.x_next;
+    b_at += rows.b_next;
   }
-  store_register(folds, before);
+  while (--packs > 0)
+    ;
+  store_register(folds + w, before);
+}
+
+/// One to three rows, likewise.
+///
+/// \param count how many rows
+template <int places, class Op, class A>
+[[gnu::always_inline]] inline void combine_rest_of_lines(const Op& op, const PackOfLines<A>& rows,
+                                                         int count, std::int64_t w, A* folds,
+                                                         const A* carries) {
+  using V = Register<A, places>;
+  V x[pack_length], with[pack_length];
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+    x[i] = load_register<places>(rows.x[i] + w);
+  }
+  const auto exact = exactly(op);
+  const V carry = load_register<places>(carries + w);
+  fold_rows(exact, load_register<places>(folds + w), x, with);
+  store_register(folds + w, count == 1 ? with[0] : count == 2 ? with[1] : with[2]);
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i + 1 < pack_length; ++i) {
+    if (i < count) store_register(rows.b[i] + w, combine_registers(exact, carry, with[i]));
+  }
 }
 
 /// Rows of one chunk of two lines, of values of 4 bytes: a register holds two rows, and steps of

@@ -249,6 +249,13 @@ template <int places, class T>
   return r;
 }
 
+/// An address of which GCC does not see how it follows from others: it would compute it again.
+template <class T>
+[[gnu::always_inline]] inline T* hidden(T* address) {
+  asm("" : "+r"(address));
+  return address;
+}
+
 /// A condition of which GCC does not see that it is the same in each iteration of a loop: it would
 /// compile the loop once for each outcome.
 [[gnu::always_inline]] inline bool hidden(bool condition) {

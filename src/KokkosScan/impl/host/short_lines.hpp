@@ -110,7 +110,9 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
         // A single line stands at both places, the last of an odd number a second time.
         if (block.slabs == 1) block.x_slab = block.b_slab = block.starts_slab = 0;
         const auto none = hidden<places>(neutral(op));
-        const std::int64_t starts_slab = block.starts_slab;
+        const std::int64_t starts_slab = block.starts_slab, x_slab = block.x_slab,
+                           b_slab = block.b_slab;
+        A* b_of_first = block.b;  // as if L1 held the results of all lines
         const int shift = block.firsts == nullptr ? 0 : 1;
         // Lines between two times that elements are asked for and results stored.
         const int least = turn_bytes / static_cast<int>(sizeof(A)) / block.rows;
@@ -128,9 +130,13 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
           auto carry = broadcast<A>(before);
           for (int begin = 0; begin < block.slabs; begin += most) {
             const int end = begin + most < block.slabs ? begin + most : block.slabs;
-            run.template store_up_to<places>(block.b + begin * block.b_slab - lag);
+            A* const next = b_of_first + begin * b_slab;
+            run.template store_up_to<places>(next - lag);
+            // The last line may be combined once more, with that before it.
+            if (end < block.slabs)
+              b_of_first += run.template rewind<places>(next, most * b_slab, true);
             if (block.ahead != 0) {
-              const A* const behind = block.x + end * block.x_slab + block.ahead;
+              const A* const behind = block.x + end * x_slab + block.ahead;
               for (; later < behind; later += cache_line / sizeof(A)) {
                 block.caches == Caches::nearest ? __builtin_prefetch(later, 0, 0)
                                                 : __builtin_prefetch(later);
@@ -138,8 +144,8 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
             }
             for (int s = begin; s < end; s += places) {
               const int first = s + places <= block.slabs || s == 0 ? s : block.slabs - places;
-              const A* const x = block.x + first * block.x_slab;
-              A* const b = block.b + first * block.b_slab + shift;
+              const A* const x = block.x + first * x_slab;
+              A* const b = b_of_first + first * b_slab + shift;
               if constexpr (packs == 0) {
                 start_of(first, before);
                 combine_line_at_each_place<places>(op, block, none, before, x, b);
@@ -153,7 +159,7 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
             }
             // Lines reach into those that follow.
             for (int s = begin; shift > 0 && s < end; ++s) {
-              block.b[s * block.b_slab] = block.firsts[s * starts_slab];
+              b_of_first[s * b_slab] = block.firsts[s * starts_slab];
             }
           }
         };

@@ -84,18 +84,6 @@ struct SlabBlock {
   }
 };
 
-/// Stores results of a block that are some way behind those at `b`, which are next.
-template <int places, class A, class R>
-[[gnu::always_inline]] inline void store_behind(const SlabBlock<A, R>& block, const A* b,
-                                                StreamedRun<A>& run) {
-  constexpr int lag = lag_bytes / sizeof(A);
-  if (block.b_row > 0) {
-    run.template store_up_to<places>(b - lag);
-  } else {
-    run.template store_down_to<places>(b + block.width + lag);
-  }
-}
-
 /// Calls f(element) for one of each cache line that `distance` elements from `first` on have, in
 /// the order of memory, which the hardware can foresee.
 template <class A, class F>
@@ -104,18 +92,6 @@ template <class A, class F>
   const int step = (distance < 0 ? -cache_line : cache_line) / static_cast<int>(sizeof(A));
   const std::int64_t bytes = (distance < 0 ? -distance : distance) * static_cast<int>(sizeof(A));
   for (std::int64_t i = 0; i < bytes; i += cache_line, first += step) f(first);
-}
-
-/// Asks for what is ahead of `distance` elements from x on.
-template <class A, class R>
-[[gnu::always_inline]] inline void ask_ahead(const SlabBlock<A, R>& block, const A* x,
-                                             std::int64_t distance) {
-  if (block.ahead == 0) return;
-  for_each_cache_line(
-      x + block.ahead, distance, [&](const A* later) __attribute__((always_inline)) {
-        block.caches == Caches::nearest ? __builtin_prefetch(later, 0, 0)
-                                        : __builtin_prefetch(later);
-      });
 }
 
 /// Asks for memory of results that are stored where they belong, from b on, whose cache lines are

@@ -176,9 +176,10 @@ class SlabInputs {
     if (run != nullptr && (is_wide || may_be_read_around(r, around))) {
       lies_at(run, direction);
       // Slabs follow upwards, whatever the direction in each.
-      block.ahead = direction > 0  ? ahead.elements
-                    : r.slabs == 1 ? rows_ahead(ahead, r.width, -r.width)
-                                   : r.size();
+      block.ahead = direction > 0              ? ahead.elements
+                    : r.slabs == 1             ? rows_ahead(ahead, r.width, -r.width)
+                    : r.size() > most_elements ? -ahead.elements
+                                               : r.size();
       block.caches = ahead.caches;
       return block;
     }
@@ -329,6 +330,25 @@ class SlabInputs {
     }
     if (p.output.strides.along < 0 && r.rows < r.n) std::swap(before, behind);
     return before >= around && behind >= around && !is_in_place(p.input, p.output.data);
+  }
+
+  /// How many slabs or rows of a rectangle, which has more of them than fill a block, may be taken
+  /// as one: those whose elements are combined where they lie. Fewer than two: none.
+  [[gnu::noinline]] [[nodiscard]] std::int64_t most_in_place(Rectangle r) const {
+    const bool are_slabs = r.slabs > 1;
+    const int of_one = are_slabs ? r.rows * r.width : r.width;
+    int& count = are_slabs ? r.slabs : r.rows;
+    count = std::min(count, (1 << 30) / of_one);
+    // What registers read behind the last one is left for another block.
+    for (int i = 0; i < 2; ++i) {
+      if (as_stored_run<A>(m_problem.input, r) != nullptr && may_be_read_around(r, spill)) {
+        return count;
+      }
+      count -= (spill + of_one - 1) / of_one;
+      if (!are_slabs) count = count / chunk_length * chunk_length;
+      if (count < 2) break;
+    }
+    return 0;
   }
 
   /// Elements from memory are used once. Where results stay in the caches, elements may as well.

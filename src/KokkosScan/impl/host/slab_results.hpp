@@ -71,6 +71,17 @@ class SlabResults {
     }
     return m_streams;
   }
+  /// The same of results that nobody needs in L1 afterwards, of which it holds few at a time.
+  void stream_rewinding(SlabBlock<A, R>& block, int count, Value* to) {
+    if constexpr (is_plain<A, Value>) {
+      constexpr int page = page_bytes / sizeof(A);
+      const bool descends = block.b_row < 0;
+      A* const home = m_values + (descends ? 2 * page : page);
+      block.b = descends ? home - block.width : home;
+      block.run = {descends ? home - count : home, count, to, 1};
+      block.run.rewinds_to(home);
+    }
+  }
 
   /// Results of a block go to memory from `direct` on, or to L1, as they will lie in memory.
   void place(SlabBlock<A, R>& block, int extent, bool descends, Value* direct) {
@@ -140,7 +151,7 @@ class SlabResults {
  private:
   const P& m_problem;
   const bool m_streams;  ///< whether results go past the caches
-  alignas(64) A m_values[most + 2 * margin];
+  alignas(page_bytes) A m_values[most + 2 * margin];
 };
 
 }  // namespace KokkosScan::impl::host

@@ -9,6 +9,7 @@
 
 #include <KokkosScan/impl/host/chunk_of_lines.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
+#include <KokkosScan/impl/host/move.hpp>
 #include <KokkosScan/impl/host/slab_block.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
@@ -16,31 +17,68 @@
 
 namespace KokkosScan::impl::host {
 
-/// Scans slabs of whole lines of at most a chunk: nothing is kept of lines.
-///
-/// \param store_firsts, combine_chunk as in combine_slabs()
-template <int places, class A, class R, class StoreFirsts, class CombineChunk>
-[[gnu::always_inline]] inline void combine_short_slabs(const SlabBlock<A, R>& block,
-                                                       const StoreFirsts& store_firsts,
-                                                       const CombineChunk& combine_chunk) {
-  StreamedRun<A> run = block.run;
-  const int turn = turn_bytes / static_cast<int>(sizeof(A)) / (block.rows * block.width) + 1;
-  const std::int64_t first_row = block.firsts == nullptr ? 0 : block.b_row;
-  const A* x = block.x;
-  A* b = block.b;
-  for (int begin = 0; begin < block.slabs; begin += turn) {
-    const int end = begin + turn < block.slabs ? begin + turn : block.slabs;
-    store_behind<places>(block, b, run);
-    ask_ahead(block, x, (end - begin) * block.x_slab);
-    ask_for_results(block, b, (end - begin) * block.b_slab);
-    for (int s = begin; s < end; ++s, x += block.x_slab, b += block.b_slab) {
-      store_firsts(s, b);
-      combine_chunk(ChunkOfRows<A>{x, block.x_row, b + first_row, block.b_row}, block.rows, true,
-                    block.starts + s * block.starts_slab);
+/// What is done beside combining rows, each time that there are turn_bytes of them: elements ahead
+/// are asked for and results behind stored. More at once keeps the processor from combining.
+template <int places, class A, class R>
+class BesideRows {
+  static constexpr int line = cache_line / sizeof(A), turn = turn_bytes / sizeof(A);
+  static constexpr int lag = lag_bytes / sizeof(A);
+
+ public:
+  /// \param is_downwards whether elements are asked for downwards
+  [[gnu::always_inline]] BesideRows(const SlabBlock<A, R>& block, bool is_downwards)
+      : m_run(block.run),
+        m_b(block.b),
+        m_ahead(block.ahead),
+        m_step(is_downwards ? -line : line),
+        m_behind(block.b_row > 0 ? 0 : block.width),
+        m_room(2 * turn + packs_bytes / static_cast<int>(sizeof(A)) +
+               (pack_length + 1) * block.width),
+        m_is_upwards(block.b_row > 0),
+        m_is_nearest(block.caches == Caches::nearest) {}
+
+  /// \param x the first row of those that follow
+  [[gnu::always_inline]] void begin(const A* x) { m_later = x + m_ahead; }
+  /// \param count how many elements are combined next
+  /// \param at    how far from the first results theirs belong
+  [[gnu::always_inline]] void operator()(int count, std::int64_t at) {
+    m_count += count;
+    if (m_count < turn) return;
+    if (m_ahead != 0) {
+      const int lines = (m_count + line - 1) / line;
+      const A* const behind = m_later + lines * m_step;
+      const A* later = m_later;
+      if (m_is_nearest) {
+        for (; later != behind; later += m_step) __builtin_prefetch(later, 0, 0);
+      } else {
+        for (; later != behind; later += m_step) __builtin_prefetch(later);
+      }
+      m_later = behind;
+      m_count -= lines * line;
+    } else {
+      m_count = 0;
     }
+    const A* const end = results(at) + m_behind;
+    if (m_is_upwards) {
+      m_run.template store_up_to<places>(end - lag);
+    } else {
+      m_run.template store_down_to<places>(end + lag);
+    }
+    m_b += m_run.template rewind<places>(end, m_room, m_is_upwards);
   }
-  run.template finish<places>();
-}
+  /// Where those results go.
+  [[gnu::always_inline]] A* results(std::int64_t at) const { return m_b + at; }
+  [[gnu::always_inline]] void finish() { m_run.template finish<places>(); }
+
+ private:
+  StreamedRun<A> m_run;
+  A* m_b;  ///< where the first results would be, had none been moved
+  const std::int64_t m_ahead, m_step, m_behind;
+  const int m_room;  ///< the most results until the next time, also where slabs have one row more
+  const bool m_is_upwards, m_is_nearest;
+  const A* m_later = nullptr;
+  int m_count = 0;
+};
 
 /// Scans a block. Where the lines of a slab do not fill registers, one of them reaches into the
 /// rows that follow in scan order, which are stored later.
@@ -49,7 +87,6 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
   call_with(
       registers, [ op, slabs ](auto places) __attribute__((always_inline)) {
         const SlabBlock<A, R> block = slabs;  // what is stored cannot alias it
-        StreamedRun<A> run = block.run;
         using V = Register<A, places>;
         constexpr int lanes = sizeof(V) / sizeof(A);
         const V none = broadcast<places>(neutral(op)).part[0];
@@ -71,52 +108,99 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
         const Order of_row = overlaps ? Order{width - lanes, 0, width} : of_lines;
         const auto for_each_register =
             [](const Order& order, const auto& f) __attribute__((always_inline)) {
-          for (int w = order.first, next = order.second, i = 0; i < order.width;
-               i += lanes, w = next, next += lanes) {
+          for (std::int64_t w = order.first, next = order.second, left = order.width; left > 0;
+               left -= lanes, w = next, next += lanes) {
             f(w);
           }
         };
+        const bool is_short = block.rows <= chunk_length && block.begins_lines && !block.ends_chunk;
+        BesideRows<places, A, R> beside(block, is_short ? block.x_slab < 0 : block.x_row < 0);
         // B(0) of a slab's lines, where it is stored.
-        const auto store_firsts = [&](int s, A* b) __attribute__((always_inline)) {
+        const auto store_firsts = [&](int s, std::int64_t at) __attribute__((always_inline)) {
           if (block.firsts == nullptr) return;
+          A* const b = beside.results(at);
           const A* const firsts = block.firsts + s * block.starts_slab;
           for_each_register(
-              of_row, [&](int w) __attribute__((always_inline)) {
+              of_row, [&](std::int64_t w) __attribute__((always_inline)) {
                 const V result = load_register<places>(firsts + w);
                 store_register(b + w, result);
               });
         };
-        const auto combine_chunk = [&](const ChunkOfRows<A>& chunk, int rows, bool begins,
+        // Packs of which a register of lines is combined at once: few, so that rows are read nearly
+        // in the order of memory, which the hardware foresees.
+        const int of_pack = pack_length * width * static_cast<int>(sizeof(A));
+        const int most_packs = of_pack < packs_bytes ? packs_bytes / of_pack : 1;
+        // Rows of one chunk; results go `at` from the first ones.
+        const auto combine_chunk = [&](ChunkOfRows<A> rows, std::int64_t at, int count, bool begins,
                                        const A* carries) __attribute__((always_inline)) {
-          if (!is_pair) {
-            // What the register before has folded, which the last one is not to change.
-            A* const before_last = block.folds + (overlaps ? width - rest - lanes : 0);
-            const V folds = load_register<places>(before_last);
-            return for_each_register(
-                of_row, [&](int w) __attribute__((always_inline)) {
-                  combine_chunk_of_lines<places>(
-                      op, ChunkOfRows<A>{chunk.x + w, chunk.x_row, chunk.b + w, chunk.b_row}, rows,
-                      begins, block.folds + w, carries + w);
-                  if (overlaps && w == width - lanes) store_register(before_last, folds);
+          if (is_pair) {
+            if constexpr (sizeof(A) == 4) {
+              beside(count * width, at);
+              rows.b = beside.results(at);
+              block.x_row > 0
+                  ? combine_chunk_of_pairs<1>(op, rows, count, begins, block.folds, carries)
+                  : combine_chunk_of_pairs<-1>(op, rows, count, begins, block.folds, carries);
+            }
+            return;
+          }
+          if (begins) {
+            for_each_register(
+                of_state, [&](std::int64_t w) __attribute__((always_inline)) {
+                  store_register(block.folds + w, none);
                 });
           }
-          if constexpr (sizeof(A) == 4) {
-            block.x_row > 0
-                ? combine_chunk_of_pairs<1>(op, chunk, rows, begins, block.folds, carries)
-                : combine_chunk_of_pairs<-1>(op, chunk, rows, begins, block.folds, carries);
+          // What the register before has folded, which the last one is not to change.
+          A* const before_last = block.folds + (overlaps ? width - rest - lanes : 0);
+          const std::int64_t last = overlaps ? width - lanes : 2 * width;
+          for (int taken = 0; count > 0; count -= taken) {
+            const int packs = count / pack_length < most_packs ? count / pack_length : most_packs;
+            taken = packs > 0 ? packs * pack_length : count;
+            beside(taken * width, at);
+            rows.b = beside.results(at);
+            const PackOfLines<A> pack(rows, taken);
+            const V folds = load_register<places>(before_last);
+            const auto combine_by = [&](const auto& combine_lines) __attribute__((always_inline)) {
+              for_each_register(
+                  of_row, [&](std::int64_t w) __attribute__((always_inline)) {
+                    combine_lines(w);
+                    if (w == last) store_register(before_last, folds);
+                  });
+            };
+            if (packs > 0) {
+              combine_by([&](std::int64_t w) __attribute__((always_inline)) {
+                combine_packs_of_lines<places>(op, pack, packs, w, block.folds, carries);
+              });
+            } else {
+              combine_by([&](std::int64_t w) __attribute__((always_inline)) {
+                combine_rest_of_lines<places>(op, pack, count, w, block.folds, carries);
+              });
+            }
+            rows.x += taken * rows.x_row;
+            at += taken * rows.b_row;
           }
         };
+        const std::int64_t first_row = block.firsts == nullptr ? 0 : block.b_row;
+        beside.begin(block.x);
         if constexpr (are_widest<places>) {
-          if (block.rows <= chunk_length && block.begins_lines && !block.ends_chunk) {
-            return combine_short_slabs<places>(block, store_firsts, combine_chunk);
+          if (is_short) {
+            // Nothing is kept of lines.
+            for (int s = 0; s < block.slabs; ++s) {
+              const std::int64_t at = s * block.b_slab;
+              ask_for_results(block, block.b + at, block.b_slab);
+              store_firsts(s, at);
+              combine_chunk({block.x + s * block.x_slab, block.x_row, nullptr, block.b_row},
+                            at + first_row, block.rows, true, block.starts + s * block.starts_slab);
+            }
+            return beside.finish();
           }
         }
         for (int s = 0; s < block.slabs; ++s) {
           const A* x = block.x + s * block.x_slab;
-          A* b = block.b + s * block.b_slab;
+          std::int64_t at = s * block.b_slab;
           const A* const starts = block.starts + s * block.starts_slab;
-          store_firsts(s, b);
-          if (block.firsts != nullptr) b += block.b_row;
+          beside.begin(x);
+          store_firsts(s, at);
+          at += first_row;
           for (int k = 0; k < block.rows;) {
             const int left = block.rows - k;
             const int of_chunk = chunk_length - (block.begin + k) % chunk_length;
@@ -126,25 +210,23 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             const bool begins_chunk = (block.begin + k) % chunk_length == 0;
             if (begins_lines && goes_on) {
               for_each_register(
-                  of_state, [&](int w) __attribute__((always_inline)) {
+                  of_state, [&](std::int64_t w) __attribute__((always_inline)) {
                     const V start = load_register<places>(starts + w);
                     store_register(block.carry + w, start);
                     store_wide(block.tiles + w, start);
                     store_wide(block.chunks + w, none);
                   });
             }
-            const A* const x_of_rows = x + k * block.x_row;
-            A* const b_of_rows = b + k * block.b_row;
-            ask_ahead(block, x_of_rows, block.x_row < 0 ? -rows * width : rows * width);
-            ask_for_results(block, b_of_rows, rows * block.b_row);
-            store_behind<places>(block, b_of_rows, run);
-            combine_chunk(ChunkOfRows<A>{x_of_rows, block.x_row, b_of_rows, block.b_row}, rows,
-                          begins_chunk, begins_lines ? starts : block.carry);
+            ask_for_results(block, block.b + at, rows * block.b_row);
+            combine_chunk({x, block.x_row, nullptr, block.b_row}, at, rows, begins_chunk,
+                          begins_lines ? starts : block.carry);
             k += rows;
+            x += rows * block.x_row;
+            at += rows * block.b_row;
             if (goes_on && (block.begin + k) % chunk_length == 0) {
               const bool ends_tile = (block.begin + k) % tile_length == 0;
               for_each_register(
-                  of_state, [&](int w) __attribute__((always_inline)) {
+                  of_state, [&](std::int64_t w) __attribute__((always_inline)) {
                     const auto fold = load_register<places>(block.folds + w);
                     const auto carry =
                         end_chunk_of_lines(op, fold, ends_tile, block.tiles + w, block.chunks + w);
@@ -153,7 +235,7 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             }
           }
         }
-        run.template finish<places>();
+        beside.finish();
       });
 }
 

@@ -127,15 +127,29 @@ class Slabs : WholeSlabs<P> {
                             p.totals.data == nullptr;
     if (skips_last) --end;
     const bool has_last = !is_exclusive || skips_last || (end == p.n && p.extra == Extra::last);
+    const bool rewinds = this->rewinds(width);
     for (std::int64_t k = begin; k < end;) {
       std::int64_t rows = std::min<std::int64_t>(end - k, is_free ? 1 << 30 : rows_of_block(width));
-      if (!is_free && (end - k) * width <= this->most_of_block(width)) rows = end - k;
+      if (!is_free && (end - k) * width <= this->most_of_block(width)) {
+        rows = end - k;
+      } else if (rewinds) {
+        const auto left = static_cast<int>(std::min<std::int64_t>(end - k, 1 << 30));
+        rows = std::max(rows, this->most_in_place({c, p.n, k, left, width, 1, m_dimension}));
+      }
       if (is_free && !has_last && rows == end - k && rows > 1) --rows;
       scan_block(c, {begin, end, has_last, k}, static_cast<int>(rows), width,
                  begins_lines && k == begin, ahead);
       k += rows;
     }
     if (end == p.n && p.totals.data != nullptr) m_results.store_totals(c, width, m_first + spill);
+  }
+
+  /// Whether results of a part of a strip are stored as they are computed, and needed no more.
+  [[nodiscard]] bool rewinds(int width) const {
+    const P& p = m_problem;
+    return m_streams && !takes_rows(width) && m_results.is_dense(width) &&
+           p.totals.data == nullptr &&
+           (p.form != Form::exclusive || !is_in_place(p.input, p.output.data));
   }
 
   /// The elements of a part, whether the result behind its last one has a place, and the first of a
@@ -175,6 +189,7 @@ class Slabs : WholeSlabs<P> {
       is_direct = is_direct && (part.end - k - rows - 1) * width >= spill &&
                   m_results.is_dense(width) && m_results.may_be_direct();
     }
+    const bool rewinds = this->rewinds(width);
     if (is_direct) {
       m_results.place_rows(block, c, first);
     } else {
@@ -187,10 +202,11 @@ class Slabs : WholeSlabs<P> {
     block.firsts = has_firsts ? m_first + spill : nullptr;
     const int stored = extent - (has_last ? 0 : 1);
     const int skipped = descends ? (extent - stored) * width : 0;
-    const bool is_stored = is_direct || stored == 0 ||
+    Value* const lowest = &results(descends ? first + stored - 1 : first);
+    if (rewinds) m_results.stream_rewinding(block, stored * width, lowest);
+    const bool is_stored = is_direct || stored == 0 || rewinds ||
                            (!is_wide && m_results.is_dense(width) &&
-                            m_results.stream(block.run, skipped, stored * width,
-                                             &results(descends ? first + stored - 1 : first), 1));
+                            m_results.stream(block.run, skipped, stored * width, lowest, 1));
     this->combine(block);
     if (!is_stored) m_results.store_rows(c, width, descends, first, stored, extent);
     const bool is_read =

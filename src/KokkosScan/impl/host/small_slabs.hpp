@@ -42,8 +42,10 @@ struct SecondRows {
 /// A block of small slabs that follow each other.
 template <class A>
 struct SmallSlabs {
-  /// How many elements around a block may be read.
-  static constexpr int margin = most_small_width + 32 / sizeof(A);
+  /// How many elements around a block may be read, in whole cache lines: what follows a margin in
+  /// L1 begins one.
+  static constexpr int line = cache_line / sizeof(A);
+  static constexpr int margin = (most_small_width + 32 / sizeof(A) + line - 1) / line * line;
 
   const SecondRows<A>* second_rows;
   const A* x;          ///< a row and a register around it may be read

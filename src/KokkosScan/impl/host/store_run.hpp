@@ -7,6 +7,7 @@
 
 #include <KokkosScan/impl/host/instruction_sets.hpp>
 #include <KokkosScan/impl/host/move.hpp>
+#include <KokkosScan/impl/host/tuning.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -24,47 +25,84 @@ inline constexpr bool is_plain = std::is_same_v<A, Value>&& is_vectorized<A>;
 
 /// A run of results in L1 that go past the caches. Whoever computes them stores them soon after:
 /// all at once, they would keep elements from coming meanwhile (columns of 39 took 0.20 ns an
-/// element instead of 0.16). The few before and behind whole registers go the same way: the
-/// processor joins them with what else is stored to their cache lines.
+/// element instead of 0.16). They go in whole cache lines; the few before and behind these go the
+/// same way: the processor joins them with what else is stored to their cache lines.
 template <class A>
 class StreamedRun {
+  static constexpr int line = cache_line / sizeof(A);
+
  public:
   StreamedRun() = default;
   /// \param to   where the first one belongs
   /// \param step where the next one does: 1 or -1 from there
-  StreamedRun(const A* results, int count, A* to, int step)
+  StreamedRun(const A* results, std::int64_t count, A* to, int step)
       : m_begin(results), m_end(results + count), m_to(to), m_step(step) {}
 
-  /// Stores those below `end` that fill registers.
+  /// Results are computed in the order of memory, upwards or downwards, and those that are not
+  /// stored yet stay in one page: see rewind().
+  ///
+  /// \param home where the first ones are, or behind them if they are computed downwards: an end of
+  ///             that page
+  void rewinds_to(A* home) { m_home = home; }
+
+  /// Stores those below `end` that fill cache lines.
   template <int places>
   [[gnu::always_inline]] void store_up_to(const A* end) {
-    constexpr int lanes = sizeof(Register<A, places>) / sizeof(A);
     if (end > m_end) end = m_end;
     if (m_step < 0) return store_reversed(end);
     for (; m_begin < end && !is_aligned<places>(m_to); ++m_begin, ++m_to) {
       stream_value(m_to, *m_begin);
     }
-    for (; end - m_begin >= lanes; m_begin += lanes, m_to += lanes) {
-      stream_register(m_to, load_register<places>(m_begin));
+    constexpr int lanes = sizeof(Register<A, places>) / sizeof(A);
+    while (end - m_begin >= lanes && !begins_line(m_to)) store_next<places>();
+    KOKKOSSCAN_IMPL_ROLLED for (; end - m_begin >= line; m_begin += line, m_to += line) {
+      stream_line<places>(m_to, m_begin);
     }
   }
-  /// Stores those from `begin` on that fill registers, the last ones first; in the same order.
+  /// Stores those from `begin` on that fill cache lines, the last ones first; in the same order.
   template <int places>
   [[gnu::always_inline]] void store_down_to(const A* begin) {
-    constexpr int lanes = sizeof(Register<A, places>) / sizeof(A);
     if (begin < m_begin) begin = m_begin;
     A* to = m_to + (m_end - m_begin);
+    constexpr int lanes = sizeof(Register<A, places>) / sizeof(A);
     while (m_end > begin && !is_aligned<places>(to)) stream_value(--to, *--m_end);
-    while (m_end - begin >= lanes) {
+    while (m_end - begin >= lanes && !begins_line(to)) {
       m_end -= lanes;
       to -= lanes;
       stream_register(to, load_register<places>(m_end));
     }
+    KOKKOSSCAN_IMPL_ROLLED for (; m_end - begin >= line;) {
+      m_end -= line;
+      to -= line;
+      stream_line<places>(to, m_end);
+    }
+  }
+  /// Where `count` more results do not fit into the page: stores those below `end`, or downwards
+  /// those from `end` on, and moves what is left of a cache line to where the first ones were.
+  ///
+  /// \return how far they were moved, as are those that are computed next
+  template <int places>
+  [[gnu::always_inline]] std::int64_t rewind(const A* end, int count, bool is_upwards) {
+    constexpr int most = (page_bytes - 32) / sizeof(A);  // a register may reach behind the last one
+    if (m_home == nullptr || (is_upwards ? end - m_home : m_home - end) + count <= most) return 0;
+    if (is_upwards) {
+      store_up_to<places>(end);
+      std::memcpy(m_home, m_begin, cache_line);
+    } else {
+      store_down_to<places>(end);
+      std::memcpy(m_home - line, m_end - line, cache_line);
+    }
+    const std::int64_t shift = m_home - (is_upwards ? m_begin : m_end);
+    m_begin += shift;
+    m_end += shift;
+    return shift;
   }
   /// Stores all that is left.
   template <int places>
   [[gnu::always_inline]] void finish() {
     store_up_to<places>(m_end);
+    constexpr int lanes = sizeof(Register<A, places>) / sizeof(A);
+    while (m_step > 0 && m_end - m_begin >= lanes) store_next<places>();
     while (m_begin < m_end) stream_value(m_to, *m_begin), skip(1);
   }
   void finish(Registers registers) {
@@ -76,6 +114,20 @@ class StreamedRun {
   }
 
  private:
+  /// A register, to a multiple of its size.
+  template <int places>
+  [[gnu::always_inline]] void store_next() {
+    constexpr int lanes = sizeof(Register<A, places>) / sizeof(A);
+    stream_register(m_to, load_register<places>(m_begin));
+    skip(lanes);
+  }
+  template <int places>
+  [[gnu::always_inline]] static void stream_line(A* to, const A* from) {
+    constexpr int lanes = sizeof(Register<A, places>) / sizeof(A);
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < line; i += lanes) {
+      stream_register(to + i, load_register<places>(from + i));
+    }
+  }
   [[gnu::always_inline]] void store_reversed(const A* end) {
     constexpr int lanes = sizeof(Register<A>) / sizeof(A);
     while (m_begin < end && !is_aligned<1>(m_to + 1)) stream_value(m_to, *m_begin), skip(1);
@@ -91,10 +143,14 @@ class StreamedRun {
   [[gnu::always_inline]] static bool is_aligned(const A* to) {
     return reinterpret_cast<std::uintptr_t>(to) % sizeof(Register<A, places>) == 0;
   }
+  [[gnu::always_inline]] static bool begins_line(const A* to) {
+    return reinterpret_cast<std::uintptr_t>(to) % cache_line == 0;
+  }
 
   const A* m_begin = nullptr;  ///< the first that is not stored yet
-  const A* m_end = nullptr;    ///< behind the last one
+  const A* m_end = nullptr;    ///< behind the last one, as if L1 held all of them
   A* m_to = nullptr;           ///< where the first one belongs
+  A* m_home = nullptr;         ///< null: all have places of their own
   int m_step = 1;
 };
 

@@ -78,7 +78,7 @@ class WholeSlabs : protected SlabInputs<P> {
     // Slabs that follow may be reached into.
     const bool is_direct =
         w.is_wide ? w.is_free
-                  : keeps_gaps || (w.held == w.extent && !descends && w.slabs > 1 && w.are_dense &&
+                  : keeps_gaps || (w.held == w.extent && !descends && w.are_dense &&
                                    m_results.may_be_direct() &&
                                    (w.following - w.slabs) * w.extent * width >= spill + width);
     const std::int64_t first = p.extra == Extra::first ? -1 : 0;
@@ -112,8 +112,10 @@ class WholeSlabs : protected SlabInputs<P> {
     const int count = w.slabs * w.extent * width;
     const int step = w.reverses ? -1 : 1;
     Value* const of_first = w.reverses ? to + (count - 1) : to;
+    const bool rewinds = w.rewinds && !is_direct && !block.streams;
+    if (rewinds) m_results.stream_rewinding(block, count, to);
     const bool is_stored =
-        is_direct || block.streams ||
+        is_direct || block.streams || rewinds ||
         (is_run && !w.is_wide && m_results.stream(block.run, 0, count, of_first, step));
     if (w.are_short_lines && block.x_row == 1 && block.b_row == 1) {
       combine_short_lines(m_registers, p.op, block);
@@ -180,6 +182,7 @@ class WholeSlabs : protected SlabInputs<P> {
     bool is_wide, are_dense, has_firsts, may_be_small, are_short_lines;
     bool reverses;  ///< whether elements of backward lines are turned before they are combined
     bool is_free;   ///< whether rows neither wait for their place nor are needed once more
+    bool rewinds;   ///< whether results are stored as they are computed, and needed no more
   };
 
   /// At most `most` slabs from that at `c` on.
@@ -217,6 +220,15 @@ class WholeSlabs : protected SlabInputs<P> {
     if (leaves_last() && (has_totals || reaches_back)) w.slabs = slabs_of_block(++w.held);
     w.is_free = w.is_wide && is_plain<A, Value> && !has_totals &&
                 !(w.has_firsts && is_in_place(p.input, p.output.data));
+    w.rewinds = n > 1 && m_streams && !w.is_wide && w.are_dense && !w.reverses && !w.may_be_small &&
+                w.held == w.extent && !has_totals;
+    if (w.rewinds && has_common_start && w.slabs > 1 && w.slabs < w.following &&
+        (direction_of_run(p.input) < 0) == descends) {
+      // Neither is what is stored as it is computed.
+      const auto all = static_cast<int>(std::min<std::int64_t>(w.following, 1 << 30));
+      const std::int64_t in_place = this->most_in_place({c, n, 0, n, width, all, m_dimension});
+      if (in_place > 1) w.slabs = static_cast<int>(in_place);
+    }
     if (w.is_free && has_common_start) {
       // What is not loaded needs no blocks.
       const auto all = static_cast<int>(std::min<std::int64_t>(w.following, 1 << 20));
