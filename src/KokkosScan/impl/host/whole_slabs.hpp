@@ -222,7 +222,7 @@ class WholeSlabs : protected SlabInputs<P> {
                 !(w.has_firsts && is_in_place(p.input, p.output.data));
     w.rewinds = n > 1 && m_streams && !w.is_wide && w.are_dense && !w.reverses && !w.may_be_small &&
                 w.held == w.extent && !has_totals;
-    if (w.rewinds && has_common_start && w.slabs > 1 && w.slabs < w.following &&
+    if (w.rewinds && has_common_start && w.slabs < w.following &&
         (direction_of_run(p.input) < 0) == descends) {
       // Neither is what is stored as it is computed.
       const auto all = static_cast<int>(std::min<std::int64_t>(w.following, 1 << 30));
