@@ -133,8 +133,9 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
             A* const next = b_of_first + begin * b_slab;
             run.template store_up_to<places>(next - lag);
             // The last line may be combined once more, with that before it.
-            if (end < block.slabs)
+            if (end < block.slabs) {
               b_of_first += run.template rewind<places>(next, most * b_slab, true);
+            }
             if (block.ahead != 0) {
               const A* const behind = block.x + end * x_slab + block.ahead;
               for (; later < behind; later += cache_line / sizeof(A)) {

@@ -75,6 +75,8 @@ class SlabResults {
   void stream_rewinding(SlabBlock<A, R>& block, int count, Value* to) {
     if constexpr (is_plain<A, Value>) {
       constexpr int page = page_bytes / sizeof(A);
+      // Of longer lines two are computed beside each other, the last two once more.
+      static_assert(page + cache_line + 4 * (block_length + pack_length) <= most);
       const bool descends = block.b_row < 0;
       A* const home = m_values + (descends ? 2 * page : page);
       block.b = descends ? home - block.width : home;

@@ -127,7 +127,7 @@ class Slabs : WholeSlabs<P> {
                             p.totals.data == nullptr;
     if (skips_last) --end;
     const bool has_last = !is_exclusive || skips_last || (end == p.n && p.extra == Extra::last);
-    const bool rewinds = this->rewinds(width);
+    const bool rewinds = may_rewind(width);
     for (std::int64_t k = begin; k < end;) {
       std::int64_t rows = std::min<std::int64_t>(end - k, is_free ? 1 << 30 : rows_of_block(width));
       if (!is_free && (end - k) * width <= this->most_of_block(width)) {
@@ -145,7 +145,7 @@ class Slabs : WholeSlabs<P> {
   }
 
   /// Whether results of a part of a strip are stored as they are computed, and needed no more.
-  [[nodiscard]] bool rewinds(int width) const {
+  [[nodiscard]] bool may_rewind(int width) const {
     const P& p = m_problem;
     return m_streams && !takes_rows(width) && m_results.is_dense(width) &&
            p.totals.data == nullptr &&
@@ -189,7 +189,7 @@ class Slabs : WholeSlabs<P> {
       is_direct = is_direct && (part.end - k - rows - 1) * width >= spill &&
                   m_results.is_dense(width) && m_results.may_be_direct();
     }
-    const bool rewinds = this->rewinds(width);
+    const bool rewinds = may_rewind(width);
     if (is_direct) {
       m_results.place_rows(block, c, first);
     } else {
