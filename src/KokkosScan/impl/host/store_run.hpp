@@ -82,7 +82,7 @@ class StreamedRun {
   ///
   /// \return how far they were moved, as are those that are computed next
   template <int places>
-  [[gnu::always_inline]] std::int64_t rewind(const A* end, int count, bool is_upwards) {
+  [[gnu::always_inline]] std::int64_t rewind(const A* end, std::int64_t count, bool is_upwards) {
     constexpr int most = (page_bytes - 32) / sizeof(A);  // a register may reach behind the last one
     if (m_home == nullptr || (is_upwards ? end - m_home : m_home - end) + count <= most) return 0;
     if (is_upwards) {
