@@ -71,14 +71,14 @@ struct PackOfLines {
 /// \param folds   what the chunk's earlier rows combine to; on return, these included
 /// \param carries what comes before the chunk
 template <int places, class Op, class A>
-[[gnu::always_inline]] inline void combine_packs_of_lines(const Op& op, const PackOfLines<A>& rows,
-                                                          int packs, std::int64_t w, A* folds,
-                                                          const A* carries) {
+[[gnu::always_inline]] inline void combine_packs_of_rows(const Op& op, const PackOfLines<A>& rows,
+                                                         int packs, std::int64_t w, A* folds,
+                                                         const A* carries) {
   using V = Register<A, places>;
   V before = load_register<places>(folds + w);
   const V carry = load_register<places>(carries + w);
   std::int64_t x_at = w, b_at = w;
-  KOKKOSSCAN_IMPL_ROLLED do {
+  KOKKOSSCAN_IMPL_ROLLED for (int pack = 0; pack < packs; ++pack) {
     V x[pack_length];
     KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
       x[i] = load_register<places>(rows.x[i] + x_at);
@@ -101,8 +101,6 @@ template <int places, class Op, class A>
     x_at += rows.x_next;
     b_at += rows.b_next;
   }
-  while (--packs > 0)
-    ;
   store_register(folds + w, before);
 }
 
@@ -110,9 +108,9 @@ template <int places, class Op, class A>
 ///
 /// \param count how many rows
 template <int places, class Op, class A>
-[[gnu::always_inline]] inline void combine_rest_of_lines(const Op& op, const PackOfLines<A>& rows,
-                                                         int count, std::int64_t w, A* folds,
-                                                         const A* carries) {
+[[gnu::always_inline]] inline void combine_rest_of_rows(const Op& op, const PackOfLines<A>& rows,
+                                                        int count, std::int64_t w, A* folds,
+                                                        const A* carries) {
   using V = Register<A, places>;
   V x[pack_length], with[pack_length];
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {

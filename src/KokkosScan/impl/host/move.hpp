@@ -84,11 +84,6 @@ inline constexpr bool can_stream = false;
 /// they are used once and displace nothing that others need.
 enum class Caches { all, nearest };
 
-/// Asks for an element ahead, in a loop of which the compiler is not to make two.
-[[gnu::always_inline]] inline void ask_for(const void* element, bool is_nearest) {
-  hidden(is_nearest) ? __builtin_prefetch(element, 0, 0) : __builtin_prefetch(element);
-}
-
 /// How far ahead of the elements that are loaded others are asked for, and where to.
 struct Ahead {
   std::int64_t elements;

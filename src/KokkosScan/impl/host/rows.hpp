@@ -86,6 +86,11 @@ inline constexpr int least_selected_strip = selected_strip_bytes / sizeof(A);
 template <class A>
 inline constexpr int least_pack_row = pack_row_bytes / sizeof(A);
 
+/// Asks for an element ahead, in a loop of which the compiler is not to make two.
+[[gnu::always_inline]] inline void ask_for(const void* element, bool is_nearest) {
+  hidden(is_nearest) ? __builtin_prefetch(element, 0, 0) : __builtin_prefetch(element);
+}
+
 /// A pack of rows, which is combined at once: what lines have combined to is needed once, not in
 /// each row.
 template <int places, class Op, class A, class R>

@@ -84,25 +84,16 @@ struct SlabBlock {
   }
 };
 
-/// Calls f(element) for one of each cache line that `distance` elements from `first` on have, in
-/// the order of memory, which the hardware can foresee.
-template <class A, class F>
-[[gnu::always_inline]] inline void for_each_cache_line(const A* first, std::int64_t distance,
-                                                       const F& f) {
-  const int step = (distance < 0 ? -cache_line : cache_line) / static_cast<int>(sizeof(A));
-  const std::int64_t bytes = (distance < 0 ? -distance : distance) * static_cast<int>(sizeof(A));
-  for (std::int64_t i = 0; i < bytes; i += cache_line, first += step) f(first);
-}
-
 /// Asks for memory of results that are stored where they belong, from b on, whose cache lines are
 /// read first.
 template <class A, class R>
 [[gnu::always_inline]] inline void ask_for_results(const SlabBlock<A, R>& block, const A* b,
                                                    std::int64_t distance) {
   if (block.results_ahead == 0) return;
-  for_each_cache_line(
-      b + block.results_ahead, distance,
-      [](const A* later) __attribute__((always_inline)) { __builtin_prefetch(later, 1); });
+  const int step = (distance < 0 ? -cache_line : cache_line) / static_cast<int>(sizeof(A));
+  const std::int64_t bytes = (distance < 0 ? -distance : distance) * static_cast<int>(sizeof(A));
+  const A* later = b + block.results_ahead;
+  for (std::int64_t i = 0; i < bytes; i += cache_line, later += step) __builtin_prefetch(later, 1);
 }
 
 }  // namespace KokkosScan::impl::host

@@ -168,11 +168,11 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             };
             if (packs > 0) {
               combine_by([&](std::int64_t w) __attribute__((always_inline)) {
-                combine_packs_of_lines<places>(op, pack, packs, w, block.folds, carries);
+                combine_packs_of_rows<places>(op, pack, packs, w, block.folds, carries);
               });
             } else {
               combine_by([&](std::int64_t w) __attribute__((always_inline)) {
-                combine_rest_of_lines<places>(op, pack, count, w, block.folds, carries);
+                combine_rest_of_rows<places>(op, pack, count, w, block.folds, carries);
               });
             }
             rows.x += taken * rows.x_row;

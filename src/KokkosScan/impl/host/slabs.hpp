@@ -137,7 +137,7 @@ class Slabs : WholeSlabs<P> {
         rows = std::max(rows, this->most_in_place({c, p.n, k, left, width, 1, m_dimension}));
       }
       if (is_free && !has_last && rows == end - k && rows > 1) --rows;
-      scan_block(c, {begin, end, has_last, k}, static_cast<int>(rows), width,
+      scan_block(c, {begin, end, has_last, rewinds, k}, static_cast<int>(rows), width,
                  begins_lines && k == begin, ahead);
       k += rows;
     }
@@ -152,11 +152,11 @@ class Slabs : WholeSlabs<P> {
            (p.form != Form::exclusive || !is_in_place(p.input, p.output.data));
   }
 
-  /// The elements of a part, whether the result behind its last one has a place, and the first of a
-  /// block.
+  /// The elements of a part, whether the result behind its last one has a place, what may_rewind()
+  /// says, and the first element of a block.
   struct Part {
     std::int64_t begin, end;
-    bool has_last;
+    bool has_last, rewinds;
     std::int64_t k;
   };
 
@@ -189,7 +189,6 @@ class Slabs : WholeSlabs<P> {
       is_direct = is_direct && (part.end - k - rows - 1) * width >= spill &&
                   m_results.is_dense(width) && m_results.may_be_direct();
     }
-    const bool rewinds = may_rewind(width);
     if (is_direct) {
       m_results.place_rows(block, c, first);
     } else {
@@ -203,8 +202,8 @@ class Slabs : WholeSlabs<P> {
     const int stored = extent - (has_last ? 0 : 1);
     const int skipped = descends ? (extent - stored) * width : 0;
     Value* const lowest = &results(descends ? first + stored - 1 : first);
-    if (rewinds) m_results.stream_rewinding(block, stored * width, lowest);
-    const bool is_stored = is_direct || stored == 0 || rewinds ||
+    if (part.rewinds) m_results.stream_rewinding(block, stored * width, lowest);
+    const bool is_stored = is_direct || stored == 0 || part.rewinds ||
                            (!is_wide && m_results.is_dense(width) &&
                             m_results.stream(block.run, skipped, stored * width, lowest, 1));
     this->combine(block);
