@@ -81,7 +81,7 @@ struct Backend {
     const bool has_neighbours = batch.rank > 0 && p.output.strides.batch[batch.rank - 1] == 1 &&
                                 !is_copy && shape != Shape::lines;
     if (!has_neighbours) {
-      const bool is_short = p.n <= block_length && shape != Shape::strips &&
+      const bool is_short = p.n <= tile_length && shape != Shape::strips &&
                             (is_copy || std::abs(p.output.strides.along) == 1);
       if (is_short) return scan_with<Slabs<P>>(exec, p, "short_lines", batch.count, 1);
       return scan_with<Lines<P>>(exec, p, "lines", batch.count, 1);

@@ -25,10 +25,6 @@ struct Carry {
   R chunks;
 };
 
-/// What is done with results: they are stored, also past the caches, or in L1 and from there past
-/// the caches, or only the total is wanted.
-enum class Pass { scan, stream, stage, fold };
-
 /// The last chunk that was combined: what a tile's chunks before it combine to, and its total.
 template <class A, class R>
 struct LastChunk {
@@ -143,18 +139,17 @@ template <class Op, class A, int places>
   }
 }
 
-/// Stores results of a place, `count` of them.
+/// Stores packs of a place, in the order of memory.
+///
+/// \param count how many of their values: whole packs
 template <bool streams, int step, int place, class A, int places>
-[[gnu::always_inline]] inline void store_packs(const Chunks<A, places>& results, int count, A* b) {
+[[gnu::always_inline]] inline void store_packs(const Chunks<A, places>& packs, int count, A* b) {
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
-    const int left = count - i * pack_length;
-    if (left <= 0) return;
+    if (i * pack_length >= count) return;
     if constexpr (step < 0) {
-      store<streams, place>(b - i * pack_length - (pack_length - 1), reverse(results[i]));
-    } else if (left >= pack_length) {
-      store<streams, place>(b + i * pack_length, results[i]);
+      store<streams, place>(b + (chunk_length - pack_length) - i * pack_length, reverse(packs[i]));
     } else {
-      store_some<place>(b + i * pack_length, results[i], left);
+      store<streams, place>(b + i * pack_length, packs[i]);
     }
   }
 }
@@ -171,191 +166,240 @@ template <class Op, class A, int places>
   });
 }
 
-/// Chunks that are folded, one at each place, and wait to be combined with what comes before them.
-template <class A, int places>
-struct Folded {
-  Chunks<A, places> folds;
-  Pack<A, places> before;  ///< P * q
-  bool is_exact;           ///< whether there may be NaNs that the operator minds
+/// Folds whole chunks of a tile, as many as registers have places at a time.
+///
+/// \param chunks what the tile's chunks before these combine to; on return, these included
+/// \return the last chunk
+template <class A, class Op, class X, class R>
+LastChunk<A, R> fold_chunks(Registers registers, const Op& op, const X& elements, int count,
+                            R& chunks) {
+  LastChunk<A, R> end{};
+  call_with(
+      registers,
+      [ op, elements, count, &chunks, &end ](auto places) __attribute__((always_inline)) {
+        constexpr int at_once = places * chunk_length;
+        const auto wide = carrying(op);
+        const auto none = hidden<places>(neutral(op));
+        R before = chunks;
+        LastChunk<A, R> last{};
+        for (int k = 0; k < count; k += at_once) {
+          Chunks<A, places> packs;
+          A totals[places];
+          load_packs<1>(elements + k, chunk_length, neutral(op), chunk_length, packs);
+          bool is_exact = false;
+          if constexpr (minds_nan<Op>) {
+            is_exact = may_have_nan(packs);
+            if (is_exact) {
+              fold_packs(Exact<Op>{op}, none, chunk_length, packs);
+              for_each_place<places>([&](auto place) __attribute__((always_inline)) {
+                totals[place] = host::last<place>(packs[3]);
+              });
+            }
+          }
+          if (!is_exact) total_chunks(op, packs, totals);
+          KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
+            last = {before, totals[place]};
+            before = wide(before, static_cast<R>(totals[place]));
+          }
+        }
+        chunks = before;
+        end = last;
+      });
+  return end;
+}
 
-  Folded() = default;
-  Folded(const Folded&) = delete;
-  [[gnu::always_inline]] Folded& operator=(const Folded& other) {
-    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) folds[i] =
-        other.folds[i];
-    before = other.before;
-    is_exact = other.is_exact;
-    return *this;
+/// Scans elements of a line, up to fold_length at a time. Their folds wait in L1, and then what
+/// comes before each chunk is combined with them: neither waits for the other so, and registers
+/// that hold two chunks side by side are stored as they are, and loaded as results lie in memory.
+///
+/// \tparam step the direction in which elements and results lie in memory
+template <int step, int places, class Op, class A, class R>
+class BlocksOfLine {
+  static constexpr int at_once = places * chunk_length;
+  static constexpr int lanes = sizeof(Register<A, places>) / sizeof(A);
+  static constexpr int of_place = Pack<A>::lanes;
+  static constexpr int packs_of_chunk = chunk_length / pack_length;
+
+ public:
+  /// \param folds   what folds wait in: fold_length elements, in one page
+  /// \param ahead   how far from elements, in scan order, others are asked for
+  /// \param streams whether results pass the caches by, to multiples of a register
+  [[gnu::always_inline]] BlocksOfLine(const Op& op, A* folds, const Ahead& ahead, bool streams)
+      : m_op(op),
+        m_none(hidden<places>(neutral(op))),
+        m_folds(folds),
+        m_ahead(step > 0 ? ahead.elements : -ahead.elements - (at_once - 1)),
+        m_caches(ahead.caches),
+        m_streams(streams) {}
+
+  /// What comes before the elements that follow.
+  Carry<R> carry;
+
+  /// The last result.
+  [[gnu::always_inline]] A result() const { return m_op(m_before, m_total); }
+
+  /// \param x     the elements: a pointer or SelectedElements
+  /// \param count how many; not whole chunks only at the end of the line, where `step` is 1
+  /// \param b     where the first result goes; results fill registers
+  template <class X>
+  [[gnu::always_inline]] void scan(const X& x, int count, A* b) {
+    bool is_exact = false;
+    int i = 0;
+    for (; i + at_once <= count; i += at_once) {
+      prefetch<step>(x + (m_ahead + i * step), at_once, m_caches);
+      fold(x + i * step, chunk_length, m_none, m_folds + i, is_exact);
+    }
+    if (i < count) prefetch<step>(x + (m_ahead + i * step), at_once, m_caches);
+    for (A* folds = m_folds + i; i < count; i += chunk_length, folds += of_place) {
+      const int left = step > 0 && count - i < chunk_length ? count - i : chunk_length;
+      fold(x + i * step, left, at_place<0>(m_none), folds, is_exact);
+    }
+    if constexpr (minds_nan<Op>) {
+      if (is_exact) return combine_all(Exact<Op>{m_op}, count, b);
+    }
+    combine_all(m_op, count, b);
   }
+  /// The elements that follow begin a tile.
+  [[gnu::always_inline]] void end_tile() {
+    const auto wide = carrying(m_op);
+    carry = {wide(carry.tiles, carry.chunks), neutral(wide)};
+  }
+
+ private:
+  /// Folds a chunk at each place, or one or less at the first.
+  template <class X, int used>
+  [[gnu::always_inline]] void fold(const X& x, int count, const Register<A, used>& none, A* folds,
+                                   bool& is_exact) const {
+    Chunks<A, used> packs;
+    load_packs<step>(x, step * chunk_length, neutral(m_op), count, packs);
+    bool may_have = false;
+    if constexpr (minds_nan<Op>) {
+      may_have = may_have_nan(packs);
+      if (may_have) fold_packs(Exact<Op>{m_op}, none, count, packs);
+    }
+    if (may_have) {
+      is_exact = true;
+    } else {
+      fold_packs(m_op, none, count, packs);
+    }
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < packs_of_chunk; ++i) {
+      const Pack<A, used> pack = step > 0 ? packs[i] : reverse(packs[packs_of_chunk - 1 - i]);
+      KOKKOSSCAN_IMPL_UNROLL for (int part = 0; part < Pack<A>::parts; ++part) {
+        store_register(folds + (i * Pack<A>::parts + part) * places * of_place, pack.part[part]);
+      }
+    }
+  }
+
+  template <class Exactly>
+  [[gnu::always_inline]] void combine_all(const Exactly& op, int count, A* b) {
+    if (m_streams) {
+      combine_with(
+          op, count, b,
+          [](A * to, const auto& r) __attribute__((always_inline)) { stream_register(to, r); });
+    } else {
+      combine_with(
+          op, count, b,
+          [](A * to, const auto& r) __attribute__((always_inline)) { store_register(to, r); });
+    }
+  }
+  /// Combines what comes before each chunk with its folds.
+  template <class Exactly, class Put>
+  [[gnu::always_inline]] void combine_with(const Exactly& op, int count, A* b, const Put& put) {
+    const auto wide = carrying(m_op);
+    // The last of a chunk: elements that are missing leave it as it is.
+    constexpr int last = step > 0 ? (chunk_length - of_place) * places + of_place - 1 : 0;
+    if (step < 0) b -= chunk_length - 1;
+    for (int k = 0; k < count; k += at_once) {
+      KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
+        const int left = count - k - place * chunk_length;
+        if (place > 0 && left <= 0) break;
+        const A* const folds = m_folds + k + place * of_place;
+        m_before = static_cast<A>(wide(carry.tiles, carry.chunks));
+        m_total = folds[last];
+        carry.chunks = wide(carry.chunks, static_cast<R>(m_total));
+        const auto before = broadcast<places>(m_before).part[0];
+        KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length; i += lanes) {
+          if (i > 0 && i >= left) break;
+          put(b + i, combine_registers(op, before, load_folds(folds + places * i)));
+        }
+        b += step * chunk_length;
+      }
+    }
+  }
+  /// Neighbours that fill a register, the first ones at `folds`.
+  [[gnu::always_inline]] static Register<A, places> load_folds(const A* folds) {
+    if constexpr (places == 1) {
+      return load_register(folds);
+    } else {
+      return join(load_register(folds), load_register(folds + places * of_place));
+    }
+  }
+
+  const Op m_op;
+  const Register<A, places> m_none;
+  A* const m_folds;
+  const std::int64_t m_ahead;
+  const Caches m_caches;
+  const bool m_streams;
+  A m_before{}, m_total{};
 };
 
-/// Loads and folds whole chunks of a line, as many as registers have places, or up to one chunk.
-///
-/// \param x      the elements
-/// \param count  how many of a chunk; not all only at the end of the line, where `step` is 1
-/// \param carry  what comes before; on return, chunks includes the elements
-/// \param folded receives them
-template <bool only_folds, int step, int places, class Op, class X, class A, class R>
-[[gnu::always_inline]] inline LastChunk<A, R> fold_neighbours(const Op& op,
-                                                              const Register<A, places>& none,
-                                                              const X& x, int count,
-                                                              Carry<R>& carry,
-                                                              Folded<A, places>& folded) {
-  const auto wide = carrying(op);
-  A totals[places];
-  load_packs<step>(x, step * chunk_length, neutral(op), count, folded.folds);
-  folded.is_exact = false;
-  if constexpr (minds_nan<Op>) folded.is_exact = may_have_nan(folded.folds);
-  if (only_folds && !folded.is_exact && count == chunk_length) {
-    total_chunks(op, folded.folds, totals);
-  } else {
-    if (folded.is_exact) {
-      if constexpr (minds_nan<Op>) fold_packs(Exact<Op>{op}, none, count, folded.folds);
-    } else {
-      fold_packs(op, none, count, folded.folds);
-    }
-    for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-      totals[place] = last<place>(folded.folds[3]);
-    });
-  }
-  LastChunk<A, R> end{};
-  A before[places];
-  KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
-    before[place] = static_cast<A>(wide(carry.tiles, carry.chunks));
-    end = {carry.chunks, totals[place]};
-    carry.chunks = wide(carry.chunks, static_cast<R>(totals[place]));
-  }
-  folded.before = broadcast<A>(before);
-  return end;
-}
+/// Where the results of a line go.
+template <class A>
+struct LineResults {
+  A* b;                ///< of B(k+1) and on: in memory, or in L1
+  bool streams;        ///< whether they pass the caches by; `b` is a multiple of a register then
+  bool waits;          ///< whether they wait in L1, and `run` takes them past the caches
+  StreamedRun<A> run;  ///< of results that rewind
+};
 
-/// Combines chunks with what comes before them and stores the results.
+/// Scans elements of a line: whole chunks, except at the end of the line where `step` is 1.
 ///
-/// \param b      where B(k+1) and on go
-/// \param result receives the last of them
-template <int step, class Op, class A, int places>
-[[gnu::always_inline]] inline void store_neighbours(Pass pass, const Op& op,
-                                                    const Folded<A, places>& folded, int count,
-                                                    A* b, A& result) {
-  Chunks<A, places> results;
-  const auto& before = folded.before;
-  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
-    if (folded.is_exact) {
-      if constexpr (minds_nan<Op>) results[i] = combine(Exact<Op>{op}, before, folded.folds[i]);
-    } else {
-      results[i] = combine(op, before, folded.folds[i]);
-    }
-  }
-  result = last<places - 1>(results[3]);
-  for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-    A* const to = b + place * step * chunk_length;
-    pass == Pass::stream ? store_packs<true, step, place>(results, count, to)
-                         : store_packs<false, step, place>(results, count, to);
-  });
-}
-
-/// Combines chunks in registers of some places: as many as fill these, and with one place what is
-/// left at the end of the line; the parameters are combine_chunks()'s.
-///
-/// \tparam compiled_for  the pass, but that scan stands for stream as well
-template <Pass compiled_for, int step, int places, class Op, class X, class A, class R>
-[[gnu::always_inline]] inline LastChunk<A, R> combine_chunks_at_places(
-    Pass pass, const Op& op, const X& x, int count, const Ahead& ahead, Carry<R>& carry, A* b,
-    A& result, StreamedRun<A>& staged) {
-  constexpr int at_once = places * chunk_length;
-  constexpr bool only_folds = compiled_for == Pass::fold;
-  // Where results stay in the caches, so does all that is asked for.
-  const bool streams = pass == Pass::stream || pass == Pass::stage;
-  const Caches caches = streams ? ahead.caches : Caches::all;
-  // Copies, which stores of results cannot alias, stay in registers.
-  const X from = x;
-  const auto none = hidden<places>(neutral(op));
-  Carry<R> before = carry;
-  A last_result{};
-  LastChunk<A, R> end{};
-  const X later = from + (step > 0 ? ahead.elements : -ahead.elements - (at_once - 1));
-  const auto fold = [&](int k, int of_chunk, auto& folded) __attribute__((always_inline)) {
-    end = fold_neighbours<only_folds, step>(op, none, from + k * step, of_chunk, before, folded);
-  };
-  const auto store = [&](int k, int of_chunk, const auto& folded) __attribute__((always_inline)) {
-    if constexpr (only_folds) return;
-    store_neighbours<step>(pass, op, folded, of_chunk, b + k * step, last_result);
-  };
-  const int whole = count / at_once * at_once;
-  StreamedRun<A> run = staged;
-  Folded<A, places> next;
-  if (whole > 0) {
-    // Each is stored when the next are folded: neither waits for the other, which fills the
-    // time that a fold from pack to pack and then to the carry takes.
-    fold(0, chunk_length, next);
-    for (int k = at_once; k <= whole; k += at_once) {
-      Folded<A, places> folded;
-      folded = next;
-      if (k < whole) {
-        prefetch<step>(later + k * step, at_once, caches);
-        fold(k, chunk_length, next);
-      }
-      store(k - at_once, chunk_length, folded);
-      if constexpr (compiled_for == Pass::stage) {
-        run.template store_up_to<places>(b + (k - at_once) - lag_bytes / sizeof(A));
-      }
-    }
-    staged = run;
-  }
-  if constexpr (places == 1 && step > 0) {
-    const int rest = count - whole;
-    if (rest > 0) {
-      fold(whole, rest, next);
-      store(whole, rest, next);
-    }
-  }
-  carry = before;
-  result = last_result;
-  return end;
-}
-
-/// Combines elements of one tile, whole chunks except at the end of the line, and whole chunks only
-/// where results are streamed or `step` is -1.
-///
-/// \tparam step  the direction in which elements and results lie in memory
-/// \param x      the elements: a pointer or SelectedElements
-/// \param ahead  how far from the elements, in scan order, those begin that are asked for, and
-///               where to
-/// \param carry  what comes before; on return, chunks includes the elements
-/// \param b      where B(k+1) and on go
-/// \param result receives B at their end
-/// \param staged the results, and those before them in L1, which are stored past the caches
-/// \return what the last chunk left behind
+/// \param elements a pointer or SelectedElements
+/// \param begin    how many elements of the line come before them
+/// \param ahead    how far from the elements, in scan order, those begin that are asked for, and
+///                 where to
+/// \param carry    what comes before; on return, what comes after
+/// \param folds    what the folds wait in: fold_length elements of a page
+/// \param result   receives B at their end
 template <int step, class Op, class X, class A, class R>
-LastChunk<A, R> combine_chunks(Registers registers, Pass pass, const Op& op, const X& x, int count,
-                               Ahead ahead, Carry<R>& carry, A* b, A& result,
-                               StreamedRun<A> staged = {}) {
-  const EmptiesX87 at_end;
-  // What does not fill wide registers is left for narrow ones.
-  LastChunk<A, R> end{};
-  int done = 0;
-  const auto combine = [ =, &op, &x, &carry, &result, &staged, &done, &end ](auto places)
-      __attribute__((always_inline)) {
-    constexpr int at_once = places * chunk_length;
-    const int begin = done;
-    const int left = places == 1 ? count - begin : count / at_once * at_once;
-    done += left;
-    const auto combine_for = [&](auto compiled_for) __attribute__((always_inline)) {
-      end = combine_chunks_at_places<compiled_for, step, places>(
-          pass, op, x + begin * step, left, ahead, carry, b + begin * step, result, staged);
-    };
-    if constexpr (step > 0) {
-      if (pass == Pass::fold) return combine_for(constant<Pass::fold>);
-      if constexpr (places > 1) {
-        if (pass == Pass::stage) return combine_for(constant<Pass::stage>);
-      }
-    }
-    combine_for(constant<Pass::scan>);
-  };
-  if (count >= 2 * chunk_length) call_if_wide(registers, combine);
-  if (done < count) combine(constant<1>);
-  if (pass == Pass::stage) staged.finish(registers);
-  return end;
+void scan_elements(Registers registers, const Op& op, const X& elements, std::int64_t begin,
+                   std::int64_t count, const Ahead& ahead, Carry<R>& carry,
+                   const LineResults<A>& results, A* folds, A& result) {
+  call_with(
+      registers, [ op, elements, begin, count, ahead, results, folds, &carry, &
+                   result ](auto places) __attribute__((always_inline)) {
+        constexpr int length = fold_length<A>;
+        BlocksOfLine<step, places, Op, A, R> blocks(op, folds, ahead, results.streams);
+        blocks.carry = carry;
+        // Copies, which stores of results cannot alias.
+        const X x = elements;
+        StreamedRun<A> run = results.run;
+        A* b = results.b;
+        const bool waits = results.waits;
+        for (std::int64_t k = 0; k < count;) {
+          const auto left_of_tile = static_cast<int>(tile_length - (begin + k) % tile_length);
+          int block = left_of_tile < length ? left_of_tile : length;
+          if (count - k < block) block = static_cast<int>(count - k);
+          blocks.scan(x + k * step, block, b + k * step);
+          if (block == left_of_tile) blocks.end_tile();
+          k += block;
+          if (!waits) continue;
+          // In place, the last result may belong where the next element is.
+          const A* const end = b + k * step;
+          constexpr int lag = lag_bytes / sizeof(A);
+          if constexpr (step > 0) {
+            run.template store_up_to<places>(end - lag);
+          } else {
+            run.template store_down_to<places>(end + 1 + lag);
+          }
+          b += run.template rewind<places>(step > 0 ? end - 1 : end + 2, length + chunk_length,
+                                           step > 0);
+        }
+        if (waits) run.template finish<places>();
+        carry = blocks.carry;
+        result = blocks.result();
+      });
 }
 
 }  // namespace KokkosScan::impl::host

@@ -81,6 +81,8 @@ inline constexpr Registers most_registers = Registers::of_32_bytes;
 #else
 inline constexpr Registers most_registers = Registers::of_16_bytes;
 #endif
+/// Bytes of those.
+inline constexpr int register_bytes = most_registers == Registers::of_32_bytes ? 32 : 16;
 template <int places>
 inline constexpr bool are_widest = (places == 2) == (most_registers == Registers::of_32_bytes);
 

@@ -80,22 +80,16 @@ class Lines {
     const auto line = p.input.line(c);
     const auto results = p.output.line(c);
     A result = *before;
-    const R none = neutral(carrying(p.op));
-    Carry<R> carry{*tiles, none};
+    Carry<R> carry{*tiles, neutral(carrying(p.op))};
     std::int64_t k = begin;
-    if (p.form == Form::inclusive && !(p.extra == Extra::first && begin == 0) &&
-        may_be_direct(&results(begin), results.stride)) {
-      const std::int64_t whole = begin + (end - begin) / chunk_length * chunk_length;
-      Value* const to = &results(begin);
+    if constexpr (is_plain<A, Value>) {
       if (results.stride == 1) {
-        k = whole;
-        scan_chunks<1>(line, to, begin, k, ahead, carry, result);
-      } else if (elements_of<A>(line, -1)) {
-        k = whole;
-        scan_chunks<-1>(line, to, begin, k, ahead, carry, result);
+        k = scan_stored<1>(line, results, begin, end, ahead, carry, result);
+      } else if (results.stride == -1) {
+        k = scan_stored<-1>(line, results, begin, end, ahead, carry, result);
       }
     }
-    scan_staged(line, results, k, end, ahead, carry, result);
+    scan_loaded(line, results, k, end, ahead, carry, result);
     store_total(c, end, result);
   }
 
@@ -107,17 +101,13 @@ class Lines {
             LastChunk<A, R>* last) const {
     const auto line = m_problem.input.line(c);
     const auto stored = elements_of<A>(line, 1);
-    const R none = neutral(carrying(m_problem.op));
-    Carry<R> carry{none, none};
-    A unused{};
+    *chunks = neutral(carrying(m_problem.op));
     for (std::int64_t k = begin; k < end; k += block_length) {
       const int count = static_cast<int>(std::min<std::int64_t>(end - k, block_length));
-      with_elements(line, stored, k, count, nothing_ahead, [&](const auto& x, const Ahead& ahead) {
-        *last = combine_chunks<1>(m_registers, Pass::fold, m_problem.op, x, count, ahead, carry,
-                                  static_cast<A*>(nullptr), unused);
+      with_elements(line, stored, k, count, nothing_ahead, [&](const auto& x, const Ahead&) {
+        *last = fold_chunks<A>(m_registers, m_problem.op, x, count, *chunks);
       });
     }
-    *chunks = carry.chunks;
   }
 
  private:
@@ -128,87 +118,81 @@ class Lines {
     return {ahead_bytes / sizeof(A), m_streams ? Caches::nearest : Caches::all};
   }
 
-  /// Whether whole chunks of results may be stored at `to` and on as they are combined.
-  [[nodiscard]] bool may_be_direct(const Value* to, std::int64_t stride) const {
-    if (!is_plain<A, Value> || (stride != 1 && stride != -1)) return false;
-    const Value* aligned = stride == 1 ? to : to + 1;
-    return !m_streams || reinterpret_cast<std::uintptr_t>(aligned) % 16 == 0;
-  }
-
-  /// Goes on to the next tile where elements up to k end one.
-  void end_tile(std::int64_t k, Carry<R>& carry) const {
-    const auto wide = carrying(m_problem.op);
-    if (k % tile_length == 0) carry = {wide(carry.tiles, carry.chunks), neutral(wide)};
-  }
-
   /// Stores the total of the line at `c` if it ends at `end`.
   void store_total(const Coordinates& c, std::int64_t end, const A& total) const {
     const P& p = m_problem;
     if (end == p.n && p.totals.data != nullptr) p.totals.line(c)(0) = static_cast<Total>(total);
   }
 
-  /// Scans whole chunks and stores each result where it belongs.
+  /// Scans elements that lie in memory as accumulators, in the order of results or opposite to it:
+  /// each result goes where it belongs, or past the caches, to multiples of a register or from L1.
   ///
-  /// \param to    where the result of element k goes
-  /// \param ahead of the elements, others that are asked for
+  /// \return the element to go on with: fewer than a chunk may be left, or all
   template <int step>
-  void scan_chunks(const InputLine& line, Value* to, std::int64_t k, std::int64_t end,
-                   const Ahead& ahead, Carry<R>& carry, A& result) const {
-    const Pass pass = m_streams ? Pass::stream : Pass::scan;
+  std::int64_t scan_stored(const InputLine& line, const ArrayLine<Value>& results,
+                           std::int64_t begin, std::int64_t end, const Ahead& ahead,
+                           Carry<R>& carry, A& result) {
+    const P& p = m_problem;
     const auto stored = elements_of<A>(line, step);
-    while (k < end) {
-      const int count = static_cast<int>(std::min(end - k, block_length - k % block_length));
-      const auto combine_elements = [&](const auto& x, const Ahead& ahead_of_x) {
-        combine_chunks<step>(m_registers, pass, m_problem.op, x, count, ahead_of_x, carry,
-                             reinterpret_cast<A*>(to), result);
-      };
-      if constexpr (step == 1) {
-        with_elements(line, stored, k, count, ahead, combine_elements);
-      } else {
-        combine_elements(stored + k * step, ahead);
+    if (!stored) return begin;
+    const bool has_first = p.form == Form::exclusive || (p.extra == Extra::first && begin == 0);
+    // Where the first result goes; those of elements stand behind it if it is not of one.
+    Value* const to = &results(p.extra == Extra::first && begin == 0 ? -1 : begin);
+    std::int64_t count = end - begin;
+    LineResults<A> in{};
+    const auto place = reinterpret_cast<std::uintptr_t>(step > 0 ? to : to + 1);
+    in.streams = m_streams && !has_first && place % register_bytes == 0;
+    in.waits = m_streams && !in.streams;
+    if (!in.waits && has_first) return begin;
+    if (!in.waits || step < 0) count = count / chunk_length * chunk_length;
+    if (count == 0) return begin;
+    if (in.waits) {
+      const bool has_last = end == p.n && begin + count == end && p.extra == Extra::last;
+      const std::int64_t places = count + (p.extra == Extra::first && begin == 0) + has_last;
+      A* const home = step > 0 ? m_staged : m_staged + page;
+      in.run = step > 0 ? StreamedRun<A>(home, places, to, 1)
+                        : StreamedRun<A>(home - places, places, to - (places - 1), 1);
+      in.run.rewinds_to(home);
+      in.b = step > 0 ? home : home - 1;
+      if (has_first) {
+        *in.b = result;
+        in.b += step;
       }
-      k += count;
-      to += count * step;
-      end_tile(k, carry);
+    } else {
+      in.b = reinterpret_cast<A*>(to);
     }
+    scan_elements<step>(m_registers, p.op, stored + begin * step, begin, count, ahead, carry, in,
+                        m_folds, result);
+    return begin + count;
   }
 
-  /// Scans elements begin ... end - 1 of a line, some at a time, and stores them from L1: results
-  /// of any type and stride.
-  void scan_staged(const InputLine& line, const ArrayLine<Value>& results, std::int64_t begin,
+  /// Scans elements begin ... end - 1 of a line, some at a time, and stores them from L1: elements
+  /// and results of any type and stride.
+  void scan_loaded(const InputLine& line, const ArrayLine<Value>& results, std::int64_t begin,
                    std::int64_t end, const Ahead& ahead, Carry<R>& carry, A& result) {
     const P& p = m_problem;
     const bool is_exclusive = p.form == Form::exclusive;
     const auto stored = elements_of<A>(line, 1);
-    // Elements in memory that become results past the caches are no blocks.
-    const bool stages = is_plain<A, Value> && stored && m_streams && std::abs(results.stride) == 1;
-    const int most = stages ? staged_length : block_length;
     int count = 0;
     for (std::int64_t k = begin; k < end; k += count) {
-      count = static_cast<int>(std::min<std::int64_t>(end - k, most - k % most));
+      count = static_cast<int>(std::min<std::int64_t>(end - k, block_length - k % block_length));
       const bool stores_first = k == 0 && p.extra == Extra::first;
       const bool stores_last = k + count == p.n && p.extra == Extra::last;
       const int of_block = count + (stores_first || stores_last ? 1 : 0);
-      Value* const to = &results(stores_first ? -1 : k);
-      A* b = m_staged + pack_length;
-      StreamedRun<A> staged;
-      if constexpr (is_plain<A, Value>) {
-        if (stages) staged = {b, of_block, to, static_cast<int>(results.stride)};
-      }
+      A* b = m_staged;
       // Exclusive results are the inclusive ones, each a place later.
       if (is_exclusive || stores_first) *b++ = result;
       with_elements(line, stored, k, count, ahead, [&](const auto& x, const Ahead& ahead_of_x) {
-        combine_chunks<1>(m_registers, stages ? Pass::stage : Pass::scan, p.op, x, count,
-                          ahead_of_x, carry, b, result, staged);
+        scan_elements<1>(m_registers, p.op, x, k, count, ahead_of_x, carry, {b, false, false, {}},
+                         m_folds, result);
       });
-      end_tile(k + count, carry);
-      if (!stages) store_block(of_block, to, results.stride);
+      store_block(of_block, &results(stores_first ? -1 : k), results.stride);
     }
   }
 
   /// Stores the staged results, in scan order from `to` on.
   void store_block(int count, Value* to, std::int64_t stride) {
-    const A* const b = m_staged + pack_length;
+    const A* const b = m_staged;
     if (stride == 1 || stride == -1) {
       return store_run(m_streams, b, count, to, static_cast<int>(stride));
     }
@@ -230,8 +214,10 @@ class Lines {
   const P& m_problem;
   Registers m_registers;
   bool m_streams;
-  static constexpr int staged_length = tile_length;
-  alignas(cache_line) A m_staged[staged_length + 3 * pack_length];
+  static constexpr int page = page_bytes / sizeof(A);
+  static_assert(block_length + 1 + chunk_length <= page);
+  alignas(page_bytes) A m_staged[page];  ///< results
+  alignas(page_bytes) A m_folds[fold_length<A>];
 };
 
 }  // namespace KokkosScan::impl::host

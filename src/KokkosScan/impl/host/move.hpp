@@ -144,15 +144,6 @@ template <bool streams, int place = 0, class T, int places>
   }
 }
 
-/// The first `count` of the four values of a place, 1 to 3, to any address.
-template <int place, class T, int places>
-[[gnu::always_inline]] inline void store_some(T* to, const Pack<T, places>& p, int count) {
-  const Register<T> low = at_place<place>(p.part[0]);
-  to[0] = low.lanes[0];
-  if (count > 1) to[1] = low.lanes[1];
-  if (count > 2) to[2] = at_place<place>(p.part[Pack<T>::parts - 1]).lanes[2 % Pack<T>::lanes];
-}
-
 /// A part of a pack of the first `count` of four values, 1 to 3, and `fill` behind them.
 template <class T>
 [[gnu::always_inline]] inline Register<T> load_some_of_part(int part, const T* from, int count,

@@ -228,14 +228,20 @@ template <class T, int places = 1>
   return p;
 }
 
-/// One value in all places.
+/// One value in all places. (Joined from two registers it would be no broadcast to GCC.)
 template <int places = 1, class T>
 [[gnu::always_inline]] inline Pack<T, places> broadcast(const T& value) {
-  if constexpr (places == 1) {
-    return broadcast<T, 1>({value});
-  } else {
-    return broadcast<T, 2>({value, value});
+  Pack<T, places> p;
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < Pack<T>::parts; ++i) {
+    if constexpr (places == 1) {
+      p.part[i] = broadcast_register(value);
+    } else if constexpr (sizeof(T) == 4) {
+      p.part[i] = native_t<T, 2>{value, value, value, value, value, value, value, value};
+    } else {
+      p.part[i] = native_t<T, 2>{value, value, value, value};
+    }
   }
+  return p;
 }
 
 /// A value in all lanes, of which the compiler does not know that it is constant: of shuffles with

@@ -117,6 +117,12 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
         // Lines between two times that elements are asked for and results stored.
         const int least = turn_bytes / static_cast<int>(sizeof(A)) / block.rows;
         const int most = least / places * places + places;
+        // What is done before at most `count` results are computed at `next` and behind.
+        const auto store_before = [&](const A* next, std::int64_t count)
+            __attribute__((always_inline)) {
+          run.template store_up_to<places>(next - lag);
+          b_of_first += run.template rewind<places>(next, count, true);
+        };
         // Of lines of one to four packs, it is known how many they have.
         const auto scan = [&](auto packs) __attribute__((always_inline)) {
           const A* later = block.x + block.ahead;
@@ -130,12 +136,8 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
           auto carry = broadcast<A>(before);
           for (int begin = 0; begin < block.slabs; begin += most) {
             const int end = begin + most < block.slabs ? begin + most : block.slabs;
-            A* const next = b_of_first + begin * b_slab;
-            run.template store_up_to<places>(next - lag);
             // The last line may be combined once more, with that before it.
-            if (end < block.slabs) {
-              b_of_first += run.template rewind<places>(next, most * b_slab, true);
-            }
+            store_before(b_of_first + begin * b_slab, end < block.slabs ? most * b_slab : 0);
             if (block.ahead != 0) {
               const A* const behind = block.x + end * x_slab + block.ahead;
               for (; later < behind; later += cache_line / sizeof(A)) {
@@ -177,7 +179,25 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
             scan(constant<4>);
           }
         }
-        if (!is_done) scan(constant<0>);
+        if (!is_done && block.rows * static_cast<int>(sizeof(A)) <= side_by_side_bytes) {
+          scan(constant<0>);
+        } else if (!is_done) {
+          // The last pack reaches into the next line, too.
+          constexpr int length = fold_length<A>;
+          const int whole = (block.rows + pack_length - 1) / pack_length * pack_length;
+          BlocksOfLine<1, places, Op, A, R> blocks(op, block.carry, {block.ahead, block.caches},
+                                                   block.streams);
+          for (int s = 0; s < block.slabs; ++s) {
+            blocks.carry = {static_cast<R>(block.starts[s * starts_slab]), neutral(carrying(op))};
+            for (int k = 0; k < whole; k += length) {
+              store_before(b_of_first + s * b_slab + k, length + chunk_length);
+              A* const b = b_of_first + s * b_slab;
+              if (k == 0 && shift > 0) *b = block.firsts[s * starts_slab];
+              blocks.scan(block.x + s * x_slab + k, whole - k < length ? whole - k : length,
+                          b + shift + k);
+            }
+          }
+        }
         run.template finish<places>();
       });
 }

@@ -135,16 +135,7 @@ class SlabInputs {
   /// \param takes_rows whether lines are combined row by row
   [[gnu::noinline]] SlabBlock<A, R> loaded(const Rectangle& r, const Ahead& ahead, int around,
                                            bool takes_rows) {
-    SlabBlock<A, R> block{};
-    block.slabs = r.slabs;
-    block.rows = r.rows;
-    block.width = r.width;
-    block.tiles = m_state.tiles();
-    block.chunks = m_state.chunks();
-    block.carry = m_state.carry();
-    block.folds = m_state.folds();
-    block.pairs = m_state.pairs();
-    block.thirds = m_state.thirds();
+    SlabBlock<A, R> block = block_of(r);
     block.takes_rows = takes_rows;
     if constexpr (is_selected) {
       if (takes_rows && has_stored_rows(r.c)) {
@@ -245,6 +236,21 @@ class SlabInputs {
     return block;
   }
 
+  /// A block of a rectangle, without its elements.
+  [[nodiscard]] SlabBlock<A, R> block_of(const Rectangle& r) {
+    SlabBlock<A, R> block{};
+    block.slabs = r.slabs;
+    block.rows = r.rows;
+    block.width = r.width;
+    block.tiles = m_state.tiles();
+    block.chunks = m_state.chunks();
+    block.carry = m_state.carry();
+    block.folds = m_state.folds();
+    block.pairs = m_state.pairs();
+    block.thirds = m_state.thirds();
+    return block;
+  }
+
   /// How far whole rows are ahead, or less than one, in places of x.
   static std::int64_t rows_ahead(const Ahead& ahead, int width, std::int64_t row) {
     const std::int64_t rows = ahead.elements / width;
@@ -262,10 +268,7 @@ class SlabInputs {
 
   /// The elements of whole lines by themselves in scan order, the last line first.
   [[gnu::noinline]] SlabBlock<A, R> reversed(const Rectangle& r, const Ahead& ahead) {
-    SlabBlock<A, R> block{};
-    block.slabs = r.slabs;
-    block.rows = r.rows;
-    block.width = 1;
+    SlabBlock<A, R> block = block_of(r);
     block.x = m_loaded + margin;
     block.x_row = 1;
     block.x_slab = r.rows;

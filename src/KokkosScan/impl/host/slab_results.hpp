@@ -56,9 +56,13 @@ class SlabResults {
 
   /// Whether short lines of a block may be stored past the caches as they are computed.
   [[nodiscard]] bool may_be_streamed(const SlabBlock<A, R>& block, const Value* to) const {
-    return m_streams && block.width == 1 && block.x_row == 1 && block.rows % pack_length == 0 &&
+    // Packs, or of longer lines registers.
+    const int bytes =
+        block.rows * static_cast<int>(sizeof(A)) > side_by_side_bytes ? register_bytes : 16;
+    return m_streams && block.width == 1 && block.x_row == 1 &&
+           block.rows * static_cast<int>(sizeof(A)) % bytes == 0 && block.rows % pack_length == 0 &&
            (block.slabs == 1 || is_dense(1)) && m_problem.output.strides.along == 1 &&
-           reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
+           reinterpret_cast<std::uintptr_t>(to) % bytes == 0;
   }
 
   /// Whether the kernel stores `count` results past the caches, beside those that it computes.
@@ -75,8 +79,9 @@ class SlabResults {
   void stream_rewinding(SlabBlock<A, R>& block, int count, Value* to) {
     if constexpr (is_plain<A, Value>) {
       constexpr int page = page_bytes / sizeof(A);
-      // Of longer lines two are computed beside each other, the last two once more.
-      static_assert(page + cache_line + 4 * (block_length + pack_length) <= most);
+      // Two lines are computed side by side, the last two once more.
+      constexpr int line = side_by_side_bytes / sizeof(A) + pack_length;
+      static_assert(page + cache_line + 4 * line <= most);
       const bool descends = block.b_row < 0;
       A* const home = m_values + (descends ? 2 * page : page);
       block.b = descends ? home - block.width : home;

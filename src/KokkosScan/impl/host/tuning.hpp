@@ -14,6 +14,13 @@ namespace KokkosScan::impl::host {
 /// meanwhile. 128 to 512 are alike; at 1024 loads wait while results are stored (0.9).
 inline constexpr int block_length = 256;
 
+/// The most bytes of lines of which two are combined side by side.
+inline constexpr int side_by_side_bytes = 512;
+
+/// Elements of a line whose folds wait in L1 until what comes before them is known.
+template <class A>
+inline constexpr int fold_length = 1024 / sizeof(A);
+
 /// Bytes by which elements are asked for ahead of those that are loaded. The hardware foresees
 /// nothing beyond a page: without, rows from memory take 0.30 ns an element on two threads of Zen 2
 /// instead of 0.23. With 1 KB 0.25, with 16 KB as with 4. Where results pass the caches by, so do

@@ -220,7 +220,7 @@ class WholeSlabs : protected SlabInputs<P> {
     if (leaves_last() && (has_totals || reaches_back)) w.slabs = slabs_of_block(++w.held);
     w.is_free = w.is_wide && is_plain<A, Value> && !has_totals &&
                 !(w.has_firsts && is_in_place(p.input, p.output.data));
-    w.rewinds = n > 1 && (width > 1 || n <= block_length) && m_streams && !w.is_wide &&
+    w.rewinds = n > 1 && (width > 1 || n <= tile_length) && m_streams && !w.is_wide &&
                 w.are_dense && !w.reverses && !w.may_be_small && w.held == w.extent && !has_totals;
     if (w.rewinds && has_common_start && w.slabs < w.following &&
         (direction_of_run(p.input) < 0) == descends) {
