@@ -36,12 +36,14 @@ using MaskedProblem =
                                     const host::SlabBlock<T, carried_t<OP<T>, T>>&);       \
   KEYWORDS void host::combine_short_lines(host::Registers, const OP<T>&,                   \
                                           const host::SlabBlock<T, carried_t<OP<T>, T>>&); \
+  KEYWORDS host::LastChunk<T, carried_t<OP<T>, T>> host::fold_chunks<T>(                   \
+      host::Registers, const OP<T>&, const T* const&, int, carried_t<OP<T>, T>&);          \
   KOKKOSSCAN_IMPL_KERNEL_OF_LINES(KEYWORDS, T, OP, 1)                                      \
   KOKKOSSCAN_IMPL_KERNEL_OF_LINES(KEYWORDS, T, OP, -1)
-#define KOKKOSSCAN_IMPL_KERNEL_OF_LINES(KEYWORDS, T, OP, STEP)                      \
-  KEYWORDS host::LastChunk<T, carried_t<OP<T>, T>> host::combine_chunks<STEP>(      \
-      host::Registers, host::Pass, const OP<T>&, const T* const&, int, host::Ahead, \
-      host::Carry<carried_t<OP<T>, T>>&, T*, T&, host::StreamedRun<T>);
+#define KOKKOSSCAN_IMPL_KERNEL_OF_LINES(KEYWORDS, T, OP, STEP)                    \
+  KEYWORDS void host::scan_elements<STEP>(                                        \
+      host::Registers, const OP<T>&, const T* const&, std::int64_t, std::int64_t, \
+      const host::Ahead&, host::Carry<carried_t<OP<T>, T>>&, const host::LineResults<T>&, T*, T&);
 #endif
 // Products of float are combined as those of double.
 #define KOKKOSSCAN_IMPL_INSTANCES(KEYWORDS, T)              \

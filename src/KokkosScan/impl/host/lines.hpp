@@ -6,6 +6,7 @@
 /// Scans lines one after another, each from its first element to its last: lines that are
 /// contiguous in memory, and any that have no contiguous neighbours.
 
+#include <KokkosScan/impl/host/blocks_of_line.hpp>
 #include <KokkosScan/impl/host/chunks.hpp>
 #include <KokkosScan/impl/host/load.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
@@ -13,7 +14,6 @@
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <type_traits>
 #include <utility>
 

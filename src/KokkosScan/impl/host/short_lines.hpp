@@ -5,6 +5,7 @@
 /// \file
 /// Combines short lines that follow each other in memory, with registers along them.
 
+#include <KokkosScan/impl/host/blocks_of_line.hpp>
 #include <KokkosScan/impl/host/slab_block.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
 
@@ -97,8 +98,9 @@ template <int places, class Op, class A, class R>
   }
 }
 
-/// Scans a block of slabs of one line each, upwards in memory. Lines are at most a tile. Past the
-/// caches go whole packs, from a multiple of 16 bytes on.
+/// Scans a block of slabs of one line each, upwards in memory: lines of up to side_by_side_bytes
+/// side by side, others, of at most a tile, one after the other. Past the caches go whole packs, or
+/// registers of the latter, to multiples of their size.
 template <class Op, class A, class R>
 void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R>& slabs) {
   call_with(

@@ -90,7 +90,7 @@ struct SplitLines {
       for (int w = 0; w < width && end < p.n; ++w) {
         R sum = before_part[w];
         for (int t = 0; t + 1 < tiles; ++t) sum = wide(sum, totals[t * width + w]);
-        // As combine_chunks() and combine_rows() do it.
+        // As BlocksOfLine and combine_rows() do it.
         const A carry = static_cast<A>(wide(sum, last[w].before));
         chain->before[w] = p.op(carry, last[w].total);
         chain->tiles[w] = wide(sum, totals[(tiles - 1) * width + w]);
