@@ -10,11 +10,13 @@
 
 namespace KokkosScan::impl::host {
 
-/// Elements of a line that are scanned between two stores to memory: their results stay in L1
-/// meanwhile. 128 to 512 are alike; at 1024 loads wait while results are stored (0.9).
+/// Elements of a line that are loaded at once where they are not scanned where they lie: these and
+/// their results stay in L1 meanwhile. 128 to 512 are alike; at 1024 loads wait while results are
+/// stored (0.9).
 inline constexpr int block_length = 256;
 
-/// The most bytes of lines of which two are combined side by side.
+/// The most bytes of lines of which two are combined side by side: 100 floats take 0.37 ns an
+/// element so and 0.44 one after the other, 219 floats 0.46 and 0.43.
 inline constexpr int side_by_side_bytes = 512;
 
 /// Elements of a line whose folds wait in L1 until what comes before them is known: so many are
