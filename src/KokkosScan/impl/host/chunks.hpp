@@ -12,7 +12,6 @@
 #include <KokkosScan/impl/host/select.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
 #include <cstdint>
-#include <type_traits>
 
 namespace KokkosScan::impl::host {
 
@@ -140,15 +139,11 @@ template <class Op, class A, int places>
 /// Stores packs of a place, in the order of memory.
 ///
 /// \param count how many of their values: whole packs
-template <bool streams, int step, int place, class A, int places>
+template <bool streams, int place, class A, int places>
 [[gnu::always_inline]] inline void store_packs(const Chunks<A, places>& packs, int count, A* b) {
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
     if (i * pack_length >= count) return;
-    if constexpr (step < 0) {
-      store<streams, place>(b + (chunk_length - pack_length) - i * pack_length, reverse(packs[i]));
-    } else {
-      store<streams, place>(b + i * pack_length, packs[i]);
-    }
+    store<streams, place>(b + i * pack_length, packs[i]);
   }
 }
 

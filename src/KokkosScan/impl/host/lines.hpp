@@ -135,9 +135,10 @@ class Lines {
     const P& p = m_problem;
     const auto stored = elements_of<A>(line, step);
     if (!stored) return begin;
-    const bool has_first = p.form == Form::exclusive || (p.extra == Extra::first && begin == 0);
+    const bool leads = p.extra == Extra::first && begin == 0;
+    const bool has_first = p.form == Form::exclusive || leads;
     // Where the first result goes; those of elements stand behind it if it is not of one.
-    Value* const to = &results(p.extra == Extra::first && begin == 0 ? -1 : begin);
+    Value* const to = &results(leads ? -1 : begin);
     std::int64_t count = end - begin;
     LineResults<A> in{};
     const auto place = reinterpret_cast<std::uintptr_t>(step > 0 ? to : to + 1);
@@ -148,7 +149,7 @@ class Lines {
     if (count == 0) return begin;
     if (in.waits) {
       const bool has_last = end == p.n && begin + count == end && p.extra == Extra::last;
-      const std::int64_t places = count + (p.extra == Extra::first && begin == 0) + has_last;
+      const std::int64_t places = count + leads + has_last;
       A* const home = step > 0 ? m_staged : m_staged + page;
       in.run = step > 0 ? StreamedRun<A>(home, places, to, 1)
                         : StreamedRun<A>(home - places, places, to - (places - 1), 1);

@@ -40,8 +40,8 @@ template <int packs, class Op, class A, class R, int places>
   if (!is_exact) combine_by(op);
   for_each_place<places>([&](auto place) __attribute__((always_inline)) {
     A* const to = b + place * block.b_slab;
-    block.streams ? store_packs<true, 1, place>(folds, count, to)
-                  : store_packs<false, 1, place>(folds, count, to);
+    block.streams ? store_packs<true, place>(folds, count, to)
+                  : store_packs<false, place>(folds, count, to);
   });
   return folds[0];
 }
@@ -184,7 +184,8 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
         if (!is_done && block.rows * static_cast<int>(sizeof(A)) <= side_by_side_bytes) {
           scan(constant<0>);
         } else if (!is_done) {
-          // The last pack reaches into the next line, too.
+          // The last pack reaches into the next line, too. No line has a carry, so folds wait
+          // there.
           constexpr int length = fold_length<A>;
           const int whole = (block.rows + pack_length - 1) / pack_length * pack_length;
           BlocksOfLine<1, places, Op, A, R> blocks(op, block.carry, {block.ahead, block.caches},
