@@ -366,6 +366,42 @@ TEST(backends_host, short_rows_of_any_alignment) {
   });
 }
 
+/// A result may take the place of an element that follows: it is not stored before that was loaded.
+TEST(backends_host, slabs_of_narrow_rows_in_place) {
+  SKIP_WITHOUT_HOST();
+  using Slabs = Kokkos::View<std::int32_t***, Kokkos::LayoutRight, Device>;
+  backends::Sample sample(3, 11);
+  for (std::size_t const width : {2, 3, 6, 8, 12, 16, 24, 40}) {
+    for (std::size_t const n : {2, 3, 5, 16, 17, 40}) {
+      std::size_t const slabs = 9000 / (n * width);
+      auto const values = to_device("values", random_values<std::int32_t>(slabs * n * width));
+      Slabs const x(values.data(), slabs, n, width);
+      Slabs const expected("expected", slabs, n, width), y("y", slabs, n, width);
+      auto const scan = [&](auto function, Slabs const& in, Slabs const& out, auto direction,
+                            auto const& backend) {
+        auto const along =
+            direction == Direction::backward ? ks::along(1).backward() : ks::along(1);
+        ks::impl::scan(function, Exec(), in, out, along, ks::Sum{}, backend);
+        Kokkos::fence();
+      };
+      for (auto const function :
+           {ks::impl::Function::inclusive_scan, ks::impl::Function::exclusive_scan}) {
+        for (auto const direction : directions) {
+          scan(function, x, expected, direction, TeamBackend{});
+          for_each_backend([&](HostBackend const& backend) {
+            if (!sample.takes()) return;
+            Kokkos::deep_copy(y, x);
+            scan(function, y, y, direction, backend);
+            ASSERT_EQ(first_difference(y.data(), expected.data(), expected.size()), -1)
+                << slabs << " slabs of " << n << " x " << width << ", function "
+                << static_cast<int>(function) << ", direction " << static_cast<int>(direction);
+          });
+        }
+      }
+    }
+  }
+}
+
 // ---- masks, computed inputs, starting values, totals --------------------------------------------
 
 /// The value at (i, j), which a mask may leave out.

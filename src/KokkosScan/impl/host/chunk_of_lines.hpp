@@ -53,11 +53,9 @@ template <class A>
 struct PackOfLines {
   const A* x[pack_length];
   A* b[pack_length];
-  std::int64_t x_next, b_next;  ///< from pack to pack
 
   /// \param count how many rows; the first one stands for others
-  [[gnu::always_inline]] PackOfLines(const ChunkOfRows<A>& rows, int count)
-      : x_next(pack_length * rows.x_row), b_next(pack_length * rows.b_row) {
+  [[gnu::always_inline]] PackOfLines(const ChunkOfRows<A>& rows, int count) {
     KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
       x[i] = hidden(rows.x + (i < count ? i : 0) * rows.x_row);
       b[i] = hidden(rows.b + i * rows.b_row);
@@ -65,43 +63,36 @@ struct PackOfLines {
   }
 };
 
-/// Packs of a register of lines, from line w on. Results are stored row by row.
+/// A pack of a register of lines, from line w on. Results are stored row by row.
 ///
-/// \param packs   how many packs
 /// \param folds   what the chunk's earlier rows combine to; on return, these included
 /// \param carries what comes before the chunk
 template <int places, class Op, class A>
-[[gnu::always_inline]] inline void combine_packs_of_rows(const Op& op, const PackOfLines<A>& rows,
-                                                         int packs, std::int64_t w, A* folds,
-                                                         const A* carries) {
+[[gnu::always_inline]] inline void combine_pack_of_rows(const Op& op, const PackOfLines<A>& rows,
+                                                        std::int64_t w, A* folds,
+                                                        const A* carries) {
   using V = Register<A, places>;
-  V before = load_register<places>(folds + w);
+  const V before = load_register<places>(folds + w);
   const V carry = load_register<places>(carries + w);
-  std::int64_t x_at = w, b_at = w;
-  KOKKOSSCAN_IMPL_ROLLED for (int pack = 0; pack < packs; ++pack) {
-    V x[pack_length];
-    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
-      x[i] = load_register<places>(rows.x[i] + x_at);
-    }
-    const auto combine_by = [&](const auto& exact) __attribute__((always_inline)) {
-      V with[pack_length];
-      fold_rows(exact, before, x, with);
-      before = with[pack_length - 1];
-      KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
-        store_register(rows.b[i] + b_at, combine_registers(exact, carry, with[i]));
-      }
-    };
-    bool is_exact = false;
-    if constexpr (minds_nan<Op>) {
-      // Vectors lose a NaN that follows a number; the carry is followed by the earlier packs, too.
-      is_exact = any(where_nan(before, x[0], x[1], x[2], x[3]));
-      if (is_exact) combine_by(Exact<Op>{op});
-    }
-    if (!is_exact) combine_by(op);
-    x_at += rows.x_next;
-    b_at += rows.b_next;
+  V x[pack_length];
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+    x[i] = load_register<places>(rows.x[i] + w);
   }
-  store_register(folds + w, before);
+  const auto combine_by = [&](const auto& exact) __attribute__((always_inline)) {
+    V with[pack_length];
+    fold_rows(exact, before, x, with);
+    store_register(folds + w, with[pack_length - 1]);
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+      store_register(rows.b[i] + w, combine_registers(exact, carry, with[i]));
+    }
+  };
+  bool is_exact = false;
+  if constexpr (minds_nan<Op>) {
+    // Vectors lose a NaN that follows a number; the carry is followed by the earlier packs, too.
+    is_exact = any(where_nan(before, x[0], x[1], x[2], x[3]));
+    if (is_exact) combine_by(Exact<Op>{op});
+  }
+  if (!is_exact) combine_by(op);
 }
 
 /// One to three rows, likewise.
@@ -123,48 +114,6 @@ template <int places, class Op, class A>
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i + 1 < pack_length; ++i) {
     if (i < count) store_register(rows.b[i] + w, combine_registers(exact, carry, with[i]));
   }
-}
-
-/// Rows of one chunk of two lines, of values of 4 bytes: a register holds two rows, and steps of
-/// the tree combine rows of one register. Rows behind the last, to a whole pack, are overwritten.
-///
-/// \tparam step  the direction in which rows lie in memory
-template <int step, class Op, class A>
-[[gnu::always_inline]] inline void combine_chunk_of_pairs(const Op& op, ChunkOfRows<A> rows,
-                                                          int count, bool begins, A* folds,
-                                                          const A* carries) {
-  using V = Register<A>;
-  const auto exact = exactly(op);
-  const V none = broadcast(neutral(op)).part[0];
-  const auto in_order = [](const V& r) __attribute__((always_inline)) {
-    return step > 0 ? r : shuffle<2, 3, 0, 1>(r, r);
-  };
-  // Of two rows: what is behind the first, and the second for both.
-  const auto later = [&](const V& r) __attribute__((always_inline)) {
-    return shuffle<0, 1, 4, 5>(none, r);
-  };
-  const auto last = [](const V& r) __attribute__((always_inline)) {
-    return shuffle<2, 3, 2, 3>(r, r);
-  };
-  const V state = load_register(folds), carry_of_lines = load_register(carries);
-  V before = begins ? none : shuffle<0, 1, 0, 1>(state, state);
-  const V carry = shuffle<0, 1, 0, 1>(carry_of_lines, carry_of_lines);
-  const int first = step > 0 ? 0 : -2, second = step > 0 ? 4 : -6;
-  for (; count > 0; count -= pack_length) {
-    V low = in_order(load_register(rows.x + first)),
-      high = in_order(load_register(rows.x + second));
-    low = combine_registers(exact, later(low), low);
-    high = combine_registers(exact, later(high), high);
-    high = combine_registers(exact, last(low), high);
-    low = combine_registers(exact, before, low);
-    high = combine_registers(exact, before, high);
-    before = last(high);
-    store_register(rows.b + first, in_order(combine_registers(exact, carry, low)));
-    store_register(rows.b + second, in_order(combine_registers(exact, carry, high)));
-    rows.x += pack_length * rows.x_row;
-    rows.b += pack_length * rows.b_row;
-  }
-  store_register(folds, before);
 }
 
 /// Stores a register of lines in the carried type.

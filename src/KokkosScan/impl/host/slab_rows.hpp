@@ -5,7 +5,7 @@
 /// \file
 /// Combines lines side by side that lie interleaved: element k of line w of a slab is `width`
 /// places from element k + 1. The kernels take whole blocks of slabs, so that nothing is done once
-/// a line.
+/// a line. Here what lines have combined to is in L1; narrow rows are for rows_in_registers.hpp.
 
 #include <KokkosScan/impl/host/chunk_of_lines.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
@@ -32,7 +32,7 @@ class BesideRows {
         m_ahead(block.ahead),
         m_step(is_downwards ? -line : line),
         m_behind(block.b_row > 0 ? 0 : block.width),
-        m_room(2 * turn + packs_bytes / static_cast<int>(sizeof(A)) +
+        m_room(2 * turn + chunk_length * (register_bytes / static_cast<int>(sizeof(A))) +
                (pack_length + 1) * block.width),
         m_is_upwards(block.b_row > 0),
         m_is_nearest(block.caches == Caches::nearest) {}
@@ -83,7 +83,7 @@ class BesideRows {
 /// Scans a block. Where the lines of a slab do not fill registers, one of them reaches into the
 /// rows that follow in scan order, which are stored later.
 template <class Op, class A, class R>
-void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& slabs) {
+void combine_in_caches(Registers registers, const Op& op, const SlabBlock<A, R>& slabs) {
   call_with(
       registers, [ op, slabs ](auto places) __attribute__((always_inline)) {
         const SlabBlock<A, R> block = slabs;  // what is stored cannot alias it
@@ -92,7 +92,6 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
         const V none = broadcast<places>(neutral(op)).part[0];
         const int width = block.width;
         const int rest = width % lanes;
-        const bool is_pair = sizeof(A) == 4 && width == 2 && block.x_row == block.b_row;
         // Where nothing behind a row may change, its last register covers lines of the one before,
         // too.
         const bool overlaps = block.keeps_gaps && rest != 0;
@@ -103,8 +102,6 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
         const int spilling = block.b_row < 0 ? rest - lanes : width - rest;
         const Order of_lines =
             rest == 0 ? Order{0, lanes, width} : Order{spilling, block.b_row < 0 ? rest : 0, width};
-        // A pair stores and loads the same registers of what it has combined to.
-        const Order of_state = is_pair ? Order{0, 0, 1} : of_lines;
         const Order of_row = overlaps ? Order{width - lanes, 0, width} : of_lines;
         const auto for_each_register =
             [](const Order& order, const auto& f) __attribute__((always_inline)) {
@@ -113,8 +110,7 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             f(w);
           }
         };
-        const bool is_short = block.rows <= chunk_length && block.begins_lines && !block.ends_chunk;
-        BesideRows<places, A, R> beside(block, is_short ? block.x_slab < 0 : block.x_row < 0);
+        BesideRows<places, A, R> beside(block, block.x_row < 0);
         // B(0) of a slab's lines, where it is stored.
         const auto store_firsts = [&](int s, std::int64_t at) __attribute__((always_inline)) {
           if (block.firsts == nullptr) return;
@@ -126,26 +122,12 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
                 store_register(b + w, result);
               });
         };
-        // Packs of which a register of lines is combined at once: few, so that rows are read nearly
-        // in the order of memory, which the hardware foresees.
-        const int of_pack = pack_length * width * static_cast<int>(sizeof(A));
-        const int most_packs = of_pack < packs_bytes ? packs_bytes / of_pack : 1;
         // Rows of one chunk; results go `at` from the first ones.
         const auto combine_chunk = [&](ChunkOfRows<A> rows, std::int64_t at, int count, bool begins,
                                        const A* carries) __attribute__((always_inline)) {
-          if (is_pair) {
-            if constexpr (sizeof(A) == 4) {
-              beside(count * width, at);
-              rows.b = beside.results(at);
-              block.x_row > 0
-                  ? combine_chunk_of_pairs<1>(op, rows, count, begins, block.folds, carries)
-                  : combine_chunk_of_pairs<-1>(op, rows, count, begins, block.folds, carries);
-            }
-            return;
-          }
           if (begins) {
             for_each_register(
-                of_state, [&](std::int64_t w) __attribute__((always_inline)) {
+                of_lines, [&](std::int64_t w) __attribute__((always_inline)) {
                   store_register(block.folds + w, none);
                 });
           }
@@ -153,8 +135,7 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
           A* const before_last = block.folds + (overlaps ? width - rest - lanes : 0);
           const std::int64_t last = overlaps ? width - lanes : 2 * width;
           for (int taken = 0; count > 0; count -= taken) {
-            const int packs = count / pack_length < most_packs ? count / pack_length : most_packs;
-            taken = packs > 0 ? packs * pack_length : count;
+            taken = count < pack_length ? count : pack_length;
             beside(taken * width, at);
             rows.b = beside.results(at);
             const PackOfLines<A> pack(rows, taken);
@@ -166,13 +147,13 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
                     if (w == last) store_register(before_last, folds);
                   });
             };
-            if (packs > 0) {
+            if (taken == pack_length) {
               combine_by([&](std::int64_t w) __attribute__((always_inline)) {
-                combine_packs_of_rows<places>(op, pack, packs, w, block.folds, carries);
+                combine_pack_of_rows<places>(op, pack, w, block.folds, carries);
               });
             } else {
               combine_by([&](std::int64_t w) __attribute__((always_inline)) {
-                combine_rest_of_rows<places>(op, pack, count, w, block.folds, carries);
+                combine_rest_of_rows<places>(op, pack, taken, w, block.folds, carries);
               });
             }
             rows.x += taken * rows.x_row;
@@ -180,20 +161,6 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
           }
         };
         const std::int64_t first_row = block.firsts == nullptr ? 0 : block.b_row;
-        beside.begin(block.x);
-        if constexpr (are_widest<places>) {
-          if (is_short) {
-            // Nothing is kept of lines.
-            for (int s = 0; s < block.slabs; ++s) {
-              const std::int64_t at = s * block.b_slab;
-              ask_for_results(block, block.b + at, block.b_slab);
-              store_firsts(s, at);
-              combine_chunk({block.x + s * block.x_slab, block.x_row, nullptr, block.b_row},
-                            at + first_row, block.rows, true, block.starts + s * block.starts_slab);
-            }
-            return beside.finish();
-          }
-        }
         for (int s = 0; s < block.slabs; ++s) {
           const A* x = block.x + s * block.x_slab;
           std::int64_t at = s * block.b_slab;
@@ -210,7 +177,7 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             const bool begins_chunk = (block.begin + k) % chunk_length == 0;
             if (begins_lines && goes_on) {
               for_each_register(
-                  of_state, [&](std::int64_t w) __attribute__((always_inline)) {
+                  of_lines, [&](std::int64_t w) __attribute__((always_inline)) {
                     const V start = load_register<places>(starts + w);
                     store_register(block.carry + w, start);
                     store_wide(block.tiles + w, start);
@@ -226,7 +193,7 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             if (goes_on && (block.begin + k) % chunk_length == 0) {
               const bool ends_tile = (block.begin + k) % tile_length == 0;
               for_each_register(
-                  of_state, [&](std::int64_t w) __attribute__((always_inline)) {
+                  of_lines, [&](std::int64_t w) __attribute__((always_inline)) {
                     const auto fold = load_register<places>(block.folds + w);
                     const auto carry =
                         end_chunk_of_lines(op, fold, ends_tile, block.tiles + w, block.chunks + w);

@@ -59,11 +59,6 @@ inline constexpr int lag_bytes = 512;
 /// stored. With each pair of lines of four elements, loops cost twice the time.
 inline constexpr int turn_bytes = 256;
 
-/// Bytes of rows of which a register of lines is combined at once, but for rows of which four have
-/// more. On Zen 3 a pack of (1, 300000, 20) doubles at a time takes 0.60 ns an element, two 0.68,
-/// four 0.85; of (1, 1000000, 5) four 0.8, one 0.9.
-inline constexpr int packs_bytes = 768;
-
 /// Bytes of a page. What is stored in L1 and loaded again a short while after lies within one:
 /// registers that reach over its end cost hundreds of cycles. What rows of neighbouring lines have
 /// combined to is at the begin of a page: (120, 95, 367) takes 1.3 to 1.6 ms instead of 2.8 in

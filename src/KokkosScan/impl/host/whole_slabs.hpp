@@ -6,12 +6,12 @@
 /// Scans short slabs as a whole, as many as fill a block, and combines blocks of all slabs.
 
 #include <KokkosScan/impl/host/rows.hpp>
+#include <KokkosScan/impl/host/rows_in_registers.hpp>
 #include <KokkosScan/impl/host/scan_small_slabs.hpp>
 #include <KokkosScan/impl/host/short_lines.hpp>
 #include <KokkosScan/impl/host/slab_block.hpp>
 #include <KokkosScan/impl/host/slab_inputs.hpp>
 #include <KokkosScan/impl/host/slab_results.hpp>
-#include <KokkosScan/impl/host/slab_rows.hpp>
 #include <KokkosScan/impl/host/small_slabs.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
@@ -218,9 +218,11 @@ class WholeSlabs : protected SlabInputs<P> {
     const bool reaches_back = descends && !w.is_wide && !w.reverses;
     w.held = w.extent;
     if (leaves_last() && (has_totals || reaches_back)) w.slabs = slabs_of_block(++w.held);
-    w.is_free = w.is_wide && is_plain<A, Value> && !has_totals &&
-                !(w.has_firsts && is_in_place(p.input, p.output.data));
-    w.rewinds = n > 1 && (width > 1 || n <= tile_length) && m_streams && !w.is_wide &&
+    // A result that takes the place of an element is not stored before that was loaded: rows wait
+    // in L1 until then.
+    const bool waits = w.has_firsts && is_in_place(p.input, p.output.data);
+    w.is_free = w.is_wide && is_plain<A, Value> && !has_totals && !waits;
+    w.rewinds = n > 1 && (width > 1 ? !waits : n <= tile_length) && m_streams && !w.is_wide &&
                 w.are_dense && !w.reverses && !w.may_be_small && w.held == w.extent && !has_totals;
     if (w.rewinds && has_common_start && w.slabs < w.following &&
         (direction_of_run(p.input) < 0) == descends) {

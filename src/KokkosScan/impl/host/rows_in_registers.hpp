@@ -1,0 +1,251 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Combines slabs whose rows fill a few registers or less: what their lines have combined to stays
+/// in registers. Others are for slab_rows.hpp.
+
+#include <KokkosScan/impl/host/chunk_of_lines.hpp>
+#include <KokkosScan/impl/host/instruction_sets.hpp>
+#include <KokkosScan/impl/host/move.hpp>
+#include <KokkosScan/impl/host/slab_block.hpp>
+#include <KokkosScan/impl/host/slab_rows.hpp>
+#include <KokkosScan/impl/host/trees.hpp>
+#include <cstdint>
+
+namespace KokkosScan::impl::host {
+
+/// The lines of a slab, and what they have combined to.
+///
+/// \tparam registers how many a row needs
+template <int registers, int places, class Op, class A, class R>
+class LinesInRegisters {
+  using V = Register<A, places>;
+  static constexpr int lanes = sizeof(V) / sizeof(A);
+
+ public:
+  [[gnu::always_inline]] LinesInRegisters(const Op& op, const SlabBlock<A, R>& block)
+      : m_op(op), m_none(hidden<places>(neutral(op))) {
+    // Only the first register reaches over the end of a row: into the next one, which is stored
+    // later, or where nothing is to be changed there over lines of others.
+    const int rest = block.width % lanes;
+    const bool descends = block.b_row < 0;
+    if (rest == 0 || (registers == 1 && !descends)) {
+      m_first = 0;
+      m_next = lanes;
+    } else if (descends && !block.keeps_gaps) {
+      m_first = rest - lanes;
+      m_next = lanes;
+    } else {
+      m_first = block.width - (block.keeps_gaps ? lanes : rest);
+      m_next = -m_first;
+    }
+  }
+
+  [[gnu::always_inline]] void begin(const A* starts) {
+    starts += m_first;
+    KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
+      m_carry[r] = load_register<places>(starts + line_of(r));
+      store_wide(m_tiles[r], m_carry[r]);
+      store_wide(m_chunks[r], m_none);
+    }
+  }
+  /// What came before is in the state of a block.
+  [[gnu::always_inline]] void load(const SlabBlock<A, R>& block) {
+    KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
+      const std::int64_t w = m_first + line_of(r);
+      m_carry[r] = load_register<places>(block.carry + w);
+      __builtin_memcpy(m_tiles[r], block.tiles + w, sizeof m_tiles[r]);
+      __builtin_memcpy(m_chunks[r], block.chunks + w, sizeof m_chunks[r]);
+    }
+  }
+  [[gnu::always_inline]] void store(const SlabBlock<A, R>& block) const {
+    KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
+      const std::int64_t w = m_first + line_of(r);
+      store_register(block.carry + w, m_carry[r]);
+      store_register(block.folds + w, m_total[r]);
+      __builtin_memcpy(block.tiles + w, m_tiles[r], sizeof m_tiles[r]);
+      __builtin_memcpy(block.chunks + w, m_chunks[r], sizeof m_chunks[r]);
+    }
+  }
+  [[gnu::always_inline]] void store_firsts(const A* firsts, A* b) const {
+    KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
+      const std::int64_t w = m_first + line_of(r);
+      const V results = load_register<places>(firsts + w);
+      store_register(b + w, results);
+    }
+  }
+
+  /// Scans up to a chunk of rows.
+  ///
+  /// \param x  the first line's element of the first row
+  /// \param at how far from the first results of the block theirs belong
+  template <class Beside>
+  [[gnu::always_inline]] void scan(const SlabBlock<A, R>& block, const A* x, std::int64_t at,
+                                   int count, Beside& beside) {
+    // A register of a whole chunk, in one run of instructions: with a loop of packs rows of 8
+    // floats took 1.5 times the time. Of more registers packs, nearly in the order of memory.
+    constexpr int most = registers == 1 ? chunk_length : pack_length;
+    const std::int64_t x_row = block.x_row, b_row = block.b_row;
+    V folds[registers];
+    KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) folds[r] = m_none;
+    x += m_first;
+    for (int taken = 0; count > 0; count -= taken) {
+      taken = count < most ? count : most;
+      beside(taken * block.width, at);
+      A* b = beside.results(at) + m_first;
+      if (taken == most) {
+        KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < most; i += pack_length) {
+          scan_pack(x + i * x_row, x_row, b + i * b_row, b_row, folds);
+        }
+      } else {
+        const A* from = x;
+        int left = taken;
+        KOKKOSSCAN_IMPL_ROLLED for (; most > pack_length && left >= pack_length;
+                                    left -= pack_length) {
+          scan_pack(from, x_row, b, b_row, folds);
+          from += pack_length * x_row;
+          b += pack_length * b_row;
+        }
+        if (left > 0) scan_rest(from, x_row, b, b_row, left, folds);
+      }
+      x += taken * x_row;
+      at += taken * b_row;
+    }
+    KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) m_total[r] = folds[r];
+  }
+
+  [[gnu::always_inline]] void end_chunk(bool ends_tile) {
+    KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
+      m_carry[r] = end_chunk_of_lines(m_op, m_total[r], ends_tile, m_tiles[r], m_chunks[r]);
+    }
+  }
+
+ private:
+  [[gnu::always_inline]] void scan_pack(const A* x, std::int64_t x_row, A* b, std::int64_t b_row,
+                                        V (&before)[registers]) const {
+    KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
+      V e[pack_length];
+      KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+        e[i] = load_register<places>(x + i * x_row + line_of(r));
+      }
+      const auto combine_by = [&](const auto& exact) __attribute__((always_inline)) {
+        V folds[pack_length];
+        fold_rows(exact, before[r], e, folds);
+        before[r] = folds[pack_length - 1];
+        KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+          store_register(b + i * b_row + line_of(r),
+                         combine_registers(exact, m_carry[r], folds[i]));
+        }
+      };
+      bool is_exact = false;
+      if constexpr (minds_nan<Op>) {
+        // Vectors lose a NaN that follows a number; the carry is followed by earlier packs, too.
+        is_exact = any(where_nan(before[r], e[0], e[1], e[2], e[3]));
+        if (is_exact) combine_by(Exact<Op>{m_op});
+      }
+      if (!is_exact) combine_by(m_op);
+    }
+  }
+  /// One to three rows.
+  [[gnu::always_inline]] void scan_rest(const A* x, std::int64_t x_row, A* b, std::int64_t b_row,
+                                        int count, V (&before)[registers]) const {
+    const auto exact = exactly(m_op);
+    KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
+      V e[pack_length], folds[pack_length];
+      KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+        e[i] = i < count ? load_register<places>(x + i * x_row + line_of(r)) : m_none;
+      }
+      fold_rows(exact, before[r], e, folds);
+      before[r] = folds[pack_length - 1];
+      KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i + 1 < pack_length; ++i) {
+        if (i >= count) break;
+        store_register(b + i * b_row + line_of(r), combine_registers(exact, m_carry[r], folds[i]));
+      }
+    }
+  }
+  /// Where the lines of a register begin, from those of the first one on.
+  [[gnu::always_inline]] std::int64_t line_of(int r) const {
+    return r == 0 ? 0 : m_next + (r - 1) * lanes;
+  }
+
+  const Op m_op;
+  const V m_none;
+  /// The first line of the first register, which all addresses begin with, and how far the second's
+  /// is from there.
+  std::int64_t m_first, m_next;
+  V m_carry[registers], m_total[registers];
+  R m_tiles[registers][lanes], m_chunks[registers][lanes];
+};
+
+/// Scans a block of slabs whose rows fill so many registers, or half of one. What lines have
+/// combined to stays in registers.
+template <int registers_of_row, bool is_half, class Op, class A, class R>
+[[gnu::noinline]] void combine_in_registers(Registers registers, const Op& op,
+                                            const SlabBlock<A, R>& slabs) {
+  call_with(
+      registers, [ op, slabs ](auto places) __attribute__((always_inline)) {
+        if constexpr (are_widest<places>) {
+          const SlabBlock<A, R> block = slabs;  // what is stored cannot alias it
+          const bool is_short =
+              block.rows <= chunk_length && block.begins_lines && !block.ends_chunk;
+          LinesInRegisters<registers_of_row, is_half ? 1 : places.value, Op, A, R> lines(op, block);
+          BesideRows<places, A, R> beside(block, is_short ? block.x_slab < 0 : block.x_row < 0);
+          beside.begin(block.x);
+          for (int s = 0; s < block.slabs; ++s) {
+            const A* x = block.x + s * block.x_slab;
+            std::int64_t at = s * block.b_slab;
+            if (!is_short) beside.begin(x);
+            if (block.begins_lines) {
+              lines.begin(block.starts + s * block.starts_slab);
+            } else {
+              lines.load(block);
+            }
+            if (block.firsts != nullptr) {
+              lines.store_firsts(block.firsts + s * block.starts_slab, beside.results(at));
+              at += block.b_row;
+            }
+            for (int k = 0; k < block.rows;) {
+              const int left = block.rows - k;
+              const int rows = left < chunk_length ? left : chunk_length;
+              ask_for_results(block, block.b + at, rows * block.b_row);
+              lines.scan(block, x, at, rows, beside);
+              k += rows;
+              x += rows * block.x_row;
+              at += rows * block.b_row;
+              if (k < block.rows || block.ends_chunk) {
+                lines.end_chunk((block.begin + k) % tile_length == 0);
+              }
+            }
+          }
+          beside.finish();
+          if (!is_short) lines.store(block);
+        }
+      });
+}
+
+/// The most bytes of rows that are combined in registers: of 16 registers, lines of more would have
+/// none left for elements.
+inline constexpr int most_in_registers = 4 * register_bytes;
+
+/// Scans a block of slabs.
+template <class Op, class A, class R>
+void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& block) {
+  const int bytes = block.width * static_cast<int>(sizeof(A));
+  if (registers != most_registers || bytes > most_in_registers) {
+    combine_in_caches(registers, op, block);
+  } else if (bytes <= 16 && register_bytes > 16) {
+    combine_in_registers<1, true>(registers, op, block);
+  } else if (bytes <= register_bytes) {
+    combine_in_registers<1, false>(registers, op, block);
+  } else if (bytes <= 2 * register_bytes) {
+    combine_in_registers<2, false>(registers, op, block);
+  } else if (bytes <= 3 * register_bytes) {
+    combine_in_registers<3, false>(registers, op, block);
+  } else {
+    combine_in_registers<4, false>(registers, op, block);
+  }
+}
+
+}  // namespace KokkosScan::impl::host
