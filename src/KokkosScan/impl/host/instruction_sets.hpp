@@ -54,6 +54,25 @@ template <class F>
 }
 #endif
 
+#if defined(KOKKOSSCAN_IMPL_AVX2)
+template <class F>
+[[gnu::noinline, gnu::target("avx2")]] void call_apart_with_avx2(const F& f) {
+  f();
+}
+#endif
+template <class F>
+[[gnu::noinline]] void call_apart_as_is(const F& f) {
+  f();
+}
+/// f(), compiled for registers of so many places, too, but not inlined.
+template <int places, class F>
+[[gnu::always_inline]] inline void call_apart(const F& f) {
+#if defined(KOKKOSSCAN_IMPL_AVX2)
+  if constexpr (places == 2) return call_apart_with_avx2(f);
+#endif
+  call_apart_as_is(f);
+}
+
 /// Calls f(places): 1 for registers of 16 bytes, 2 for those of 32, which the processor must have.
 ///
 /// f and all that it calls with registers are always inlined, so they are compiled for both.

@@ -122,7 +122,7 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
         // What is done before at most `count` results are computed at `next` and behind.
         const auto store_before = [&](const A* next, std::int64_t count)
             __attribute__((always_inline)) {
-          run.template store_up_to<places>(next - lag);
+          run.template store_up_to<places, true>(next - lag);
           b_of_first += run.template rewind<places>(next, count, true);
         };
         // Of lines of one to four packs, it is known how many they have.

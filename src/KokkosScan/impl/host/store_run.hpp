@@ -46,10 +46,14 @@ class StreamedRun {
   void rewinds_to(A* home) { m_home = home; }
 
   /// Stores those below `end` that fill cache lines.
-  template <int places>
+  ///
+  /// \tparam may_descend whether `step` may be -1
+  template <int places, bool may_descend = false>
   [[gnu::always_inline]] void store_up_to(const A* end) {
     if (end > m_end) end = m_end;
-    if (m_step < 0) return store_reversed(end);
+    if constexpr (may_descend) {
+      if (m_step < 0) return store_reversed(end);
+    }
     for (; m_begin < end && !is_aligned<places>(m_to); ++m_begin, ++m_to) {
       stream_value(m_to, *m_begin);
     }
@@ -99,18 +103,21 @@ class StreamedRun {
   }
   /// Stores all that is left.
   template <int places>
-  [[gnu::always_inline]] void finish() {
-    store_up_to<places>(m_end);
-    constexpr int lanes = sizeof(Register<A, places>) / sizeof(A);
-    while (m_step > 0 && m_end - m_begin >= lanes) store_next<places>();
-    while (m_begin < m_end) stream_value(m_to, *m_begin), skip(1);
+  [[gnu::always_inline]] void finish() const {
+    call_apart<places>([run = *this]() __attribute__((always_inline)) {
+      StreamedRun rest = run;  // a copy, which stores cannot alias
+      rest.template store_up_to<places, true>(rest.m_end);
+      constexpr int lanes = sizeof(Register<A, places>) / sizeof(A);
+      while (rest.m_step > 0 && rest.m_end - rest.m_begin >= lanes) {
+        rest.template store_next<places>();
+      }
+      while (rest.m_begin < rest.m_end) stream_value(rest.m_to, *rest.m_begin), rest.skip(1);
+    });
   }
-  void finish(Registers registers) {
+  void finish(Registers registers) const {
     call_with(
-        registers, [run = *this](auto places) __attribute__((always_inline)) {
-          StreamedRun rest = run;  // a copy, which stores cannot alias
-          rest.template finish<places>();
-        });
+        registers, [run = *this](auto places)
+                       __attribute__((always_inline)) { run.template finish<places>(); });
   }
 
  private:
