@@ -116,6 +116,46 @@ class LinesInRegisters {
     KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) m_total[r] = folds[r];
   }
 
+  /// Scans two chunks of rows of two values of 4 bytes, upwards in memory: two rows a register, and
+  /// a chunk at each place. The first one ends.
+  template <class Beside>
+  [[gnu::always_inline]] void scan_two_chunks_of_pairs(const A* x, std::int64_t at, bool ends_tile,
+                                                       Beside& beside) {
+    using Pairs = Register<A, 2>;
+    constexpr int of_chunk = 2 * chunk_length, registers_of_chunk = of_chunk / 4;
+    const auto exact = exactly(m_op);
+    const Pairs none = hidden<2>(neutral(m_op));
+    const auto last = [](const auto& r) __attribute__((always_inline)) {
+      return shuffle<2, 3, 2, 3>(r, r);
+    };
+    beside(2 * of_chunk, at);
+    Pairs folds[registers_of_chunk], before = none;
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < registers_of_chunk; i += 2) {
+      Pairs low = join(load_register(x + 4 * i), load_register(x + of_chunk + 4 * i));
+      Pairs high = join(load_register(x + 4 * i + 4), load_register(x + of_chunk + 4 * i + 4));
+      low = combine_registers(exact, shuffle<0, 1, 4, 5>(none, low), low);
+      high = combine_registers(exact, shuffle<0, 1, 4, 5>(none, high), high);
+      high = combine_registers(exact, last(low), high);
+      folds[i] = combine_registers(exact, before, low);
+      folds[i + 1] = combine_registers(exact, before, high);
+      before = last(folds[i + 1]);
+    }
+    const auto twice = [](const V& r) __attribute__((always_inline)) {
+      return shuffle<0, 1, 0, 1>(r, r);
+    };
+    const V carry = twice(m_carry[0]);
+    m_total[0] = at_place<0>(before);
+    end_chunk(ends_tile);
+    const Pairs carries = join(carry, twice(m_carry[0]));
+    m_total[0] = at_place<1>(before);
+    A* const b = beside.results(at);
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < registers_of_chunk; ++i) {
+      folds[i] = combine_registers(exact, carries, folds[i]);
+      store_register(b + 4 * i, at_place<0>(folds[i]));
+      store_register(b + of_chunk + 4 * i, at_place<1>(folds[i]));
+    }
+  }
+
   [[gnu::always_inline]] void end_chunk(bool ends_tile) {
     KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
       m_carry[r] = end_chunk_of_lines(m_op, m_total[r], ends_tile, m_tiles[r], m_chunks[r]);
@@ -191,6 +231,8 @@ template <int registers_of_row, bool is_half, class Op, class A, class R>
           const bool is_short =
               block.rows <= chunk_length && block.begins_lines && !block.ends_chunk;
           LinesInRegisters<registers_of_row, is_half ? 1 : places.value, Op, A, R> lines(op, block);
+          [[maybe_unused]] const bool are_pairs =
+              block.width == 2 && block.x_row == 2 && block.b_row == 2;
           BesideRows<places, A, R> beside(block, is_short ? block.x_slab < 0 : block.x_row < 0);
           beside.begin(block.x);
           for (int s = 0; s < block.slabs; ++s) {
@@ -208,9 +250,20 @@ template <int registers_of_row, bool is_half, class Op, class A, class R>
             }
             for (int k = 0; k < block.rows;) {
               const int left = block.rows - k;
-              const int rows = left < chunk_length ? left : chunk_length;
-              ask_for_results(block, block.b + at, rows * block.b_row);
-              lines.scan(block, x, at, rows, beside);
+              int rows = left < chunk_length ? left : chunk_length;
+              bool is_done = false;
+              if constexpr (is_half && sizeof(A) == 4) {
+                is_done = are_pairs && left >= 2 * chunk_length;
+                if (is_done) {
+                  rows = 2 * chunk_length;
+                  lines.scan_two_chunks_of_pairs(
+                      x, at, (block.begin + k + chunk_length) % tile_length == 0, beside);
+                }
+              }
+              if (!is_done) {
+                ask_for_results(block, block.b + at, rows * block.b_row);
+                lines.scan(block, x, at, rows, beside);
+              }
               k += rows;
               x += rows * block.x_row;
               at += rows * block.b_row;
