@@ -16,7 +16,8 @@
 
 namespace KokkosScan::impl::host {
 
-/// The lines of a slab, and what they have combined to.
+/// The lines of a slab, and what they have combined to. Elements, results and what is given for
+/// lines are all addressed from the first line on.
 ///
 /// \tparam registers how many a row needs
 template <int registers, int places, class Op, class A, class R>
@@ -43,6 +44,7 @@ class LinesInRegisters {
     }
   }
 
+  /// Nothing came before but starting values.
   [[gnu::always_inline]] void begin(const A* starts) {
     starts += m_first;
     KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
@@ -79,7 +81,7 @@ class LinesInRegisters {
 
   /// Scans up to a chunk of rows.
   ///
-  /// \param x  the first line's element of the first row
+  /// \param x  the first row
   /// \param at how far from the first results of the block theirs belong
   template <class Beside>
   [[gnu::always_inline]] void scan(const SlabBlock<A, R>& block, const A* x, std::int64_t at,
@@ -117,9 +119,9 @@ class LinesInRegisters {
   }
 
   /// Scans two chunks of rows of two values of 4 bytes, upwards in memory: two rows a register, and
-  /// a chunk at each place. The first one ends.
+  /// a chunk at each place. The first one ends, but ends no tile.
   template <class Beside>
-  [[gnu::always_inline]] void scan_two_chunks_of_pairs(const A* x, std::int64_t at, bool ends_tile,
+  [[gnu::always_inline]] void scan_two_chunks_of_pairs(const A* x, std::int64_t at,
                                                        Beside& beside) {
     using Pairs = Register<A, 2>;
     constexpr int of_chunk = 2 * chunk_length, registers_of_chunk = of_chunk / 4;
@@ -145,7 +147,7 @@ class LinesInRegisters {
     };
     const V carry = twice(m_carry[0]);
     m_total[0] = at_place<0>(before);
-    end_chunk(ends_tile);
+    end_chunk(false);
     const Pairs carries = join(carry, twice(m_carry[0]));
     m_total[0] = at_place<1>(before);
     A* const b = beside.results(at);
@@ -253,11 +255,11 @@ template <int registers_of_row, bool is_half, class Op, class A, class R>
               int rows = left < chunk_length ? left : chunk_length;
               bool is_done = false;
               if constexpr (is_half && sizeof(A) == 4) {
-                is_done = are_pairs && left >= 2 * chunk_length;
+                constexpr int two = 2 * chunk_length;
+                is_done = are_pairs && left >= two && (block.begin + k) % two == 0;
                 if (is_done) {
-                  rows = 2 * chunk_length;
-                  lines.scan_two_chunks_of_pairs(
-                      x, at, (block.begin + k + chunk_length) % tile_length == 0, beside);
+                  rows = two;
+                  lines.scan_two_chunks_of_pairs(x, at, beside);
                 }
               }
               if (!is_done) {
