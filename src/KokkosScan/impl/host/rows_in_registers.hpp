@@ -289,10 +289,12 @@ template <class Op, class A, class R>
 void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& block) {
   const int bytes = block.width * static_cast<int>(sizeof(A));
   if (registers != most_registers || bytes > most_in_registers) {
-    combine_in_caches(registers, op, block);
-  } else if (bytes <= 16 && register_bytes > 16) {
-    combine_in_registers<1, true>(registers, op, block);
-  } else if (bytes <= register_bytes) {
+    return combine_in_caches(registers, op, block);
+  }
+  if constexpr (register_bytes > 16) {
+    if (bytes <= 16) return combine_in_registers<1, true>(registers, op, block);
+  }
+  if (bytes <= register_bytes) {
     combine_in_registers<1, false>(registers, op, block);
   } else if (bytes <= 2 * register_bytes) {
     combine_in_registers<2, false>(registers, op, block);
