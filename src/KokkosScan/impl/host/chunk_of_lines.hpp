@@ -48,6 +48,31 @@ template <int places, class Op, class A>
       combine_registers(op, before, combine_registers(op, pair, combine_registers(op, x[2], x[3])));
 }
 
+/// A pack of a register of lines.
+///
+/// \param carry  what comes before the chunk
+/// \param before what the chunk's earlier rows combine to; on return, these included
+/// \param put    put(row, results)
+template <int places, class Op, class A, class Put>
+[[gnu::always_inline]] inline void combine_pack(const Op& op, const Register<A, places>& carry,
+                                                Register<A, places>& before,
+                                                const Register<A, places> (&x)[pack_length],
+                                                const Put& put) {
+  const auto combine_by = [&](const auto& exact) __attribute__((always_inline)) {
+    Register<A, places> folds[pack_length];
+    fold_rows(exact, before, x, folds);
+    before = folds[pack_length - 1];
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
+      put(i, combine_registers(exact, carry, folds[i]));
+    }
+  };
+  if constexpr (minds_nan<Op>) {
+    // Vectors lose a NaN that follows a number; the carry is followed by the earlier rows, too.
+    if (any(where_nan(before, x[0], x[1], x[2], x[3]))) return combine_by(Exact<Op>{op});
+  }
+  combine_by(op);
+}
+
 /// Where the rows of a pack are, and where their results go.
 template <class A>
 struct PackOfLines {
@@ -72,27 +97,17 @@ template <int places, class Op, class A>
                                                         std::int64_t w, A* folds,
                                                         const A* carries) {
   using V = Register<A, places>;
-  const V before = load_register<places>(folds + w);
+  V before = load_register<places>(folds + w);
   const V carry = load_register<places>(carries + w);
   V x[pack_length];
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
     x[i] = load_register<places>(rows.x[i] + w);
   }
-  const auto combine_by = [&](const auto& exact) __attribute__((always_inline)) {
-    V with[pack_length];
-    fold_rows(exact, before, x, with);
-    store_register(folds + w, with[pack_length - 1]);
-    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
-      store_register(rows.b[i] + w, combine_registers(exact, carry, with[i]));
-    }
-  };
-  bool is_exact = false;
-  if constexpr (minds_nan<Op>) {
-    // Vectors lose a NaN that follows a number; the carry is followed by the earlier packs, too.
-    is_exact = any(where_nan(before, x[0], x[1], x[2], x[3]));
-    if (is_exact) combine_by(Exact<Op>{op});
-  }
-  if (!is_exact) combine_by(op);
+  combine_pack(
+      op, carry, before, x, [&](int i, const V& results) __attribute__((always_inline)) {
+        store_register(rows.b[i] + w, results);
+      });
+  store_register(folds + w, before);
 }
 
 /// One to three rows, likewise.

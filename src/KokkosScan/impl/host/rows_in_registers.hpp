@@ -172,22 +172,11 @@ class LinesInRegisters {
       KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
         e[i] = load_register<places>(x + i * x_row + line_of(r));
       }
-      const auto combine_by = [&](const auto& exact) __attribute__((always_inline)) {
-        V folds[pack_length];
-        fold_rows(exact, before[r], e, folds);
-        before[r] = folds[pack_length - 1];
-        KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
-          store_register(b + i * b_row + line_of(r),
-                         combine_registers(exact, m_carry[r], folds[i]));
-        }
-      };
-      bool is_exact = false;
-      if constexpr (minds_nan<Op>) {
-        // Vectors lose a NaN that follows a number; the carry is followed by earlier packs, too.
-        is_exact = any(where_nan(before[r], e[0], e[1], e[2], e[3]));
-        if (is_exact) combine_by(Exact<Op>{m_op});
-      }
-      if (!is_exact) combine_by(m_op);
+      combine_pack(
+          m_op, m_carry[r], before[r],
+          e, [&](int i, const V& results) __attribute__((always_inline)) {
+            store_register(b + i * b_row + line_of(r), results);
+          });
     }
   }
   /// One to three rows.

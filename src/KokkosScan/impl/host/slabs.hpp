@@ -127,7 +127,7 @@ class Slabs : WholeSlabs<P> {
                             p.totals.data == nullptr;
     if (skips_last) --end;
     const bool has_last = !is_exclusive || skips_last || (end == p.n && p.extra == Extra::last);
-    const bool rewinds = may_rewind(width);
+    const bool rewinds = !takes_rows(width) && m_results.may_rewind(width);
     for (std::int64_t k = begin; k < end;) {
       std::int64_t rows = std::min<std::int64_t>(end - k, is_free ? 1 << 30 : rows_of_block(width));
       if (!is_free && (end - k) * width <= this->most_of_block(width)) {
@@ -144,16 +144,8 @@ class Slabs : WholeSlabs<P> {
     if (end == p.n && p.totals.data != nullptr) m_results.store_totals(c, width, m_first + spill);
   }
 
-  /// Whether results of a part of a strip are stored as they are computed, and needed no more.
-  [[nodiscard]] bool may_rewind(int width) const {
-    const P& p = m_problem;
-    return m_streams && !takes_rows(width) && m_results.is_dense(width) &&
-           p.totals.data == nullptr &&
-           (p.form != Form::exclusive || !is_in_place(p.input, p.output.data));
-  }
-
-  /// The elements of a part, whether the result behind its last one has a place, what may_rewind()
-  /// says, and the first element of a block.
+  /// The elements of a part, whether the result behind its last one has a place, whether results
+  /// take turns in one page, and the first element of a block.
   struct Part {
     std::int64_t begin, end;
     bool has_last, rewinds;

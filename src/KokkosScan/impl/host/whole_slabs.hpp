@@ -218,12 +218,12 @@ class WholeSlabs : protected SlabInputs<P> {
     const bool reaches_back = descends && !w.is_wide && !w.reverses;
     w.held = w.extent;
     if (leaves_last() && (has_totals || reaches_back)) w.slabs = slabs_of_block(++w.held);
-    // A result that takes the place of an element is not stored before that was loaded: rows wait
-    // in L1 until then.
-    const bool waits = w.has_firsts && is_in_place(p.input, p.output.data);
-    w.is_free = w.is_wide && is_plain<A, Value> && !has_totals && !waits;
-    w.rewinds = n > 1 && (width > 1 ? !waits : n <= tile_length) && m_streams && !w.is_wide &&
-                w.are_dense && !w.reverses && !w.may_be_small && w.held == w.extent && !has_totals;
+    w.is_free = w.is_wide && is_plain<A, Value> && !has_totals &&
+                !(w.has_firsts && is_in_place(p.input, p.output.data));
+    const bool may_rewind =
+        width > 1 ? m_results.may_rewind(width) : w.are_short_lines && m_streams && !has_totals;
+    w.rewinds = n > 1 && may_rewind && !w.is_wide && w.are_dense && !w.reverses &&
+                !w.may_be_small && w.held == w.extent;
     if (w.rewinds && has_common_start && w.slabs < w.following &&
         (direction_of_run(p.input) < 0) == descends) {
       // Neither is what is stored as it is computed.
