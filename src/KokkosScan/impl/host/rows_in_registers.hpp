@@ -277,7 +277,10 @@ inline constexpr int most_in_registers = 4 * register_bytes;
 template <class Op, class A, class R>
 void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& block) {
   const int bytes = block.width * static_cast<int>(sizeof(A));
-  if (registers != most_registers || bytes > most_in_registers) {
+  // Only whole chunks stay in registers, but at the end of lines.
+  const bool are_chunks =
+      block.begin % chunk_length == 0 && (block.rows % chunk_length == 0 || !block.ends_chunk);
+  if (registers != most_registers || bytes > most_in_registers || !are_chunks) {
     return combine_in_caches(registers, op, block);
   }
   if constexpr (register_bytes > 16) {
