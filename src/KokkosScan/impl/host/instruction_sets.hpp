@@ -52,9 +52,6 @@ template <class F>
 [[gnu::target("avx2")]] auto call_with_avx2(const F& f) {
   return f(std::integral_constant<int, 2>{});
 }
-#endif
-
-#if defined(KOKKOSSCAN_IMPL_AVX2)
 template <class F>
 [[gnu::noinline, gnu::target("avx2")]] void call_apart_with_avx2(const F& f) {
   f();

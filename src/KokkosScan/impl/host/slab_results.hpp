@@ -54,12 +54,17 @@ class SlabResults {
            !is_in_place(m_problem.input, m_problem.output.data);
   }
 
+  /// Whether results take the places of elements that are loaded later.
+  [[nodiscard]] bool are_ahead_in_place() const {
+    return (m_problem.form == Form::exclusive || m_problem.extra == Extra::first) &&
+           is_in_place(m_problem.input, m_problem.output.data);
+  }
+
   /// Whether results that go past the caches may take turns in one page of L1: nobody needs them
-  /// again, and none takes the place of an element that is loaded later.
+  /// again.
   [[nodiscard]] bool may_rewind(int width) const {
-    const bool leads = m_problem.form == Form::exclusive || m_problem.extra == Extra::first;
     return m_streams && is_dense(width) && m_problem.totals.data == nullptr &&
-           !(leads && is_in_place(m_problem.input, m_problem.output.data));
+           !are_ahead_in_place();
   }
 
   /// Whether short lines of a block may be stored past the caches as they are computed.

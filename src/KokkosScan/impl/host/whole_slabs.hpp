@@ -218,8 +218,7 @@ class WholeSlabs : protected SlabInputs<P> {
     const bool reaches_back = descends && !w.is_wide && !w.reverses;
     w.held = w.extent;
     if (leaves_last() && (has_totals || reaches_back)) w.slabs = slabs_of_block(++w.held);
-    w.is_free = w.is_wide && is_plain<A, Value> && !has_totals &&
-                !(w.has_firsts && is_in_place(p.input, p.output.data));
+    w.is_free = w.is_wide && is_plain<A, Value> && !has_totals && !m_results.are_ahead_in_place();
     const bool may_rewind =
         width > 1 ? m_results.may_rewind(width) : w.are_short_lines && m_streams && !has_totals;
     w.rewinds = n > 1 && may_rewind && !w.is_wide && w.are_dense && !w.reverses &&
