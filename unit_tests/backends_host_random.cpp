@@ -130,6 +130,11 @@ void scan_case(std::uint64_t seed, std::int64_t number) {
   } else if (kind_of_shape == 2) {
     extents = {1 + random.below(2), 1 + random.below(40), 1020 + random.below(3200)};
     axis = 1;
+  } else if (kind_of_shape == 3) {
+    // Columns of some tiles, which threads may share, of narrow rows and of wider ones.
+    std::int64_t const width = 1 + random.below(random.below(2) == 0 ? 20 : 300);
+    extents = {1 + random.below(2), 1020 + random.below(60'000 / width + 10), width};
+    axis = 1;
   }
   std::int64_t const n = extents[axis];
   bool const is_exclusive = random.below(2) == 0;

@@ -75,6 +75,7 @@ vary(KokkosScan/impl/host/tuning.hpp
      "selected_strip_bytes = 112|32"
      "pack_row_bytes = 4096|128"
      "slab_bytes = 4096|2048"
+     "shared_strip_bytes = 1024|256"
      "narrow_strip = 64|32"
      "least_cut = 32|8"
      "unit_elements = 1 << 15|1 << 12"

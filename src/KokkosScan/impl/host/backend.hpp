@@ -102,8 +102,11 @@ struct Backend {
     if (!shares_evenly(rows * strips, threads)) strips = (strips + threads - 1) / threads * threads;
     strips = (row + cut_width(row, strips) - 1) / cut_width(row, strips);
     const bool is_cut = row / strips >= least_cut && shares_evenly(rows * strips, threads);
-    if (!is_cut || sharing == Sharing::split_lines) {
-      strips = (row + narrow_strip - 1) / narrow_strip;
+    // Or threads share strips, of rows that are as narrow as they are or are cut for it.
+    constexpr std::int64_t most_shared = most_shared_width<Slabs<P>>;
+    const bool are_shared = row <= most_shared && p.n >= 4 * tile_length * threads;
+    if (!is_cut || are_shared || sharing == Sharing::split_lines) {
+      strips = (row + most_shared - 1) / most_shared;
       return scan_with<Slabs<P>>(exec, p, "slabs", rows * strips, strips, true);
     }
     scan_with<Slabs<P>>(exec, p, "strips", rows * strips, strips, true);
@@ -113,8 +116,7 @@ struct Backend {
   void scan_with(const Exec& exec, const P& p, const char* path, std::int64_t strips,
                  std::int64_t strips_of_row, bool has_rows = false) const {
     using A = typename P::A;
-    // Threads share lines, and strips that are narrow.
-    constexpr int width = std::min<int>(Scanner::most_width, narrow_strip);
+    constexpr int width = most_shared_width<Scanner>;
     const std::int64_t threads = exec.concurrency();
     const Destination results_go = destination_of(p, destination);
 
@@ -123,7 +125,7 @@ struct Backend {
     const bool splits = sharing == Sharing::automatic
                             ? threads > 1 && is_long && !shares_evenly(strips, threads)
                             : sharing == Sharing::split_lines;
-    if (splits && p.batch.count / strips <= narrow_strip) {
+    if (splits && p.batch.count / strips <= width) {
       const std::int64_t lines = std::min<std::int64_t>(width, p.batch.count / strips);
       const int tiles = static_cast<int>(std::max<std::int64_t>(
           1, part_bytes / (tile_length * static_cast<std::int64_t>(sizeof(A)) * lines)));
@@ -137,6 +139,11 @@ struct Backend {
         exec, label_of(p.function, path), units,
         WholeLines<P, Scanner>{p, results_go, registers, strips, strips_of_row, units, has_rows});
   }
+
+  /// The most lines of a strip that threads share.
+  template <class Scanner>
+  static constexpr int most_shared_width = std::min<int>(
+      Scanner::most_width, shared_strip_bytes / static_cast<int>(sizeof(typename Scanner::A)));
 
   /// Whether whole strips keep threads busy for three quarters of the time. Strips that threads
   /// share are folded and scanned, which takes as much again.

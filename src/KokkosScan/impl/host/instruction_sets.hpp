@@ -134,12 +134,14 @@ struct RowDistances {
   std::int64_t slab, row;
 };
 
-/// Converts rows of `length` neighbours each, without a call for each of them.
+/// Converts rows of `length` neighbours each, without a call for each of them. What is only moved
+/// is not worth wider registers.
 template <class To, class From>
 void convert_rows(const From* from, const RowDistances& from_distances, int slabs, int rows,
                   int length, To* to, const RowDistances& to_distances) {
   call_with(
-      widest_registers(), [=](auto) __attribute__((always_inline)) {
+      std::is_same_v<To, From> ? least_registers : widest_registers(), [=
+  ](auto) __attribute__((always_inline)) {
         const From* x = from;
         To* y = to;
         const auto each = [&](const auto& convert_row) __attribute__((always_inline)) {

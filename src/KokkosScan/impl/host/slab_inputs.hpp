@@ -103,16 +103,24 @@ class SlabInputs {
   [[gnu::noinline]] void set_starts(const Coordinates& c, int width, int slabs) {
     const P& p = m_problem;
     const bool wants_firsts = p.form == Form::exclusive || p.extra == Extra::first;
-    // What all lines have is there for as many as a strip has.
-    if (has_common_start && m_starts >= width && (!wants_firsts || m_firsts >= width)) return;
-    for (int s = 0; s < (has_common_start ? 1 : slabs); ++s) {
-      Coordinates line = c;
-      if (s > 0) line.index[m_dimension] += s;
-      for (int w = 0; w < width; ++w) {
-        const Maybe<A> start = p.start.at(line);
-        m_start[spill + s * width + w] = start.exists ? start.value : neutral(p.op);
-        m_first[spill + s * width + w] = start.exists ? start.value : p.identity.value;
-        if (w + 1 < width) ++line.index[c.rank - 1];
+    if constexpr (has_common_start) {
+      // What all lines have is there for as many as a strip has.
+      if (m_starts >= width && (!wants_firsts || m_firsts >= width)) return;
+      const Maybe<A> start = p.start.at(c);
+      std::fill_n(m_start + spill, width, start.exists ? start.value : neutral(p.op));
+      if (wants_firsts) {
+        std::fill_n(m_first + spill, width, start.exists ? start.value : p.identity.value);
+      }
+    } else {
+      for (int s = 0; s < slabs; ++s) {
+        Coordinates line = c;
+        if (s > 0) line.index[m_dimension] += s;
+        for (int w = 0; w < width; ++w) {
+          const Maybe<A> start = p.start.at(line);
+          m_start[spill + s * width + w] = start.exists ? start.value : neutral(p.op);
+          m_first[spill + s * width + w] = start.exists ? start.value : p.identity.value;
+          if (w + 1 < width) ++line.index[c.rank - 1];
+        }
       }
     }
     m_starts = m_firsts = width;

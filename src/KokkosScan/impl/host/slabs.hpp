@@ -82,18 +82,15 @@ class Slabs : WholeSlabs<P> {
   void fold(const Coordinates& c, int width, std::int64_t begin, std::int64_t end, R* chunks,
             LastChunk<A, R>* last) {
     const auto wide = carrying(m_problem.op);
-    for (int w = 0; w < width; ++w) chunks[w] = neutral(wide);
-    this->set_state(chunks, width);
-    const int most_rows = rows_of_block(width);
+    std::fill_n(m_state.folds(), width, neutral(m_problem.op));
+    std::fill_n(m_state.chunks(), width, neutral(wide));
+    const int most_rows =
+        std::max(block_elements / width / chunk_length * chunk_length, chunk_length);
     int rows = 0;
     for (std::int64_t k = begin; k < end; k += rows) {
       rows = static_cast<int>(std::min<std::int64_t>(end - k, most_rows));
-      SlabBlock<A, R> block =
-          this->loaded({c, m_problem.n, k, rows, width, 1, m_dimension}, nothing_ahead);
-      m_results.place(block, rows, m_problem.output.strides.along < 0, nullptr);
-      block.begin = static_cast<int>(k % tile_length);
-      block.ends_chunk = k + rows < end;
-      this->combine(block);
+      this->fold_block(
+          this->loaded({c, m_problem.n, k, rows, width, 1, m_dimension}, nothing_ahead));
     }
     for (int w = 0; w < width; ++w) {
       const A total = m_state.folds()[w];

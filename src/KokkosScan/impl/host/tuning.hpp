@@ -92,8 +92,12 @@ inline constexpr int pack_row_bytes = 4096;
 /// in memory are one run, whose begin and end alone may share cache lines with others.
 inline constexpr int slab_bytes = 4096;
 
-/// The most neighbouring lines of a strip where threads share lines, and the unit of the width
-/// where they do not: several cache lines, so that threads do not share one.
+/// The most bytes of a strip's row where threads share it, each with some rows at a time. Cut in
+/// two instead, rows of 64 floats have half the speed and rows of 200 two thirds; of rows of 361,
+/// which do not wait for each other, a strip for each thread is as fast.
+inline constexpr int shared_strip_bytes = 1024;
+
+/// The unit of the width of strips: several cache lines, so that threads do not share one.
 inline constexpr int narrow_strip = 64;
 
 /// The width of each strip but the last, when a row of neighbouring lines is cut into strips.

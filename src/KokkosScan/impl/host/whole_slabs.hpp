@@ -5,6 +5,7 @@
 /// \file
 /// Scans short slabs as a whole, as many as fill a block, and combines blocks of all slabs.
 
+#include <KokkosScan/impl/host/fold_slab.hpp>
 #include <KokkosScan/impl/host/rows.hpp>
 #include <KokkosScan/impl/host/rows_in_registers.hpp>
 #include <KokkosScan/impl/host/scan_small_slabs.hpp>
@@ -140,6 +141,15 @@ class WholeSlabs : protected SlabInputs<P> {
       combine_rows<ElementRows<A>>(m_registers, m_problem.op, block);
     } else {
       combine_slabs(m_registers, m_problem.op, block);
+    }
+  }
+
+  /// Folds chunks of one slab.
+  void fold_block(const SlabBlock<A, R>& block) const {
+    if (block.mask.selected != nullptr) {
+      if constexpr (is_selected) fold_slab<SelectedRows<A>>(m_registers, m_problem.op, block);
+    } else {
+      fold_slab<ElementRows<A>>(m_registers, m_problem.op, block);
     }
   }
 
