@@ -23,7 +23,7 @@ namespace KokkosScan::impl::host {
 template <class Rows, class Op, class A, class R>
 [[gnu::noinline]] void fold_slab(Registers registers, const Op& op, const SlabBlock<A, R>& slab) {
   call_with(
-      registers, [ op, slab ](auto places) __attribute__((always_inline)) {
+      registers, [&](auto places) __attribute__((always_inline)) {
         const SlabBlock<A, R> block = slab;  // what is stored cannot alias it
         using V = Register<A, places>;
         constexpr int lanes = sizeof(V) / sizeof(A);

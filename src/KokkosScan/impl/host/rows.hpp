@@ -217,7 +217,7 @@ class PackOfRows {
 template <class Rows, class Op, class A, class R>
 void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slabs) {
   call_with(
-      registers, [ op, slabs ](auto places) __attribute__((always_inline)) {
+      registers, [&](auto places) __attribute__((always_inline)) {
         const SlabBlock<A, R> block = slabs;  // what is stored cannot alias it
         using V = Register<A, places>;
         using Elements = typename Rows::Elements;

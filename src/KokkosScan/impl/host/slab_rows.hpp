@@ -85,7 +85,7 @@ class BesideRows {
 template <class Op, class A, class R>
 void combine_in_caches(Registers registers, const Op& op, const SlabBlock<A, R>& slabs) {
   call_with(
-      registers, [ op, slabs ](auto places) __attribute__((always_inline)) {
+      registers, [&](auto places) __attribute__((always_inline)) {
         const SlabBlock<A, R> block = slabs;  // what is stored cannot alias it
         using V = Register<A, places>;
         constexpr int lanes = sizeof(V) / sizeof(A);
