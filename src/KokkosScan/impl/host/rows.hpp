@@ -74,9 +74,6 @@ class RowStores {
 /// begin elsewhere in each row; where they were stored a short while ago, loads wait.
 template <class A>
 inline constexpr int least_row = wide_row_bytes / sizeof(A);
-/// The same of results with gaps between their rows.
-template <class A>
-inline constexpr int least_row_with_gaps = wide_row_with_gaps_bytes / sizeof(A);
 
 /// The same of strips of rows of which a mask selects elements.
 template <class A>

@@ -67,16 +67,14 @@ inline constexpr int turn_bytes = 256;
 /// element, 0.9 where they reach over the end of one.
 inline constexpr int page_bytes = 4096;
 
-/// The least bytes of rows that are taken one after the other, in the order of memory. Through L1,
-/// 39 floats take 0.19 ns an element instead of 0.26, but 80 take 0.21 instead of 0.17.
-inline constexpr int wide_row_bytes = 224;
-/// The same where results have gaps between their rows: 84 floats 0.65 instead of 0.59 of a plain
-/// loop's speed, 60 and 100 0.88 and 0.81 instead of 0.46 and 0.61, but 150 0.70 instead of 0.84.
-inline constexpr int wide_row_with_gaps_bytes = 448;
+/// The least bytes of rows that are taken one after the other, in the order of memory. On Zen 3, 66
+/// floats from memory take 0.37 ns an element through L1 and 0.48 so, 140 take 0.48 and 0.41; on a
+/// Xeon rows of up to 400 bytes are as fast both ways.
+inline constexpr int wide_row_bytes = 448;
 
 /// The same of strips of rows of which a mask selects elements, which would be loaded row by row
 /// otherwise: with two threads (1, 262144, 64) floats 0.55 of a copy instead of 0.14, (1, 185413,
-/// 90) 0.39 instead of 0.22.
+/// 90) 0.39 instead of 0.22. Twice as much of whole rows.
 inline constexpr int selected_strip_bytes = 112;
 
 /// The least bytes of rows with gaps between them that go past the caches, which have to read what

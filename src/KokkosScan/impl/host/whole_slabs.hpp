@@ -153,15 +153,16 @@ class WholeSlabs : protected SlabInputs<P> {
     }
   }
 
-  /// Whether lines are combined row by row: those of wide rows, of wider ones whose results have
-  /// gaps between them, or of narrower strips of which a mask selects elements.
+  /// Whether lines are combined row by row: those of wide rows, or of narrower ones, and still
+  /// narrower strips, of which a mask selects elements.
   [[nodiscard]] bool takes_rows(int width) const {
     if (width == 1) return false;  // also where the batch has no dimension
-    const Batch& batch = m_problem.batch;
-    const bool is_whole = batch.extent[batch.rank - 1] == width;
-    if (is_selected && !is_whole) return width >= least_selected_strip<A>;
-    const bool have_gaps = m_results.may_keep_gaps(width) && is_whole;
-    return width >= (have_gaps ? least_row_with_gaps<A> : least_row<A>);
+    if constexpr (is_selected) {
+      const Batch& batch = m_problem.batch;
+      const bool is_whole = batch.extent[batch.rank - 1] == width;
+      return width >= (is_whole ? 2 : 1) * least_selected_strip<A>;
+    }
+    return width >= least_row<A>;
   }
 
   /// As that of Inputs. Where gaps between rows of results stay as they are, no register reads
