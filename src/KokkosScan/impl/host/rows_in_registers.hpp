@@ -88,15 +88,7 @@ class LinesInRegisters {
   [[gnu::always_inline]] void scan_slab(const SlabBlock<A, R>& block, const A* x, A* b) const {
     V folds[registers];
     KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) folds[r] = m_none;
-    x += m_first;
-    b += m_first;
-    int left = block.rows;
-    KOKKOSSCAN_IMPL_ROLLED for (; left >= pack_length; left -= pack_length) {
-      scan_pack(x, block.x_row, b, block.b_row, folds);
-      x += pack_length * block.x_row;
-      b += pack_length * block.b_row;
-    }
-    if (left > 0) scan_rest(x, block.x_row, b, block.b_row, left, folds);
+    scan_rows(x + m_first, block.x_row, b + m_first, block.b_row, block.rows, folds);
   }
 
   /// Scans up to a chunk of rows.
@@ -116,21 +108,13 @@ class LinesInRegisters {
     for (int taken = 0; count > 0; count -= taken) {
       taken = count < most ? count : most;
       beside(taken * block.width, at);
-      A* b = beside.results(at) + m_first;
+      A* const b = beside.results(at) + m_first;
       if (taken == most) {
         KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < most; i += pack_length) {
           scan_pack(x + i * x_row, x_row, b + i * b_row, b_row, folds);
         }
       } else {
-        const A* from = x;
-        int left = taken;
-        KOKKOSSCAN_IMPL_ROLLED for (; most > pack_length && left >= pack_length;
-                                    left -= pack_length) {
-          scan_pack(from, x_row, b, b_row, folds);
-          from += pack_length * x_row;
-          b += pack_length * b_row;
-        }
-        if (left > 0) scan_rest(from, x_row, b, b_row, left, folds);
+        scan_rows(x, x_row, b, b_row, taken, folds);
       }
       x += taken * x_row;
       at += taken * b_row;
@@ -198,6 +182,16 @@ class LinesInRegisters {
             store_register(b + i * b_row + line_of(r), results);
           });
     }
+  }
+  /// Packs, and the rest of one.
+  [[gnu::always_inline]] void scan_rows(const A* x, std::int64_t x_row, A* b, std::int64_t b_row,
+                                        int count, V (&before)[registers]) const {
+    KOKKOSSCAN_IMPL_ROLLED for (; count >= pack_length; count -= pack_length) {
+      scan_pack(x, x_row, b, b_row, before);
+      x += pack_length * x_row;
+      b += pack_length * b_row;
+    }
+    if (count > 0) scan_rest(x, x_row, b, b_row, count, before);
   }
   /// One to three rows.
   [[gnu::always_inline]] void scan_rest(const A* x, std::int64_t x_row, A* b, std::int64_t b_row,
