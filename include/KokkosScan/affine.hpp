@@ -5,6 +5,8 @@
 /// \file
 /// Affine maps and their composition, the operator of linear recurrences.
 
+#include <KokkosScan/impl/begin_header.hpp>
+
 #include <KokkosScan/impl/arithmetic.hpp>
 #include <Kokkos_Core.hpp>
 #include <type_traits>
@@ -60,3 +62,5 @@ struct ComposeAffine {
 /// @}
 
 }  // namespace KokkosScan
+
+#include <KokkosScan/impl/end_header.hpp>

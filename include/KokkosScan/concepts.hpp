@@ -5,6 +5,8 @@
 /// \file
 /// What the functions of kokkos-scan accept.
 
+#include <KokkosScan/impl/begin_header.hpp>
+
 #include <KokkosScan/inputs.hpp>
 #include <KokkosScan/lines.hpp>
 #include <KokkosScan/outputs.hpp>
@@ -79,3 +81,5 @@ concept HasIdentity = requires(const Op& op) {
 };
 
 }  // namespace KokkosScan
+
+#include <KokkosScan/impl/end_header.hpp>

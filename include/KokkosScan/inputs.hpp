@@ -5,6 +5,9 @@
 /// \file
 /// What a scan can read besides a View: masked and lazily computed inputs, nested freely.
 
+#include <KokkosScan/impl/begin_header.hpp>
+
+#include <KokkosScan/impl/raise.hpp>
 #include <KokkosScan/lines.hpp>
 #include <KokkosScan/operators.hpp>
 #include <Kokkos_Core.hpp>
@@ -258,19 +261,19 @@ auto indexed_elements(const std::array<std::int64_t, Rank>& extents, const Input
   constexpr int rank = static_cast<int>(Rank);
   const int counted = axis < 0 ? axis + rank : axis;
   if (counted < 0 || counted >= rank) {
-    throw std::invalid_argument("KokkosScan::indexed: axis " + std::to_string(axis) +
-                                " is out of range for an input of rank " + std::to_string(rank) +
-                                ": allowed are " + std::to_string(-rank) + " to " +
-                                std::to_string(rank - 1) + ".");
+    raise<std::invalid_argument>("KokkosScan::indexed: axis " + std::to_string(axis) +
+                                 " is out of range for an input of rank " + std::to_string(rank) +
+                                 ": allowed are " + std::to_string(-rank) + " to " +
+                                 std::to_string(rank - 1) + ".");
   }
   const std::int64_t extent = extents[static_cast<std::size_t>(counted)];
   // The largest value of an unsigned type stands for no element.
   constexpr auto largest = std::numeric_limits<Index>::max();
   constexpr Index most = std::is_signed_v<Index> ? largest : static_cast<Index>(largest - 1);
   if (extent > 0 && std::cmp_greater(extent - 1, most)) {
-    throw std::invalid_argument("KokkosScan::indexed: extent " + std::to_string(counted) + " is " +
-                                std::to_string(extent) + ", but the largest index of the type is " +
-                                std::to_string(most) + ".");
+    raise<std::invalid_argument>(
+        "KokkosScan::indexed: extent " + std::to_string(counted) + " is " + std::to_string(extent) +
+        ", but the largest index of the type is " + std::to_string(most) + ".");
   }
   return zip_transform(MakeIndexed<Index>{}, x,
                        Elementwise<Rank, IndexAlong<Index>>{extents, {counted}});
@@ -302,3 +305,5 @@ template <Axis Index = std::int64_t, std::size_t Rank, class Function>
 /// @}
 
 }  // namespace KokkosScan
+
+#include <KokkosScan/impl/end_header.hpp>

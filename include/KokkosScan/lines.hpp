@@ -5,6 +5,8 @@
 /// \file
 /// Along which lines a scan goes, what it starts from and what it leaves behind.
 
+#include <KokkosScan/impl/begin_header.hpp>
+
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -143,3 +145,5 @@ template <class AxisType>
 /// @}
 
 }  // namespace KokkosScan
+
+#include <KokkosScan/impl/end_header.hpp>

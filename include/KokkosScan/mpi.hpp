@@ -9,21 +9,18 @@
 #if !__has_include(<mpi.h>)
 #error "KokkosScan/mpi.hpp needs MPI: link KokkosScan::MPI."
 #endif
+#if !defined(__cpp_exceptions)
+#error "KokkosScan/mpi.hpp needs exceptions: ranks agree on an error before each of them throws it."
+#endif
+
+#include <KokkosScan/impl/begin_header.hpp>
 
 #include <KokkosScan/KokkosScan.hpp>
 #include <Kokkos_Core.hpp>
 #include <optional>
 #include <type_traits>
 
-#if defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#pragma GCC diagnostic ignored "-Wold-style-cast"
-#endif
 #include <KokkosScan/impl/mpi/scan.hpp>
-#if defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
 
 /// Scans whose lines are distributed over ranks.
 namespace KokkosScan::mpi {
@@ -198,3 +195,5 @@ void exclusive_scan(const Exec& exec, MPI_Comm comm, const In& in, const Out& ou
 /// @}
 
 }  // namespace KokkosScan::mpi
+
+#include <KokkosScan/impl/end_header.hpp>

@@ -5,6 +5,8 @@
 /// \file
 /// The operators of a scan and the types in which they combine.
 
+#include <KokkosScan/impl/begin_header.hpp>
+
 #include <Kokkos_Core.hpp>
 #include <concepts>
 #include <cstdint>
@@ -391,3 +393,5 @@ struct ArgMax<ties, void> {
 /// @}
 
 }  // namespace KokkosScan
+
+#include <KokkosScan/impl/end_header.hpp>

@@ -6,6 +6,8 @@
 /// Where the results of a scan can go besides a View: through a function into a View, or to a
 /// function alone.
 
+#include <KokkosScan/impl/begin_header.hpp>
+
 #include <KokkosScan/inputs.hpp>
 #include <Kokkos_Core.hpp>
 #include <array>
@@ -102,3 +104,5 @@ requires(Kokkos::is_view<View>::value)
 /// @}
 
 }  // namespace KokkosScan
+
+#include <KokkosScan/impl/end_header.hpp>

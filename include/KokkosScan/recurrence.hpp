@@ -5,6 +5,8 @@
 /// \file
 /// First-order linear recurrences: scans of affine maps.
 
+#include <KokkosScan/impl/begin_header.hpp>
+
 #include <KokkosScan/affine.hpp>
 #include <KokkosScan/concepts.hpp>
 #include <KokkosScan/inputs.hpp>
@@ -151,3 +153,5 @@ void linear_recurrence(const Exec& exec, const A& a, const B& b, const H& h,
 /// @}
 
 }  // namespace KokkosScan
+
+#include <KokkosScan/impl/end_header.hpp>

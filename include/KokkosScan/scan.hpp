@@ -5,6 +5,8 @@
 /// \file
 /// The two functions of kokkos-scan.
 
+#include <KokkosScan/impl/begin_header.hpp>
+
 #include <KokkosScan/concepts.hpp>
 #include <KokkosScan/inputs.hpp>
 #include <KokkosScan/lines.hpp>
@@ -13,17 +15,7 @@
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 
-// Kernels index by signed integers and cast vectors as the compiler's own headers do; a project
-// that warns of that does not want to hear it from here.
-#if defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#pragma GCC diagnostic ignored "-Wold-style-cast"
-#endif
 #include <KokkosScan/impl/dispatch.hpp>
-#if defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
 
 namespace KokkosScan {
 
@@ -131,3 +123,5 @@ template <class Exec, class In, class Out, class Lines = Along<>, class Op = Sum
 /// @}
 
 }  // namespace KokkosScan
+
+#include <KokkosScan/impl/end_header.hpp>

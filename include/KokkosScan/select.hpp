@@ -5,21 +5,15 @@
 /// \file
 /// Compaction: the elements that a predicate or a mask keeps, one after the other.
 
+#include <KokkosScan/impl/begin_header.hpp>
+
 #include <KokkosScan/concepts.hpp>
 #include <KokkosScan/inputs.hpp>
 #include <KokkosScan/lines.hpp>
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 
-#if defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#pragma GCC diagnostic ignored "-Wold-style-cast"
-#endif
 #include <KokkosScan/impl/select/dispatch.hpp>
-#if defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
 
 namespace KokkosScan {
 
@@ -93,3 +87,5 @@ template <class Exec, class In, class Keep, class Out, class Count>
 /// @}
 
 }  // namespace KokkosScan
+
+#include <KokkosScan/impl/end_header.hpp>

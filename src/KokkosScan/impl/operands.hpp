@@ -8,6 +8,7 @@
 /// inlined into each call.
 
 #include <KokkosScan/impl/problem.hpp>
+#include <KokkosScan/impl/raise.hpp>
 #include <KokkosScan/lines.hpp>
 #include <algorithm>
 #include <concepts>
@@ -130,7 +131,7 @@ class MessagePart {
   message.imbue(std::locale::classic());
   message << name(function) << ": ";
   for (const MessagePart& part : parts) message << part;
-  throw std::invalid_argument(message.str());
+  raise<std::invalid_argument>(message.str());
 }
 
 /// The axis counted from the front.

@@ -135,9 +135,9 @@ inline constexpr bool is_in_order<InOrder<Op>> = true;
 /// minima and maxima are one of their operands. (They are chosen alike for zeros of both signs and
 /// for several NaNs: the first of those that are equal, and the first NaN.)
 template <class Op, class A>
-inline constexpr bool associates_exactly =
-    is_arg_min_or_max<Op> || std::integral<A>&& is_built_in<Op> ||
-    std::is_arithmetic_v<A>&& is_min_or_max<Op>;
+inline constexpr bool associates_exactly = is_arg_min_or_max<Op> ||
+                                           (std::is_integral_v<A> && is_built_in<Op>) ||
+                                           (std::is_arithmetic_v<A> && is_min_or_max<Op>);
 
 /// The operator of a problem. Whatever associates exactly needs no kernels of its own.
 template <class Op, class A, bool in_order>

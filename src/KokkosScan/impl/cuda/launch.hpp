@@ -40,6 +40,7 @@ concept OnlyPlans = requires {
 #include <cuda_runtime_api.h>
 
 #include <KokkosScan/impl/cuda/device.hpp>
+#include <KokkosScan/impl/raise.hpp>
 
 namespace KokkosScan::impl::cuda {
 
@@ -47,9 +48,9 @@ namespace KokkosScan::impl::cuda {
 inline void check(cudaError_t result, const Launch& launch, std::int64_t n, std::int64_t lines) {
   if (result == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // the exception reports it; later calls must not
-  throw std::runtime_error(launch.label() + ": the launch for " + std::to_string(lines) +
-                           " lines of " + std::to_string(n) +
-                           " elements failed: " + cudaGetErrorString(result) + ".");
+  raise<std::runtime_error>(launch.label() + ": the launch for " + std::to_string(lines) +
+                            " lines of " + std::to_string(n) +
+                            " elements failed: " + cudaGetErrorString(result) + ".");
 }
 
 /// Enqueues a kernel on the instance's stream, on its device, and reports a launch that fails.

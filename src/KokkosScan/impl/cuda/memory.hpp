@@ -13,6 +13,7 @@
 #include <cuda_runtime_api.h>
 
 #include <KokkosScan/impl/cuda/device.hpp>
+#include <KokkosScan/impl/raise.hpp>
 #include <stdexcept>
 #include <string>
 
@@ -28,9 +29,9 @@ class Temporary<Kokkos::Cuda> {
         cuda::on_device(m_device, [&] { return cudaMallocAsync(&data, bytes, m_stream); });
     if (result != cudaSuccess) {
       static_cast<void>(cudaGetLastError());  // the exception reports it; later calls must not
-      throw std::runtime_error("KokkosScan: a workspace of " + std::to_string(bytes) +
-                               " bytes could not be allocated: " + cudaGetErrorString(result) +
-                               ".");
+      raise<std::runtime_error>("KokkosScan: a workspace of " + std::to_string(bytes) +
+                                " bytes could not be allocated: " + cudaGetErrorString(result) +
+                                ".");
     }
     m_data = static_cast<std::byte*>(data);
   }

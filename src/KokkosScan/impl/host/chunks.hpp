@@ -190,10 +190,10 @@ LastChunk<A, R> fold_chunks(Registers registers, const Op& op, const X& elements
             }
           }
           if (!is_exact) total_chunks(op, packs, totals);
-          KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
+          for_each_place<places>([&](auto place) __attribute__((always_inline)) {
             last = {before, totals[place]};
             before = wide(before, static_cast<R>(totals[place]));
-          }
+          });
         }
         chunks = before;
         end = last;

@@ -38,10 +38,12 @@ template <class T>
 }
 
 /// The same for a register of two places, to a multiple of 32. (An intrinsic would need functions
-/// that are compiled for AVX alone.)
+/// that are compiled for AVX alone, and so does asm with Clang, which looks before it inlines.)
 template <class T>
 [[gnu::always_inline]] inline void stream_register(T* to, const Register<T, 2>& r) {
-#if defined(KOKKOSSCAN_IMPL_AVX2)
+#if defined(KOKKOSSCAN_IMPL_AVX2) && defined(__clang__)
+  __builtin_nontemporal_store(r.lanes, reinterpret_cast<native_t<T, 2>*>(to));
+#elif defined(KOKKOSSCAN_IMPL_AVX2)
   asm volatile("vmovntdq %1, %0" : "=m"(*reinterpret_cast<native_t<T, 2>*>(to)) : "x"(r.lanes));
 #else
   store_register(to, r);

@@ -31,8 +31,8 @@ inline constexpr bool is_narrow =
 template <class Op>
 struct WideOperator {};
 template <template <class> class Op, class Narrow>
-requires(is_narrow<Narrow>&& is_built_in<Op<Narrow>>)  //
-    struct WideOperator<Op<Narrow>> {
+requires is_built_in<Op<Narrow>> && is_narrow<Narrow>
+struct WideOperator<Op<Narrow>> {
   using type = Op<std::int32_t>;
 };
 template <>

@@ -43,54 +43,90 @@ namespace KokkosScan::impl::host {
 #define KOKKOSSCAN_IMPL_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/// The vector of 16 bytes a place for an arithmetic type. Those for one place are written out,
-/// since nvcc refuses the attribute on a type that depends on a template parameter.
+/// The type of the lanes of values of an arithmetic type: the one of its width and kind that
+/// vectors convert to each other. (long and long long are different lanes to a compiler, and so are
+/// wchar_t and int.)
 template <bool is_floating, bool is_signed, std::size_t size>
-struct Native;
+struct Lane;
 template <>
-struct Native<true, true, 4> {
-  typedef float type __attribute__((vector_size(16)));
+struct Lane<true, true, 4> {
+  using type = float;
 };
 template <>
-struct Native<true, true, 8> {
-  typedef double type __attribute__((vector_size(16)));
+struct Lane<true, true, 8> {
+  using type = double;
 };
 template <>
-struct Native<false, true, 1> {
-  typedef std::int8_t type __attribute__((vector_size(16)));
+struct Lane<false, true, 1> {
+  using type = std::int8_t;
 };
 template <>
-struct Native<false, true, 2> {
-  typedef std::int16_t type __attribute__((vector_size(16)));
+struct Lane<false, true, 2> {
+  using type = std::int16_t;
 };
 template <>
-struct Native<false, true, 4> {
-  typedef std::int32_t type __attribute__((vector_size(16)));
+struct Lane<false, true, 4> {
+  using type = std::int32_t;
 };
 template <>
-struct Native<false, false, 4> {
-  typedef std::uint32_t type __attribute__((vector_size(16)));
+struct Lane<false, false, 4> {
+  using type = std::uint32_t;
 };
 template <>
-struct Native<false, true, 8> {
-  typedef std::int64_t type __attribute__((vector_size(16)));
+struct Lane<false, true, 8> {
+  using type = std::int64_t;
 };
 template <>
-struct Native<false, false, 8> {
-  typedef std::uint64_t type __attribute__((vector_size(16)));
+struct Lane<false, false, 8> {
+  using type = std::uint64_t;
 };
+template <class T>
+using lane_t = typename Lane<std::is_floating_point_v<T>, std::is_signed_v<T>, sizeof(T)>::type;
+
+/// The vector of 16 bytes a place for the type of a lane. Those for one place are written out,
+/// since nvcc refuses the attribute on a type that depends on a template parameter.
 template <class T, int places>
-struct NativeOf {
+struct Native {
   typedef T type __attribute__((vector_size(16 * places)));
 };
 template <>
-struct NativeOf<double, 2> {
+struct Native<float, 1> {
+  typedef float type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<double, 1> {
+  typedef double type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<std::int8_t, 1> {
+  typedef std::int8_t type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<std::int16_t, 1> {
+  typedef std::int16_t type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<std::int32_t, 1> {
+  typedef std::int32_t type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<std::uint32_t, 1> {
+  typedef std::uint32_t type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<std::int64_t, 1> {
+  typedef std::int64_t type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<std::uint64_t, 1> {
+  typedef std::uint64_t type __attribute__((vector_size(16)));
+};
+template <>
+struct Native<double, 2> {
   typedef double type __attribute__((vector_size(32)));  // in which floats are carried
 };
-template <class T>
-struct NativeOf<T, 1> : Native<std::is_floating_point_v<T>, std::is_signed_v<T>, sizeof(T)> {};
 template <class T, int places = 1>
-using native_t = typename NativeOf<T, places>::type;
+using native_t = typename Native<lane_t<T>, places>::type;
 
 /// A register of arithmetic values.
 template <class T, int places = 1>
@@ -249,7 +285,9 @@ template <int places = 1, class T>
 template <int places, class T>
 [[gnu::always_inline]] inline Register<T, places> hidden(const T& value) {
   auto r = broadcast<places>(value).part[0];
-#if defined(__SSE2__)
+  // Clang makes no such shuffles, and takes no wide register where a function is not compiled for
+  // it.
+#if defined(__SSE2__) && !defined(__clang__)
   asm("" : "+x"(r.lanes));
 #endif
   return r;

@@ -85,7 +85,12 @@ inline constexpr int least_pack_row = pack_row_bytes / sizeof(A);
 
 /// Asks for an element ahead, in a loop of which the compiler is not to make two.
 [[gnu::always_inline]] inline void ask_for(const void* element, bool is_nearest) {
-  hidden(is_nearest) ? __builtin_prefetch(element, 0, 0) : __builtin_prefetch(element);
+  // Not by ?:, at which Clang 14 crashes with -O0.
+  if (hidden(is_nearest)) {
+    __builtin_prefetch(element, 0, 0);
+  } else {
+    __builtin_prefetch(element);
+  }
 }
 
 /// A pack of rows, which is combined at once: what lines have combined to is needed once, not in
@@ -334,7 +339,8 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
                 if constexpr (may_be_packs) {
                   stores.flush();
                   PackOfRows<places, decltype(exact), A, R>(
-                      exact, none, block, ChunkOfRows<A>{rows[0], rows.row, b, block.b_row}, carry,
+                      exact, none, block,
+                      ChunkOfRows<A>{values_of(rows[0]), rows.row, b, block.b_row}, carry,
                       place == 0, k + 2 * pack_length > block.rows)
                       .scan();
                 }

@@ -220,8 +220,9 @@ class LinesInRegisters {
   /// The first line of the first register, which all addresses begin with, and how far the second's
   /// is from there.
   std::int64_t m_first, m_next;
-  V m_carry[registers], m_total[registers];
-  R m_tiles[registers][lanes], m_chunks[registers][lanes];
+  // Written before they are read wherever a slab follows, which no compiler sees.
+  V m_carry[registers] = {}, m_total[registers] = {};
+  R m_tiles[registers][lanes] = {}, m_chunks[registers][lanes] = {};
 };
 
 /// Whether no more than one chunk of each slab is combined, and nothing after it.

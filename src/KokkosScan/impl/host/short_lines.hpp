@@ -143,8 +143,11 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
             if (block.ahead != 0) {
               const A* const behind = block.x + end * x_slab + block.ahead;
               for (; later < behind; later += cache_line / sizeof(A)) {
-                block.caches == Caches::nearest ? __builtin_prefetch(later, 0, 0)
-                                                : __builtin_prefetch(later);
+                if (block.caches == Caches::nearest) {
+                  __builtin_prefetch(later, 0, 0);
+                } else {
+                  __builtin_prefetch(later);
+                }
               }
             }
             for (int s = begin; s < end; s += places) {

@@ -68,14 +68,14 @@ struct SplitLines {
       const std::int64_t end = std::min(begin + part_length, p.n);
 
       R totals[most_totals];
-      LastChunk<A, R> last[Width];
+      // `width` of each get values below; GCC does not see that it is at least 1.
+      LastChunk<A, R> last[Width]{};
       int tiles = 0;
       if (end < p.n) {
         for (std::int64_t k = begin; k < end; k += tile_length) {
           scanner.fold(c, width, k, k + tile_length, totals + tiles++ * width, last);
         }
       }
-      // `width` of them get values below; GCC does not see that it is at least 1.
       R before_part[Width]{};
       A before[Width]{};
       chain->wait_for(index);

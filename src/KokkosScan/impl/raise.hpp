@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// How an error leaves the library.
+
+#include <Kokkos_Core.hpp>
+#include <string>
+
+namespace KokkosScan::impl {
+
+/// Throws Error(message). Compiled without exceptions, it ends the program with that message, as
+/// Kokkos does.
+template <class Error>
+[[noreturn]] void raise(const std::string& message) {
+#if defined(__cpp_exceptions)
+  throw Error(message);
+#else
+  Kokkos::abort(message.c_str());
+#endif
+}
+
+}  // namespace KokkosScan::impl
