@@ -97,16 +97,17 @@ def clean_code(app, doctree):
         block.children = [nodes.Text(block.rawsource)]
 
 
-# Search finds functions and classes by their names, not each of their parameters. Breathe names functions without
-# their namespace, which api.md therefore sets, but classes with it.
+# Search finds functions and classes by their names, not each of their parameters. Breathe leaves the namespace of
+# functions away.
 every_object = CPPDomain.get_objects
 
 
 def get_objects(domain):
-    for name, shown, kind, *place in every_object(domain):
+    for name, shown, kind, page, anchor, priority in every_object(domain):
         if kind not in ("functionParam", "templateParam"):
-            twice = "KokkosScan::mpi::KokkosScan::mpi::"
-            yield name.replace(twice, twice[:17]), shown.replace(twice, twice[:17]), kind, *place
+            space = "KokkosScan::mpi::" if "MPI_Comm" in anchor else "KokkosScan::"
+            full = shown if shown.startswith("KokkosScan::") else space + shown
+            yield name, full, kind, page, anchor, priority
 
 
 CPPDomain.get_objects = get_objects
