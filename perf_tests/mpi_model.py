@@ -11,7 +11,7 @@ import math
 
 ELEMENT = 8  # bytes of an element and of an accumulator
 COPY = 4.0e12  # bytes a second that a copy reads and writes on one GPU
-STEP = 20e-6  # seconds that a step costs beside the work: ends and beginnings of kernels (docs/experiments/mpi.md)
+STEP = 20e-6  # seconds that a step costs beside the work: ends and beginnings of kernels (docs/limits.md)
 IN_ORDER = 0.9  # of the speed of a copy that a scan in order has, where a block has many lines
 LINKS = {"NVLink": (5e-6, 400e9), "400 Gb/s": (5e-6, 45e9)}  # latency in s, bytes a second
 

@@ -48,7 +48,8 @@ def main():
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium-headless-shell") or shutil.which("chromium"), args=["--no-sandbox", "--disable-dev-shm-usage"])
+            executable_path=shutil.which("chromium-headless-shell") or shutil.which("chromium"),
+            args=["--no-sandbox", "--disable-dev-shm-usage"])
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         # Nothing of a page comes from elsewhere.
         page.route(lambda url: not url.startswith(start), lambda route: route.abort())
@@ -87,6 +88,13 @@ def main():
                 page.wait_for_url(f"**/{expected}*")
             except Error:
                 complaints.append(f"searching for {words} does not lead to {expected}")
+        # A function is found by its name, and not by each of its parameters.
+        page.goto(start + "search.html?q=exclusive_scan")
+        page.locator("#search-results li").first.wait_for()
+        page.wait_for_function("document.querySelector('#search-results').innerText.includes('finished')")
+        found = page.locator("#search-results li a[href*='site/api.html']").all_inner_texts()
+        if found[:2] != ["KokkosScan::exclusive_scan", "KokkosScan::mpi::exclusive_scan"] or len(found) > 8:
+            complaints.append(f"searching for exclusive_scan finds {found}")
         if pictures:
             page.goto(start + "search.html?q=workspace")
             page.locator("#search-results li").first.wait_for()

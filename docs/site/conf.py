@@ -9,6 +9,10 @@ the site. Only the API pages beside this file are for the site alone.
 import pathlib
 import re
 import sys
+import textwrap
+
+from docutils import nodes
+from sphinx.domains.cpp import CPPDomain
 
 checkout = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(checkout / "python/src"))
@@ -26,6 +30,8 @@ exclude_patterns = [".cache", "build*"]
 html_theme = "furo"
 html_title = f"{project} {release}"
 html_extra_path = ["index.html"]  # relative to this file
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
 html_copy_source = False
 
 myst_heading_anchors = 3
@@ -54,16 +60,17 @@ pages = {
         "docs/compile-time",
         "docs/python",
         "docs/command-line",
+        "docs/tools",
+        "docs/faq",
         "docs/comparison",
     ],
     "API": ["docs/site/api", "docs/site/api-python"],
-    "How it works": ["docs/design", "docs/host-backend", "docs/cuda-backend", "docs/experiments/README"],
-    "Carry it on": ["CONTRIBUTING", "perf_tests/README", "CHANGELOG"],
+    "How it works": ["docs/design", "docs/host-backend", "docs/cuda-backend", "docs/limits"],
+    "Project": ["CONTRIBUTING", "perf_tests/README", "CHANGELOG", "docs/releasing", "SECURITY", "CODE_OF_CONDUCT"],
 }
 # What only the page before the slash lists.
 below = {
-    "docs/experiments/README": "docs/experiments/*",
-    "perf_tests/README": "perf_tests/results/*/README",
+    "perf_tests/README": "perf_tests/results/*",
 }
 
 
@@ -80,5 +87,32 @@ def add_toctrees(app, name, source):
         source[0] += toctree(None, ["/" + below[name]], ":glob:")
 
 
+def clean_code(app, doctree):
+    """Code as one would type it: not indented, and on the API page without what examples print."""
+    for block in doctree.findall(nodes.literal_block):
+        lines = block.astext().split("\n")
+        if app.env.current_document.docname == "docs/site/api":
+            lines = [line for line in lines if not line.lstrip().startswith("print(")]
+        block.rawsource = textwrap.dedent("\n".join(lines))
+        block.children = [nodes.Text(block.rawsource)]
+
+
+# Search finds functions and classes by their names, not each of their parameters. Breathe leaves the namespace of
+# functions away.
+every_object = CPPDomain.get_objects
+
+
+def get_objects(domain):
+    for name, shown, kind, page, anchor, priority in every_object(domain):
+        if kind not in ("functionParam", "templateParam"):
+            space = "KokkosScan::mpi::" if "MPI_Comm" in anchor else "KokkosScan::"
+            full = shown if shown.startswith("KokkosScan::") else space + shown
+            yield name, full, kind, page, anchor, priority
+
+
+CPPDomain.get_objects = get_objects
+
+
 def setup(app):
     app.connect("source-read", add_toctrees)
+    app.connect("doctree-read", clean_code)

@@ -43,8 +43,9 @@ _PARAMETERS = """
 
     Returns
     -------
-    An array of the kind of x on its device, or a pair of them. PyTorch tensors are computed by
-    kokkos_scan.torch, so they can be differentiated and promote as PyTorch does.
+    array, or a pair of arrays
+        Of the kind of x, on its device. PyTorch tensors are computed by kokkos_scan.torch, so they
+        can be differentiated and promote as PyTorch does.
 """
 _INDICES = """    return_indices : bool
         Return (values, indices): where the value stands, as int64. Of equal elements, and of NaNs,
@@ -272,8 +273,9 @@ def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, includ
 
     Returns
     -------
-    An array of the kind, the type and the device of b. States are computed in double and rounded
-    once. A coefficient of 0 forgets the state before it, one that is infinite or NaN as well.
+    array
+        Of the kind, the type and the device of b. States are computed in double and rounded once. A
+        coefficient of 0 forgets the state before it, even one that is infinite or NaN.
     """
     kind = _arrays.kind_of(b)
     if axis is None and b.ndim > 1:
@@ -319,7 +321,16 @@ def _alias(function, name):
         return function(x, axis=dim, **options)
 
     alias.__name__ = alias.__qualname__ = name
-    alias.__doc__ = f"``{function.__name__}(x, axis=dim, **options)``."
+    alias.__doc__ = f"""{function.__name__} with the arguments of torch.{name}.
+
+    Parameters
+    ----------
+    x : array
+        As in {function.__name__}.
+    dim : int
+        The axis.
+    options
+        All other keywords of {function.__name__}."""
     return alias
 
 
@@ -334,8 +345,8 @@ for _function, _what, _dtype in (
         _text = _text.replace("\n    Returns", _INDICES + "\n    Returns")
     _function.__doc__ = f"The cumulative {_what} of the elements along an axis.\n" + _text
 for _function, _of in ((nancumsum, cumulative_sum), (nancumprod, cumulative_prod)):
-    _function.__doc__ = (f"``{_of.__name__}`` of the elements that are not NaN, as numpy.{_function.__name__} "
-                         "has it: the others are\nmasked out. Takes its arguments.")
+    _function.__doc__ = (f"{_of.__name__} of the elements that are not NaN, as numpy.{_function.__name__}: the others "
+                         "are masked out.\nIt takes the same keywords.")
 
 cumsum = _alias(cumulative_sum, "cumsum")
 cumprod = _alias(cumulative_prod, "cumprod")

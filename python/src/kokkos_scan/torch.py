@@ -165,7 +165,9 @@ def _function(operation, name, what, torch_name):
                       in_order)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""The cumulative {what} of the elements along a dimension; {torch_name}
+    function.__doc__ = f"""The cumulative {what} of the elements along a dimension: {torch_name}
+
+    Gradients flow to x and to initial.
 
     Parameters
     ----------
@@ -188,8 +190,7 @@ def _function(operation, name, what, torch_name):
         What each line starts with: one value, or a tensor of the shape of x without the dimension.
     in_order : bool
         Combine one element after the other, as a serial loop does: the same bits on every device.
-
-    Gradients flow to x and to initial."""
+"""
     return function
 
 
@@ -215,12 +216,10 @@ def _with_indices(operation, values_of, name):
                                                         options.get("mask"))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = values_of.__doc__.replace("""
-    Gradients flow""", """    return_indices : bool
+    function.__doc__ = values_of.__doc__ + """    return_indices : bool
         Return (values, indices), the indices as int64: of equal elements, and of NaNs, the last one
         in the order of the scan, as PyTorch has it; -1 where the mask has been false so far.
-
-    Gradients flow""")
+"""
     return function
 
 
@@ -230,8 +229,9 @@ cummax = _with_indices(_functions.MAX, _cummax, "cummax")
 
 def logcumsumexp(x, dim, *, dtype=None, include_initial=False, exclusive=False, reverse=False,
                  mask=None, initial=None):
-    """The cumulative logarithm of the sum of exponentials, torch.logcumsumexp; its arguments are
-    those of cumsum. Nothing overflows, and -infinity is what a line begins with."""
+    """The cumulative logarithm of the sum of exponentials, as torch.logcumsumexp.
+
+    Its arguments are those of cumsum. Nothing overflows, and a line starts with -infinity."""
     return _apply(_functions.LOGSUMEXP, x, dim, dtype, include_initial, exclusive, reverse, mask,
                   initial)
 
@@ -423,6 +423,10 @@ torch.library.register_autograd("kokkos_scan::linear_recurrence", _recurrence_ba
 def linear_recurrence(a, b, dim=-1, initial=None, reverse=False, *, include_initial=False):
     """The states h of the recurrence h[k] = a[k] * h[k-1] + b[k] along a dimension.
 
+    States are computed in double and rounded once to the type of b. A coefficient of 0 forgets the
+    state before it, even one that is infinite or NaN. Gradients flow to a, b and initial, by one
+    recurrence in the other direction.
+
     Parameters
     ----------
     a : number or Tensor
@@ -439,10 +443,7 @@ def linear_recurrence(a, b, dim=-1, initial=None, reverse=False, *, include_init
     include_initial : bool
         The result has one element more along the dimension: it begins with the initial state (with
         reverse=True it ends with it).
-
-    States are computed in double and rounded once to the type of b. A coefficient of 0 forgets the
-    state before it, one that is infinite or NaN as well. Gradients flow to a, b and initial, by one
-    recurrence the other way."""
+    """
     if not isinstance(b, torch.Tensor):
         raise TypeError(f"kokkos_scan: b is a {type(b).__name__}, but expected is a Tensor.")
     if not b.is_floating_point():
@@ -495,9 +496,10 @@ def ewm_mean(x, alpha, dim=-1, *, adjust=True):
 
 
 def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
-    """The cumulative integral by the trapezoidal rule, torch.cumulative_trapezoid: n - 1 results of
-    n samples y at the places x (of one dimension, or of the shape of y), or at distances dx.
-    Gradients flow to y and x."""
+    """The cumulative integral by the trapezoidal rule, as torch.cumulative_trapezoid.
+
+    There are n - 1 results for n samples y at the places x (of one dimension, or of the shape of y),
+    or at distances dx. Gradients flow to y and x."""
     dim = _counted(dim, y)
     n = y.shape[dim]
     if n == 0:

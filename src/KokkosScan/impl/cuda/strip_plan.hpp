@@ -4,7 +4,7 @@
 
 /// \file
 /// How columns whose rows are aligned packs are cut into strips (columns.hpp), and how long that
-/// takes: pure functions, which decide no bits. docs/experiments/cuda-columns.md has the figures.
+/// takes: pure functions, which decide no bits. docs/limits.md says what was tried.
 
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <algorithm>
@@ -143,7 +143,7 @@ struct ColumnElements {
   int least_bytes;           ///< of an element or a result
 };
 
-/// What was measured of them (docs/experiments/cuda-strips.md#which-kernel).
+/// What was measured of them on H100 and H200.
 constexpr ColumnSpeeds column_speeds(const ColumnElements& e) {
   if (!e.are_plain) return {0.50, 0.74, lines_of_shared_columns};
   if (e.have_several_arrays) return {0.66, 0.70, 24};

@@ -6,7 +6,7 @@
 /// The tuned numbers of the CUDA backend, and what follows from them: pure functions of types and
 /// lengths, which need no GPU. None of them changes a result; what does is in trees.hpp. Fractions
 /// are those of the best copy of 2^30 floats on an H200, when the number was chosen;
-/// docs/experiments/cuda-lines.md and its neighbours have the tables, with revision and command.
+/// docs/limits.md says what was tried.
 
 #include <KokkosScan/impl/cuda/trees.hpp>
 #include <Kokkos_Macros.hpp>

@@ -4,7 +4,7 @@
 
 /// \file
 /// How columns are cut into strips (wide_columns.hpp): pure functions, which decide no bits.
-/// docs/experiments/cuda-strips.md has the figures.
+/// docs/limits.md says what was tried.
 
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <algorithm>

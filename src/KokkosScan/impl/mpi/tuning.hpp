@@ -20,7 +20,7 @@ inline constexpr std::int64_t most_blocks = 257;
 ///
 /// On hosts a block that was folded is scanned out of the cache. On a device the ends and
 /// beginnings of kernels cost more than a cache saves, so blocks are much larger
-/// (docs/experiments/mpi.md). In order, the first block of a rank waits for as many blocks as there
+/// (docs/limits.md). In order, the first block of a rank waits for as many blocks as there
 /// are ranks before it; a device has a thread for each line, and wants many of them.
 template <bool in_order, bool on_host>
 struct BlockSizes {
