@@ -193,8 +193,8 @@ InputList<First, Rest...> list_of(const First& first, const Rest&... rest) {
 }  // namespace impl
 
 namespace impl {
-/// A View of one value per line, as an input whose elements along the line are that value. It cannot
-/// be the first of what is zipped.
+/// A View of one value per line, as an input whose elements along the line are that value. It
+/// cannot be the first of what is zipped.
 template <class View>
 struct OfEachLine {
   View values;
