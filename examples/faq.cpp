@@ -5,7 +5,7 @@
 //
 // Replaces, for the moving sums of width w:
 //   for (int k = 0; k < n; ++k) for (int j = max(0, k - w + 1); j <= k; ++j) y(k) += x(j);
-// and, for the recurrence of second order:
+// and, for the second-order recurrence:
 //   for (int k = 0; k < n; ++k) h(k) = p * h(k - 1) + q * h(k - 2) + x(k);
 //
 // Prints:
