@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The highest water level so far and the hour in which it was reached; and the logarithm of a
-// running sum of likelihoods whose exponentials would underflow.
+// running sum of likelihoods that are too small for a double.
 //
 // Replaces, for the levels:
 //   for (int k = 0; k < n; ++k) {
