@@ -163,7 +163,7 @@ struct Elements<First, Rest...> {
 };
 
 namespace impl {
-/// What zip() does with the elements.
+/// Gathers one element of each input of zip().
 struct Gather {
   template <class First>
   KOKKOS_FORCEINLINE_FUNCTION Elements<First> operator()(const First& first) const {
@@ -174,7 +174,7 @@ struct Gather {
       KOKKOS_FORCEINLINE_FUNCTION Elements<First, Rest...>
   operator()(const First& first, const Rest&... rest) const { return {first, (*this)(rest...)}; }
 };
-/// Some inputs.
+/// A list of inputs.
 template <class... Inputs>
 struct InputList {};
 template <class First, class... Rest>
@@ -194,7 +194,7 @@ InputList<First, Rest...> list_of(const First& first, const Rest&... rest) {
 
 namespace impl {
 /// A View of one value per line, as an input whose elements along the line are that value. It
-/// cannot be the first of what is zipped.
+/// cannot be the first of zipped inputs.
 template <class View>
 struct OfEachLine {
   View values;
@@ -244,7 +244,7 @@ template <class Function, class... Inputs>
 }
 
 namespace impl {
-/// An element beside its index.
+/// An element with its index.
 template <class Index>
 struct MakeIndexed {
   template <class T>

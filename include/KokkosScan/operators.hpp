@@ -95,8 +95,8 @@ using accumulator_t = typename accumulator<std::remove_cv_t<T>>::type;
 /// an output of uint8 wrap at 256. To widen them, as NumPy does, use an output of a wider type.
 /// Float and complex of float are carried in double, so the error of a sum does not grow with the
 /// length of the line: it is at most 8 u times the sum of magnitudes so far, u = 2^-24. The error
-/// of a sum of k values of double is at most (256 + k / 256) u times the sum of magnitudes, u =
-/// 2^-53. Any other type with `a + b` works; its identity is `T(0)` if it has such a constructor.
+/// of a sum of k values of double is at most (256 + k / 256) 2^-53 times the sum of magnitudes. Any
+/// other type with `a + b` works; its identity is `T(0)` if it has such a constructor.
 ///
 /// Example: `ks::inclusive_scan(exec, x, y, 0, ks::Sum<double>{});`
 template <class T = void>
@@ -179,7 +179,7 @@ struct Max {
 };
 
 namespace impl {
-/// Where device code may not call for it.
+/// A constant, because device code may not call the member function of numeric_limits.
 template <class T>
 inline constexpr T infinity = std::numeric_limits<T>::infinity();
 }  // namespace impl
@@ -209,7 +209,7 @@ struct LogSumExp {
     if (b != b) return b;
     const T high = a < b ? b : a;
     const T low = a < b ? a : b;
-    // Where both are the same infinity, their difference is none.
+    // The difference of two equal infinities would be NaN.
     if (low == -infinity || high == infinity) return high;
     return high + Kokkos::log1p(Kokkos::exp(low - high));
   }
@@ -235,7 +235,7 @@ struct Indexed {
 };
 
 namespace impl {
-/// The index along an axis, as a function of indices: a kernel that knows it need not call it.
+/// The index along an axis, as a function of indices. A kernel that knows it need not call.
 template <class Index>
 struct IndexAlong {
   int axis;
@@ -265,7 +265,7 @@ struct NoElement {
 };
 
 /// Whether b replaces a: it is better, or equal and the last is kept. A NaN is better than numbers
-/// and equal to another NaN. No element never is better, and is always replaced.
+/// and equal to another NaN. An absent element is never better, and is always replaced.
 template <Ties ties, class T, class Index, class Less>
 KOKKOS_FORCEINLINE_FUNCTION bool replaces(const Indexed<T, Index>& a, const Indexed<T, Index>& b,
                                           const Less& is_better) {
@@ -297,7 +297,7 @@ struct ArgMin {
   KOKKOS_FORCEINLINE_FUNCTION A operator()(const A& a, const A& b) const {
     return ArgMin<ties>{}(a, b);
   }
-  /// No element.
+  /// No element: Indexed::none.
   static constexpr A identity() requires std::convertible_to<impl::NoElement<Min>, A> {
     return impl::NoElement<Min>{};
   }
@@ -314,7 +314,7 @@ struct ArgMax {
   KOKKOS_FORCEINLINE_FUNCTION A operator()(const A& a, const A& b) const {
     return ArgMax<ties>{}(a, b);
   }
-  /// No element.
+  /// No element: Indexed::none.
   static constexpr A identity() requires std::convertible_to<impl::NoElement<Max>, A> {
     return impl::NoElement<Max>{};
   }
@@ -375,7 +375,7 @@ struct ArgMin<ties, void> {
                                                            const Indexed<T, Index>& b) const {
     return impl::replaces<ties>(a, b, [](const T& x, const T& y) { return x < y; }) ? b : a;
   }
-  /// No element.
+  /// No element: Indexed::none.
   static constexpr impl::NoElement<Min> identity() { return {}; }
 };
 /// `ArgMax{}`: the accumulator follows from the output.
@@ -387,7 +387,7 @@ struct ArgMax<ties, void> {
                                                            const Indexed<T, Index>& b) const {
     return impl::replaces<ties>(a, b, [](const T& x, const T& y) { return y < x; }) ? b : a;
   }
-  /// No element.
+  /// No element: Indexed::none.
   static constexpr impl::NoElement<Max> identity() { return {}; }
 };
 

@@ -69,7 +69,7 @@ constexpr bool has_mask() {
   }
 }
 
-/// Where the states of a recurrence go: functions get states, not maps.
+/// The output of a recurrence. Functions of results receive states, not maps.
 template <class State, class H>
 const H& states_to(const H& h) {
   return h;
@@ -79,7 +79,7 @@ ForEachResult<Rank, F, State> states_to(const ForEachResult<Rank, F>& h) {
   return {h.extents, h.function};
 }
 
-/// The lines of a recurrence: they start at 0 unless they start elsewhere.
+/// The lines of a recurrence, which start at 0 by default.
 template <class State, class Lines>
 auto started(const Lines& lines) {
   if constexpr (std::is_same_v<typename LinesTraits<lines_of_t<Lines>>::Start, None>) {
