@@ -33,8 +33,7 @@ namespace KokkosScan {
 /// converted to the accumulator *before* they are combined, by `static_cast`: 0.5 summed into an
 /// output of int counts as 0, but not with `Sum<double>`.
 ///
-/// Specialise it for a storage type of your own, which must convert to and from the accumulator by
-/// `static_cast`:
+/// Specialise it for your own storage type, which must convert to and from it by `static_cast`:
 /// `template <> struct KokkosScan::accumulator<MyHalf> { using type = float; };`
 template <class T>
 struct accumulator {
@@ -184,17 +183,15 @@ template <class T>
 inline constexpr T infinity = std::numeric_limits<T>::infinity();
 }  // namespace impl
 
-/// Logarithm of a sum of exponentials, log(exp(a) + exp(b)), without overflow, as in
-/// torch.logcumsumexp.
+/// Logarithm of a sum of exponentials, log(exp(a) + exp(b)), without overflow: torch.logcumsumexp.
 ///
 /// `LogSumExp{}` combines in the accumulator of the output's values, which must be a floating-point
-/// type; `LogSumExp<T>{}` in T. The identity is -infinity. +infinity and NaN propagate.
-///
-/// Floats are carried as the sum itself, a double and a power of exp(64), which takes one
-/// exponential per element and one logarithm per result. The error of a result r is at most
-/// u (|r| + 1) on hosts, and 8 u (m + 1) on CUDA, which uses the functions of float; u = 2^-24, and
-/// m is the largest magnitude among the results and elements so far. Doubles combine as
-/// max(a, b) + log1p(exp(-|a - b|)); each combination adds at most 2 u (m + 1), u = 2^-53.
+/// type; `LogSumExp<T>{}` in T. The identity is -infinity. +infinity and NaN propagate. Floats are
+/// carried as the sum itself, a double and a power of exp(64), with one exponential per element and
+/// one logarithm per result. The error of a result r is at most u (|r| + 1) on hosts. On CUDA,
+/// with functions of float, it is at most 8 u (m + 1); u = 2^-24, and m is the largest magnitude
+/// among the results and elements so far. Doubles combine as max(a, b) + log1p(exp(-|a - b|)), and
+/// each combination adds at most 2 u (m + 1), u = 2^-53.
 ///
 /// Example: `ks::inclusive_scan(exec, x, y, 0, ks::LogSumExp{});`
 template <class T = void>
