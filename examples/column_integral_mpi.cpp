@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The mass of air above each interface between layers, and that of whole columns, where the layers
-// of a column are distributed over ranks: each has some of them, the first rank those at the top.
+// The mass of air above each interface between layers, and of whole columns. The layers of a column
+// are distributed over ranks; the first rank has those at the top.
 //
 // Replaces, for each column i, a loop that every rank but the first has to wait for:
 //   if (rank > 0) MPI_Recv(&above, ..., rank - 1, ...);

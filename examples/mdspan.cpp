@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Scans what an mdspan refers to, on the host: a View is made from an mdspan without a copy.
-// It needs a Kokkos that was built with mdspan, as it is by default.
+// Scans the memory of an mdspan on the host, through a View that is made from it without a copy.
+// Needs a Kokkos that was built with mdspan, which is the default.
 //
 // Replaces:
 //   for (int i = 0; i < rows; ++i)

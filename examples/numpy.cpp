@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What NumPy's cumulative functions do, line by line: the table of README.md.
+// NumPy's cumulative functions, as in the table of README.md.
 //
 // Replaces, for x = numpy.array([[1, 2, 3], [4, 5, 6]]) and m = [[1, 0, 1], [0, 1, 1]]:
-//   the lines of NumPy in that table.
+//   numpy.cumsum(x, axis=-1), numpy.cumsum(x, axis=0), numpy.cumprod(x, axis=0), and that table.
 //
 // Prints:
 //   cumsum, axis=-1: 1 3 6, 4 9 15

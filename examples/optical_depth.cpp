@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The optical depth between each cell and the far end of its ray, of those cells that hold cloud:
-// what is scanned is computed while it is read, masked, and scanned backward.
+// The optical depth of clouds between each cell and the far end of its ray: a computed and masked
+// input, scanned backward.
 //
 // Replaces, for each ray r:
 //   double tau = 0;

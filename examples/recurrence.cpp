@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // A first-order linear recurrence, solved in parallel: each step is an affine map, and composing
-// maps is associative, though it does not commute. linear_recurrence() has that operator; below,
-// the same by an operator of one's own.
+// maps is associative, though not commutative. linear_recurrence() has that operator built in; the
+// second scan does the same with a user-defined operator.
 //
 // Replaces, for each line i:
 //   double state = 1;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Where each row of a sparse structure begins, from the number of entries in each row; the total
-// stays on the device, so the next kernel can be enqueued before the host knows it.
+// The offsets of the rows of a sparse structure, from the number of entries in each row. The total
+// stays on the device, so the next kernel can be enqueued at once.
 //
 // Replaces:
 //   std::size_t sum = 0;

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The highest water level so far and the hour in which it was reached; and the logarithm of the
-// likelihood of a sequence so far, summed from logarithms that are too small for their
-// exponentials.
+// The highest water level so far and the hour in which it was reached; and the logarithm of a
+// running sum of likelihoods that are too small for a double.
 //
 // Replaces, for the levels:
 //   for (int k = 0; k < n; ++k) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The particles that are still inside of a box, one after the other, with the numbers that they
-// had; and for each cell of a grid the neighbours that are near, as a padded row.
+// Compacts the particles that are inside a box, and their numbers; and for each cell of a grid the
+// numbers of its neighbours, as a padded row.
 //
 // Replaces, for the particles:
 //   int count = 0;
@@ -61,7 +61,7 @@ int main() {
   //! [select]
   const Kokkos::View<int> count("count");
   ks::select(exec, x, IsInside{}, inside, count);
-  // Their indices: of the input whose element i is i.
+  // The indices of the kept elements: select from the input whose element i is i.
   ks::select(exec, ks::elementwise({n}, OwnIndex{}), ks::elementwise({n}, IsInsideAt{x}), numbers,
              count);
   //! [select]

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The forward pass of a selective state-space layer, as in Mamba: each channel d of each sequence s
-// has some states, which decay and are fed at rates that depend on the input. Neither the decays
+// has several states, which decay and are fed at rates that depend on the input. Neither the decays
 // nor the states are stored.
 //
 // Replaces, for each sequence s and channel d, with state x(n) = 0 in the beginning:

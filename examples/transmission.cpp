@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// How much light reaches each level of an atmosphere: the exponential of the optical depth above
-// it, which is stored in place of that depth.
+// How much light reaches each level of an atmosphere: the exponential of minus the optical depth
+// above it, stored by a projected output.
 //
 // Replaces, for each column i:
 //   double tau = 0;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Scans that allocate nothing: memory for all of them is made once, and lent to each.
+// Scans that allocate nothing: a workspace is allocated once and lent to each of them.
 //
 // Replaces, for each step:
 //   for (int i = 1; i < n; ++i) y(i) += y(i - 1);

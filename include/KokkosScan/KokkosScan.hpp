@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Everything a user of kokkos-scan includes.
+/// Includes all of kokkos-scan except mpi.hpp.
 #include <KokkosScan/affine.hpp>
 #include <KokkosScan/concepts.hpp>
 #include <KokkosScan/inputs.hpp>

@@ -16,35 +16,34 @@ namespace KokkosScan {
 /// \addtogroup recurrences
 /// @{
 
-/// The map x -> scale * x + shift. As a start it is the map to one state; as a result it converts
-/// to the state that it makes of 0, or of such a start.
+/// The map x -> scale * x + shift. A starting state is the constant map to that state. As a result,
+/// a map converts to the state that it maps 0 to, its shift.
 template <class State>
 struct AffineMap {
-  /// What x is multiplied by.
+  /// The factor of x.
   State scale;
-  /// What is added to that.
+  /// The constant term.
   State shift;
 
   AffineMap() = default;
   /// x -> scale_ * x + shift_
   KOKKOS_FUNCTION AffineMap(const State& scale_, const State& shift_)
       : scale(scale_), shift(shift_) {}
-  /// x -> state, of all types that states are made of: 16-bit floats convert to float only when
-  /// they are asked to.
+  /// The constant map x -> state, from every type that converts to State, also explicitly (as
+  /// 16-bit floats convert to float).
   template <class T>
   requires std::is_constructible_v<State, const T&> KOKKOS_FUNCTION explicit AffineMap(
       const T& state)
       : scale(0), shift(static_cast<State>(state)) {}
 
-  /// What the map makes of 0.
+  /// The value of the map at 0.
   KOKKOS_FUNCTION operator State() const { return shift; }
 };
 
 /// Composes affine maps, the left one first: the operator of a linear recurrence.
 ///
-/// The shift is one multiply-add, rounded once on GPUs and where the target of the compiler has
-/// such an instruction; elsewhere it is a product and a sum. It is the same one in every kernel of
-/// a program.
+/// The shift is one multiply-add. It is rounded once on GPUs and if the compiler's target has a
+/// fused instruction, otherwise twice, in the same way in every kernel of a program.
 template <class State>
 struct ComposeAffine {
   /// Elements are converted to maps before they are combined.

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// What the functions of kokkos-scan accept.
+/// The concepts that the arguments of kokkos-scan's functions satisfy.
 
 #include <KokkosScan/impl/begin_header.hpp>
 
@@ -49,32 +49,32 @@ struct IsLines<Along<Start, Totals, Workspace, grouping>> : std::true_type {};
 template <class T>
 concept ViewLike = Kokkos::is_view<T>::value;
 
-/// Something a scan can read: a View, masked(...), elementwise(...), zip(...).
+/// An input of a scan: a View, masked(), elementwise(), zip(), zip_transform() or indexed().
 template <class T>
 concept ScanInput = impl::IsInput<T>::value;
 
-/// Something that takes the results of a scan: a View, projected(...), for_each_result(...).
+/// An output of a scan: a View, projected() or for_each_result().
 template <class T>
 concept ScanOutput = impl::IsOutput<T>::value;
 
-/// Something that names lines: a plain integer (the axis) or along(...).
+/// The lines of a scan: an integer (the axis) or along().
 template <class T>
 concept ScanLines = impl::IsLines<T>::value;
 
-/// A callable that combines two values of the accumulator `A` into one. It runs where the scan
-/// does, so its `operator()` is a KOKKOS_FUNCTION, const, and without side effects.
+/// A callable that combines two values of the accumulator `A` into one. It runs on the execution
+/// space of the scan, so its `operator()` is a const KOKKOS_FUNCTION without side effects.
 ///
-/// What comes first in scan order is on the left. It must be associative, except for scans in
-/// order, and need not commute.
+/// The left operand comes first in scan order. The operator must be associative, except for scans
+/// in order, and need not commute.
 ///
 /// \par Example
 /// \snippet recurrence.cpp operator
 template <class Op, class A>
 concept OperatorOn = std::is_invocable_r_v<A, const Op&, const A&, const A&>;
 
-/// An operator that knows its identity: `op.identity()` converts to the accumulator `A`, and
-/// combining it with any value, on either side, gives that value. It is called on the host, once
-/// for each scan, so it needs no KOKKOS_FUNCTION.
+/// An operator with an identity: `op.identity()` converts to the accumulator `A`, and combining it
+/// with any value, on either side, gives exactly that value. It is called on the host, once per
+/// scan, so it need not be a KOKKOS_FUNCTION.
 template <class Op, class A>
 concept HasIdentity = requires(const Op& op) {
   { op.identity() } -> std::convertible_to<A>;

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// What a scan can read besides a View: masked and lazily computed inputs, nested freely.
+/// The inputs of a scan besides Views: masked, computed, zipped and indexed ones. They nest.
 
 #include <KokkosScan/impl/begin_header.hpp>
 
@@ -26,51 +26,51 @@ namespace KokkosScan {
 /// \defgroup inputs Inputs
 /// @{
 
-/// An input whose elements count only where a mask is true; made by masked().
+/// An input whose elements count only where a mask is true. Made by masked().
 template <class Values, class Mask>
 struct Masked {
-  /// What is scanned where the mask is true.
+  /// The input that is scanned where the mask is true.
   Values values;
   /// An input of the same shape whose values convert to bool.
   Mask mask;
 };
 
-/// `values` where `mask` is true; elsewhere an element contributes nothing to the scan: the
-/// operator's identity is selected in its place, so a masked-out NaN does not spread.
+/// The elements of `values` where `mask` is true. Elsewhere the operator's identity is selected
+/// instead, so the element contributes nothing and a masked-out NaN does not spread.
 ///
 /// \param values a View or any other input
 /// \param mask   an input of the same shape whose values convert to bool
 ///
-/// The operator must have an identity. One byte more is read for each element of a mask of bool.
+/// The operator must have an identity. A mask of bool adds one byte of memory traffic per element.
 ///
 /// \par Example
-/// What is scanned is computed while it is read, masked, and scanned backward.
+/// A computed and masked input, scanned backward.
 /// \snippet optical_depth.cpp inputs
 template <class Values, class Mask>
 [[nodiscard]] Masked<Values, Mask> masked(const Values& values, const Mask& mask) {
   return {values, mask};
 }
 
-/// An input of the given extents that is computed by a function; made by elementwise().
+/// An input of the given extents that is computed by a function. Made by elementwise().
 template <std::size_t Rank, class Function>
 struct Elementwise {
   /// The extents; none may be negative.
   std::array<std::int64_t, Rank> extents;
-  /// A callable with one index a dimension (std::int64_t), without side effects.
+  /// A callable with one index per dimension (std::int64_t), without side effects.
   Function function;
 };
 
 /// The input whose element (i, j, ...) is `function(i, j, ...)`, evaluated while the scan reads it:
-/// once an element where a line is not split between threads, at most twice where it is, perhaps
-/// also where a mask around it is false.
+/// once per element if threads do not share its line, otherwise at most twice; possibly also where
+/// a mask around it is false.
 ///
-/// The function is called on the execution space, so it is a KOKKOS_LAMBDA or a functor with
-/// KOKKOS_FUNCTION. Views that it captures are invisible to the check for overlaps: they must not
-/// overlap the output, unless the output has the input's extents and element (i, j, ...) reads
-/// nothing but its own place.
+/// The function runs on the execution space, so it is a KOKKOS_LAMBDA or a functor with a
+/// KOKKOS_FUNCTION. The check for overlaps cannot see Views that it captures. They must not overlap
+/// the output, unless the output has the input's extents and element (i, j, ...) reads only its own
+/// place.
 ///
-/// \param extents  one for each dimension; the scan throws std::invalid_argument for a negative one
-/// \param function a callable with one std::int64_t for each dimension, without side effects
+/// \param extents  one per dimension; the scan throws std::invalid_argument for a negative extent
+/// \param function a callable with one std::int64_t per dimension, without side effects
 ///
 /// \par Example
 /// \snippet optical_depth.cpp function
@@ -127,13 +127,13 @@ concept MadeOf = std::is_constructible_v<To, const Args&...> || requires(const A
 };
 }  // namespace impl
 
-/// The elements of several inputs at one place; made by zip().
+/// The elements of several inputs at one place. Made by zip().
 template <class... T>
 struct Elements;
-/// Of no inputs: what makes something of others.
+/// The elements of no inputs; constructs a value from other elements.
 template <>
 struct Elements<> {
-  /// To(args...), or To{args...} where there is no such constructor.
+  /// To(args...), or To{args...} if there is no such constructor.
   template <class To, class... Args>
   KOKKOS_FORCEINLINE_FUNCTION static To make(const Args&... args) {
     if constexpr (std::is_constructible_v<To, const Args&...>) {
@@ -143,15 +143,15 @@ struct Elements<> {
     }
   }
 };
-/// Of some inputs: an aggregate, that of the first input before those of the others.
+/// The elements of at least one input: the first one, and those of the other inputs.
 template <class First, class... Rest>
 struct Elements<First, Rest...> {
-  /// That of the first input.
+  /// The element of the first input.
   First first;
-  /// Those of the others.
+  /// The elements of the other inputs.
   Elements<Rest...> rest;
 
-  /// To(first, second, ...), or To{first, second, ...} where there is no such constructor.
+  /// To(first, second, ...), or To{first, second, ...} if there is no such constructor.
   template <class To>
   requires(impl::MadeOf<To, First, Rest...>)  //
       KOKKOS_FORCEINLINE_FUNCTION explicit
@@ -166,7 +166,7 @@ struct Elements<First, Rest...> {
 };
 
 namespace impl {
-/// What zip() does with the elements.
+/// Gathers one element of each input of zip().
 struct Gather {
   template <class First>
   KOKKOS_FORCEINLINE_FUNCTION Elements<First> operator()(const First& first) const {
@@ -177,7 +177,7 @@ struct Gather {
       KOKKOS_FORCEINLINE_FUNCTION Elements<First, Rest...>
   operator()(const First& first, const Rest&... rest) const { return {first, (*this)(rest...)}; }
 };
-/// Some inputs.
+/// A list of inputs.
 template <class... Inputs>
 struct InputList {};
 template <class First, class... Rest>
@@ -196,15 +196,15 @@ InputList<First, Rest...> list_of(const First& first, const Rest&... rest) {
 }  // namespace impl
 
 namespace impl {
-/// A View of one value a line, as an input whose elements along the line are that value. It cannot
-/// be the first of what is zipped.
+/// A View of one value per line, as an input whose elements along the line are that value. It
+/// cannot be the first of zipped inputs.
 template <class View>
 struct OfEachLine {
   View values;
 };
 }  // namespace impl
 
-/// An input that is a function of the elements of several inputs; made by zip() and
+/// An input that is a function of the elements of several inputs. Made by zip() and
 /// zip_transform().
 template <class Function, class... Inputs>
 struct Zipped {
@@ -214,16 +214,16 @@ struct Zipped {
   impl::InputList<Inputs...> inputs;
 };
 
-/// The input whose elements are those of 2 to 4 inputs of one shape, side by side: the accumulator
-/// is constructed from them, as `A(a, b)` or `A{a, b}`.
+/// Combines 2 to 4 inputs of the same shape into one. The accumulator is constructed from their
+/// elements, as `A(a, b)` or `A{a, b}`.
 ///
-/// Each is read as it is alone, and is known to the checks of shapes and overlaps, which Views that
-/// elementwise() captures are not. One of them may be the output.
+/// The checks of shapes and overlaps include all of them, unlike Views that elementwise() captures.
+/// One of them may be the output.
 ///
-/// \param inputs Views or any other inputs
+/// \param inputs Views or any other inputs, without masks
 ///
 /// \par Example
-/// A linear recurrence; linear_recurrence() does it for you.
+/// A linear recurrence, as linear_recurrence() computes it.
 /// \snippet recurrence.cpp zip
 template <class... Inputs>
 [[nodiscard]] Zipped<impl::Gather, Inputs...> zip(const Inputs&... inputs) {
@@ -232,12 +232,12 @@ template <class... Inputs>
   return {{}, impl::list_of(inputs...)};
 }
 
-/// The input whose element is `function(a, b, ...)` of the elements a, b, ... of 1 to 4 inputs of
-/// one shape; otherwise as zip().
+/// The input whose element is `function(a, b, ...)`, where a, b, ... are the elements of 1 to 4
+/// inputs of the same shape. Otherwise as zip().
 ///
-/// \param function a callable with an element of each input, on the execution space, without side
-///                 effects; it is called as often as that of elementwise()
-/// \param inputs   Views or any other inputs
+/// \param function a callable with an element of each input. It runs on the execution space, has no
+///                 side effects, and is called as often as that of elementwise()
+/// \param inputs   Views or any other inputs, without masks
 template <class Function, class... Inputs>
 [[nodiscard]] Zipped<Function, Inputs...> zip_transform(Function function,
                                                         const Inputs&... inputs) {
@@ -247,7 +247,7 @@ template <class Function, class... Inputs>
 }
 
 namespace impl {
-/// An element beside its index.
+/// An element with its index.
 template <class Index>
 struct MakeIndexed {
   template <class T>
@@ -280,14 +280,12 @@ auto indexed_elements(const std::array<std::int64_t, Rank>& extents, const Input
 }
 }  // namespace impl
 
-/// The input whose elements are those of a View or of elementwise(...), each beside its index along
-/// an axis: Indexed<T, Index>, for ArgMin and ArgMax.
+/// The input whose elements are those of `x`, each with its index along an axis: Indexed<T, Index>,
+/// for ArgMin and ArgMax. The indices are computed, not stored.
 ///
-/// It is a zip() of `x` and its indices, and nothing of it is stored.
-///
-/// \tparam Index an integer that holds every index along the axis
-/// \param x    a View or elementwise(...)
-/// \param axis that of the scan, which refuses another; negative counts from the end
+/// \tparam Index an integer type that holds every index along the axis
+/// \param x    a View or elementwise()
+/// \param axis the axis of the scan, which refuses any other; negative counts from the end
 /// \throws std::invalid_argument if the axis is out of range, or Index is too small
 ///
 /// \par Example
@@ -296,7 +294,7 @@ template <Axis Index = std::int64_t, class View>
 requires(Kokkos::is_view<View>::value) [[nodiscard]] auto indexed(const View& x, int axis = -1) {
   return impl::indexed_elements<Index>(elementwise(x, 0).extents, x, axis);
 }
-/// The same of a computed input.
+/// The same for a computed input.
 template <Axis Index = std::int64_t, std::size_t Rank, class Function>
 [[nodiscard]] auto indexed(const Elementwise<Rank, Function>& x, int axis = -1) {
   return impl::indexed_elements<Index>(x.extents, x, axis);

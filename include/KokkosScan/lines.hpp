@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Along which lines a scan goes, what it starts from and what it leaves behind.
+/// The lines of a scan: axis, direction, starting values, totals, workspace, order.
 
 #include <KokkosScan/impl/begin_header.hpp>
 
@@ -18,7 +18,7 @@ namespace KokkosScan {
 /// \defgroup lines Lines
 /// @{
 
-/// What can be an axis: an integer. Neither bool nor a character is one.
+/// The type of an axis: an integer, but neither bool nor a character type.
 template <class T>
 concept Axis = std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char> &&
                !std::same_as<T, wchar_t> && !std::same_as<T, char8_t> &&
@@ -27,11 +27,11 @@ concept Axis = std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, ch
 /// The order in which the elements of a line are scanned.
 enum class Direction { forward, backward };
 
-/// Which values of a line combine first. `by_tree`: each backend has a combination tree of its own,
-/// which keeps many threads busy with one line. `in_order`: one after the other, as a loop does.
+/// How the values of a line are grouped. `by_tree`: in the combination tree of the backend, so that
+/// many threads can share a line. `in_order`: one after the other, as in a loop.
 enum class Grouping { by_tree, in_order };
 
-/// In place of a starting value, totals or workspace that was not given.
+/// Stands for a starting value, totals or workspace that was not given.
 struct None {};
 
 /// The lines of a scan; made by along(). Immutable: each member returns a changed copy.
@@ -47,37 +47,37 @@ class Along {
         m_totals(std::move(totals)),
         m_workspace(std::move(workspace)) {}
 
-  /// From the last element of each line to the first. The result equals reversing the input along
-  /// the axis, scanning it, and reversing the output, bit for bit.
+  /// Scans from the last element of each line to the first. The result equals, bit for bit,
+  /// reversing the input along the axis, scanning it, and reversing the output.
   [[nodiscard]] constexpr Along backward() const {
     return {m_axis, Direction::backward, m_start, m_totals, m_workspace};
   }
 
-  /// Combines a value before the first element of each line.
+  /// Combines a starting value before the first element of each line.
   ///
-  /// \param start a value for all lines, or one value a line: a View or elementwise(...) of the
+  /// \param start a value for all lines, or one value per line: a View or elementwise() with the
   ///              shape of the input without the axis (a View of rank 0 for an input of rank 1). It
-  ///              converts to the accumulator; a number does not become a struct that has no
-  ///              constructor from it.
+  ///              is converted to the accumulator; a number does not convert to a struct that has
+  ///              no constructor from it.
   template <class NewStart>
   [[nodiscard]] constexpr Along<NewStart, Totals, Workspace, grouping> starting_at(
       NewStart start) const {
     return {m_axis, m_direction, std::move(start), m_totals, m_workspace};
   }
 
-  /// Stores the fold of each whole line, its starting value included.
+  /// Stores the total of each line: the fold of all its elements, starting value included.
   ///
-  /// \param totals a View of one value a line, of the shape of the input without the axis. It may
-  ///               be the View of the starting values.
+  /// \param totals a View with one value per line, with the shape of the input without the axis. It
+  ///               may be the View of the starting values.
   template <class NewTotals>
   [[nodiscard]] constexpr Along<Start, NewTotals, Workspace, grouping> totals(
       NewTotals totals) const {
     return {m_axis, m_direction, m_start, std::move(totals), m_workspace};
   }
 
-  /// Lends memory, so that the scan allocates nothing; workspace_bytes() says how much it needs.
+  /// Lends memory, so that the scan allocates nothing; workspace_bytes() returns the size.
   ///
-  /// \param workspace a View of rank 1 of std::byte, aligned to 16 bytes; its content is arbitrary
+  /// \param workspace a rank-1 View of std::byte, aligned to 16 bytes. Its content is arbitrary
   ///                  before and after. Scans on one execution space instance may share it.
   template <class NewWorkspace>
   [[nodiscard]] constexpr Along<Start, Totals, NewWorkspace, grouping> workspace(
@@ -90,10 +90,10 @@ class Along {
   ///     acc = start;
   ///     for (k = 0; k < n; ++k) { acc = op(acc, x[k]); y[k] = acc; }
   ///
-  /// Without a start, the first element is taken as it is. Elements that are masked out are
-  /// skipped; where nothing has been combined yet, the result is the identity. So the results have
-  /// the bits of that loop on every backend, for any number of threads, and the operator need not
-  /// be associative. A line is never shared between threads: it takes n dependent combinations.
+  /// Without a start, the first element is the first result. Masked-out elements are skipped;
+  /// before the first element that counts, the result is the identity. The results have the bits of
+  /// that loop on every backend and for any number of threads, and the operator need not be
+  /// associative. Threads do not share lines, so a line takes n dependent combinations.
   [[nodiscard]] constexpr Along<Start, Totals, Workspace, Grouping::in_order> in_order() const {
     return {m_axis, m_direction, m_start, m_totals, m_workspace};
   }
@@ -122,7 +122,7 @@ class Along {
 /// \param axis from -rank to rank - 1; the scan throws std::invalid_argument for any other
 ///
 /// \par Example
-/// Counts to offsets; the total stays on the device, and nothing waits for it.
+/// Counts to offsets. The total stays on the device, and nothing waits for it.
 /// \snippet row_map.cpp totals
 template <class AxisType>
 [[nodiscard]] constexpr Along<> along(AxisType axis) {

@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Scans of arrays whose scan axis is distributed over the ranks of an MPI communicator. It needs
-/// MPI: link `KokkosScan::MPI`.
+/// Scans of arrays whose scan axis is distributed over the ranks of an MPI communicator. Needs MPI:
+/// link `KokkosScan::MPI`.
 
 #if !__has_include(<mpi.h>)
 #error "KokkosScan/mpi.hpp needs MPI: link KokkosScan::MPI."
@@ -28,15 +28,15 @@ namespace KokkosScan::mpi {
 /// \defgroup mpi Scans over ranks
 /// @{
 
-/// A distributed scan that has been begun; made by Plan::begin_inclusive_scan() and
-/// Plan::begin_exclusive_scan(). Views, functions and the plan must stay until it is finished.
+/// A distributed scan that has begun. Made by Plan::begin_inclusive_scan() and
+/// Plan::begin_exclusive_scan(). Views, functions and the plan must exist until it is finished.
 template <class Exec, class Run>
 class Pending {
  public:
   Pending(const Pending&) = delete;
   Pending& operator=(const Pending&) = delete;
-  /// Finishes the scan if nobody has, as the other ranks wait for this one; an error ends the
-  /// program then.
+  /// Calls finish() if it has not been called, because other ranks wait for this one. An error then
+  /// ends the program.
   ~Pending() {
     if (m_shared.is_busy && m_run) finish();
   }
@@ -68,19 +68,19 @@ class Pending {
   std::optional<Run> m_run;
 };
 
-/// What repeated scans over the ranks of a communicator share: a duplicate of it, and memory that
-/// is kept from call to call, so that calls as large as earlier ones allocate nothing.
+/// Keeps what repeated scans over the ranks of a communicator need: a duplicate of the
+/// communicator, and memory, so that calls no larger than earlier ones allocate nothing.
 ///
 /// Its functions are those of this namespace without `exec` and `comm`. They are collective: all
-/// ranks call the same ones in the same order. A plan ends before MPI and Kokkos do.
+/// ranks make the same calls in the same order. Destroy a plan before MPI and Kokkos are finalized.
 template <class Exec>
 class Plan {
  public:
-  /// Collective.
+  /// Duplicates the communicator. Collective.
   ///
   /// \param exec     the execution space instance that scans
-  /// \param comm     whose ranks hold the parts of the lines
-  /// \param settings for tests and measurements
+  /// \param comm     an intracommunicator whose ranks hold the parts of the lines
+  /// \param settings only for tests and measurements
   /// \throws std::runtime_error if MPI reports an error
   Plan(const Exec& exec, MPI_Comm comm, const impl::mpi::Settings& settings = {})
       : m_comm(comm), m_shared(m_comm, exec, settings) {}
@@ -100,16 +100,16 @@ class Plan {
     scan<impl::Function::exclusive_scan>(in, out, lines, op);
   }
 
-  /// Begins an inclusive scan: agrees with the other ranks, folds, and sends the first messages,
-  /// which travel until finish() of what is returned is called. In order, the rank on which the
-  /// scan begins scans its part, and the others ask for messages. A plan has one such scan at a
-  /// time.
+  /// Begins an inclusive scan: agrees with the other ranks on shapes, folds this rank's part, and
+  /// sends the first messages. Call finish() on the returned object to complete it. In order, the
+  /// rank on which the scan begins scans its part, and the others post receives. A plan can have
+  /// one unfinished scan.
   template <class In, class Out, class Lines = Along<>, class Op = Sum<>>
   [[nodiscard]] auto begin_inclusive_scan(const In& in, const Out& out,
                                           const Lines& lines = along(-1), const Op& op = {}) {
     return begin<impl::Function::inclusive_scan>(in, out, lines, op);
   }
-  /// Begins an exclusive scan, likewise.
+  /// Begins an exclusive scan, as begin_inclusive_scan().
   template <class In, class Out, class Lines = Along<>, class Op = Sum<>>
   [[nodiscard]] auto begin_exclusive_scan(const In& in, const Out& out,
                                           const Lines& lines = along(-1), const Op& op = {}) {
@@ -135,35 +135,35 @@ class Plan {
   impl::mpi::Shared<Exec> m_shared;
 };
 
-/// Scans lines whose parts lie on the ranks of a communicator, in rank order: as
-/// KokkosScan::inclusive_scan() would scan the parts of all ranks, one behind the other.
+/// Scans lines whose parts lie on the ranks of a communicator, in rank order. The results are those
+/// of KokkosScan::inclusive_scan() on the concatenated parts of all ranks.
 ///
-/// Each rank passes its part of the input and of the output: of any length along the axis, 0 too;
-/// the other extents agree. Starting values are the same on all ranks. Totals are those of whole
-/// lines, and are stored on every rank. With `.backward()` the scan goes from the end of the last
-/// rank's part to the beginning of the first rank's. No workspace can be lent.
+/// Each rank passes its part of the input and of the output. A part may have any length along the
+/// axis, also 0; the other extents agree on all ranks, and so do the starting values. Totals are
+/// those of whole lines, stored on every rank. With `.backward()` the scan goes from the end of the
+/// last rank's part to the beginning of the first rank's. No workspace can be lent.
 ///
-/// Collective: all ranks of `comm` call it. It returns when results are enqueued on `exec`, and
-/// waits for kernels that fold, for messages, and on devices for its own results as well, which a
-/// Plan does not. Messages travel on a duplicate of `comm`, which is made by the first call and
-/// kept until `comm` is freed.
+/// Collective: all ranks of `comm` call it. It waits for its folds and for messages, and returns
+/// when the results are enqueued on `exec`; on devices it also waits for the results, which a Plan
+/// does not. Messages use a duplicate of `comm`, which the first call makes and which is freed with
+/// `comm`.
 ///
 /// \param exec  the execution space instance that scans
 /// \param comm  an intracommunicator
-/// \param in    this rank's part: a View, masked(...) or elementwise(...)
+/// \param in    this rank's part: a View, masked() or elementwise()
 /// \param out   a View of the same extents; it may be the input itself
 /// \param lines as in KokkosScan::inclusive_scan(), without a workspace
 /// \param op    an associative operator; it need not commute
 ///
-/// \throws std::invalid_argument on all ranks, before anything is written, if one of them would
-///         refuse its own part, or if ranks differ in what must agree
+/// \throws std::invalid_argument on all ranks, before anything is written, if the arguments of one
+///         rank are wrong or if ranks differ in what must agree
 /// \throws std::runtime_error if MPI reports an error
 ///
 /// \par Complexity
-/// Each element is read twice and each result stored once. A rank sends and receives at most
-/// ceil(log2 P) messages for each block of lines: an accumulator a line. With `.in_order()` each
-/// element is read once, and a rank sends and receives a message for each block; the last rank
-/// waits for P - 1 blocks.
+/// Each element is read twice and each result stored once. On P ranks, a rank sends and receives at
+/// most ceil(log2 P) messages for each block of lines, with one accumulator per line. With
+/// `.in_order()` each element is read once and there is one message per block; the last rank waits
+/// for P - 1 blocks.
 ///
 /// \par Example
 /// \snippet column_integral_mpi.cpp scan
@@ -177,11 +177,11 @@ void inclusive_scan(const Exec& exec, MPI_Comm comm, const In& in, const Out& ou
   }
 }
 
-/// The same without the element itself: as KokkosScan::exclusive_scan() would scan the parts of all
-/// ranks, one behind the other.
+/// The same without the element itself. The results are those of KokkosScan::exclusive_scan() on
+/// the concatenated parts of all ranks.
 ///
-/// The output may hold one element more along the axis, the total, on the rank on which the scan
-/// ends: the last rank, with `.backward()` the first. All else is as in mpi::inclusive_scan().
+/// On the rank on which the scan ends (the last, with `.backward()` the first), the output may have
+/// one element more along the axis, the total. Otherwise as mpi::inclusive_scan().
 template <class Exec, class In, class Out, class Lines = Along<>, class Op = Sum<>>
 void exclusive_scan(const Exec& exec, MPI_Comm comm, const In& in, const Out& out,
                     const Lines& lines = along(-1), const Op& op = {}) {

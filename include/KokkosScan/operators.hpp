@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// The operators of a scan and the types in which they combine.
+/// The operators of a scan and their accumulators.
 
 #include <KokkosScan/impl/begin_header.hpp>
 
@@ -27,14 +27,16 @@ namespace KokkosScan {
 /// \defgroup operators Operators
 /// @{
 
-/// The type in which values of type `T` are combined, for outputs of T and operators that name no
-/// other: `T` itself, and float for 16-bit floating types. An operator names another one by a
-/// member `accumulator_type`: `Sum<double>` does, and a recurrence whose operator combines structs
-/// does so to read and store numbers (examples/recurrence.cpp). Elements are converted to the
-/// accumulator *before* they are combined, by `static_cast`: 0.5 summed into an output of int
-/// counts as 0, and does not in `Sum<double>`. Specialise it for a storage type of your own:
+/// The type in which a scan with outputs of type `T` combines, unless the operator names another:
+/// `T` itself, and float for 16-bit floating-point types.
+///
+/// An operator names its accumulator with a member type `accumulator_type`, as `Sum<double>` does,
+/// or an operator on structs that reads and stores numbers (examples/recurrence.cpp). Elements are
+/// converted to the accumulator *before* they are combined, by `static_cast`: 0.5 summed into an
+/// output of int counts as 0, but not with `Sum<double>`.
+///
+/// Specialise it for your own storage type, which must convert to and from it by `static_cast`:
 /// `template <> struct KokkosScan::accumulator<MyHalf> { using type = float; };`
-/// The accumulator must convert from and to the storage type by `static_cast`.
 template <class T>
 struct accumulator {
   /// The type in which values of type T are combined.
@@ -90,18 +92,17 @@ using accumulator_t = typename accumulator<std::remove_cv_t<T>>::type;
 
 /// Sum, a + b. `Sum{}` combines in the accumulator of the output's values; `Sum<T>{}` in T.
 ///
-/// Integers wrap as unsigned arithmetic does, in the width of the accumulator: sums of uint8 in an
-/// output of uint8 wrap at 256, where NumPy would widen; an output of a wider type, or
-/// `Sum<std::uint64_t>{}`, does too. Values of type float and complex of float are carried in
-/// double, so that the error of a sum does not grow with the length of the line: it is at most 8 u
-/// times the sum of magnitudes so far, u = 2^-24. A sum of k values of double is off by at most
-/// (256 + k / 256) u times the sum of magnitudes, u = 2^-53. Any other type with `a + b` works; its
-/// identity is `T(0)` where it has such a constructor.
+/// Integers wrap as unsigned arithmetic does, in the width of the accumulator: sums of uint8 into
+/// an output of uint8 wrap at 256. To widen them, as NumPy does, use an output of a wider type.
+/// Float and complex of float are carried in double, so the error of a sum does not grow with the
+/// length of the line: it is at most 8 u times the sum of magnitudes so far, u = 2^-24. The error
+/// of a sum of k values of double is at most (256 + k / 256) 2^-53 times the sum of magnitudes. Any
+/// other type with `a + b` works; its identity is `T(0)` if it has such a constructor.
 ///
 /// Example: `ks::inclusive_scan(exec, x, y, 0, ks::Sum<double>{});`
 template <class T = void>
 struct Sum {
-  /// The type that is combined.
+  /// The type in which values are combined.
   using accumulator_type = T;
   /// a + b
   KOKKOS_FORCEINLINE_FUNCTION T operator()(const T& a, const T& b) const { return impl::add(a, b); }
@@ -114,16 +115,16 @@ struct Sum {
 
 /// Product, a * b. `Prod{}` combines in the accumulator of the output's values; `Prod<T>{}` in T.
 ///
-/// Integers wrap as unsigned arithmetic does. Values of type float and complex of float are
-/// combined in double: a result is off by at most 8 u of the exact product (u = 2^-24), whatever
-/// the length of the line, as long as no product of neighbours leaves the range of double, and, on
-/// CUDA, none of the three results before it is subnormal or infinite.
-/// Any other type with `a * b` works; its identity is `T(1)` where it has such a constructor.
+/// Integers wrap as unsigned arithmetic does. Float and complex of float are combined in double: a
+/// result is off by at most 8 u of the exact product (u = 2^-24), for any length of the line, if no
+/// product of neighbours leaves the range of double and, on CUDA, none of the three results before
+/// it is subnormal or infinite. Any other type with `a * b` works; its identity is `T(1)` if it has
+/// such a constructor.
 ///
 /// Example: `ks::inclusive_scan(exec, x, y, 0, ks::Prod{});`
 template <class T = void>
 struct Prod {
-  /// The type that is combined.
+  /// The type in which values are combined.
   using accumulator_type = T;
   /// a * b
   KOKKOS_FORCEINLINE_FUNCTION T operator()(const T& a, const T& b) const {
@@ -143,14 +144,14 @@ struct Prod {
 /// Example: `ks::inclusive_scan(exec, x, y, 0, ks::Min{});`
 template <class T = void>
 struct Min {
-  /// The type that is combined.
+  /// The type in which values are combined.
   using accumulator_type = T;
   /// The smaller of a and b, or the NaN among them; a if they are equal.
   KOKKOS_FORCEINLINE_FUNCTION T operator()(const T& a, const T& b) const {
     if constexpr (std::floating_point<T>) return !(a <= b) && a == a ? b : a;  // two comparisons
     return b < a || impl::is_nan(b) ? (impl::is_nan(a) ? a : b) : a;
   }
-  /// Infinity where T has one, else the largest value of T.
+  /// Infinity if T has one, otherwise the largest value of T.
   static constexpr T identity() requires std::is_arithmetic_v<T> {
     if constexpr (std::numeric_limits<T>::has_infinity) return std::numeric_limits<T>::infinity();
     return std::numeric_limits<T>::max();
@@ -164,14 +165,14 @@ struct Min {
 /// Example: `ks::inclusive_scan(exec, x, y, 0, ks::Max{});`
 template <class T = void>
 struct Max {
-  /// The type that is combined.
+  /// The type in which values are combined.
   using accumulator_type = T;
   /// The larger of a and b, or the NaN among them; a if they are equal.
   KOKKOS_FORCEINLINE_FUNCTION T operator()(const T& a, const T& b) const {
     if constexpr (std::floating_point<T>) return !(a >= b) && a == a ? b : a;  // two comparisons
     return a < b || impl::is_nan(b) ? (impl::is_nan(a) ? a : b) : a;
   }
-  /// -Infinity where T has one, else the lowest value of T.
+  /// -Infinity if T has one, otherwise the lowest value of T.
   static constexpr T identity() requires std::is_arithmetic_v<T> {
     if constexpr (std::numeric_limits<T>::has_infinity) return -std::numeric_limits<T>::infinity();
     return std::numeric_limits<T>::lowest();
@@ -179,7 +180,7 @@ struct Max {
 };
 
 namespace impl {
-/// Where device code may not call for it.
+/// A constant, because device code may not call the member function of numeric_limits.
 template <class T>
 inline constexpr T infinity = std::numeric_limits<T>::infinity();
 }  // namespace impl
@@ -187,18 +188,17 @@ inline constexpr T infinity = std::numeric_limits<T>::infinity();
 /// Logarithm of a sum of exponentials, log(exp(a) + exp(b)), without overflow: torch.logcumsumexp.
 ///
 /// `LogSumExp{}` combines in the accumulator of the output's values, which must be a floating-point
-/// type; `LogSumExp<T>{}` in T. The identity is -infinity. A line of +infinity stays there, and NaN
-/// propagates. Values of type float are carried as the sum, a double and a power of exp(64), so
-/// that there is one exponential an element and one logarithm a result: on hosts a result r is off
-/// by at most u (|r| + 1), u = 2^-24, and by at most 8 u (m + 1) on CUDA, where exponentials and
-/// logarithms are those of float; m is the largest magnitude among the results and elements so far.
-/// In double values combine as max(a, b) + log1p(exp(-|a - b|)), and each combination adds at most
-/// 2 u (m + 1), u = 2^-53.
+/// type; `LogSumExp<T>{}` in T. The identity is -infinity. +infinity and NaN propagate. Floats are
+/// carried as the sum itself, a double and a power of exp(64), with one exponential per element and
+/// one logarithm per result. The error of a result r is at most u (|r| + 1) on hosts. On CUDA,
+/// with functions of float, it is at most 8 u (m + 1); u = 2^-24, and m is the largest magnitude
+/// among the results and elements so far. Doubles combine as max(a, b) + log1p(exp(-|a - b|)), and
+/// each combination adds at most 2 u (m + 1), u = 2^-53.
 ///
 /// Example: `ks::inclusive_scan(exec, x, y, 0, ks::LogSumExp{});`
 template <class T = void>
 struct LogSumExp {
-  /// The type that is combined.
+  /// The type in which values are combined.
   using accumulator_type = T;
   /// log(exp(a) + exp(b)), or the NaN among them.
   KOKKOS_FORCEINLINE_FUNCTION T operator()(const T& a,
@@ -208,7 +208,7 @@ struct LogSumExp {
     if (b != b) return b;
     const T high = a < b ? b : a;
     const T low = a < b ? a : b;
-    // Where both are the same infinity, their difference is none.
+    // The difference of two equal infinities would be NaN.
     if (low == -infinity || high == infinity) return high;
     return high + Kokkos::log1p(Kokkos::exp(low - high));
   }
@@ -218,12 +218,12 @@ struct LogSumExp {
   }
 };
 
-/// A value and where it stands: what ArgMin and ArgMax combine. indexed() makes them of a View.
+/// A value and its index: what ArgMin and ArgMax combine. indexed() makes them from a View.
 template <class T, class Index = std::int64_t>
 struct Indexed {
   /// An element.
   T value;
-  /// Its index, which is not negative; `none` where there is no element yet.
+  /// Its index, which is not negative; `none` if there is no element yet.
   Index index;
 
   /// The index of no element: -1, or the largest of an unsigned type.
@@ -234,7 +234,7 @@ struct Indexed {
 };
 
 namespace impl {
-/// The index along an axis, as a function of indices: a kernel that knows it need not call it.
+/// The index along an axis, as a function of indices. A kernel that knows it need not call.
 template <class Index>
 struct IndexAlong {
   int axis;
@@ -249,8 +249,8 @@ struct IndexAlong {
 };
 }  // namespace impl
 
-/// Which of several equal values ArgMin and ArgMax keep, counted in scan order: the first one, as
-/// numpy.argmin and numpy.argmax do, or the last one, as torch.cummin and torch.cummax do.
+/// Which of several equal values ArgMin and ArgMax keep, in scan order: the first, as numpy.argmin
+/// and numpy.argmax do, or the last, as torch.cummin and torch.cummax do.
 enum class Ties { first, last };
 
 namespace impl {
@@ -264,7 +264,7 @@ struct NoElement {
 };
 
 /// Whether b replaces a: it is better, or equal and the last is kept. A NaN is better than numbers
-/// and equal to another NaN. No element never is better, and is always replaced.
+/// and equal to another NaN. An absent element is never better, and is always replaced.
 template <Ties ties, class T, class Index, class Less>
 KOKKOS_FORCEINLINE_FUNCTION bool replaces(const Indexed<T, Index>& a, const Indexed<T, Index>& b,
                                           const Less& is_better) {
@@ -281,39 +281,39 @@ KOKKOS_FORCEINLINE_FUNCTION bool replaces(const Indexed<T, Index>& a, const Inde
 }  // namespace impl
 
 /// Minimum and its index. `ArgMin{}` keeps the first of equal values, `ArgMin<Ties::last>{}` the
-/// last; either keeps a NaN from when it meets one (the first or the last of them).
+/// last. A NaN wins over any number; of several NaNs the first or the last is kept.
 ///
-/// The output is a View of Indexed<T, Index>, or, where the operator names its accumulator as in
-/// `ArgMin<Ties::first, Indexed<double>>{}`, of what that converts to: an index. Exclusive scans
-/// and masks give Indexed::none as index where there is no element yet.
+/// The output is a View of Indexed<T, Index>. If the operator names its accumulator, as in
+/// `ArgMin<Ties::first, Indexed<double>>{}`, the output can be a View of indices. Before the first
+/// element that counts (in exclusive scans, or with a mask) the index is Indexed::none.
 ///
 /// Example: `ks::inclusive_scan(exec, ks::indexed(x), y, -1, ks::ArgMin{});`
 template <Ties ties = Ties::first, class A = void>
 struct ArgMin {
-  /// The type that is combined.
+  /// The type in which values are combined.
   using accumulator_type = A;
-  /// The one of the two that is kept.
+  /// The operand that is kept.
   KOKKOS_FORCEINLINE_FUNCTION A operator()(const A& a, const A& b) const {
     return ArgMin<ties>{}(a, b);
   }
-  /// No element.
+  /// No element: Indexed::none.
   static constexpr A identity() requires std::convertible_to<impl::NoElement<Min>, A> {
     return impl::NoElement<Min>{};
   }
 };
 
-/// Maximum and its index; as ArgMin.
+/// Maximum and its index; otherwise as ArgMin.
 ///
 /// Example: `ks::inclusive_scan(exec, ks::indexed(x), y, -1, ks::ArgMax{});`
 template <Ties ties = Ties::first, class A = void>
 struct ArgMax {
-  /// The type that is combined.
+  /// The type in which values are combined.
   using accumulator_type = A;
-  /// The one of the two that is kept.
+  /// The operand that is kept.
   KOKKOS_FORCEINLINE_FUNCTION A operator()(const A& a, const A& b) const {
     return ArgMax<ties>{}(a, b);
   }
-  /// No element.
+  /// No element: Indexed::none.
   static constexpr A identity() requires std::convertible_to<impl::NoElement<Max>, A> {
     return impl::NoElement<Max>{};
   }
@@ -368,25 +368,25 @@ struct LogSumExp<void> {
 /// `ArgMin{}`: the accumulator follows from the output.
 template <Ties ties>
 struct ArgMin<ties, void> {
-  /// The one of the two that is kept.
+  /// The operand that is kept.
   template <class T, class Index>
   KOKKOS_FORCEINLINE_FUNCTION Indexed<T, Index> operator()(const Indexed<T, Index>& a,
                                                            const Indexed<T, Index>& b) const {
     return impl::replaces<ties>(a, b, [](const T& x, const T& y) { return x < y; }) ? b : a;
   }
-  /// No element.
+  /// No element: Indexed::none.
   static constexpr impl::NoElement<Min> identity() { return {}; }
 };
 /// `ArgMax{}`: the accumulator follows from the output.
 template <Ties ties>
 struct ArgMax<ties, void> {
-  /// The one of the two that is kept.
+  /// The operand that is kept.
   template <class T, class Index>
   KOKKOS_FORCEINLINE_FUNCTION Indexed<T, Index> operator()(const Indexed<T, Index>& a,
                                                            const Indexed<T, Index>& b) const {
     return impl::replaces<ties>(a, b, [](const T& x, const T& y) { return y < x; }) ? b : a;
   }
-  /// No element.
+  /// No element: Indexed::none.
   static constexpr impl::NoElement<Max> identity() { return {}; }
 };
 

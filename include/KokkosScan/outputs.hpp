@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Where the results of a scan can go besides a View: through a function into a View, or to a
-/// function alone.
+/// The outputs of a scan besides Views: a View of a function of the results, or a function that
+/// receives the results.
 
 #include <KokkosScan/impl/begin_header.hpp>
 
@@ -20,27 +20,27 @@ namespace KokkosScan {
 /// \defgroup outputs Outputs
 /// @{
 
-/// An output that stores a function of each result; made by projected().
+/// An output that stores a function of each result. Made by projected().
 template <class View, class Function>
 struct Projected {
   /// Where the function's values are stored.
   View view;
-  /// A callable with an accumulator. All objects of its type are alike.
+  /// A callable with an accumulator, without state.
   Function function;
 };
 
-/// The output that stores `function(result)` in the place of each result: an exponential, or a
-/// member of a struct.
+/// The output that stores `function(result)` instead of each result, for example an exponential or
+/// a member of a struct.
 ///
-/// Kernels convert each result once, where they would round it, so they are those of a plain View.
-/// Kokkos decides what a function can be: it has a KOKKOS_FUNCTION `operator()`, and as it stands
-/// for its type in kernels, the type has no members and a default constructor. For a function that
-/// captures something there is for_each_result().
+/// Kernels call the function where they convert a result to the stored type, so their speed is that
+/// of a plain View. They construct the function themselves: its type has no members, a default
+/// constructor and a KOKKOS_FUNCTION `operator()`. A lambda is refused; use for_each_result() for
+/// functions that capture something.
 ///
 /// \param view     an output View. The input may be that View, as in any scan
-/// \param function a callable with the accumulator, to which a result that is carried in a wider
-///                 type is rounded first; what it returns converts to the View's values. The
-///                 accumulator follows these, where the operator does not name one
+/// \param function a callable with the accumulator; a result that is carried in a wider type is
+///                 rounded to it first. What it returns converts to the View's values. These also
+///                 determine the accumulator if the operator names none
 ///
 /// Totals are not projected.
 ///
@@ -51,34 +51,32 @@ template <class View, class Function>
   return {view, std::move(function)};
 }
 
-/// An output that hands each result to a function; made by for_each_result().
+/// An output that passes each result to a function. Made by for_each_result().
 ///
-/// \tparam Result what a result is converted to for the function; void: it is the accumulator
+/// \tparam Result the type to which results are converted for the function; void: the accumulator
 template <std::size_t Rank, class Function, class Result = void>
 struct ForEachResult {
   /// The extents of the output.
   std::array<std::int64_t, Rank> extents;
-  /// A callable with one index a dimension (std::int64_t) and an accumulator.
+  /// A callable with one index per dimension (std::int64_t) and an accumulator.
   Function function;
 };
 
-/// The output that calls `function(i, j, ..., result)` exactly once for each result, in the place
-/// of an array: nothing is allocated, and nothing is stored but what the function stores. It
-/// mirrors elementwise().
+/// The output that calls `function(i, j, ..., result)` exactly once for each result. Only what the
+/// function stores is stored. It mirrors elementwise().
 ///
-/// The function is called on the execution space, so it is a KOKKOS_LAMBDA or a functor with
-/// KOKKOS_FUNCTION, and const. Calls come in any order, from many threads. Views that it writes are
-/// invisible to the check for overlaps: they must not overlap the input, unless call (i, j, ...)
-/// writes nothing but the place of element (i, j, ...).
+/// The function runs on the execution space, so it is a KOKKOS_LAMBDA or a functor with a const
+/// KOKKOS_FUNCTION. Calls come in any order, from many threads. The check for overlaps cannot see
+/// Views that it writes. They must not overlap the input, unless call (i, j, ...) writes only the
+/// place of element (i, j, ...).
 ///
 /// \param extents  those of the output: the input's, or n+1 along the axis of an exclusive scan
-/// \param function a callable with one std::int64_t for each dimension and the accumulator, to
-/// which
-///                 a result that is carried in a wider type is rounded first. Where the operator
-///                 names no accumulator, it is accumulator_t of the input's values
+/// \param function a callable with one std::int64_t per dimension and the accumulator; a result
+///                 that is carried in a wider type is rounded to it first. If the operator names no
+///                 accumulator, it is accumulator_t of the input's values
 ///
 /// \par Example
-/// Interfaces and midpoints at once.
+/// Values at interfaces and midpoints from one scan.
 /// \snippet ocean_pressure.cpp for_each_result
 template <std::size_t Rank, class Function>
 [[nodiscard]] ForEachResult<Rank, Function> for_each_result(

@@ -71,7 +71,7 @@ constexpr bool has_mask() {
   }
 }
 
-/// Where the states of a recurrence go: functions get states, not maps.
+/// The output of a recurrence. Functions of results receive states, not maps.
 template <class State, class H>
 const H& states_to(const H& h) {
   return h;
@@ -81,7 +81,7 @@ ForEachResult<Rank, F, State> states_to(const ForEachResult<Rank, F>& h) {
   return {h.extents, h.function};
 }
 
-/// The lines of a recurrence: they start at 0 unless they start elsewhere.
+/// The lines of a recurrence, which start at 0 by default.
 template <class State, class Lines>
 auto started(const Lines& lines) {
   if constexpr (std::is_same_v<typename LinesTraits<lines_of_t<Lines>>::Start, None>) {
@@ -93,27 +93,25 @@ auto started(const Lines& lines) {
 
 }  // namespace impl
 
-/// Solves h[k] = a[k] * h[k-1] + b[k] along each line, where h[-1] is the start, 0 unless another
-/// is given: exponentially weighted means, filters, transport through layers, state-space models.
+/// Solves h[k] = a[k] * h[k-1] + b[k] along each line, where h[-1] is the starting value (default:
+/// 0): exponentially weighted means, filters, transport through layers, state-space models.
 ///
 /// \param exec  the execution space instance
 /// \param a     the coefficients: an input of the shape of b without a mask, a View of that shape
-///              without the axis (one coefficient a line), or a scalar
+///              without the axis (one coefficient per line), or a scalar
 /// \param b     the terms: an input of rank 1 to 8, without a mask
 /// \param h     an output of that shape; it may be b or a
 /// \param lines the axis (default: the last), or along(axis) with .backward(), .starting_at(s) for
-/// a
-///              state or a View of one state a line, .totals(t) for the last states, .workspace(w),
-///              .in_order()
+///              a state or a View of one state per line, .totals(t) for the last states,
+///              .workspace(w), .in_order()
 ///
-/// States are computed in accumulator_t of the values of h: float for 16-bit floats, else the type
-/// itself. The scan composes affine maps in the accumulator (ComposeAffine), by the tree of the
-/// backend, so results are bitwise reproducible. It multiplies coefficients that follow each other,
-/// which the loop does not do. Where such products stay in the range of the type, as all do for
-/// |a| <= 1, the error is a few roundings of what the loop adds up. Where one overflows, results
-/// behind it can be infinite or NaN although the loop's are not. `.in_order()` computes as the loop
-/// does, one line a thread: h = fma(a, h, b) on GPUs and where the target of the compiler has it,
-/// else a * h + b.
+/// States are computed in accumulator_t of the values of h: float for 16-bit floats, otherwise the
+/// same type. The scan composes affine maps (ComposeAffine) in the combination tree of the backend,
+/// so results are bitwise reproducible. It multiplies consecutive coefficients, which a loop does
+/// not. If these products stay in the range of the type, as they do for |a| <= 1, the error is a
+/// few roundings of the terms that the loop adds. If one overflows, later results can be infinite
+/// or NaN although the loop's are not. `.in_order()` computes as the loop does, one thread per
+/// line: h = fma(a, h, b) on GPUs and if the compiler's target has it, otherwise a * h + b.
 ///
 /// Errors are those of inclusive_scan().
 ///

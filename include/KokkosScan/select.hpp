@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Compaction: the elements that a predicate or a mask keeps, one after the other.
+/// Stream compaction: select() and select_workspace_bytes().
 
 #include <KokkosScan/impl/begin_header.hpp>
 
@@ -20,38 +20,36 @@ namespace KokkosScan {
 /// \defgroup selections Selections
 /// @{
 
-/// Stores the elements of a line that are kept, in their order and one after the other, from the
-/// beginning of the line of the output, and how many they are.
+/// Stores the elements that a predicate or a mask keeps, contiguously and in order, and their
+/// number.
 ///
-/// An input of rank 1 is one line. One of rank 2 has a line for each row: each is compacted to the
-/// front of its row of the output, and what is behind stays as it was. Work is enqueued on `exec`
-/// and nothing is fenced; the counts stay where `count` is.
+/// An input of rank 1 is one line. For an input of rank 2, each row is compacted to the front of
+/// its row of the output, and the rest of that row is not changed. The work is enqueued on `exec`;
+/// the call does not fence, and the counts stay in the memory of `count`.
 ///
-/// Where an index decides, or is wanted, the arguments say so: a mask may be elementwise(...), and
-/// so may the input. The indices of the elements that are kept are selected from the input whose
-/// element i is i.
+/// Input and mask may be computed by elementwise(), also from their indices. To get the indices of
+/// the kept elements, select from the input whose element i is i.
 ///
 /// \param exec  the execution space instance that selects
-/// \param x     a View of rank 1 or 2, or elementwise(...)
-/// \param keep  a predicate, callable as const on `exec` with a value of `x`, which is asked once
-///              for each element; or a mask, an input of the shape of `x` whose values convert to
-///              bool
-/// \param out   a View of the extents of `x`; its values are converted from those of `x`. It shares
-///              no memory with `x` or a mask
-/// \param count a View of the number of elements kept: of rank 0, or of one number for each row
-/// \param workspace None, or a View of rank 1 of std::byte, aligned to 16 bytes, of
-///              select_workspace_bytes(): then nothing is allocated
+/// \param x     a View of rank 1 or 2, or elementwise()
+/// \param keep  a predicate, callable as const on `exec` with a value of `x`, which is called once
+///              per element; or a mask: an input of the shape of `x` whose values convert to bool
+/// \param out   a View with the extents of `x`. Values are converted to its type. It shares no
+///              memory with `x` or a mask
+/// \param count a View for the number of kept elements: of rank 0, or with one number per row
+/// \param workspace None, or a rank-1 View of std::byte, aligned to 16 bytes, with
+///              select_workspace_bytes() elements: then nothing is allocated
 ///
-/// \throws std::invalid_argument if extents do not match, Views overlap, a View with elements has
-///         null as data, a count may be too large for its type, or the workspace is too small or
-///         misaligned; nothing was written then
-/// \throws std::bad_alloc if a workspace was needed and could not be had
-/// \throws std::runtime_error the same, or a kernel could not be launched
+/// \throws std::invalid_argument if extents do not match, Views overlap, the data of a View with
+///         elements is null, a count may be too large for its type, or the workspace is too small
+///         or misaligned. Nothing has been written
+/// \throws std::bad_alloc if a workspace could not be allocated
+/// \throws std::runtime_error if a workspace could not be allocated or a kernel not be launched
 ///
 /// \par Complexity
-/// O(n) for a line of n elements. On hosts and on CUDA each element is read once and each result is
-/// written once, in one kernel; values of more than 32 bytes on CUDA, and all values on other
-/// execution spaces, are read twice, in three kernels.
+/// O(n) for a line of n elements. On hosts and on CUDA, one kernel reads each element and writes
+/// each result once. Values of more than 32 bytes on CUDA, and all values on other execution
+/// spaces, are read twice, in three kernels.
 ///
 /// \par Example
 /// \snippet select.cpp select
@@ -66,11 +64,11 @@ void select(const Exec& exec, const In& x, const Keep& keep, const Out& out, con
   }
 }
 
-/// The bytes of workspace with which select() of these arguments allocates nothing: an upper bound,
-/// which depends on the types, the extents and the concurrency of `exec`.
+/// The size of a workspace with which select() of these arguments allocates nothing: an upper bound
+/// that depends on the types, the extents and the concurrency of `exec`.
 ///
 /// \returns a number of bytes; 0 on hosts
-/// \throws std::invalid_argument as select() does for the extents
+/// \throws std::invalid_argument as select() does, for the extents
 template <class Exec, class In, class Keep, class Out, class Count>
 [[nodiscard]] std::size_t select_workspace_bytes(const Exec& exec, const In& x, const Keep& keep,
                                                  const Out& out, const Count& count) {

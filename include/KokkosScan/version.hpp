@@ -7,13 +7,13 @@
 
 /// The version as text, MAJOR.MINOR.PATCH.
 #define KOKKOSSCAN_VERSION "0.1.0"
-/// Changes where a call of an earlier version may no longer compile or mean the same.
+/// Raised if a call of an earlier version may no longer compile or change its meaning.
 #define KOKKOSSCAN_VERSION_MAJOR 0
-/// Changes where something was added.
+/// Raised if features were added.
 #define KOKKOSSCAN_VERSION_MINOR 1
-/// Changes where something was mended.
+/// Raised if only errors were corrected.
 #define KOKKOSSCAN_VERSION_PATCH 0
 
-/// The version of the combination trees, a whole number: changes where a scan may combine values in
-/// another order, so that results which round may differ in their last bits.
+/// The version of the combination trees, an integer. It is raised if a scan may combine values in
+/// another order, so that rounded results may differ in their last bits.
 #define KOKKOSSCAN_TREE_VERSION 3

@@ -135,7 +135,6 @@ if(shell)
   endif()
   file(RENAME ${WORK}/readme-prefix ${WORK}/readme-moved)
   file(COPY ${CMAKE_CURRENT_LIST_DIR}/my_code DESTINATION ${WORK})
-  configure_file(${CHECKOUT}/examples/running_sum.cpp ${WORK}/my_code/main.cpp COPYONLY)
   use(${WORK}/my_code -DCMAKE_PREFIX_PATH=${WORK}/readme-moved)
 endif()
 
