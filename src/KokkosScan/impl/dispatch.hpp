@@ -413,9 +413,12 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
 template <Function function, class Exec, class In, class Out, class Lines, class Op>
 void checked_scan(const Exec& exec, const In& in, const Out& out, const Lines& lines,
                   const Op& op) {
-  constexpr Refusal refusal = refusal_of<function, Exec, In, Out, Lines, Op>();
+  constexpr Refusal refusal =
+      refusal_of<function, Exec, In, Out, Lines, decltype(kept_callable(op))>();
   explain<refusal>();
-  if constexpr (refusal == Refusal::none) scan(function, exec, in, out, lines, op, ByDefault{});
+  if constexpr (refusal == Refusal::none) {
+    scan(function, exec, in, out, lines, kept_callable(op), ByDefault{});
+  }
 }
 
 /// workspace_bytes, where the types are right.
