@@ -80,6 +80,18 @@ add_test(
     SOURCE=${CMAKE_CURRENT_SOURCE_DIR}/concepts/refused.cpp -P
     ${CMAKE_CURRENT_SOURCE_DIR}/concepts/compile.cmake)
 
+# Of flags that take NaN and infinity away there is a warning, here an error.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_test(
+    NAME concepts.finite_math
+    COMMAND
+      ${CMAKE_COMMAND} -D DATABASE=${CMAKE_BINARY_DIR}/compile_commands.json -D
+      LIKE=${CMAKE_CURRENT_SOURCE_DIR}/concepts.cpp -D
+      SOURCE=${CMAKE_CURRENT_SOURCE_DIR}/concepts/refused.cpp -D CASE=finite_math -D
+      "OPTIONS=-ffast-math;-Werror=cpp" -D "SENTENCE=KokkosScan: with -ffinite-math-only" -P
+      ${CMAKE_CURRENT_SOURCE_DIR}/concepts/compile.cmake)
+endif()
+
 kokkos_scan_refuse(no_execution_space
                    "the first argument must be a Kokkos execution space instance.")
 kokkos_scan_refuse(input_of_another_kind

@@ -110,7 +110,7 @@ class InPieces(unittest.TestCase):
 
     def test_progress_on_a_terminal(self):
         """A line that goes away; elsewhere not a word, as all other tests see."""
-        np.save(self.path("x.npy"), np.ones(3_000_000))
+        np.save(self.path("x.npy"), np.ones(400_000))
         for arguments in (["--memory=4K"], ["--memory=1G"]):
             own, other = pty.openpty()
             begin = time.monotonic()
@@ -129,7 +129,7 @@ class InPieces(unittest.TestCase):
             self.assertEqual((process.wait(), process.stdout.read()), (0, b""))
             process.stdout.close()
             if time.monotonic() - begin > 2:
-                self.assertRegex(seen, rb"\[[#.]{20}\] \d+ % of 24 MB, [\d.]+ [kM]?B/s, \d+ s left")
+                self.assertRegex(seen, rb"\[[#.]{20}\] \d+ % of 3.2 MB, [\d.]+ [kM]?B/s, \d+ s left")
             if seen:
                 self.assertTrue(seen.endswith(b"\r\033[K"), seen)
 
