@@ -15,6 +15,7 @@ kokkos_scan.torch has differentiable operators and modules for PyTorch.
 
 from ._core import configuration, tree_version
 from ._functions import (
+    compact,
     cummax,
     cummin,
     cumprod,
@@ -35,6 +36,7 @@ __version__ = configuration().split(",")[0].split()[-1]
 
 __all__ = [
     "__version__",
+    "compact",
     "configuration",
     "cummax",
     "cummin",

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The array functions."""
 
+import math
+
 import numpy as np
 
 from . import _arrays, _core
@@ -345,7 +347,7 @@ def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, includ
     Returns
     -------
     An array of the kind, the type and the device of b. States are computed in double and rounded
-    once. A coefficient of 0 forgets the state before it, one that is infinite or NaN as well.
+    once. A coefficient of 0 forgets the state before it, one that is infinite as well; NaN stays.
     """
     kind = _arrays.kind_of(b)
     reverse = _arrays.checked_flag(reverse, "reverse")
@@ -386,6 +388,76 @@ def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, includ
                          kind.exported(three.of_lines(initial), stream), stream,
                          code == _arrays.BFLOAT16)
     return result
+
+
+def compact(x, mask, /, *, axis=None, return_indices=False, fill_value=0):
+    """The elements where a mask is true, beside each other: x[mask], or that of each line.
+
+    Parameters
+    ----------
+    x : array
+        An array of NumPy, CuPy or PyTorch, or of what numpy.asarray makes one.
+    mask : array of bool
+        Its shape broadcasts to that of x.
+    axis : int, optional
+        Of each line along this axis the elements that are kept come to its front. Default: those of
+        all x, in the order of C, as x[mask] and torch.masked_select have them.
+    return_indices : bool
+        Return where the elements were as well, as int64: along the axis, or in x.reshape(-1).
+    fill_value : number
+        What is behind them in each line, where there is an axis.
+
+    Returns
+    -------
+    Without an axis, the elements: an array of one dimension of the length that they have. With an
+    axis (values, counts): an array of the shape of x, and how many of each line were kept, of the
+    shape of x without the axis. Indices come behind the values; they are -1 behind those of a line.
+    """
+    kind = _arrays.kind_of(x)
+    return_indices = _arrays.checked_flag(return_indices, "return_indices")
+    if kind.is_torch:
+        from . import torch
+
+        return torch.compact(x, mask, axis=axis, return_indices=return_indices, fill_value=fill_value)
+    if not kind.has_reshape:
+        raise TypeError(f"kokkos_scan: compact takes arrays of NumPy, CuPy and PyTorch, not a "
+                        f"{type(x).__name__}.")
+    if axis is not None and not isinstance(fill_value, (bool, int, float, complex, np.generic)):
+        raise TypeError(f"kokkos_scan: fill_value is a {type(fill_value).__name__}: expected a number.")
+    x = kind.array(x, "x")
+    code = kind.code(x, "x")
+    mask = kind.broadcast(mask, x.shape, "mask")
+    module = kind._module
+    if axis is None:
+        rows, of_rows = x.reshape(1, -1), mask.reshape(1, -1)
+    else:
+        axis = _arrays.checked_axis(axis, x.ndim)
+        x, mask = module.moveaxis(x, axis, -1), module.moveaxis(mask, axis, -1)
+        two = (math.prod(x.shape[:-1]), x.shape[-1])
+        rows, of_rows = x.reshape(two), mask.reshape(two)
+    values = kind.empty_rows(rows, rows.shape, code)
+    index = kind.empty_rows(rows, rows.shape, _arrays.INT64) if return_indices else None
+    counts = kind.empty_rows(rows, rows.shape[:1], _arrays.INT64)
+    if axis is not None:
+        values[...] = fill_value
+        if return_indices:
+            index[...] = -1
+    if rows.size:
+        stream = kind.stream(rows)
+        _core.compact(kind.exported(rows, stream), kind.exported(of_rows, stream),
+                      kind.exported(values, stream),
+                      None if index is None else kind.exported(index, stream),
+                      kind.exported(counts, stream), stream, code == _arrays.BFLOAT16)
+    else:
+        counts[...] = 0
+    found = [values] if index is None else [values, index]
+    if axis is None:
+        count = int(counts[0])
+        # Not a small part of much memory.
+        found = [a[0, :count] if 2 * count > a.size else a[0, :count].copy() for a in found]
+        return tuple(found) if return_indices else found[0]
+    found = [module.moveaxis(a.reshape(x.shape), -1, axis) for a in found]
+    return (*found, counts.reshape(x.shape[:-1]))
 
 
 def _flat(x, mask):

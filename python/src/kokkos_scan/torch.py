@@ -24,7 +24,7 @@ except ModuleNotFoundError:  # built where PyTorch's headers were not
     from . import _torch_fallback as _torch
 
 __all__ = ["CumProd", "CumSum", "ExclusiveCumSum", "MaskedCumSum", "ReverseCumSum", "cummax", "cummin",
-           "cumprod", "cumsum", "cumulative_trapezoid", "ewm_mean", "linear_recurrence",
+           "compact", "cumprod", "cumsum", "cumulative_trapezoid", "ewm_mean", "linear_recurrence",
            "logcumsumexp", "nancumprod", "nancumsum"]
 
 _OPERATORS = tuple(getattr(torch.ops.kokkos_scan, f"cumulative_{name}").default
@@ -517,7 +517,7 @@ def linear_recurrence(a, b, dim=-1, initial=None, reverse=False, *, include_init
         reverse=True it ends with it).
 
     States are computed in double and rounded once to the type of b. A coefficient of 0 forgets the
-    state before it, one that is infinite or NaN as well. Gradients flow to a, b and initial, by one
+    state before it, one that is infinite as well; NaN stays. Gradients flow to a, b and initial, by one
     recurrence the other way."""
     if not isinstance(b, torch.Tensor):
         raise TypeError(f"kokkos_scan: b is a {type(b).__name__}, but expected is a Tensor.")
@@ -650,6 +650,53 @@ def cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse
         _check_out(out, result)
         result = out.copy_(result)
     return (result, total) if return_totals else result
+
+
+def compact(x, mask, *, axis=None, dim=None, return_indices=False, fill_value=0):
+    """The elements where a mask is true, beside each other: torch.masked_select, or, with a
+    dimension, that of each line. Its arguments and results are those of kokkos_scan.compact.
+    Gradients flow to x."""
+    _checked_tensor(x, "x")
+    if _checked_tensor(mask, "mask").dtype != torch.bool:
+        raise TypeError(f"kokkos_scan: mask has type {mask.dtype}: expected bool.")
+    if mask.device != x.device:
+        raise ValueError(f"kokkos_scan: mask is on {mask.device}, but x is on {x.device}.")
+    if not isinstance(fill_value, numbers.Number):
+        raise TypeError(f"kokkos_scan: fill_value is a {type(fill_value).__name__}: expected a number.")
+    return_indices = _arrays.checked_flag(return_indices, "return_indices")
+    dim = axis if dim is None else dim
+    line = x.reshape(1) if x.dim() == 0 else x
+    try:
+        mask = mask.expand(x.shape).reshape(line.shape)
+    except RuntimeError:
+        raise ValueError(f"kokkos_scan: mask has shape {tuple(mask.shape)}, which does not broadcast to "
+                         f"{tuple(x.shape)}, the shape of x.") from None
+    if dim is None:
+        line, mask = line.reshape(1, -1), mask.reshape(1, -1)
+    else:
+        dim = _counted(dim, x)
+        line, mask = line.movedim(dim, -1), mask.movedim(dim, -1)
+    with torch.no_grad():
+        rows = line.reshape(math.prod(line.shape[:-1]), line.shape[-1]).resolve_conj().resolve_neg()
+        has_gradient = x.requires_grad
+        values = rows.new_full(rows.shape, fill_value)
+        index = rows.new_full(rows.shape, -1, dtype=torch.int64) if return_indices or has_gradient else None
+        counts = rows.new_zeros(rows.shape[0], dtype=torch.int64)
+        if rows.numel():
+            stream = _tensors.stream_of(rows)
+            _core.compact(*(None if t is None else _exported(t, stream)
+                            for t in (rows, mask.reshape(rows.shape), values, index, counts)), stream,
+                          x.dtype == torch.bfloat16)
+    if has_gradient and torch.is_grad_enabled():  # by what has a gradient
+        gathered = line.reshape(rows.shape).gather(1, index.clamp(min=0)) if rows.numel() else line.reshape(rows.shape)
+        values = torch.where(index < 0, values, gathered)
+    found = [values, index] if return_indices else [values]
+    if dim is None:
+        count = int(counts[0])
+        found = [t[0, :count] if 2 * count > t.numel() else t[0, :count].clone() for t in found]
+        return tuple(found) if return_indices else found[0]
+    found = [t.reshape(line.shape).movedim(-1, dim) for t in found]
+    return (*found, counts.reshape(line.shape[:-1]))
 
 
 class _Scan(torch.nn.Module):
