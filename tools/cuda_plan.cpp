@@ -196,7 +196,9 @@ Planned plan_with(const PlanOptions& options, const PlannedShape& shape, Planned
   using A = Values;
   constexpr bool masked = std::is_same_v<Mask, bool>;
   using Array = impl::Array<const A>;
-  using In = std::conditional_t<masked, impl::Selected<A, Array, impl::Array<const bool>>, Array>;
+  using In =
+      std::conditional_t<masked, impl::Selected<A, Array, impl::Array<const impl::StoredBool>>,
+                         Array>;
   using P = impl::Problem<A, Op, In, A, impl::CommonStart<A>, A>;
 
   const std::int64_t lines = shape.outer * shape.inner;
@@ -222,8 +224,8 @@ Planned plan_with(const PlanOptions& options, const PlannedShape& shape, Planned
   const Array values{first(static_cast<const A*>(nullptr), 1, shape.n), strides(shape.n)};
   const auto input = [&] {
     if constexpr (masked) {
-      const impl::Array<const bool> mask{first(static_cast<const bool*>(nullptr), 2, shape.n),
-                                         strides(shape.n)};
+      const impl::Array<const impl::StoredBool> mask{
+          first(static_cast<const impl::StoredBool*>(nullptr), 2, shape.n), strides(shape.n)};
       return In{values, mask, Op::identity()};
     } else {
       return values;

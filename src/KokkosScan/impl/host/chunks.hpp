@@ -39,7 +39,7 @@ using Chunks = Pack<A, places>[chunk_length / pack_length];
 template <class A>
 struct SelectedElements {
   const A* values;
-  const bool* selected;
+  const StoredBool* selected;
   A other;
 
   [[gnu::always_inline]] SelectedElements operator+(std::int64_t k) const {

@@ -44,7 +44,7 @@ struct Columns {
 /// Which of them count.
 template <class A>
 struct CountsOfColumns {
-  const bool* counts;
+  const StoredBool* counts;
   std::int64_t row;   ///< between those of the elements of a line
   const bool* exist;  ///< whether a line has a fold; null where all have
   A identity;         ///< the result where it has none
@@ -64,7 +64,7 @@ template <bool streams, bool is_exclusive, int places, class Op, class A, class 
   constexpr int lanes_of_place = 16 / static_cast<int>(sizeof(A));
   constexpr int lanes = places * lanes_of_place;
   [[maybe_unused]] const Register<A, places> none = hidden<places>(neutral(op));
-  [[maybe_unused]] const auto truths_at = [](const bool* at) __attribute__((always_inline)) {
+  [[maybe_unused]] const auto truths_at = [](const StoredBool* at) __attribute__((always_inline)) {
     return truths_of_lanes<A, places>(at, at + lanes_of_place);
   };
   int w = 0;
@@ -96,7 +96,7 @@ template <bool streams, bool is_exclusive, int places, class Op, class A, class 
     if constexpr (is_masked) {
       if (c.exist != nullptr) {
         const Register<A, places> identity = broadcast<places>(c.identity).part[0];
-        Register<truth_t<A>, places> exist = truths_at(c.exist + w);
+        Register<truth_t<A>, places> exist = truths_at(as_stored_bools(c.exist + w));
         for (int k = 0; k < b.rows; ++k) {
           const Register<A, places> next = combine_registers(op, fold, element(k));
           if (is_exclusive) store(select(exist, fold, identity));
@@ -191,7 +191,7 @@ struct Rows {
   A* folds;             ///< of each line so far
   int count;            ///< elements of a line
   Form form;
-  const bool* counts[lines_at_once];  ///< which of them count, where there is a mask
+  const StoredBool* counts[lines_at_once];  ///< which of them count, where there is a mask
 };
 
 /// Turns a square of lanes at each place.
@@ -217,7 +217,7 @@ template <class A, int places>
 /// \param counts which elements count, where there is a mask
 template <int squares, bool is_masked, bool is_exclusive, int places, class Op, class A>
 [[gnu::always_inline]] inline void combine_squares(const Op& op, const A* const* x, A* const* y,
-                                                   [[maybe_unused]] const bool* const* counts,
+                                                   [[maybe_unused]] const StoredBool* const* counts,
                                                    int k, Register<A, places>& fold) {
   constexpr int lanes = 16 / static_cast<int>(sizeof(A));
   [[maybe_unused]] const Register<A, places> none = hidden<places>(neutral(op));

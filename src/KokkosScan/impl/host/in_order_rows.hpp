@@ -95,8 +95,8 @@ class RowsInOrder : InOrderScanner<P> {
       for (int l = 0; l < lines; ++l) {
         rows.x[l] = load(place(l), k, rows.count, rows.y[l]);
         if constexpr (is_masked) {
-          const bool* const stored = counts_as_stored<false>(p.input, place(l)).data;
-          rows.counts[l] = stored == nullptr ? m_counts + l * most : stored + k;
+          const StoredBool* const stored = counts_as_stored<false>(p.input, place(l)).data;
+          rows.counts[l] = stored == nullptr ? as_stored_bools(m_counts) + l * most : stored + k;
           if (stored == nullptr) {
             load_counts<most, false>(p.input, place(l), k, rows.count, m_counts + l * most);
           }
@@ -151,7 +151,7 @@ class RowsInOrder : InOrderScanner<P> {
         // What precedes the first element that counts has become the neutral value.
         int before = 0;
         if constexpr (is_masked) {
-          const bool* const counts = rows.counts[l];
+          const StoredBool* const counts = rows.counts[l];
           before = static_cast<int>(std::find(counts, counts + rows.count, true) - counts);
         }
         m_exist[l] = before < rows.count;

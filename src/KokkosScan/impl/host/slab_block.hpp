@@ -9,6 +9,7 @@
 #include <KokkosScan/impl/host/move.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
+#include <KokkosScan/impl/stored_bool.hpp>
 #include <cstdint>
 
 namespace KokkosScan::impl::host {
@@ -37,9 +38,9 @@ struct alignas(page_bytes) SlabState {
 /// Which elements of a block count.
 template <class A>
 struct MaskOfRows {
-  const bool* selected;    ///< of the first row; null: they all do
-  std::int64_t row, slab;  ///< from row to row, and from slab to slab
-  A identity;              ///< in the place of those that do not
+  const StoredBool* selected;  ///< of the first row; null: they all do
+  std::int64_t row, slab;      ///< from row to row, and from slab to slab
+  A identity;                  ///< in the place of those that do not
 };
 
 /// Rows k ... k + rows - 1 of each of some slabs.
