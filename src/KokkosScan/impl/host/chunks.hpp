@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Folds chunks of lines whose elements follow each other in memory, in registers along them.
+/// Folds chunks of lines whose elements are contiguous, in registers along the line.
 
 #include <KokkosScan/impl/accumulate.hpp>
 #include <KokkosScan/impl/host/combine.hpp>
@@ -15,27 +15,27 @@
 
 namespace KokkosScan::impl::host {
 
-/// What a line has combined to: all tiles before the own one, and the chunks before in it.
+/// The carry of a line: the fold of all earlier tiles, and of the earlier chunks of the tile.
 template <class R>
 struct Carry {
   R tiles;
   R chunks;
 };
 
-/// The last chunk that was combined: what a tile's chunks before it combine to, and its total.
+/// The last chunk that was combined: the fold of the tile's chunks before it, and its total.
 template <class A, class R>
 struct LastChunk {
   R before;
   A total;
 };
 
-/// Chunks side by side, one at each place of registers: their packs of elements, then the folds
-/// from the chunk's begin to each of them, then the results.
+/// One chunk at each place of the registers: first its packs of elements, then the prefixes within
+/// the chunk, then the results.
 template <class A, int places>
 using Chunks = Pack<A, places>[chunk_length / pack_length];
 
-/// Elements of a line that lie in memory as accumulators, where a mask selects them; `other`
-/// elsewhere. Elements that no mask selects are pointers.
+/// The masked elements of a line that lie in memory as accumulators: `other` where the mask is
+/// false. Unmasked elements are read through a plain pointer instead.
 template <class A>
 struct SelectedElements {
   const A* values;
@@ -50,16 +50,17 @@ struct SelectedElements {
     prefetch<step>(x.values, count, caches);
     prefetch<step>(x.selected, count, caches);
   }
-  /// Whether there are any.
+  /// Whether there are elements.
   explicit operator bool() const { return values != nullptr; }
 };
 
-/// Loads up to a chunk at each place.
+/// Loads up to one chunk at each place.
 ///
-/// \param x     the first element at the first place; the next is `distance` on
-/// \param none  a value that leaves every other as it is, for what is missing of the last pack
-/// \param count how many elements; fewer than a chunk only where `step` is 1
-/// \param packs receives them; missing packs are as the last
+/// \param x        the first element at the first place
+/// \param distance from the first element at one place to that at the next
+/// \param none     a neutral value, which fills an incomplete pack
+/// \param count    the number of elements; may be less than a chunk only if step is 1
+/// \param packs    receives them; missing packs repeat the last one
 template <int step, class A, int places>
 [[gnu::always_inline]] inline void load_packs(const A* x, std::int64_t distance, const A& none,
                                               int count, Chunks<A, places>& packs) {
@@ -107,7 +108,7 @@ template <int step, class A, int places>
   }
 }
 
-/// Whether there may be a NaN among the elements of a chunk at each place.
+/// Whether a chunk at some place may contain a NaN.
 template <class A, int places>
 [[gnu::always_inline]] inline bool may_have_nan(const Chunks<A, places>& packs) {
   if constexpr (Pack<A>::parts == 1) {
@@ -118,11 +119,11 @@ template <class A, int places>
   }
 }
 
-/// Folds up to a chunk at each place.
+/// Computes the prefixes within up to one chunk at each place.
 ///
 /// \param op    the operator, or its Exact form
-/// \param none  a value that leaves every other as it is
-/// \param packs the elements; on return, the folds from the begin of the chunk
+/// \param none  a neutral value
+/// \param packs the elements; on return, the prefixes
 template <class Op, class A, int places>
 [[gnu::always_inline]] inline void fold_packs(const Op& op, const Register<A, places>& none,
                                               int count, Chunks<A, places>& packs) {
@@ -136,9 +137,9 @@ template <class Op, class A, int places>
   }
 }
 
-/// Stores packs of a place, in the order of memory.
+/// Stores the packs of one place in memory order.
 ///
-/// \param count how many of their values: whole packs
+/// \param count the number of values: whole packs
 template <bool streams, int place, class A, int places>
 [[gnu::always_inline]] inline void store_packs(const Chunks<A, places>& packs, int count, A* b) {
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
@@ -147,7 +148,7 @@ template <bool streams, int place, class A, int places>
   }
 }
 
-/// The total of a chunk at each place, without its other prefixes: half of the work.
+/// The total of the chunk at each place. Takes half of the work of all prefixes.
 template <class Op, class A, int places>
 [[gnu::always_inline]] inline void total_chunks(const Op& op, const Chunks<A, places>& packs,
                                                 A (&totals)[places]) {
@@ -159,9 +160,9 @@ template <class Op, class A, int places>
   });
 }
 
-/// Folds whole chunks of a tile, as many as registers have places at a time.
+/// Folds whole chunks of a tile, one at each place at a time.
 ///
-/// \param chunks what the tile's chunks before these combine to; on return, these included
+/// \param chunks the fold of the tile's earlier chunks; on return, including these
 /// \return the last chunk
 template <class A, class Op, class X, class R>
 LastChunk<A, R> fold_chunks(Registers registers, const Op& op, const X& elements, int count,

@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Scans in order on a host, for any operator: several lines side by side, no line on several
-/// threads. in_order_kernels.hpp combines, the scanners load and store.
+/// In-order scans on hosts, for any operator. Each line is scanned by one thread, which takes
+/// several lines side by side. in_order_kernels.hpp combines, the scanners load and store.
 
 #include <KokkosScan/impl/host/in_order_columns.hpp>
 #include <KokkosScan/impl/host/in_order_rows.hpp>
@@ -18,7 +18,7 @@ namespace KokkosScan::impl::host {
 
 // ---- The backend --------------------------------------------------------------------------------
 
-/// Units of work in turn, each by one thread.
+/// Scans the lines, or strips, of one unit, on one thread.
 template <class P>
 struct UnitsOfRows {
   P problem;
@@ -49,12 +49,12 @@ struct UnitsOfColumns {
   }
 };
 
-/// The host backend for scans in order. Its members are for tests: results do not depend on them.
+/// The in-order kernels. The members exist for tests: results do not depend on them.
 struct InOrderBackend {
   Destination destination = Destination::automatic;
   Registers registers = widest_registers();
 
-  /// Whether a type of problem is taken: accumulators that can be kept in arrays.
+  /// Whether a type of problem is supported: accumulators that can be kept in arrays.
   template <class P>
   static constexpr bool supports =
       !is_called<decltype(P::output)> && std::is_default_constructible_v<typename P::A> &&
@@ -70,7 +70,7 @@ struct InOrderBackend {
     const bool has_columns = batch.rank > 0 && p.output.strides.batch[batch.rank - 1] == 1 &&
                              row * static_cast<std::int64_t>(sizeof(typename P::A)) >= cache_line;
     if (has_columns) {
-      // Strips of at most most_width, and as many as keep all threads busy.
+      // Strips of at most most_width lines, but enough strips to keep all threads busy.
       constexpr std::int64_t most = ColumnsInOrder<P>::most_width;
       const std::int64_t rows = batch.count / row;
       std::int64_t strips = (row + most - 1) / most;
@@ -82,7 +82,7 @@ struct InOrderBackend {
                      UnitsOfColumns<P>{p, results_go, registers, rows * strips, strips, units});
       return;
     }
-    // A unit is as many lines as are combined at once, or fewer where threads would have none.
+    // Units of lines_at_once lines, or fewer if some threads would be idle.
     const std::int64_t lines_of_unit =
         std::clamp<std::int64_t>(batch.count / threads, 1, lines_at_once);
     const std::int64_t units = units_of_work((batch.count + lines_of_unit - 1) / lines_of_unit,

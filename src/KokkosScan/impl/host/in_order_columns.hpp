@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Scans strips of neighbouring lines in order, some rows at a time.
+/// In-order scans of strips of neighbouring lines, several rows at a time.
 
 #include <KokkosScan/impl/host/in_order_scanner.hpp>
 #include <algorithm>
@@ -14,9 +14,7 @@
 
 namespace KokkosScan::impl::host {
 
-// ---- Columns ------------------------------------------------------------------------------------
-
-/// Scans strips of neighbouring lines, some rows at a time, on one thread.
+/// Scans strips of neighbouring lines in order, several rows at a time, on one thread.
 template <class P>
 class ColumnsInOrder : InOrderScanner<P> {
   using Base = InOrderScanner<P>;
@@ -32,7 +30,7 @@ class ColumnsInOrder : InOrderScanner<P> {
 
   using Base::Base;
 
-  /// Scans strips begin ... end - 1 of those into which each row of neighbouring lines is cut.
+  /// Scans strips begin ... end - 1, where each row of neighbouring lines has `strips_of_row`.
   void scan(std::int64_t begin, std::int64_t end, std::int64_t strips_of_row) {
     const Batch& batch = m_problem.batch;
     const std::int64_t lines_of_row = batch.extent[batch.rank - 1];
@@ -92,7 +90,7 @@ class ColumnsInOrder : InOrderScanner<P> {
     }
   }
 
-  /// Takes the first elements as they are.
+  /// Scans the first row: without a start, folds begin with the first elements.
   void scan_first(const Coordinates& c, const ArrayLine<Value>& results, int width) {
     for (int w = 0; w < width; w += segment) {
       load_across<segment>(without_masks(m_problem.input), line_at(c, w), 0,
@@ -154,7 +152,7 @@ class ColumnsInOrder : InOrderScanner<P> {
     if constexpr (!std::is_same_v<A, Value> || is_staged) store(results, k, rows, w, width);
   }
 
-  /// Combines staged elements of lines that may not have a fold yet.
+  /// Combines staged elements of lines whose fold may not exist yet.
   void combine_masked(const CountsOfColumns<A>& counts, int rows, int w, int width) {
     const bool is_exclusive = m_problem.form == Form::exclusive;
     for (int i = 0; i < rows; ++i) {

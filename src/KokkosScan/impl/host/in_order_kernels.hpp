@@ -3,9 +3,9 @@
 #pragma once
 
 /// \file
-/// Combines several lines in order, side by side: each line waits for its last combination, so only
-/// other lines can fill that time. Sums and products of float and double have a line in each lane
-/// of their registers; for all else the compiler sees a loop over independent lines.
+/// Scans several lines in order, side by side: each line waits for its last combination, and only
+/// other lines can hide that latency. For sums and products of float and double, each lane of a
+/// register holds another line; for other operators the compiler sees loops over independent lines.
 
 #include <KokkosScan/impl/host/combine.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
@@ -19,44 +19,44 @@
 
 namespace KokkosScan::impl::host {
 
-/// Whether registers combine as the operator does, with a value that leaves others as they are.
+/// Whether registers combine exactly like the operator, and there is a neutral value.
 template <class Op, class A>
 inline constexpr bool combines_registers = std::floating_point<A>&& is_vectorized<A> &&
                                            (std::same_as<Op, InOrder<Sum<A>>> ||
                                             std::same_as<Op, InOrder<Prod<A>>>);
 
-// ---- Columns: the lines are neighbours ----------------------------------------------------------
+// ---- Columns: neighbouring lines ----------------------------------------------------------------
 
-/// Some elements of neighbouring lines, which become results.
+/// Elements of neighbouring lines, and where their results go.
 template <class A>
 struct Columns {
   const A* x;
-  std::int64_t x_row;  ///< between the elements of a line
+  std::int64_t x_row;  ///< distance between the elements of a line
   A* y;                ///< may be x
   std::int64_t y_row;
-  A* folds;  ///< of each line so far
+  A* folds;  ///< the fold of each line so far
   int rows;
   int width;
   Form form;
-  bool streams;  ///< past the caches; y and y_row are multiples of 32 bytes
+  bool streams;  ///< non-temporal stores; y and y_row are multiples of 32 bytes
 };
 
-/// Which of them count.
+/// The mask of these elements.
 template <class A>
 struct CountsOfColumns {
   const bool* counts;
-  std::int64_t row;   ///< between those of the elements of a line
-  const bool* exist;  ///< whether a line has a fold; null where all have
-  A identity;         ///< the result where it has none
+  std::int64_t row;   ///< distance between the flags of a line
+  const bool* exist;  ///< whether each line has a fold yet; null if all have
+  A identity;         ///< the result of lines without a fold
 };
-/// All of them.
+/// For inputs without a mask.
 struct AllCount {};
 
-/// Rows that are combined at once.
+/// Rows that are combined together.
 inline constexpr int rows_at_once = 4;
 
-/// How elements that count are combined: what does not becomes a value that leaves others as they
-/// are, which also stands for a fold that does not exist yet.
+/// Combines columns in registers. Masked-out elements, and folds that do not exist yet, are
+/// replaced by a neutral value.
 template <bool streams, bool is_exclusive, int places, class Op, class A, class Counts>
 [[gnu::always_inline]] inline void combine_columns_in_registers(const Op& op, const Columns<A>& b,
                                                                 const Counts& c) {
@@ -109,7 +109,8 @@ template <bool streams, bool is_exclusive, int places, class Op, class A, class 
       }
     }
     if (b.rows == rows_at_once) {
-      // All loads first: one that follows a store a multiple of 4096 bytes away waits for it.
+      // All loads first: a load waits for an earlier store to an address that differs by a multiple
+      // of 4096 bytes (4K aliasing).
       Register<A, places> from[rows_at_once];
       for (int k = 0; k < rows_at_once; ++k) from[k] = element(k);
       for (int k = 0; k < rows_at_once; ++k) combine_next(from[k]);
@@ -142,7 +143,7 @@ template <bool streams, bool is_exclusive, int places, class Op, class A, class 
   }
 }
 
-/// Combines down the columns, whose folds all exist or, where elements are masked out, are neutral.
+/// Combines down the columns. All folds must exist, or be neutral if there is a mask.
 template <class Op, class A, class Counts = AllCount>
 void combine_columns(Registers registers, const Op& op, const Columns<A>& block,
                      const Counts& counts = {}) {
@@ -178,23 +179,23 @@ void combine_columns(Registers registers, const Op& op, const Columns<A>& block,
   }
 }
 
-// ---- Rows: each line has neighbouring elements --------------------------------------------------
+// ---- Rows: lines with neighbouring elements -----------------------------------------------------
 
 /// Lines that are combined side by side.
 inline constexpr int lines_at_once = 8;
 
-/// Some elements of lines_at_once lines, which become results.
+/// Elements of lines_at_once lines, and where their results go.
 template <class A>
 struct Rows {
   const A* x[lines_at_once];
   A* y[lines_at_once];  ///< may be x
-  A* folds;             ///< of each line so far
-  int count;            ///< elements of a line
+  A* folds;             ///< the fold of each line so far
+  int count;            ///< elements per line
   Form form;
-  const bool* counts[lines_at_once];  ///< which of them count, where there is a mask
+  const bool* counts[lines_at_once];  ///< the mask, if there is one
 };
 
-/// Turns a square of lanes at each place.
+/// Transposes a square of lanes at each place.
 template <class A, int places>
 [[gnu::always_inline]] inline void transpose(Register<A, places> (&r)[16 / sizeof(A)]) {
   if constexpr (sizeof(A) == 4) {
@@ -211,10 +212,10 @@ template <class A, int places>
   }
 }
 
-/// Combines the next elements of as many lines as registers have lanes: squares of four, or of two
-/// of double, of which there are `squares`.
+/// Combines the next elements of as many lines as a register has lanes, in `squares` squares of
+/// four by four elements (two by two of double).
 ///
-/// \param counts which elements count, where there is a mask
+/// \param counts the mask, if there is one
 template <int squares, bool is_masked, bool is_exclusive, int places, class Op, class A>
 [[gnu::always_inline]] inline void combine_squares(const Op& op, const A* const* x, A* const* y,
                                                    [[maybe_unused]] const bool* const* counts,
@@ -249,7 +250,7 @@ template <int squares, bool is_masked, bool is_exclusive, int places, class Op, 
   }
   KOKKOSSCAN_IMPL_UNROLL for (int j = 0; j < lanes; ++j) {
     if constexpr (squares == 2) {
-      // Whole registers: half as many stores.
+      // Whole 32-byte registers: half as many stores.
       store_register(y[j] + k, join(at_place<0>(r[0][j]), at_place<0>(r[1][j])));
       store_register(y[lanes + j] + k, join(at_place<1>(r[0][j]), at_place<1>(r[1][j])));
     } else {
@@ -259,7 +260,7 @@ template <int squares, bool is_masked, bool is_exclusive, int places, class Op, 
   }
 }
 
-/// Combines lines whose folds all exist, squares at a time. Returns how many elements of each.
+/// Combines lines whose folds all exist, squares at a time. Returns the number of elements done.
 template <int places, bool is_masked, bool is_exclusive, class Op, class A>
 [[gnu::always_inline]] inline int combine_rows_in_registers(const Op& op, const Rows<A>& rows) {
   constexpr int lanes = 16 / static_cast<int>(sizeof(A));
@@ -287,7 +288,7 @@ template <int places, bool is_masked, bool is_exclusive, class Op, class A>
   return k;
 }
 
-/// Combines lines whose folds all exist or, where elements are masked out, are neutral.
+/// Combines lines side by side. All folds must exist, or be neutral if there is a mask.
 template <bool is_masked, class Op, class A>
 void combine_rows(Registers registers, const Op& op, const Rows<A>& rows) {
   const bool is_exclusive = rows.form == Form::exclusive;
@@ -315,7 +316,7 @@ void combine_rows(Registers registers, const Op& op, const Rows<A>& rows) {
   }
 }
 
-/// Combines the first line, whose fold exists.
+/// Combines a single line, whose fold must exist.
 template <class Op, class A>
 void combine_row(const Op& op, const Rows<A>& rows) {
   const A* const x = rows.x[0];

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Scans several lines in order side by side, a block of elements of each.
+/// In-order scans of several lines side by side, a block of elements of each at a time.
 
 #include <KokkosScan/impl/host/in_order_scanner.hpp>
 #include <algorithm>
@@ -13,8 +13,6 @@
 #include <type_traits>
 
 namespace KokkosScan::impl::host {
-
-// ---- Rows ---------------------------------------------------------------------------------------
 
 /// Scans lines_at_once lines at a time, a block of elements of each, on one thread.
 template <class P>
@@ -39,7 +37,7 @@ class RowsInOrder : InOrderScanner<P> {
       scan_short(begin, end, static_cast<int>(m_problem.n) + extra);
       return;
     }
-    // As many lines at once as there are, in shares that are alike.
+    // Distribute lines evenly, so that no turn has only a few.
     const std::int64_t turns = (end - begin + lines_at_once - 1) / lines_at_once;
     for (std::int64_t i = 0; i < turns; ++i) {
       const std::int64_t first = begin + (end - begin) * i / turns;
@@ -49,15 +47,15 @@ class RowsInOrder : InOrderScanner<P> {
   }
 
  private:
-  /// Whether the results of a line are followed by those of the next.
+  /// Whether the results of neighbouring lines are contiguous.
   [[nodiscard]] bool results_follow_each_other(int extra) const {
     const P& p = m_problem;
     return p.batch.rank == 1 && p.output.strides.along == 1 &&
            p.output.strides.batch[0] == p.n + extra;
   }
-  /// Scans short lines, the results of many of which are stored together.
+  /// Scans short lines, and stores the results of many of them together.
   ///
-  /// \param results of a line
+  /// \param results number of results of a line
   void scan_short(std::int64_t begin, std::int64_t end, int results) {
     const P& p = m_problem;
     const int shift = p.extra == Extra::first ? 1 : 0;
@@ -75,13 +73,13 @@ class RowsInOrder : InOrderScanner<P> {
 
   /// Scans up to lines_at_once lines.
   ///
-  /// \param staged where the results of the first line's block come to be, `distance` before those
-  ///               of the next
-  /// \param stores whether they are stored
+  /// \param staged   buffer for the results of the first line's block
+  /// \param distance from there to the results of the next line
+  /// \param stores   whether results are stored, or left in the buffer
   void scan_together(std::int64_t first, int lines, A* staged, int distance, bool stores) {
     const P& p = m_problem;
-    // Not kept in an array: an element of it would be stored in words and read in registers, which
-    // waits for the stores (10 ns a line).
+    // Coordinates are recomputed, not kept in an array: an array would be written in words and read
+    // in registers, which stalls on store forwarding.
     const auto place = [&](int l) { return p.batch.coordinates(first + l); };
     Rows<A> rows{{}, {}, m_folds, 0, p.form, {}};
     for (int l = 0; l < lines_at_once; ++l) {
@@ -116,7 +114,7 @@ class RowsInOrder : InOrderScanner<P> {
     }
   }
 
-  /// Where elements of a line are: in memory, or else loaded.
+  /// The address of elements of a line: in place, or loaded into `staged`.
   const A* load(const Coordinates& c, std::int64_t k, int count, A* staged) {
     const auto line = without_masks(m_problem.input).line(c);
     const A* const stored = as_stored<A>(line, 1);
@@ -133,7 +131,7 @@ class RowsInOrder : InOrderScanner<P> {
       for (int l = 0; l < lines; ++l) {
         if (!m_exist[l]) m_folds[l] = neutral;
       }
-      // Where there are fewer lines the first is combined once more.
+      // Missing lines are replaced by the first.
       std::fill(rows.x + lines, rows.x + lines_at_once, rows.x[0]);
       std::fill(rows.counts + lines, rows.counts + lines_at_once, rows.counts[0]);
       std::fill(m_folds + lines, m_folds + lines_at_once, m_folds[0]);
@@ -144,11 +142,11 @@ class RowsInOrder : InOrderScanner<P> {
           select(rows.counts[0], rows.x[0], neutral, rows.count, rows.y[0]);
           rows.x[0] = rows.y[0];
         }
-        combine_row(p.op, rows);  // which waits for itself, whatever is done beside it
+        combine_row(p.op, rows);  // bound by latency, so more lines would not cost more
       }
       for (int l = 0; l < lines; ++l) {
         if (m_exist[l]) continue;
-        // What precedes the first element that counts has become the neutral value.
+        // Results before the first unmasked element are the neutral value: make them the identity.
         int before = 0;
         if constexpr (is_masked) {
           const bool* const counts = rows.counts[l];
@@ -188,7 +186,7 @@ class RowsInOrder : InOrderScanner<P> {
   }
 
   static constexpr int front = std::max<int>(1, 64 / sizeof(A));
-  // Not a multiple of 4096 bytes: the blocks of all lines would share some sets of L1.
+  // Not a multiple of 4096 bytes: the blocks of all lines would compete for the same L1 sets.
   static constexpr int pitch = most + 2 * front;
   alignas(cache_line) A m_staged[lines_at_once * pitch];
   alignas(cache_line) A m_folds[lines_at_once];

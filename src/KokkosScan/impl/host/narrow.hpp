@@ -3,15 +3,14 @@
 #pragma once
 
 /// \file
-/// Scans that combine in a wider type: of integers of 1 and 2 bytes, in 4 bytes, which fill
-/// vectors, and products of floats, in double.
+/// Scans that combine in a wider type: integers of 1 and 2 bytes in 4 bytes, which vectorise, and
+/// products of floats in double.
 ///
-/// Values are converted to the narrow type first, as if they were combined in it, and then widened.
-/// Sums and products of integers agree with those of the narrow type in all bits that it has,
-/// minima and maxima are equal, and results are stored in the narrow type. So they have the same
-/// bits. Products of floats are carried in double from the first factor on: each multiplication of
-/// two floats could cost half a unit of the result, and what several factors combine to, without
-/// those before them, can leave the range of float where the product of all does not.
+/// Values are first converted to the original accumulator and then widened. For integers, sums and
+/// products agree modulo 2^8 or 2^16, minima and maxima are equal, and results are converted back
+/// when they are stored, so they have the same bits. Products of floats are carried in double from
+/// the first factor on: each multiplication of two floats would add half a unit of error, and the
+/// product of some neighbours may leave the range of float although the product of all does not.
 
 #include <KokkosScan/impl/host/load.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -21,13 +20,13 @@
 
 namespace KokkosScan::impl::host {
 
-/// Whether values of type T are integers that are combined in another type.
+/// Whether T is an integer type that is combined in a wider one.
 template <class T>
 inline constexpr bool is_narrow =
     std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) < sizeof(std::int32_t);
 
-/// The operator in the type that it combines in, if that is another than its own. Only those are
-/// taken whose bits agree in both.
+/// The operator in the wider type, if the operator has one. Only operators with the same bits in
+/// both types are listed.
 template <class Op>
 struct WideOperator {};
 template <template <class> class Op, class Narrow>
@@ -45,13 +44,13 @@ Maybe<Wide> widened(const Maybe<Narrow>& value) {
   return value.exists ? Maybe<Wide>(value.value) : Maybe<Wide>();
 }
 
-/// One line of values that are converted to Narrow.
+/// One line of values that are converted to Narrow and then widened.
 template <class Narrow, class Line>
 struct NarrowLine {
   Line values;
 };
 
-/// An input whose values are converted to Narrow before they are accumulators.
+/// An input whose values are converted to Narrow and then widened.
 template <class Narrow, class In>
 struct NarrowInput {
   In values;
@@ -107,7 +106,7 @@ void prefetch_run(const NarrowInput<Narrow, In>& in, const Rectangle& r, int ahe
   prefetch_run(in.values, r, ahead, caches);
 }
 
-/// A starting value for each line, which is converted to Narrow before it is an accumulator.
+/// A starting value for each line, which is converted to Narrow and then widened.
 template <class Wide, class Narrow, class T>
 struct NarrowStartOfEachLine {
   StartOfEachLine<Narrow, T> values;
@@ -127,7 +126,7 @@ NarrowStartOfEachLine<Wide, Narrow, T> widened_start(const StartOfEachLine<Narro
   return {start};
 }
 
-/// The same problem, combined in the wider type; its results and totals have the types they had.
+/// The same problem, combined in the wider type. Results and totals keep their types.
 template <class Narrow, class Op, class In, class Value, class Start, class Total>
 auto widened(const Problem<Narrow, Op, In, Value, Start, Total>& p) {
   using WideOp = typename WideOperator<Op>::type;
@@ -140,8 +139,8 @@ auto widened(const Problem<Narrow, Op, In, Value, Start, Total>& p) {
       {p.input},  p.output, start,   p.totals};
 }
 
-/// Whether a problem is scanned so: integers where results are stored as these, products of float
-/// always.
+/// Whether a problem is combined in a wider type: integers if results are stored in the same type,
+/// products of float always.
 template <class P>
 inline constexpr bool can_be_widened = false;
 template <class Narrow, class Op, class In, class Start>

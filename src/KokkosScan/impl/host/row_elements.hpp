@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// The elements of rows of neighbouring lines: all of them, or those that a mask selects.
+/// Elements of rows of neighbouring lines, with or without a mask.
 
 #include <KokkosScan/impl/host/chunks.hpp>
 #include <KokkosScan/impl/host/registers.hpp>
@@ -13,19 +13,19 @@
 
 namespace KokkosScan::impl::host {
 
-/// Rows of elements that all count.
+/// Rows of elements without a mask.
 template <class A>
 struct ElementRows {
-  using Elements = const A*;  ///< of a row, from one of them on
+  using Elements = const A*;  ///< of a row, from some element on
   Elements first;
-  std::int64_t row;  ///< from row to row
+  std::int64_t row;  ///< distance between rows
 
   template <class R>
   ElementRows(const SlabBlock<A, R>& block, std::int64_t slab)
       : first(block.x + slab * block.x_slab), row(block.x_row) {}
   [[gnu::always_inline]] Elements operator[](std::int64_t k) const { return first + k * row; }
   [[gnu::always_inline]] void skip(std::int64_t rows) { first = (*this)[rows]; }
-  /// Whether rows follow each other as the elements of `block`, whose neighbours exist then.
+  /// Whether rows are contiguous, so that elements around a row can be read within the block.
   template <class R>
   static bool are_dense(const SlabBlock<A, R>& block) {
     return block.x_row == block.width || block.x_row == -block.width;
@@ -43,13 +43,13 @@ template <class A>
 [[gnu::always_inline]] inline A element(const A* x, int i) {
   return x[i];
 }
-/// As many values as a register has, as elements.
+/// A register's worth of values as elements.
 template <class A>
 [[gnu::always_inline]] inline const A* as_elements(const A* values, const A*) {
   return values;
 }
 
-/// Rows of elements of which a mask selects those that count.
+/// Rows of elements with a mask.
 template <class A>
 struct SelectedRows {
   using Elements = SelectedElements<A>;
