@@ -7,10 +7,10 @@
 
 #include <KokkosScan/impl/host/launch.hpp>
 #include <KokkosScan/impl/host/lines.hpp>
-#include <KokkosScan/impl/host/narrow.hpp>
 #include <KokkosScan/impl/host/slabs.hpp>
 #include <KokkosScan/impl/host/split_lines.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
+#include <KokkosScan/impl/host/widen.hpp>
 #include <KokkosScan/impl/policy.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>

@@ -22,7 +22,7 @@ namespace KokkosScan::impl::host {
 
 /// Whether T is an integer type that is combined in a wider one.
 template <class T>
-inline constexpr bool is_narrow =
+inline constexpr bool is_widened =
     std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) < sizeof(std::int32_t);
 
 /// The operator in the wider type, if the operator has one. Only operators with the same bits in
@@ -30,7 +30,7 @@ inline constexpr bool is_narrow =
 template <class Op>
 struct WideOperator {};
 template <template <class> class Op, class Narrow>
-requires is_built_in<Op<Narrow>> && is_narrow<Narrow>
+requires is_built_in<Op<Narrow>> && is_widened<Narrow>
 struct WideOperator<Op<Narrow>> {
   using type = Op<std::int32_t>;
 };
@@ -46,52 +46,52 @@ Maybe<Wide> widened(const Maybe<Narrow>& value) {
 
 /// One line of values that are converted to Narrow and then widened.
 template <class Narrow, class Line>
-struct NarrowLine {
+struct WidenedLine {
   Line values;
 };
 
 /// An input whose values are converted to Narrow and then widened.
 template <class Narrow, class In>
-struct NarrowInput {
+struct WidenedInput {
   In values;
 
   template <class Place>
   auto line(const Place& place) const {
     auto values_line = values.line(place);
-    return NarrowLine<Narrow, decltype(values_line)>{values_line};
+    return WidenedLine<Narrow, decltype(values_line)>{values_line};
   }
 };
 
 template <int Most, class A, class Narrow, class Line>
-void load_along(const NarrowLine<Narrow, Line>& line, std::int64_t k, int count, A* x) {
+void load_along(const WidenedLine<Narrow, Line>& line, std::int64_t k, int count, A* x) {
   Narrow loaded[Most];
   const Narrow* values = as_stored<Narrow>(line.values, 1);
   if (values == nullptr) load_along<Most>(line.values, k, count, loaded);
   convert(values == nullptr ? loaded : values + k, count, x);
 }
 template <int Most, class A, class Narrow, class In>
-void load_across(const NarrowInput<Narrow, In>& in, const Coordinates& c, std::int64_t k, int count,
-                 A* x) {
+void load_across(const WidenedInput<Narrow, In>& in, const Coordinates& c, std::int64_t k,
+                 int count, A* x) {
   Narrow loaded[Most];
   const ArrayLine<const Narrow> values = as_stored<Narrow>(in.values, c);
   if (values.data == nullptr) load_across<Most>(in.values, c, k, count, loaded);
   convert(values.data == nullptr ? loaded : &values(k), count, x);
 }
 template <class Narrow, class Line>
-void prefetch_along(const NarrowLine<Narrow, Line>& line, std::int64_t k, int count,
+void prefetch_along(const WidenedLine<Narrow, Line>& line, std::int64_t k, int count,
                     Caches caches) {
   prefetch_along(line.values, k, count, caches);
 }
 template <class Narrow, class In>
-int direction_of_run(const NarrowInput<Narrow, In>& in) {
+int direction_of_run(const WidenedInput<Narrow, In>& in) {
   return direction_of_run(in.values);
 }
 template <class Narrow, class In, class Value>
-bool is_in_place(const NarrowInput<Narrow, In>& in, const Value* out) {
+bool is_in_place(const WidenedInput<Narrow, In>& in, const Value* out) {
   return is_in_place(in.values, out);
 }
 template <int Most, class A, class Narrow, class In>
-bool load_run(const NarrowInput<Narrow, In>& in, const Rectangle& r, A* x) {
+bool load_run(const WidenedInput<Narrow, In>& in, const Rectangle& r, A* x) {
   Narrow loaded[Most];
   const Narrow* values = as_stored_run<Narrow>(in.values, r);
   if (values == nullptr) {
@@ -102,13 +102,14 @@ bool load_run(const NarrowInput<Narrow, In>& in, const Rectangle& r, A* x) {
   return true;
 }
 template <class Narrow, class In>
-void prefetch_run(const NarrowInput<Narrow, In>& in, const Rectangle& r, int ahead, Caches caches) {
+void prefetch_run(const WidenedInput<Narrow, In>& in, const Rectangle& r, int ahead,
+                  Caches caches) {
   prefetch_run(in.values, r, ahead, caches);
 }
 
 /// A starting value for each line, which is converted to Narrow and then widened.
 template <class Wide, class Narrow, class T>
-struct NarrowStartOfEachLine {
+struct WidenedStartOfEachLine {
   StartOfEachLine<Narrow, T> values;
 
   template <class Place>
@@ -122,7 +123,7 @@ CommonStart<Wide> widened_start(const CommonStart<Narrow>& start) {
   return {widened<Wide>(start.value)};
 }
 template <class Wide, class Narrow, class T>
-NarrowStartOfEachLine<Wide, Narrow, T> widened_start(const StartOfEachLine<Narrow, T>& start) {
+WidenedStartOfEachLine<Wide, Narrow, T> widened_start(const StartOfEachLine<Narrow, T>& start) {
   return {start};
 }
 
@@ -132,7 +133,7 @@ auto widened(const Problem<Narrow, Op, In, Value, Start, Total>& p) {
   using WideOp = typename WideOperator<Op>::type;
   using Wide = typename WideOp::accumulator_type;
   const auto start = widened_start<Wide>(p.start);
-  using WideProblem = Problem<Wide, WideOp, NarrowInput<Narrow, In>, Value,
+  using WideProblem = Problem<Wide, WideOp, WidenedInput<Narrow, In>, Value,
                               std::remove_const_t<decltype(start)>, Total>;
   return WideProblem{
       p.function, p.n,      p.batch, p.form,  p.extra, WideOp{}, widened<Wide>(p.identity),
