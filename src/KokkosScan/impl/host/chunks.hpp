@@ -6,10 +6,10 @@
 /// Folds chunks of lines whose elements are contiguous, in registers along the line.
 
 #include <KokkosScan/impl/accumulate.hpp>
+#include <KokkosScan/impl/host/blend.hpp>
 #include <KokkosScan/impl/host/combine.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
 #include <KokkosScan/impl/host/move.hpp>
-#include <KokkosScan/impl/host/select.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
 #include <cstdint>
 
@@ -98,7 +98,7 @@ template <int step, class A, int places>
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
     Pack<A, places> pack = load<places>(x.values + first + i * pack_length, distance);
     KOKKOSSCAN_IMPL_UNROLL for (int part = 0; part < Pack<A>::parts; ++part) {
-      pack.part[part] = select(truths.of_pack[i][part], pack.part[part], other.part[part]);
+      pack.part[part] = blend(truths.of_pack[i][part], pack.part[part], other.part[part]);
     }
     if constexpr (step < 0) {
       packs[chunk_length / pack_length - 1 - i] = reverse(pack);

@@ -5,8 +5,8 @@
 /// \file
 /// The operators on registers, and the prefixes of packs.
 
+#include <KokkosScan/impl/host/blend.hpp>
 #include <KokkosScan/impl/host/registers.hpp>
-#include <KokkosScan/impl/host/select.hpp>
 #include <KokkosScan/operators.hpp>
 #include <concepts>
 #include <cstdint>

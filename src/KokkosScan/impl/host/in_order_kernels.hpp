@@ -7,10 +7,10 @@
 /// other lines can hide that latency. For sums and products of float and double, each lane of a
 /// register holds another line; for other operators the compiler sees loops over independent lines.
 
+#include <KokkosScan/impl/host/blend.hpp>
 #include <KokkosScan/impl/host/combine.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
 #include <KokkosScan/impl/host/move.hpp>
-#include <KokkosScan/impl/host/select.hpp>
 #include <KokkosScan/impl/operator_traits.hpp>
 #include <KokkosScan/operators.hpp>
 #include <concepts>
@@ -75,7 +75,7 @@ template <bool streams, bool is_exclusive, int places, class Op, class A, class 
     const auto element = [&](int k) __attribute__((always_inline)) {
       const Register<A, places> values = load_register<places>(x + k * b.x_row);
       if constexpr (is_masked) {
-        return select(truths_at(c.counts + k * c.row + w), values, none);
+        return blend(truths_at(c.counts + k * c.row + w), values, none);
       } else {
         return values;
       }
@@ -99,9 +99,9 @@ template <bool streams, bool is_exclusive, int places, class Op, class A, class 
         Register<truth_t<A>, places> exist = truths_at(c.exist + w);
         for (int k = 0; k < b.rows; ++k) {
           const Register<A, places> next = combine_registers(op, fold, element(k));
-          if (is_exclusive) store(select(exist, fold, identity));
+          if (is_exclusive) store(blend(exist, fold, identity));
           exist.lanes |= truths_at(c.counts + k * c.row + w).lanes;
-          if (!is_exclusive) store(select(exist, next, identity));
+          if (!is_exclusive) store(blend(exist, next, identity));
           fold = next;
         }
         store_register(b.folds + w, fold);
@@ -233,7 +233,7 @@ template <int squares, bool is_masked, bool is_exclusive, int places, class Op, 
       }
       if constexpr (is_masked) {
         const int second = places == 1 ? j : lanes + j;
-        r[s][j] = select(
+        r[s][j] = blend(
             truths_of_lanes<A, places>(counts[j] + k + s * lanes, counts[second] + k + s * lanes),
             r[s][j], none);
       }

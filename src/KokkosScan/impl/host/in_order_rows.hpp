@@ -139,7 +139,7 @@ class RowsInOrder : InOrderScanner<P> {
         combine_rows<is_masked>(m_registers, p.op, rows);
       } else {
         if constexpr (is_masked) {
-          select(rows.counts[0], rows.x[0], neutral, rows.count, rows.y[0]);
+          blend(rows.counts[0], rows.x[0], neutral, rows.count, rows.y[0]);
           rows.x[0] = rows.y[0];
         }
         combine_row(p.op, rows);  // bound by latency, so more lines would not cost more

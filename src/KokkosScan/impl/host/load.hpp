@@ -6,10 +6,10 @@
 /// Loads elements of any input as accumulators, in scan order: neighbours in a line, or one element
 /// of each of several neighbouring lines.
 
+#include <KokkosScan/impl/host/blend.hpp>
 #include <KokkosScan/impl/host/chunks.hpp>
 #include <KokkosScan/impl/host/compute.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
-#include <KokkosScan/impl/host/select.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
@@ -30,7 +30,7 @@ void load_strided(const T* from, std::int64_t stride, int count, A* x) {
 
 /// Blends values and `identity` by a mask, as many as fill whole registers; returns their number.
 template <class A>
-int select_registers(const bool* selected, const A* values, A identity, int count, A* x) {
+int blend_registers(const bool* selected, const A* values, A identity, int count, A* x) {
   return call_with(
       widest_registers(), [=](auto places) __attribute__((always_inline)) {
         constexpr int lanes = places * 16 / sizeof(A);
@@ -39,7 +39,7 @@ int select_registers(const bool* selected, const A* values, A identity, int coun
         for (; i + lanes <= count; i += lanes) {
           const auto truths =
               truths_of_lanes<A, places>(selected + i, selected + i + lanes / places);
-          store_register(x + i, select(truths, load_register<places>(values + i), other));
+          store_register(x + i, blend(truths, load_register<places>(values + i), other));
         }
         return i;
       });
@@ -47,9 +47,9 @@ int select_registers(const bool* selected, const A* values, A identity, int coun
 
 /// Blends values and `identity` by a mask.
 template <class A>
-void select(const bool* selected, const A* values, A identity, int count, A* x) {
+void blend(const bool* selected, const A* values, A identity, int count, A* x) {
   int i = 0;
-  if constexpr (is_vectorized<A>) i = select_registers(selected, values, identity, count, x);
+  if constexpr (is_vectorized<A>) i = blend_registers(selected, values, identity, count, x);
   for (; i < count; ++i) {
     if constexpr (std::is_integral_v<A>) {
       // All bits or none: compilers vectorise this.
@@ -136,8 +136,8 @@ void load_along(const SelectedLine<A, Values, Mask>& line, std::int64_t k, int c
   const A* values = as_stored<A>(line.values, 1);
   if (selected == nullptr) load_along<Most>(line.mask, k, count, loaded);
   if (values == nullptr) load_along<Most>(line.values, k, count, x);
-  select(selected == nullptr ? loaded : selected + k, values == nullptr ? x : values + k,
-         line.identity, count, x);
+  blend(selected == nullptr ? loaded : selected + k, values == nullptr ? x : values + k,
+        line.identity, count, x);
 }
 
 /// Prefetches elements k ... k + count - 1 of a line, which need not exist, if they are contiguous.
@@ -222,8 +222,8 @@ void load_across(const Selected<A, Values, Mask>& in, const Coordinates& c, std:
   // Hardware prefetching does not follow, because rows are loaded a short piece at a time.
   if (selected.data != nullptr) prefetch(&selected(k + 1), count, Caches::all);
   if (values.data != nullptr) prefetch(&values(k + 1), count, Caches::all);
-  select(selected.data == nullptr ? loaded : &selected(k), values.data == nullptr ? x : &values(k),
-         in.identity, count, x);
+  blend(selected.data == nullptr ? loaded : &selected(k), values.data == nullptr ? x : &values(k),
+        in.identity, count, x);
 }
 
 /// Whether results overwrite the elements.
@@ -329,7 +329,7 @@ bool load_run(const Selected<A, Values, Mask>& in, const Rectangle& r, A* x) {
     if (!load_run<Most>(in.values, r, x)) return false;
     values = x;
   }
-  select(selected, values, in.identity, r.size(), x);
+  blend(selected, values, in.identity, r.size(), x);
   return true;
 }
 

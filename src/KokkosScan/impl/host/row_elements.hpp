@@ -5,9 +5,9 @@
 /// \file
 /// Elements of rows of neighbouring lines, with or without a mask.
 
+#include <KokkosScan/impl/host/blend.hpp>
 #include <KokkosScan/impl/host/chunks.hpp>
 #include <KokkosScan/impl/host/registers.hpp>
-#include <KokkosScan/impl/host/select.hpp>
 #include <KokkosScan/impl/host/slab_block.hpp>
 #include <cstdint>
 
@@ -80,7 +80,7 @@ template <int places, class A>
 [[gnu::always_inline]] inline Register<A, places> load_elements(const SelectedElements<A>& x) {
   constexpr int lanes = sizeof(Register<A, places>) / sizeof(A);
   const auto truths = truths_of_lanes<A, places>(x.selected, x.selected + lanes / places);
-  return select(truths, load_register<places>(x.values), broadcast<places>(x.other).part[0]);
+  return blend(truths, load_register<places>(x.values), broadcast<places>(x.other).part[0]);
 }
 template <class A>
 [[gnu::always_inline]] inline A element(const SelectedElements<A>& x, int i) {

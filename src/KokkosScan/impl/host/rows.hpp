@@ -37,7 +37,7 @@ class RowStores {
     if (to == m_to && (end == m_begin || begin == m_end)) {
       const auto split = static_cast<truth_t<A>>(end == m_begin ? end : begin);
       const Register<truth_t<A>, places> is_low(m_index.lanes < split);
-      store(to, end == m_begin ? select(is_low, results, m_part) : select(is_low, m_part, results));
+      store(to, end == m_begin ? blend(is_low, results, m_part) : blend(is_low, m_part, results));
       m_to = nullptr;
       return;
     }

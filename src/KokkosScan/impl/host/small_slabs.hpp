@@ -7,10 +7,10 @@
 /// the elements in memory order, regardless of slab boundaries. A table, periodic in the size of a
 /// slab, says which elements have a row before them.
 
+#include <KokkosScan/impl/host/blend.hpp>
 #include <KokkosScan/impl/host/chunk_of_lines.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
 #include <KokkosScan/impl/host/move.hpp>
-#include <KokkosScan/impl/host/select.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
@@ -85,10 +85,10 @@ void combine_small_slabs(const Op& op, const SmallSlabs<A>& slabs) {
               const auto is_second = load_register<places>(block.second_rows->truths + j);
               const V before = load_register<places>(block.x + (i - row));
               const V x = load_register<places>(block.x + i);
-              const V fold = combine_registers(exact, select(is_second, before, none), x);
+              const V fold = combine_registers(exact, blend(is_second, before, none), x);
               const V result = combine_registers(exact, start, block.is_exclusive ? before : fold);
               store_register(block.b + i,
-                             block.is_exclusive ? select(is_second, result, first) : result);
+                             block.is_exclusive ? blend(is_second, result, first) : result);
               j += step;
               if (j >= period) j -= period;
             }

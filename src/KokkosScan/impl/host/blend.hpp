@@ -112,9 +112,9 @@ template <class T, int places>
 
 /// Blends two registers: `values` where the truth is all bits, `other` where it is none.
 template <class T, int places>
-[[gnu::always_inline]] inline Register<T, places> select(const Register<truth_t<T>, places>& truth,
-                                                         const Register<T, places>& values,
-                                                         const Register<T, places>& other) {
+[[gnu::always_inline]] inline Register<T, places> blend(const Register<truth_t<T>, places>& truth,
+                                                        const Register<T, places>& values,
+                                                        const Register<T, places>& other) {
   if constexpr (places == 2) {
     return truth.lanes < 0 ? values.lanes : other.lanes;  // a single AVX instruction
   } else {
