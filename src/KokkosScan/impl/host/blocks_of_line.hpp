@@ -48,7 +48,7 @@ class BlocksOfLine {
   /// The last result.
   [[gnu::always_inline]] A result() const { return m_op(m_before, m_total); }
 
-  /// \param x     the elements: a pointer or SelectedElements
+  /// \param x     the elements: a pointer or MaskedElements
   /// \param count the number of elements; whole chunks, except at the end of a line if step is 1
   /// \param b     the address of the first result; whole registers are stored
   template <class X>
@@ -165,7 +165,7 @@ struct LineResults {
 
 /// Scans elements of a line: whole chunks, except at the end of a line if step is 1.
 ///
-/// \param elements a pointer or SelectedElements
+/// \param elements a pointer or MaskedElements
 /// \param begin    the index of the first element in the line
 /// \param ahead    the prefetch distance in scan order, and the caches to prefetch to
 /// \param carry    the carry into the first element; on return, behind the last

@@ -37,16 +37,16 @@ using Chunks = Pack<A, places>[chunk_length / pack_length];
 /// The masked elements of a line that lie in memory as accumulators: `other` where the mask is
 /// false. Unmasked elements are read through a plain pointer instead.
 template <class A>
-struct SelectedElements {
+struct MaskedElements {
   const A* values;
   const bool* selected;
   A other;
 
-  [[gnu::always_inline]] SelectedElements operator+(std::int64_t k) const {
+  [[gnu::always_inline]] MaskedElements operator+(std::int64_t k) const {
     return {values + k, selected + k, other};
   }
   template <int step>
-  [[gnu::always_inline]] friend void prefetch(const SelectedElements& x, int count, Caches caches) {
+  [[gnu::always_inline]] friend void prefetch(const MaskedElements& x, int count, Caches caches) {
     prefetch<step>(x.values, count, caches);
     prefetch<step>(x.selected, count, caches);
   }
@@ -80,7 +80,7 @@ template <int step, class A, int places>
   }
 }
 template <int step, class A, int places>
-[[gnu::always_inline]] inline void load_packs(const SelectedElements<A>& x, std::int64_t distance,
+[[gnu::always_inline]] inline void load_packs(const MaskedElements<A>& x, std::int64_t distance,
                                               const A& none, int count, Chunks<A, places>& packs) {
   if (count < chunk_length) {
     A loaded[places][chunk_length];

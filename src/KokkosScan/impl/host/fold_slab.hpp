@@ -18,7 +18,7 @@ namespace KokkosScan::impl::host {
 /// Folds the rows of a block, which are whole chunks of a tile. For each line the state holds the
 /// last chunk and the fold of the tile's chunks before it, and is updated.
 ///
-/// \tparam Rows ElementRows or SelectedRows; if rows are narrower than a register, up to one
+/// \tparam Rows ElementRows or MaskedRows; if rows are narrower than a register, up to one
 ///              register before them may be read
 template <class Rows, class Op, class A, class R>
 [[gnu::noinline]] void fold_slab(Registers registers, const Op& op, const SlabBlock<A, R>& slab) {

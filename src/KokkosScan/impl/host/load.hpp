@@ -164,7 +164,7 @@ const A* elements_of(const Line& line, std::int64_t step) {
   return as_stored<A>(line, step);
 }
 template <class A>
-SelectedElements<A> elements_of(
+MaskedElements<A> elements_of(
     const SelectedLine<A, ArrayLine<const A>, ArrayLine<const bool>>& line, std::int64_t step) {
   const bool* selected = as_stored<bool>(line.mask, step);
   return {selected == nullptr ? nullptr : as_stored<A>(line.values, step), selected, line.identity};

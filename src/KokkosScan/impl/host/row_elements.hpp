@@ -51,13 +51,13 @@ template <class A>
 
 /// Rows of elements with a mask.
 template <class A>
-struct SelectedRows {
-  using Elements = SelectedElements<A>;
+struct MaskedRows {
+  using Elements = MaskedElements<A>;
   Elements first;
   std::int64_t row, mask_row;
 
   template <class R>
-  SelectedRows(const SlabBlock<A, R>& block, std::int64_t slab)
+  MaskedRows(const SlabBlock<A, R>& block, std::int64_t slab)
       : first{block.x + slab * block.x_slab, block.mask.selected + slab * block.mask.slab,
               block.mask.identity},
         row(block.x_row),
@@ -73,22 +73,22 @@ struct SelectedRows {
   }
 };
 template <class A>
-[[gnu::always_inline]] inline const A* values_of(const SelectedElements<A>& x) {
+[[gnu::always_inline]] inline const A* values_of(const MaskedElements<A>& x) {
   return x.values;
 }
 template <int places, class A>
-[[gnu::always_inline]] inline Register<A, places> load_elements(const SelectedElements<A>& x) {
+[[gnu::always_inline]] inline Register<A, places> load_elements(const MaskedElements<A>& x) {
   constexpr int lanes = sizeof(Register<A, places>) / sizeof(A);
   const auto truths = truths_of_lanes<A, places>(x.selected, x.selected + lanes / places);
   return blend(truths, load_register<places>(x.values), broadcast<places>(x.other).part[0]);
 }
 template <class A>
-[[gnu::always_inline]] inline A element(const SelectedElements<A>& x, int i) {
+[[gnu::always_inline]] inline A element(const MaskedElements<A>& x, int i) {
   return x.selected[i] ? x.values[i] : x.other;
 }
 template <class A>
-[[gnu::always_inline]] inline SelectedElements<A> as_elements(const A* values,
-                                                              const SelectedElements<A>& x) {
+[[gnu::always_inline]] inline MaskedElements<A> as_elements(const A* values,
+                                                            const MaskedElements<A>& x) {
   static constexpr bool all[8] = {true, true, true, true, true, true, true, true};
   return {values, all, x.other};
 }

@@ -77,7 +77,7 @@ inline constexpr int least_row = wide_row_bytes / sizeof(A);
 
 /// The same for strips of masked rows.
 template <class A>
-inline constexpr int least_selected_strip = selected_strip_bytes / sizeof(A);
+inline constexpr int least_masked_strip = masked_strip_bytes / sizeof(A);
 
 /// Minimum width of rows that are taken a pack at a time.
 template <class A>
@@ -216,7 +216,7 @@ class PackOfRows {
 
 /// Scans a block of slabs whose rows have least_row lines or more. Stores only results.
 ///
-/// \tparam Rows ElementRows or SelectedRows
+/// \tparam Rows ElementRows or MaskedRows
 template <class Rows, class Op, class A, class R>
 void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slabs) {
   call_with(

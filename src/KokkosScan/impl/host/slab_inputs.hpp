@@ -75,7 +75,7 @@ class SlabInputs {
   static constexpr bool is_array =
       std::is_same_v<std::remove_cv_t<decltype(P::input)>, Array<const A>>;
   /// Whether the input is a masked array.
-  static constexpr bool is_selected =
+  static constexpr bool is_masked_array =
       std::is_same_v<std::remove_cv_t<decltype(P::input)>,
                      Selected<A, Array<const A>, Array<const bool>>>;
 
@@ -129,7 +129,7 @@ class SlabInputs {
   /// Whether the lines from `c` on lie in memory as rows that can be combined in place.
   [[nodiscard]] bool has_stored_rows(const Coordinates& c) const {
     const auto& in = m_problem.input;
-    if constexpr (is_selected) {
+    if constexpr (is_masked_array) {
       return as_stored<A>(in.values, c).data != nullptr &&
              as_stored<bool>(in.mask, c).data != nullptr;
     } else {
@@ -145,7 +145,7 @@ class SlabInputs {
                                            bool takes_rows) {
     SlabBlock<A, R> block = block_of(r);
     block.takes_rows = takes_rows;
-    if constexpr (is_selected) {
+    if constexpr (is_masked_array) {
       if (takes_rows && has_stored_rows(r.c)) {
         const auto& in = m_problem.input;
         const auto line = in.line(r.c);

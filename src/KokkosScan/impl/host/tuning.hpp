@@ -68,7 +68,7 @@ inline constexpr int wide_row_bytes = 448;
 
 /// The same for strips of masked rows, and twice that for whole masked rows. The alternative is to
 /// load them row by row, which is two to four times slower.
-inline constexpr int selected_strip_bytes = 112;
+inline constexpr int masked_strip_bytes = 112;
 
 /// Minimum size of rows with gaps between them that are written with non-temporal stores. Each row
 /// leaves two cache lines incomplete, which the processor then has to read.

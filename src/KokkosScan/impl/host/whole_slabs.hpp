@@ -36,7 +36,7 @@ class WholeSlabs : protected SlabInputs<P> {
  protected:
   using Inputs::has_common_start;
   using Inputs::is_array;
-  using Inputs::is_selected;
+  using Inputs::is_masked_array;
   using Inputs::m_dimension;
   using Inputs::m_first;
   using Inputs::m_firsts;
@@ -133,8 +133,8 @@ class WholeSlabs : protected SlabInputs<P> {
 
   void combine(const SlabBlock<A, R>& block) const {
     if (block.mask.selected != nullptr) {
-      if constexpr (is_selected) {
-        combine_rows<SelectedRows<A>>(m_registers, m_problem.op, block);
+      if constexpr (is_masked_array) {
+        combine_rows<MaskedRows<A>>(m_registers, m_problem.op, block);
       }
     } else if (block.takes_rows) {
       combine_rows<ElementRows<A>>(m_registers, m_problem.op, block);
@@ -146,7 +146,7 @@ class WholeSlabs : protected SlabInputs<P> {
   /// Folds chunks of one slab.
   void fold_block(const SlabBlock<A, R>& block) const {
     if (block.mask.selected != nullptr) {
-      if constexpr (is_selected) fold_slab<SelectedRows<A>>(m_registers, m_problem.op, block);
+      if constexpr (is_masked_array) fold_slab<MaskedRows<A>>(m_registers, m_problem.op, block);
     } else {
       fold_slab<ElementRows<A>>(m_registers, m_problem.op, block);
     }
@@ -156,10 +156,10 @@ class WholeSlabs : protected SlabInputs<P> {
   /// and even lower for strips of them.
   [[nodiscard]] bool takes_rows(int width) const {
     if (width == 1) return false;  // also where the batch has no dimension
-    if constexpr (is_selected) {
+    if constexpr (is_masked_array) {
       const Batch& batch = m_problem.batch;
       const bool is_whole = batch.extent[batch.rank - 1] == width;
-      return width >= (is_whole ? 2 : 1) * least_selected_strip<A>;
+      return width >= (is_whole ? 2 : 1) * least_masked_strip<A>;
     }
     return width >= least_row<A>;
   }
@@ -243,7 +243,7 @@ class WholeSlabs : protected SlabInputs<P> {
     if (w.is_free && has_common_start) {
       // Elements that are read in place need no blocks.
       const auto all = static_cast<int>(std::min<std::int64_t>(w.following, 1 << 20));
-      if (is_selected
+      if (is_masked_array
               ? this->has_stored_rows(c)
               : as_stored_run<A>(p.input, {c, n, 0, n, width, all, m_dimension}) != nullptr) {
         w.slabs = all;
