@@ -25,11 +25,11 @@ inline constexpr bool combines_registers = std::floating_point<A>&& is_vectorize
                                            (std::same_as<Op, InOrder<Sum<A>>> ||
                                             std::same_as<Op, InOrder<Prod<A>>>);
 
-// ---- Columns: neighbouring lines ----------------------------------------------------------------
+// ---- Strips: lines that are neighbours in memory ------------------------------------------------
 
 /// Elements of neighbouring lines, and where their results go.
 template <class A>
-struct Columns {
+struct BlockOfStrip {
   const A* x;
   std::int64_t x_row;  ///< distance between the elements of a line
   A* y;                ///< may be x
@@ -43,7 +43,7 @@ struct Columns {
 
 /// The mask of these elements.
 template <class A>
-struct CountsOfColumns {
+struct CountsOfStrip {
   const bool* counts;
   std::int64_t row;   ///< distance between the flags of a line
   const bool* exist;  ///< whether each line has a fold yet; null if all have
@@ -55,11 +55,12 @@ struct AllCount {};
 /// Rows that are combined together.
 inline constexpr int rows_at_once = 4;
 
-/// Combines columns in registers. Masked-out elements, and folds that do not exist yet, are
+/// Combines a strip in registers. Masked-out elements, and folds that do not exist yet, are
 /// replaced by a neutral value.
 template <bool streams, bool is_exclusive, int places, class Op, class A, class Counts>
-[[gnu::always_inline]] inline void combine_columns_in_registers(const Op& op, const Columns<A>& b,
-                                                                const Counts& c) {
+[[gnu::always_inline]] inline void combine_strip_in_registers(const Op& op,
+                                                              const BlockOfStrip<A>& b,
+                                                              const Counts& c) {
   constexpr bool is_masked = !std::is_same_v<Counts, AllCount>;
   constexpr int lanes_of_place = 16 / static_cast<int>(sizeof(A));
   constexpr int lanes = places * lanes_of_place;
@@ -143,21 +144,21 @@ template <bool streams, bool is_exclusive, int places, class Op, class A, class 
   }
 }
 
-/// Combines down the columns. All folds must exist, or be neutral if there is a mask.
+/// Combines the lines of a strip. All folds must exist, or be neutral if there is a mask.
 template <class Op, class A, class Counts = AllCount>
-void combine_columns(Registers registers, const Op& op, const Columns<A>& block,
-                     const Counts& counts = {}) {
+void combine_strip(Registers registers, const Op& op, const BlockOfStrip<A>& block,
+                   const Counts& counts = {}) {
   if constexpr (combines_registers<Op, A>) {
     call_with(
         registers, [&](auto places) __attribute__((always_inline)) {
-          const Columns<A> b = block;
+          const BlockOfStrip<A> b = block;
           const Counts c = counts;
           if (b.form == Form::exclusive) {
-            b.streams ? combine_columns_in_registers<true, true, places>(op.op, b, c)
-                      : combine_columns_in_registers<false, true, places>(op.op, b, c);
+            b.streams ? combine_strip_in_registers<true, true, places>(op.op, b, c)
+                      : combine_strip_in_registers<false, true, places>(op.op, b, c);
           } else {
-            b.streams ? combine_columns_in_registers<true, false, places>(op.op, b, c)
-                      : combine_columns_in_registers<false, false, places>(op.op, b, c);
+            b.streams ? combine_strip_in_registers<true, false, places>(op.op, b, c)
+                      : combine_strip_in_registers<false, false, places>(op.op, b, c);
           }
         });
   } else {
@@ -179,14 +180,14 @@ void combine_columns(Registers registers, const Op& op, const Columns<A>& block,
   }
 }
 
-// ---- Rows: lines with neighbouring elements -----------------------------------------------------
+// ---- Lines with neighbouring elements -----------------------------------------------------------
 
 /// Lines that are combined side by side.
 inline constexpr int lines_at_once = 8;
 
 /// Elements of lines_at_once lines, and where their results go.
 template <class A>
-struct Rows {
+struct BlockOfLines {
   const A* x[lines_at_once];
   A* y[lines_at_once];  ///< may be x
   A* folds;             ///< the fold of each line so far
@@ -262,55 +263,56 @@ template <int squares, bool is_masked, bool is_exclusive, int places, class Op, 
 
 /// Combines lines whose folds all exist, squares at a time. Returns the number of elements done.
 template <int places, bool is_masked, bool is_exclusive, class Op, class A>
-[[gnu::always_inline]] inline int combine_rows_in_registers(const Op& op, const Rows<A>& rows) {
+[[gnu::always_inline]] inline int combine_lines_in_registers(const Op& op,
+                                                             const BlockOfLines<A>& block) {
   constexpr int lanes = 16 / static_cast<int>(sizeof(A));
   constexpr int lines = lanes * places;
   constexpr int groups = lines_at_once / lines;
   Register<A, places> fold[groups];
   KOKKOSSCAN_IMPL_UNROLL for (int g = 0; g < groups; ++g) {
-    fold[g] = load_register<places>(rows.folds + g * lines);
+    fold[g] = load_register<places>(block.folds + g * lines);
   }
-  const int count = rows.count;
+  const int count = block.count;
   int k = 0;
   const auto combine_all = [&](auto squares) __attribute__((always_inline)) {
     for (; k + squares * lanes <= count; k += squares * lanes) {
       KOKKOSSCAN_IMPL_UNROLL for (int g = 0; g < groups; ++g) {
         combine_squares<squares, is_masked, is_exclusive>(
-            op, rows.x + g * lines, rows.y + g * lines, rows.counts + g * lines, k, fold[g]);
+            op, block.x + g * lines, block.y + g * lines, block.counts + g * lines, k, fold[g]);
       }
     }
   };
   combine_all(std::integral_constant<int, places>{});
   if constexpr (places == 2) combine_all(std::integral_constant<int, 1>{});
   KOKKOSSCAN_IMPL_UNROLL for (int g = 0; g < groups; ++g) {
-    store_register(rows.folds + g * lines, fold[g]);
+    store_register(block.folds + g * lines, fold[g]);
   }
   return k;
 }
 
 /// Combines lines side by side. All folds must exist, or be neutral if there is a mask.
 template <bool is_masked, class Op, class A>
-void combine_rows(Registers registers, const Op& op, const Rows<A>& rows) {
-  const bool is_exclusive = rows.form == Form::exclusive;
+void combine_lines(Registers registers, const Op& op, const BlockOfLines<A>& block) {
+  const bool is_exclusive = block.form == Form::exclusive;
   int k = 0;
   if constexpr (combines_registers<Op, A>) {
     k = call_with(
         registers, [&](auto places) __attribute__((always_inline)) {
-          return is_exclusive ? combine_rows_in_registers<places, is_masked, true>(op.op, rows)
-                              : combine_rows_in_registers<places, is_masked, false>(op.op, rows);
+          return is_exclusive ? combine_lines_in_registers<places, is_masked, true>(op.op, block)
+                              : combine_lines_in_registers<places, is_masked, false>(op.op, block);
         });
   }
-  for (; k < rows.count; ++k) {
+  for (; k < block.count; ++k) {
     KOKKOSSCAN_IMPL_UNROLL for (int l = 0; l < lines_at_once; ++l) {
-      A& fold = rows.folds[l];
-      A x = rows.x[l][k];
+      A& fold = block.folds[l];
+      A x = block.x[l][k];
       if constexpr (is_masked) {
         // A table instead of a branch, which random masks would mispredict.
         const A choice[] = {neutral(op.op), x};
-        x = choice[rows.counts[l][k]];
+        x = choice[block.counts[l][k]];
       }
       const A next = op(fold, x);
-      rows.y[l][k] = is_exclusive ? fold : next;
+      block.y[l][k] = is_exclusive ? fold : next;
       fold = next;
     }
   }
@@ -318,12 +320,12 @@ void combine_rows(Registers registers, const Op& op, const Rows<A>& rows) {
 
 /// Combines a single line, whose fold must exist.
 template <class Op, class A>
-void combine_row(const Op& op, const Rows<A>& rows) {
-  const A* const x = rows.x[0];
-  A* const y = rows.y[0];
-  const int count = rows.count;
-  A fold = rows.folds[0];
-  if (rows.form == Form::exclusive) {
+void combine_line(const Op& op, const BlockOfLines<A>& block) {
+  const A* const x = block.x[0];
+  A* const y = block.y[0];
+  const int count = block.count;
+  A fold = block.folds[0];
+  if (block.form == Form::exclusive) {
     for (int k = 0; k < count; ++k) {
       const A next = op(fold, x[k]);
       y[k] = fold;
@@ -332,7 +334,7 @@ void combine_row(const Op& op, const Rows<A>& rows) {
   } else {
     for (int k = 0; k < count; ++k) y[k] = fold = op(fold, x[k]);
   }
-  rows.folds[0] = fold;
+  block.folds[0] = fold;
 }
 
 }  // namespace KokkosScan::impl::host

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// The base class of the in-order scanners of rows and of columns: masks, stores and totals.
+/// The base class of the in-order scanners of lines and of strips: masks, stores and totals.
 
 #include <KokkosScan/impl/host/in_order_kernels.hpp>
 #include <KokkosScan/impl/host/load.hpp>

@@ -16,7 +16,7 @@ namespace KokkosScan::impl::host {
 
 /// Scans lines_at_once lines at a time, a block of elements of each, on one thread.
 template <class P>
-class RowsInOrder : InOrderScanner<P> {
+class LinesInOrder : InOrderScanner<P> {
   using Base = InOrderScanner<P>;
   using Base::is_masked, Base::m_problem, Base::m_registers, Base::m_streams;
   using typename Base::A;
@@ -81,32 +81,32 @@ class RowsInOrder : InOrderScanner<P> {
     // Coordinates are recomputed, not kept in an array: an array would be written in words and read
     // in registers, which stalls on store forwarding.
     const auto place = [&](int l) { return p.batch.coordinates(first + l); };
-    Rows<A> rows{{}, {}, m_folds, 0, p.form, {}};
+    BlockOfLines<A> block{{}, {}, m_folds, 0, p.form, {}};
     for (int l = 0; l < lines_at_once; ++l) {
-      rows.y[l] = staged + l * distance;
+      block.y[l] = staged + l * distance;
       if (l >= lines) continue;
       this->start(place(l), m_folds[l], m_exist[l]);
-      if (p.extra == Extra::first) rows.y[l][-1] = this->result(m_folds[l], m_exist[l]);
+      if (p.extra == Extra::first) block.y[l][-1] = this->result(m_folds[l], m_exist[l]);
     }
     for (std::int64_t k = 0; k < p.n; k += most) {
-      rows.count = static_cast<int>(std::min<std::int64_t>(p.n - k, most));
+      block.count = static_cast<int>(std::min<std::int64_t>(p.n - k, most));
       for (int l = 0; l < lines; ++l) {
-        rows.x[l] = load(place(l), k, rows.count, rows.y[l]);
+        block.x[l] = load(place(l), k, block.count, block.y[l]);
         if constexpr (is_masked) {
           const bool* const stored = counts_as_stored<false>(p.input, place(l)).data;
-          rows.counts[l] = stored == nullptr ? m_counts + l * most : stored + k;
+          block.counts[l] = stored == nullptr ? m_counts + l * most : stored + k;
           if (stored == nullptr) {
-            load_counts<most, false>(p.input, place(l), k, rows.count, m_counts + l * most);
+            load_counts<most, false>(p.input, place(l), k, block.count, m_counts + l * most);
           }
         }
       }
-      combine(lines, rows);
-      const bool is_last = k + rows.count == p.n;
+      combine(lines, block);
+      const bool is_last = k + block.count == p.n;
       for (int l = 0; l < lines; ++l) {
         if (is_last && p.extra == Extra::last) {
-          rows.y[l][rows.count] = this->result(m_folds[l], m_exist[l]);
+          block.y[l][block.count] = this->result(m_folds[l], m_exist[l]);
         }
-        if (stores) store(place(l), k, rows.count, rows.y[l]);
+        if (stores) store(place(l), k, block.count, block.y[l]);
       }
     }
     for (int l = 0; p.totals.data != nullptr && l < lines; ++l) {
@@ -123,7 +123,7 @@ class RowsInOrder : InOrderScanner<P> {
     return staged;
   }
 
-  void combine(int lines, Rows<A>& rows) {
+  void combine(int lines, BlockOfLines<A>& block) {
     const P& p = m_problem;
     const bool is_exclusive = p.form == Form::exclusive;
     if constexpr (combines_registers<Op, A>) {
@@ -132,39 +132,39 @@ class RowsInOrder : InOrderScanner<P> {
         if (!m_exist[l]) m_folds[l] = neutral;
       }
       // Missing lines are replaced by the first.
-      std::fill(rows.x + lines, rows.x + lines_at_once, rows.x[0]);
-      std::fill(rows.counts + lines, rows.counts + lines_at_once, rows.counts[0]);
+      std::fill(block.x + lines, block.x + lines_at_once, block.x[0]);
+      std::fill(block.counts + lines, block.counts + lines_at_once, block.counts[0]);
       std::fill(m_folds + lines, m_folds + lines_at_once, m_folds[0]);
       if (lines > 1) {
-        combine_rows<is_masked>(m_registers, p.op, rows);
+        combine_lines<is_masked>(m_registers, p.op, block);
       } else {
         if constexpr (is_masked) {
-          blend(rows.counts[0], rows.x[0], neutral, rows.count, rows.y[0]);
-          rows.x[0] = rows.y[0];
+          blend(block.counts[0], block.x[0], neutral, block.count, block.y[0]);
+          block.x[0] = block.y[0];
         }
-        combine_row(p.op, rows);  // bound by latency, so more lines would not cost more
+        combine_line(p.op, block);  // bound by latency, so more lines would not cost more
       }
       for (int l = 0; l < lines; ++l) {
         if (m_exist[l]) continue;
         // Results before the first unmasked element are the neutral value: make them the identity.
         int before = 0;
         if constexpr (is_masked) {
-          const bool* const counts = rows.counts[l];
-          before = static_cast<int>(std::find(counts, counts + rows.count, true) - counts);
+          const bool* const counts = block.counts[l];
+          before = static_cast<int>(std::find(counts, counts + block.count, true) - counts);
         }
-        m_exist[l] = before < rows.count;
-        std::fill_n(rows.y[l], std::min(rows.count, before + (is_exclusive ? 1 : 0)),
+        m_exist[l] = before < block.count;
+        std::fill_n(block.y[l], std::min(block.count, before + (is_exclusive ? 1 : 0)),
                     p.identity.value);
       }
     } else if (!is_masked && lines == lines_at_once && m_exist[0]) {
-      combine_rows<false>(m_registers, p.op, rows);
+      combine_lines<false>(m_registers, p.op, block);
     } else {
       for (int l = 0; l < lines; ++l) {
-        for (int k = 0; k < rows.count; ++k) {
-          const A next = rows.x[l][k];
-          A& y = rows.y[l][k];
+        for (int k = 0; k < block.count; ++k) {
+          const A next = block.x[l][k];
+          A& y = block.y[l][k];
           if (is_exclusive) y = this->result(m_folds[l], m_exist[l]);
-          if (!is_masked || rows.counts[l][k]) this->add(m_folds[l], m_exist[l], next);
+          if (!is_masked || block.counts[l][k]) this->add(m_folds[l], m_exist[l], next);
           if (!is_exclusive) y = this->result(m_folds[l], m_exist[l]);
         }
       }

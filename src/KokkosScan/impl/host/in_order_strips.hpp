@@ -16,7 +16,7 @@ namespace KokkosScan::impl::host {
 
 /// Scans strips of neighbouring lines in order, several rows at a time, on one thread.
 template <class P>
-class ColumnsInOrder : InOrderScanner<P> {
+class StripsInOrder : InOrderScanner<P> {
   using Base = InOrderScanner<P>;
   using Base::is_masked, Base::m_problem, Base::m_registers, Base::m_streams;
   using typename Base::A;
@@ -105,7 +105,7 @@ class ColumnsInOrder : InOrderScanner<P> {
   void scan_segment(const Coordinates& c, const ArrayLine<Value>& results, std::int64_t k, int rows,
                     int w, int width) {
     const P& p = m_problem;
-    Columns<A> block{m_x, segment, m_x, segment, m_folds + w, rows, width, p.form, false};
+    BlockOfStrip<A> block{m_x, segment, m_x, segment, m_folds + w, rows, width, p.form, false};
     const auto& values = without_masks(p.input);
     const ArrayLine<const A> stored = as_stored<A>(values, c);
     constexpr bool is_staged = is_masked && !combines_registers<Op, A>;
@@ -123,7 +123,7 @@ class ColumnsInOrder : InOrderScanner<P> {
       block.streams = m_streams_rows;
     }
     if constexpr (is_masked) {
-      CountsOfColumns<A> counts{m_counts, segment, nullptr, p.identity.value};
+      CountsOfStrip<A> counts{m_counts, segment, nullptr, p.identity.value};
       const ArrayLine<const bool> stored_counts = counts_as_stored<true>(p.input, c);
       if (stored_counts.data != nullptr) {
         counts.counts = &stored_counts(k) + w;
@@ -138,22 +138,22 @@ class ColumnsInOrder : InOrderScanner<P> {
         combine_masked(counts, rows, w, width);
       } else if (std::memchr(exist, 0, static_cast<std::size_t>(width)) != nullptr) {
         counts.exist = exist;
-        combine_columns(m_registers, p.op, block, counts);
+        combine_strip(m_registers, p.op, block, counts);
         for (int i = 0; i < rows; ++i) {
           const bool* const of_row = counts.counts + i * counts.row;
           for (int j = 0; j < width; ++j) exist[j] = exist[j] | of_row[j];
         }
       } else {
-        combine_columns(m_registers, p.op, block, counts);
+        combine_strip(m_registers, p.op, block, counts);
       }
     } else {
-      combine_columns(m_registers, p.op, block);
+      combine_strip(m_registers, p.op, block);
     }
     if constexpr (!std::is_same_v<A, Value> || is_staged) store(results, k, rows, w, width);
   }
 
   /// Combines staged elements of lines whose fold may not exist yet.
-  void combine_masked(const CountsOfColumns<A>& counts, int rows, int w, int width) {
+  void combine_masked(const CountsOfStrip<A>& counts, int rows, int w, int width) {
     const bool is_exclusive = m_problem.form == Form::exclusive;
     for (int i = 0; i < rows; ++i) {
       A* const x = m_x + i * segment;
