@@ -80,7 +80,7 @@ class BlocksOfLine {
   template <class X, int used>
   [[gnu::always_inline]] void fold(const X& x, int count, const Register<A, used>& none, A* folds,
                                    bool& is_exact) const {
-    Chunks<A, used> packs;
+    PacksOfChunk<A, used> packs;
     load_packs<step>(x, step * chunk_length, neutral(m_op), count, packs);
     bool may_have = false;
     if constexpr (minds_nan<Op>) {

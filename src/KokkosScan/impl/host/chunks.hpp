@@ -32,7 +32,7 @@ struct LastChunk {
 /// One chunk at each place of the registers: first its packs of elements, then the prefixes within
 /// the chunk, then the results.
 template <class A, int places>
-using Chunks = Pack<A, places>[chunk_length / pack_length];
+using PacksOfChunk = Pack<A, places>[chunk_length / pack_length];
 
 /// The masked elements of a line that lie in memory as accumulators: `other` where the mask is
 /// false. Unmasked elements are read through a plain pointer instead.
@@ -63,7 +63,7 @@ struct MaskedElements {
 /// \param packs    receives them; missing packs repeat the last one
 template <int step, class A, int places>
 [[gnu::always_inline]] inline void load_packs(const A* x, std::int64_t distance, const A& none,
-                                              int count, Chunks<A, places>& packs) {
+                                              int count, PacksOfChunk<A, places>& packs) {
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length;
                               ++i, x += step * pack_length) {
     const int left = count - i * pack_length;
@@ -81,7 +81,8 @@ template <int step, class A, int places>
 }
 template <int step, class A, int places>
 [[gnu::always_inline]] inline void load_packs(const MaskedElements<A>& x, std::int64_t distance,
-                                              const A& none, int count, Chunks<A, places>& packs) {
+                                              const A& none, int count,
+                                              PacksOfChunk<A, places>& packs) {
   if (count < chunk_length) {
     A loaded[places][chunk_length];
     KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
@@ -110,7 +111,7 @@ template <int step, class A, int places>
 
 /// Whether a chunk at some place may contain a NaN.
 template <class A, int places>
-[[gnu::always_inline]] inline bool may_have_nan(const Chunks<A, places>& packs) {
+[[gnu::always_inline]] inline bool may_have_nan(const PacksOfChunk<A, places>& packs) {
   if constexpr (Pack<A>::parts == 1) {
     return any(where_nan(packs[0].part[0], packs[1].part[0], packs[2].part[0], packs[3].part[0]));
   } else {
@@ -126,7 +127,7 @@ template <class A, int places>
 /// \param packs the elements; on return, the prefixes
 template <class Op, class A, int places>
 [[gnu::always_inline]] inline void fold_packs(const Op& op, const Register<A, places>& none,
-                                              int count, Chunks<A, places>& packs) {
+                                              int count, PacksOfChunk<A, places>& packs) {
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
     if (count <= i * pack_length) {
       packs[i] = packs[i - 1];
@@ -141,7 +142,8 @@ template <class Op, class A, int places>
 ///
 /// \param count the number of values: whole packs
 template <bool streams, int place, class A, int places>
-[[gnu::always_inline]] inline void store_packs(const Chunks<A, places>& packs, int count, A* b) {
+[[gnu::always_inline]] inline void store_packs(const PacksOfChunk<A, places>& packs, int count,
+                                               A* b) {
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
     if (i * pack_length >= count) return;
     store<streams, place>(b + i * pack_length, packs[i]);
@@ -150,7 +152,7 @@ template <bool streams, int place, class A, int places>
 
 /// The total of the chunk at each place. Takes half of the work of all prefixes.
 template <class Op, class A, int places>
-[[gnu::always_inline]] inline void total_chunks(const Op& op, const Chunks<A, places>& packs,
+[[gnu::always_inline]] inline void total_chunks(const Op& op, const PacksOfChunk<A, places>& packs,
                                                 A (&totals)[places]) {
   const Pack<A, places> of_packs = totals_of_packs(op, packs);
   for_each_place<places>([&](auto place) __attribute__((always_inline)) {
@@ -177,7 +179,7 @@ LastChunk<A, R> fold_chunks(Registers registers, const Op& op, const X& elements
         R before = chunks;
         LastChunk<A, R> last{};
         for (int k = 0; k < count; k += at_once) {
-          Chunks<A, places> packs;
+          PacksOfChunk<A, places> packs;
           A totals[places];
           load_packs<1>(elements + k, chunk_length, neutral(op), chunk_length, packs);
           bool is_exact = false;

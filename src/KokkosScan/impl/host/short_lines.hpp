@@ -21,7 +21,7 @@ template <int packs, class Op, class A, class R, int places>
     const Op& op, const SlabBlock<A, R>& block, const Register<A, places>& none, const A* x, A* b,
     const Pack<A, places>& before, A (&totals)[places]) {
   constexpr int count = packs * pack_length;
-  Chunks<A, places> folds;
+  PacksOfChunk<A, places> folds;
   load_packs<1>(x, block.x_slab, neutral(op), count, folds);
   const auto combine_by = [&](const auto& exact) __attribute__((always_inline)) {
     fold_packs(exact, none, count, folds);
