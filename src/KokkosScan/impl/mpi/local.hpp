@@ -217,7 +217,7 @@ template <class Exec, class P>
 struct LocalArrays {
   using R = typename Combination<P>::R;
 
-  Parts parts;
+  Arena arena;
   std::size_t scan_bytes;
   R* own;  ///< one value per line: the fold of this rank, on the last rank the totals
   std::byte* for_scan;
@@ -225,11 +225,11 @@ struct LocalArrays {
   /// \param data null to compute only the sizes
   /// \param n    elements in this rank's part of a line
   LocalArrays(std::byte* data, const Exec& exec, std::int64_t n, std::int64_t lines)
-      : parts(data),
+      : arena(data),
         scan_bytes(n == 0 ? 0 : scan_workspace_bytes<P>(exec, n, lines)),
-        own(parts.take<R>(lines)),
-        for_scan(parts.take<std::byte>(static_cast<std::int64_t>(scan_bytes))) {}
-  [[nodiscard]] std::size_t bytes() const { return parts.bytes(); }
+        own(arena.take<R>(lines)),
+        for_scan(arena.take<std::byte>(static_cast<std::int64_t>(scan_bytes))) {}
+  [[nodiscard]] std::size_t bytes() const { return arena.bytes(); }
 };
 
 /// The base class of the tree and the pipeline.

@@ -136,9 +136,9 @@ class Marker<Kokkos::Cuda> {
 #endif
 
 /// Divides a buffer into aligned arrays; with a null pointer it only computes the size.
-class Parts {
+class Arena {
  public:
-  explicit Parts(std::byte* data) : m_data(data) {}
+  explicit Arena(std::byte* data) : m_data(data) {}
 
   template <class T>
   T* take(std::int64_t count) {

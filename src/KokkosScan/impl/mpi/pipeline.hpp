@@ -99,8 +99,8 @@ struct PipelineArrays : LocalArrays<Exec, P> {
       : LocalArrays<Exec, P>(data, exec, n, lines),
         staging_bytes(2 * OfBlocks::bytes_of_all(lines)) {
     const auto bytes = static_cast<std::int64_t>(OfBlocks::bytes_of_all(lines));
-    received.data = this->parts.template take<std::byte>(bytes);
-    sent.data = this->parts.template take<std::byte>(bytes);
+    received.data = this->arena.template take<std::byte>(bytes);
+    sent.data = this->arena.template take<std::byte>(bytes);
   }
 };
 

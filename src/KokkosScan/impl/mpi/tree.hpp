@@ -81,10 +81,10 @@ struct TreeArrays : LocalArrays<Exec, P> {
 
   TreeArrays(std::byte* data, const Exec& exec, std::int64_t n, std::int64_t lines)
       : LocalArrays<Exec, P>(data, exec, n, lines),
-        prefix(this->parts.template take<R>(lines)),
-        received(this->parts.template take<R>(lines)),
-        start(this->parts.template take<A>(lines)),
-        for_fold(this->parts.template take<std::byte>(
+        prefix(this->arena.template take<R>(lines)),
+        received(this->arena.template take<R>(lines)),
+        start(this->arena.template take<A>(lines)),
+        for_fold(this->arena.template take<std::byte>(
             static_cast<std::int64_t>(fold_workspace_bytes<P>(exec, n, lines)))),
         staging_bytes(2 * static_cast<std::size_t>(lines) * sizeof(R)) {}
 };
