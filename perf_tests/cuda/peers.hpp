@@ -13,8 +13,7 @@
 
 namespace perf {
 
-// ---- Written with Kokkos: any form, direction and strides
-// ----------------------------------------
+// ---- Written with Kokkos: any form, direction and strides ---------------------------------------
 
 /// A team for each line, which scans it by a nested parallel_scan.
 template <class T>
@@ -38,8 +37,7 @@ void flat_offsets(const Exec& exec, const Problem& p, const Memory& memory);
 /// This library's generic backend: sums of floats.
 void generic_backend(const Exec& exec, const Problem& p, const Memory& memory);
 
-// ---- From the toolkit: sums of contiguous lines of floats
-// -----------------------------------------
+// ---- From the toolkit: sums of contiguous lines of floats ---------------------------------------
 
 /// Of a single line.
 void cub_flat(cudaStream_t stream, std::int64_t lines, std::int64_t n, const float* in, float* out);

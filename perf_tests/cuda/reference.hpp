@@ -138,8 +138,7 @@ struct Compositions {
   KOKKOS_FUNCTION static double tolerance(std::int64_t, double value) { return 1e-4 * (1 + value); }
 };
 
-// ---- Comparing
-// -----------------------------------------------------------------------------------
+// ---- Comparing ----------------------------------------------------------------------------------
 
 template <class Wide, class T>
 KOKKOS_INLINE_FUNCTION Wide widen(const T& value) {
@@ -189,8 +188,7 @@ KOKKOS_INLINE_FUNCTION bool is_wrong(const T& result, const Wide& expected, std:
   }
 }
 
-// ---- The reference
-// -------------------------------------------------------------------------------
+// ---- The reference ------------------------------------------------------------------------------
 
 /// A mask counts an element or not; factors multiply it, and such scans begin at a boundary value.
 enum class Second { none, mask, factor };
