@@ -35,7 +35,7 @@ struct Launch {
   std::uint32_t device;
 };
 
-/// The events during recording.
+/// The events that a listener has seen.
 struct Events {
   std::vector<std::string> fences;
   std::vector<std::string> allocations;
@@ -113,7 +113,7 @@ struct Nothing {
   KOKKOS_FUNCTION void operator()(int) const {}
 };
 
-/// The recorder sees all events, and causes none itself.
+/// The listener sees all events, and causes none itself.
 void listener_hears() {
   auto const launch = listen(
       [] { Kokkos::parallel_for("a kernel", Kokkos::RangePolicy<Exec>(Exec(), 0, 1), Nothing{}); });

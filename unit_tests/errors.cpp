@@ -240,7 +240,7 @@ void extents_of_views_of_the_lines() {
   EXPECT_EQ(both(s, t, 1), f + "extent 0 of totals \"t\" is 4, but extent 0 of input \"x\" is 3.");
   EXPECT_TRUE(is_all(y, poison));
   EXPECT_TRUE(is_all(t, poison));
-  // Only totals have this type of lines.
+  // Wrong totals without starting values.
   auto const t2 = line_field("t2", 5, poison);
   EXPECT_EQ(refusal([&] { Function::scan(Exec(), x, y, ks::along(0).totals(t2)); }),
             f + "extent 0 of totals \"t2\" is 5, but extent 1 of input \"x\" is 4.");
