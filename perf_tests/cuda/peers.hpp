@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// What one could call, or write by hand, in place of this library.
+/// Alternatives to this library, called or written by hand.
 
 #include <cuda_runtime.h>
 
@@ -18,7 +18,7 @@ namespace perf {
 /// A team for each line, which scans it by a nested parallel_scan.
 template <class T>
 void team_per_line(const Exec& exec, const Problem& p, const Memory& memory);
-/// A warp for each line, likewise.
+/// A warp for each line, with a nested parallel_scan.
 template <class T>
 void vector_per_line(const Exec& exec, const Problem& p, const Memory& memory);
 /// A thread for each line, which loops over it.
