@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// The types of array elements that the command line and the Python package know.
+/// The array element types that the command line and the Python package support.
 
 #include <array>
 #include <cstddef>
@@ -31,7 +31,7 @@ enum class DType : std::uint8_t {
   complex128,
 };
 
-/// What the elements of a type are; the numbers are those of DLPack's DLDataTypeCode.
+/// The kind of a type's elements; values are those of DLPack's DLDataTypeCode.
 enum class Kind : std::uint8_t {
   signed_integer = 0,
   unsigned_integer = 1,
@@ -44,12 +44,12 @@ enum class Kind : std::uint8_t {
 /// One row of the table of types.
 struct DTypeInfo {
   DType dtype;
-  /// NumPy's name, or that of others where NumPy lacks the type.
+  /// NumPy's name, or a common name if NumPy lacks the type.
   std::string_view name;
-  /// NumPy's code without the byte order, as .npy files have it; empty where NumPy lacks the type.
+  /// NumPy's code in .npy files, without the byte order; empty if NumPy lacks the type.
   std::string_view code;
   Kind kind;
-  /// Bytes of one element.
+  /// Size of an element in bytes.
   std::int64_t size;
 };
 

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// The C++ types whose bytes the elements of an array have, and conversions between them.
+/// The C++ types of array elements, and conversions between them.
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace array_elements {
 
-/// IEEE 754 binary16. No compiler has it for every target, so its conversions are written out. Ties
-/// are rounded to even, once, as NumPy does.
+/// IEEE 754 binary16. No compiler has it for every target, so the conversions are implemented here.
+/// They round once, ties to even, like NumPy.
 struct Half {
   std::uint16_t bits;
 
@@ -55,7 +55,8 @@ struct Half {
       const float value = static_cast<float>(magnitude) * 0x1p-24F;
       return sign != 0 ? -value : value;
     }
-    // The bias is 15 here and 127 there; infinity and NaN have the largest exponent in both.
+    // The bias is 15 for half and 127 for float; infinity and NaN have the largest exponent in
+    // both.
     const std::uint32_t bias = magnitude >= 0x7c00U ? 0x38000000U * 2 : 0x38000000U;
     return Kokkos::bit_cast<float>(sign | ((magnitude << 13) + bias));
   }
@@ -63,9 +64,9 @@ struct Half {
   KOKKOS_FUNCTION static std::uint16_t host_nearest(Real value) {
     using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
     constexpr int width = 8 * sizeof(Real);
-    constexpr int digits = std::numeric_limits<Real>::digits - 1;  // stored ones
+    constexpr int digits = std::numeric_limits<Real>::digits - 1;  // that are stored
     constexpr int dropped = digits - 10;
-    constexpr Bits biases = std::numeric_limits<Real>::max_exponent - 16;  // 127 or 1023, less 15
+    constexpr Bits biases = std::numeric_limits<Real>::max_exponent - 16;  // 127 - 15 or 1023 - 15
     const auto all = Kokkos::bit_cast<Bits>(value);
     const auto sign = static_cast<std::uint32_t>(all >> (width - 16)) & 0x8000U;
     const Bits magnitude = all & (~Bits{0} >> 1);
@@ -75,7 +76,7 @@ struct Half {
     } else if (magnitude >= Kokkos::bit_cast<Bits>(Real(65520))) {
       result = 0x7c00U;  // half way to 2^16 and above: infinity
     } else if (magnitude < Kokkos::bit_cast<Bits>(Real(0x1p-14))) {
-      // Adding 1/2 (2^28) leaves the multiple of 2^-24 in the last bits, rounded to even.
+      // Adding 1/2 (2^28) rounds to a multiple of 2^-24, ties to even, in the last bits.
       constexpr Real shift = Real(0x1p-24) * (Bits{1} << digits);
       result = Kokkos::bit_cast<Bits>(Kokkos::bit_cast<Real>(magnitude) + shift) -
                Kokkos::bit_cast<Bits>(shift);
@@ -138,8 +139,8 @@ inline constexpr bool is_complex<Kokkos::complex<T>> = true;
 template <class T>
 inline constexpr bool is_16_bit_float = std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>;
 
-/// The integer of a real number: truncated, limited to the range of int64 (uint64), NaN taken as 0,
-/// and reduced modulo the integer's size. C++ leaves most of this undefined.
+/// Converts a real number to an integer: truncates it, clamps it to the range of int64 (uint64),
+/// maps NaN to 0, and wraps to the integer's size. In C++ most of this is undefined behaviour.
 template <class Integer>
 KOKKOS_FUNCTION Integer truncated(double value) {
   constexpr double limit = 0x1p63;
@@ -153,7 +154,7 @@ KOKKOS_FUNCTION Integer truncated(double value) {
   return static_cast<Integer>(static_cast<std::int64_t>(value));
 }
 
-/// A value as numpy.astype converts it; complex numbers convert to complex numbers only.
+/// Converts a value like numpy.astype; complex numbers convert to complex numbers only.
 template <DType To, class T>
 KOKKOS_FUNCTION stored_t<To> converted(T value) {
   using Result = stored_t<To>;
@@ -171,7 +172,7 @@ KOKKOS_FUNCTION stored_t<To> converted(T value) {
   } else if constexpr (To == DType::boolean) {
     return value != T(0) ? 1 : 0;
   } else if constexpr (std::is_same_v<Result, Half> && std::is_same_v<T, double>) {
-    return Half(value);  // by way of float it would be rounded twice
+    return Half(value);  // a conversion through float would round twice
   } else if constexpr (is_16_bit_float<Result>) {
     return Result(static_cast<float>(value));
   } else if constexpr (std::is_integral_v<Result> && std::is_floating_point_v<T>) {

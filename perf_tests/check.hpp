@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Whether a scan computes what it should, asked before it is measured: every element is compared
-/// with a plain loop, on values for which no order of combination rounds.
+/// Checks a scan before it is measured: every element is compared with a plain loop, on values
+/// whose combinations are exact in any order.
 
 #include <KokkosScan/KokkosScan.hpp>
 #include <Kokkos_Core.hpp>
@@ -25,7 +25,7 @@ enum class Form { inclusive, exclusive };
 enum class Direction { forward, backward };
 enum class Placement { out_of_place, in_place };
 
-/// What a scan is to compute; the output is longer than the input by `extra` along the lines.
+/// What a scan computes. The output has `extra` more elements along the lines than the input.
 struct Promise {
   Form form = Form::inclusive;
   Direction direction = Direction::forward;
@@ -33,11 +33,11 @@ struct Promise {
   std::size_t extra = 0;
 };
 
-/// The type of the plain loop.
+/// The accumulator of the plain loop.
 template <class T>
 using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
 
-// The operators, once more.
+// Independent implementations of the operators.
 KOKKOS_INLINE_FUNCTION double plain(ks::Sum<>, double a, double b) { return a + b; }
 KOKKOS_INLINE_FUNCTION double plain(ks::Prod<>, double a, double b) { return a * b; }
 KOKKOS_INLINE_FUNCTION std::int64_t plain(ks::Sum<>, std::int64_t a, std::int64_t b) {
@@ -61,8 +61,8 @@ constexpr W neutral() {
   return std::is_same_v<Op, ks::Prod<>> ? W(1) : W(0);
 }
 
-/// Integers around 0, whose sums along a line stay below 2^24. Factors: powers of two of either
-/// sign, which cancel, or odd integers, whose products wrap and are never 0.
+/// Integers around 0 whose sums along a line stay below 2^24. Factors are powers of two of either
+/// sign that cancel, or odd integers, whose products wrap and are never 0.
 template <class T, class Op>
 struct FillExact {
   T* values;
@@ -80,7 +80,7 @@ struct FillExact {
   }
 };
 
-/// What no scan of these values has as a result, or hardly.
+/// A poison value that is no (likely) result.
 template <class T>
 struct FillPoison {
   T* values;
@@ -89,14 +89,14 @@ struct FillPoison {
   }
 };
 
-/// Finds the first wrong element of some neighbouring lines, in order of memory.
+/// Finds the first wrong element of several neighbouring lines, in memory order.
 template <class T, class Op>
 struct CompareLines {
-  /// As many as a thread of a host takes row by row, as they lie in memory.
+  /// The number of lines that a host thread checks row by row.
   static constexpr std::int64_t most = 512;
 
   const T* in;
-  const bool* mask;  ///< null: all elements are selected
+  const bool* mask;  ///< null if there is no mask
   const T* out;
   std::int64_t n, inner, width;
   Promise promise;
@@ -128,15 +128,15 @@ struct CompareLines {
   }
 };
 
-/// Scans `in` to `out` once, by `scan`, and says which element is wrong; nothing where none is.
-/// Both are overwritten.
+/// Scans `in` to `out` once with `scan`. Returns a message about the first wrong element, or
+/// nothing. Both arrays are overwritten.
 template <class Op, class Exec, class T, class Scan>
 std::string complaint(const Exec& exec, const Field<Exec, T>& in, const bool* mask,
                       const Field<Exec, T>& out, const Promise& promise, const Scan& scan) {
   const auto all = [&](const Field<Exec, T>& field) {
     return Range<Exec>(exec, 0, static_cast<std::int64_t>(field.size()));
   };
-  // Pages of a host belong to the thread that touches them first: here.
+  // First touch: pages belong to the NUMA node of this thread.
   Kokkos::parallel_for("perf check", all(in), FillExact<T, Op>{in.data()});
   Kokkos::parallel_for("perf check", all(out), FillPoison<T>{out.data()});
   if (promise.placement == Placement::in_place) Kokkos::deep_copy(exec, out, in);

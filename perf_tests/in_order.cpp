@@ -3,8 +3,8 @@
 
 /// \file
 /// perf_in_order [--threads=T] [--only=TEXT]
-/// scans chosen shapes in order and says how fast, beside a copy, the scan by default and the plain
-/// loop, whose bits it must have: a table in Markdown.
+/// measures in-order scans of selected shapes, compared with a copy, the default scan and the plain
+/// loop, whose bits they must have. Prints a Markdown table.
 
 #include <KokkosScan/KokkosScan.hpp>
 #include <Kokkos_Core.hpp>
@@ -26,11 +26,11 @@ struct Shape {
   std::size_t outer, n, inner;
 };
 
-/// The plain loop, for one slab and some of its neighbouring lines.
+/// The plain loop, for several neighbouring lines of one slab.
 template <class T>
 struct PlainLoop {
   const T* x;
-  const bool* mask;  ///< null where all count
+  const bool* mask;  ///< null if there is no mask
   T* y;
   std::int64_t n, inner, width;
 
@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
   std::printf(
       "| type | (outer, n, inner) | in order, of a copy | in order, ns an element | by default | "
       "plain loop | copy |\n|---|---|---|---|---|---|---|\n");
-  // Rows, short rows, few rows, one in the caches; columns, the same narrow.
+  // Rows, short rows, few rows, rows in the caches; wide and narrow columns.
   const Shape shapes[] = {{4096, 4096, 1},   {16384, 1000, 1},  {200'000, 72, 1},
                           {2'000'000, 8, 1}, {8, 2'000'000, 1}, {1, 16'000'000, 1},
                           {64, 1024, 1},     {1, 4096, 4096},   {1, 72, 200'000},

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// perf_scan [--mib=M] [arguments of Google Benchmark]: scans inputs of M MiB each (default 256)
-/// and says how fast, also as a fraction of a copy measured in turns with the scan.
+/// perf_scan [--mib=M] [arguments of Google Benchmark]: measures scans of inputs of M MiB each
+/// (default 256), also as a fraction of a copy that is measured alternately with the scan.
 
 #include <benchmark/benchmark.h>
 
@@ -31,7 +31,7 @@ std::string line_with(std::istream& text, const std::string& what) {
   return "";
 }
 
-/// What a number needs beside it to mean something.
+/// The context of the measurements: machine, compiler and settings.
 void add_context() {
   using Exec = Kokkos::DefaultExecutionSpace;
   benchmark::AddCustomContext("kokkos_scan", KOKKOSSCAN_VERSION);
@@ -52,7 +52,7 @@ void add_context() {
   if (!gpu.empty()) benchmark::AddCustomContext("gpu", gpu);
 }
 
-/// Takes --mib=M out of the arguments; 0 if it is not a number above 0.
+/// Removes --mib=M from the arguments; 0 if M is not a positive number.
 std::size_t take_mib(int& argc, char** argv) {
   const std::string flag = "--mib=";
   std::size_t mib = 256;
@@ -77,8 +77,7 @@ int main(int argc, char** argv) {
     std::cerr << "perf_scan: --mib takes a number of MiB above 0\n";
     return 2;
   }
-  // Before the arguments, which take precedence. The names of benchmarks that say it themselves
-  // would end in it.
+  // Defaults, which arguments override. Set here, they do not become part of benchmark names.
   std::string min_time = "--benchmark_min_time=0.2s";
   std::vector<char*> arguments(argv, argv + argc);
   arguments.insert(arguments.begin() + 1, min_time.data());

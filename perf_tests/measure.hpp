@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Measures a scan beside copies of the same bytes, in turns, so that a change of clocks or a busy
-/// neighbour meets all alike.
+/// Measures scans and copies of the same bytes alternately, so that clock changes or other load
+/// affect all of them alike.
 
 #include <benchmark/benchmark.h>
 
@@ -24,7 +24,7 @@ namespace perf {
 
 namespace impl = KokkosScan::impl::host;
 
-/// (outer, n, inner): lines along the middle, as every dense array and axis reduces to.
+/// (outer, n, inner) with lines along the middle, to which every dense array and axis reduces.
 template <class Exec, class T>
 using Field = Kokkos::View<T***, Kokkos::LayoutRight, Exec>;
 
@@ -43,7 +43,7 @@ struct Copy {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { to[i] = from[i]; }
 };
 
-/// Copies a thread's share of memory that begins at a multiple of 64 bytes.
+/// Copies a thread's share of memory, which begins at a multiple of 64 bytes.
 struct CopyShare {
   const char* from;
   char* to;
@@ -78,7 +78,7 @@ inline const char* value_of(const char* argument, const char* option) {
   return std::strncmp(argument, option, length) == 0 ? argument + length : nullptr;
 }
 
-/// Seconds of `work` from fence to fence.
+/// The time of `work` in seconds, from fence to fence.
 template <class Exec, class Work>
 double seconds(const Exec& exec, const Work& work) {
   exec.fence();
@@ -94,8 +94,8 @@ inline double median(std::vector<double> values) {
   return *middle;
 }
 
-/// The ways to copy that compete: Kokkos::deep_copy, a parallel_for, and on hosts memcpy and
-/// streaming stores of a share a thread.
+/// The candidate copies: Kokkos::deep_copy, a parallel_for, and on hosts memcpy and non-temporal
+/// stores of one share per thread.
 template <class Exec, class T>
 std::vector<std::function<void()>> copies(const Exec& exec, const Field<Exec, T>& from,
                                           const Field<Exec, T>& to) {
@@ -128,7 +128,7 @@ void measure(benchmark::State& state, const Exec& exec, const Field<Exec, T>& in
   const auto ways = copies(exec, in, copied);
   std::vector<double> scans;
   std::vector<std::vector<double>> times(ways.size());
-  scan();  // warms up
+  scan();  // warm-up
   const auto measure_copies = [&] {
     for (std::size_t i = 0; i < ways.size(); ++i) times[i].push_back(seconds(exec, ways[i]));
   };

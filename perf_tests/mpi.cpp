@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // mpirun -n RANKS perf_mpi [MIB [BLOCK_BYTES]]
-// Inclusive sums of doubles whose lines are distributed over ranks, MIB (64) each, in milliseconds:
-// beside a copy and a scan of the rank's own part, and beside the chain that codes have today, in
-// which a rank waits for the totals of the one before it. Medians of 9, of the slowest rank.
+// Times in milliseconds of inclusive sums of doubles with lines distributed over ranks, MIB (64)
+// per rank, compared with a copy and a scan of the rank's own part, and with the usual chain, in
+// which a rank waits for the totals of the previous one. Medians of 9 runs, of the slowest rank.
 //
-// With them stand the messages of a call, of the rank that sends most. First comes what a rank does
-// itself, as fractions of a copy: without messages, and on two ranks with them, where the second
-// rank has no elements.
+// The number of messages per call is that of the rank that sends most. First come the local parts,
+// as fractions of a copy: without messages, and on two ranks with messages, where the second rank
+// has no elements.
 
 #include <KokkosScan/mpi.hpp>
 #include <Kokkos_Core.hpp>
@@ -29,7 +29,7 @@ using Exec = Kokkos::DefaultExecutionSpace;
 using Array = Kokkos::View<double**, Kokkos::LayoutRight, Exec>;
 using Totals = Kokkos::View<double*, Exec>;
 
-/// What this rank has sent.
+/// The messages sent by this rank.
 std::int64_t messages = 0;
 std::int64_t bytes = 0;
 
@@ -46,7 +46,7 @@ int rank_of(MPI_Comm comm) {
 
 /// The median time, in milliseconds.
 ///
-/// \param of_all what the ranks make of the time of one
+/// \param of_all combines the times of the ranks
 template <class F, class Join>
 double median(const Exec& exec, const F& f, const Join& of_all) {
   std::vector<double> times;
@@ -62,7 +62,7 @@ double median(const Exec& exec, const F& f, const Join& of_all) {
   std::nth_element(times.begin(), times.begin() + 4, times.end());
   return times[4];
 }
-/// That of the slowest rank, all of which begin together.
+/// The time of the slowest rank; all begin together.
 template <class F>
 double measure(const Exec& exec, const F& f) {
   return median(exec, f, [](double time) {
@@ -78,7 +78,7 @@ struct Fill {
   }
 };
 
-/// The most messages that a rank sends in a call, and the most bytes.
+/// The maximum number of messages, and of bytes, that a rank sends in a call.
 template <class F>
 void count(const F& f, std::int64_t (&most)[2]) {
   messages = bytes = 0;
@@ -129,7 +129,7 @@ void measure_shape(const Exec& exec, const Shape& shape, std::int64_t block_byte
   ks::mpi::Plan plan(exec, MPI_COMM_WORLD, {ks::impl::mpi::Staging::automatic, block_bytes, 0});
   const double copy = measure(exec, [&] { Kokkos::deep_copy(exec, p.y, p.x); });
   const double local = measure(exec, [&] { ks::inclusive_scan(exec, p.x, p.y, p.axis); });
-  // Values go to MPI by way of the host, as codes do that cannot rely on more.
+  // Values are copied through the host, as in codes that do not require GPU-aware MPI.
   const auto host = Kokkos::create_mirror_view(p.totals);
   const double chain = measure(exec, [&] {
     if (rank > 0) {
@@ -165,13 +165,13 @@ void measure_shape(const Exec& exec, const Shape& shape, std::int64_t block_byte
       static_cast<double>(of_pipeline[1]) * 1e-6);
 }
 
-/// Blocks, in bytes; the last one holds all.
+/// Sizes of blocks in bytes; the last one holds everything.
 constexpr std::int64_t sizes_of_blocks[] = {std::int64_t{8} << 20,   std::int64_t{32} << 20,
                                             std::int64_t{64} << 20,  std::int64_t{128} << 20,
                                             std::int64_t{256} << 20, std::int64_t{1} << 40};
 
-/// What a rank does with a block at a time, without any messages: fractions of a copy. Blocks that
-/// are as large as others are left out.
+/// The local work of a rank, block by block, without messages, as fractions of a copy. Duplicate
+/// block sizes are omitted.
 void measure_blocks(const Exec& exec, const Shape& shape) {
   namespace impl = ks::impl;
   if (rank_of(MPI_COMM_WORLD) != 0) return;
@@ -211,8 +211,8 @@ void measure_blocks(const Exec& exec, const Shape& shape) {
   check(p, 0);
 }
 
-/// What the first of two ranks does, in milliseconds. The second one has no elements, and takes
-/// what is sent on the host, so that it does not share a device.
+/// The time of the first of two ranks, in milliseconds. The second rank has no elements, and
+/// receives on the host, so that it does not share a device.
 void measure_local_part(const Exec& exec, const Shape& shape) {
   using Host = Kokkos::DefaultHostExecutionSpace;
   using HostArray = Kokkos::View<double**, Kokkos::LayoutRight, Host>;
@@ -260,7 +260,7 @@ void measure_local_part(const Exec& exec, const Shape& shape) {
 
 }  // namespace
 
-// MPI lets a program stand in for its functions.
+// MPI's profiling interface: programs may replace its functions.
 int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
               MPI_Request* request) {
   ++messages;
@@ -278,7 +278,7 @@ int main(int argc, char** argv) {
     const std::int64_t size = mib << 17;
     std::vector<Shape> shapes{{64, size / 64, 0}, {512, size / 512, 0}, {size / 2048, 2048, 0},
                               {size / 64, 64, 1}, {size / 512, 512, 1}, {2048, size / 2048, 1}};
-    // One line in order has the rate of a thread of a device.
+    // A single in-order line runs on a single device thread.
     if (ks::impl::launches_block<Exec>) shapes.push_back({1, size, 1});
     const bool is_first = rank_of(MPI_COMM_WORLD) == 0;
     if (is_first) {

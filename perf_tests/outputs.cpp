@@ -3,13 +3,12 @@
 
 /// \file
 /// perf_outputs [--threads=T] [--json=FILE] [--cached | --seed=S --count=C]
-/// measures linear recurrences, their gradients, running maxima with indices, and outputs that
-/// compute on a host, in turns beside the fastest copy of as many bytes, a loop that moves the same
-/// streams, and the plain loop over lines: a table in Markdown. Results are compared with those of
-/// the plain loop. With --cached, arrays stay in the caches. With a seed it measures C random
-/// shapes of about 2^22 elements, a third of them rows and a third along axis 0, recurrences and
-/// for_each_result alone, and ends with the worst, the tenth and the median of how many times as
-/// fast as the plain loop.
+/// measures linear recurrences, their gradients, running maxima with indices, and computing outputs
+/// on a host, alternately with the fastest copy of as many bytes, a loop that moves the same
+/// streams, and the plain loop over lines. Prints a Markdown table. Results are compared with those
+/// of the plain loop. With --cached, arrays fit the caches. With a seed it measures recurrences and
+/// for_each_result on C random shapes of about 2^22 elements, a third of them rows and a third
+/// along axis 0, and ends with the worst, p10 and median of the speedup over the plain loop.
 
 #include <KokkosScan/KokkosScan.hpp>
 #include <Kokkos_Core.hpp>
@@ -59,7 +58,7 @@ struct StoreMaximum {
     indices(i, k, j) = x.index;
   }
 };
-/// What a state hands on to the one before it, by its gradient and its coefficient.
+/// The gradient that a state passes to the state before it, from its gradient and its coefficient.
 struct HandOn {
   KOKKOS_FUNCTION ks::AffineMap<float> operator()(float g, float a) const { return {a, a * g}; }
 };
@@ -73,8 +72,8 @@ struct StoreGradients {
   }
 };
 
-/// The loops that a person would write, up to 1024 neighbouring lines at a time, or one line with
-/// its state in a register: step(at, i, k, j, state), which stores as well.
+/// Straightforward loops over up to 1024 neighbouring lines at a time, or over one line with its
+/// state in a register: step(at, i, k, j, state) also stores results.
 struct Loops {
   const Exec& exec;
   Shape shape;
@@ -111,13 +110,13 @@ struct Loops {
   }
 };
 
-/// What was measured, in nanoseconds an element.
+/// Measured times in nanoseconds per element.
 struct Measured {
   Shape shape;
   std::string what;
-  double bytes;    ///< an element's
-  double copy;     ///< of as many bytes
-  double streams;  ///< a loop that moves the same
+  double bytes;    ///< bytes per element
+  double copy;     ///< a copy of as many bytes
+  double streams;  ///< a loop that moves the same streams
   double own, loop;
 };
 
@@ -127,7 +126,7 @@ class Table {
         std::vector<Measured>& all)
       : m_shape(shape), m_copies(copies), m_repeats(repeats), m_all(&all) {}
 
-  /// The medians of five rounds, in turns; throws where results are not those of the loop.
+  /// The medians of five alternating rounds; throws if results are not those of the loop.
   void row(const std::string& what, double bytes, const std::vector<Cube>& to,
            const std::function<void()>& streams, const std::function<void()>& own,
            const std::function<void()>& loop) const {
@@ -169,7 +168,7 @@ class Table {
     }
     return copies;
   }
-  /// Both round as they combine, in other orders.
+  /// Both round, in different orders of combination.
   static void compare(const std::string& what, const std::vector<std::vector<float>>& expected,
                       const std::vector<std::vector<float>>& found) {
     for (std::size_t r = 0; r < expected.size(); ++r) {
@@ -192,7 +191,7 @@ class Table {
 /// Measures a shape.
 ///
 /// \param all     whether all kinds of scans are measured
-/// \param repeats of each, where arrays are small
+/// \param repeats of each measurement, for small arrays
 void measure(const Shape& s, bool all, int repeats, std::vector<Measured>& measured) {
   const Exec exec;
   const auto cube = [&](const std::string& label) {
@@ -278,7 +277,7 @@ void measure(const Shape& s, bool all, int repeats, std::vector<Measured>& measu
         "sum", 8, {h}, [&] { pieces([=](Index i) { ph[i] = pb[i]; }); },
         [&] { ks::inclusive_scan(exec, x, h, along); },
         [&] { sum_loop([=](Index at, Index, Index, Index, float v) { ph[at] = v; }); });
-    // The streams include what has to be computed.
+    // The streams include the necessary computations.
     table.row(
         "exp(-sum), projected", 8, {h}, [&] { pieces([=](Index i) { ph[i] = std::exp(-pb[i]); }); },
         [&] { ks::inclusive_scan(exec, x, ks::projected(h, Transmission{}), along); },
@@ -336,7 +335,7 @@ void write_json(const std::string& name, const std::vector<Measured>& measured) 
   if (!file) throw std::runtime_error("cannot write " + name);
 }
 
-/// Shapes of about 2^22 elements whose extents have uniform logarithms.
+/// Shapes of about 2^22 elements with log-uniform extents.
 std::vector<Shape> random_shapes(std::uint64_t seed, int count) {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> unit(0, 1);

@@ -3,9 +3,9 @@
 
 /// \file
 /// perf_ports [--threads=T] [--json=FILE]
-/// measures the loops that examples/ocean_pressure.cpp, longwave.cpp and state_space.cpp were
-/// ported from beside what replaced them, on a host, in turns and at sizes of a model: a table in
-/// Markdown. Functions and loops are those of the examples; results are compared.
+/// measures, on a host and with sizes of real models, the original loops of
+/// examples/ocean_pressure.cpp, longwave.cpp and state_space.cpp alternately with the library calls
+/// that replaced them. Prints a Markdown table. Results are compared.
 
 #include <KokkosScan/KokkosScan.hpp>
 #include <Kokkos_Core.hpp>
@@ -31,7 +31,7 @@ using Columns = Kokkos::View<double*, Exec>;
 using Numbers = Kokkos::View<int*, Exec>;
 using Signal = Kokkos::View<double***, Exec>;
 
-/// A number in [0, 1) that follows from i.
+/// A pseudo-random number in [0, 1) for i.
 KOKKOS_INLINE_FUNCTION double random(std::int64_t i) {
   return static_cast<double>(static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15U >> 11) * 0x1p-53;
 }
@@ -48,7 +48,7 @@ struct Measured {
   double own, loop;  ///< milliseconds
 };
 
-/// Medians of seven rounds, in turns. `own` and `loop` store to `found` and `expected`.
+/// Medians of seven alternating rounds. `own` and `loop` store to `found` and `expected`.
 void measure(const std::string& what, const std::string& size, const std::function<void()>& own,
              const std::function<void()>& loop, const Kokkos::View<double*, Exec>& found,
              const Kokkos::View<double*, Exec>& expected, std::vector<Measured>& all) {

@@ -5,9 +5,10 @@
 /// perf_random [--seed=S] [--count=N] [--elements=E] [--type=float|double|int32|int64]
 ///             [--variant=sum|exclusive|backward|masked] [--threads=T] [--json=FILE]
 ///             [--shape=OUTERxNxINNER ...] [--powers] [--gap=N] [--offset=N]
-/// scans random shapes, or those given, or all of which each extent is a power of 4, and says how
-/// fast, beside a copy and a plain loop: worst, tenth and median, and the ten worst cases with the
-/// path taken. So many elements are left out behind each row, and at the begin of arrays.
+/// measures scans of random shapes, of the given shapes, or of all shapes whose extents are powers
+/// of 4, compared with a copy and a plain loop. Prints worst, p10 and median, and the ten worst
+/// cases with their paths. --gap and --offset are unused elements behind each row and before
+/// arrays.
 
 #include "random.hpp"
 

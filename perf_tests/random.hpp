@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Scans of random shapes on a host, each beside a copy of the same bytes and beside a plain loop,
-/// in turns: what a list of shapes misses is where a library tuned on the list is slow.
+/// Scans of random shapes on a host, measured alternately with a copy of the same bytes and with a
+/// plain loop. Random shapes reveal cases that a library tuned on a list of shapes handles badly.
 
 #include <KokkosScan/KokkosScan.hpp>
 #include <Kokkos_Core.hpp>
@@ -26,27 +26,27 @@ namespace perf {
 
 namespace ks = KokkosScan;
 
-/// The last kernel that the library launched: how it took a scan.
+/// The label of the last kernel that the library launched, which shows the path.
 extern std::string last_kernel;
 
-/// Lines of n elements in `outer` slabs, `inner` side by side. Behind each row, of inner elements
-/// or else of n, a gap of some elements may belong to no line, and so may some at the begin.
+/// Lines of n elements in `outer` slabs of `inner` neighbouring lines. There may be a gap behind
+/// each row (of inner elements, or of n elements if inner is 1), and an offset at the beginning.
 struct Shape {
   std::int64_t outer, n, inner;
   std::int64_t gap = 0, offset = 0;
 
-  /// Elements from one of a line to its next.
+  /// The stride along a line.
   [[nodiscard]] std::int64_t along() const { return inner == 1 ? 1 : inner + gap; }
-  /// Elements from slab to slab.
+  /// The stride between slabs.
   [[nodiscard]] std::int64_t slab() const { return inner == 1 ? n + gap : n * along(); }
-  /// Elements of the array, with those that belong to no line.
+  /// The size of the array in elements, including gaps.
   [[nodiscard]] std::int64_t extent() const { return offset + outer * slab(); }
 };
 
-/// The rule of drawing shapes, the same for a seed everywhere: with u uniform in [0, 1) from the 53
-/// upper bits of std::mt19937_64, numbers whose logarithms are uniform and whose product is about
-/// `elements`. Case i of i mod 3 = 0 has rows (inner 1), 1 columns (outer 1), 2 anything: the
-/// logarithm of `elements` is cut at two uniform places.
+/// Draws random shapes, the same for a seed on every machine: u is uniform in [0, 1) from the upper
+/// 53 bits of std::mt19937_64, and extents are log-uniform with a product of about `elements`. Case
+/// i has rows (inner 1) if i mod 3 = 0, columns (outer 1) if 1, and a general shape if 2: the
+/// logarithm of `elements` is cut at two uniform positions.
 inline std::vector<Shape> random_shapes(std::uint64_t seed, int count, double elements) {
   std::mt19937_64 random(seed);
   const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
@@ -72,8 +72,8 @@ inline std::vector<Shape> random_shapes(std::uint64_t seed, int count, double el
   return shapes;
 }
 
-/// All shapes of which each extent is a power of 4, of up to `elements` in all: rows that are a
-/// multiple of pages apart meet in the same places of caches, which random ones hardly ever do.
+/// All shapes of up to `elements` elements whose extents are powers of 4: rows at multiples of the
+/// page size compete for the same cache sets, which is rare in random shapes.
 inline std::vector<Shape> shapes_of_powers(double elements) {
   std::vector<Shape> shapes;
   int powers = 0;
@@ -92,7 +92,7 @@ struct RandomOptions {
   int count = 48;
   double elements = 1 << 24;
   std::string variant = "sum";  ///< sum, exclusive, backward, masked
-  std::vector<Shape> shapes;    ///< measured instead, if there are any
+  std::vector<Shape> shapes;    ///< if not empty, measured instead of random shapes
   std::int64_t gap = 0, offset = 0;
 };
 
@@ -102,15 +102,15 @@ struct RandomResult {
   double scan, copy, plain;  ///< seconds
 };
 
-/// What a person would write: nested loops that carry double where values are float, a row of up to
-/// 1024 neighbouring lines at a time, parallel over slabs and such rows.
+/// A straightforward implementation: nested loops that accumulate floats in double, over rows of up
+/// to 1024 neighbouring lines, parallel over slabs and rows.
 template <class T>
 struct PlainLoop {
   using Wide = std::conditional_t<std::is_same_v<T, float>, double, T>;
   static constexpr std::int64_t most = 1024;
 
   const T* x;
-  const bool* mask;  ///< null where all are selected
+  const bool* mask;  ///< null if there is no mask
   T* y;
   Shape shape;
   std::int64_t width;
@@ -118,7 +118,7 @@ struct PlainLoop {
 
   [[nodiscard]] std::int64_t rows_of_slab() const { return (shape.inner + width - 1) / width; }
   void operator()(std::int64_t unit) const {
-    // Nobody would divide where each slab is one unit.
+    // Avoid the division if each slab is one unit.
     const bool is_slab = width == shape.inner;
     const std::int64_t begin = is_slab ? 0 : unit % rows_of_slab() * width;
     const std::int64_t slab = is_slab ? unit : unit / rows_of_slab();
@@ -162,8 +162,8 @@ struct PlainLoop {
   }
 };
 
-/// Whether `y` is the scan of `x`, and what belongs to no line is as expected: a serial loop,
-/// exact, as the values are small integers.
+/// Checks with a serial loop that `y` is the scan of `x`, and that gaps are unchanged. Exact, since
+/// values are small integers.
 template <class T>
 bool is_scan(const PlainLoop<T>& loop, const std::vector<T>& expected, const T* y) {
   PlainLoop<T> serial = loop;
@@ -174,7 +174,7 @@ bool is_scan(const PlainLoop<T>& loop, const std::vector<T>& expected, const T* 
   return std::memcmp(expected.data(), y, expected.size() * sizeof(T)) == 0;
 }
 
-/// Measures all cases of a type; throws where a scan is wrong.
+/// Measures all cases of a type; throws if a scan is wrong.
 template <class T>
 std::vector<RandomResult> measure_random(const RandomOptions& options) {
   using Exec = Kokkos::DefaultHostExecutionSpace;
@@ -248,7 +248,7 @@ std::vector<RandomResult> measure_random(const RandomOptions& options) {
       for (std::size_t i = 0; i < ways.size(); ++i) copied[i].push_back(seconds(exec, ways[i]));
       plains.push_back(seconds(exec, plain));
     }
-    // The least of each: what else runs on a machine only adds to a time.
+    // The minimum of each time: other load can only increase it.
     const auto least = [](const std::vector<double>& times) {
       return *std::min_element(times.begin(), times.end());
     };

@@ -21,14 +21,14 @@
 
 namespace perf {
 
-/// An array and the axis of its lines: the name says both, the numbers what they reduce to.
+/// An array and the scan axis: the name shows both, the numbers are those after reduction.
 struct Shape {
   std::string extents;
   int axis;
   std::size_t outer, n, inner;
 };
 
-/// Extents with an axis, which may be of any rank.
+/// Extents of any rank, and an axis.
 inline Shape shape(const std::vector<std::size_t>& extents, int axis) {
   Shape s{"", axis, 1, 1, 1};
   for (int d = 0; d < static_cast<int>(extents.size()); ++d) {
@@ -52,7 +52,7 @@ struct Fill {
   }
 };
 
-/// Fills with about as much true as false.
+/// Fills with true and false in equal parts.
 struct FillMask {
   bool* values;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
@@ -72,7 +72,7 @@ template <class Exec, class T>
 struct Arrays {
   Exec exec;
   Field<Exec, T> in, out;
-  std::size_t bytes;  ///< that a scan moves at least
+  std::size_t bytes;  ///< minimum number of bytes that a scan moves
 
   Arrays(const Shape& s, std::size_t extra)
       : in(allocate<Exec, T>(exec, "in", s)),
@@ -88,11 +88,11 @@ struct Arrays {
   }
 };
 
-/// Calls `scan` once to see whether it keeps the promise, and then to measure it.
+/// Calls `scan` once to check its results, then measures it.
 ///
-/// \param mask   null: all elements are selected
-/// \param copied where copies go
-/// \param bytes  that a scan moves at least
+/// \param mask   null if there is no mask
+/// \param copied destination of copies
+/// \param bytes  minimum number of bytes that a scan moves
 template <class Op, class Exec, class T, class Scan>
 void check_and_measure(benchmark::State& state, const Arrays<Exec, T>& a, const bool* mask,
                        const Promise& promise, const Field<Exec, T>& copied, std::size_t bytes,
@@ -175,8 +175,7 @@ void add_variants(const std::string& type, const Shape& s) {
   add_operator<Exec, T>(type, s, "/max", ks::Max{});
 }
 
-/// A line of contiguous elements by std::inclusive_scan, or by the serial loop of its like where
-/// elements are apart.
+/// A line by std::inclusive_scan if it is contiguous, else by a serial loop.
 template <class T>
 struct StandardScan {
   const T* in;
@@ -206,7 +205,7 @@ struct KokkosLine {
   }
 };
 
-/// What else one could call, on the same arrays.
+/// Alternatives to the library, on the same arrays.
 template <class Exec, class T>
 void add_peers(const std::string& type, const Shape& s) {
   add<Exec, T>({}, type, s, "/peer:team", [](const auto& a) {
@@ -222,7 +221,7 @@ void add_peers(const std::string& type, const Shape& s) {
                            StandardScan<T>{a.in.data(), a.out.data(), n, inner});
     });
   }
-  if (lines > 5000) return;  // a launch a line
+  if (lines > 5000) return;  // they launch once per line
   add<Exec, T>({}, type, s, "/peer:kokkos_per_line", [=](const auto& a) {
     for (std::int64_t line = 0; line < lines; ++line) {
       const std::int64_t first = line / inner * n * inner + line % inner;
@@ -243,7 +242,7 @@ void register_space(const std::string& type, std::size_t bytes) {
     add_variants<Exec, T>(type, s);
     add_peers<Exec, T>(type, s);
   }
-  // Lengths: short ones, some that no power of two divides, up to one line.
+  // Lengths from short to a single line, some of them odd.
   std::vector<std::size_t> lengths{2, 3, 5, 7, 8, 10, 16, 31, 50, 63, 64, 72, 100, 257, 1000};
   for (std::size_t n = 1024; n < count; n *= 4) lengths.push_back(n);
   lengths.push_back(50257);
@@ -265,12 +264,12 @@ void register_space(const std::string& type, std::size_t bytes) {
   for (int axis = 0; axis < 4; ++axis) {
     add_plain<Exec, T>(type, shape({550, 100, 72, 50 * sizeof(float) / sizeof(T)}, axis));
   }
-  // What stays in the caches.
+  // Arrays that fit the caches.
   add_plain<Exec, T>(type, shape({512, 4096}, 1));
   add_plain<Exec, T>(type, shape({512, 4096}, 0));
 }
 
-/// The same on the default execution space, and on that of the host where it is another one.
+/// Registers the benchmarks of the default execution space, and of the host space if it differs.
 template <class T>
 void register_type(const std::string& type, std::size_t bytes) {
   using Device = Kokkos::DefaultExecutionSpace;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// perf_select [--log2-elements=26] [--seed=1]: selections on a host, beside std::copy_if on one
-/// thread and a copy of the bytes that must be moved, in turns, each result compared with
-/// std::copy_if's: a table in Markdown. The threads are OpenMP's (OMP_NUM_THREADS).
+/// perf_select [--log2-elements=26] [--seed=1]: measures selections on a host, alternately with
+/// std::copy_if on one thread and a copy of the bytes that must be moved. Results are compared with
+/// those of std::copy_if. Prints a Markdown table. OMP_NUM_THREADS sets the number of threads.
 
 #include <KokkosScan/select.hpp>
 #include <Kokkos_Core.hpp>
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   std::mt19937 random(seed);
   for (std::size_t i = 0; i < n; ++i) x(i) = static_cast<std::uint32_t>(random());
   std::printf("%d threads, 2^%d uint32\n\n", exec.concurrency(), log2);
-  // What a copy moves: up to a mask, an element and a result each, so half of 9 bytes.
+  // The size of the copy: at most a mask, an element and a result, so half of 9 bytes.
   const std::size_t room = n + n / 8 + 1;
   const std::vector<std::uint32_t> copied(room, 1);
   std::vector<std::uint32_t> copy_of(room);
@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
                                    : std::copy_if(x.data(), x.data() + n, expected.data(), keep);
           kept = static_cast<std::size_t>(end - expected.data());
         }));
-        // A copy reads and writes the same; of the bytes that must be moved each half.
+        // A copy reads and writes as many bytes: half of the bytes that must be moved each.
         const auto bytes = static_cast<std::size_t>(static_cast<double>(n) *
                                                     (4 * (1 + fraction) + (by_mask ? 1 : 0)) / 2);
         const auto words = static_cast<std::int64_t>(bytes / 4);
@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
           exec.fence();
         }));
       }
-      // The first turn touches memory for the first time.
+      // The first round is first touch.
       for (auto* times : {&own, &peer, &copy}) times->erase(times->begin());
       std::printf("| %.2f | %s | %.1f | %.2f | %.2f | %.2f | equal |\n", fraction,
                   by_mask ? "mask" : "predicate", median(own), median(copy) / median(own),

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// From the values of a file to the accumulators of a scan and back, with NumPy's meaning.
+/// Converts the values of a file to the accumulators of a scan and back, like NumPy.
 
 #include <complex>
 #include <cstddef>
@@ -42,15 +42,15 @@ struct AccumulatorType<Accumulator::complex128> {
   using type = std::complex<double>;
 };
 
-/// Reads `values.size()` values of type `from`, converts each to `to` as numpy.astype does, and
-/// widens it to the accumulator of `to`, which `A` must be.
+/// Reads `values.size()` values of type `from`, converts each to `to` like numpy.astype, and widens
+/// it to the accumulator of `to`, which must be `A`.
 ///
-/// Where C++ leaves the conversion of a real number to an integer undefined, it is truncated,
-/// limited to the range of int64 (uint64), NaN taken as 0, and reduced modulo the integer's size.
+/// Conversions of real numbers to integers that are undefined in C++ truncate, clamp to the range
+/// of int64 (uint64), map NaN to 0, and wrap to the integer's size.
 template <class A>
 void load(std::span<const std::byte> file, DType from, DType to, std::span<A> values);
 
-/// Writes accumulators as values of type `to`: integers wrap, bool is "not zero", float16 rounds.
+/// Writes accumulators as values of type `to`: integers wrap, bool is "!= 0", float16 rounds.
 template <class A>
 void store(std::span<const A> values, DType to, std::span<std::byte> file);
 

@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// The names of CUDA C++ that the headers of kernels use, declared for a compiler that has none: it
-/// reads these headers, and compiles what plans a launch, but no kernel.
+/// Declares the names of CUDA C++ that kernel headers use, so that a host compiler can parse these
+/// headers. It compiles the planning of launches, but no kernel.
 
 #include <cstddef>
 #include <cstdint>
@@ -64,7 +64,7 @@ class Barrier {
   void begin_bulk_load(std::byte* to, const std::byte* from, int bytes);
 
  private:
-  unsigned long long m_state;  // as large as that of a GPU
+  unsigned long long m_state;  // the same size as on a GPU
 };
 
 }  // namespace KokkosScan::impl::cuda

@@ -17,7 +17,7 @@
 
 #include "error.hpp"
 
-// Kernels are read, but none is compiled here: a host compiler needs no more than their names.
+// Kernel headers are parsed, but no kernel is compiled: a host compiler only needs the names.
 #if defined(__CUDACC__)
 #include <KokkosScan/impl/cuda/backend.hpp>
 #elif !defined(KOKKOS_ENABLE_CUDA) && !defined(KOKKOS_ENABLE_HIP) && !defined(KOKKOS_ENABLE_SYCL)
@@ -35,7 +35,7 @@ namespace ks = KokkosScan;
 namespace impl = KokkosScan::impl;
 namespace cuda = KokkosScan::impl::cuda;
 
-/// What the backend has planned.
+/// The backend's plan.
 struct Planned {
   std::string kernel;
   std::int64_t blocks = 0;
@@ -52,7 +52,7 @@ std::string counted(std::int64_t n, const std::string& what) {
   return number(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-/// The device that is asked for, as an execution space instance.
+/// The given device, as an execution space instance.
 struct PlannedDevice {
   static constexpr bool only_plans = true;
   using memory_space = Kokkos::HostSpace;
@@ -125,11 +125,10 @@ constexpr std::array<PlannedDevice, 7> devices{{{"a100", 108, 166912},
                                                 {"h200", 132, 232448},
                                                 {"b200", 148, 232448}}};
 
-/// Bytes that a block may have on every GPU for which the kernels are: of compute capability 8.0 or
-/// later.
+/// Shared memory per block that all supported GPUs (compute capability 8.0 and later) provide.
 constexpr int least_shared_bytes = 101376;
 
-/// A number that is the whole text, or -1.
+/// The number in `text` if the whole text is a number, else -1.
 std::int64_t whole_number(std::string_view text) {
   std::int64_t value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -214,7 +213,7 @@ Planned plan_with(const PlanOptions& options, const PlannedShape& shape, Planned
   for (const std::int64_t extent : {shape.outer, shape.inner}) {
     if (extent > 1) batch.extent[batch.rank++] = extent;
   }
-  // Addresses as allocations have them; nothing is read or written there.
+  // Aligned like allocations; nothing is read or written there.
   const auto first = [&](auto* null, std::uintptr_t allocation, std::int64_t n) {
     constexpr std::uintptr_t apart = std::uintptr_t{1} << 56;
     using T = std::remove_pointer_t<decltype(null)>;
@@ -231,7 +230,7 @@ Planned plan_with(const PlanOptions& options, const PlannedShape& shape, Planned
       return values;
     }
   }();
-  // The first result of n+1 comes before that of the first element.
+  // The first of n+1 results precedes that of the first element.
   A* to = first(static_cast<A*>(nullptr), 3, results);
   const P problem{
       options.exclusive ? impl::Function::exclusive_scan : impl::Function::inclusive_scan,
@@ -252,7 +251,7 @@ Planned plan_with(const PlanOptions& options, const PlannedShape& shape, Planned
     planned.kernel = "team/thread_per_line";
     return planned;
   }
-  // The backend clears a workspace that it is given.
+  // The backend clears the workspace.
   std::byte workspace{};
   cuda::Backend{}.scan(device, problem, &workspace);
   return planned;
@@ -265,8 +264,8 @@ Planned plan_for(const PlanOptions& options, const PlannedShape& shape,
                       : plan_with<Op, Values, void>(options, shape, device);
 }
 
-/// A plan depends on sizes, on whether sums are carried in a wider type, and on which scans stay in
-/// registers: a sum stands for a product, a maximum for a minimum.
+/// A plan depends on sizes, on whether values are carried in a wider type, and on which scans stay
+/// in registers. So sums represent products, and maxima represent minima.
 template <class A>
 Planned plan_of_type(const PlanOptions& options, const PlannedShape& shape,
                      const PlannedDevice& device) {
@@ -296,7 +295,7 @@ Planned plan(const PlanOptions& options, const PlannedShape& shape, const Planne
          "int8 to int64, uint8 to uint64, float32, float64, complex64 or complex128");
 }
 
-/// Why a kernel runs, as docs/cuda-backend.md has it.
+/// Why a kernel is chosen, as in docs/cuda-backend.md.
 std::string reason(const Planned& planned, const PlannedShape& shape) {
   const std::string& kernel = planned.kernel;
   const std::string side_by_side = number(shape.inner) + " columns side by side";

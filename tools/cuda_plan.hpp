@@ -4,16 +4,16 @@
 
 /// \file
 /// `kokkos-scan info --plan SHAPE`: how the CUDA backend would scan an array of this shape, and
-/// why. The answer is the backend's own, for which no GPU is needed.
+/// why. The plan is computed by the backend itself; no GPU is needed.
 
 #include <cstdint>
 #include <string>
 
 namespace scan_tool {
 
-/// What the plan of a scan depends on.
+/// The inputs of a plan.
 struct PlanOptions {
-  std::string shape;  ///< as 64x1024x3
+  std::string shape;  ///< such as 64x1024x3
   std::int64_t axis = -1;
   std::string operation = "sum";
   std::string dtype = "float32";
@@ -21,7 +21,7 @@ struct PlanOptions {
   bool exclusive = false;
   bool include_total = false;
   bool reverse = false;
-  std::string device = "h200";  ///< a name, or MULTIPROCESSORS,BYTES
+  std::string device = "h200";  ///< a name, or MULTIPROCESSORS,BYTES of shared memory
 };
 
 /// Prints the plan.

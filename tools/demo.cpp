@@ -26,7 +26,7 @@ std::string formatted(const char* format, double value) {
   return text.data();
 }
 
-/// A number of JSON, which has neither infinity nor NaN.
+/// A number in JSON, which has neither infinity nor NaN.
 std::string json_number(double value) {
   return std::isfinite(value) ? formatted("%.6g", value) : "null";
 }
@@ -57,7 +57,7 @@ void print_json(const std::vector<DemoResult>& results, std::string_view space, 
   std::cout << "\n]\n";
 }
 
-/// Prints cells in columns, numbers to the right.
+/// Prints a table with numbers right-aligned.
 void print_aligned(const std::vector<std::vector<std::string>>& table, std::size_t text_columns) {
   std::vector<std::size_t> widths(table.front().size());
   for (const auto& row : table) {

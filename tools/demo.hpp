@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// `kokkos-scan demo`: five scans of generated data, checked and timed beside a copy.
+/// `kokkos-scan demo`: five scans of generated data, checked and compared with a copy.
 
 #include <cstdint>
 #include <optional>
@@ -20,15 +20,15 @@ struct DemoOptions {
   bool json = false;
 };
 
-/// Does it.
-/// \returns the exit status: 1 if a result was outside of its bound
+/// Runs the demo.
+/// \returns the exit status: 1 if a result exceeded its error bound
 /// \throws UserError
 int run_demo(const DemoOptions& options);
 
 /// The five scans, all along axis 1 of (rows, columns) values of float32.
 enum class DemoScan { running_sum, running_product, backward_sum, exclusive_sum, masked_sum };
 
-/// Its name in the table.
+/// The name of a scan in the table.
 constexpr std::string_view name_of(DemoScan scan) {
   switch (scan) {
     case DemoScan::running_sum:

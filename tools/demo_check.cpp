@@ -13,10 +13,10 @@
 namespace scan_tool {
 namespace {
 
-/// What README promises of sums, in u of the sum of magnitudes, and of products.
+/// The promised error bounds of sums, in units of u times the sum of magnitudes, and of products.
 constexpr double bound = 8;
 
-/// A worse than B: outside of the bound first, then by the error.
+/// Orders results by whether they exceed their bounds, then by their errors.
 bool is_worse(const WorstError& a, const WorstError& b) {
   return a.exceeded != b.exceeded ? a.exceeded : a.error > b.error;
 }

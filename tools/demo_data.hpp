@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// The data of the demo: a function of the position alone, so that a device can make it and the
-/// host can check it without a copy.
+/// The data of the demo: a function of the position, so that a device can generate it and the host
+/// can check results without a copy of the data.
 
 #include <Kokkos_Macros.hpp>
 #include <cstdint>
@@ -24,12 +24,12 @@ KOKKOS_FORCEINLINE_FUNCTION constexpr float demo_value(std::uint64_t index) {
   return static_cast<float>(mixed(index) >> 40) * 0x1p-24F;
 }
 
-/// The same, moved to [1 - 2^-7, 1 + 2^-7): a product of these stays in the range of float.
+/// The same, mapped to [1 - 2^-7, 1 + 2^-7), so that products stay in the range of float.
 KOKKOS_FORCEINLINE_FUNCTION constexpr float demo_factor(std::uint64_t index) {
   return 1.0F + (demo_value(index) - 0.5F) * 0x1p-6F;
 }
 
-/// Element `index` of the mask: true for one half of all.
+/// Element `index` of the mask, which is true for half of the elements.
 KOKKOS_FORCEINLINE_FUNCTION constexpr bool demo_mask(std::uint64_t index) {
   return (mixed(index) & 1U) != 0;
 }

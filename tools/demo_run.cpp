@@ -38,12 +38,12 @@ struct GenerateMask {
   }
 };
 
-/// 16 bytes, as devices like to move them.
+/// 16 bytes, which devices move most efficiently.
 struct alignas(16) Quad {
   float values[4];
 };
 
-/// A copy by the element.
+/// An element-wise copy.
 template <class Word>
 struct CopyWords {
   const Word* from;
@@ -51,7 +51,7 @@ struct CopyWords {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { to[i] = from[i]; }
 };
 
-/// A copy by blocks with memcpy, which stores past the caches where that pays. Hosts only.
+/// A copy of blocks by memcpy, which uses non-temporal stores if that pays. Hosts only.
 struct CopyBlocks {
   const float* from;
   float* to;
@@ -70,7 +70,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// The data on a space and what is done with it.
+/// The data on a space, and its scans and copies.
 template <class Exec>
 class Demo {
  public:
@@ -133,7 +133,7 @@ class Demo {
     }
   }
 
-  /// The ways to copy the input over the output; which is fastest depends on the machine.
+  /// Several ways to copy the input to the output; which is fastest depends on the machine.
   enum class Copy { deep_copy, words, quads, blocks };
   static constexpr int copies = runs_on_host<Exec> ? 4 : 3;
 
@@ -146,7 +146,7 @@ class Demo {
       case Copy::words:
         return Kokkos::parallel_for("copy words", range(count()), CopyWords<float>{from, to});
       case Copy::quads: {
-        // Up to three elements at the end are left out.
+        // Omits up to three elements at the end.
         const CopyWords<Quad> body{reinterpret_cast<const Quad*>(from),
                                    reinterpret_cast<Quad*>(to)};
         return Kokkos::parallel_for("copy quads", range(count() / 4), body);
@@ -170,7 +170,7 @@ class Demo {
         .count();
   }
 
-  /// Medians of the scan and of each copy, in turns, so that a change of clocks meets them alike.
+  /// Medians of the scan and of each copy, run alternately so that clock changes affect all alike.
   void time(DemoResult& result) const {
     constexpr std::size_t most = 25;
     constexpr std::size_t fewest = 5;
@@ -181,7 +181,7 @@ class Demo {
     for (std::size_t i = 0; i <= most && (i <= fewest || spent < patience); ++i) {
       const double scan = milliseconds([&] { call(result.scan); });
       spent += scan;
-      if (i > 0) scans.push_back(scan);  // the first of each only warms up
+      if (i > 0) scans.push_back(scan);  // the first is a warm-up
       for (int form = 0; form < copies; ++form) {
         const double once = milliseconds([&] { copy(static_cast<Copy>(form)); });
         spent += once;
@@ -227,7 +227,7 @@ std::int64_t default_demo_bytes(std::string_view space) {
   visit_space(space, [&]<class Exec>(const Exec&) {
     if (!runs_on_host<Exec>) bytes = 1024 * mebibyte;
   });
-  // The output needs as much again, the mask a quarter; a device's results are checked on the host.
+  // The output has the same size, the mask a quarter; device results are copied to the host.
   const std::int64_t available = static_cast<std::int64_t>(::sysconf(_SC_AVPHYS_PAGES)) *
                                  static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE));
   return std::max(mebibyte, std::min(bytes, available / 4));

@@ -23,17 +23,17 @@ struct DemoResult {
   /// Median of the repetitions.
   double milliseconds = 0;
   double gigabytes_per_second = 0;
-  /// The scan's bandwidth divided by that of the fastest copy, measured in turns with the scan.
+  /// The scan's bandwidth divided by that of the fastest copy, measured alternately with it.
   double fraction_of_copy = 0;
   WorstError worst;
 };
 
-/// Runs all scans on the named space. Kokkos is initialised.
+/// Runs all scans on the named space. Kokkos must be initialised.
 std::vector<DemoResult> measure_demo(std::string_view space, std::int64_t rows,
                                      std::int64_t columns);
 
-/// Bytes of input by default: about 1 GiB on a device of its own, 256 MiB on a host, and less where
-/// the host lacks the memory for it.
+/// Default size of the input in bytes: about 1 GiB on a device, 256 MiB on a host, and less if the
+/// host lacks the memory for it.
 std::int64_t default_demo_bytes(std::string_view space);
 
 }  // namespace scan_tool

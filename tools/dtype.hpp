@@ -22,10 +22,10 @@ using array_elements::DTypeInfo;
 using array_elements::info;
 using array_elements::Kind;
 
-/// Bytes of one value.
+/// Size of a value in bytes.
 constexpr std::size_t size_of(DType dtype) { return static_cast<std::size_t>(info(dtype).size); }
 
-/// The types in which scans are computed; every DType has one that holds all its values.
+/// The types in which scans are computed. Each DType has one that represents all its values.
 enum class Accumulator { int64, uint64, float32, float64, complex64, complex128 };
 
 constexpr Accumulator accumulator_of(DType dtype) {
@@ -42,10 +42,10 @@ constexpr Accumulator accumulator_of(DType dtype) {
   }
 }
 
-/// Whether .npy files can have the type.
+/// Whether .npy files support the type.
 constexpr bool is_of_numpy(const DTypeInfo& row) { return !row.code.empty(); }
 
-/// The type that NumPy calls `name`.
+/// The type with NumPy's name `name`.
 constexpr std::optional<DType> dtype_named(std::string_view name) {
   for (const DTypeInfo& row : dtype_table) {
     if (is_of_numpy(row) && row.name == name) return row.dtype;
@@ -53,7 +53,7 @@ constexpr std::optional<DType> dtype_named(std::string_view name) {
   return std::nullopt;
 }
 
-/// The type of a .npy file's `code`, such as "f4".
+/// The type with the code `code` in .npy files, such as "f4".
 constexpr std::optional<DType> dtype_coded(std::string_view code) {
   for (const DTypeInfo& row : dtype_table) {
     if (is_of_numpy(row) && row.code == code) return row.dtype;
@@ -94,13 +94,13 @@ constexpr std::array<std::string_view, numpy_dtypes> dtype_names() {
   return names;
 }
 
-/// The type in which numpy.logaddexp answers: whole numbers become float64.
+/// The result type of numpy.logaddexp: integers become float64.
 constexpr DType numpy_logarithm_dtype(DType input) {
   return info(input).kind == Kind::real || info(input).kind == Kind::complex ? input
                                                                              : DType::float64;
 }
 
-/// The type in which numpy.cumulative_sum and cumulative_prod answer by default.
+/// The default result type of numpy.cumulative_sum and numpy.cumulative_prod.
 constexpr DType numpy_sum_dtype(DType input) {
   switch (info(input).kind) {
     case Kind::boolean:

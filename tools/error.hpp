@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Mistakes that the person at the shell can mend.
+/// Errors that the user can fix.
 
 #include <cerrno>
 #include <stdexcept>
@@ -13,14 +13,14 @@
 
 namespace scan_tool {
 
-/// A mistake of the caller: main() prints it as one line and exits with status 2.
+/// A mistake of the user: main() prints it as one line and exits with status 2.
 class UserError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Throws the sentence that every refusal has: which file or option, what was found in it and what
-/// was expected.
+/// Throws a UserError with the standard sentence: the file or option, what was found, and what was
+/// expected.
 [[noreturn]] inline void refuse(std::string_view subject, std::string_view found,
                                 std::string_view expected) {
   throw UserError(std::string(subject)
@@ -31,7 +31,7 @@ class UserError : public std::runtime_error {
                       .append("."));
 }
 
-/// What the system says about the error number of the last call.
+/// The system's message for errno.
 inline std::string system_reason() { return std::generic_category().message(errno); }
 
 /// `text` in double quotes.

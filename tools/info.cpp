@@ -33,7 +33,7 @@ void run_info() {
             << KOKKOS_VERSION % 100 << '\n'
             << "spaces:\n";
   std::apply([](const auto&... space) { (print_space(space), ...); }, spaces);
-  // Without a device space Kokkos counts -1 of them.
+  // Without a device space Kokkos returns -1.
   if (Kokkos::num_devices() < 0) {
     std::cout << "devices: none\n";
   } else {

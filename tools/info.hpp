@@ -3,11 +3,11 @@
 #pragma once
 
 /// \file
-/// `kokkos-scan info`: what this program was built with and where it runs.
+/// `kokkos-scan info`: build configuration and execution spaces.
 
 namespace scan_tool {
 
-/// Prints it.
+/// Prints the information.
 void run_info();
 
 }  // namespace scan_tool

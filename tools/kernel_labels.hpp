@@ -3,15 +3,15 @@
 #pragma once
 
 /// \file
-/// Which kernels a scan starts, as a profiler would see them.
+/// Records which kernels a scan launches, as a profiler would.
 
 #include <string>
 #include <vector>
 
 namespace scan_tool {
 
-/// Records the labels of kokkos-scan's kernels while it lives, through Kokkos' tools interface; the
-/// callbacks of a profiler that was loaded come back afterwards. One at a time.
+/// Records the labels of kokkos-scan's kernels during its lifetime, by Kokkos Tools callbacks. The
+/// callbacks of a loaded profiler are restored afterwards. Only one object may exist at a time.
 class KernelLabels {
  public:
   KernelLabels();
@@ -19,8 +19,8 @@ class KernelLabels {
   KernelLabels(const KernelLabels&) = delete;
   KernelLabels& operator=(const KernelLabels&) = delete;
 
-  /// The parts of the labels in brackets, in order of appearance and joined: for
-  /// "f [team/split fold]" and "f [team/split replay]" it is "team/split fold + replay".
+  /// The bracketed parts of the labels, joined in order of appearance: "f [team/split fold]" and
+  /// "f [team/split replay]" become "team/split fold + replay".
   [[nodiscard]] static std::string path();
 };
 

@@ -3,16 +3,16 @@
 #pragma once
 
 /// \file
-/// Kokkos, started as late as possible: mistakes on the command line need no device.
+/// Initialises Kokkos as late as possible, so that command line errors need no device.
 
 #include <Kokkos_Core.hpp>
 
 namespace scan_tool {
 
-/// Kokkos is usable while this lives.
+/// Kokkos is initialised during this object's lifetime.
 class KokkosSession {
  private:
-  // Kokkos' advice on OMP_PROC_BIND would be a second line on stderr.
+  // Suppress Kokkos' advice on OMP_PROC_BIND, which would add a line to stderr.
   Kokkos::ScopeGuard m_guard{Kokkos::InitializationSettings().set_disable_warnings(true)};
 };
 

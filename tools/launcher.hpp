@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Who has started the program.
+/// Detects MPI launchers.
 
 #include <algorithm>
 #include <array>
@@ -11,8 +11,8 @@
 
 namespace scan_tool {
 
-/// Whether a launcher of ranks says which one this is: Open MPI and all that use PMIx, MPICH and
-/// its kin.
+/// Whether an MPI launcher started this process, according to environment variables of Open MPI and
+/// other PMIx users, and of MPICH and its derivatives.
 inline bool has_launcher() {
   constexpr std::array names{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
   return std::any_of(names.begin(), names.end(),

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// kokkos-scan: the scans of the library on .npy files.
+// kokkos-scan: scans .npy files with the library.
 
 #include <CLI/CLI.hpp>
 #include <KokkosScan/version.hpp>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int status_refused = 2;
 
-/// Prints a message as one line, whatever is in it.
+/// Prints a message as one line, whatever it contains.
 void print(const std::string& message) {
   std::string line = "kokkos-scan: ";
   for (const char c : message) line += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
@@ -30,14 +30,14 @@ void print(const std::string& message) {
   std::cerr << line + "\n";
 }
 
-/// Reports a mistake; the first rank does, for all.
+/// Reports a user's mistake; only the first rank prints it.
 int report(const Ranks& ranks, const std::string& message) {
   if (ranks.rank() != 0) return status_refused;
   print(message);
   return status_refused;
 }
 
-/// The same for an error that other ranks know nothing of, and may wait because of.
+/// Reports an error that other ranks do not know about, so that they may wait for this one.
 int fail(const Ranks& ranks, const std::string& message) {
   if (ranks.size() == 1) return report(ranks, message);
   print(message);
@@ -205,7 +205,7 @@ CLI::App& add_info(CLI::App& app, PlanOptions& options) {
   return info;
 }
 
-/// The exit status after everything that was printed has arrived.
+/// The exit status, after flushing the output.
 int finished(int status) {
   if (!std::cout.flush()) throw UserError("standard output cannot be written.");
   return status;

@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t alignment = 64;
 
-/// Reads the Python dictionary in a header, as far as .npy files use the language.
+/// Parses the Python dictionary in a header, with the subset of the language that .npy files use.
 class HeaderParser {
  public:
   HeaderParser(const std::string& path, std::string_view text) : m_path(path), m_text(text) {}
@@ -73,7 +73,7 @@ class HeaderParser {
     if (!accept(c)) malformed("no '" + std::string(1, c) + "' where one belongs");
   }
 
-  /// The letters and digits that come next.
+  /// Reads letters and digits.
   std::string_view word() {
     skip_space();
     const std::size_t begin = m_position;
@@ -134,7 +134,7 @@ class HeaderParser {
     expect('(');
     while (!accept(')')) {
       std::string_view text = word();
-      if (text.ends_with('L')) text.remove_suffix(1);  // Python 2 wrote long integers so
+      if (text.ends_with('L')) text.remove_suffix(1);  // a long integer of Python 2
       std::int64_t extent = -1;
       const char* const end = text.data() + text.size();
       const auto [last, error] = std::from_chars(text.data(), end, extent);

@@ -16,7 +16,8 @@
 
 namespace scan_tool {
 
-/// How the elements of an array follow each other: C has the last index fastest, Fortran the first.
+/// The order of elements in memory: the last index is fastest in C order, the first in Fortran
+/// order.
 enum class Order { c, fortran };
 
 /// The order of the bytes of an element: that of this machine, or the other one.
@@ -25,7 +26,7 @@ enum class ByteOrder { own, swapped };
 /// The extents of an array.
 using Shape = std::vector<std::int64_t>;
 
-/// What a header says.
+/// The contents of a header.
 struct NpyHeader {
   DType dtype = DType::float64;
   Order order = Order::c;
@@ -33,17 +34,17 @@ struct NpyHeader {
   ByteOrder byte_order = ByteOrder::own;
 };
 
-/// A header, and the bytes of the file before the data.
+/// A header, and its size in bytes: the offset of the data.
 struct ParsedHeader {
   NpyHeader header;
   std::size_t size = 0;
 };
 
-/// Reads the header at the beginning of a file's bytes.
+/// Parses the header at the beginning of a file.
 /// \throws UserError naming `path` if it is not a .npy file of a type of dtype_table
 ParsedHeader parse_npy_header(const std::string& path, std::span<const std::byte> file);
 
-/// The bytes that numpy.save puts before the data: version 1.0, a multiple of 64 bytes.
+/// The header that numpy.save writes: version 1.0, padded to a multiple of 64 bytes.
 std::string format_npy_header(const NpyHeader& header);
 
 /// Turns the bytes of elements of another byte order, in place; those of complex numbers in halves.
@@ -52,7 +53,7 @@ void swap_bytes(DType dtype, std::span<std::byte> elements);
 /// The shape as Python prints it: (3, 4).
 std::string to_string(const Shape& shape);
 
-/// More elements than this are refused: their bytes would not fit into 63 bits.
+/// The maximum number of elements: the size of more elements would exceed 63 bits.
 inline constexpr std::int64_t most_elements = std::int64_t{1} << 58;
 
 /// The number of elements of an array of the file or for the file `path`.

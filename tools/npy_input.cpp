@@ -58,7 +58,7 @@ std::string temporary_folder() {
 }
 
 MappedFile::MappedFile(const std::string& path) {
-  // Not blocking, so that a pipe without a writer is refused and not waited for.
+  // Non-blocking, so that a pipe without a writer is refused instead of waited for.
   const int file = path == standard_stream
                        ? open_standard_input(path)
                        : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -90,7 +90,7 @@ bool MappedFile::read(std::int64_t offset, std::span<std::byte> bytes) const {
   while (!bytes.empty()) {
     const ssize_t count = ::pread(m_file, bytes.data(), bytes.size(), offset);
     if (count < 0 && errno == EINTR) continue;
-    if (count == 0) errno = EIO;  // the file has become shorter
+    if (count == 0) errno = EIO;  // the file was truncated
     if (count <= 0) return false;
     bytes = bytes.subspan(static_cast<std::size_t>(count));
     offset += count;

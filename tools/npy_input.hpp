@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// A .npy file to read, mapped into memory.
+/// A .npy file for reading, mapped into memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,10 +31,10 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return m_bytes; }
-  /// Copies bytes, without making their pages a part of this process, as bytes() does.
-  /// \return whether all could be read
+  /// Copies bytes. Unlike bytes(), this does not map their pages into the process.
+  /// \return whether all bytes could be read
   [[nodiscard]] bool read(std::int64_t offset, std::span<std::byte> bytes) const;
-  /// These bytes are read soon.
+  /// Advises the system that these bytes are needed soon.
   void expect(std::int64_t offset, std::int64_t count) const;
 
  private:
@@ -42,7 +42,7 @@ class MappedFile {
   std::span<const std::byte> m_bytes;
 };
 
-/// An array of a file. Later changes of the name do not touch it: the file may be replaced.
+/// The array in a file. It stays valid if the file is replaced by another one of the same name.
 class NpyInput {
  public:
   /// \throws UserError if the file cannot be read or is not an array that can be scanned
@@ -57,7 +57,7 @@ class NpyInput {
   /// Copies the bytes of elements from number `first` on, in the machine's order.
   /// \throws UserError if they cannot be read
   void read(std::int64_t first, std::span<std::byte> bytes) const;
-  /// So many elements are read soon.
+  /// Advises the system that these elements are needed soon.
   void expect(std::int64_t first, std::int64_t count) const;
 
  private:

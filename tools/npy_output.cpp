@@ -19,7 +19,7 @@
 namespace scan_tool {
 namespace {
 
-/// Names of temporary files that a signal must remove; written with signals blocked.
+/// Temporary files that a signal handler must remove. Modified with signals blocked.
 std::array<const char*, 2> unfinished{};
 
 constexpr std::array stopping{SIGHUP, SIGINT, SIGTERM, SIGQUIT};
@@ -28,10 +28,10 @@ extern "C" void remove_unfinished(int signal) {
   for (const char* const path : unfinished) {
     if (path != nullptr) ::unlink(path);
   }
-  ::raise(signal);  // SA_RESETHAND: with what the signal did before
+  ::raise(signal);  // SA_RESETHAND: with the default action
 }
 
-/// Keeps signals away while `unfinished` changes.
+/// Blocks signals while `unfinished` changes.
 class SignalBlock {
  public:
   SignalBlock() {
@@ -48,7 +48,7 @@ class SignalBlock {
 };
 
 void handle_signals() {
-  // Writing beyond a limit of the file size shall be an error like any other.
+  // Exceeding a file size limit should be an error like any other.
   std::signal(SIGXFSZ, SIG_IGN);
   for (const int signal : stopping) {
     struct sigaction before {};
@@ -61,7 +61,7 @@ void handle_signals() {
   }
 }
 
-/// The path after all symbolic links, whether or not the last one leads anywhere.
+/// The path after resolving all symbolic links, whether or not it exists.
 std::filesystem::path followed(std::filesystem::path path) {
   constexpr int most_links = 40;
   std::error_code error;
@@ -176,7 +176,7 @@ void NpyOutput::write_header(const NpyHeader& header) {
 }
 
 void NpyOutput::finish() {
-  // Network file systems and quotas report a full disk no earlier than here.
+  // Network file systems and quotas may report a full disk only here.
   const int file = std::exchange(m_file, -1);
   if (::close(file) != 0) unwritable();
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// A .npy file to write: beside its place first, and in its place when it is complete.
+/// A .npy file for writing: a temporary file that is renamed when it is complete.
 
 #include <sys/types.h>
 
@@ -17,15 +17,15 @@
 
 namespace scan_tool {
 
-/// A file that appears under its name only by commit(). Without it nothing stays behind, and what
-/// had the name keeps it.
+/// A file that gets its name in commit(). Without commit(), nothing is left behind, and an existing
+/// file of that name is unchanged.
 class NpyOutput {
  public:
   /// Makes a temporary file in the folder of `path`; a symbolic link is followed. "-" is standard
   /// output, to which commit() copies.
   /// \throws UserError if that is not possible or something other than a file has the name
   explicit NpyOutput(std::string path);
-  /// The same file as that of another process, which has made it as `temporary` and commits it.
+  /// Opens the file that another process has created as `temporary` and will commit.
   /// \throws UserError if it cannot be written
   NpyOutput(std::string path, const std::string& temporary);
   ~NpyOutput();
@@ -33,22 +33,22 @@ class NpyOutput {
   NpyOutput& operator=(const NpyOutput&) = delete;
 
   [[nodiscard]] const std::string& path() const { return m_path; }
-  /// The file that commit() replaces, without symbolic links: two outputs must not share it.
+  /// The path that commit() replaces, without symbolic links; to detect outputs that coincide.
   [[nodiscard]] const std::string& target() const { return m_target; }
   [[nodiscard]] bool is_standard_output() const { return m_path == standard_stream; }
 
   /// Whether a file is the one that commit() replaces: also by links, symbolic or hard.
   [[nodiscard]] bool replaces(const std::string& file) const;
 
-  /// What the file is called until commit().
+  /// The name of the file until commit().
   [[nodiscard]] const std::string& temporary() const { return m_temporary; }
 
   void write(std::span<const std::byte> bytes);
-  /// Writes at a place in the file, wherever write() is.
+  /// Writes at an offset in the file, independently of write().
   void write_at(std::int64_t offset, std::span<const std::byte> bytes);
   void write_header(const NpyHeader& header);
 
-  /// All has been written: reports what the system has put off to report.
+  /// Ends writing, and reports errors that the system has delayed until now.
   void finish();
   /// Gives the file its name.
   void commit();

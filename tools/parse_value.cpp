@@ -18,7 +18,7 @@
 namespace scan_tool {
 namespace {
 
-/// What must be there.
+/// The expected kind of value, for messages.
 std::string expectation(DType dtype) {
   const DTypeInfo& type = info(dtype);
   const std::string name(type.name);
@@ -66,10 +66,10 @@ bool parse(std::string_view text, DType dtype, Integer& value) {
   return error == std::errc() && last == end && is_in_range(value, dtype);
 }
 
-/// Takes a real number from the front of `text`; false if there is none or it overflows.
+/// Parses a real number at the front of `text`; false if there is none or it overflows.
 template <class Real>
 bool take(const char*& text, DType dtype, Real& value) {
-  // strtod would skip blanks.
+  // strtod would skip leading blanks.
   if (std::string_view("+-.0123456789infINF").find(*text) == std::string_view::npos) return false;
   char* end = nullptr;
   if constexpr (std::is_same_v<Real, float>) {

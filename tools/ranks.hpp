@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// The ranks of MPI that run the program side by side: one, unless mpirun has started it and the
-/// library was configured with MPI.
+/// The MPI ranks of the program: a single one, unless mpirun has started it and the library was
+/// configured with MPI.
 
 #include <cstdint>
 #include <exception>
@@ -17,16 +17,16 @@
 
 namespace scan_tool {
 
-/// An error that all ranks throw: one of them reports it for all.
+/// An error that all ranks throw and one of them reports.
 class AgreedError : public UserError {
  public:
   using UserError::UserError;
 };
 
-/// MPI is usable while this lives.
+/// MPI is initialised during this object's lifetime.
 class Ranks {
  public:
-  /// Initialises MPI if a launcher of ranks has started the program.
+  /// Initialises MPI if an MPI launcher has started the program.
   Ranks(int* argc, char*** argv);
   ~Ranks();
   Ranks(const Ranks&) = delete;
@@ -35,8 +35,8 @@ class Ranks {
   [[nodiscard]] int rank() const { return m_rank; }
   [[nodiscard]] int size() const { return m_size; }
 
-  /// Does something on each rank that may fail; collective.
-  /// \throws AgreedError on all ranks if it has failed on one, with the words of the first of them
+  /// Calls a function that may fail on each rank; collective.
+  /// \throws AgreedError on all ranks if it fails on any, with the message of the first such rank
   template <class F>
   void attempt(const F& f) {
     std::optional<std::string> error;
@@ -50,13 +50,13 @@ class Ranks {
     agree(error);
   }
 
-  /// The text of the first rank, on all; collective.
+  /// Broadcasts the text of rank 0; collective.
   [[nodiscard]] std::string from_first(std::string text);
 
-  /// Stores in each byte whether it is not zero on some rank; collective.
+  /// Sets each byte to whether it is non-zero on any rank; collective.
   void unite(std::span<std::uint8_t> flags);
 
-  /// Ends the program on all ranks.
+  /// Aborts the program on all ranks.
   [[noreturn]] void abort(int status) const;
 
  private:

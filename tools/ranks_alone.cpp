@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// One process. A program that links MPI takes long to start with some of them, so there are two of
-// this one, and this becomes the other if it finds itself a rank.
+// The program without MPI. Programs that link MPI can take long to start, so there are two
+// executables, and this one executes the other if an MPI launcher started it.
 
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ Ranks::Ranks(int*, char*** argv) {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return;
-  // Where there is none, each rank does all by itself.
+  // If there is none, each rank does everything by itself.
   const std::filesystem::path other = self.parent_path() / "kokkos-scan-mpi";
   ::execv(other.c_str(), *argv);
 }
@@ -36,7 +36,7 @@ void Ranks::abort(int status) const { std::_Exit(status); }
 
 template <class A>
 void scan_over_ranks(const ScanProblem<A>&, std::string_view) {
-  std::abort();  // there are none
+  std::abort();  // there are no other ranks
 }
 template void scan_over_ranks(const ScanProblem<std::int64_t>&, std::string_view);
 template void scan_over_ranks(const ScanProblem<std::uint64_t>&, std::string_view);

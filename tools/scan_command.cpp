@@ -27,7 +27,7 @@
 namespace scan_tool {
 namespace {
 
-/// A number of bytes, such as 500M: K, M, G and T are powers of 1024.
+/// Parses a number of bytes, such as 500M; K, M, G and T are powers of 1024.
 std::int64_t parse_bytes(const std::string& option, const std::string& text) {
   constexpr std::string_view units = "KMGT";
   std::int64_t value = 0;
@@ -145,11 +145,11 @@ Geometry geometry(const std::string& path, const NpyHeader& header, std::size_t 
   return result;
 }
 
-/// The bytes of `mask` in the order of elements of `order`.
+/// The bytes of `mask`, reordered to the element order `order`.
 Buffer<std::uint8_t> reordered(const NpyInput& mask, Order order) {
   Buffer<std::uint8_t> result(mask.count());
   const auto* const source = reinterpret_cast<const std::uint8_t*>(mask.data().data());
-  // From the dimension that is slowest in the result to the fastest; in the mask it is reverse.
+  // From the slowest dimension of the result to the fastest; in the mask the order is reversed.
   Shape extents = mask.header().shape;
   if (order == Order::fortran) std::reverse(extents.begin(), extents.end());
   std::vector<std::int64_t> strides(extents.size());
@@ -172,7 +172,7 @@ Buffer<std::uint8_t> reordered(const NpyInput& mask, Order order) {
   return result;
 }
 
-/// The values of the input as accumulators of `dtype`, copied only if they must be.
+/// The values of the input as accumulators of `dtype`, copied only if necessary.
 template <class A>
 class Values {
  public:
@@ -194,7 +194,7 @@ class Values {
   }
 
   [[nodiscard]] const A* data() const { return m_data; }
-  /// The memory if it is ours to overwrite, else nullptr.
+  /// The memory if it may be overwritten, else nullptr.
   [[nodiscard]] A* scratch() const { return m_copy.data(); }
 
  private:
@@ -244,14 +244,14 @@ void execute(const ScanPlan& plan) {
   problem.operation = plan.operation;
   problem.mode = options.exclusive ? Mode::exclusive : Mode::inclusive;
   problem.direction = options.reverse ? Direction::backward : Direction::forward;
-  // The order makes no difference to minima and maxima.
+  // The order of combination does not matter for minima and maxima.
   const bool in_order = options.in_order && !is_ordering(plan.operation);
   if (in_order) problem.grouping = Grouping::in_order;
   problem.outer = plan.geometry.outer;
   problem.length = plan.geometry.length;
   problem.inner = plan.geometry.inner;
   problem.output_length = problem.length + (options.include_total ? 1 : 0);
-  // Results of min and max may show the identity, and it shall be one of the output's type.
+  // Results of min and max may be the identity, which must be that of the output's type.
   const bool shows_identity = is_ordering(plan.operation) && (options.exclusive || options.mask);
   if (options.initial) {
     problem.start = parse_value<A>("--initial", *options.initial, plan.dtype);
@@ -361,7 +361,7 @@ void run_scan(const ScanOptions& options, Ranks& ranks) {
     execute_in(accumulator_of(plan->dtype), *plan);
   }
   session.reset();
-  // Totals first: if that fails, the output is as it was.
+  // Totals first: if that fails, the output is unchanged.
   ranks.attempt([&] {
     if (totals) totals->commit();
     output->commit();

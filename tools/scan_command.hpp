@@ -30,8 +30,8 @@ struct ScanOptions {
   std::string space;
 };
 
-/// Does it; collective.
-/// \throws UserError on all ranks, with all files as they were
+/// Runs the command; collective.
+/// \throws UserError on all ranks; files are unchanged then
 void run_scan(const ScanOptions& options, Ranks& ranks);
 
 }  // namespace scan_tool

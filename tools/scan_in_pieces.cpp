@@ -21,11 +21,11 @@
 namespace scan_tool {
 namespace {
 
-/// Pieces are no larger than this without need: larger ones are no faster, as the next one is read
-/// ahead meanwhile.
+/// The usual maximum size of pieces. Larger ones are no faster, because the next piece is read
+/// while one is scanned.
 constexpr double enough_memory = 64 << 20;
 
-// ---- Values of a wider type than the accumulator of a file's ------------------------------------
+// ---- Values wider than the accumulator of the file's type ---------------------------------------
 
 template <class A>
 struct Narrow {
@@ -40,7 +40,7 @@ struct Narrow<std::complex<double>> {
   using type = std::complex<float>;
 };
 
-/// The accumulator of A, which is that of `dtype` or the next wider one.
+/// The accumulator type for A, which is the accumulator of `dtype` or the next wider type.
 template <class A>
 constexpr Accumulator accumulator_of() {
   if constexpr (std::is_same_v<A, std::int64_t>) return Accumulator::int64;
@@ -57,7 +57,7 @@ bool is_wider_than(DType dtype) {
 
 constexpr std::size_t block_of_conversion = 4096;
 
-/// As load(), whether or not A is wider.
+/// Like load(), also for wider A.
 template <class A>
 void decode(std::span<const std::byte> bytes, DType from, DType to, std::span<A> values) {
   if (!is_wider_than<A>(to)) return load<A>(bytes, from, to, values);
@@ -72,7 +72,7 @@ void decode(std::span<const std::byte> bytes, DType from, DType to, std::span<A>
   }
 }
 
-/// As store(), whether or not A is wider.
+/// Like store(), also for wider A.
 template <class A>
 void encode(std::span<const A> values, DType to, std::span<std::byte> bytes) {
   if (!is_wider_than<A>(to)) return store<A>(values, to, bytes);
@@ -97,7 +97,7 @@ A start_of(const ScanPlan& plan) {
 
 // ---- Pieces -------------------------------------------------------------------------------------
 
-/// Some lines, (outer, inner) from the first ones on.
+/// A range of lines in (outer, inner).
 struct LineRange {
   std::int64_t outer, outers;
   std::int64_t inner, inners;
@@ -105,7 +105,7 @@ struct LineRange {
   [[nodiscard]] std::int64_t count() const { return outers * inners; }
 };
 
-/// Elements first ... first + count - 1 of lines.
+/// Elements first ... first + count - 1 of each line.
 struct Range {
   std::int64_t first, count;
 
@@ -159,7 +159,7 @@ class ScanInPieces {
         }
       }
     };
-    // Ranks that share lines agree on each piece; the others only when all has been done.
+    // Ranks that share lines agree on errors in each piece; others only at the end.
     if (m_share_lines) all();
     m_ranks.attempt([&] {
       if (!m_share_lines) all();
@@ -171,17 +171,16 @@ class ScanInPieces {
   }
 
  private:
-  /// Files keep values as they are in memory.
+  /// Whether the file's values can be scanned without conversion.
   [[nodiscard]] bool is_stored(DType dtype) const {
     return dtype == m_plan.dtype && size_of(dtype) == sizeof(A) && !is_wider_than<A>(dtype);
   }
   [[nodiscard]] bool reads_values() const { return is_stored(m_plan.input.header().dtype); }
   [[nodiscard]] bool writes_values() const { return is_stored(m_plan.dtype); }
-  /// Results need a place of their own.
+  /// Whether results overwrite the values of a piece.
   [[nodiscard]] bool is_in_place() const { return m_extra == 0 && !m_tells_lines_apart; }
 
-  /// How many lines, and how many of their elements, a piece has. As doubles, numbers of bytes
-  /// cannot overflow.
+  /// Chooses the size of pieces. Numbers of bytes are doubles, which cannot overflow.
   void choose_sizes(double memory) {
     const std::size_t in = reads_values() ? 0 : size_of(m_plan.input.header().dtype);
     const std::size_t out = writes_values() ? 0 : size_of(m_plan.dtype);
@@ -189,7 +188,7 @@ class ScanInPieces {
     const std::size_t of_piece = std::max(in, out) + sizeof(A) * (is_in_place() ? 1 : 2);
     const auto of_element = static_cast<double>(
         2 * of_piece + (m_tells_lines_apart ? sizeof(A) : 0) + (m_plan.mask != nullptr ? 1 : 0));
-    // Starts, totals, the same as they are written, and whether any element has counted.
+    // Starts, totals, converted totals, and flags whether any element has counted.
     const auto of_line = static_cast<double>(3 * sizeof(A) + size_of(m_plan.dtype) + 1);
     const std::int64_t n = m_geometry.length;
     const std::int64_t part = m_share_lines ? n / m_ranks.size() + 1 : n;
@@ -207,7 +206,7 @@ class ScanInPieces {
       m_length = std::max<std::int64_t>(part, 1);
       return;
     }
-    // Rows of neighbouring lines are as long as memory allows, for a few of them.
+    // Pieces of neighbouring lines have rows as long as memory allows, and at least a few rows.
     const auto rows = static_cast<double>(std::min<std::int64_t>(part, 16));
     m_outers = 1;
     m_inners = clamped(memory / (of_line + (rows + 1) * of_element), m_geometry.inner);
@@ -241,8 +240,8 @@ class ScanInPieces {
     return static_cast<std::int64_t>(format_npy_header(header).size());
   }
 
-  /// Calls f(element of the file, element of the piece, how many) for what is contiguous of a piece
-  /// in an array whose lines have `length` elements.
+  /// Calls f(offset in the file, offset in the piece, count) for each contiguous run of a piece in
+  /// an array whose lines have `length` elements.
   template <class F>
   void for_each_run(const LineRange& lines, const Range& range, std::int64_t length,
                     const F& f) const {
@@ -263,7 +262,7 @@ class ScanInPieces {
     }
   }
 
-  /// All elements of some lines, a round of pieces after the other: one for each rank that shares
+  /// Scans all elements of some lines in rounds of pieces: one piece for each rank that shares
   /// them.
   void scan_lines(const LineRange& lines) {
     const int parts = m_share_lines ? m_ranks.size() : 1;
@@ -295,7 +294,7 @@ class ScanInPieces {
     });
   }
 
-  /// Does something that may fail, with the other ranks if they share the lines.
+  /// Calls a function that may fail, collectively if ranks share the lines.
   template <class F>
   void attempt(const F& f) {
     m_share_lines ? m_ranks.attempt(f) : f();
@@ -314,7 +313,7 @@ class ScanInPieces {
           m_plan.mask->read(first, {reinterpret_cast<std::byte*>(m_mask.data()) + place,
                                     static_cast<std::size_t>(count)});
         });
-    // What comes next in the file, in most cases; it is read while this piece is scanned.
+    // In most cases the next piece follows in the file: read it ahead while this piece is scanned.
     const std::int64_t first = (lines.outer * m_geometry.length + range.first) * m_geometry.inner;
     const std::int64_t count = lines.outers * range.count * m_geometry.inner;
     if (lines.inners == m_geometry.inner) {
@@ -327,9 +326,9 @@ class ScanInPieces {
               m_plan.dtype, {m_piece.values.data(), values});
   }
 
-  /// From m_starts to m_totals.
+  /// Scans the piece, from m_starts to m_totals.
   ///
-  /// \param all elements of a line that all ranks have in this round
+  /// \param all number of elements per line on all ranks in this round
   void scan_piece(const LineRange& lines, const Range& range, std::int64_t all, bool has_extra) {
     ScanProblem<A> problem;
     problem.operation = m_plan.operation;
@@ -354,7 +353,7 @@ class ScanInPieces {
     scan_together(problem);
     if (!some_begin) return;
     if (!all_begin) {
-      // Lines in which nothing has counted yet have no start: their results are those without any.
+      // Lines in which no element has counted yet have no start: take the results without a start.
       problem.starts = nullptr;
       problem.output = m_other_results.data();
       problem.totals = m_other_totals.data();
@@ -387,7 +386,7 @@ class ScanInPieces {
     }
   }
 
-  /// Sets the flags of lines of which an element has counted in this round.
+  /// Sets the flags of lines in which an element has counted in this round.
   void note_what_counts(const LineRange& lines, const Range& range, std::int64_t all,
                         std::span<std::uint8_t> counted) {
     if (m_plan.mask == nullptr) {
@@ -405,20 +404,20 @@ class ScanInPieces {
     if (m_share_lines) m_ranks.unite(counted);
   }
 
-  /// Has the piece written by another thread, after the one before it. The caller gets the memory
-  /// of that one for the next piece.
+  /// Lets another thread write the piece, after it has finished the previous one, whose memory is
+  /// reused for the next piece.
   void begin_writing(const LineRange& lines, const Range& range, bool has_extra) {
     finish_writing();
     std::swap(m_piece, m_written);
     m_writing = std::async(std::launch::async,
                            [this, lines, range, has_extra] { write(lines, range, has_extra); });
   }
-  /// \throws what went wrong
+  /// \throws the writer's exception
   void finish_writing() {
     if (m_writing.valid()) m_writing.get();
   }
   void write(const LineRange& lines, const Range& range, bool has_extra) {
-    // Backward, the total comes first.
+    // Backward, the total is the first element.
     const std::int64_t shift = m_options.reverse && !has_extra ? m_extra : 0;
     const Range results{range.first + shift, range.count + (has_extra ? 1 : 0)};
     const A* const values = is_in_place() ? m_written.values.data() : m_written.results.data();
@@ -439,7 +438,7 @@ class ScanInPieces {
 
   void write_totals(const LineRange& lines) {
     const auto size = info(m_plan.dtype).size;
-    // As they are in m_starts, for the next piece that does not come.
+    // After the last piece the totals are in m_starts.
     for (std::int64_t o = 0; o < lines.outers; ++o) {
       const std::span<const A> row(m_starts.data() + o * lines.inners,
                                    static_cast<std::size_t>(lines.inners));
@@ -456,15 +455,15 @@ class ScanInPieces {
   Geometry m_geometry;
   std::int64_t m_extra;
   bool m_in_order;
-  bool m_tells_lines_apart;  ///< in which lines an element has counted, and in which not
-  bool m_share_lines;        ///< each rank has a part of each line, else all of some lines
+  bool m_tells_lines_apart;  ///< whether flags say in which lines an element has counted
+  bool m_share_lines;        ///< whether each rank has a part of each line, not some whole lines
   std::optional<A> m_start;
-  // Of a piece.
+  // The shape and the buffers of a piece.
   std::int64_t m_outers = 1;
   std::int64_t m_inners = 1;
   std::int64_t m_length = 1;
   struct Piece {
-    Buffer<std::byte> bytes;  ///< as files have it, where that is not what is scanned
+    Buffer<std::byte> bytes;  ///< in the file's type, if that has to be converted
     Buffer<A> values, results;
   };
   Piece m_piece, m_written;
@@ -473,10 +472,10 @@ class ScanInPieces {
   Buffer<A> m_starts, m_totals, m_other_totals;
   Buffer<std::uint8_t> m_have_counted;
   std::optional<Progress> m_progress;
-  // Where data begin in files.
+  // Offsets of the data in files.
   std::int64_t m_output_begin = 0;
   std::int64_t m_totals_begin = 0;
-  std::future<void> m_writing;  ///< of m_written; ends before what it uses
+  std::future<void> m_writing;  ///< writes m_written, which must outlive it
 };
 
 }  // namespace

@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Calls the library for a ScanProblem. Included by one source file for each accumulator, so that
-/// they compile side by side.
+/// Calls the library for a ScanProblem. Each source file that includes this compiles one
+/// accumulator, so that they compile in parallel.
 
 #include <KokkosScan/KokkosScan.hpp>
 #include <Kokkos_Core.hpp>
@@ -17,7 +17,7 @@
 
 namespace scan_tool {
 
-/// The type of which the library sees values: that of Kokkos where std's is not for devices.
+/// The value type for the library: Kokkos' own if the std type does not work on devices.
 template <class A>
 struct KernelType {
   using type = A;
@@ -46,7 +46,7 @@ struct OnOneProcess {
 
 /// The Views of a ScanProblem on a space, and the calls of the library.
 ///
-/// \tparam Library OnOneProcess, or the same over ranks, which have parts of lines only
+/// \tparam Library OnOneProcess, or the same over ranks that have parts of lines
 template <class Exec, class A, class Library>
 class ScanRun {
  public:
@@ -117,20 +117,20 @@ class ScanRun {
                const KokkosScan::Along<>& lines) {
     const ScanProblem<A>& p = m_problem;
     if (p.starts != nullptr) {
-      // Where the carried type is wider than values, parts of lines are in order, or wider.
+      // If the carried type is wider than Value, parts of lines are scanned in order or widened.
       using Bound = KokkosScan::impl::bound_t<Op, Value>;
       if constexpr (std::is_same_v<KokkosScan::impl::carried_t<Bound, Value>, Value>) {
         return call(input, output, lines.starting_at(starts()).totals(totals), op);
       }
     } else if constexpr (Library::has_whole_lines) {
-      // The plain call is the one that people write; all others share one form, for compile time.
+      // The plain call is the common one; all others share one instantiation, for compile time.
       if (!p.start) return call(input, output, lines, op);
       return call(input, output, lines.starting_at(Value(*p.start)).totals(totals), op);
     }
     Kokkos::abort("kokkos-scan: a problem that nobody asks for.");
   }
 
-  /// Whole numbers, minima and maxima have the same bits in any order.
+  /// Integers, minima and maxima have the same bits in any order.
   template <class Op, class In, class Out, class Totals>
   void in_order(const Op& op, const In& input, const Out& output, const Totals& totals,
                 const KokkosScan::Along<>& lines) {
@@ -172,7 +172,7 @@ class ScanRun {
 
   static std::size_t extent(std::int64_t value) { return static_cast<std::size_t>(value); }
 
-  /// The View itself where the space reads host memory, else a copy of it.
+  /// The View itself if the space can access host memory, else a copy.
   template <class View>
   auto on_device(const View& host) const {
     if constexpr (runs_on_host<Exec>) {
@@ -184,7 +184,7 @@ class ScanRun {
     }
   }
 
-  /// The View itself where the space writes host memory, else memory of its shape.
+  /// The View itself if the space can access host memory, else a new View of its shape.
   template <class View>
   auto place_for(const View& host) const {
     if constexpr (runs_on_host<Exec>) {

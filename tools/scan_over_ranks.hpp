@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Calls the library for a ScanProblem whose lines ranks share. Included as scan_kernels.hpp is.
+/// Calls the library for a ScanProblem whose lines are shared by ranks. See scan_kernels.hpp.
 
 #include <KokkosScan/mpi.hpp>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// What `kokkos-scan scan` is asked for, checked, and what both ways of doing it need.
+/// The checked arguments of `kokkos-scan scan`, for both implementations.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,27 +19,27 @@
 
 namespace scan_tool {
 
-/// Where the axis cuts a shape, in the order in which the elements lie.
+/// The shape as (outer, length, inner) around the axis, in memory order.
 struct Geometry {
   std::int64_t outer = 1;
   std::int64_t length = 1;
   std::int64_t inner = 1;
 };
 
-/// All that is known once the command line and the headers are.
+/// Everything that follows from the command line and the headers.
 struct ScanPlan {
   const ScanOptions& options;
   const NpyInput& input;
   const NpyInput* mask;
   std::optional<NpyOutput>& output;
-  std::optional<NpyOutput>& totals;  ///< absent where none are wanted
+  std::optional<NpyOutput>& totals;  ///< absent if none are wanted
   Operation operation;
   std::size_t axis;
   DType dtype;
   Geometry geometry;
 };
 
-/// The headers of the files to write.
+/// The headers of the output files.
 inline NpyHeader output_header(const ScanPlan& plan) {
   NpyHeader header{plan.dtype, plan.input.header().order, plan.input.header().shape};
   header.shape[plan.axis] += plan.options.include_total ? 1 : 0;
@@ -69,11 +69,11 @@ A extreme_of(DType dtype, Extreme extreme) {
     return is_greatest ? std::numeric_limits<A>::max() >> excess
                        : std::numeric_limits<A>::min() >> excess;
   } else {
-    return {};  // refused before
+    return {};  // unreachable
   }
 }
-/// The identity of an operation among the values of `dtype`. For min and max the operator's own is
-/// that of the accumulator, which is no value of a smaller type.
+/// The identity of an operation as a value of `dtype`. For min and max, the operator's identity is
+/// that of the accumulator, which a smaller type may not represent.
 template <class A>
 A identity(Operation operation, DType dtype) {
   switch (operation) {
@@ -87,7 +87,7 @@ A identity(Operation operation, DType dtype) {
     case Operation::logsumexp:
       return extreme_of<A>(dtype, Extreme::least);
   }
-  return {};  // there is no other
+  return {};  // unreachable
 }
 
 }  // namespace scan_tool

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// A scan whose types and shape are those that are compiled: the border between files and Kokkos.
+/// A scan with the types and shapes that are compiled: the interface between files and Kokkos.
 
 #include <complex>
 #include <cstdint>
@@ -17,8 +17,8 @@ enum class Mode { inclusive, exclusive };
 enum class Direction { forward, backward };
 enum class Grouping { by_tree, in_order };
 
-/// One scan of contiguous host memory. Arrays of any rank and order are (outer, length, inner),
-/// the last index fastest, when they are scanned along their axis in the middle.
+/// One scan of contiguous host memory. Arrays of any rank and order become (outer, length, inner),
+/// with the last index fastest, scanned along the middle.
 template <class A>
 struct ScanProblem {
   Operation operation = Operation::sum;
@@ -28,17 +28,16 @@ struct ScanProblem {
   std::int64_t outer = 0;
   std::int64_t length = 0;
   std::int64_t inner = 0;
-  /// `length`, or one more.
+  /// `length` or `length + 1`.
   std::int64_t output_length = 0;
-  /// Combined before the first element. With a start, and in order, there must be room for the
-  /// totals.
+  /// Combined before the first element. With a start, and in order, totals must be provided.
   std::optional<A> start;
-  /// The same for each line, (outer, inner), with which the scan of parts of lines goes on.
+  /// A start for each line, (outer, inner), to continue the scan of parts of lines.
   const A* starts = nullptr;
   const A* input = nullptr;
-  /// Elements count where it is not zero; nullptr: all do.
+  /// The mask; null if there is none.
   const std::uint8_t* mask = nullptr;
-  /// May be the input if the lengths are the same.
+  /// May alias the input if the lengths are equal.
   A* output = nullptr;
   /// (outer, inner), written if has_totals().
   A* totals = nullptr;
@@ -48,7 +47,7 @@ struct ScanProblem {
   }
 };
 
-/// Scans on the named space and waits. Compiled for the types of AccumulatorType.
+/// Scans on the named space, and waits. Compiled for the types of AccumulatorType.
 template <class A>
 void scan(const ScanProblem<A>& problem, std::string_view space);
 
@@ -59,8 +58,8 @@ extern template void scan(const ScanProblem<double>&, std::string_view);
 extern template void scan(const ScanProblem<std::complex<float>>&, std::string_view);
 extern template void scan(const ScanProblem<std::complex<double>>&, std::string_view);
 
-/// The same for lines of which each rank of MPI has a part, in rank order; collective. They are in
-/// order, or have `starts`.
+/// The same for lines of which each MPI rank has a part, in rank order; collective. The scan must
+/// be in order, or have `starts`.
 template <class A>
 void scan_over_ranks(const ScanProblem<A>& problem, std::string_view space);
 

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// The execution spaces of this build of Kokkos, by the names of --space.
+/// The execution spaces of this Kokkos build, by their names for --space.
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
@@ -24,7 +24,7 @@ struct NamedSpace {
   std::string_view name;
 };
 
-/// All spaces that are compiled in.
+/// All enabled spaces.
 inline constexpr auto spaces = std::tuple_cat(
 #if defined(KOKKOS_ENABLE_CUDA)
     std::tuple(NamedSpace<Kokkos::Cuda>{"cuda"}),
@@ -51,7 +51,7 @@ inline constexpr auto spaces = std::tuple_cat(
 
 static_assert(std::tuple_size_v<decltype(spaces)> > 0, "kokkos-scan: no known execution space.");
 
-/// Whether a space works in the host's memory, by the host's processors.
+/// Whether a space executes on the host, in host memory.
 template <class Exec>
 inline constexpr bool runs_on_host = std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>;
 
@@ -61,7 +61,7 @@ inline std::vector<std::string_view> space_names() {
       [](const auto&... space) { return std::vector<std::string_view>{space.name...}; }, spaces);
 }
 
-/// The name of Kokkos' default execution space, or of the first one here if it is not among them.
+/// The name of Kokkos' default execution space, or of the first enabled one if that is not listed.
 inline std::string default_space() {
   std::string result(std::get<0>(spaces).name);
   std::apply(
@@ -75,7 +75,7 @@ inline std::string default_space() {
   return result;
 }
 
-/// \throws UserError if no space has the name
+/// \throws UserError if there is no such space
 inline void check_space(std::string_view name) {
   const std::vector<std::string_view> names = space_names();
   if (std::find(names.begin(), names.end(), name) == names.end()) {

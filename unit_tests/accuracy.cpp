@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// How far floating sums may lie from the exact ones, which a serial double-double loop gives.
+// Error bounds of floating-point sums. Exact sums are computed by a serial double-double loop.
 // Regression classes: I wrong accumulator (thrust #1896), L accuracy (pytorch #75240, #180150).
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@
 
 namespace test {
 
-/// A storage type of a user: the upper half of a float.
+/// A user-defined storage type: the upper half of a float.
 struct Brain {
   std::uint16_t bits;
 
@@ -73,7 +73,7 @@ std::vector<float> make(Values kind, std::int64_t n) {
         value = static_cast<float>(random.unit());
         break;
       case Values::constant:
-        value = 0.1f;  // no sum of it is exact
+        value = 0.1f;  // its sums are not exact
         break;
       case Values::alternating:
         value = sign * static_cast<float>(1 + random.unit());
@@ -144,7 +144,7 @@ template <class Op>
 void sums_are_accurate_everywhere(Op const& op, Bound bound) {
   for (auto const kind :
        {Values::uniform, Values::constant, Values::alternating, Values::log_normal}) {
-    // Nothing relative is promised for mixed signs.
+    // There is no relative bound for mixed signs.
     Bound const of_kind = kind == Values::alternating ? Bound::magnitudes : bound;
     for (Regime const regime : forced_regimes) {
       sums_are_accurate(kind, 1 << 20, Form::inclusive, op, of_kind, forced(regime));
@@ -154,14 +154,14 @@ void sums_are_accurate_everywhere(Op const& op, Bound bound) {
   }
 }
 
-// L: float32 sums that drift with the length (pytorch #75240).
+// L: the error of float32 sums must not grow with the length (pytorch #75240).
 TEST(accuracy, sum_of_float) { sums_are_accurate_everywhere(ks::Sum{}, Bound::magnitudes); }
 
 TEST(accuracy, sum_in_double_of_float_is_within_one_ulp) {
   sums_are_accurate_everywhere(ks::Sum<double>{}, Bound::one_ulp);
 }
 
-/// Sums of double: off by at most (256 + n / 256) u times the sum of magnitudes so far.
+/// Sums of double: the error is at most (256 + n / 256) u times the sum of magnitudes so far.
 template <class Backend>
 void sums_of_double_are_accurate(Values kind, std::int64_t n, std::int64_t lines,
                                  Backend const& backend) {
@@ -198,7 +198,7 @@ TEST(accuracy, sum_of_double) {
   }
 }
 
-/// The generic backend promises more: chunks of float are carried in double.
+/// The generic backend has a smaller bound: even chunks of float are combined in double.
 TEST(accuracy, sum_of_float_of_one_sign_is_within_one_ulp) {
   for (auto const kind : {Values::uniform, Values::constant, Values::log_normal}) {
     for (Regime const regime : forced_regimes) {
@@ -207,7 +207,7 @@ TEST(accuracy, sum_of_float_of_one_sign_is_within_one_ulp) {
   }
 }
 
-/// Many lines, none of which may lose what a line alone has.
+/// Many lines: each must be as accurate as a single line.
 void short_lines_are_accurate() {
   std::int64_t const lines = 1000;
   std::int64_t const n = 1 << 12;
@@ -259,10 +259,10 @@ TEST(accuracy, sum_of_complex_float) {
 // ---- products -----------------------------------------------------------------------------------
 
 enum class Factors {
-  near_one,    ///< within 0.0005 of 1: serially in float off by about 1,000 u at 2^20
+  near_one,    ///< within 0.0005 of 1: a serial float product has an error of about 1,000 u at 2^20
   constant,    ///< each multiplication in float rounds the same way
-  reciprocal,  ///< 3 and its rounded reciprocal in turns
-  wide         ///< products of neighbours leave the range of float, those so far do not
+  reciprocal,  ///< 3 and its rounded reciprocal, alternating
+  wide         ///< products of neighbours exceed the range of float, but prefixes do not
 };
 
 std::vector<float> make(Factors kind, std::int64_t n) {
@@ -282,7 +282,7 @@ std::vector<float> make(Factors kind, std::int64_t n) {
         x = k % 2 == 0 ? 3.0f : 1 / 3.0f;
         break;
       case Factors::wide:
-        // 1e-28, and then twice 1e26 and twice 1e-26.
+        // 1e-28, then repeatedly two factors 1e26 and two factors 1e-26.
         x = k == 0 ? 1e-28f
                    : static_cast<float>((1 + random.unit() / 8) *
                                         (k % 4 < 3 && k % 4 > 0 ? 1e26 : 1e-26));
@@ -359,7 +359,7 @@ TEST(accuracy, product_of_complex_float) {
   for (Regime const regime : forced_regimes) products_are_accurate(values, forced(regime));
 }
 
-/// double has no wider carrier; its bound is the contract's with its own u, for every length.
+/// double has no wider carried type; the promised bound, with its own u, holds for every length.
 void double_sums() {
   std::int64_t const n = 1 << 20;
   auto const floats = make(Values::log_normal, n);
@@ -374,7 +374,7 @@ void double_sums() {
   for (std::size_t k = 0; k < floats.size(); ++k) {
     exact = exact + DoubleDouble{all.values[k], 0};
     magnitudes += std::abs(all.values[k]);
-    // The tree: at most 128 elements, 128 chunks and n / 16384 tiles one after another.
+    // The tree combines at most 128 elements, 128 chunks and n / 16384 tiles sequentially.
     ASSERT_LE(error_of(exact, scanned.out[k]), 320 * 0x1p-53 * magnitudes) << k;
   }
 }
@@ -383,8 +383,8 @@ TEST(accuracy, sum_of_double_follows_the_tree) { double_sums(); }
 
 // ---- 16-bit types -------------------------------------------------------------------------------
 
-/// Sums of a 16-bit type are accumulated in float, so every result is the exact sum, rounded once.
-/// `digits` of its significand.
+/// Sums of a 16-bit type with `digits` digits in its significand are accumulated in float, so every
+/// result is the exact sum, rounded once.
 template <class T, class Op>
 void sums_of_16_bits(int digits, Op const& op) {
   std::int64_t const n = 3 * ks::impl::team::tile_length + 5;
@@ -426,7 +426,7 @@ TEST(accuracy, storage_type_of_a_user_accumulates_in_float) {
   sums_of_16_bits<Brain>(8, ks::Sum{});
 }
 
-/// A user's operator on 16-bit data sees the accumulator: nothing else converts to float.
+/// A user's operator on 16-bit data receives the accumulator type: no other conversion to float.
 struct AddFloats {
   KOKKOS_FUNCTION float operator()(float const& a, float const& b) const { return a + b; }
   KOKKOS_FUNCTION static float identity() { return 0; }
@@ -436,7 +436,7 @@ void user_operator_on_16_bits() {
   std::int64_t const n = 5000;
   Job<Brain> all{std::vector<Brain>(static_cast<std::size_t>(n), Brain(1.0f)), 1, n};
   auto const scanned = run(all, AddFloats{});
-  // In 8 bits of significand 1 + 1 + ... stops at 256.
+  // With an 8-bit significand 1 + 1 + ... stops at 256.
   for (std::size_t k = 0; k < static_cast<std::size_t>(n); ++k) {
     Brain const expected(static_cast<float>(k + 1));
     ASSERT_EQ(scanned.out[k].bits, expected.bits) << k;
@@ -445,7 +445,7 @@ void user_operator_on_16_bits() {
 
 TEST(accuracy, user_operator_sees_the_accumulator) { user_operator_on_16_bits(); }
 
-/// I: the accumulator is the output's, or the operator's, not the input's (thrust #1896).
+/// I: the accumulator follows from the output or the operator, not from the input (thrust #1896).
 void wide_outputs_of_narrow_inputs() {
   std::size_t const n = 100'000;
   Kokkos::View<std::int8_t*, Device> const x("x", n);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What a scan enqueues, as Kokkos Tools see it: on which instance, under which name, and that it
-// neither fences nor allocates. Scans that share a workspace; scans from two host threads.
+// The kernels that a scan enqueues, as seen by Kokkos Tools: their instance and labels, and that
+// scans neither fence nor allocate. Scans that share a workspace; scans from two host threads.
 // Regression class: A memory order and missing barriers (kokkos #2681, #8648).
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ struct Launch {
   std::uint32_t device;
 };
 
-/// What happened while somebody listened.
+/// The events that a listener has seen.
 struct Events {
   std::vector<std::string> fences;
   std::vector<std::string> allocations;
@@ -55,7 +55,7 @@ void on_fence(char const* name, std::uint32_t, std::uint64_t* handle) {
 }
 void on_allocation(Kokkos_Profiling_SpaceHandle, char const* name, void const*,
                    std::uint64_t size) {
-  // Kokkos on CUDA reports an allocation of nothing for each launch of teams.
+  // Kokkos on CUDA reports an allocation of 0 bytes for each launch of teams.
   if (size == 0) return;
   std::lock_guard const lock(events_mutex);
   events.allocations.emplace_back(name);
@@ -79,8 +79,8 @@ void on_region(char const* name) {
   events.regions.emplace_back(name);
 }
 
-/// A tool that listens to launches makes Kokkos fence around each of them, unless it says before
-/// Kokkos is initialized that it does not need that.
+/// Kokkos fences around each launch for a tool with launch callbacks, unless the tool says before
+/// Kokkos is initialised that it does not need fences.
 void on_settings(std::uint32_t, Kokkos_Tools_ToolSettings* settings) {
   settings->requires_global_fencing = false;
 }
@@ -89,7 +89,7 @@ struct WithoutGlobalFences {
 };
 WithoutGlobalFences const without_global_fences;
 
-/// Calls `call` and returns what Kokkos did meanwhile.
+/// Calls `call` and returns the events.
 template <class Call>
 Events listen(Call const& call) {
   Kokkos::fence();
@@ -113,7 +113,7 @@ struct Nothing {
   KOKKOS_FUNCTION void operator()(int) const {}
 };
 
-/// The listener hears what it should, and makes no noise itself.
+/// The listener sees all events, and causes none itself.
 void listener_hears() {
   auto const launch = listen(
       [] { Kokkos::parallel_for("a kernel", Kokkos::RangePolicy<Exec>(Exec(), 0, 1), Nothing{}); });
@@ -133,7 +133,7 @@ TEST(asynchrony, listener_hears) { listener_hears(); }
 
 // ---- one call -----------------------------------------------------------------------------------
 
-/// Every path that a call can take, by a shape that the library sends there and by force.
+/// Every path that a call can take, chosen by a shape or by force.
 struct Path {
   Regime regime;
   std::vector<std::string> kernels;
@@ -179,7 +179,7 @@ void forced_calls_are_quiet() {
       call();  // warm-up: Kokkos may resize its scratch memory
       auto const seen = listen(call);
       expect_quiet(seen);
-      // The label: the function, then the path taken.
+      // The label has the function and the path.
       std::string const function =
           form == Form::inclusive ? "KokkosScan::inclusive_scan" : "KokkosScan::exclusive_scan";
       ASSERT_EQ(seen.launches.size(), path.kernels.size());
@@ -195,7 +195,7 @@ void forced_calls_are_quiet() {
 
 TEST(asynchrony, no_fence_and_no_allocation_in_any_regime) { forced_calls_are_quiet(); }
 
-/// What the library chooses by itself, through the public functions.
+/// The library's own choices, through the public functions.
 void public_calls_are_quiet() {
   Exec const exec;
   for (std::int64_t const n : {0, 1, 100, 1000, 100'000}) {
@@ -231,7 +231,7 @@ void public_calls_are_quiet() {
 
 TEST(asynchrony, no_fence_and_no_allocation_in_public_calls) { public_calls_are_quiet(); }
 
-/// One launch wherever no step across blocks is needed, and then no workspace either.
+/// A single launch and no workspace if nothing is communicated between blocks.
 void most_calls_are_one_launch() {
   Exec const exec;
   auto const lines = static_cast<std::int64_t>(exec.concurrency());
@@ -252,7 +252,7 @@ TEST(asynchrony, one_launch_and_no_workspace_where_lines_fill_the_machine) {
   most_calls_are_one_launch();
 }
 
-/// Without a workspace a split line still does not fence; its memory is no View.
+/// Without a workspace a split line does not fence either, since its memory is no View.
 void split_without_workspace() {
   Exec const exec;
   Flat<float> const x("x", 40'000);
@@ -312,7 +312,7 @@ void launches_carry_the_instance() {
 TEST(asynchrony, every_launch_is_on_the_instance_given) { launches_carry_the_instance(); }
 
 #if defined(KOKKOS_ENABLE_OPENMP)
-/// Counts calls from any thread but one.
+/// Counts calls from all threads except one.
 struct CountForeignThreads {
   std::thread::id own;
   int* count;
@@ -322,7 +322,8 @@ struct CountForeignThreads {
   }
 };
 
-/// All instances of OpenMP have one id, but an instance of one thread betrays a launch elsewhere.
+/// All OpenMP instances have the same id, but with an instance of one thread, work on other threads
+/// shows a launch on another instance.
 template <class Host>
 void nothing_runs_beside_the_instance(Host const& instance) {
   int count = 0;
@@ -394,8 +395,8 @@ TEST(asynchrony, two_host_threads_scan_on_two_instances) { two_host_threads(); }
 
 // ---- the workspace ------------------------------------------------------------------------------
 
-/// Scans one after another in one workspace, without a fence between them; the first finds garbage
-/// in it, the others what their predecessors left.
+/// Successive scans in one workspace, without fences between them. The first one finds garbage in
+/// it, the others what their predecessors left.
 void shared_workspace() {
   Exec const exec;
   auto const backend = forced(Regime::split_lines);
@@ -410,7 +411,7 @@ void shared_workspace() {
     for (int i = 0; i < 6; ++i) results.push_back(uninitialized<std::int64_t>("y", n));
     Kokkos::fence();
     for (std::size_t i = 0; i < results.size(); ++i) {
-      // Of different lengths, directions and functions.
+      // With different lengths, directions and functions.
       std::int64_t const length = n - 17 * static_cast<std::int64_t>(i) * (n / 200);
       Flat<std::int64_t> const in(x.data(), static_cast<std::size_t>(length));
       Flat<std::int64_t> const out(results[i].data(), static_cast<std::size_t>(length));
@@ -435,7 +436,7 @@ void shared_workspace() {
 
 TEST(asynchrony, scans_share_a_workspace_back_to_back) { shared_workspace(); }
 
-/// One bound serves both functions, both directions and the n+1 form; not a byte beyond it is used.
+/// One bound holds for both functions, both directions and the n+1 form; no byte beyond it is used.
 template <class T, class Op>
 void one_bound_serves_all(std::int64_t lines, std::int64_t n, Op const& op) {
   Exec const exec;
@@ -480,7 +481,7 @@ TEST(asynchrony, one_workspace_bound_serves_both_functions) {
   one_bound_serves_all<Struct12>(2, 20'000, MultiplyHeisenberg<std::uint32_t>{});
 }
 
-/// Types that align to more than the workspace does.
+/// Types with a larger alignment than the workspace.
 struct alignas(32) Wide {
   std::uint32_t value;
 };

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// On a GPU: calls that are captured in a graph and replayed; blocks that wait for each other, many
-// times, while another stream is busy.
-// Regression class: A memory order and missing barriers (kokkos #2681, #8648).
+// On a GPU: calls captured in a graph and replayed; repeated scans with waiting blocks while
+// another stream is busy. Regression class: A memory order and missing barriers (kokkos #2681,
+// #8648).
 
 #include <Kokkos_Core.hpp>
 
@@ -69,7 +69,7 @@ struct Stream {
   }
 };
 
-/// Lines for each kernel: whole ones, those in parts, columns, columns that blocks share.
+/// Lines for each kernel: whole lines, split lines, columns, columns shared by blocks.
 struct Shape {
   int rows, columns, axis;
 };
@@ -88,7 +88,7 @@ struct Arrays {
   void set(std::vector<double> const& values) const {
     check(cudaMemcpy(x.data(), values.data(), count * sizeof(double), cudaMemcpyHostToDevice));
     check(cudaMemset(y.data(), 0xFF, count * sizeof(double)));
-    check(cudaDeviceSynchronize());  // the streams do not wait for the default stream
+    check(cudaDeviceSynchronize());  // the streams do not synchronise with the default stream
   }
   std::vector<double> results() const {
     std::vector<double> values(count);
@@ -111,7 +111,7 @@ TEST(asynchrony, cuda_graphs_replay_scans) {
     Memory<std::byte> const memory(bytes);
     auto const along = ks::along(shape.axis).workspace(Bytes(memory.data(), bytes));
     arrays.set(random_values(arrays.count));
-    ks::inclusive_scan(s.exec, arrays.in, arrays.out, along);  // once before
+    ks::inclusive_scan(s.exec, arrays.in, arrays.out, along);  // warm-up
     check(cudaStreamSynchronize(s.stream));
 
     cudaGraph_t graph = nullptr;
@@ -123,7 +123,7 @@ TEST(asynchrony, cuda_graphs_replay_scans) {
     for (int turn = 0; turn < 3; ++turn) {
       auto const values = random_values(arrays.count, turn + 2);
       arrays.set(values);
-      check(cudaMemset(memory.data(), 0xA5, bytes));  // of arbitrary content
+      check(cudaMemset(memory.data(), 0xA5, bytes));  // arbitrary contents
       check(cudaDeviceSynchronize());
       check(cudaGraphLaunch(replay, s.stream));
       check(cudaStreamSynchronize(s.stream));
@@ -150,7 +150,7 @@ TEST(asynchrony, cuda_blocks_wait_for_each_other) {
     check(cudaDeviceSynchronize());
     auto const expected = arrays.results();
     for (int turn = 0; turn < 1000; ++turn) {
-      // Now and then the other stream takes some multiprocessors, or all.
+      // From time to time the other stream occupies some multiprocessors, or all.
       if (turn % 16 == 0) ks::inclusive_scan(other.exec, busy.in, busy.out, turn % 32 == 0 ? 1 : 0);
       ks::inclusive_scan(s.exec, arrays.in, arrays.out, shape.axis);
       if (turn % 10 != 0) continue;

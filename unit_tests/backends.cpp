@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The generic backend in every regime and with many team sizes: equal to the oracle for exact
-// types, and the same bits among all of them for floats. On hosts Kokkos recommends teams of one
-// thread, which tests nothing, so sizes are forced (backends.cmake asks for more threads than
+// types, and bitwise equal to each other for floats. On hosts Kokkos recommends teams of one
+// thread, which tests little, so team sizes are forced (backends.cmake requests more threads than
 // cores). Regression classes: A missing barriers (AcceleratedKernels.jl #41), C limits of the grid
 // (Paddle #43722, ginkgo #2074), G uninitialised operands (cccl #458, cudf #8705), K operand order.
 
@@ -39,7 +39,7 @@ struct Nothing {
   KOKKOS_FUNCTION void operator()(Member const&) const {}
 };
 
-/// Sizes that Kokkos can launch; none is larger than a tile has chunks, and one is.
+/// Team sizes that Kokkos can launch, up to the number of chunks in a tile.
 std::vector<int> team_sizes() {
   Kokkos::TeamPolicy<Exec> const policy(Exec(), 1, 1);
   int const most = std::min(policy.team_size_max(Nothing{}, Kokkos::ParallelForTag{}), 256);
@@ -51,7 +51,7 @@ std::vector<int> team_sizes() {
   return sizes;
 }
 
-/// Calls f(backend) for every regime and, where teams scan, every team size.
+/// Calls f(backend) for every regime and, in regimes with teams, for every team size.
 template <class F>
 void for_each_backend(F const& f) {
   for (Regime const regime : forced_regimes) {
@@ -89,16 +89,16 @@ TEST(backends, choice_of_the_regime) {
   static_assert(choose(1, 1, device) == Regime::thread_per_line);
   static_assert(choose(std::int64_t(1) << 40, 1, device) == Regime::split_lines);
   static_assert(choose(3, std::int64_t(1) << 40, device) == Regime::thread_per_line);
-  // A host: teams of one thread, so a team a line is no help.
+  // A host: teams of one thread, so a team per line is useless.
   constexpr Parallelism host{16, 16};
   static_assert(choose(tile_length * 100, 16, host) == Regime::thread_per_line);
   static_assert(choose(tile_length + 1, 15, host) == Regime::split_lines);
   static_assert(choose(tile_length, 15, host) == Regime::thread_per_line);
   static_assert(choose(1000, 1, host) == Regime::thread_per_line);
-  // One thread never splits: it would only read twice.
+  // A single thread never splits lines: that would only read elements twice.
   constexpr Parallelism serial{1, 1};
   static_assert(choose(tile_length * 100, 1, serial) == Regime::thread_per_line);
-  // What runs at once is asked of the instance.
+  // The concurrency is that of the instance.
   auto const real = ks::impl::team::parallelism(Exec());
   EXPECT_EQ(real.threads, Exec().concurrency());
   EXPECT_GE(real.teams, 1);
@@ -129,7 +129,7 @@ void equals_oracle(Op const& op) {
   Sample sample(3, sizeof(T));
   for_each_backend([&](TeamBackend const& backend) {
     for (std::int64_t const n : lengths()) {
-      // Each length with another mode, all of them in turn.
+      // Each length with another mode, cycling through all of them.
       static int turn = 0;
       for (int i = 0; i < 2; ++i) {
         turn = (turn + 1) % 7;
@@ -186,7 +186,7 @@ void joins_only_neighbours(Form form) {
       Job<Interval> job{{}, lines, n};
       for (std::int64_t l = 0; l < lines; ++l) {
         for (std::int64_t k = 0; k < n; ++k) {
-          // Lines far apart, so that no value of one fits another.
+          // Lines are far apart, so that values of different lines never join.
           auto const begin = static_cast<std::uint32_t>(l * 100'000'000 + 7 + 3 * k);
           job.values.emplace_back(begin, begin + 3);
         }
@@ -240,7 +240,7 @@ void same_bits_everywhere(std::int64_t lines, std::int64_t n, Op const& op) {
 
 TEST(backends, every_regime_and_team_size_gives_the_same_bits) {
   for (std::int64_t const n : lengths()) same_bits_everywhere<float>(2, n, ks::Sum{});
-  // double is carried in double, so that every difference of the tree shows.
+  // double is carried in double, so that any difference between trees shows.
   for (std::int64_t const n : lengths()) same_bits_everywhere<double>(2, n, ks::Sum{});
   same_bits_everywhere<float>(1, 300'007, ks::Sum{});
   same_bits_everywhere<float>(500, 200, ks::Sum{});

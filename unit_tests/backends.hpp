@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What the tests of all backends share: random jobs, and a serial loop that says what they give.
+// Shared by the tests of all backends: random jobs, and the serial loop as reference.
 
 #include <Kokkos_Core.hpp>
 
@@ -24,9 +24,9 @@
 namespace test {
 namespace backends {
 
-/// An instance of so many threads, or as many as there are, where that can be chosen.
+/// An instance with this many threads, or at most as many as there are, if that can be chosen.
 ///
-/// \tparam Space a parameter, so that others than OpenMP need no such constructor
+/// \tparam Space a template parameter, because only OpenMP has such a constructor
 template <class Space = Exec>
 Space instance_of_threads([[maybe_unused]] std::int64_t threads) {
 #if defined(KOKKOS_ENABLE_OPENMP)
@@ -37,14 +37,14 @@ Space instance_of_threads([[maybe_unused]] std::int64_t threads) {
   return Space();
 }
 
-/// Of many cases that are much alike, about one in `several`, the same ones each time; all with
-/// `scripts/test --full`, which sets KOKKOS_SCAN_FULL.
+/// Selects about one in `several` of many similar cases, the same ones in each run. With
+/// `scripts/test --full`, which sets KOKKOS_SCAN_FULL, it selects all.
 class Sample {
  public:
   Sample(int several, std::uint64_t seed)
       : m_random(seed), m_several(std::getenv("KOKKOS_SCAN_FULL") == nullptr ? several : 1) {}
 
-  /// Whether the next case is one of them.
+  /// Whether the next case is selected.
   bool takes() { return m_random.below(m_several) == 0; }
 
  private:
@@ -95,8 +95,8 @@ std::vector<T> random_values(std::int64_t size) {
   return values;
 }
 
-/// Masked lines of n, whose totals replace starting values that some thread may not have read
-/// yet.
+/// Masked lines of n elements whose totals overwrite the starting values, which some thread may not
+/// have read yet.
 template <class T, class Op, class Backend>
 void starts_and_totals_in_one_view(std::int64_t n, int axis, Backend const& backend,
                                    std::int64_t lines = 5) {

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The CUDA kernels, emulated on a host: equal to the oracle at the borders of every kernel, in
+// The CUDA kernels, emulated on a host: equal to the oracle at the size limits of every kernel, in
 // every mode and placement, for types of all sizes and operators of all kinds.
 
 #include <Kokkos_Core.hpp>
 
-// With CUDA all suites run the kernels themselves.
+// In builds with CUDA all suites run the kernels on the GPU.
 #if !defined(KOKKOS_ENABLE_CUDA)
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ template <class T, class Op>
 void equals_oracle(Op const& op, std::int64_t lines) {
   int turn = 0;
   for (std::int64_t const n : lengths(sizeof(T))) {
-    // Each length in some modes, all of them in turn.
+    // Each length in some modes, cycling through all of them.
     for (int i = 0; i < 4; ++i, ++turn) {
       Job<T> job{random_values<T>(lines * n), lines, n};
       job.form = forms[turn % 3];
@@ -112,7 +112,7 @@ TEST(backends, emulated_cuda_scans_many_lines) {
   }
 }
 
-// Several groups of tiles, whose prefixes travel; and columns that blocks share, or do not.
+// Several groups of tiles, with look-back between them; columns with and without shared blocks.
 TEST(backends, emulated_cuda_carries_over_many_tiles) {
   std::int64_t const tile = cuda::cut_line(1'000'001, {8, 8}).tile_length;
   Job<std::uint64_t> job{random_values<std::uint64_t>(2 * (300 * tile + 5)), 2, 300 * tile + 5};
@@ -138,7 +138,7 @@ TEST(backends, emulated_cuda_carries_over_many_tiles) {
   }
 }
 
-/// Gives scans as much workspace as the backend says that n and the number of lines need.
+/// Gives scans the workspace that the backend requests for n and the number of lines.
 struct WithWorkspace : emulated::Backend {
   template <class Exec, class P>
   void scan(Exec const& exec, P const& problem, std::byte*) const {
@@ -169,12 +169,12 @@ void fits_workspace(Op const& op) {
     }
   }
 }
-// Which kernel runs is not known from these two numbers: the bound covers all that may.
+// These two numbers do not determine the kernel: the bound must cover all candidates.
 TEST(backends, emulated_cuda_needs_no_more_workspace_than_it_says) {
   fits_workspace<float>(ks::Max{});
   fits_workspace<Heisenberg<std::uint32_t>>(MultiplyHeisenberg<std::uint32_t>{});
 }
-/// Says that short lines need none, however many there are.
+/// Short lines need none, however many there are.
 struct WithoutWorkspace : emulated::Backend {
   template <class Exec, class P>
   void scan(Exec const& exec, P const& problem, std::byte* workspace) const {
@@ -207,7 +207,7 @@ TEST(backends, emulated_cuda_needs_little_shared_memory) {
   }
 }
 
-// A column alone, as a View of rank 1, has the bits it has among its neighbours.
+// A single column, as a View of rank 1, has the same bits as among its neighbours.
 TEST(backends, emulated_cuda_columns_do_not_depend_on_neighbours) {
   for (std::int64_t const n : {7, 100, 9000}) {
     std::int64_t const lines = 5;
@@ -227,7 +227,7 @@ TEST(backends, emulated_cuda_columns_do_not_depend_on_neighbours) {
   }
 }
 
-// Of a line of one element the two results of n+1 lie where the output's stride says.
+// Lines of one element: the two results of n+1 are placed by the output's stride.
 TEST(backends, emulated_cuda_stores_two_results_of_one_element) {
   for (auto const direction : {Direction::forward, Direction::backward}) {
     Kokkos::View<int**, Kokkos::LayoutRight, Exec> const x("x", 1, 5);
@@ -246,7 +246,7 @@ TEST(backends, emulated_cuda_stores_two_results_of_one_element) {
   }
 }
 
-// Lines of computed elements, as wide as the results and not: several in a tile, one, and parts.
+// Lines of computed elements, as wide as the results or not: several per tile, one, and parts.
 template <class T>
 void computes_lines() {
   auto const value = [](std::int64_t i, std::int64_t k) {
@@ -283,8 +283,8 @@ TEST(backends, emulated_cuda_computes_lines) {
   computes_lines<std::uint8_t>();
 }
 
-// Rows that begin anywhere, with gaps between them that stay as they are, in one tile and in
-// registers; all of them and those that a mask selects.
+// Unaligned rows with gaps between them, which must not change: in one tile and in registers, with
+// and without a mask.
 void scans_rows(int n, int pad, int offset, bool is_masked, bool backward) {
   SCOPED_TRACE(::testing::Message() << n << " elements, " << pad << " between rows, from " << offset
                                     << ", masked " << is_masked << ", backward " << backward);
@@ -364,7 +364,7 @@ void expect_sums_along_middle(Middle const& x, Middle const& y, Direction direct
   }
 }
 
-// Columns of all kernels: few and many, aligned and not, in steps and at once; rows with gaps.
+// Columns for each kernel: few and many, aligned and unaligned, one or several tiles; row gaps.
 TEST(backends, emulated_cuda_scans_columns_of_every_shape) {
   int turn = 0;
   for (int const inner : {2, 4, 7, 31, 33, 49, 128, 131, 300}) {
@@ -397,8 +397,8 @@ TEST(backends, emulated_cuda_scans_columns_of_every_shape) {
   }
 }
 
-// Strips of so few lanes and so many chunks that threads are no whole warps, to arrays and to
-// functions, for which the lanes of a warp exchange their results.
+// Strips with so few lanes and so many chunks that warps are incomplete, to arrays and to
+// functions; for functions the lanes of a warp exchange their results.
 TEST(backends, emulated_cuda_strips_of_columns_need_no_whole_warps) {
   for (int const n : {77, 139, 395}) {
     int const outer = 40, inner = 32;
@@ -430,8 +430,8 @@ TEST(backends, emulated_cuda_strips_of_columns_need_no_whole_warps) {
   }
 }
 
-// Rows at every distance from multiples of 16 bytes, with neighbours that no scan may touch, or
-// none.
+// Rows at every offset from multiples of 16 bytes, with or without neighbours that scans must not
+// touch.
 template <class T>
 void scans_unaligned_rows() {
   constexpr int n = 4300;
@@ -484,8 +484,8 @@ TEST(backends, emulated_cuda_scans_unaligned_rows) {
   scans_unaligned_rows<std::uint64_t>();
 }
 
-// A column has the same bits whatever kernel scans it, but for narrow ones, whose elements combine
-// otherwise: their tests are below.
+// A column has the same bits in every kernel, except narrow columns, which have another combination
+// tree; they are tested below.
 TEST(backends, emulated_cuda_columns_have_the_same_bits_in_every_kernel) {
   for (int const n : {60, 128, 300, 2400, 4096, 4200, 4300}) {
     auto const values = random_values<float>(n);
@@ -516,14 +516,14 @@ TEST(backends, emulated_cuda_columns_have_the_same_bits_in_every_kernel) {
   }
 }
 
-// Long columns that are not neighbours have the bits of those that are; what lies between them
-// stays as it is.
+// Long columns that are not neighbours have the same bits as neighbours; memory between them must
+// not change.
 TEST(backends, emulated_cuda_columns_with_gaps_have_the_same_bits) {
   constexpr int gap = 2;
   for (int const n : {4200, 4352}) {
     for (int const inner : {113, 128}) {
       emulated::Backend const backend{132};
-      // Rows are as far apart as those with gaps, which decides how elements combine.
+      // The distance of rows is that of the rows with gaps, because the tree depends on it.
       Kokkos::View<float**, Kokkos::LayoutRight, Exec> const wide_x("x", n, inner * gap);
       Kokkos::View<float**, Kokkos::LayoutRight, Exec> const wide_y("y", n, inner * gap);
       auto const columns = std::pair(0, inner);
@@ -555,8 +555,8 @@ TEST(backends, emulated_cuda_columns_with_gaps_have_the_same_bits) {
   }
 }
 
-// Wide columns have the same bits in each of the kernels that take them, by their number, alignment
-// and the multiprocessors that there are; and a mask that selects all of them changes none.
+// Wide columns have the same bits in all kernels for them, which are chosen by number, alignment
+// and multiprocessors. A mask that is true everywhere changes no bit.
 TEST(backends, emulated_cuda_wide_columns_have_the_same_bits_in_every_kernel) {
   for (int const n : {60, 100, 300, 2400, 4200}) {
     auto const values = random_values<float>(n);
@@ -592,8 +592,8 @@ TEST(backends, emulated_cuda_wide_columns_have_the_same_bits_in_every_kernel) {
   }
 }
 
-// Threads that have a column each, in every form and direction; without multiprocessors, any number
-// of columns is enough for them.
+// One column per thread, in every form and direction. With 0 multiprocessors, any number of columns
+// is enough for that kernel.
 template <class T>
 void threads_scan_columns() {
   for (std::int64_t const n : {17, 23, 24, 25, 63, 64, 65, 100, 128}) {
@@ -617,8 +617,8 @@ cuda::NarrowCut cut_of_floats(std::int64_t n, std::int64_t stride) {
   return cuda::cut_narrow_column(n, stride, {sizeof(float), sizeof(double), true, true});
 }
 
-/// Sums of a short or narrow column of floats, by the tree of these: chunks fold from left to right
-/// in double, and so do chunks.
+/// Sums of a short or narrow column of floats by its combination tree: elements combine left to
+/// right to chunks in double, and so do chunks.
 std::vector<float> sums_of_narrow_column(std::vector<float> const& values) {
   auto const n = static_cast<int>(values.size());
   int const chunk = cuda::rows_of_chunk(n, sizeof(float));
@@ -639,7 +639,7 @@ std::vector<float> sums_of_narrow_column(std::vector<float> const& values) {
 }
 
 // Short and narrow columns combine by one tree in the carried type, whatever their number and
-// place, and a mask that hides nothing changes no bit.
+// position. A mask that is true everywhere changes no bit.
 TEST(backends, emulated_cuda_short_and_narrow_columns_have_one_tree) {
   std::vector<int> lengths{17, 32, 33, 34, 66, 67, 100, 181, 217, 528, 1057, 2815};
   for (int n = 1; n <= cuda::longest_short_column; ++n) lengths.push_back(n);
@@ -662,7 +662,7 @@ TEST(backends, emulated_cuda_short_and_narrow_columns_have_one_tree) {
           x.data()[i] = values[static_cast<std::size_t>(i / inner % n)];
         }
         for (bool const is_masked : {false, true}) {
-          // Few multiprocessors have tiles of all columns, many have strips.
+          // Few multiprocessors use tiles of all columns, many use strips.
           Kokkos::View<float***, Kokkos::LayoutRight, Exec> const y("y", outer, n, inner);
           bool const has_bulk_copies = ++turn % 2 == 0;
           emulated::Backend const backend{turn / 2 % 2 == 0 ? 1 : 132, 232448, has_bulk_copies};
@@ -683,13 +683,13 @@ TEST(backends, emulated_cuda_short_and_narrow_columns_have_one_tree) {
   }
 }
 
-/// Sums of a long narrow column of floats, by the tree of these: chunks fold to segments, segments
-/// to tiles, tiles to groups of 16, all from left to right in double.
+/// Sums of a long narrow column of floats by its combination tree: chunks combine to segments,
+/// segments to tiles, tiles to groups of 16, all left to right in double.
 std::vector<float> sums_of_shared_narrow_column(std::vector<float> const& values, int stride) {
   auto const n = static_cast<int>(values.size());
   cuda::NarrowCut const cut = cut_of_floats(n, stride);
   int const chunks = (n + cut.chunk - 1) / cut.chunk;
-  // What comes before each chunk, and before the end.
+  // The prefix of each chunk, and of the end.
   std::vector<double> before;
   double groups = 0, tiles = 0, segments = 0, segment = 0;
   for (int c = 0; c < chunks; ++c) {
@@ -725,8 +725,8 @@ std::vector<float> sums_of_shared_narrow_column(std::vector<float> const& values
   return sums;
 }
 
-// The tree of long narrow columns depends on n and on how far their elements are apart, and on
-// nothing else: not on the number of columns, of tiles in flight, of blocks, nor on a mask.
+// The tree of long narrow columns depends only on n and on the distance of their elements: not on
+// the number of columns, tiles in flight or blocks, nor on a mask.
 TEST(backends, emulated_cuda_shared_narrow_columns_have_one_tree) {
   struct Case {
     int outer, n, row, inner;
@@ -773,8 +773,8 @@ TEST(backends, emulated_cuda_shared_narrow_columns_have_one_tree) {
   }
 }
 
-// Results of short and narrow columns whose rows lie otherwise than those of the input, and inputs
-// of which only the mask or nothing can be moved in runs.
+// Short and narrow columns whose output has another row layout than the input, and inputs of which
+// only the mask, or nothing, can be moved in contiguous runs.
 TEST(backends, emulated_cuda_scans_narrow_columns_of_every_layout) {
   int turn = 0;
   for (std::int64_t const n : {1, 2, 3, 5, 8, 15, 16, 34, 70, 1000}) {
@@ -792,7 +792,7 @@ TEST(backends, emulated_cuda_scans_narrow_columns_of_every_layout) {
   }
 }
 
-// The choice among kernels must not show where strides do not: columns that blocks share, or not.
+// With the same strides, the choice of kernel must not show: columns with or without shared blocks.
 TEST(backends, emulated_cuda_columns_have_the_same_bits_when_shared) {
   for (std::int64_t const columns : {5, 40}) {
     Job<double> job{random_values<double>(columns * 9000), columns, 9000};
@@ -827,7 +827,7 @@ TEST(backends, emulated_cuda_forms_agree_bit_for_bit) {
   }
 }
 
-// A line alone, and at another alignment, has the bits it has among others.
+// A single line, at any alignment, has the same bits as among others.
 TEST(backends, emulated_cuda_is_batch_invariant) {
   for (std::int64_t const n : lengths(sizeof(double))) {
     Job<double> const many{random_values<double>(5 * n), 5, n};
@@ -841,12 +841,12 @@ TEST(backends, emulated_cuda_is_batch_invariant) {
   }
 }
 
-/// As Interval, but with a default constructor, which these kernels need: [0, 1) fits nothing.
+/// Like Interval, with the default constructor that these kernels need: [0, 1) joins nothing.
 struct DefaultInterval {
   std::uint32_t begin = 0;
   std::uint32_t end = 1;
 };
-/// Counts every combine that is not of neighbours in ascending order.
+/// Counts combinations of values that are not neighbours in ascending order.
 struct JoinDefaultIntervals {
   std::uint32_t* faulty;
 
@@ -859,7 +859,7 @@ struct JoinDefaultIntervals {
 void combines_only_neighbours(std::int64_t n, std::int64_t lines, int turn) {
   std::uint32_t faulty = 0;
   Job<DefaultInterval> job{{}, lines, n};
-  // Lines far apart, so that no value of one fits another; backward they descend.
+  // Lines are far apart, so that values of different lines never join; backward they descend.
   bool const is_forward = turn / 2 == 0;
   auto const begin_of = [](std::int64_t l) {
     return static_cast<std::uint32_t>(l * 40'000'000 + 7);
@@ -896,13 +896,13 @@ TEST(backends, emulated_cuda_combines_only_neighbours) {
       for (int const turn : {1, 3}) combines_only_neighbours(n, lines, turn);
     }
   }
-  // A line of more than one group of tiles, whose last tile has no total.
+  // A line with more than one group of tiles, whose last tile has no total.
   constexpr int bytes = sizeof(DefaultInterval);
   std::int64_t const tile = cuda::cut_line(1'000'001, {bytes, bytes}).tile_length;
   for (int const turn : {0, 2}) combines_only_neighbours(40 * tile + 5, 1, turn);
 }
 
-// Masks, starting values, and totals that replace them.
+// Masks, starting values, and totals that overwrite them.
 TEST(backends, emulated_cuda_starts_totals_and_masks) {
   for (std::int64_t const n : {1L, 30L, 300L, 5000L, 30'000L}) {
     for (int const axis : {1, 0}) {

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Folds of whole lines by the CUDA kernels, emulated on a host: those of a serial loop, for lines
-// of any length, number and strides, and operators that do not commute.
+// Folds of whole lines by the CUDA kernels, emulated on a host: equal to a serial loop for lines of
+// any length, number and strides, and for non-commutative operators.
 
 #include <Kokkos_Core.hpp>
 
-// With CUDA, unit_tests/mpi/folds.cpp runs the kernels themselves.
+// In builds with CUDA, unit_tests/mpi/folds.cpp runs the kernels on the GPU.
 #if !defined(KOKKOS_ENABLE_CUDA)
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ struct Walk {
   std::int64_t begin = 0;
 };
 
-/// Lines that lie one behind the other or beside each other, forward and backward, with a mask.
+/// Contiguous or interleaved lines, forward and backward, with a mask.
 template <class T, class Op>
 void check(std::int64_t lines, std::int64_t n, Op const& op, int multiprocessors) {
   using View = Kokkos::View<T**, Kokkos::LayoutStride, Kokkos::HostSpace>;
@@ -122,7 +122,7 @@ TEST(backends, emulated_cuda_folds_lines_of_any_length_and_number) {
 }
 
 TEST(backends, emulated_cuda_folds_lines_in_parts) {
-  // One line has as many parts as 132 multiprocessors keep busy, or as are long enough.
+  // A single line has parts for 132 multiprocessors, unless they would be too short.
   check<Affine>(1, 70001, ComposeAffine{}, 132);
   check<std::int64_t>(3, 20011, ks::Sum<std::int64_t>{}, 132);
   check<std::int64_t>(70, 3000, ks::Sum<std::int64_t>{}, 1);

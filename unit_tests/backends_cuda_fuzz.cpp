@@ -5,7 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 
-// With CUDA all suites run the kernels themselves; unit_tests/cuda/fuzz.cu does this on a GPU.
+// In builds with CUDA all suites run on the GPU; unit_tests/cuda/fuzz.cu runs these cases there.
 #if !defined(KOKKOS_ENABLE_CUDA)
 
 #include <gtest/gtest.h>
@@ -26,8 +26,8 @@ namespace {
 
 class Machine : public HostMemory {
  public:
-  /// A large GPU, one without bulk copies and little shared memory, or one that has hardly anything
-  /// to run blocks on.
+  /// A large GPU, one without bulk copies and with little shared memory, or one with hardly any
+  /// multiprocessors.
   static emulated::Space space(fuzz::Random& random) {
     emulated::Space space;
     space.multiprocessors = random.one_in(2) ? 132 : static_cast<int>(random.between(1, 8));
@@ -37,7 +37,7 @@ class Machine : public HostMemory {
   }
 };
 
-/// Runs the cases of the kinds that there are, up to a number.
+/// Runs a number of cases of the compiled kinds.
 void run_cases(fuzz::Runners<Machine> const& runners, std::uint64_t end) {
   Machine machine;
   fuzz::Limits const limits{1 << 13, 1 << 17};
@@ -48,7 +48,7 @@ void run_cases(fuzz::Runners<Machine> const& runners, std::uint64_t end) {
   }
 }
 
-// Some of the kinds, as each takes seconds to compile: all inputs and sizes from 1 to 24 bytes.
+// A subset, since each kind takes seconds to compile: all inputs, and sizes from 1 to 24 bytes.
 TEST(backends, emulated_cuda_passes_random_cases) {
   fuzz::Runners<Machine> runners;
   fuzz::add<fuzz::FloatSum>(runners);
@@ -62,7 +62,7 @@ TEST(backends, emulated_cuda_passes_random_cases) {
   run_cases(runners, 4000);
 }
 
-// More numbers, as few of these walk down strips of columns.
+// More cases, since few of them use strips of columns.
 TEST(backends, emulated_cuda_passes_random_recurrences_and_functions) {
   fuzz::Runners<Machine> runners;
   fuzz::add<fuzz::Recurrence>(runners);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// How the CUDA backend cuts lines into tiles and chunks: functions of numbers, tested without a
+// How the CUDA backend partitions lines into tiles and chunks: pure functions, tested without a
 // GPU.
 
 #include <gtest/gtest.h>
@@ -24,8 +24,8 @@ namespace {
 namespace cuda = KokkosScan::impl::cuda;
 
 constexpr int lanes = 32;
-// Bytes of the widest operand and of all: float, double, 16 bits, masked float, int8 to int64,
-// complex of double, structs of 12, 24 and 64 bytes.
+// Sizes of the widest operand and of all together: float, double, 16 bits, masked float, int8 to
+// int64, complex of double, structs of 12, 24 and 64 bytes.
 constexpr cuda::ElementSize all_sizes[] = {{4, 4},   {8, 8},   {2, 2},   {4, 5},   {1, 1},   {8, 9},
                                            {16, 16}, {12, 12}, {24, 24}, {64, 64}, {64, 128}};
 
@@ -79,7 +79,7 @@ TEST(backends, cuda_tiles_fit_shared_memory) {
       cuda::Cut const cut = cuda::cut_line(n, size);
       cuda::Shape const shape = cuda::shape_launch(cut, size);
       int const elements = shape.lines_of_tile * cut.tile_length;
-      // Padding adds an eighth; ends are below 1 KB.
+      // Padding adds an eighth; margins are below 1 KB.
       EXPECT_LE(elements * size.all * 9 / 8 + 1024, granted) << n;
       EXPECT_GE(shape.threads, lanes);
       EXPECT_LE(shape.threads, cuda::most_threads);
@@ -98,8 +98,8 @@ TEST(backends, cuda_threads_find_their_lines) {
   }
 }
 
-// Lanes whose chunks begin an odd number of 16 bytes apart meet each bank once, those 128 bytes
-// apart the same one, unless they are padded.
+// Lanes whose chunks are an odd multiple of 16 bytes apart access different banks; 128 bytes apart
+// they access the same one, unless chunks are padded.
 TEST(backends, cuda_chunks_meet_banks) {
   EXPECT_EQ(cuda::passes_of_warp({36, 1, 36, 1}, 4, 4, 0), 1);
   EXPECT_EQ(cuda::passes_of_warp({32, 1, 32, 1}, 4, 4, 0), 8);
@@ -148,7 +148,7 @@ cuda::StripPlan plan_of_strips(std::int64_t outer, std::int64_t n, std::int64_t 
                             cuda::threads_of_strips<4>, 132});
 }
 
-// Parts of columns: where blocks share long ones.
+// Parts of long columns, which blocks share.
 TEST(backends, cuda_parts_of_columns_are_long_and_few) {
   auto const takes = [&](std::int64_t outer, std::int64_t n, std::int64_t inner, bool has_packs) {
     bool const fill_strips = has_packs && plan_of_strips(outer, n, inner).time <
@@ -218,7 +218,7 @@ TEST(backends, cuda_strips_fill_the_multiprocessors) {
   }
 }
 
-// Threads take columns one by one where these are short and many.
+// Each thread takes one column if columns are short and many.
 TEST(backends, cuda_threads_take_short_columns) {
   EXPECT_TRUE(cuda::takes_threads(448, 97, 67'584, false, 132));
   EXPECT_FALSE(cuda::takes_threads(449, 97, 67'584, false, 132));
@@ -230,7 +230,7 @@ TEST(backends, cuda_threads_take_short_columns) {
   EXPECT_FALSE(cuda::takes_threads(128, 32, 67'583, true, 132));
 }
 
-// What lies before a chunk in the combination tree, counted from its elements.
+// The position of a chunk in the combination tree, computed from element numbers.
 TEST(backends, cuda_chunks_of_columns_know_their_rows_and_sections) {
   EXPECT_EQ(cuda::elements_of_row, 128);
   EXPECT_EQ(cuda::elements_of_section, 4096);
@@ -290,8 +290,8 @@ TEST(backends, cuda_tiles_of_parts_of_columns_cover_them) {
   }
 }
 
-// Runs are moved 16 bytes at a time where they lie alike in shared and in global memory, and what
-// is between rows is never stored.
+// Runs are moved 16 bytes at a time if they have the same alignment in shared and global memory,
+// and memory between rows is never written.
 void check_moves(cuda::NarrowColumnPlan const& plan, cuda::NarrowColumnFacts const& facts) {
   auto const check = [&](cuda::MoveRows how, cuda::RowsInMemory const& rows, int bytes) {
     if (how == cuda::MoveRows::one_by_one) return;
@@ -315,7 +315,7 @@ void check_moves(cuda::NarrowColumnPlan const& plan, cuda::NarrowColumnFacts con
   if (plan.stores == cuda::MoveRows::as_pieces) {
     EXPECT_EQ(facts.output.row, plan.inner);
   }
-  // Of two runs that are loaded as whole quads none has one in common, wherever they begin.
+  // Two runs that are loaded as whole quads never share a quad, whatever their alignment.
   if (plan.loads < cuda::MoveRows::as_rows) return;
   bool const are_rows = plan.loads == cuda::MoveRows::as_rows;
   int const rows = are_rows ? 1 : plan.slabs_of_piece * plan.rows;
@@ -331,8 +331,8 @@ void check_moves(cuda::NarrowColumnPlan const& plan, cuda::NarrowColumnFacts con
   if (facts.has_mask) check_quads(1);
 }
 
-// Every plan for short and narrow columns has room in shared memory, numbers that its divisions
-// take, and all elements in its tiles, each in a slot of its own.
+// Every plan for short and narrow columns fits shared memory, has numbers that its fast divisions
+// support, and puts each element of a tile into a slot of its own.
 TEST(backends, cuda_narrow_columns_have_plans) {
   std::mt19937_64 random(7);
   auto const log_uniform = [&](double most) {
@@ -382,7 +382,7 @@ TEST(backends, cuda_narrow_columns_have_plans) {
     ASSERT_GE(plan.strips, plan.slabs / plan.slabs_of_tile * plan.strips_of_slab);
     ASSERT_GE(plan.blocks, 1);
     ASSERT_LE(plan.blocks, plan.strips);
-    // All rows, in tiles of whole chunks, whose length a thread's registers do not limit.
+    // Tiles of whole chunks cover all rows; chunk length is not limited by registers.
     ASSERT_EQ(plan.chunk, cuda::rows_of_chunk(plan.n, facts.accumulator));
     ASSERT_LE(plan.chunk, 33);
     ASSERT_GE(plan.rows * plan.steps, plan.n);
@@ -407,13 +407,13 @@ TEST(backends, cuda_narrow_columns_have_plans) {
       }
     }
     check_moves(plan, facts);
-    // All blocks of a multiprocessor find room on Hopper, and one on the smallest GPU.
+    // All blocks of a multiprocessor fit on Hopper, and one fits on the smallest GPU.
     ASSERT_LE(plan.shared_bytes() + 1024, 233'472 / cuda::blocks_of_narrow_columns);
     ASSERT_LE(plan.shared_bytes(), 101'376);
   }
 }
 
-// So does every plan for narrow columns that blocks share: on each GPU at least one tile.
+// The same for narrow columns that blocks share: at least one tile fits on each GPU.
 TEST(backends, cuda_shared_narrow_columns_have_plans) {
   std::mt19937_64 random(8);
   auto const log_uniform = [&](double least, double most) {
@@ -489,8 +489,8 @@ TEST(backends, cuda_shared_narrow_columns_have_plans) {
   EXPECT_GT(shared, 50'000);
 }
 
-// Strips of wide columns cover each row once, have equal widths, and change little where a row has
-// one column more; their tiles are rows of chunks.
+// Strips of wide columns cover each row once, have equal widths, and change little if a row has one
+// more column; their tiles are rows of chunks.
 TEST(backends, cuda_wide_columns_have_plans) {
   std::mt19937_64 random(11);
   auto const log_uniform = [&](double least, double most) {
@@ -533,8 +533,8 @@ TEST(backends, cuda_wide_columns_have_plans) {
   }
 }
 
-// Blocks walk down strips unless tiles of wide columns take less time: of 8 bytes sooner than of 4,
-// and hardly where there is a mask.
+// Blocks process strips unless tiles of wide columns are estimated to be faster, which is more
+// often for 8 bytes than for 4, and rare with a mask.
 TEST(backends, cuda_strips_give_way_to_wide_columns) {
   cuda::ColumnElements const floats{true, false, 4, 4}, doubles{true, false, 8, 8},
       floats_in_double{true, false, 8, 4}, masked{true, true, 4, 4};
@@ -571,7 +571,7 @@ TEST(backends, cuda_strips_give_way_to_wide_columns) {
   EXPECT_TRUE(walks(60, 6000, 744, masked));
 }
 
-// Columns of all extents, in tiles that fit, whose borders are those of sections.
+// Columns of all extents: tiles fit, and their boundaries are those of sections.
 TEST(backends, cuda_tiles_of_columns_cover_them) {
   for (auto const& size : all_sizes) {
     int const accumulator = std::min(size.widest, 16);

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The emulation of CUDA refuses what hardware refuses, and no kernel asks for it.
+// The CUDA emulation rejects operations that hardware rejects.
 
 #include <Kokkos_Core.hpp>
 
-// With CUDA all suites run the kernels themselves.
+// In builds with CUDA all suites run the kernels on the GPU.
 #if !defined(KOKKOS_ENABLE_CUDA)
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ constexpr cuda::Launch usual{ks::impl::Function::inclusive_scan, "test", 1, 32, 
 
 alignas(128) std::byte global[4096];
 
-/// Why a kernel is refused, or nothing.
+/// The reason why a kernel is rejected, or nothing.
 template <class Kernel>
 std::string refusal(Kernel const& kernel, cuda::Launch const& launch = usual,
                     emulated::Space const& space = {}) {
@@ -51,7 +51,7 @@ cuda::Launch with(std::int64_t blocks, int threads, int shared_bytes) {
   return {usual.function, usual.path, blocks, threads, shared_bytes};
 }
 
-/// Makes one thread do it while the others wait.
+/// Lets one thread call it while the others wait.
 template <class F>
 auto by_one_thread(F const& f) {
   return [f] {
@@ -116,14 +116,14 @@ TEST(backends, emulated_cuda_refuses_asynchronous_copies) {
                  }));
 }
 
-// A quad of which some bytes become zeros reads no more than the others.
+// A quad with zero-filled bytes reads only the other bytes.
 TEST(backends, emulated_cuda_copies_the_begin_of_a_quad) {
   for (int b = 0; b < 16; ++b) global[b] = static_cast<std::byte>(b + 1);
   for (int bytes = 1; bytes <= 16; ++bytes) {
     EXPECT_EQ(refusal(by_one_thread([=](std::byte* shared) {
                 std::fill_n(shared, 16, std::byte{7});
                 cuda::begin_copy_of_quad(shared, global, bytes);
-                EXPECT_EQ(shared[0], std::byte{7});  // on its way
+                EXPECT_EQ(shared[0], std::byte{7});  // still in flight
                 __pipeline_commit();
                 __pipeline_wait_prior(0);
                 for (int b = 0; b < 16; ++b) {
@@ -136,7 +136,7 @@ TEST(backends, emulated_cuda_copies_the_begin_of_a_quad) {
 
 TEST(backends, emulated_cuda_refuses_two_copies_to_one_place) {
   auto const is = std::string("two copies at once to the same shared memory");
-  // Whichever way they go there.
+  // With either kind of copy.
   expect_refused(is, by_one_thread([](std::byte* shared) {
                    __pipeline_memcpy_async(shared + 16, global, 16);
                    __pipeline_memcpy_async(shared + 28, global, 4);
@@ -147,7 +147,7 @@ TEST(backends, emulated_cuda_refuses_two_copies_to_one_place) {
                    barrier.begin_bulk_load(shared + 128, global, 32);
                    __pipeline_memcpy_async(shared + 144, global, 16);
                  }));
-  // One after the other they may.
+  // Sequentially they may.
   EXPECT_EQ(refusal(by_one_thread([](std::byte* shared) {
               for (int i = 0; i < 2; ++i) {
                 __pipeline_memcpy_async(shared + 16, global, 16);
@@ -208,13 +208,13 @@ TEST(backends, emulated_cuda_refuses_wrong_barriers) {
   expect_refused("a barrier that is not aligned", by_one_thread([](std::byte* shared) {
                    reinterpret_cast<cuda::Barrier*>(shared + 4)->initialize(1);
                  }));
-  // One arrival too many begins the next phase.
+  // An excess arrival begins the next phase.
   expect_refused("a block leaves a barrier within a phase: 1 of 2 arrivals and 0 bytes are missing",
                  use([](cuda::Barrier& barrier) {
                    barrier.initialize(2);
                    for (int i = 0; i < 3; ++i) barrier.arrive();
                  }));
-  // Bytes that never come, and more than were announced.
+  // Bytes that never arrive, and more bytes than announced.
   for (int const bytes : {16, -16}) {
     expect_refused("a block leaves a barrier within a phase: 0 of 1 arrivals and " +
                        std::to_string(bytes) + " bytes are missing",
@@ -236,7 +236,7 @@ TEST(backends, emulated_cuda_refuses_wrong_barriers) {
                  }));
 }
 
-// Copies arrive when somebody waits for them, not before; groups of them in turn.
+// Copies arrive only when they are waited for; groups arrive in order.
 TEST(backends, emulated_cuda_copies_arrive_late) {
   for (std::size_t i = 0; i < sizeof global; ++i) global[i] = std::byte(i % 101);
   auto const reads = [](std::byte const* shared, int from, bool has_arrived) {
@@ -275,7 +275,7 @@ TEST(backends, emulated_cuda_copies_arrive_late) {
                    __pipeline_memcpy_async(shared, global, 16);
                    __pipeline_commit();
                  }));
-  // A bulk store reads what is there when it is waited for, or at the end.
+  // A bulk store reads its source when it is waited for, or at the end.
   for (bool const waits : {false, true}) {
     EXPECT_EQ(refusal(by_one_thread([=](std::byte* shared) {
                 std::fill(shared, shared + 16, std::byte{1});
@@ -306,7 +306,7 @@ TEST(backends, emulated_cuda_refuses_unaligned_accesses) {
   refuses_unaligned<uint4>();
 }
 
-// A kernel of one thread in a warp that nobody else joins, and one that throws elsewhere.
+// A kernel in which one thread of a warp waits for others that never come, and one that throws.
 TEST(backends, emulated_cuda_goes_on_after_a_refusal) {
   for (int turn = 0; turn < 3; ++turn) {
     expect_refused("an asynchronous copy of 2 bytes, which are not 4, 8 or 16", [] {
@@ -317,7 +317,7 @@ TEST(backends, emulated_cuda_goes_on_after_a_refusal) {
   }
 }
 
-/// Masked columns, inclusive sums, and what they are in a loop.
+/// Inclusive sums of masked columns, and the reference loop.
 template <class T, class Value>
 void scans_masked_columns(std::int64_t n, std::int64_t inner, bool has_bulk_copies) {
   SCOPED_TRACE(::testing::Message()
@@ -350,8 +350,8 @@ void scans_masked_columns(std::int64_t n, std::int64_t inner, bool has_bulk_copi
   }
 }
 
-// What killed the process on a GPU: packs of two bytes, of a mask beside doubles or of bytes that
-// become eight.
+// Regression: misaligned packs of two bytes (a mask beside doubles, or bytes that are widened to
+// eight) killed the process on a GPU.
 TEST(backends, emulated_cuda_scans_masked_columns_of_doubles) {
   for (std::int64_t const inner : {2, 4, 6, 8, 16}) {
     for (bool const has_bulk_copies : {false, true}) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Views whose strides are negative, as those of Python may be: each operand of a call runs upwards
-// or downwards in memory by itself, along the lines and across them, on every backend.
+// Views with negative strides, as in Python: each operand of a call independently runs upwards or
+// downwards in memory, along the lines and across them, on every backend.
 
 #include <Kokkos_Core.hpp>
 
@@ -23,9 +23,9 @@ namespace test {
 namespace backends {
 namespace {
 
-/// How an array of (lines, n) lies in memory.
+/// The memory layout of an array of (lines, n).
 struct Lie {
-  bool has_rows;          ///< lines follow neighbouring addresses; else neighbouring lines do
+  bool has_rows;          ///< whether elements of a line are contiguous, not neighbouring lines
   bool runs_down;         ///< along the lines
   bool runs_down_across;  ///< from line to line
 };
@@ -59,7 +59,7 @@ Plane<T> plane(Flat<T> const& flat, Lie const& lie, std::int64_t lines, std::int
       Kokkos::LayoutStride(number(lines), number(places.across), number(n), number(places.along)));
 }
 
-// Small whole numbers, whose sums are exact in any type.
+// Small integers, whose sums are exact in any type.
 template <class T>
 struct OfIndices {
   KOKKOS_FUNCTION T operator()(std::int64_t l, std::int64_t k) const {
@@ -86,7 +86,7 @@ struct Case {
   Reads reads;
   Direction direction;
   bool is_exclusive;
-  bool is_called;  ///< a function gets the results, where the input is stored or computed
+  bool is_called;  ///< whether results go to a function
   Lie x, mask, y;
 };
 
@@ -118,7 +118,7 @@ void check_case(Case const& c, Random& random, Backend const& backend) {
       ks::impl::scan(function, Exec(), in, out, lines, ks::Sum<T>{}, backend);
     }
   };
-  // Functions of results in order are the generic backend's.
+  // In-order scans to functions use the generic backend.
   auto const scan_or_call = [&](auto const& in) {
     if constexpr (!is_in_order) {
       if (c.is_called) {

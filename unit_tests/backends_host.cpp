@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The host backend: equal to the oracle and to the generic backend for exact types; for floats the
-// bits of its combination tree, written down once more here, whatever the strides, the threads, the
-// way lines are shared and the way results go to memory.
-// Regression classes: A (orderings between threads), D aliasing, E strides, H alignment, L.
+// The host backend: equal to the oracle and to the generic backend for exact types. Floats have the
+// bits of its combination tree, which is reimplemented here, for all strides, thread counts, ways
+// to share lines, and ways to store results. Regression classes: A (orderings between threads), D
+// aliasing, E strides, H alignment, L.
 
 #include <Kokkos_Core.hpp>
 
-// Its functions run on hosts only.
+// Host-only functions.
 #if !defined(KOKKOS_ENABLE_CUDA)
 
 #include <gtest/gtest.h>
@@ -42,14 +42,14 @@ constexpr bool is_host = std::is_same_v<ks::impl::DefaultBackend<Exec>, HostBack
 #define SKIP_WITHOUT_HOST() \
   if (!is_host) GTEST_SKIP() << "the default execution space has another backend"
 
-/// The registers that this processor has.
+/// The register widths of this processor.
 std::vector<host::Registers> all_registers() {
   std::vector<host::Registers> all{host::least_registers};
   if (host::widest_registers() != all[0]) all.push_back(host::widest_registers());
   return all;
 }
 
-/// Calls f(backend) for all that can be forced.
+/// Calls f(backend) for everything that can be forced.
 template <class F>
 void for_each_backend(F const& f) {
   for (auto const shape : {host::Shape::lines, host::Shape::strips}) {
@@ -68,7 +68,7 @@ void for_each_backend(F const& f) {
   }
 }
 
-/// The instances of 1, 2, 3 and 7 threads, or what of them the space has.
+/// Instances of 1, 2, 3 and 7 threads, as far as the space has them.
 template <class Space = Exec>
 std::vector<Space> instances() {
 #if defined(KOKKOS_ENABLE_OPENMP)
@@ -89,7 +89,7 @@ constexpr Placement placements[] = {Placement::rows,     Placement::columns,
                                     Placement::gaps,     Placement::shifted,
                                     Placement::in_place, Placement::rows_to_columns};
 
-/// Around packs, chunks, blocks, tiles and the parts of lines that threads share.
+/// Lengths around packs, chunks, blocks, tiles and the parts of split lines.
 std::vector<std::int64_t> lengths() {
   std::vector<std::int64_t> all;
   for (std::int64_t n = 1; n <= 18; ++n) all.push_back(n);
@@ -102,7 +102,7 @@ std::vector<std::int64_t> lengths() {
 
 // ---- against the oracle -------------------------------------------------------------------------
 
-/// Forms, directions, placements and numbers of lines in turn.
+/// Cycles through forms, directions, placements and numbers of lines.
 template <class T, class Op>
 void equals_oracle_and_team(Op const& op) {
   SKIP_WITHOUT_HOST();
@@ -146,7 +146,7 @@ TEST(backends_host, maxima_of_double) { equals_oracle_and_team<double>(ks::Max{}
 
 // ---- NaN and zeros ------------------------------------------------------------------------------
 
-/// Minima and maxima are associative to the bit: NaNs, infinities and both zeros at random places.
+/// Minima and maxima associate exactly, with NaNs, infinities and both zeros at random positions.
 template <class T, class Op>
 void special_values(Op const& op) {
   SKIP_WITHOUT_HOST();
@@ -162,7 +162,7 @@ void special_values(Op const& op) {
         job.direction = directions[n % 2];
         Random random(static_cast<std::uint64_t>(n));
         for (std::int64_t l = 0; l < lines; ++l) {
-          // The first lines have zeros only, so that their signs show.
+          // The first lines contain only zeros, so that their signs show.
           for (std::int64_t k = 0; k < n && l < 7; ++k) {
             job.values[static_cast<std::size_t>(l * n + k)] = special[3 + random.below(2)];
           }
@@ -182,7 +182,7 @@ TEST(backends_host, special_values_in_minima_and_maxima) {
   special_values<double>(ks::Max{});
 }
 
-/// The first result of a line is its first element, also where that is -0, which 0 + -0 is not.
+/// The first result of a line is its first element, even if it is -0: 0 + -0 would be 0.
 TEST(backends_host, negative_zero_stays) {
   SKIP_WITHOUT_HOST();
   for_each_backend([&](HostBackend const& backend) {
@@ -199,7 +199,7 @@ TEST(backends_host, negative_zero_stays) {
 
 // ---- the combination tree -----------------------------------------------------------------------
 
-/// B(1) ... B(n) as docs/design.md has it: A is combined within a chunk, R above.
+/// B(1) ... B(n) as described in docs/host-backend.md: A within a chunk, R above.
 template <class A, class R, class Op>
 std::vector<A> as_documented(std::vector<A> const& x, std::int64_t begin, std::int64_t n,
                              Op const& op) {
@@ -211,7 +211,7 @@ std::vector<A> as_documented(std::vector<A> const& x, std::int64_t begin, std::i
     bool const has_carry = has_tiles || has_chunks;
     R const both = !has_chunks ? tiles : wide(has_tiles, tiles, chunks);
     A const carry = static_cast<A>(both);
-    A packs{};  // the packs before, and then the prefix
+    A packs{};  // the earlier packs of the chunk, then with the prefix of the pack
     A fold{};
     for (std::int64_t k = chunk; k < std::min(chunk + 16, n); ++k) {
       A const* const p = x.data() + begin + k / 4 * 4;
@@ -234,7 +234,7 @@ std::vector<A> as_documented(std::vector<A> const& x, std::int64_t begin, std::i
   return b;
 }
 
-/// T is stored, A combined in chunks.
+/// T is stored, A is combined in chunks.
 template <class T, class R, class A = T, class Op>
 void follows_the_documented_tree(Op const& op, Data data) {
   SKIP_WITHOUT_HOST();
@@ -290,7 +290,7 @@ TEST(backends_host, products_follow_the_documented_tree) {
 
 // ---- the same bits ------------------------------------------------------------------------------
 
-/// All that must not matter, on the same values.
+/// Everything that must not matter, on the same values.
 template <class T>
 void nothing_else_matters(std::int64_t lines, std::int64_t n) {
   SKIP_WITHOUT_HOST();
@@ -335,7 +335,8 @@ TEST(backends_host, strides_threads_and_sharing_do_not_change_the_bits) {
   nothing_else_matters<double>(2, 35'001);
   nothing_else_matters<float>(8, 1045);
   nothing_else_matters<double>(67, 9);
-  // Rows that are stored several at once: the longest, and some that are no whole cache lines.
+  // Rows that are stored four at a time: the longest, and some that are no multiple of a cache
+  // line.
   nothing_else_matters<float>(128, 70);
   nothing_else_matters<float>(101, 45);
   nothing_else_matters<double>(64, 45);
@@ -344,7 +345,7 @@ TEST(backends_host, strides_threads_and_sharing_do_not_change_the_bits) {
   nothing_else_matters<double>(136, 70);
 }
 
-/// Rows of 32 bytes, which are streamed without a buffer where they are aligned to 16.
+/// Rows of 32 bytes, which use non-temporal stores without a buffer if they are aligned to 16.
 TEST(backends_host, short_rows_of_any_alignment) {
   SKIP_WITHOUT_HOST();
   std::int64_t const n = 500, lines = 8;
@@ -366,7 +367,7 @@ TEST(backends_host, short_rows_of_any_alignment) {
   });
 }
 
-/// A result may take the place of an element that follows: it is not stored before that was loaded.
+/// A result may overwrite a following element, but not before that has been loaded.
 TEST(backends_host, slabs_of_narrow_rows_in_place) {
   SKIP_WITHOUT_HOST();
   using Slabs = Kokkos::View<std::int32_t***, Kokkos::LayoutRight, Device>;
@@ -404,7 +405,7 @@ TEST(backends_host, slabs_of_narrow_rows_in_place) {
 
 // ---- masks, computed inputs, starting values, totals --------------------------------------------
 
-/// The value at (i, j), which a mask may leave out.
+/// The value at (i, j), which may be masked out.
 struct ValueAt {
   std::int64_t columns;
   KOKKOS_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const {
@@ -412,8 +413,8 @@ struct ValueAt {
   }
 };
 
-/// Rows and columns of a (rows, columns) array, with a mask, from a starting value a line, which
-/// the total replaces.
+/// Rows and columns of a (rows, columns) array with a mask, and a starting value per line that is
+/// overwritten by the total.
 template <class Value>
 void starts_totals_and_masks(std::int64_t rows, std::int64_t columns, int axis) {
   SKIP_WITHOUT_HOST();
@@ -461,7 +462,7 @@ TEST(backends_host, starting_values_totals_and_masks) {
 }
 
 #if defined(__linux__)
-/// What decides where results go.
+/// The choice between ordinary and non-temporal stores.
 struct Rows {
   std::int64_t n;
   ks::impl::Batch batch;
@@ -485,7 +486,7 @@ TEST(backends_host, results_stay_in_the_caches_where_memory_was_never_touched) {
   };
   EXPECT_EQ(destination(x, host::Destination::automatic), host::Destination::caches);
   EXPECT_EQ(destination(x, host::Destination::memory), host::Destination::memory);
-  y[n * rows / 2 + n / 2] = 1;  // one of three places is enough
+  y[n * rows / 2 + n / 2] = 1;  // one of the three tested pages is enough
   EXPECT_EQ(destination(x, host::Destination::automatic), host::Destination::memory);
   EXPECT_EQ(destination(y, host::Destination::automatic), host::Destination::caches);
   munmap(x, bytes);
@@ -493,7 +494,7 @@ TEST(backends_host, results_stay_in_the_caches_where_memory_was_never_touched) {
 }
 #endif
 
-// Lines of one element are copied, but for what starting values and totals make of them.
+// Lines of one element are copied, apart from starting values and totals.
 TEST(backends_host, lines_of_one_element_have_starts_and_totals) {
   SKIP_WITHOUT_HOST();
   for (int const count : {1, 2, 3, 40, 1000}) {
@@ -524,8 +525,8 @@ TEST(backends_host, lines_of_one_element_have_starts_and_totals) {
   }
 }
 
-/// A mask selects elements within kernels where both lie in memory: the bits are those of an array
-/// with identities in place of the others. Some of the values are NaN, selected or not.
+/// Masks that are applied within kernels: results have the same bits as those of an array with
+/// identities in place of masked-out elements. Some values are NaN, masked out or not.
 template <class T, class Op>
 void masks_replace_elements(std::int64_t slabs, std::int64_t rows, std::int64_t columns, int axis) {
   SKIP_WITHOUT_HOST();
@@ -588,8 +589,8 @@ TEST(backends_host, masks_replace_elements) {
 
 // ---- integers of 1 and 2 bytes ------------------------------------------------------------------
 
-/// B(0) ... B(n) of (rows, columns) values of which few fit into T, with a mask, from starting
-/// values that do not fit, either.
+/// B(0) ... B(n) of (rows, columns) values, most of which overflow T, with a mask and starting
+/// values that overflow as well.
 template <class T, class Op>
 void values_are_converted_first(std::int64_t rows, std::int64_t columns, int axis) {
   SKIP_WITHOUT_HOST();
@@ -642,7 +643,7 @@ TEST(backends_host, values_become_narrow_before_they_combine) {
   }
 }
 
-/// Results and totals in a wider type than they combine in.
+/// Results and totals of a wider type than the accumulator.
 TEST(backends_host, narrow_sums_wrap_before_they_are_stored) {
   SKIP_WITHOUT_HOST();
   std::size_t const n = 100;

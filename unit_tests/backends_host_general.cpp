@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The general kernels of hosts on random problems, against the generic backend, bit by bit: both
-// have one tree, and nothing else in common. KOKKOS_SCAN_RANDOM_CASES=N runs N cases of each kind,
-// KOKKOS_SCAN_RANDOM_SEED=S others; a failure names seed and number.
+// The general host kernels on random problems, bitwise compared with the generic backend: they have
+// the combination tree in common, and nothing else. KOKKOS_SCAN_RANDOM_CASES=N runs N cases of each
+// kind, KOKKOS_SCAN_RANDOM_SEED=S sets the seed; a failure names seed and case.
 // Regression classes: A, D aliasing, E strides, H alignment, K reverse.
 
 #include <Kokkos_Core.hpp>
 
-// Its functions run on hosts only.
+// Host-only functions.
 #if !defined(KOKKOS_ENABLE_CUDA)
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ using Sheet = Kokkos::View<T**, Kokkos::LayoutStride, Device, Kokkos::MemoryUnma
 
 std::size_t u(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// A number whose sums and products round.
+/// A number whose sums and products are inexact.
 template <class T>
 T number(Random& random) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -54,8 +54,8 @@ T number(Random& random) {
   }
 }
 
-/// An array with strides of its own in memory of its own, which is filled with numbers; it can be
-/// set up again, bit by bit.
+/// An array with random strides in its own memory, filled with numbers; its contents can be
+/// recreated exactly.
 template <class T>
 class Memory {
   using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
@@ -77,7 +77,7 @@ class Memory {
       values.push_back(static_cast<Stored>(number<T>(random)));
     }
   }
-  /// The box, or a part of it that begins elsewhere.
+  /// The whole array, or a part of it with another origin.
   Box<T> box(Extents const& extents, Extents const& first = {}) {
     std::int64_t at = m_offset;
     for (std::size_t d = 0; d < 3; ++d) at += first[d] * m_strides[d];
@@ -127,7 +127,7 @@ struct Arrays {
   Sheet<float> of_lines;
 };
 
-// Kinds: what is read, the type in which the results are stored, the operator.
+// Kinds: the input, the type of results, the operator.
 enum class Sink { array, projected, called };
 struct StructsInPlace {
   using Stored = ks::AffineMap<double>;
@@ -214,7 +214,7 @@ void scan_case(std::uint64_t seed, std::int64_t index) {
   bool const has_extra = is_exclusive && random.below(3) == 0;
   bool const is_backward = random.below(2) == 0;
   bool const has_start = random.below(2) == 0;
-  int const starts = has_start ? static_cast<int>(random.below(2)) : -1;  // one, or each its own
+  int const starts = has_start ? static_cast<int>(random.below(2)) : -1;  // common, or per line
   Extents out_extents = extents;
   if (has_extra) ++out_extents[u(axis)];
   Extents first{};

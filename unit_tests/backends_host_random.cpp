@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The host backend on random problems, against a serial loop, bit by bit: what a list of cases
-// misses is what the list misses. KOKKOS_SCAN_RANDOM_CASES=N runs N cases of each type,
-// KOKKOS_SCAN_RANDOM_SEED=S others; a failure names seed and number.
+// The host backend on random problems, bitwise compared with a serial loop, to find what lists of
+// cases miss. KOKKOS_SCAN_RANDOM_CASES=N runs N cases of each type, KOKKOS_SCAN_RANDOM_SEED=S sets
+// the seed; a failure names seed and case.
 // Regression classes: A, D aliasing, E strides, H alignment, K reverse.
 
 #include <Kokkos_Core.hpp>
 
-// Its functions run on hosts only.
+// Host-only functions.
 #if !defined(KOKKOS_ENABLE_CUDA)
 
 #include <gtest/gtest.h>
@@ -43,12 +43,12 @@ std::int64_t from_environment(char const* name, std::int64_t otherwise) {
   return text == nullptr ? otherwise : std::atoll(text);
 }
 
-/// Memory that is all poison but for the elements of arrays that are written.
+/// Memory that is poisoned except for the elements of arrays.
 template <class T>
 class Memory {
  public:
-  /// A box of these extents, with strides of its own: dense or, half of them, with pads or their
-  /// dimensions in memory in any order.
+  /// An array of these extents with random strides: dense, or in half of the cases with padding or
+  /// a random order of dimensions.
   Box<T> place(Random& random, Extents const& extents) {
     std::array<int, 3> order{0, 1, 2};
     bool const is_dense = random.below(2) == 0;
@@ -75,8 +75,8 @@ class Memory {
   std::vector<T> m_values;
 };
 
-/// Values for which no order of combination rounds or loses an order: small sums, products that are
-/// powers of two, integers that wrap.
+/// Values whose results do not depend on the order of combination: small sums, products of powers
+/// of two, integers that wrap.
 template <class T, class Op>
 T value(Random& random) {
   if constexpr (std::is_integral_v<T>) {
@@ -89,7 +89,7 @@ T value(Random& random) {
   }
 }
 
-/// A computed input: the elements of a box.
+/// A computed input that reads the elements of an array.
 template <class T>
 struct ElementOf {
   Box<T> box;
@@ -106,7 +106,7 @@ void scan_case(std::uint64_t seed, std::int64_t number) {
   using Operator = ks::impl::bound_t<Op, T>;
   Random random(seed * 1'000'003 + static_cast<std::uint64_t>(number));
   auto const u = [](std::int64_t i) { return static_cast<std::size_t>(i); };
-  // Logarithms of extents are uniform; a few are beside powers of two.
+  // Extents are log-uniform; some are next to powers of two.
   Extents extents{};
   std::int64_t most = 1 << (4 + random.below(13));
   std::array<int, 3> dimensions{0, 1, 2};
@@ -118,7 +118,7 @@ void scan_case(std::uint64_t seed, std::int64_t number) {
     most = std::max<std::int64_t>(1, most / extents[d]);
   }
   int axis = static_cast<int>(random.below(3));
-  // Slabs of a few elements, and rows that are cut into pieces, whatever registers they fill.
+  // Slabs of a few elements, and rows that are cut into pieces, of any register count.
   std::int64_t const kind_of_shape = random.below(8);
   if (kind_of_shape < 2) {
     std::int64_t const width = random.below(2) == 0 ? 1 << random.below(6) : 1 + random.below(18);
@@ -128,7 +128,7 @@ void scan_case(std::uint64_t seed, std::int64_t number) {
     extents = {1 + random.below(2), 1 + random.below(40), 1020 + random.below(3200)};
     axis = 1;
   } else if (kind_of_shape == 3) {
-    // Columns of some tiles, which threads may share, of narrow rows and of wider ones.
+    // Columns of several tiles, which threads may share, with narrow and with wider rows.
     std::int64_t const width = 1 + random.below(random.below(2) == 0 ? 20 : 300);
     extents = {1 + random.below(2), 1020 + random.below(60'000 / width + 10), width};
     axis = 1;
@@ -177,7 +177,7 @@ void scan_case(std::uint64_t seed, std::int64_t number) {
     }
   }
 
-  // What must be in memory afterwards.
+  // The expected memory.
   std::vector<T> expected = out_memory.values(), expected_totals = totals;
   // Products of float may leave the range of float between results.
   using R = ks::impl::carried_t<Operator, T>;
@@ -253,7 +253,7 @@ void scan_case(std::uint64_t seed, std::int64_t number) {
     scan(x);
   }
   exec.fence();
-  // What kernels leave in the registers of x87 would make it NaN.
+  // It would be NaN if kernels left the x87 registers in MMX state.
   volatile long double one = 1;
   ASSERT_EQ(one + one, 2) << what << ", then a sum of long double";
   std::int64_t const wrong =

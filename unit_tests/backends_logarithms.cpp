@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Logarithms of sums of exponentials on every backend: lines of all magnitudes, with infinities and
-// NaN among them, within the contract's bound of a serial loop in long double.
+// NaNs, compared within the promised bound with a serial loop in long double.
 
 #include <Kokkos_Core.hpp>
 
@@ -91,7 +91,7 @@ void check_case(Case const& c, Random& random, Backend const& backend) {
       } else if (std::isinf(exact)) {
         ASSERT_EQ(actual, exact) << l << ' ' << step;
       } else {
-        // The contract's larger bound: that of CUDA.
+        // The larger of the promised bounds: that of CUDA.
         ASSERT_LE(std::abs(actual - exact), 8 * 0x1p-24L * (logarithm.magnitude() + 1))
             << l << ' ' << step << ", actual " << actual << ", expected " << exact;
       }

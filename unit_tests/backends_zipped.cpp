@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Zipped inputs and projected outputs on every backend: recurrences of integers, which are exact,
-// equal a serial loop at the borders of every kernel.
+// Zipped inputs and projected outputs on every backend: integer recurrences, which are exact, equal
+// a serial loop at the size limits of every kernel.
 
 #include <Kokkos_Core.hpp>
 
@@ -30,7 +30,7 @@ struct Twice {
   }
 };
 
-/// What the coefficients of a recurrence are, and where it lies.
+/// The kind of coefficients of a recurrence, and its memory layout.
 enum class Coefficients { of_elements, of_lines, computed };
 struct Layout {
   int axis;
@@ -49,7 +49,7 @@ Plane<T> plane(Flat<T> const& flat, std::int64_t outer, std::int64_t inner, std:
   return Plane<T>(flat.data(), Kokkos::LayoutStride(outer, inner + padding, inner, 1));
 }
 
-/// h[k] = a[k] * h[k-1] + b[k] from a start of each line, stored twice as large in place of b.
+/// h[k] = a[k] * h[k-1] + b[k] with a start per line; 2 h[k] is stored in place of b.
 template <class T, class Backend>
 void check_recurrence(std::int64_t lines, std::int64_t n, Layout const& layout,
                       Coefficients coefficients, Direction direction, Backend const& backend) {
@@ -112,8 +112,8 @@ void check_recurrence(std::int64_t lines, std::int64_t n, Layout const& layout,
   }
 }
 
-/// Sums of a function of three arrays, which captures something: such a function can be copied, but
-/// neither assigned nor made from nothing.
+/// Sums of a function of three arrays with captures: such a lambda can be copied, but neither
+/// assigned nor default-constructed.
 template <class Backend>
 void check_three(std::int64_t lines, std::int64_t n, int axis, Backend const& backend) {
   using T = std::uint32_t;
@@ -166,7 +166,7 @@ void check_zipped(Backend const& backend) {
       if (::testing::Test::HasFailure()) return;
     }
   }
-  // Aligned narrow rows with gaps, of columns so long that blocks share them.
+  // Aligned narrow rows with gaps, and columns so long that blocks share them.
   for (std::int64_t const lines : {4, 16}) {
     for (auto const coefficients : {Coefficients::of_elements, Coefficients::of_lines}) {
       check_recurrence<std::uint32_t>(lines, 5000, {0, 16}, coefficients, Direction::backward,

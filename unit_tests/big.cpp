@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// More elements, lines and bytes than 32 bits count. 8-bit outputs and computed inputs keep the
-// memory below 5 GB; where that much is not free, a test is skipped and says so.
+// More elements, lines and bytes than 32 bits can count. 8-bit outputs and computed inputs keep the
+// memory below 5 GB; if that much is not available, tests are skipped with a message.
 // Regression classes: B index overflow (pytorch #167086, cupy #10268, cccl #8803), C limits of the
 // grid.
 
@@ -26,7 +26,7 @@ namespace big {
 constexpr std::int64_t two_to_31 = std::int64_t(1) << 31;
 constexpr std::int64_t two_to_32 = std::int64_t(1) << 32;
 
-/// Bytes that can be allocated without harm.
+/// Number of bytes that can be allocated safely.
 std::int64_t available_bytes() {
 #if defined(KOKKOS_ENABLE_CUDA)
   if constexpr (std::is_same_v<Exec, Kokkos::Cuda>) {
@@ -56,7 +56,7 @@ std::string reason_to_skip(std::int64_t bytes) {
          " MiB to spare, but " + std::to_string(available >> 20) + " MiB are available";
 }
 
-/// A value that forgets no bit of its index.
+/// A value that depends on all bits of its index.
 struct Value {
   KOKKOS_FUNCTION std::uint8_t operator()(std::int64_t i) const {
     auto const u = static_cast<std::uint64_t>(i);
@@ -175,7 +175,7 @@ struct Collect {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { result(i) = data[place(i / n, i % n)]; }
 };
 
-/// A few elements far apart: only their pages are touched. In place, forward and backward.
+/// A few elements far apart, so only their pages are touched. In place, forward and backward.
 template <class T>
 void far_apart(std::int64_t lines, std::int64_t line_stride, std::int64_t n, std::int64_t stride,
                Direction direction) {
@@ -188,7 +188,7 @@ void far_apart(std::int64_t lines, std::int64_t line_stride, std::int64_t n, std
   Kokkos::parallel_for("fill", Policy(0, lines * n), FillSparse<T>{memory.data(), place, n});
   auto const x = plane(memory, 0, lines, line_stride, n, stride);
   for (Regime const regime : forced_regimes) {
-    // Each regime scans what the one before has left.
+    // Each regime scans the results of the one before.
     auto const before = uninitialized<T>("before", static_cast<std::size_t>(lines * n));
     auto const after = uninitialized<T>("after", static_cast<std::size_t>(lines * n));
     Kokkos::parallel_for("collect", Policy(0, lines * n),
@@ -222,7 +222,7 @@ void far_apart_both_ways(std::int64_t lines, std::int64_t line_stride, std::int6
 
 // B: index overflow (pytorch #167086, cupy #10268, cccl #8803).
 TEST(big, element_offsets_beyond_2_to_31_and_2_to_32) {
-  // Not touched, but a device has no lazy memory.
+  // Not touched, but device memory is not allocated lazily.
   auto const reason = reason_to_skip(two_to_32 + (1 << 20));
   if (!reason.empty()) GTEST_SKIP() << reason;
   far_apart_both_ways<std::uint8_t>(3, two_to_31 + 7, 300, 2);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the library accepts, seen by the compiler; what it must refuse is in concepts/refused.cpp.
+// Calls that must compile; calls that must not are in concepts/refused.cpp.
 // Regression class: I wrong accumulator (thrust #1896).
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using ks::impl::Function;
 template <class T>
 using View = Kokkos::View<T, Device>;
 
-/// Instantiates the checks of a call, not its kernels. Fails to compile where the call is refused.
+/// Instantiates the checks of a call, not its kernels. Fails to compile if the call is refused.
 template <class In, class Out, class Lines = ks::Along<>, class Op = ks::Sum<>>
 constexpr bool inclusive_accepts() {
   ks::impl::explain<ks::impl::refusal_of<Function::inclusive_scan, Exec, In, Out, Lines, Op>()>();
@@ -99,7 +99,7 @@ static_assert(accepts<View<float*>, View<float*>, int, ReturnsDouble>());
 static_assert(inclusive_accepts<View<float*>, View<float*>, int, AddFloats>());
 static_assert(inclusive_accepts<View<Affine*>, View<Affine*>, int, Generic>());
 
-// Lines: any integer, along() with everything.
+// Lines: any integer, along() with all options.
 using Lines = decltype(ks::along(0)
                            .backward()
                            .starting_at(View<double const*>())
@@ -145,14 +145,14 @@ static_assert(std::is_same_v<ks::impl::accumulator_of_t<ks::Sum<>, std::int64_t>
 static_assert(std::is_same_v<ks::impl::accumulator_of_t<ks::Sum<double>, float>, double>);
 static_assert(std::is_same_v<ks::impl::accumulator_of_t<Wider, float>, double>);
 
-// The calls return nothing, and the size of a workspace is a size.
+// Return types.
 static_assert(std::is_void_v<decltype(ks::inclusive_scan(Exec(), View<int*>(), View<int*>()))>);
 static_assert(
     std::is_void_v<decltype(ks::exclusive_scan(Exec(), View<int*>(), View<int*>(), 0, ks::Max{}))>);
 static_assert(
     std::is_same_v<std::size_t, decltype(ks::workspace_bytes(Exec(), View<int*>(), View<int*>()))>);
 
-/// A few of the unusual ones, run: accepted types must also compile to the end.
+/// Runs some unusual calls: accepted types must also instantiate their kernels.
 void unusual_calls_run() {
   View<float const**> const x = [] {
     View<float**> const ones("x", 2, 3);
@@ -173,7 +173,7 @@ void unusual_calls_run() {
   View<std::int64_t*> const count("count", 5);
   ks::inclusive_scan(Exec(), flags, count);
   EXPECT_EQ(to_host(Flat<std::int64_t>(count))[4], 5);
-  // An identity that only the object knows, a call as a temporary of everything.
+  // An identity that depends on the object; a call with only temporaries.
   ks::exclusive_scan(Exec(), ks::masked(ks::elementwise(count, OneIndex{}), flags), count, 0,
                      Wider{.zero = 0});
   EXPECT_EQ(to_host(Flat<std::int64_t>(count))[4], 6);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Every message, word by word, with the View's label and the numbers; nothing is written where one
-// is thrown; and what must not be refused. Overlaps are in errors_overlap.cpp. Regression classes:
-// F empty arrays whose arguments nobody checked (pytorch #188361), H workspace size and alignment
+// The exact text of every message, including labels and numbers; that nothing is written when one
+// is thrown; and calls that must not be refused. Overlaps are in errors_overlap.cpp. Regression
+// classes: F unchecked arguments of empty arrays (pytorch #188361), H workspace size and alignment
 // (cccl #9742), M swallowed errors.
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ void axis_out_of_range() {
               std::string(Function::name) + ": axis " + std::to_string(axis) +
                   " is out of range for input \"x\" of rank 2: allowed are -2 to 1.");
   }
-  // An axis that no int holds is not taken for another one.
+  // An axis that overflows int is not converted to another one.
   for (std::int64_t const axis : {std::int64_t(1) << 32, -(std::int64_t(1) << 32)}) {
     EXPECT_NE(refusal([&] { Function::scan(Exec(), x, y, axis); }), "nothing was thrown");
   }
@@ -61,7 +61,7 @@ TEST(errors, axis_out_of_range) {
   axis_out_of_range<Exclusive>();
 }
 
-// M: a View of null that has elements is refused, whatever it is to the scan.
+// M: a null View with elements is refused in every role.
 template <class Function>
 void views_of_null() {
   auto const x = field("x", 3, 4, 1.0f);
@@ -87,7 +87,7 @@ TEST(errors, views_of_null_that_have_elements) {
   views_of_null<Exclusive>();
 }
 
-// F: nothing to do is nothing done, however many lines there are.
+// F: without elements nothing is done, however many lines there are.
 void empty_lines_cost_nothing() {
   std::int64_t const many = std::int64_t(1) << 40;
   Kokkos::View<float***, Kokkos::LayoutRight, Device> const x(nullptr, many, many >> 20, 0);
@@ -154,7 +154,7 @@ void output_extents_exclusive() {
       refusal([&] { ks::exclusive_scan(Exec(), x, z, -1); }),
       f + "extent 1 of output \"z\" is 3, but extent 1 of input \"x\" is 4: expected 4, or 5 to "
           "hold the total.");
-  // One element more, but across the axis.
+  // One element more, but along another dimension.
   EXPECT_EQ(refusal([&] { ks::exclusive_scan(Exec(), x, w, 1); }),
             f + "extent 0 of output \"w\" is 4, but extent 0 of input \"x\" is 3.");
   EXPECT_EQ(refusal([&] { ks::exclusive_scan(Exec(), x, y, 0); }),
@@ -169,7 +169,7 @@ TEST(errors, extents_of_the_output) {
   output_extents_exclusive();
 }
 
-// F: empty arrays are no excuse (pytorch #188361).
+// F: arguments of empty arrays are checked too (pytorch #188361).
 template <class Function>
 void empty_arrays_are_checked() {
   std::string const f = std::string(Function::name) + ": ";
@@ -240,7 +240,7 @@ void extents_of_views_of_the_lines() {
   EXPECT_EQ(both(s, t, 1), f + "extent 0 of totals \"t\" is 4, but extent 0 of input \"x\" is 3.");
   EXPECT_TRUE(is_all(y, poison));
   EXPECT_TRUE(is_all(t, poison));
-  // The totals alone have another type of lines.
+  // Wrong totals without starting values.
   auto const t2 = line_field("t2", 5, poison);
   EXPECT_EQ(refusal([&] { Function::scan(Exec(), x, y, ks::along(0).totals(t2)); }),
             f + "extent 0 of totals \"t2\" is 5, but extent 1 of input \"x\" is 4.");
@@ -296,7 +296,7 @@ TEST(errors, negative_extent_of_a_computed_input) {
   negative_extent<Exclusive>();
 }
 
-/// workspace_bytes() refuses what it needs: the axis and the extents.
+/// workspace_bytes() checks the arguments that it uses: axis and extents.
 void workspace_bytes_checks() {
   auto const x = field("x", 3, 4, 1.0f);
   auto const y = field("y", 3, 6, poison);
@@ -366,7 +366,7 @@ void workspace_too_small_or_misaligned() {
     EXPECT_EQ(thrown(shift, needed + 16),
               f + "workspace \"memory\" begins at an address that is not a multiple of 16.");
   }
-  // Every byte between the first and the last would be used.
+  // A workspace must be contiguous.
   using Strided = Kokkos::View<std::byte*, Kokkos::LayoutStride, Device>;
   Bytes const wide("wide", 2 * needed);
   Strided const every_other(wide.data(), Kokkos::LayoutStride(needed, 2));
@@ -390,9 +390,9 @@ TEST(errors, workspace_that_is_too_small_or_misaligned) {
   workspace_too_small_or_misaligned<Exclusive>();
 }
 
-// M: an allocation that fails surfaces.
+// M: failed allocations are reported.
 void workspace_that_cannot_be_had() {
-  // Never touched: the workspace of so long a line comes first, and no machine has it.
+  // Never accessed: allocating the workspace for such a long line fails first.
   std::int64_t const n = std::int64_t(1) << 60;
   Flat<std::uint8_t> const little("little", 16);
   Flat<std::uint8_t> const y(little.data(), static_cast<std::size_t>(n));
@@ -407,7 +407,7 @@ void workspace_that_cannot_be_had() {
     surfaced = true;
   }
   EXPECT_TRUE(surfaced);
-  // And leaves nothing behind.
+  // And there are no side effects.
   auto const x = line_field("x", 3, 1.0f);
   auto const z = line_field("z", 3, poison);
   ks::inclusive_scan(Exec(), x, z, 0);

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// What the tests of errors share.
+/// Shared by the tests of errors.
 
 #include <Kokkos_Core.hpp>
 
@@ -17,7 +17,7 @@
 
 namespace test::errors {
 
-// All Views of a kind have one type, so that each call is instantiated once.
+// All Views of a kind have the same type, so that each call is instantiated once.
 template <class T>
 using Field = Kokkos::View<T**, Kokkos::LayoutStride, Device>;
 template <class T>
@@ -39,7 +39,7 @@ LineField<T> line_field(std::string const& label, std::size_t size, T value) {
   return f;
 }
 
-/// Whether every element is `value`; of contiguous Views.
+/// Whether every element of a contiguous View is `value`.
 template <class View>
 bool is_all(View const& view, typename View::non_const_value_type value) {
   Flat<typename View::non_const_value_type> const flat(view.data(), view.size());
@@ -49,7 +49,7 @@ bool is_all(View const& view, typename View::non_const_value_type value) {
   return true;
 }
 
-/// What call() throws.
+/// The message of the exception that call() throws.
 template <class Call>
 std::string refusal(Call const& call) {
   try {

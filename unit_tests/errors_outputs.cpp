@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Messages about zipped inputs and outputs that compute, word by word; nothing is called or written
-// where one is thrown.
+// The exact text of messages about zipped inputs and computing outputs; nothing is called or
+// written when one is thrown.
 
 #include <gtest/gtest.h>
 

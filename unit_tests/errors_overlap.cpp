@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Views that share memory: which overlaps are refused, word by word, and which are not.
+// Views that share memory: overlaps that are refused, with the exact message, and legal aliases.
 // Regression class: D aliasing (kokkos #6667, oneDPL #637).
 
 #include <gtest/gtest.h>
@@ -92,7 +92,7 @@ TEST(errors, overlap_of_output_and_input_is_refused) {
   overlaps_are_refused<Exclusive>();
 }
 
-/// Subviews keep the label of what they are a part of.
+/// Subviews keep the label of the original View.
 template <class Function>
 void overlap_of_labelled_views() {
   auto const memory = ones("density", 10);
@@ -109,7 +109,7 @@ TEST(errors, overlap_names_the_labels) {
   overlap_of_labelled_views<Exclusive>();
 }
 
-/// Results of values 1: the ordinal along the axis, from 1 (inclusive) or 0 (exclusive).
+/// Results for values of 1: the index along the axis, from 1 (inclusive) or 0 (exclusive).
 template <class Function>
 void expect_counts(Flat<float> const& memory, Field<float> const& y, int axis) {
   auto const host = to_host(memory);
@@ -228,7 +228,7 @@ void overlap_with_a_mask() {
   auto const x = ones("x", 20);
   auto const plain = part(x, 0, 4, 5, 5, 1);
   auto const y = part(m, 0, 4, 5, 5, 1);
-  // Any value that converts to bool is a mask.
+  // Any type that converts to bool can be a mask.
   EXPECT_EQ(
       refusal([&] { Function::scan(Exec(), ks::masked(plain, part(m, 1, 4, 5, 5, 1)), y, 1); }),
       message);
@@ -236,7 +236,7 @@ void overlap_with_a_mask() {
       refusal([&] { Function::scan(Exec(), ks::masked(plain, part(m, 0, 4, 6, 5, 1)), y, 1); }),
       message);
   EXPECT_TRUE(is_all(m, 1.0f));
-  // What is only read may be the same.
+  // Operands that are only read may overlap.
   EXPECT_EQ(refusal([&] { Function::scan(Exec(), ks::masked(plain, plain), y, 1); }),
             "nothing was thrown");
   expect_counts<Function>(m, y, 1);
@@ -271,7 +271,7 @@ void overlaps_of_views_of_the_lines() {
   EXPECT_TRUE(is_all(m, 1.0f));
   EXPECT_TRUE(is_all(other, 1.0f));
 
-  // One and the same View of the lines; starting values inside the input, which is only read.
+  // Totals in the starting values; starting values in the input, which is only read.
   EXPECT_EQ(both(free_line, free_line), "nothing was thrown");
   auto const totals = to_host(other);
   for (std::size_t l = 0; l < 4; ++l) EXPECT_EQ(totals[l], 6);
@@ -302,7 +302,7 @@ void outputs_that_share_memory() {
     EXPECT_EQ(refusal([&] { Function::scan(Exec(), x, y, 1); }), message)
         << "strides " << row << ", " << column;
   }
-  // Strides that look suspicious but keep every element apart: 5 i + 4 j for i < 4, j < 5.
+  // Strides that look like an overlap, but all elements differ: 5 i + 4 j for i < 4, j < 5.
   auto const m = ones("m", 200);
   for (auto const& [row, column] : {std::pair<std::size_t, std::size_t>{5, 4}, {1, 4}, {7, 20}}) {
     auto const y = part(m, 0, 4, row, 5, column);
@@ -311,7 +311,7 @@ void outputs_that_share_memory() {
         << "strides " << row << ", " << column;
     expect_counts<Function>(m, y, 1);
   }
-  // An input may repeat itself: one row for all lines.
+  // An input may overlap itself: one row for all lines.
   auto const y = part(m, 0, 4, 5, 5, 1);
   EXPECT_EQ(refusal([&] { Function::scan(Exec(), part(ones("row", 5), 0, 4, 0, 5, 1), y, 1); }),
             "nothing was thrown");

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Scans in order: what is promised beside the bits of each result (in_order_*.cpp).
+// In-order scans: guarantees other than bitwise results, which in_order_*.cpp test.
 
 #include "in_order.hpp"
 
 namespace test {
 namespace in_order {
 
-/// Adds the value at an index, and its square: nothing may fuse the two roundings.
+/// Adds the value at an index, and its square: the two roundings must not be contracted.
 struct Squares {
   Kokkos::View<float**, Kokkos::LayoutRight, Device> x;
   KOKKOS_FUNCTION float operator()(std::int64_t i, std::int64_t j) const {
@@ -82,7 +82,7 @@ TEST(in_order, needs_no_workspace) {
   EXPECT_EQ(ks::workspace_bytes(Exec(), x, x, ks::along(0).in_order()), 0U);
 }
 
-// What associates exactly has no kernels of its own, and a call by default has none of these.
+// Operators that associate exactly have no in-order kernels, and default calls do not use them.
 template <class T, class Op, class Lines>
 using OperatorOf = decltype(ks::impl::ProblemOf<Kokkos::View<T*>, Kokkos::View<T*>,
                                                 ks::impl::LinesTraits<Lines>, Op>::type::op);

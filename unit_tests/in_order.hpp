@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What the sources of suite in_order share: scans in order through the public functions, each
-// result of which has the bits of a serial loop, compiled without contraction (in_order.cmake). A
-// source for some types, as calls with CUDA take long to compile.
+// Shared by the sources of suite in_order: in-order scans through the public functions, whose
+// results must be bitwise those of a serial loop that is compiled without contraction
+// (in_order.cmake). Types are distributed over several sources, because calls with CUDA take long
+// to compile.
 
 #include <gtest/gtest.h>
 
@@ -38,8 +39,8 @@ struct MixHashes {
   }
   static Hash identity() { return {1, 2, 3}; }
 };
-/// A smoothed value: floating-point, and not associative. Its product is exact, so that it has the
-/// same bits whether it is fused with the sum or not.
+/// A smoothed value: floating-point, and not associative. Its product is exact, so that contraction
+/// to an FMA does not change the result.
 struct Smooth {
   using accumulator_type = double;
   KOKKOS_FUNCTION double operator()(double const& x, double const& y) const { return 0.5 * x + y; }
@@ -62,7 +63,7 @@ T element_of(Random& random) {
   }
 }
 
-/// Elements on the host, at the places of a View's.
+/// A host copy of a View's elements, with the same strides.
 template <class View>
 auto host_copy(View const& view) {
   auto const mirror = Kokkos::create_mirror(view);
@@ -78,7 +79,7 @@ void fill(View const& view, Random& random) {
   Kokkos::deep_copy(view, mirror);
 }
 
-/// What a call asks for beside its axis.
+/// The options of a call besides the axis.
 enum class Form { inclusive, exclusive, exclusive_with_total };
 struct Options {
   int axis;
@@ -86,8 +87,8 @@ struct Options {
   bool backward;
 };
 
-/// Calls f(first, ...) for each line, with the offsets of its first element in scan order in Views
-/// that have the axis, and of its only one in those that have not.
+/// Calls f(first, ...) for each line with an offset for each View: of the line's first element in
+/// scan order, or of its only element in Views without the axis.
 template <class View, class F>
 void for_each_line(View const& shape, int axis, F const& f) {
   constexpr int rank = static_cast<int>(View::rank());
@@ -109,7 +110,7 @@ auto* line_of(View const& view, std::array<std::size_t, 8> const& index) {
   for (std::size_t d = 0; d < View::rank(); ++d) at += index[d] * view.stride(d);
   return at;
 }
-/// The same in a View without the axis.
+/// The same for a View without the axis.
 template <class View>
 auto* element_without(View const& view, std::array<std::size_t, 8> const& index, int axis) {
   auto* at = view.data();
@@ -124,10 +125,10 @@ bool same_bits(T const& a, T const& b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-/// The plain loop. Returns where a result differs from its own.
+/// The reference loop. Returns the position of a result that differs from its own.
 ///
-/// \param start null: none
-/// \param mask  null: none
+/// \param start null if there is none
+/// \param mask  null if there is none
 template <class A, class Op, class T>
 std::string compare_line(Op const& op, T const* x, std::int64_t x_stride, bool const* mask,
                          std::int64_t mask_stride, T const* y, std::int64_t y_stride,
@@ -189,8 +190,8 @@ View view_of(std::vector<std::size_t> const& extents) {
   return View("v", all[0], all[1], all[2], all[3], all[4], all[5], all[6], all[7]);
 }
 
-/// The scans of one shape along one axis, of all forms and both directions: plain, from a start
-/// with totals, masked, and in two pieces.
+/// The scans of one shape along one axis, in all forms and both directions: plain, with start and
+/// totals, masked, and in two pieces.
 template <class T, int rank, class Op, class Layout = Kokkos::LayoutRight>
 void check(std::vector<std::size_t> const& extents, int axis) {
   using View = ViewOf<T, rank, Layout>;

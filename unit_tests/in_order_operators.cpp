@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Scans in order with operators that do not associate have the bits of the plain loop.
+// Scans in order with non-associative operators have the bits of the plain loop.
 
 #include "in_order.hpp"
 
@@ -11,7 +11,7 @@ namespace in_order {
 TEST(in_order, a_struct_has_the_bits_of_the_plain_loop) {
   for (int const axis : {0, 1}) check<Hash, 2, MixHashes>({21, 90}, axis);
 }
-// Strips of values whose size divides nothing, as wide as strips can be.
+// Strips of maximum width with values of an odd size.
 TEST(in_order, wide_rows_of_structs_have_the_bits_of_the_plain_loop) {
   check<Hash, 2, MixHashes>({2, 38'000}, 0);
 }

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Random scans in order, against a serial loop, bit by bit: by the host kernels with all registers
-// and numbers of threads, by the generic backend, and by the CUDA kernels in their emulation. The
-// cases are those of cuda/fuzz.hpp. KOKKOS_SCAN_RANDOM_CASES=N runs N cases of each kind.
+// Random in-order scans, bitwise compared with a serial loop: by the host kernels with all register
+// widths and thread counts, by the generic backend, and by the emulated CUDA kernels. The cases are
+// those of cuda/fuzz.hpp. KOKKOS_SCAN_RANDOM_CASES=N runs N cases of each kind.
 
 #include <Kokkos_Core.hpp>
 
-// With CUDA all suites run the kernels themselves; unit_tests/cuda/fuzz.cu does this on a GPU.
+// In builds with CUDA all suites run on the GPU; unit_tests/cuda/fuzz.cu runs these cases there.
 #if !defined(KOKKOS_ENABLE_CUDA)
 
 #include <gtest/gtest.h>
@@ -41,8 +41,8 @@ std::uint64_t cases() {
   return text == nullptr ? 600 : std::strtoull(text, nullptr, 10);
 }
 
-/// Scans on the threads of the host: 1, 2 or 7 of them, registers of 16 or 32 bytes, results in the
-/// caches or past them, by the host kernels or by the generic backend.
+/// Scans on 1, 2 or 7 host threads, with registers of 16 or 32 bytes, ordinary or non-temporal
+/// stores, by the host kernels or by the generic backend.
 class Host : public HostMemory {
  public:
   struct Choice {
@@ -75,7 +75,7 @@ class Host : public HostMemory {
   }
 };
 
-/// Scans on a GPU that is emulated: a large one, or one with little to run blocks on.
+/// Scans on an emulated GPU: a large one, or one with few multiprocessors.
 class Gpu : public HostMemory {
  public:
   static emulated::Space space(fuzz::Random& random) {
@@ -108,10 +108,10 @@ TEST(in_order, emulated_cuda_passes_random_cases) {
   run<Gpu>(fuzz::KindsInOrder{}, {1 << 12, 1 << 15});
 }
 
-/// Dense arrays, which random strides hardly ever give. Aligned ones: rows and columns are moved 16
-/// bytes at a time. Others: warps share columns, if the input is not the output. Short rows.
+/// Dense arrays, which random strides rarely produce. Aligned rows and columns are moved 16 bytes
+/// at a time. Unaligned ones: warps share columns, unless in place. Short rows.
 ///
-/// \tparam has_starts whether lines have starts, which totals may replace
+/// \tparam has_starts whether lines have starts, which totals may overwrite
 template <class A, bool has_starts>
 std::string scan_dense(fuzz::Random& random, bool is_aligned) {
   namespace impl = KokkosScan::impl;

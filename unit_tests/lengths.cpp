@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Suite `lengths`: every length around a power of two, a chunk and a tile, times every number of
-// lines around a warp and a grid limit. Lines are rows or columns, scanned forward or backward.
+// Suite `lengths`: lengths around powers of two, chunks and tiles, times numbers of lines around a
+// warp and the grid limit. Lines are rows or columns, scanned forward or backward.
 // Classes C (grid limits: 65535 lines and more), F (empty), G (uninitialised operands).
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ struct Size {
   std::int64_t n, lines;
 };
 
-/// Bounds time and memory: small sizes are for each test, each large one for one test in three.
+/// Bounds time and memory: small sizes are in each test, each large size in one of three tests.
 std::vector<Size> sizes_of_test(std::int64_t test) {
   std::vector<Size> sizes;
   std::int64_t large = 0;
@@ -51,7 +51,7 @@ std::vector<Size> sizes_of_test(std::int64_t test) {
 
 struct Run {
   Size size;
-  bool rows;  // lines are rows, else columns
+  bool rows;  // whether lines are rows, not columns
   Direction direction;
 
   int axis() const { return rows ? 1 : 0; }
@@ -60,7 +60,7 @@ struct Run {
   }
 };
 
-/// Both orientations and directions of small sizes, a random one of large ones.
+/// Both orientations and directions for small sizes, random ones for large sizes.
 template <class Check>
 void for_each_run(std::int64_t test, Check&& check) {
   Random random(77 + static_cast<std::uint64_t>(test));
@@ -91,7 +91,7 @@ void check_intervals() {
   });
 }
 
-/// n+1 outputs where the number of lines is even, n where it is odd.
+/// n+1 outputs if the number of lines is even, n if it is odd.
 void check_widening_sums() {
   for_each_run(1, [](Run const& run) {
     bool const total = run.size.lines % 2 == 0;
@@ -110,7 +110,7 @@ void check_widening_sums() {
   });
 }
 
-/// Large ones in place.
+/// Large sizes are scanned in place.
 void check_float_sums() {
   for_each_run(2, [](Run const& run) {
     Scan const scan{Form::inclusive, run.axis(), run.direction};

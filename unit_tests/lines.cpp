@@ -16,7 +16,7 @@ std::vector<std::vector<std::int64_t>> const& all_extents() {
   return extents;
 }
 
-/// Starting values and totals that may be strided, or be one and the same array.
+/// Starting values and totals that may be strided, or the same array.
 template <class T, class Op>
 void check_starts_and_totals(Data data) {
   Random random(31);
@@ -77,7 +77,7 @@ void check_value_and_totals(Data data, T start) {
         expect_untouched_except(what, out.memory(), out);
         expect_untouched_except(what, totals.memory(), totals);
         if (scan.form == Form::exclusive_with_total) {
-          // The extra element is the total, bit for bit.
+          // The extra element is bitwise the total.
           for_each_index(totals.shape(), [&](Index const& line) {
             Index last{};
             for (int r = 0, l = 0; r < 3; ++r) last[r] = r == scan.axis ? 0 : line[l++];
@@ -143,7 +143,7 @@ void check_types() {
   }
 }
 
-/// The axis counts from the end too; it is the last one where none is named.
+/// Negative axes count from the end; the default is the last axis.
 void check_axes() {
   Random random(35);
   Array<std::int64_t> const in(right({3, 4, 5}));
@@ -167,7 +167,7 @@ void check_axes() {
   expect_scan<ks::Sum<>>("no axis", last, in.shape(), out, ValuesOf{in});
 }
 
-/// A workspace of exactly the size asked for, of any content, at the smallest alignment allowed.
+/// A workspace of exactly the required size, with arbitrary contents and minimal alignment.
 template <class T, class Op>
 void check_workspace(Op const& op, std::int64_t lines, std::int64_t n) {
   Random random(36);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Suite `lines`: what a scan starts from, what it leaves behind, and what it reads.
+// Suite `lines`: starting values, totals, and inputs.
 
 #include <gtest/gtest.h>
 

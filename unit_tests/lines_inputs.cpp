@@ -14,7 +14,7 @@
 
 namespace test::lines {
 
-/// Any element of up to 8 indices as a number that differs from its neighbours'.
+/// An element of up to 8 indices: a number that differs from its neighbours.
 struct Formula {
   std::int64_t seed;
   template <class... I>
@@ -65,7 +65,7 @@ inline bool keeps(Pattern pattern, std::int64_t k, std::int64_t n, Random& rando
   }
 }
 
-/// What a mask keeps, for the oracle.
+/// The elements that a mask keeps, for the oracle.
 template <class M>
 struct Keeps {
   Array<M> mask;
@@ -105,7 +105,7 @@ void check_masks(Data data, bool in_place) {
   }
 }
 
-/// A start and totals beside a mask: lines that are all masked out are their start.
+/// A mask with starts and totals: the total of a fully masked-out line is its start.
 void check_started_mask() {
   Random random(42);
   std::vector<std::int64_t> const extents{4, 40, 3};
@@ -144,7 +144,7 @@ void check_computed(std::vector<std::int64_t> const& extents) {
   for (std::size_t r = 0; r < rank; ++r) numbers[r] = extents[r];
   Formula const formula{44};
   for_each_scan(rank, [&](Scan const& scan) {
-    // Strided, and contiguous in either order, for the dimensions merge differently then.
+    // Strided, and contiguous in either order, because dimensions merge differently then.
     for (int layout = 0; layout < 3; ++layout) {
       auto const of_output = output_extents(extents, scan);
       Array<std::int64_t> const out(layout == 0   ? right(of_output)
@@ -160,7 +160,7 @@ void check_computed(std::vector<std::int64_t> const& extents) {
   });
 }
 
-/// The formula's value at a line, as a start for the oracle.
+/// The function's value for a line, as a start for the oracle.
 struct StartFormula {
   Formula formula;
   template <class A>
@@ -169,8 +169,8 @@ struct StartFormula {
   }
 };
 
-/// Starting values that a function computes, into outputs whose dimensions merge and do not. T of
-/// one byte is combined in a wider type by the host kernels.
+/// Starting values that a function computes, with outputs whose dimensions merge or do not. The
+/// host kernels combine 1-byte integers in a wider type.
 template <class T>
 void check_computed_starts() {
   Random random(51);
@@ -200,7 +200,7 @@ void check_computed_starts() {
   }
 }
 
-/// A formula's small values as another type.
+/// A function's small values as another type.
 template <class T>
 struct Small {
   Formula formula;
@@ -209,8 +209,8 @@ struct Small {
   }
 };
 
-/// Computed lines of lengths and numbers that share tiles, lanes and chunks in different ways, with
-/// values as wide as the results and not.
+/// Computed lines, with lengths and numbers that share tiles, lanes and chunks in different ways,
+/// and values as wide as the results or not.
 template <class T, class Result>
 void check_computed_lengths() {
   Small<T> const formula{Formula{50}};
@@ -260,7 +260,7 @@ void check_product() {
   });
 }
 
-/// A computed input that reads nothing but the place that its result is stored to.
+/// A computed input that reads only the element that its result overwrites.
 struct SquareOf {
   Kokkos::View<std::int64_t**, Kokkos::LayoutStride, Device, Kokkos::MemoryUnmanaged> x;
   KOKKOS_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const {
@@ -324,7 +324,7 @@ void check_nested() {
   });
 }
 
-/// Counts how often each element is asked for.
+/// Counts how often each element is computed.
 struct Counted {
   Kokkos::View<std::uint32_t**, Kokkos::LayoutStride, Device, Kokkos::MemoryUnmanaged> calls;
   KOKKOS_FUNCTION std::int32_t operator()(std::int64_t i, std::int64_t j) const {
@@ -332,7 +332,7 @@ struct Counted {
   }
 };
 
-/// Once an element where lines outnumber threads, at most twice where a line is split.
+/// Once if there are more lines than threads, at most twice if lines are split.
 void check_calls(std::int64_t lines, std::int64_t n, std::uint32_t most) {
   Array<std::uint32_t> const calls(right({lines, n}));
   Array<std::int32_t> const out(right({lines, n}));
@@ -357,7 +357,7 @@ void check_all_calls() {
   check_calls(1, 100000, 2);
 }
 
-/// Elements of four inputs, side by side.
+/// The elements of four inputs.
 struct Four {
   std::uint64_t a, b, c, d;
 };
@@ -368,7 +368,7 @@ struct AddFours {
   }
   KOKKOS_FUNCTION static Four identity() { return {0, 0, 0, 0}; }
 };
-/// Linear, so that it is the sum of what it makes of elements.
+/// A linear function, so that sums of its values can be computed from sums of its arguments.
 struct MixFour {
   KOKKOS_FUNCTION std::uint64_t operator()(Four const& x) const {
     return x.a + 3 * x.b + 5 * x.c + 7 * x.d;
@@ -381,7 +381,7 @@ struct UnsignedFormula {
   }
 };
 
-/// Four inputs of different types, layouts and kinds, with and without a mask around them.
+/// Zips four inputs of different types, layouts and kinds, with and without a mask.
 void check_zip_of_four() {
   Random random(53);
   std::vector<std::int64_t> const extents{5, 140, 9};

@@ -21,7 +21,7 @@ bool same_bits(T const& a, T const& b) {
 
 // ---- Projected ----------------------------------------------------------------------------------
 
-/// Exact in any arithmetic type, and nowhere the identity.
+/// Exact in any arithmetic type, and never equal to its argument.
 struct Shifted {
   template <class T>
   KOKKOS_FUNCTION T operator()(T const& x) const {
@@ -31,12 +31,12 @@ struct Shifted {
 struct ShiftOf {
   KOKKOS_FUNCTION double operator()(Affine const& x) const { return static_cast<double>(x.offset); }
 };
-/// A composition that says what it combines.
+/// A composition with an accumulator type.
 struct NamedCompose : ComposeAffine {
   using accumulator_type = Affine;
 };
 
-/// A projected scan has the function's values of a plain one, bit for bit.
+/// A projected scan is bitwise the function of a plain scan.
 template <class Function, class Op, class Stored, class T, class Out, class Change>
 void check_projected(std::vector<std::int64_t> const& extents, Data data, Change const& change) {
   Random random(61);
@@ -46,7 +46,7 @@ void check_projected(std::vector<std::int64_t> const& extents, Data data, Change
       auto const shape = [&](std::vector<std::int64_t> const& e) {
         return layout == 0 ? right(e) : layout == 1 ? left(e) : strided(e, random);
       };
-      // Of the same strides, as the kernel and so the tree may depend on them.
+      // With the same strides, because the combination tree may depend on them.
       Shape const output_shape = shape(of_output);
       Array<T> const in(shape(extents));
       Array<Stored> const plain(output_shape);
@@ -97,7 +97,7 @@ void check_projected_in_place() {
 
 // ---- For each result ----------------------------------------------------------------------------
 
-/// Stores what it is given, and counts.
+/// Stores results and counts calls.
 template <class T, int rank>
 struct Store {
   using Values = decltype(view<rank>(std::declval<Array<T> const&>()));
@@ -131,7 +131,7 @@ struct Store {
   }
 };
 
-/// What a call has given to the function.
+/// The recorded calls of the function.
 template <class T>
 struct Given {
   Array<T> values;
@@ -156,8 +156,8 @@ struct Given {
   }
 };
 
-/// Each result is given once, with its indices; by the tree and in order, into arrays of any
-/// layout, with and without mask, start and totals.
+/// The function gets each result once, with its indices: by the tree and in order, for any layout,
+/// with and without mask, start and totals.
 template <class T, class Op>
 void check_for_each(std::vector<std::int64_t> const& extents, Data data) {
   Random random(63);
@@ -203,7 +203,7 @@ void check_for_each(std::vector<std::int64_t> const& extents, Data data) {
   }
 }
 
-/// Long lines, which threads share.
+/// Long lines, which are split among threads.
 void check_for_each_of_long_lines() {
   Random random(64);
   for (std::int64_t const lines : {1, 2}) {
@@ -220,7 +220,7 @@ void check_for_each_of_long_lines() {
   }
 }
 
-/// Lines without elements leave the n+1st result; nothing else is called.
+/// For lines without elements the function is called for the n+1st result only.
 void check_for_each_of_none() {
   for_each_scan(2, [&](Scan const& scan) {
     std::vector<std::int64_t> extents{5, 5};
@@ -236,7 +236,7 @@ void check_for_each_of_none() {
   });
 }
 
-/// The function may overwrite the element in whose place its result is.
+/// The function may overwrite the element that its result belongs to.
 void check_for_each_in_place() {
   Random random(65);
   for_each_scan(2, [&](Scan const& scan) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Linear recurrences: every type of state and kind of coefficient against the loop in a wider
-// type; in order, the bits of the loop; products that leave the range of the type.
+// Linear recurrences: every type of state and kind of coefficient, compared with a loop in a wider
+// type; in order, bitwise compared with the loop; products that exceed the range of the type.
 
 #include "lines.hpp"
 
@@ -57,7 +57,7 @@ T coefficient(Random& random) {
 
 enum class Coefficients { of_elements, of_lines, scalar };
 
-/// The unit roundoff of states and of what is stored.
+/// The unit roundoff of states and of stored values.
 template <class T>
 double tolerance() {
   if constexpr (std::is_same_v<T, Half>) {
@@ -69,7 +69,7 @@ double tolerance() {
   }
 }
 
-/// One call against the loop, whose terms' magnitudes decay as the terms do.
+/// Compares a call with the loop. The error bound decays like the terms.
 template <class T>
 void check_recurrence(std::vector<std::int64_t> const& extents, Coefficients kind, bool in_place,
                       bool in_order, std::uint64_t seed) {
@@ -136,8 +136,8 @@ void check_recurrence(std::vector<std::int64_t> const& extents, Coefficients kin
           magnitude = static_cast<double>(std::abs(factor)) * magnitude +
                       static_cast<double>(std::abs(term));
           auto const error = std::abs(widened(h.after(index)) - state);
-          // Written so that NaN is wrong; what is smaller than the least normal number of a half
-          // is off by half of the least number.
+          // Negated so that NaN fails; results below the smallest normal half have an absolute
+          // error of half the smallest subnormal number.
           double const least = std::is_same_v<T, Half> ? std::ldexp(1.0, -25) : 0;
           if (!(static_cast<double>(error) <= tolerance<T>() * magnitude + least)) ++wrong;
         }
@@ -163,7 +163,7 @@ void check_recurrences(bool in_place) {
   check_recurrence<T>({1, 3, 40000}, Coefficients::of_elements, in_place, false, ++seed);
 }
 
-/// In order the bits are those of the loop, whatever the coefficients are.
+/// In order, results are bitwise those of the loop for any coefficients.
 template <class T>
 void check_bits_in_order(double scale) {
   Random random(73);
@@ -205,7 +205,7 @@ void check_bits_in_order(double scale) {
   }
 }
 
-/// Without a start h[-1] is 0, and backward lines equal flipped ones, bit for bit.
+/// Without a start h[-1] is 0, and backward lines are bitwise equal to flipped ones.
 void check_backward_equals_flipped() {
   Random random(74);
   std::int64_t const n = 20000;
@@ -236,7 +236,7 @@ void check_backward_equals_flipped() {
   }
 }
 
-/// Coefficients that do not grow: products underflow, and nothing else happens.
+/// Decaying coefficients: products underflow without consequences.
 void check_underflow() {
   std::int64_t const n = 50000;
   Array<float> const b(right({n}));
@@ -254,7 +254,7 @@ void check_underflow() {
   }
 }
 
-/// Takes states as they are, which maps would convert to.
+/// Receives states, to which maps convert.
 struct StoreState {
   Kokkos::View<float**, Exec> to;
   template <class State>
@@ -263,7 +263,7 @@ struct StoreState {
     to(i, k) = state;
   }
 };
-/// What state k hands on to the one before it, m[k] = a[k] (g[k] + m[k+1]), by g and a.
+/// The gradient that state k passes to the state before it: m[k] = a[k] (g[k] + m[k+1]).
 struct HandOn {
   KOKKOS_FUNCTION ks::AffineMap<double> operator()(double g, double a) const { return {a, a * g}; }
 };
@@ -276,7 +276,7 @@ struct StoreGradients {
   }
 };
 
-/// A function gets states; and both gradients of a recurrence come from one scan backward.
+/// A function receives states; one backward scan computes both gradients of a recurrence.
 void check_functions_of_states() {
   Random random(75);
   for (std::int64_t const n : {1, 7, 3000}) {
@@ -346,7 +346,7 @@ TEST(lines, recurrences_of_halves) { lines::check_recurrences<lines::Half>(true)
 TEST(lines, recurrences_in_order_are_the_loop) {
   lines::check_bits_in_order<float>(1);
   lines::check_bits_in_order<double>(1);
-  // Products of coefficients overflow, which the loop does not meet.
+  // Products of coefficients overflow, although the states of the loop do not.
   lines::check_bits_in_order<float>(1e8);
 }
 TEST(lines, recurrences_backward) { lines::check_backward_equals_flipped(); }

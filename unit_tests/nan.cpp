@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// One NaN or infinity among finite values: what comes before it in its line and all other lines
-// keep every bit; what follows is what NumPy gives. What a mask drops contributes nothing.
+// One NaN or infinity among finite values: results before it in its line and in all other lines do
+// not change; results after it are those of NumPy. Masked-out values contribute nothing.
 // Regression class: J NaN handling (pytorch #52213).
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ Job<T> job(std::int64_t lines, std::int64_t n) {
   return all;
 }
 
-/// Where a value is put into a line: the ends, the middle, and on both sides of each border.
+/// The positions of the value: the ends, the middle, and both sides of each tile boundary.
 std::vector<std::int64_t> positions(std::int64_t n) {
   std::vector<std::int64_t> all;
   for (std::int64_t const p : {std::int64_t(0), std::int64_t(1), chunk_length - 1, chunk_length,
@@ -74,7 +74,7 @@ void spreads_forward_only(Job<T> all, T bad, Op const& op, Backend const& backen
           << "line " << l << ", but the NaN is in line " << dirty_line;
       ASSERT_EQ(first_difference(&dirty.totals[l], &clean.totals[l], 1), -1);
     }
-    // B(k) holds the bad value if k > p. No assertion an element: there are many millions.
+    // B(k) includes the bad value if k > p. No assertion per element, as there are millions.
     T const* const expected = clean.line(dirty_line);
     T const* const results = dirty.line(dirty_line);
     for (std::int64_t j = 0; j < extent; ++j) {
@@ -135,7 +135,7 @@ void as_numpy(Op const& op, Combine const& combine) {
   auto all = job<T>(lines, n);
   for (std::int64_t l = 0; l < lines; ++l) {
     for (std::int64_t count = l % 8; count > 0; --count) {
-      // NaN seldom, so that much happens before the line is lost.
+      // NaN is rare, so that other values are tested before it spreads.
       auto const which = random.below(25);
       all.values[static_cast<std::size_t>(l * n + random.below(n))] =
           which == 0 ? special[0] : special[1 + which % 4];
@@ -171,7 +171,7 @@ TEST(nan, minimum_and_maximum_propagate_nan_as_numpy_does) {
   as_numpy<double>(ks::Max{}, LargerOrNaN{});
 }
 
-/// Infinities meet: +inf - inf and 0 * inf are NaN from there on, not before.
+/// Combinations of infinities: results are NaN from +inf - inf or 0 * inf on, not before.
 void infinities_cancel() {
   float const inf = infinity<float>();
   Job<float> all{{1, inf, 2, -inf, 5, inf}, 1, 6};
@@ -210,7 +210,7 @@ Scanned<T> run_masked(std::vector<T> const& values, std::vector<std::uint8_t> co
   return {to_host(y), to_host(totals), n};
 }
 
-/// What stands where the mask is false does not matter in a single bit.
+/// Masked-out values do not affect a single bit.
 template <class T, class Op>
 void masked_out_contributes_nothing(Op const& op) {
   T const bad[] = {quiet_nan<T>(), infinity<T>(), -infinity<T>(), T(0),
@@ -223,7 +223,7 @@ void masked_out_contributes_nothing(Op const& op) {
     std::vector<std::uint8_t> mask(clean.size());
     auto dirty = clean;
     for (std::size_t i = 0; i < mask.size(); ++i) {
-      // Any value but zero is true.
+      // Any non-zero value is true.
       mask[i] = random.below(8) < kept_in_8 ? static_cast<std::uint8_t>(1 + random.below(255)) : 0;
       if (mask[i] == 0) dirty[i] = bad[random.below(5)];
     }
@@ -259,7 +259,7 @@ TEST(nan, masked_out_values_contribute_nothing_to_a_maximum) {
   masked_out_contributes_nothing<double>(ks::Max<double>{});
 }
 
-/// The identities that an exclusive scan begins with.
+/// The identities in the first results of exclusive scans.
 template <class T>
 void identities() {
   Job<T> all{{T(3), T(4)}, 1, 2};

@@ -8,7 +8,7 @@
 
 namespace test::operators {
 
-/// Addition modulo a number that only the instance knows.
+/// Addition modulo a run-time number: an operator with state.
 struct AddModulo {
   std::uint32_t modulus;
   KOKKOS_FUNCTION std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const {
@@ -17,7 +17,7 @@ struct AddModulo {
   KOKKOS_FUNCTION std::uint32_t identity() const { return 0; }
 };
 
-/// 256 bytes, more than scratch memory likes.
+/// 256 bytes, which is large for scratch memory.
 struct Large {
   std::uint32_t x[64];  // std::array has no device functions
 };
@@ -29,7 +29,7 @@ struct AddLarge {
   }
 };
 
-/// A struct with + and a number it is made from: enough for Sum.
+/// A struct with + that is constructible from a number: sufficient for Sum.
 struct Vector3 {
   std::int32_t x, y, z;
   Vector3() = default;
@@ -40,7 +40,7 @@ struct Vector3 {
   }
 };
 
-/// (lines, n) arrays of a struct that the generic driver has no data for.
+/// (lines, n) arrays of a struct for which the generic test driver has no data.
 template <class T, class Make>
 Array<T> make_array(Shape const& shape, Make&& make) {
   Array<T> const array(shape);
@@ -50,7 +50,7 @@ Array<T> make_array(Shape const& shape, Make&& make) {
   return array;
 }
 
-/// The oracle for AddModulo wants a default-constructed operator, so this compares by hand.
+/// The oracle needs default-constructible operators, so AddModulo has its own comparison.
 void check_state() {
   Array<std::uint32_t> const in = make_array<std::uint32_t>(
       right({5, 1000}), [](std::uint32_t i) { return i * 7919u % 1009u; });
@@ -105,8 +105,7 @@ void check_vectors() {
   }
 }
 
-/// Class F: where a line has no elements there is nothing to combine, so a total must come from the
-/// start, through an operator that has no identity.
+/// Class F: the total of a line without elements is its start, also for operators without identity.
 void check_without_identity() {
   Affine const start{3, 5};
   check_all<Affine, Affine, ComposeAffineWithoutIdentity>("no identity", Data::any, NoStart{},
@@ -116,7 +115,7 @@ void check_without_identity() {
                                                           LinesStartingAt<Affine>{start});
 }
 
-/// A lambda as a user writes it, in a function with external linkage as nvcc wants it.
+/// A lambda, in a function with external linkage, as nvcc requires.
 void scan_with_lambda(Form form, Array<Affine> const& in, Array<Affine> const& out, Affine start) {
   auto const compose = KOKKOS_LAMBDA(Affine f, Affine g) {
     return Affine{g.slope * f.slope, g.slope * f.offset + g.offset};

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Suite `operators`: what is combined, in which order, and in which type.
+// Suite `operators`: which values are combined, in which order, and in which type.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 
 namespace test::operators {
 
-/// What all tests of the suite scan: lines that are rows or columns of a matrix.
+/// The data of the suite: lines are rows or columns of a matrix.
 struct Matrix2D {
   std::int64_t lines;
   std::int64_t n;
@@ -34,7 +34,7 @@ inline std::vector<Form> const& all_forms() {
   return forms;
 }
 
-/// The scan's text, without a starting value.
+/// Describes the scan without the starting value.
 struct PlainLines {
   template <class Lines>
   auto operator()(Lines const& lines) const {
@@ -51,8 +51,8 @@ struct LinesStartingAt {
 };
 
 /// Scans one matrix and compares.
-/// \param start what the oracle starts from, and
-/// \param add_start how the library is told so
+/// \param start     the starting value for the oracle
+/// \param add_start passes it to the library
 template <class In, class Out, class Op, class Start = NoStart, class AddStart = PlainLines>
 void check_matrix(std::string const& what, Form form, Direction direction, Matrix2D const& matrix,
                   Data data, Op const& op = {}, Start const& start = {},
@@ -69,7 +69,7 @@ void check_matrix(std::string const& what, Form form, Direction direction, Matri
   auto const input = const_view<2, Kokkos::LayoutRight>(in);
   auto const output = view<2, Kokkos::LayoutRight>(out);
   auto const lines = add_start(lines_of(scan));
-  // One that has neither an identity nor a start has no exclusive scan.
+  // Without an identity and a start there is no exclusive scan.
   if constexpr (requires { op.identity(); } || !std::is_same_v<Start, NoStart> ||
                 std::is_same_v<Op, ks::Sum<>> || std::is_same_v<Op, ks::Prod<>> ||
                 std::is_same_v<Op, ks::Min<>> || std::is_same_v<Op, ks::Max<>>) {

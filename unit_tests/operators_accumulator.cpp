@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// In which type values combine. Class I: a wrong accumulator or identity.
+// The accumulator type. Class I: a wrong accumulator or identity.
 
 #include "operators.hpp"
 
 namespace test::operators {
 
-/// A user's own 16-bit float: the upper half of a float, rounded to nearest even.
+/// A user-defined 16-bit float: the upper half of a float, rounded to nearest even.
 struct Brain16 {
   std::uint16_t bits;
 
@@ -21,7 +21,7 @@ struct Brain16 {
   }
 };
 
-/// A sum that names its accumulator.
+/// A sum with a user-defined accumulator type.
 struct CountInInt64 {
   using accumulator_type = std::int64_t;
   KOKKOS_FUNCTION std::int64_t operator()(std::int64_t a, std::int64_t b) const { return a + b; }
@@ -66,15 +66,15 @@ void check_ones(float limit) {
   EXPECT_GT(static_cast<float>(out.after({1, 8999})), 2 * limit);
 }
 
-/// thrust #1896: an int literal as start must not make the accumulator int, and 0.5 must not become
-/// 0 on the way to a float.
+/// thrust #1896: an int literal as start must not change the accumulator to int, and 0.5 must not
+/// be truncated to 0.
 template <class In, class Out, class T>
 void check_start(std::string const& what, T start) {
   check_all<In, Out, ks::Sum<>>(what, Data::any, StartValue<T>{start}, LinesStartingAt<T>{start},
                                 {Form::inclusive, Form::exclusive_with_total});
 }
 
-/// Sums beyond 2^24 of a float, 2^31 of an int, and 2^53 of a double.
+/// Sums beyond 2^24 in float, 2^31 in int, and 2^53 in double.
 template <class In, class Out, class Op = ks::Sum<>>
 void check_sum(std::string const& what) {
   check_all<In, Out, Op>(what);

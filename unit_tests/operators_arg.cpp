@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What ArgMin and ArgMax give beside indices: their identity, what they store, what they refuse.
+// ArgMin and ArgMax: identity, stored values, and refused calls.
 
 #include <limits>
 #include <vector>
@@ -24,7 +24,7 @@ std::string message_of(Function const& function) {
 
 using namespace test;  // NOLINT: a test file
 
-// An element that equals the identity's value is one all the same.
+// An element that equals the identity's value still counts as an element.
 TEST(operators, identity_of_arg_max_is_no_element) {
   using Pair = ks::Indexed<float>;
   auto const check = [](auto const op) {
@@ -42,7 +42,7 @@ TEST(operators, identity_of_arg_max_is_no_element) {
   check(ks::ArgMin<ks::Ties::last>{});
 }
 
-// The operator that names its accumulator stores an index alone.
+// The operator with an explicit accumulator stores only an index.
 TEST(operators, arg_max_into_indices) {
   Kokkos::View<double*, Exec> const x("x", 3);
   auto const x_host = Kokkos::create_mirror_view(x);

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// ArgMin and ArgMax against a serial loop that knows nothing of them: indices among equal values
-// and NaNs. A source file an operator tests them, as one would take a compiler for GPUs a quarter
-// of an hour.
+// ArgMin and ArgMax against an independent serial loop: indices among equal values and NaNs. Each
+// operator has its own source file, because both in one would take GPU compilers too long.
 
 #include <cmath>
 #include <limits>
@@ -23,7 +22,7 @@ struct Best {
   std::int64_t index;
 };
 
-/// The best of values[0..k] with its place, looked for anew for each k: NaN is the best there is.
+/// The best of values[0..k] with its index, searched anew for each k. NaN is the best value.
 inline std::optional<Best> best_of(std::vector<float> const& values, std::vector<bool> const& keep,
                                    std::size_t count, bool is_min, bool is_last) {
   std::optional<Best> best;
@@ -42,7 +41,7 @@ inline std::optional<Best> best_of(std::vector<float> const& values, std::vector
 template <class Index>
 using Pairs = Kokkos::View<ks::Indexed<float, Index>**, Kokkos::LayoutRight, Exec>;
 
-/// Scans rows of `n` with few different values, so that many are equal.
+/// Scans rows of `n` elements with few different values, so that many are equal.
 template <class Op, class Index, bool has_mask>
 void check_arg(std::int64_t lines, std::int64_t n, bool is_min, bool is_last, bool has_nan,
                Form form, Direction direction) {
@@ -54,7 +53,7 @@ void check_arg(std::int64_t lines, std::int64_t n, bool is_min, bool is_last, bo
   auto const mask_host = Kokkos::create_mirror_view(mask);
   for (std::size_t i = 0; i < size(lines); ++i) {
     for (std::size_t k = 0; k < size(n); ++k) {
-      // Better ones become rare, or nothing would change behind the first few.
+      // Make better values rare, or nothing would change after the first few elements.
       double const spread = std::log1p(static_cast<double>(k));
       x_host(i, k) = static_cast<float>(std::floor((2 * random.unit() - 1) * (2 + spread)));
       if (random.unit() < 0.05) x_host(i, k) = is_min ? infinity : -infinity;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The identity laws. Class I: the identity of a minimum is infinite where the type has infinity
-// (cudf #11357), whatever Kokkos::reduction_identity says.
+// The identity laws. Class I: the identity of a minimum is infinity if the type has one (cudf
+// #11357), unlike Kokkos::reduction_identity.
 
 #include "operators.hpp"
 
@@ -33,7 +33,7 @@ bool same(T const& a, T const& b) {
   return a == b;
 }
 
-/// e * x = x * e = x, exactly, for the operator with a type and for the transparent one.
+/// e * x = x * e = x exactly, for typed and transparent operators.
 template <class T, template <class> class Op>
 void check_law(std::vector<T> const& values) {
   T const identity = Op<T>{}.identity();
@@ -62,7 +62,7 @@ void check_complex_laws() {
   check_law<T, ks::Prod>(values);
 }
 
-/// The identity is what an exclusive scan begins with and what an empty line totals to.
+/// The identity is the first result of an exclusive scan and the total of an empty line.
 template <class T, class Op>
 void check_first(std::string const& what, T identity) {
   for (std::int64_t const n : {0, 1, 5}) {

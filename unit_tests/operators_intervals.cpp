@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Every combine is of two neighbours that somebody wrote, none is missing and none is repeated.
+// The operator only ever combines initialised neighbours, without omission or repetition.
 // Classes G (uninitialised operands reach the operator), K (order backward), D (aliasing).
-// The inclusive scan without start at every length is in suite `lengths`.
+// Inclusive scans without start at every length are in suite `lengths`.
 
 #include <algorithm>
 
@@ -12,13 +12,13 @@
 
 namespace test::operators {
 
-/// Where the input is: on its own, or at one end of the output.
+/// The position of the input: separate, or at one end of the output.
 enum class Place { apart, first, last };
 
 using TeamBackend = ks::impl::team::Backend;
 using ks::impl::team::Regime;
 
-/// A start before each line, exclusive with and without total, and inclusive; totals too.
+/// A start for each line; exclusive with and without extra element, and inclusive; with totals.
 void check_started(Matrix2D const& matrix, Form form, Direction direction, Place place,
                    TeamBackend const& backend) {
   Scan const scan{form, matrix.rows ? 1 : 0, direction};
@@ -62,7 +62,7 @@ void check_started(Matrix2D const& matrix, Form form, Direction direction, Place
 }
 
 void check_all_started() {
-  // Every alias in every regime: a line that is its own output must be read before it is replaced.
+  // Every alias in every regime: in place, elements must be read before they are overwritten.
   for (Regime const regime :
        {Regime::automatic, Regime::thread_per_line, Regime::team_per_line, Regime::split_lines}) {
     TeamBackend backend{};
@@ -82,7 +82,7 @@ void check_all_started() {
   }
 }
 
-/// Keeps the elements for which a hash says so.
+/// Keeps elements by a hash of their index.
 struct KeepHashed {
   KOKKOS_FUNCTION bool operator()(std::int64_t i, std::int64_t j) const {
     return ((static_cast<std::uint64_t>(i * 7919 + j) * 0x9E3779B97F4A7C15u) >> 62) != 0;
@@ -90,7 +90,7 @@ struct KeepHashed {
   bool operator()(Index const& index) const { return (*this)(index[0], index[1]); }
 };
 
-/// Masked, without a start: what is masked out leaves no trace, in the exclusive form as well.
+/// Masked, without a start: masked-out elements have no effect, also in the exclusive form.
 void check_masked(Matrix2D const& matrix, Form form, Direction direction) {
   Scan const scan{form, matrix.rows ? 1 : 0, direction};
   std::int64_t const outputs = matrix.n + (form == Form::exclusive_with_total ? 1 : 0);
@@ -101,7 +101,7 @@ void check_masked(Matrix2D const& matrix, Form form, Direction direction) {
   Array<Interval> const out(shape(outputs));
   FaultCounter const faults;
   fill_intervals(in, scan.axis, direction);
-  // What is masked out is poison, not an interval.
+  // Masked-out elements are poisoned, so they are no valid intervals.
   for_each_index(in.shape(), [&](Index const& index) {
     if (!KeepHashed{}(index)) in.set(index, Interval(7, 3, 999));
   });

@@ -12,7 +12,7 @@
 namespace test::operators {
 
 /// Compares with a loop in long double.
-/// \param bound what an error may be, relative to the largest magnitude and 1
+/// \param bound maximum error, relative to the largest magnitude or 1
 template <class In, class Out, class Op>
 void check_logarithms(std::int64_t lines, std::int64_t n, double scale, Direction direction,
                       double bound) {
@@ -53,7 +53,7 @@ using namespace test;  // NOLINT: a test file
 
 TEST(operators, log_sum_exp_in_float) {
   using operators::check_logarithms;
-  // u (|r| + 1) on hosts, 8 u (m + 1) where neighbours combine in float: the contract's larger one.
+  // u (|r| + 1) on hosts, 8 u (m + 1) if neighbours combine in float: the larger promised bound.
   double const bound = 8 * 0x1p-24;
   for (std::int64_t const n : {1, 2, 5, 129, 3000}) {
     for (double const scale : {1.0, 30.0, 1000.0}) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The same line gives the same bits, whatever runs beside it, however often, wherever it lies.
+// The same line gives the same bits in every run, whatever other lines there are, at any address.
 // Regression classes: K operand order with reverse (triton #2359, #4362), L determinism
 // (pytorch #75240, #180150).
 
@@ -51,7 +51,7 @@ std::vector<T> random_values(std::int64_t size, std::uint64_t seed, Data data) {
   return values;
 }
 
-// Each case is a type, an operator, and data on which a change of the order of combination shows.
+// Each case is a type, an operator, and data whose results depend on the order of combination.
 struct SumFloat {
   using Value = float;
   using Op = ks::Sum<>;
@@ -158,8 +158,8 @@ TEST(reproducible, permuting_the_lines_permutes_the_results) {
   permuted_lines_give_permuted_results<ProdFloat>(70'000, 5);
 }
 
-/// One line alone is another regime than the same line among a million. As its strides may change,
-/// other placements than rows are compared on one backend.
+/// A single line uses another regime than the same line among a million. As strides differ then,
+/// placements other than rows are compared on one backend only.
 template <class Case, class Backend = Automatic>
 void line_alone_is_line_among_many(std::int64_t lines, std::int64_t n,
                                    Placement placement = Placement::rows,
@@ -275,8 +275,8 @@ TEST(reproducible, backward_equals_flip_scan_flip) {
   backwards_are_flip_scan_flip<ProdFloat>(3000, 45);
 }
 
-// What the generic backend promises beyond the contract: its tree depends neither on the length of
-// a line nor on strides.
+// An additional guarantee of the generic backend: its tree depends neither on the length of a line
+// nor on strides.
 
 template <class Case>
 void longer_line_begins_as_shorter(std::int64_t longer, std::int64_t shorter) {

@@ -10,8 +10,8 @@ namespace test::scan {
 
 using Pair = std::tuple<int, int, int, int>;
 
-/// All pairs of levels of two different factors that a case covers. Form and place together are
-/// factor 5; they need not meet every layout, since only some layouts can alias.
+/// All pairs of levels of two factors that a case covers. Form and placement together are factor 5;
+/// they need not be combined with every layout, since only some layouts can alias.
 void add_pairs(Case const& c, std::set<Pair>& pairs) {
   int const levels[] = {c.type, c.rank, static_cast<int>(c.op), static_cast<int>(c.function),
                         static_cast<int>(c.layouts)};

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Suite `scan`: every type with every operator, function, rank and pair of layouts: not the whole
-// product, but every pair of them. What costs no compile time is run exhaustively in each case:
-// every axis, both directions, n and n+1 outputs, out of place and every legal aliasing.
+// Suite `scan`: types, operators, functions, ranks and pairs of layouts, in pairwise combinations
+// (not the full product). Parameters that cost no compile time are tested exhaustively in each
+// case: every axis, both directions, n and n+1 outputs, out of place and every legal alias.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace test::scan {
 
 enum class Operator { sum, prod, min, max, user };
 enum class Function { inclusive, exclusive };
-/// Of the input and of the output.
+/// The layouts of input and output.
 enum class Layouts { left_left, right_right, stride_stride, left_right, stride_right, stride_left };
 enum class Class { scalar, complex, record };
 
@@ -28,12 +28,12 @@ inline constexpr int function_count = 2;
 inline constexpr int layouts_count = 6;
 inline constexpr int max_rank = 8;
 
-/// Of the types in the order of the files scan_*.cpp.
+/// The types, in the order of the files scan_*.cpp.
 constexpr Class class_of(int type) {
   return type < 9 ? Class::scalar : type < 11 ? Class::complex : Class::record;
 }
 
-/// Complex numbers have no order, and records have their own operator only.
+/// Complex numbers have no order, and structs only have their own operator.
 constexpr bool is_valid(int type, Operator op) {
   switch (class_of(type)) {
     case Class::scalar:
@@ -53,8 +53,8 @@ struct Case {
   Layouts layouts;
 };
 
-/// The case of a type and a rank. Each factor walks through its levels with the rank, shifted from
-/// type to type, which gives a cover of all pairs; the test `covers_every_pair` checks that.
+/// The case of a type and a rank. Each factor cycles through its levels with the rank, shifted from
+/// type to type, which covers all pairs; the test `covers_every_pair` checks that.
 constexpr Case case_of(int type, int rank) {
   Operator ops[operator_count] = {};
   int count = 0;
@@ -110,7 +110,7 @@ Shape shape_of(std::vector<std::int64_t> const& extents, Random& random) {
   return strided(extents, random);
 }
 
-/// Where the input is.
+/// The position of the input.
 enum class Place {
   apart,
   same,          ///< exactly the output
@@ -118,7 +118,7 @@ enum class Place {
   last_of_out    ///< n+1 form: the last n elements of the output
 };
 
-/// What runs in a case: the forms of its function, apart and in every legal alias.
+/// The runs of a case: the forms of its function, out of place and with every legal alias.
 inline std::vector<std::pair<Form, Place>> runs_of(Case const& c) {
   bool const stride_in = c.layouts == Layouts::stride_stride ||
                          c.layouts == Layouts::stride_right || c.layouts == Layouts::stride_left;
@@ -131,7 +131,7 @@ inline std::vector<std::pair<Form, Place>> runs_of(Case const& c) {
     runs.emplace_back(Form::exclusive, Place::apart);
     if (may_be_same) runs.emplace_back(Form::exclusive, Place::same);
     runs.emplace_back(Form::exclusive_with_total, Place::apart);
-    // A part of an array is not contiguous, so only a strided View shows it.
+    // A part of an array is not contiguous, so it requires a strided View.
     if (stride_in) runs.emplace_back(Form::exclusive_with_total, Place::first_of_out);
     if (stride_in) runs.emplace_back(Form::exclusive_with_total, Place::last_of_out);
   }
@@ -158,7 +158,7 @@ void check_call(std::string const& what, Scan const& scan, Place place, Data dat
   std::int64_t const n = extents[static_cast<std::size_t>(scan.axis)];
   if (scan.form == Form::exclusive_with_total) ++extents[static_cast<std::size_t>(scan.axis)];
 
-  // Poisoned before each run; the input within the output for the aliased places (class D).
+  // Poisoned before each run; for aliases the input is part of the output (class D).
   Array<T> const out(shape_of<Out>(extents, random));
   Array<T> const in = place == Place::apart         ? Array<T>(in_shape)
                       : place == Place::last_of_out ? out.part(scan.axis, 1, n)

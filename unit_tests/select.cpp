@@ -26,7 +26,7 @@ struct IndexIsEven {
 struct OwnIndex {
   KOKKOS_FUNCTION std::int64_t operator()(std::int64_t i) const { return i; }
 };
-/// Counts how often it is asked for each value, which is its own index.
+/// Counts its evaluations for each value, which is the element's index.
 struct CountsQuestions {
   Kokkos::View<int*, Exec> asked;
   KOKKOS_FUNCTION bool operator()(std::int64_t i) const {
@@ -66,7 +66,7 @@ TEST(select, in_three_steps_equals_copy_if) {
   check_all<std::int32_t>(ks::impl::ThreeSteps{}, lengths, {1, 3, 40});
 }
 
-// One line of rank 1, into a count of rank 0; indices, and what an index decides.
+// One line of rank 1, with a count of rank 0; indices, and predicates of indices.
 TEST(select, one_line) {
   Exec const exec;
   Kokkos::View<int*, Exec> const x("x", 6), y("y", 6);
@@ -93,7 +93,7 @@ TEST(select, one_line) {
   Kokkos::deep_copy(mask, mask_host);
   ks::select(exec, ks::elementwise({6}, OwnIndex{}), mask, indices, count);
   expect(indices, {1, 5});
-  // With lent memory.
+  // With a workspace.
   std::size_t const bytes = ks::select_workspace_bytes(exec, x, IsPositive{}, y, count);
   Kokkos::View<std::byte*, Exec> const workspace("workspace", bytes + 1);
   ks::select(exec, x, IsPositive{}, y, count, workspace);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Suite `select`: what is kept, where it goes, and how many there are, beside std::copy_if.
+// Suite `select`: kept elements, their positions and their number, compared with std::copy_if.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ namespace test::selection {
 
 namespace ks = KokkosScan;
 
-/// How an array lies in memory.
+/// The memory layout of an array.
 enum class Layout { rows, columns, strided, shifted };
 inline Layout const layouts[] = {Layout::rows, Layout::columns, Layout::strided, Layout::shifted};
 
@@ -30,7 +30,7 @@ inline Shape shape_of(Layout layout, std::int64_t lines, std::int64_t n, Random&
   if (layout == Layout::columns) return left({lines, n});
   if (layout == Layout::strided) return strided({lines, n}, random);
   Shape shape = right({lines, n});
-  if (layout == Layout::shifted) shape.stride[0] += 1;  // no quad of the second row is aligned
+  if (layout == Layout::shifted) shape.stride[0] += 1;  // misaligns all quads of the second row
   return shape;
 }
 
@@ -53,7 +53,7 @@ inline bool draw(Kept kept, std::int64_t k, Random& random) {
   }
 }
 
-/// A value whose lowest bit says whether it is kept, the rest being random.
+/// A random value whose lowest bit says whether it is kept.
 template <class T>
 T marked(bool kept, Random& random) {
   T value;
@@ -71,9 +71,9 @@ struct IsMarked {
   }
 };
 
-/// Selects from an array and compares all of the output, what is behind the last one as well.
+/// Selects from an array and compares the whole output, including what follows the last result.
 ///
-/// \param by_mask whether a mask says what is kept, which the values do not
+/// \param by_mask whether a mask decides, independently of the values
 template <class T, class Backend>
 void check(Backend const& backend, std::int64_t lines, std::int64_t n, Layout layout, Kept kept,
            bool by_mask) {
@@ -120,8 +120,8 @@ void check(Backend const& backend, std::int64_t lines, std::int64_t n, Layout la
   }
 }
 
-/// Shapes around the borders of words, quads, tiles and parts, each with some layouts and some ways
-/// to keep elements.
+/// Shapes around the boundaries of words, quads, tiles and parts, each with some layouts and some
+/// patterns of kept elements.
 template <class T, class Backend>
 void check_all(Backend const& backend, std::vector<std::int64_t> const& lengths,
                std::vector<std::int64_t> const& numbers_of_lines) {

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The host kernels with threads that share lines and that do not, and the CUDA kernels, emulated.
+// The host kernels with and without split lines, and the emulated CUDA kernels.
 
 #include <Kokkos_Core.hpp>
 
-// With CUDA the suite runs the kernels themselves.
+// In builds with CUDA the suite runs the kernels on the GPU.
 #if !defined(KOKKOS_ENABLE_CUDA)
 
 #include "support/emulated_cuda.hpp"
@@ -28,9 +28,9 @@ TEST(select, emulated_cuda_equals_copy_if) {
   // Tiles have 4096 elements of 4 bytes.
   check_all<std::int32_t>(emulated::SelectBackend{},
                           {1, 3, 4, 5, 127, 128, 129, 1024, 1025, 4095, 4096, 4097, 8193}, {1, 3});
-  // More tiles than the 32 that are looked at together.
+  // More tiles than the 32 of one look-back step.
   check_all<std::int32_t>(emulated::SelectBackend{}, {4096 * 70 + 5}, {1});
-  // Few blocks that take many tiles.
+  // Few blocks with many tiles each.
   check_all<std::int32_t>(emulated::SelectBackend{1}, {50'000}, {2});
 }
 TEST(select, emulated_cuda_equals_copy_if_for_other_sizes) {

@@ -71,7 +71,7 @@ vary(KokkosScan/impl/host/tuning.hpp
      "lag_bytes = 512|64"
      "turn_bytes = 256|1024"
      "wide_row_bytes = 448|64"
-     "selected_strip_bytes = 112|32"
+     "masked_strip_bytes = 112|32"
      "pack_row_bytes = 4096|128"
      "slab_bytes = 4096|2048"
      "shared_strip_bytes = 1024|256"

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The combination trees are those of KOKKOSSCAN_TREE_VERSION: sums that round at each step have the
-// bits that they had when it was raised, also where gaps between rows of results stay as they are.
-// Compiled a second time with other tuning numbers, which must not matter (trees.cmake). A number
-// that fails here changes results: where that is meant, raise KOKKOSSCAN_TREE_VERSION, name it in
-// CHANGELOG.md and put in what the test prints.
+// Checks that the combination trees are those of KOKKOSSCAN_TREE_VERSION: sums that round at each
+// step must have the recorded hashes, also with gaps between rows of results. The test is compiled
+// again with other tuning numbers, which must not matter (trees.cmake). A failure means that
+// results have changed. If that is intended, raise KOKKOSSCAN_TREE_VERSION, mention it in
+// CHANGELOG.md and replace the hashes by those that the test prints.
 
 #include <Kokkos_Core.hpp>
 
@@ -31,14 +31,14 @@ namespace trees {
 
 static_assert(KOKKOSSCAN_TREE_VERSION == 3, "The hashes below are those of another version.");
 
-/// Lines and columns for each kernel and for each way to cut a line.
+/// Lines and columns for each kernel and each way to cut a line.
 struct Shape {
   std::int64_t outer;
   std::int64_t n;
   std::int64_t inner;
 };
 constexpr Shape shapes[] = {
-    // Lines: of a thread, of a part of a warp, of a warp, of a block, of several tiles.
+    // Lines for one thread, part of a warp, a warp, a block, several tiles.
     {300, 7, 1},
     {100, 17, 1},
     {100, 30, 1},
@@ -62,7 +62,7 @@ constexpr Shape shapes[] = {
     {2, 700, 90},
     {1, 5000, 264},
     {1, 9000, 240},
-    // Narrow and long ones that blocks share: of a tile, of several, of more than a group of 16.
+    // Long narrow columns that blocks share: one tile, several, more than a group of 16.
     {3, 4300, 2},
     {2, 9000, 20},
     {1, 20'000, 31},
@@ -72,7 +72,7 @@ constexpr Shape shapes[] = {
     {1, 3000, 224},
 };
 
-/// Of bytes: Fowler, Noll, Vo 1a.
+/// The hash FNV-1a (Fowler, Noll, Vo).
 class Hash {
  public:
   template <class T>
@@ -87,7 +87,7 @@ class Hash {
   std::uint64_t m_value = 0xCBF2'9CE4'8422'2325u;
 };
 
-/// A sum of the user, which is carried in its own type: it rounds at each step.
+/// A user-defined sum, which is carried in its own type, so it rounds at each step.
 struct Plus {
   template <class T>
   KOKKOS_FUNCTION T operator()(T a, T b) const {
@@ -95,7 +95,7 @@ struct Plus {
   }
 };
 
-/// \param gap elements that are left out behind each row of results, or behind each line alone
+/// \param gap unused elements behind each row of results, or behind each line
 template <class T, class Op, class Backend>
 std::uint64_t hash_of_sums(Backend const& backend, std::int64_t gap) {
   Hash hash;
@@ -103,7 +103,7 @@ std::uint64_t hash_of_sums(Backend const& backend, std::int64_t gap) {
     Random random(7);
     auto const size = static_cast<std::size_t>(shape.outer * shape.n * shape.inner);
     std::vector<T> values(size);
-    // Large ones that cancel leave the rounding of each step behind, even that of a carried double.
+    // Cancelling large values expose the rounding of each step, even in a carried double.
     T large = static_cast<T>(0x1p40);
     for (T& x : values) {
       x = static_cast<T>(2 * random.unit() - 1);
@@ -139,7 +139,7 @@ std::uint64_t hash_of_sums(Backend const& backend, std::int64_t gap) {
   return hash.value();
 }
 
-/// What was recorded.
+/// The recorded hashes.
 struct Recorded {
   std::uint64_t of_floats;
   std::uint64_t of_doubles;
@@ -168,7 +168,7 @@ TEST(trees, of_cuda) { expect_recorded(of_cuda, Automatic{}); }
 TEST(trees, of_hosts) { expect_recorded(of_hosts, Automatic{}); }
 TEST(trees, of_emulated_cuda) {
   expect_recorded(of_cuda, emulated::Backend{});
-  // Blocks that share columns, and less shared memory.
+  // Blocks that share columns; less shared memory.
   expect_recorded(of_cuda, emulated::Backend{4});
 }
 #endif

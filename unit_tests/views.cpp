@@ -41,7 +41,7 @@ void check_permutations(std::vector<std::int64_t> const& extents) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-/// MLX #4139: the stride of a size-1 dimension means nothing, be it the axis or not.
+/// MLX #4139: the stride of a size-1 dimension has no meaning, whether it is the axis or not.
 void check_garbage_strides() {
   std::int64_t const garbage[] = {0, 1, 2, 1000003, std::int64_t{1} << 40};
   Random random(22);
@@ -60,19 +60,19 @@ void check_garbage_strides() {
       Array<float> const in(with_garbage(strided(extents, random)));
       Array<float> const out(with_garbage(strided(extents, random)));
       check_every_axis("garbage strides", view<4>(in), in, view<4>(out), out);
-      // In place the strides of size-1 dimensions may differ as well.
+      // In place, too, strides of size-1 dimensions may differ.
       Array<float> const again(in.memory(), in.first_byte(), with_garbage(in.shape()));
       check_every_axis("garbage strides, in place", view<4>(in), in, view<4>(again), again);
     }
   }
 }
 
-/// A zero among the extents, with any strides: nothing is written.
+/// If an extent is zero, nothing is written, whatever the strides.
 void check_empty() {
   for (int zero = 0; zero < 4; ++zero) {
     std::vector<std::int64_t> extents{3, 5, 2, 4};
     extents[static_cast<std::size_t>(zero)] = 0;
-    Shape shape = right({3, 5, 2, 4});  // memory for a write where there should be none
+    Shape shape = right({3, 5, 2, 4});  // memory to detect writes
     Array<float> const memory(shape);
     shape.extent[zero] = 0;
     Array<float> const out(memory.memory(), memory.first_byte(), shape);
@@ -82,7 +82,7 @@ void check_empty() {
   }
 }
 
-/// The same element again and again is a legal input.
+/// An input may repeat the same element (stride 0).
 void check_broadcast() {
   for (int fixed = 1; fixed < 8; ++fixed) {
     Shape shape = right({4, 150, 3});

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Suite `views`: every way in which elements can lie in memory.
+// Suite `views`: all memory layouts.
 
 #include <gtest/gtest.h>
 
@@ -13,9 +13,8 @@
 
 namespace test::views {
 
-/// Sums along every axis in both directions, out of place and in place, and compares. Everything in
-/// the memory of both arrays that is not one of their elements is poison: it must neither enter a
-/// result nor change.
+/// Sums along every axis in both directions, out of place and in place, and compares. Memory
+/// between the elements of both arrays is poisoned: it must neither enter a result nor change.
 template <class Op = ks::Sum<>, class In, class Out, class T>
 void check_every_axis(std::string const& what, In const& in_view, Array<T> const& in,
                       Out const& out_view, Array<T> const& out) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What Kokkos makes: subviews of every kind, padded allocations, static extents, memory traits.
+// Views that Kokkos creates: subviews of every kind, padded allocations, static extents, traits.
 
 #include "views.hpp"
 
@@ -11,7 +11,7 @@ namespace test::views {
 
 using Range = std::pair<int, int>;
 
-/// The subview of two matrices of the same layout that the arguments select.
+/// The same subview of two matrices with equal layouts.
 template <class Layout, class... Args>
 void check_subview(std::string const& what, Args... args) {
   auto const shape =
@@ -85,7 +85,7 @@ void check_kinds() {
   check_every_axis("restrict", f, array_of_view(a), b, array_of_view(b));
 }
 
-/// As a user would: host mirrors, the axis and the operator left out.
+/// Typical user code: host mirrors, default axis and operator.
 void check_mirrors() {
   Kokkos::View<float**, Device> const x("x", 3, 5);
   Kokkos::View<float**, Device> const y("y", 3, 5);

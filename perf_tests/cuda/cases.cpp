@@ -18,7 +18,7 @@ namespace {
 
 using Extents = std::vector<std::int64_t>;
 
-/// A case of a dense array: what it does is changed by the functions below.
+/// A case of a dense array, modified by the functions below.
 Case sums(const Kind& kind, const Extents& extents, int axis) {
   Case c{"inclusive_scan", "", "", kind, {1, 1, 1}};
   c.run = kind.scan;
@@ -64,7 +64,7 @@ Case peer(Case c, const std::string& name, Run run) {
   return with(c, "peer:" + name);
 }
 
-/// A function of the toolkit as a peer.
+/// A function of the CUDA toolkit as a peer.
 Run on_lines(void (*function)(cudaStream_t, std::int64_t, std::int64_t, const float*, float*)) {
   return [=](const Exec& exec, const Problem& p, const Memory& memory) {
     function(exec.cuda_stream(), p.lines(), p.n, static_cast<const float*>(memory.in),
@@ -76,12 +76,12 @@ std::int64_t power(std::int64_t base, int exponent) {
   return exponent == 0 ? 1 : base * power(base, exponent - 1);
 }
 
-/// Lines of n that have about so many elements together.
+/// Lines of n elements, about this many elements in all.
 Extents lines_of(std::int64_t n, std::int64_t elements) {
   return {std::max<std::int64_t>(elements / n, 1), n};
 }
 
-/// Sums of floats along the last axis, beside what others do.
+/// Sums of floats along the last axis, compared with peers.
 void add_lengths(std::int64_t elements) {
   const Kind kind = sum_float();
   Extents lengths;
@@ -100,7 +100,7 @@ void add_lengths(std::int64_t elements) {
     add(peer(c, "cub_by_key", on_lines(cub_by_key)));
     add(peer(c, "thrust_by_key", on_lines(thrust_by_key)));
     if (has_cub_segmented()) add(peer(c, "cub_segmented", on_lines(cub_segmented)));
-    // A warp or a team for each of few lines takes seconds.
+    // A warp or a team per line takes seconds for a few long lines.
     if (n <= 32768) add(peer(c, "kokkos_vector", vector_per_line<float>));
     if (n <= 1 << 20) add(peer(c, "kokkos_team", team_per_line<float>));
     if (n <= 1 << 25) add(peer(c, "generic_backend", generic_backend));
@@ -192,7 +192,7 @@ void add_axes(std::int64_t elements) {
   }
 }
 
-/// Totals that a GPU is done with in microseconds, none of it in its cache.
+/// Problems that take microseconds, with a cold cache.
 void add_small(std::int64_t elements) {
   const Kind kind = sum_float();
   for (std::int64_t total = elements / 16; total >= elements / 1024; total /= 4) {
@@ -205,7 +205,7 @@ void add_small(std::int64_t elements) {
   add(sums(kind, {64, 1024}, 0));
 }
 
-/// Shapes of codes that scan, beside the two ways in which they are written by hand.
+/// Shapes of real codes, compared with the two usual hand-written implementations.
 void add_hpc(std::int64_t) {
   const auto add_columns = [](const Kind& kind, const Run& team, const Run& thread) {
     for (const std::int64_t levels : {72, 128}) {
@@ -248,7 +248,7 @@ void add_hpc(std::int64_t) {
   }));
 }
 
-/// All (outer, n, inner) of about a quarter of the elements in powers of 4, 5 and 7.
+/// All (outer, n, inner) of powers of 4, 5 and 7 with about a quarter of the elements.
 void add_sweep(std::int64_t elements) {
   const Kind kind = sum_float();
   for (const int base : {4, 5, 7}) {

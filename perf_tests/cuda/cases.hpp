@@ -11,7 +11,7 @@
 
 namespace perf {
 
-/// Functions that register the cases of a group, most of `elements` elements, by name.
+/// Functions that register the cases of a group by name; most cases have `elements` elements.
 const std::map<std::string, void (*)(std::int64_t elements)>& groups();
 
 }  // namespace perf

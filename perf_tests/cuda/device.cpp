@@ -32,7 +32,7 @@ __global__ void copy_quads(const float4* from, float4* to, std::int64_t count) {
   }
 }
 
-/// Stores nothing in practice, but the compiler cannot know and has to load.
+/// Never stores anything, but the compiler cannot know that and has to load.
 __global__ void read_quads(float4* memory, std::int64_t count) {
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= count) return;
@@ -69,7 +69,7 @@ Copy copy_kernel(int threads) {
           }};
 }
 
-/// libnvidia-ml, loaded by hand: a toolkit need not have its header, nor a machine the library.
+/// libnvidia-ml, loaded at run time: header and library need not be installed.
 class Management {
  public:
   using Device = void*;

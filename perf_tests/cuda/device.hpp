@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// The GPU as the benchmarks see it: memory, times, copies, clocks. Knows no Kokkos.
+/// GPU utilities of the benchmarks, without Kokkos: memory, timers, copies, clocks.
 
 #include <cuda_runtime.h>
 
@@ -17,11 +17,11 @@
 
 namespace perf {
 
-/// Throws what went wrong.
+/// Throws if a call failed.
 void check(cudaError_t result);
 
-/// Device memory that grows when more is asked for and is kept, as allocating it takes longer than
-/// most measurements.
+/// A device buffer that grows on demand and is kept, because allocation takes longer than most
+/// measurements.
 class Buffer {
  public:
   ~Buffer() { cudaFree(m_data); }
@@ -29,7 +29,7 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  /// At least so many bytes, of arbitrary content.
+  /// At least this many bytes, with arbitrary contents.
   void* reserve(std::size_t bytes);
 
  private:
@@ -37,8 +37,8 @@ class Buffer {
   std::size_t m_bytes = 0;
 };
 
-/// Times of pieces of work on a stream. All are enqueued before the first time is read, so that
-/// nothing waits for the host in between.
+/// Times pieces of work on a stream. All are enqueued before the first time is read, so that the
+/// device never waits for the host in between.
 class Timer {
  public:
   explicit Timer(cudaStream_t stream) : m_stream(stream) {}
@@ -47,7 +47,7 @@ class Timer {
   Timer& operator=(const Timer&) = delete;
 
   void time(const std::string& name, const std::function<void()>& work);
-  /// Median milliseconds of a name; waits for the stream.
+  /// The median time of a name in milliseconds; waits for the stream.
   double median(const std::string& name);
 
  private:
@@ -62,10 +62,10 @@ struct Copy {
 };
 const std::vector<Copy>& copies();
 
-/// The kernel among them that is fastest at about so many bytes; measured once.
+/// The fastest copy kernel for about this many bytes; measured once.
 const Copy& best_kernel(cudaStream_t stream, const void* from, void* to, std::size_t bytes);
 
-/// Reads memory that the next work does not, so that the cache holds nothing of use to it.
+/// Evicts the cache by reading memory that the next work does not use.
 constexpr std::size_t evicting_bytes = std::size_t{256} << 20;
 void evict(cudaStream_t stream, void* memory);
 
@@ -73,10 +73,10 @@ void evict(cudaStream_t stream, void* memory);
 void launch_empty(cudaStream_t stream);
 
 /// The clock of a multiprocessor, from its cycles during 50 microseconds. It waits for the stream;
-/// a busy device has not slowed down or sped up by then.
+/// in that time the clock of a busy device does not change.
 double sm_clock_mhz(cudaStream_t stream);
 
-/// What the driver's management library tells, where it is installed: otherwise empty, and false.
+/// From the driver's management library (NVML) if it is installed; otherwise empty, and false.
 std::map<std::string, std::string> describe_device();
 bool is_power_capped();
 

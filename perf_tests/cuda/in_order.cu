@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// Scans in order on a GPU, without Kokkos: how fast, beside a copy, and whether every element has
-/// the bits of a plain loop, which one thread a line runs on the GPU, and for a small shape the
-/// host.
+/// In-order scans on a GPU, without Kokkos: speed compared with a copy, and a check that every
+/// element has the bits of a plain loop, which runs with one thread per line on the GPU, and for a
+/// small shape on the host.
 ///
 ///     nvcc -x cu -std=c++20 -O3 -arch=sm_90 -I unit_tests/cuda/annotations -I include -I src \
 ///       perf_tests/cuda/in_order.cu -o in_order && ./in_order
@@ -97,8 +97,8 @@ struct Memory {
   unsigned long long* count;
 };
 
-/// Microseconds of some work on the default stream, the median of several runs. What runs before
-/// has filled the L2 with something else where the arrays would fit.
+/// The median time in microseconds of several runs on the default stream. If the arrays fit L2, the
+/// cache is flushed before each run.
 double microseconds(const std::function<void()>& work, const Memory& memory, std::size_t bytes) {
   cudaEvent_t begin, end;
   check(cudaEventCreate(&begin));

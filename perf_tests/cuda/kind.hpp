@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Compiles the scans of one operator on one type. nvcc takes a quarter of a minute for each, so
-/// each source file that includes this has few.
+/// Compiles the scans of one operator on one type. Each source file that includes this has few of
+/// them, because they take long to compile.
 
 #include <KokkosScan/KokkosScan.hpp>
 #include <array>

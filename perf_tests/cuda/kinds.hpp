@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// All kinds; each stands in a file of its own, or with others of its size.
+/// All kinds; each is in its own source file, or with others of the same size.
 
 #include "problem.hpp"
 

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// perf_scan_cuda [--groups=NAME,...] [--log2-elements=30] [arguments of Google Benchmark]: scans
-/// on a GPU, beside copies and peers. The groups are those of cases.cpp; without any, all are run.
+/// perf_scan_cuda [--groups=NAME,...] [--log2-elements=30] [arguments of Google Benchmark]:
+/// measures scans on a GPU, compared with copies and peers. Groups are in cases.cpp; the default is
+/// all.
 
 #include <benchmark/benchmark.h>
 
@@ -22,8 +23,8 @@
 
 namespace {
 
-/// Says nothing about the machine but what the figures need, and keeps what it has written when the
-/// program is killed.
+/// A JSON reporter that writes only the necessary context, and whose file is valid up to the last
+/// case if the program is killed.
 class JsonReporter : public benchmark::JSONReporter {
  public:
   bool ReportContext(const Context& context) override {
@@ -42,7 +43,7 @@ class JsonReporter : public benchmark::JSONReporter {
   }
   void ReportRuns(const std::vector<Run>& runs) override {
     std::vector<Run> named = runs;
-    for (Run& run : named) {  // the same in all cases
+    for (Run& run : named) {  // remove what is the same in all cases
       run.run_name.iterations.clear();
       run.run_name.time_type.clear();
     }
@@ -51,7 +52,7 @@ class JsonReporter : public benchmark::JSONReporter {
   }
 };
 
-/// Takes --NAME=VALUE out of the arguments.
+/// Removes --NAME=VALUE from the arguments.
 std::string take(int& argc, char** argv, const std::string& name, std::string value) {
   const std::string flag = "--" + name + "=";
   int kept = 1;
@@ -104,7 +105,7 @@ int main(int argc, char** argv) {
   }
   add_context();
   JsonReporter json;
-  // Google Benchmark refuses a reporter for a file without a file.
+  // Google Benchmark requires a file for a file reporter.
   benchmark::RunSpecifiedBenchmarks(nullptr, writes_file ? &json : nullptr);
   benchmark::Shutdown();
   return 0;

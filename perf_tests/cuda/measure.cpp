@@ -16,7 +16,7 @@ namespace perf {
 
 namespace {
 
-/// Below this many bytes the cache would hold much of what one launch leaves to the next.
+/// Below this many bytes, the cache would keep much of the data from launch to launch.
 constexpr std::size_t evict_below = std::size_t{1} << 30;
 
 std::size_t bytes_of(std::int64_t elements, std::size_t size) {
@@ -34,7 +34,7 @@ class Measurement {
               bytes_of(p.lines() * p.outputs(), c.kind.out);
     m_copied = std::max<std::size_t>(m_bytes / 2 / 16 * 16, 16);
     m_out_bytes = bytes_of(span_out(p), c.kind.out);
-    // Copies read no more than was filled: zeros would be faster.
+    // Copies read only initialised memory: zeros would be faster.
     m_filled = std::max(span_in(p), static_cast<std::int64_t>(m_copied / c.kind.in) + 1);
     m_memory.in = in.reserve(bytes_of(m_filled, c.kind.in));
     m_memory.second = second.reserve(bytes_of(m_filled, c.kind.second));
@@ -65,10 +65,10 @@ class Measurement {
       evict_if_small();
       m_timer.time("run", [&] { call(); });
     }
-    const bool capped = is_power_capped();  // while the work is going on
+    const bool capped = is_power_capped();  // while the work is running
     const double clock = sm_clock_mhz(m_stream);
     const double ms = m_timer.median("run");
-    // The copies have left inputs in the output: results that were not written are wrong.
+    // Copies have left inputs in the output, so unwritten results are wrong.
     if (m_case.accuracy == Accuracy::promised) compare(Data::natural);
 
     const double copy_ms = std::min(m_timer.median(copy.name), m_timer.median(plain.name));
@@ -91,7 +91,7 @@ class Measurement {
     m_case.run(m_exec, m_case.problem, memory);
   }
 
-  /// Scans in place overwrite a copy of the input.
+  /// Scans in place work on a copy of the input.
   void restore_input() {
     if (m_case.place == Place::other) return;
     check(cudaMemcpyAsync(m_memory.out, m_memory.in, m_out_bytes, cudaMemcpyDeviceToDevice,
@@ -109,7 +109,7 @@ class Measurement {
     if (m_bytes < evict_below) evict(m_stream, m_cold);
   }
 
-  /// About 60 milliseconds of launches: 3 to 15, more of short and one of very long ones.
+  /// The number of launches for about 60 ms: 3 to 15, more if they are short, 1 if very long.
   int choose_rounds() {
     Timer timer(m_stream);
     restore_input();
@@ -140,7 +140,7 @@ class Measurement {
 void add(const Case& c) {
   const std::string name =
       c.function + "/" + Exec::name() + "/" + c.kind.type + "/" + c.shape + c.variant;
-  // One iteration, whose time is the median of several launches that take turns with copies.
+  // One iteration, whose time is the median of several launches that alternate with copies.
   benchmark::RegisterBenchmark(
       name.c_str(),
       [c](benchmark::State& state) {
@@ -148,7 +148,7 @@ void add(const Case& c) {
           try {
             Measurement(c).run(state);
           } catch (const std::exception& e) {
-            // Kokkos ends its messages with the path of its source.
+            // Remove the source path at the end of Kokkos' messages.
             const std::string message = e.what();
             state.SkipWithError(message.substr(0, message.find(" /")).c_str());
             break;

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Measures a scan, or a peer of it, beside copies of the same bytes, in turns.
+/// Measures a scan, or a competing implementation, alternately with copies of the same bytes.
 
 #include <functional>
 #include <string>
@@ -13,18 +13,18 @@
 namespace perf {
 
 enum class Place { other, same };
-/// What this library promises, or that exact data have exact results.
+/// Compare with the promised bounds, or require exact results on exact data.
 enum class Accuracy { promised, any };
 
 struct Case {
-  std::string function;  ///< of the name: inclusive_scan or exclusive_scan
-  std::string shape;     ///< of the name: extents and axis
-  std::string variant;   ///< of the name, empty or "/variant"
+  std::string function;  ///< in the name: inclusive_scan or exclusive_scan
+  std::string shape;     ///< in the name: extents and axis
+  std::string variant;   ///< in the name: empty or "/variant"
   Kind kind;
   Problem problem;
-  Place place = Place::other;  ///< of the result: the input's for a scan in place
+  Place place = Place::other;  ///< of the result; the input's for a scan in place
   Accuracy accuracy = Accuracy::promised;
-  /// What is measured: the kind's scan, or a peer.
+  /// The measured function: the kind's scan, or a peer.
   std::function<void(const Exec&, const Problem&, const Memory&)> run;
 };
 

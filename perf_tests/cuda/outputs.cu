@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// Linear recurrences with their gradients, projected outputs, functions that take the results, and
-/// logarithms of sums, on a GPU, without Kokkos: how fast, beside a kernel that moves the same
-/// bytes, and how far off the loop in double.
+/// Linear recurrences with their gradients, projected outputs, for_each_result, and logarithms of
+/// sums, on a GPU, without Kokkos: speed compared with a kernel that moves the same bytes, and the
+/// error compared with a loop in double.
 ///
 ///     nvcc -x cu -std=c++20 -O3 -arch=sm_90 -I unit_tests/cuda/annotations -I include -I src \
 ///       perf_tests/cuda/outputs.cu -o outputs && ./outputs
@@ -47,7 +47,7 @@ __global__ void fill(float* x, std::int64_t size, float low, float high, std::ui
     x[i] = low + (high - low) * static_cast<float>((bits ^ bits >> 31) & 0xffffff) * 0x1p-24f;
   }
 }
-/// Arrays that are read and arrays that are written.
+/// The numbers of arrays that are read and written.
 constexpr int most_streams = 3;
 struct Streams {
   const float4* in[most_streams];
@@ -90,7 +90,7 @@ __global__ void find_error(const float* a, const float* b, const float* h, Shape
   }
 }
 
-/// The same of the gradients of a recurrence: b has those of its states, h the states.
+/// The same for the gradients of a recurrence: b has the gradients of its states, h the states.
 __global__ void find_error_of_gradients(const float* a, const float* b, const float* h,
                                         const float* da, const float* db, Shape s, double* worst) {
   for (std::int64_t line = own(); line < s.outer * s.inner; line += all()) {
@@ -143,7 +143,7 @@ __global__ void find_error_of_two(const float* b, const float* c, const float* d
     worst[line % 4096] = fmax(worst[line % 4096], error == error ? error : 1e30);
   }
 }
-/// Running maxima and where they stand: 1 where one is wrong.
+/// Running maxima with their indices: 1 if one is wrong.
 __global__ void find_error_of_maxima(const float* b, const float* c, const std::int64_t* at_index,
                                      Shape s, double* worst) {
   for (std::int64_t line = own(); line < s.outer * s.inner; line += all()) {
@@ -186,7 +186,7 @@ double microseconds(const std::function<void()>& work) {
   return times[times.size() / 2];
 }
 
-/// The best time of kernels that read and write so many arrays; destroys c, d and, as a third
+/// The best time of kernels that read and write this many arrays; overwrites c, d and, for a third
 /// output, h.
 template <int ins, int outs>
 double time_to_move(const Memory& m, const Shape& s) {
@@ -252,8 +252,8 @@ struct StoreTwo {
 };
 
 /// The gradients of a recurrence h[k] = a[k] h[k-1] + b[k], given those of its states: state k
-/// hands on m[k] = a[k] (g[k] + m[k+1]) to the state before it, a recurrence backward, of which
-/// each result is wanted before its own element.
+/// passes m[k] = a[k] (g[k] + m[k+1]) to the state before it. This is an exclusive backward
+/// recurrence.
 struct HandOn {
   __host__ __device__ Map operator()(float g, float a) const { return {a, a * g}; }
 };
@@ -270,7 +270,7 @@ struct StoreGradients {
     db[at] = gradient;
     da[at] = k > 0 ? gradient * before : 0.0F;
   }
-  /// Reads what nobody writes, so that it need not wait for stores.
+  /// Reads through the read-only path, so that loads need not wait for stores.
   static __host__ __device__ float read(const float* from) {
 #if defined(__CUDA_ARCH__)
     return __ldg(from);
@@ -280,7 +280,7 @@ struct StoreGradients {
   }
 };
 
-/// A maximum and the last place where it stands.
+/// A maximum and its last index.
 using Placed32 = ks::Indexed<float, std::int32_t>;
 using LastMaximum = ks::ArgMax<ks::Ties::last, Placed32>;
 using PlaceOf = impl::IndexAlong<std::int32_t>;
@@ -313,7 +313,7 @@ impl::Computed<3, F> computed(const Shape& s, const F& f, bool backward = false)
   }
   return computed;
 }
-/// A scan whose results go to a function.
+/// A scan whose results are passed to a function.
 template <class A, class Value, class Op, class In, class F>
 auto called(const Shape& s, impl::Form form, const In& in, const Op& op, const A& start,
             const impl::Computed<3, F>& out) {
@@ -424,7 +424,7 @@ void measure_all(const Memory& m, const Shape& s) {
                                        Map(0)),
           three, Check::recurrence);
 
-  // The gradient: h has the states of the recurrence above, b now gradients of them.
+  // The gradient: h has the states of the recurrence above, b now has their gradients.
   const double five = time_to_move<3, 2>(m, s);
   const auto backward = [&](const float* data) {
     impl::Array<const float> array{data + (s.n - 1) * placed.strides.along, placed.strides};
@@ -437,7 +437,7 @@ void measure_all(const Memory& m, const Shape& s) {
                              computed(s, StoreGradients{m.b, m.h, m.c, m.d, s.n, s.inner}, true)),
           five, Check::gradients);
 
-  // Running maxima with their indices, which take the place of d and of what follows it.
+  // Running maxima with their indices, which overwrite d and the array after it.
   const double four = time_to_move<1, 3>(m, s);
   using WithPlaces = impl::List<impl::Array<const float>, impl::Computed<3, PlaceOf>>;
   const impl::ZippedInput<MakePlaced, WithPlaces> with_places{{},

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// What one could call, or write by hand, in place of this library.
+/// Alternatives to this library, called or written by hand.
 
 #include <cuda_runtime.h>
 
@@ -13,13 +13,12 @@
 
 namespace perf {
 
-// ---- Written with Kokkos: any form, direction and strides
-// ----------------------------------------
+// ---- Written with Kokkos: any form, direction and strides ---------------------------------------
 
 /// A team for each line, which scans it by a nested parallel_scan.
 template <class T>
 void team_per_line(const Exec& exec, const Problem& p, const Memory& memory);
-/// A warp for each line, likewise.
+/// A warp for each line, with a nested parallel_scan.
 template <class T>
 void vector_per_line(const Exec& exec, const Problem& p, const Memory& memory);
 /// A thread for each line, which loops over it.
@@ -38,8 +37,7 @@ void flat_offsets(const Exec& exec, const Problem& p, const Memory& memory);
 /// This library's generic backend: sums of floats.
 void generic_backend(const Exec& exec, const Problem& p, const Memory& memory);
 
-// ---- From the toolkit: sums of contiguous lines of floats
-// -----------------------------------------
+// ---- From the toolkit: sums of contiguous lines of floats ---------------------------------------
 
 /// Of a single line.
 void cub_flat(cudaStream_t stream, std::int64_t lines, std::int64_t n, const float* in, float* out);

@@ -20,7 +20,7 @@ namespace perf {
 
 namespace {
 
-/// Runs a function of CUB with temporary memory, which it asks for first.
+/// Runs a function of CUB with its temporary memory.
 template <class Function>
 void with_temporary_memory(const Function& function) {
   static Buffer buffer;
@@ -38,7 +38,7 @@ struct BeginOf {
   __host__ __device__ std::int64_t operator()(std::int64_t line) const { return line * n; }
 };
 
-/// The number of the line that element i is in.
+/// The line of element i.
 auto keys(std::int64_t n) {
   return thrust::make_transform_iterator(thrust::counting_iterator<std::uint32_t>(0),
                                          LineOf{static_cast<std::uint32_t>(n)});

@@ -12,7 +12,7 @@ namespace {
 
 using Team = Kokkos::TeamPolicy<Exec, Kokkos::IndexType<std::int64_t>>;
 
-/// Loads and stores of one line, as a code that is written by hand would have them.
+/// Loads and stores of one line, as in hand-written code.
 template <class T, Second second>
 struct Line {
   Problem p;

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// What is measured: a shape, what is stored along its lines, and the type that does it.
+/// A measured problem: a shape, its strides, and a kind.
 
 #include <Kokkos_Core.hpp>
 #include <cstddef>
@@ -20,8 +20,8 @@ using Strides = Kokkos::Array<std::int64_t, 3>;
 enum class Form { inclusive, exclusive, exclusive_with_total };
 enum class Direction { forward, backward };
 
-/// Lines of n elements along the middle of (outer, n, inner), as any array and axis reduces to.
-/// Only numbers, so that no shape, layout or pitch is compiled twice.
+/// Lines of n elements along the middle of (outer, n, inner), to which any array and axis reduces.
+/// Run-time numbers only, so that shapes, layouts and pitches cost no compile time.
 struct Problem {
   std::int64_t outer, n, inner;
   Form form = Form::inclusive;
@@ -34,15 +34,15 @@ struct Problem {
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t lines() const { return outer * inner; }
 };
 
-/// The elements between the first and the end of the last one.
+/// The number of elements from the first to the last, including gaps.
 inline std::int64_t span(const Problem& p, std::int64_t n, const Strides& strides) {
   return 1 + (p.outer - 1) * strides[0] + (n - 1) * strides[1] + (p.inner - 1) * strides[2];
 }
 inline std::int64_t span_in(const Problem& p) { return span(p, p.n, p.in); }
 inline std::int64_t span_out(const Problem& p) { return span(p, p.outputs(), p.out); }
 
-/// Device memory: the input, a second input (mask or factors), the output, and what the reference
-/// needs.
+/// Device memory: the input, a second input (mask or factors), the output, and scratch memory of
+/// the reference.
 struct Memory {
   const void* in;
   const void* second;
@@ -50,17 +50,17 @@ struct Memory {
   void* scratch;
 };
 
-/// Exact data are small integers whose sums no order of combination rounds, so that a single wrong
-/// element shows; natural data, with all their bits in use, are timed.
+/// Exact data are small integers whose sums are exact in any order, so that every wrong element
+/// shows. Natural data, which use all bits, are timed.
 enum class Data { exact, natural };
 
-/// What one source file compiles: an operator on a type.
+/// The interface of a kind, an operator on a type, which one source file compiles.
 struct Kind {
   std::string type;
-  std::size_t in, second, out;  ///< bytes of an element; second is 0 where there is none
+  std::size_t in, second, out;  ///< element sizes in bytes; second is 0 if there is none
   std::function<void(const Exec&, const Memory&, std::int64_t elements, Data)> fill;
   std::function<void(const Exec&, const Problem&, const Memory&)> scan;
-  /// The outputs that differ from the reference by more than is promised.
+  /// The number of outputs whose error exceeds the promised bound.
   std::function<std::int64_t(const Exec&, const Problem&, const Memory&, Data)> wrong;
 };
 

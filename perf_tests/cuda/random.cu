@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// The group "random": sums of shapes that nobody has chosen, beside copies of the same bytes in
-/// the same run. nvcc alone builds it, without Kokkos:
+/// The group "random": scans of random shapes, compared with copies of the same bytes in the same
+/// run. Built by nvcc, without Kokkos:
 ///
 ///     for f in perf_tests/cuda/random*.cu perf_tests/cuda/device.cpp; do
 ///       nvcc -x cu -std=c++20 -O3 -arch=sm_90 -I unit_tests/cuda/annotations -I include -I src \
@@ -18,10 +18,10 @@
 /// elements out behind each row, --offset=N at the begin of arrays; --results=inclusive, exclusive,
 /// extra (n+1), and --backward; --list prints the shapes and ends. Tune on one seed, report others.
 ///
-/// Before it is timed, each scan runs on small integers into poisoned memory, and every result is
-/// compared with a plain scan (random.hpp). The figure of a case is the median of several launches
-/// in turns with copies; it prints the worst of all, the tenth, the median, and the ten worst with
-/// the kernel that ran. Its exit status is 1 if a result was wrong.
+/// Before a scan is timed, it runs on small integers into poisoned memory, and every result is
+/// compared with a plain scan (random.hpp). The result of a case is the median of several launches
+/// that alternate with copies. Prints worst, p10 and median of all cases, and the ten worst with
+/// their kernels. The exit status is 1 if a result was wrong.
 
 #include <algorithm>
 #include <cmath>
@@ -89,7 +89,7 @@ struct Result {
   bool is_capped = false;
 };
 
-/// Below this many bytes the cache would hold much of what one launch leaves to the next.
+/// Below this many bytes, the cache would keep much of the data from launch to launch.
 constexpr std::size_t evict_below = std::size_t{1} << 30;
 
 Result measure(const RandomKind& kind, const Shape& shape) {
@@ -107,7 +107,7 @@ Result measure(const RandomKind& kind, const Shape& shape) {
   result.bytes = static_cast<std::size_t>(shape.elements()) * (kind.in + kind.mask) +
                  static_cast<std::size_t>(shape.of_results().elements()) * kind.out;
   const std::size_t copied = std::max<std::size_t>(result.bytes / 2 / 16 * 16, 16);
-  // Copies read no more than was filled: zeros would be faster.
+  // Copies read only initialised memory: zeros would be faster.
   const std::size_t filled = std::max(elements, copied / kind.in + 1);
   const Arrays arrays{in.reserve(filled * kind.in),
                       static_cast<bool*>(mask.reserve(filled * kind.mask + 1)),
@@ -150,7 +150,7 @@ Result measure(const RandomKind& kind, const Shape& shape) {
     evict_if_small();
     timer.time("run", scan);
   }
-  result.is_capped = is_power_capped();  // while the work is going on
+  result.is_capped = is_power_capped();  // while the work is running
   result.clock = sm_clock_mhz(nullptr);
   result.ms = timer.median("run");
   result.copy_ms = std::min(timer.median(copy.name), timer.median(plain.name));
@@ -159,7 +159,7 @@ Result measure(const RandomKind& kind, const Shape& shape) {
   return result;
 }
 
-/// Results as Google Benchmark writes them; what is written stays when the program is killed.
+/// Writes results in Google Benchmark's format; the file is valid if the program is killed.
 class Json {
  public:
   Json(const std::string& path, std::uint64_t seed) {
@@ -223,7 +223,7 @@ void print(const Result& result) {
   std::cout << text << result.name << "  [" << result.path << "]\n";
 }
 
-/// Worst, tenth, median and the ten worst.
+/// Prints worst, p10, median and the ten worst cases.
 void summarize(const RandomKind& kind, std::uint64_t seed, std::vector<Result> results) {
   results.erase(std::remove_if(results.begin(), results.end(),
                                [](const Result& r) { return !r.error.empty(); }),

@@ -3,11 +3,10 @@
 #pragma once
 
 /// \file
-/// A scan by the CUDA backend without Kokkos, with data for it and a plain scan that every result
-/// is compared with. nvcc takes half a minute for each, so each source file that includes this has
-/// one.
+/// A scan by the CUDA backend without Kokkos, its data, and a plain scan for comparison. Each
+/// source file that includes this has one kind, because kinds take long to compile.
 
-// Before what uses the backend as it is included.
+// The backend must be included first.
 #include "../../unit_tests/cuda/stream.hpp"
 
 #include <algorithm>
@@ -22,12 +21,12 @@ namespace perf {
 
 namespace ks = KokkosScan;
 
-/// What lines have: inclusive results, exclusive ones, or n+1, of which the first is the start.
+/// Inclusive results, exclusive results, or n+1 results, the first of which is the start.
 enum class Results { inclusive, exclusive, extra };
 
-/// Lines of n elements along the middle of an array (outer, n, inner). Behind each row, of inner
-/// elements or else of n, a gap of some elements may belong to no line, and so may some at the
-/// begin. What is scanned from the last element on begins with that.
+/// Lines of n elements along the middle of an array (outer, n, inner). There may be a gap behind
+/// each row (of inner elements, or of n elements if inner is 1), and an offset at the beginning. A
+/// backward scan begins with the last element.
 struct Shape {
   std::int64_t outer, n, inner;
   std::int64_t gap = 0;
@@ -37,17 +36,17 @@ struct Shape {
 
   [[nodiscard]] __host__ __device__ std::int64_t lines() const { return outer * inner; }
   [[nodiscard]] std::int64_t elements() const { return lines() * n; }
-  /// Elements from one of a line to its next.
+  /// The stride along a line.
   [[nodiscard]] __host__ __device__ std::int64_t along() const {
     return inner == 1 ? 1 : inner + gap;
   }
-  /// Elements from one of the outer dimension to its next.
+  /// The stride of the outer dimension.
   [[nodiscard]] __host__ __device__ std::int64_t slab() const {
     return inner == 1 ? n + gap : n * along();
   }
-  /// Elements of the array, with those that belong to no line.
+  /// The size of the array in elements, including gaps.
   [[nodiscard]] std::int64_t extent() const { return offset + outer * slab(); }
-  /// Where an element is that is the k-th of its line to be scanned.
+  /// The offset of the k-th element of a line in scan order.
   [[nodiscard]] __host__ __device__ std::int64_t place(std::int64_t i, std::int64_t k,
                                                        std::int64_t j) const {
     return offset + i * slab() + (is_backward ? n - 1 - k : k) * along() + j;
@@ -58,7 +57,7 @@ struct Shape {
     shape.n += extra();
     return shape;
   }
-  /// Results of a line that come before that of its first element.
+  /// The number of results before that of the first element.
   [[nodiscard]] __host__ __device__ std::int64_t extra() const {
     return results == Results::extra ? 1 : 0;
   }
@@ -71,23 +70,23 @@ struct Arrays {
   void* out;
 };
 
-/// Exact data are small integers whose sums no order of combination rounds; natural data, with all
-/// their bits in use, are timed.
+/// Exact data are small integers whose sums are exact in any order; natural data, which use all
+/// bits, are timed.
 enum class Data { exact, natural };
-/// What is scanned: an array, a masked one, or a function that reads one.
+/// The input: an array, a masked array, or a function that reads an array.
 enum class Input { array, masked, computed };
 
-/// What one source file compiles.
+/// The interface of a kind, which one source file compiles.
 struct RandomKind {
   const char* option;         ///< --type
   const char* type;           ///< in names
   const char* variant;        ///< in names
-  std::size_t in, mask, out;  ///< bytes of an element; mask is 0 where there is none
+  std::size_t in, mask, out;  ///< element sizes in bytes; mask is 0 if there is none
   void (*fill)(const Arrays&, std::int64_t elements, Data);
   std::size_t (*workspace_bytes)(const Shape&);
   void (*scan)(const Shape&, const Arrays&, std::byte* workspace);
   std::size_t (*reference_bytes)(const Shape&);
-  /// Results of exact data that differ from the plain scan.
+  /// The number of results of exact data that differ from the plain scan.
   std::int64_t (*wrong)(const Shape&, const Arrays&, void* memory);
 };
 RandomKind random_float();
@@ -110,8 +109,7 @@ __device__ inline std::uint64_t scramble(std::uint64_t i) {
   return z ^ (z >> 31);
 }
 
-/// Elements, and how the plain scan counts in integers what they combine to: sums of small
-/// integers.
+/// Exact data, and the integer arithmetic of the plain scan for them: sums of small integers.
 template <class Op>
 struct Elements {
   template <class T>
@@ -164,8 +162,8 @@ __global__ void fill_random(T* in, bool* mask, std::int64_t elements, Data data)
   }
 }
 
-// The plain scan: a thread folds some neighbours of a line, one a line scans what these have
-// folded, and the first go through their elements again.
+// The plain scan: threads fold segments of lines, one thread per line scans the segment totals, and
+// threads replay the segments.
 
 /// Elements that a thread folds.
 inline std::int64_t length_of_segment(const Shape& shape) {
@@ -229,7 +227,7 @@ __global__ void compare_segments(Shape shape, std::int64_t length, std::int64_t 
   if (different > 0) atomicAdd(wrong, different);
 }
 
-/// A function whose values are the elements of an array.
+/// A function that reads an array.
 template <class T>
 struct ElementsOf {
   const T* data;
@@ -265,7 +263,7 @@ struct RandomScan {
     return ks::impl::cuda::Backend::workspace_bytes<P>(test::Stream{}, shape.n, shape.lines());
   }
   static void scan(const Shape& shape, const Arrays& arrays, std::byte* workspace) {
-    // Dimensions of one line have merged with others, as in a call of the library.
+    // Merge dimensions, as a call of the library does.
     ks::impl::Batch batch{shape.lines(), 0, {}};
     const Shape results = shape.of_results();
     const std::int64_t along = shape.is_backward ? -shape.along() : shape.along();

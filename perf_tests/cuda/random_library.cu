@@ -19,7 +19,7 @@
 
 namespace {
 
-/// The kind of these names.
+/// The kind with these names.
 const perf::RandomKind* find(const char* type, const char* variant) {
   static const std::vector<perf::RandomKind> all = perf::random_kinds();
   for (const perf::RandomKind& kind : all) {
@@ -44,8 +44,8 @@ extern "C" std::int64_t random_workspace_bytes(const char* type, const char* var
 
 /// Enqueues such a scan on the default stream.
 ///
-/// \param mask null where the kind has none
-/// \return 0, or 1 if it failed; then a line on stderr says why
+/// \param mask null if the kind has none
+/// \return 0, or 1 if it failed, with a message on stderr
 extern "C" int random_scan(const char* type, const char* variant, std::int64_t outer,
                            std::int64_t n, std::int64_t inner, void* in, bool* mask, void* out,
                            std::byte* workspace) {

@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// A plain scan in a wide type that every output is compared with, and the data it is fed: segments
-/// of lines are folded by a thread each, their totals by a thread a line, and then replayed.
+/// A plain scan in a wide type as reference for every output, and its data. Threads fold segments
+/// of lines, one thread per line scans the segment totals, and threads replay the segments.
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
@@ -54,7 +54,7 @@ KOKKOS_INLINE_FUNCTION float uniform(std::uint64_t bits) {
   return static_cast<float>(bits >> 40) * 0x1p-24f;
 }
 
-/// Sums in Wide; the errors of the accumulator are a few times 2^-UnitBits of what is summed.
+/// Sums in Wide; the accumulator's error is a few times 2^-UnitBits of the summed magnitudes.
 template <class Wide_, int UnitBits>
 struct Sums {
   using Wide = Wide_;
@@ -75,7 +75,7 @@ struct Sums {
     } else if constexpr (std::is_integral_v<T>) {
       return static_cast<T>(bits >> 8);
     } else {
-      // A half would overflow soon if all had one sign.
+      // Values of one sign would soon overflow half.
       return static_cast<T>(uniform(bits) - (is_half<T> ? 0.5f : 0.0f));
     }
   }
@@ -138,8 +138,7 @@ struct Compositions {
   KOKKOS_FUNCTION static double tolerance(std::int64_t, double value) { return 1e-4 * (1 + value); }
 };
 
-// ---- Comparing
-// -----------------------------------------------------------------------------------
+// ---- Comparing ----------------------------------------------------------------------------------
 
 template <class Wide, class T>
 KOKKOS_INLINE_FUNCTION Wide widen(const T& value) {
@@ -169,7 +168,7 @@ KOKKOS_INLINE_FUNCTION bool differs(double result, double expected, std::int64_t
     }
   }
   const double value = Kokkos::abs(expected);
-  // Negated, so that a NaN differs.
+  // Negated so that NaN fails.
   return !(Kokkos::abs(result - expected) <= Reference::tolerance(k, value) + spacing<T>() * value);
 }
 
@@ -189,10 +188,9 @@ KOKKOS_INLINE_FUNCTION bool is_wrong(const T& result, const Wide& expected, std:
   }
 }
 
-// ---- The reference
-// -------------------------------------------------------------------------------
+// ---- The reference ------------------------------------------------------------------------------
 
-/// A mask counts an element or not; factors multiply it, and such scans begin at a boundary value.
+/// Masks exclude elements; factors multiply them, and such scans start from a boundary value.
 enum class Second { none, mask, factor };
 constexpr int boundary = 3;
 
@@ -202,7 +200,7 @@ struct Checked {
   using Wide = typename Reference::Wide;
   using SecondValue = std::conditional_t<second == Second::mask, bool, In>;
 
-  /// The elements of a segment: about as many as segments, on long lines.
+  /// The length of a segment; for long lines, about the number of segments.
   static std::int64_t segment_length(const Problem& p) {
     return std::max<std::int64_t>(2048, std::llround(std::sqrt(static_cast<double>(p.n))));
   }
@@ -220,7 +218,7 @@ struct Checked {
     KOKKOS_FUNCTION std::int64_t line_start(std::int64_t line, const Strides& strides) const {
       return line / p.inner * strides[0] + line % p.inner * strides[2];
     }
-    /// Neighbouring threads read neighbouring elements where lines have neighbours.
+    /// Neighbouring threads read neighbouring elements if lines are neighbours in memory.
     KOKKOS_FUNCTION std::int64_t line_of(std::int64_t i) const {
       return p.inner > 1 ? i % p.lines() : i / count;
     }
@@ -257,7 +255,7 @@ struct Checked {
     }
   };
 
-  /// Totals to prefixes.
+  /// Replaces totals by prefixes.
   struct Prefixes : Lines {
     KOKKOS_FUNCTION void operator()(std::int64_t line) const {
       Wide prefix = Reference::identity();
@@ -340,7 +338,7 @@ struct Checked {
 /// The largest Wide.
 constexpr std::int64_t widest = 16;
 
-/// The bytes of scratch memory that `wrong` needs.
+/// The size in bytes of the scratch memory for `wrong`.
 inline std::int64_t reference_bytes(const Problem& p) {
   using Any = Checked<float, float, Minima, Second::none>;
   return Any::segments(p) > 1 ? p.lines() * Any::segments(p) * widest : 0;

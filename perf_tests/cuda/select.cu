@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// Selections on a GPU, without Kokkos: how fast, beside CUB's DeviceSelect and a copy of the bytes
-/// that must be moved, in one run; and whether the results are CUB's.
+/// Selections on a GPU, without Kokkos: speed compared with CUB's DeviceSelect and a copy of the
+/// bytes that must be moved, in one run, and a check that results are those of CUB.
 ///
 ///     nvcc -x cu -std=c++20 -O3 -arch=sm_90 -I unit_tests/cuda/annotations -I include -I src \
 ///       perf_tests/cuda/{select.cu,device.cpp} -ldl -o select
@@ -76,11 +76,11 @@ __global__ void copy_quads(const uint4* from, uint4* to, std::int64_t quads) {
 struct Memory {
   std::byte *x, *y, *expected, *workspace, *cub;
   bool* mask;
-  std::int64_t* counts;  ///< of this library, of CUB, of differences
+  std::int64_t* counts;  ///< of this library, of CUB, and of differences
   std::size_t cub_bytes;
 };
 
-/// Median microseconds of pieces of work that run in turns, after they have run twice.
+/// Median times in microseconds of pieces of work that alternate, after two warm-up runs.
 std::vector<double> in_turns(const std::vector<std::function<void()>>& work) {
   for (int i = 0; i < 2; ++i) {
     for (const auto& one : work) one();
@@ -111,7 +111,7 @@ auto selection(const Memory& memory, std::int64_t lines, std::int64_t n, const K
   return impl::Selection<impl::Array<const T>, Keep, T, std::int64_t>{n, batch, x, keep, y, counts};
 }
 
-/// Whether one line has CUB's results; the output is poisoned before.
+/// Whether one line has CUB's results; the output is poisoned first.
 template <class T>
 bool equals_cub(const Memory& memory, std::int64_t n) {
   std::int64_t counts[2];
@@ -157,7 +157,7 @@ void measure(const char* type, const Memory& memory, std::int64_t n, double frac
   own();
   cub();
   const bool right = equals_cub<T>(memory, n);
-  // What must be moved, by the best copy of as many bytes.
+  // The best copy of the bytes that must be moved.
   const double bytes = static_cast<double>(n) * (sizeof(T) * (1 + fraction) + (by_mask ? 1 : 0));
   const auto quads = static_cast<std::int64_t>(bytes / 32);
   const auto copy = [&](unsigned blocks) {
@@ -176,7 +176,7 @@ void measure(const char* type, const Memory& memory, std::int64_t n, double frac
   if (!right) std::exit(1);
 }
 
-/// Rows, of which CUB has no selection: beside a copy alone.
+/// Rows, for which CUB has no selection: compared with a copy only.
 template <class T>
 void measure_rows(const char* type, const Memory& memory, std::int64_t lines, std::int64_t n) {
   const IsBelow<T> keep{1U << 31};

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// kokkos_scan._core: scans of arrays that speak DLPack or the buffer protocol, as plain functions.
-// The package decides about types, shapes and streams; here they become a Request.
+// kokkos_scan._core: scans of arrays that support DLPack or the buffer protocol, as plain
+// functions. The Python package resolves types, shapes and streams; here they become a Request.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -36,7 +36,7 @@ std::string type_name_of(nb::handle object) {
   return nb::cast<std::string>(nb::str(object.type().attr("__name__")));
 }
 
-/// The object's memory; it stays alive with the result.
+/// The memory of an object, which stays alive with the result.
 template <class NdArray>
 NdArray memory_of(nb::handle object, const char* name) {
   NdArray array;
@@ -48,7 +48,7 @@ NdArray memory_of(nb::handle object, const char* name) {
               ": expected an array that speaks DLPack or the buffer protocol.");
 }
 
-/// What a name means to memory that has no type for it: NumPy stores bfloat16 as something else.
+/// The DType for a name, for types that memory cannot express: NumPy stores bfloat16 differently.
 DType dtype_of_memory(const nb::dlpack::dtype& type, const char* name, bool is_bfloat16) {
   std::optional<DType> dtype;
   if (type.lanes == 1) dtype = dtype_of(type.code, type.bits);
@@ -126,7 +126,7 @@ Number number_of(nb::handle object) {
     number.is_integer = true;
     number.integer = PyLong_AsUnsignedLongLongMask(object.ptr());
     number.value = PyLong_AsDouble(object.ptr());
-    PyErr_Clear();  // an integer that no double holds
+    PyErr_Clear();  // an integer that overflows double
     return number;
   }
   const Py_complex value = PyComplex_AsCComplex(object.ptr());
@@ -135,7 +135,7 @@ Number number_of(nb::handle object) {
   return number;
 }
 
-/// The library's message with the names that Python's arguments have.
+/// The library's error message with the names of Python's arguments.
 std::string with_names(std::string message) {
   constexpr std::array<std::pair<const char*, const char*>, 5> names{
       {{"input \"\"", "x"},
@@ -164,7 +164,7 @@ void without_gil(const Call& call) {
   }
 }
 
-/// What arrays of a request share.
+/// Common to all arrays of a request.
 struct Shape {
   int rank = 0;
   int axis = 0;
@@ -214,8 +214,8 @@ Place place_of(const NdArray& memory, std::uintptr_t stream) {
 
 /// Scans x into out.
 ///
-/// initial: None, a number, or an array of one value a line; totals: None or such an array.
-/// is_bfloat16: x and the results are arrays of uint16 that hold bfloat16, bits 0 and 1.
+/// initial: None, a number, or an array of one value per line; totals: None or such an array.
+/// is_bfloat16: x and the results are arrays of uint16 that hold the bits of bfloat16.
 void scan_arrays(int operation, nb::handle x, nb::handle out, int axis, bool include_initial,
                  bool exclusive, bool reverse, nb::handle mask, nb::handle initial,
                  nb::handle totals, std::uintptr_t stream, int is_bfloat16, bool in_order) {
@@ -288,7 +288,7 @@ void expect_dtype(const Array& array, const char* name, DType dtype) {
               ": expected " + std::string(info(dtype).name) + ".");
 }
 
-/// The gradient of a scan with respect to x, see GradientRequest.
+/// The gradient of a scan with respect to x. See GradientRequest.
 void gradient_of_arrays(int operation, nb::handle grad, nb::handle x, nb::handle result,
                         nb::handle out, nb::handle by_element, int axis, bool exclusive,
                         bool reverse, nb::handle mask, nb::handle initial, nb::handle carried,
@@ -321,7 +321,7 @@ void gradient_of_arrays(int operation, nb::handle grad, nb::handle x, nb::handle
     return checked(alive.back(), name, rank, extent, dtype);
   };
   const DType dtype = request.gradient_of_input.dtype;
-  // Once: a capsule can be taken from only once.
+  // Only once: a capsule can be consumed only once.
   const auto grad_memory = memory_of<AnyArray>(grad, "grad");
   const std::int64_t length = shape.extent[static_cast<std::size_t>(shape.axis)];
   const bool has_extra = exclusive && static_cast<int>(grad_memory.ndim()) == shape.rank &&
@@ -346,12 +346,12 @@ void gradient_of_arrays(int operation, nb::handle grad, nb::handle x, nb::handle
   without_gil([&] { kokkos_scan_python::gradient(request); });
 }
 
-/// What the functions of three dimensions share: reads their arrays, which must agree.
+/// Common to the functions on three dimensions: reads their arrays, whose extents must agree.
 class ThreeDimensions {
  public:
   explicit ThreeDimensions(std::uintptr_t stream) : m_stream(stream) {}
 
-  /// The first one says what the extents are.
+  /// The first array determines the extents.
   template <class NdArray>
   Array read(nb::handle object, const char* name, std::vector<std::int64_t> shape,
              bool is_bfloat16) {
@@ -382,7 +382,7 @@ class ThreeDimensions {
   std::vector<WritableArray> m_written;
 };
 
-/// Minima or maxima and where they stand, see ExtremeRequest.
+/// Minima or maxima with their indices. See ExtremeRequest.
 void extreme_of_arrays(std::int64_t operation, nb::handle x, nb::handle values, nb::handle index,
                        bool reverse, nb::handle mask, std::uintptr_t stream, bool is_bfloat16) {
   ThreeDimensions all(stream);
@@ -436,7 +436,7 @@ void compact_of_arrays(nb::handle x, nb::handle mask, nb::handle out, nb::handle
   without_gil([&] { kokkos_scan_python::compact(request); });
 }
 
-/// h(k) = a(k) h(k-1) + b(k), see RecurrenceRequest.
+/// h(k) = a(k) h(k-1) + b(k). See RecurrenceRequest.
 void recurrence_of_arrays(nb::handle a, nb::handle b, nb::handle out, bool include_initial,
                           bool reverse, nb::handle initial, std::uintptr_t stream,
                           bool is_bfloat16) {
@@ -484,13 +484,13 @@ nb::ndarray<nb::array_api> device_array(int device, const std::vector<std::size_
           device};
 }
 
-/// The memory of a DLPack capsule as an array that can be given on, its shape and type.
+/// The memory of a DLPack capsule as an array that can be exported again, with its shape and type.
 nb::tuple imported(nb::handle capsule, const std::string& name) {
   auto memory = memory_of<AnyArray>(capsule, name.c_str());
   const DType dtype = dtype_of_memory(memory.dtype(), name.c_str(), false);
   nb::list shape;
   for (std::size_t d = 0; d < memory.ndim(); ++d) shape.append(memory.shape(d));
-  // By reference: the array owns what the capsule did, and is never copied.
+  // By reference: the array takes over the ownership of the capsule, and is never copied.
   return nb::make_tuple<nb::rv_policy::reference>(nb::ndarray<nb::array_api, nb::ro>(memory),
                                                   nb::tuple(shape), static_cast<int>(dtype));
 }
@@ -530,7 +530,7 @@ NB_MODULE(_core, module) {
   });
   module.def("configuration", &ks::configuration);
   module.def("has_cuda", &ks::has_cuda);
-  // Python runs this before its modules go; scans of other threads are waited for.
+  // Python calls this before it unloads modules; scans of other threads are waited for.
   module.def("finalize", [] {
     const nb::gil_scoped_release release;
     ks::finalize();

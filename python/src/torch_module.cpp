@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// kokkos_scan._torch: PyTorch's operators kokkos_scan::*, their gradients, and functions that call
-// them without the cost of torch.ops. kokkos_scan/_torch_fallback.py registers the same in Python.
+// kokkos_scan._torch: the PyTorch operators kokkos_scan::*, their gradients, and functions that
+// call them without the overhead of torch.ops. _torch_fallback.py registers the same operators in
+// Python.
 
 #include <ATen/ATen.h>
 #include <ATen/PythonTorchFunctionTLS.h>
@@ -34,7 +35,7 @@ using at::Tensor;
 using OptionalTensor = std::optional<Tensor>;
 using OptionalType = std::optional<at::ScalarType>;
 
-/// What the operators share but x and the axis.
+/// The arguments that the operators have in common, except x and the axis.
 struct Options {
   OptionalType dtype;
   bool include_initial = false;
@@ -44,8 +45,7 @@ struct Options {
   OptionalTensor initial;
 };
 
-// ---- Types, shapes, memory
-// -----------------------------------------------------------------------
+// ---- Types, shapes, memory ----------------------------------------------------------------------
 
 DType dtype_of(at::ScalarType type) {
   switch (type) {
@@ -84,7 +84,7 @@ DType dtype_of(at::ScalarType type) {
   }
 }
 
-/// As torch.cumsum and torch.cumprod: whole numbers become int64. Minima and maxima keep the type.
+/// As in torch.cumsum and torch.cumprod, integers become int64. Minima and maxima keep the type.
 at::ScalarType type_of_result(Operation operation, const Tensor& x, const OptionalType& dtype) {
   if (dtype) return *dtype;
   const bool is_order = operation == Operation::min || operation == Operation::max;
@@ -130,7 +130,7 @@ void check(Operation operation, const Tensor& x, std::int64_t dim, const Options
   }
 }
 
-/// The dimension counted from the front; a tensor without dimensions is scanned as a line of one.
+/// The dimension, counted from the front. A zero-dimensional tensor is a line of one element.
 std::int64_t counted(std::int64_t dim, const Tensor& x) { return dim < 0 ? dim + x.dim() : dim; }
 
 std::vector<c10::SymInt> shape_of_lines(const Tensor& x, std::int64_t dim) {
@@ -139,7 +139,7 @@ std::vector<c10::SymInt> shape_of_lines(const Tensor& x, std::int64_t dim) {
   return sizes;
 }
 
-/// The result, not filled: in memory as x lies, or row-major with n+1 results.
+/// An uninitialised result, with the strides of x, or row-major if it has n+1 results.
 Tensor make_result(Operation operation, const Tensor& x, std::int64_t dim, const Options& options) {
   const auto type = x.options().dtype(type_of_result(operation, x, options.dtype));
   if (!options.include_initial) {
@@ -153,7 +153,7 @@ Tensor make_result(Operation operation, const Tensor& x, std::int64_t dim, const
   return at::empty_symint(sizes, type);
 }
 
-/// initial as one value for each line, where it is not a number; checks its shape.
+/// initial as one value per line, if it is not a number; checks its shape.
 OptionalTensor starts_of(const Tensor& x, std::int64_t dim, const OptionalTensor& initial,
                          at::ScalarType type) {
   if (!initial) return std::nullopt;
@@ -194,7 +194,7 @@ Place place_of([[maybe_unused]] const Tensor& tensor) {
   return place;
 }
 
-/// Fills rank, axis and extents of a request.
+/// Fills in rank, axis and extents of a request.
 template <class AnyRequest>
 void describe(AnyRequest& request, const Tensor& x, std::int64_t dim, std::int64_t results) {
   request.rank = x.dim() == 0 ? 1 : static_cast<int>(x.dim());
@@ -205,7 +205,7 @@ void describe(AnyRequest& request, const Tensor& x, std::int64_t dim, std::int64
   request.place = place_of(x);
 }
 
-/// initial as a number, where reading it costs nothing.
+/// initial as a number, if it can be read without synchronisation.
 Number number_of(const OptionalTensor& initial) {
   Number number;
   if (!initial || initial->dim() != 0 || !initial->device().is_cpu()) return number;
@@ -225,7 +225,7 @@ Number number_of(const OptionalTensor& initial) {
   return number;
 }
 
-/// Calls the kernels; their refusals become Python's errors.
+/// Calls the kernels; their exceptions become Python errors.
 template <class Call>
 void run(const Call& call) {
   try {
@@ -237,8 +237,7 @@ void run(const Call& call) {
   }
 }
 
-// ---- The operators
-// -------------------------------------------------------------------------------
+// ---- The operators ------------------------------------------------------------------------------
 
 template <Operation operation>
 Tensor scan_tensor(const Tensor& x, std::int64_t dim, OptionalType dtype, bool include_initial,
@@ -255,7 +254,7 @@ Tensor scan_tensor(const Tensor& x, std::int64_t dim, OptionalType dtype, bool i
   describe(request, x, axis, x.dim() == 0 ? 1 : result.size(axis));
   request.input = array_of(x);
   request.output = array_of(result);
-  // Owners of what the request points to.
+  // They own the memory that the request points to.
   OptionalTensor chosen;
   OptionalTensor starts;
   if (mask) {
@@ -273,7 +272,7 @@ Tensor scan_tensor(const Tensor& x, std::int64_t dim, OptionalType dtype, bool i
   return result;
 }
 
-/// The same without values, for torch.compile and torch.export.
+/// The same without data, for torch.compile and torch.export.
 template <Operation operation>
 Tensor scan_meta(const Tensor& x, std::int64_t dim, OptionalType dtype, bool include_initial,
                  bool exclusive, bool reverse, const OptionalTensor& mask,
@@ -298,7 +297,7 @@ std::tuple<Tensor, Tensor> scan_gradient_tensor(const Tensor& grad, const Tensor
   Tensor gradient = at::empty_like(x, grad.options(), at::MemoryFormat::Preserve);
   Tensor of_lines = at::empty_symint(shape_of_lines(x, dim), grad.options());
   const std::int64_t results = grad.dim() == 0 ? 1 : grad.size(dim);
-  if (gradient.numel() == 0 || (exclusive && results == 1)) of_lines.zero_();  // is not written
+  if (gradient.numel() == 0 || (exclusive && results == 1)) of_lines.zero_();  // not written below
   if (gradient.numel() == 0) return {gradient, of_lines};
   GradientRequest request;
   request.operation = static_cast<Operation>(operation);
@@ -307,7 +306,7 @@ std::tuple<Tensor, Tensor> scan_gradient_tensor(const Tensor& grad, const Tensor
   describe(request, gradient, dim, results);
   request.input = array_of(x);
   request.result = array_of(result);
-  // On a GPU arrays of one value a line are read several times as slowly as they are written.
+  // Stride 0 along the axis makes GPU kernels read slowly, so broadcast arrays are copied.
   const bool stands_still = grad.is_cuda() && grad.dim() > 0 && grad.stride(dim) == 0;
   const Tensor moving = stands_still ? grad.contiguous() : grad;
   request.gradient_of_result = array_of(moving);
@@ -336,8 +335,7 @@ std::tuple<Tensor, Tensor> scan_gradient_meta(const Tensor& grad, const Tensor& 
           at::empty_symint(shape_of_lines(x, dim), grad.options())};
 }
 
-// ---- Calls through the dispatcher
-// ----------------------------------------------------------------
+// ---- Calls through the dispatcher ---------------------------------------------------------------
 
 using ScanSignature = Tensor(const Tensor&, std::int64_t, OptionalType, bool, bool, bool,
                              const OptionalTensor&, const OptionalTensor&);
@@ -389,8 +387,7 @@ std::tuple<Tensor, Tensor> dispatch_gradient(const Tensor& grad, const Tensor& x
                      mask, initial);
 }
 
-// ---- Autograd
-// ------------------------------------------------------------------------------------
+// ---- Autograd -----------------------------------------------------------------------------------
 
 double identity_of(Operation operation) {
   const double infinity = std::numeric_limits<double>::infinity();
@@ -408,7 +405,7 @@ double identity_of(Operation operation) {
   TORCH_INTERNAL_ASSERT(false, "an operation that is not known");
 }
 
-/// The scan as a composition of PyTorch's operators, whose gradients have gradients.
+/// The scan as a composition of PyTorch operators, which can be differentiated twice.
 Tensor composed(Operation operation, const Tensor& x, std::int64_t dim, const Options& options) {
   Tensor values = x;
   if (options.reverse) values = values.flip({dim});
@@ -448,8 +445,8 @@ Tensor composed(Operation operation, const Tensor& x, std::int64_t dim, const Op
   return options.reverse ? values.flip({dim}) : values;
 }
 
-/// What a gradient needs to know of the call, in one number: PyTorch keeps such things by name, and
-/// each costs as much as a sixth of the scan of a short line.
+/// What a gradient needs to know about the call, packed into one number: PyTorch saves such values
+/// by name, each with a noticeable overhead.
 struct SavedCall {
   Operation operation;
   std::int64_t dim;
@@ -487,7 +484,7 @@ class Scan : public torch::autograd::Function<Scan> {
       const at::AutoDispatchBelowADInplaceOrView below;
       result = dispatch(operation, x, dim, options);
     }
-    // Sums are linear: their gradients need nothing of x.
+    // Sums are linear: their gradients do not depend on x.
     const bool is_sum = operation == Operation::sum;
     if (!is_sum || options.mask || initial) {
       context->save_for_backward({is_sum ? Tensor() : x, is_sum ? Tensor() : result,
@@ -518,7 +515,7 @@ class Scan : public torch::autograd::Function<Scan> {
     }
     if (saved[2].defined()) options.mask = saved[2];
     if (saved[3].defined()) options.initial = saved[3];
-    // The second tensor among the arguments, if it was given.
+    // initial is the second tensor argument, if it was given.
     const bool wants_initial = options.initial && context->needs_input_grad(1);
 
     Tensor of_x;
@@ -543,7 +540,7 @@ class Scan : public torch::autograd::Function<Scan> {
  private:
   using Pair = std::pair<Tensor, Tensor>;
 
-  /// The adjoint of a sum is the sum the other way.
+  /// The adjoint of a sum is the sum in the opposite direction.
   static Pair backward_of_sum(const Tensor& grad, const std::vector<c10::SymInt>& sizes,
                               std::int64_t dim, const Options& options, bool wants_initial) {
     Pair result;
@@ -553,7 +550,7 @@ class Scan : public torch::autograd::Function<Scan> {
     other.exclusive = options.exclusive;
     Tensor from = grad;
     if (options.include_initial) {
-      // The initial value's own result does not depend on x.
+      // The result that is the initial value does not depend on x.
       from = grad.narrow_symint(dim, options.reverse ? 0 : 1, sizes[static_cast<std::size_t>(dim)]);
     }
     result.first = dispatch(Operation::sum, from, dim, other);
@@ -622,15 +619,15 @@ Tensor scan_autograd(const Tensor& x, std::int64_t dim, OptionalType dtype, bool
   }
   const at::ScalarType type = type_of_result(operation, x, dtype);
   if (!at::isFloatingType(type) && !at::isComplexType(type)) {
-    // Whole numbers have no gradient.
+    // Integers have no gradient.
     const at::AutoDispatchBelowADInplaceOrView below;
     return dispatch(operation, x, dim, options);
   }
-  // PyTorch looks for tensors among the arguments, not inside of them.
+  // PyTorch only finds tensors that are arguments themselves, not members of arguments.
   return Scan::apply(operation, x, dim, options, initial);
 }
 
-/// Gradients of gradients do not come this way: see Scan::backward.
+/// Not used for gradients of gradients: see Scan::backward.
 std::tuple<Tensor, Tensor> scan_gradient_autograd(const Tensor& grad, const Tensor& x,
                                                   const Tensor& result, std::int64_t dim,
                                                   std::int64_t operation, bool exclusive,
@@ -687,20 +684,20 @@ TORCH_LIBRARY_IMPL(kokkos_scan, Autograd, library) {
 }
 #undef KOKKOS_SCAN_IMPLEMENT
 
-// ---- The functions of the module
-// -----------------------------------------------------------------
+// ---- The functions of the module ----------------------------------------------------------------
 
 namespace {
 
-/// scan(operation, x, dim, exclusive, reverse, mask): the operator for plain tensors without an
-/// initial value or another type; NotImplemented where torch.ops must be asked, because something
-/// overrides PyTorch's functions. Half of the time of a call of torch.ops is its arguments.
+/// scan(operation, x, dim, exclusive, reverse, mask): a fast path for plain tensors without initial
+/// value or dtype, since parsing arguments takes half of the time of a short torch.ops call.
+/// Returns NotImplemented if something overrides PyTorch's functions, so that torch.ops must be
+/// called.
 PyObject* scan_plain(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 6) {
     PyErr_SetString(PyExc_TypeError, "kokkos_scan._torch.scan takes 6 arguments.");
     return nullptr;
   }
-  // A tensor of another class, or a mode, may override PyTorch's functions.
+  // A tensor subclass or a mode may override PyTorch's functions.
   const bool has_mask = arguments[5] != Py_None;
   if (!THPVariable_CheckExact(arguments[1]) || !PyLong_CheckExact(arguments[2]) ||
       (has_mask && !THPVariable_CheckExact(arguments[5])) ||

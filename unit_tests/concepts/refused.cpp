@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// One call that must not compile for each REFUSED_... that may be defined; concepts.cmake lists
-// them with the sentence that the compiler must print. Without any, everything here compiles.
+// Each macro REFUSED_... enables one call that must not compile; concepts.cmake lists them with the
+// sentence that the compiler must print. Without any macro, this file compiles.
 
 #include <KokkosScan/KokkosScan.hpp>
 #include <Kokkos_Core.hpp>
@@ -21,7 +21,7 @@ using View = Kokkos::View<T, Exec>;
 struct Pair {
   std::uint32_t a, b;
 };
-/// Not even as an aggregate is it made of a number: C++20 casts 1.0f to a Pair.
+/// Not constructible from a number, not even as an aggregate (in C++20, 1.0f casts to a Pair).
 class Opaque {
   std::uint32_t m_bits;
 };
@@ -159,7 +159,7 @@ void calls() {
   View<float*> const line("line", 3);
   std::array<std::int64_t, 1> const extent{3};
   std::array<std::int64_t, 2> const extents{3, 4};
-  // Each of these differs from an accepted call below in one thing only.
+  // Each of these differs from an accepted call below in a single respect.
 #if defined(REFUSED_no_execution_space)
   ks::inclusive_scan(x, x, y);
 #elif defined(REFUSED_input_of_another_kind)

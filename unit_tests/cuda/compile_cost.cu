@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What scripts/check-kernels compiles to see what calls cost: COST calls of the CUDA backend (0, 1
-// or 4, of different types of problem), or with CUB one of its scans, the yardstick.
+// Compiled by scripts/check-kernels to measure compile time: COST calls of the CUDA backend (0, 1
+// or 4, with different problem types), or for comparison a scan of CUB.
 
 #if defined(COST_OF_CUB)
 

@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
     std::printf("%s\n", wrong.c_str());
     std::fflush(stdout);
     if (++failed == most_failures) break;
-    // What kills the context fails all that comes after.
+    // An error that destroys the context fails all later cases.
     if (cudaDeviceSynchronize() != cudaSuccess) break;
   }
   std::printf("%llu cases of seed %llu in %.0f s: %d failed\n",

@@ -3,19 +3,18 @@
 #pragma once
 
 // Random scans and selections by the CUDA backend, without Kokkos, compared with a serial loop: on
-// a GPU (fuzz.cu) and in the emulation (backends_cuda_fuzz.cpp). A case follows from a seed and a
-// number alone. All of its arrays lie in one block of memory, of which every byte is compared
-// afterwards: results where there are results, and whatever was there elsewhere: between lines,
-// before and behind arrays, in the input, the mask and the starting values.
+// a GPU (fuzz.cu) and emulated (backends_cuda_fuzz.cpp). A case is determined by a seed and a
+// number. All its arrays are in one block of memory. Afterwards every byte is compared: results,
+// and memory that must not change between lines, around arrays, and in the input, mask and starting
+// values.
 //
-// Whoever includes this has included the backend, on a GPU or emulated.
+// The backend (on a GPU, or emulated) must be included first.
 //
-// What is random: the kind, in turn (types, operator, input, where lines start); the number of
-// lines, their length and how many dimensions of a batch they have; the order of dimensions in
-// memory and their directions, pads between them, offsets from aligned addresses, for each array
-// its own or the same for all; direction, form, n+1 results, totals, totals in the place of
-// starting values, results in the place of elements; how dense a mask is; how small the device
-// seems to be.
+// Kinds (types, operator, input, start) are cycled through. Random are: the number of lines, their
+// length and batch dimensions; the order and directions of dimensions in memory, padding, and
+// offsets from aligned addresses, for each array or common to all; direction, form, n+1 results,
+// totals, totals that overwrite starting values, results in place; the density of masks; the size
+// of the device.
 
 #include <KokkosScan/affine.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -43,7 +42,7 @@ namespace fuzz {
 namespace ks = KokkosScan;
 namespace impl = KokkosScan::impl;
 
-/// Numbers that follow from a seed and the number of a case (SplitMix64).
+/// Random numbers for a seed and the number of a case (SplitMix64).
 class Random {
  public:
   Random(std::uint64_t seed, std::uint64_t number)
@@ -63,7 +62,7 @@ class Random {
   bool one_in(std::int64_t count) { return between(1, count) == 1; }
   /// From 0 to 1.
   double uniform() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
-  /// From 1 to `most`, as likely in [1, 2) as in [most / 2, most).
+  /// Log-uniform from 1 to `most`.
   std::int64_t log_uniform(std::int64_t most) {
     auto const x =
         static_cast<std::int64_t>(std::exp(uniform() * std::log(static_cast<double>(most) + 1)));
@@ -111,8 +110,8 @@ struct Compose {
   static constexpr Affine identity() { return {1, 0}; }
 };
 
-/// Stores a result in an array. Called twice for one, it stores something else: what is there at
-/// first has all bits set, and is no element.
+/// Stores a result in an array. A second call for the same element stores another value; initially
+/// all bits are set, which is no valid element.
 template <class T>
 struct Storing {
   T* data;
@@ -137,7 +136,7 @@ struct Storing {
   }
 };
 
-/// What a projected output stores: narrower than what is scanned.
+/// The stored type of a projected output: narrower than the accumulator.
 struct Project {
   KOKKOS_FUNCTION std::uint32_t operator()(std::uint64_t value) const {
     return static_cast<std::uint32_t>(value >> 7 ^ value * 3);
@@ -156,7 +155,7 @@ struct Formula {
   }
 };
 
-/// Neither associative nor commutative: scans in order alone have one result.
+/// Neither associative nor commutative: only in-order scans have a unique result.
 struct Hash12 {
   std::uint32_t a, b, c;
 };
@@ -181,15 +180,15 @@ enum class Source {
   masked,
   computed,
   masked_computed,
-  zipped,      ///< an array beside what is computed
-  indexed,     ///< an array beside the indices along the axis
+  zipped,      ///< an array zipped with a computed input
+  indexed,     ///< an array zipped with the indices along the axis
   maps,        ///< two arrays, and an array of one element a line
   masked_maps  ///< two arrays
 };
 enum class Start { common, of_each_line };
 enum class Sink { array, function, projected };
 
-/// An operator without the order that a scan may ask for.
+/// An operator without InOrder.
 template <class Op>
 struct Unordered {
   using type = Op;
@@ -199,7 +198,7 @@ struct Unordered<impl::InOrder<Op>> {
   using type = Op;
 };
 
-/// What is scanned; one instantiation of the backend, and one more where sums of floats are masked.
+/// A kind of scan: one instantiation of the backend, two for masked sums of floats.
 template <class A_, class Op_, class Element_, class Value_, Source source_, Start start_,
           Sink sink_ = Sink::array>
 struct Kind {
@@ -218,7 +217,7 @@ struct Kind {
   static constexpr bool is_indexed = source == Source::indexed;
   static constexpr bool has_maps = source == Source::maps || source == Source::masked_maps;
   static constexpr bool is_called = sink == Sink::function;
-  /// What an array of results has.
+  /// The element type of the results.
   using Result = std::conditional_t<sink == Sink::projected,
                                     impl::ProjectedValue<std::uint32_t, A, Project>, Value>;
   /// Whether a function has three indices.
@@ -228,13 +227,13 @@ struct Kind {
   static constexpr bool is_in_order = impl::is_in_order<Op>;
   static constexpr bool is_sum = std::is_same_v<Combines, ks::Sum<A>>;
   static constexpr bool is_product = std::is_same_v<Combines, ks::Prod<A>>;
-  /// Whether results depend on the order of combination, and that is not known.
+  /// Whether results depend on an unspecified order of combination.
   static constexpr bool is_inexact =
       std::is_floating_point_v<A> && (is_sum || is_product) && !is_in_order;
   static constexpr bool has_identity = requires { Combines::identity(); };
 };
 
-// Cases turn to these kinds in order, so their number is part of what a case follows from.
+// Cases cycle through these kinds, so changing their number changes the cases of a seed.
 struct FloatSum : Kind<float, ks::Sum<float>, float, float, Source::array, Start::common> {
   static constexpr char const* name = "float-sum";
 };
@@ -284,7 +283,7 @@ struct MaskedComputedSum : Kind<std::uint32_t, ks::Sum<std::uint32_t>, std::uint
                                 Source::masked_computed, Start::common> {
   static constexpr char const* name = "masked-computed-sum";
 };
-/// What is made of an element and a computed one.
+/// Combines an array element with a computed one.
 struct Mix {
   KOKKOS_FUNCTION std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const {
     return 3 * a + b;
@@ -388,7 +387,7 @@ struct Hash8InOrder
 
 // ---- Kinds of selections ------------------------------------------------------------------------
 
-/// What is selected: one instantiation of the kernels for selections.
+/// A kind of selection: one instantiation of the selection kernels.
 template <class Element_, class Value_, class Count_, bool is_masked_>
 struct SelectionKind {
   using Element = Element_;
@@ -483,8 +482,8 @@ struct Fold<K, true> {
       magnitudes += std::abs(x);
     }
   }
-  /// The contract: 8 u of the sum of magnitudes, and of the exact product of floats; u for each
-  /// factor of doubles; and one rounding to the type of the result.
+  /// The promised bound: 8 u of the sum of magnitudes, and of the exact product of floats; u for
+  /// each factor of doubles; plus one rounding to the type of the result.
   bool matches(typename K::Value const& actual) const {
     long double const u = std::numeric_limits<A>::epsilon() / 2;
     long double const u_of_value = std::numeric_limits<typename K::Value>::epsilon() / 2;
@@ -502,7 +501,7 @@ struct Fold<K, true> {
   }
 };
 
-/// Any value that an element may have.
+/// A random element.
 template <class K, class T>
 T random_element(Random& random) {
   if constexpr (K::is_product && std::is_floating_point_v<T>) {
@@ -520,27 +519,27 @@ T random_element(Random& random) {
 
 // ---- A case -----------------------------------------------------------------------------------
 
-/// How large cases may be.
+/// The maximum size of cases.
 struct Limits {
   std::int64_t usual_elements = 1 << 13;
   std::int64_t most_elements = 1 << 20;
 };
 
-/// Where one array lies in the block of memory.
+/// The position of an array in the block of memory.
 struct Place {
   std::size_t offset = 0;   ///< bytes before element 0
   std::int64_t extent = 0;  ///< along the lines
   impl::Strides strides{};  ///< of elements, forward
 };
 
-/// Whether lines of both are contiguous, in one direction, or lines of neither are.
+/// Whether lines of both are contiguous with the same direction, or of neither.
 inline bool lies_alike(Place const& a, Place const& b) {
   auto const is_contiguous = [](Place const& place) { return std::abs(place.strides.along) == 1; };
   return is_contiguous(a) == is_contiguous(b) &&
          (!is_contiguous(a) || a.strides.along == b.strides.along);
 }
 
-/// One case: its numbers, its memory, and what must be there afterwards.
+/// One case: its parameters, its memory, and the expected contents.
 template <class K>
 class Case {
  public:
@@ -551,7 +550,7 @@ class Case {
     fill();
   }
 
-  /// Scans on the machine and compares. Returns what is wrong, or nothing.
+  /// Scans on the machine and compares. Returns an error message, or nothing.
   template <class Machine>
   std::string run(Machine& machine) {
     auto const space = machine.space(m_random);
@@ -561,7 +560,7 @@ class Case {
     if constexpr (K::is_inexact) {
       if (wrong.empty() && !K::has_formula) wrong = compare_some_lines(machine, space, first);
       if constexpr (K::source == Source::masked) {
-        // A mask that lies in memory as the values do: others may have other kernels.
+        // Masks with the same layout as the values may have their own kernels.
         if (wrong.empty() && m_selects == Selects::all &&
             lies_alike(m_mask, m_in_place ? m_output : m_input)) {
           auto const second =
@@ -697,7 +696,7 @@ class Case {
 
   // -- Memory --
 
-  /// Takes memory for an array behind all others.
+  /// Allocates an array behind all others.
   template <class T>
   Place place(std::int64_t extent, bool has_lines) {
     Place place;
@@ -718,7 +717,7 @@ class Case {
         stride = -stride;
       }
     }
-    // A guard of at least 64 bytes, then an aligned place or any that suits the type.
+    // A guard of at least 64 bytes, then an aligned address or any that suits the type.
     m_bytes = (m_bytes + 64 + alignment - 1) / alignment * alignment;
     place.offset = m_bytes;
     if (m_random.one_in(2)) {
@@ -726,7 +725,7 @@ class Case {
     }
     m_bytes = place.offset + sizeof(T) * static_cast<std::size_t>(size);
     place.offset += sizeof(T) * static_cast<std::size_t>(first);
-    // Of dimensions of one element no stride means anything.
+    // Strides of dimensions with one element have no meaning: make them random.
     for (int d = 0; d < m_batch.rank; ++d) {
       if (m_batch.extent[d] == 1 && m_random.one_in(4)) {
         place.strides.batch[d] = m_random.between(0, 1000);
@@ -751,7 +750,7 @@ class Case {
     if (m_has_totals) m_totals = m_totals_are_starts ? m_starts : place<Value>(1, false);
     m_bytes += 64;
   }
-  /// Sometimes what is only read is the same for all lines of a dimension.
+  /// Sometimes read-only arrays are broadcast along a dimension.
   void share_one_line(Place& place) {
     if (m_batch.rank > 0 && m_random.one_in(12)) {
       place.strides.batch[m_random.between(0, m_batch.rank - 1)] = 0;
@@ -768,7 +767,7 @@ class Case {
     }
     return array;
   }
-  /// The output, whose element 0 is the first result, behind that which is one more.
+  /// The output; element 0 is the first result, after an extra element if that comes first.
   template <class T, class Byte>
   impl::Array<T> output(Byte* block) const {
     auto output = array<T>(m_output, block);
@@ -777,7 +776,7 @@ class Case {
   }
   template <class T, class Byte>
   impl::Array<T> input(Byte* block) const {
-    // In place each element is where its result will be.
+    // In place: results overwrite their elements.
     return m_in_place ? output<T>(block) : array<T>(m_input, block);
   }
   [[nodiscard]] impl::Computed<3, Formula<Element>> computed() const {
@@ -905,7 +904,7 @@ class Case {
         }
       }
     }
-    // Lines that share a mask see what was written last, so all elements need a value.
+    // With a broadcast mask, lines see the values written last, so all elements need values.
     if constexpr (K::is_masked && !K::is_computed) {
       for (std::int64_t l = 0; l < m_batch.count; ++l) {
         auto const c = m_batch.coordinates(l);
@@ -926,7 +925,7 @@ class Case {
 
   // -- Scanning and comparing --
 
-  /// The block afterwards.
+  /// Scans and returns the block of memory.
   template <class Machine, class Space, class ProblemIn>
   std::vector<std::byte> scan(Machine& machine, Space const& space, ProblemIn const& problem_in) {
     using P = decltype(problem_in(nullptr));
@@ -958,7 +957,7 @@ class Case {
     bytes.resize(m_bytes);
     return bytes;
   }
-  /// Compares all bytes with a serial loop and what was there before.
+  /// Compares all bytes with a serial loop and the previous contents.
   std::string compare(std::vector<std::byte> const& after) const {
     std::vector<std::byte> expected = m_before;
     auto const in = values(m_before.data());
@@ -1088,7 +1087,7 @@ class Case {
 
 // ---- Selections ---------------------------------------------------------------------------------
 
-/// Elements that are no larger are kept.
+/// Keeps elements up to a limit.
 template <class Element>
 struct IsBelow {
   std::uint32_t limit;
@@ -1232,7 +1231,7 @@ struct Selecting {
   template <class K>
   using type = SelectionCase<K>;
 };
-/// Runs a case. Returns nothing, or what is wrong behind a description of the case.
+/// Runs a case. Returns nothing, or a description of the case and the error.
 template <class K, class Machine>
 std::string run_case(Machine& machine, std::uint64_t seed, std::uint64_t number,
                      Limits const& limits) {
@@ -1250,7 +1249,7 @@ std::string run_case(Machine& machine, std::uint64_t seed, std::uint64_t number,
          random_case.text() + "\n  " + wrong;
 }
 
-/// The kinds that a program has, each at its place among all.
+/// The kinds that a program has compiled, indexed among all.
 template <class Machine>
 struct Runner {
   char const* name = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Random scans of computed elements, and of arrays zipped with them.
+// Random scans of computed inputs, and of arrays zipped with them.
 
 #include "fuzz_gpu.hpp"
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The GPU on which the cases of fuzz.hpp run, and what the files fuzz_*.cu have of them: several,
-// as each kind instantiates all kernels, so that they compile side by side.
+// The GPU that runs the cases of fuzz.hpp. Kinds are distributed over the files fuzz_*.cu, which
+// compile in parallel, since each kind instantiates all kernels.
 
-// Before fuzz.hpp, which takes the backend as it is included.
+// Before fuzz.hpp, which requires the backend.
 #include "stream.hpp"
 
 #include <KokkosScan/impl/cuda/select.hpp>
@@ -40,7 +40,7 @@ class Gpu {
   void download(std::vector<std::byte>& bytes) const {
     check(cudaMemcpy(bytes.data(), m_memory, bytes.size(), cudaMemcpyDeviceToHost));
   }
-  /// The device as it is, or as if it had fewer multiprocessors, or less shared memory for a block.
+  /// The device, or one with fewer multiprocessors or less shared memory per block.
   static Stream space(Random& random) {
     Stream stream;
     if (random.one_in(2)) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Random scans of one and two bytes.
+// Random scans of 1- and 2-byte types.
 
 #include "fuzz_gpu.hpp"
 

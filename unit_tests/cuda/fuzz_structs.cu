@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Random scans of structs, whose operators do not commute.
+// Random scans of structs with non-commutative operators.
 
 #include "fuzz_gpu.hpp"
 

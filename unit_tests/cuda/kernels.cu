@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The CUDA kernels on raw pointers, without Kokkos: nvcc alone compiles this file, for any
-// architecture, and on a GPU it compares every kernel with a loop on the host.
+// The CUDA kernels on raw pointers, without Kokkos: nvcc compiles this file for any architecture.
+// On a GPU it compares every kernel with a loop on the host.
 //
 //   nvcc -std=c++20 -O3 -arch=sm_90 -I unit_tests/cuda/annotations -I include -I src \
 //     unit_tests/cuda/kernels.cu -o kernels && ./kernels [N]
@@ -43,7 +43,7 @@ class Memory {
   T* m_data;
 };
 
-/// How lines lie: one after the other, or side by side.
+/// The layout of lines: contiguous, or interleaved.
 enum class Layout { rows, columns };
 enum class Masked { no, yes };
 
@@ -68,7 +68,7 @@ auto problem_of(T const* x, bool const* mask, T* y, std::int64_t n, std::int64_t
            impl::Maybe<T>(Op::identity()), in, {y + first, strides}, {},   {nullptr, {}}};
 }
 
-/// Every result against a loop in the accumulator that Sum<double> has.
+/// Compares every result with a loop in the accumulator of Sum<double>.
 template <class T, class Op, Masked masked = Masked::no>
 bool passes(std::int64_t n, std::int64_t lines, Layout layout, bool backward, impl::Form form) {
   auto const count = static_cast<std::size_t>(n * lines);
@@ -108,7 +108,7 @@ bool passes(std::int64_t n, std::int64_t lines, Layout layout, bool backward, im
         run = op(static_cast<T>(run), value);
       }
       Wide const expected = form == impl::Form::inclusive ? run : before;
-      // Sums keep to a few u whatever the length; each factor of a product may add one.
+      // Sums have an error of a few u for any length; each factor of a product may add one.
       double const u = std::is_same_v<T, double> ? 0x1p-53 : 0x1p-24;
       double const roundings =
           std::is_same_v<Op, KokkosScan::Prod<T>> ? static_cast<double>(k) + 8 : 64;

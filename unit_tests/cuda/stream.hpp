@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The default stream of a GPU as an execution space for the CUDA backend, without Kokkos: for
-// programs that nvcc alone compiles.
+// The default stream of a GPU as an execution space for the CUDA backend, for programs that nvcc
+// compiles without Kokkos.
 
 #include <KokkosScan/impl/cuda/problems.hpp>
 #include <cstddef>
@@ -23,7 +23,7 @@ inline int attribute(cudaDeviceAttr which) {
   return value;
 }
 
-/// The default stream. A test may say that the device is smaller than it is.
+/// The default stream. A test may make the device appear smaller than it is.
 struct Stream {
   using memory_space = Kokkos::HostSpace;
   int multiprocessors = attribute(cudaDevAttrMultiProcessorCount);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Where lines are cut into blocks: a pure function.
+// The partition of lines into blocks: a pure function.
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ TEST(mpi_blocks, cover_all_lines_in_whole_units) {
 TEST(mpi_blocks, fit_the_cache_where_they_can) {
   auto const rows = mpi::cut_into_blocks(100000, 1, 1000, 1 << 20, 16, 8);
   EXPECT_EQ(rows.lines_of_block, (1 << 20) / 1000);
-  // Lines that fit no cache: a few blocks.
+  // Lines that do not fit the cache: a few blocks.
   EXPECT_EQ(mpi::cut_into_blocks(100000, 1, 1 << 20, 1 << 20, 16, 8).count, 8);
   EXPECT_EQ(mpi::cut_into_blocks(20, 1, 1 << 20, 1 << 20, 16, 8).count, 2);
 }
@@ -50,7 +50,7 @@ TEST(mpi_blocks, of_a_pipeline_are_many) {
   EXPECT_EQ(mpi::cut_into_blocks(100000, 1, 1 << 20, 1 << 20, 16, 256).count, 256);
 }
 
-/// Messages of neighbouring blocks do not overlap, and stay within the memory for all.
+/// Messages of neighbouring blocks do not overlap, and stay within the buffer.
 TEST(mpi_blocks, of_messages_with_flags_stand_apart) {
   using Messages = mpi::Messages<double, true>;
   for (std::int64_t const lines : {1, 7, 1000, 12345}) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A scan over ranks, compared with the same scan on one process, which each rank does for itself.
+// A scan over ranks, compared with the same scan on one process, which each rank runs for itself.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@
 
 namespace test {
 
-/// All that a case is, the same on all ranks.
+/// The parameters of a case, the same on all ranks.
 struct Case {
   int ranks = 1;
   Partition partition;
@@ -30,7 +30,7 @@ struct Case {
   Scan scan;
   bool in_place = false;
   bool has_plan = false;
-  bool begins = false;  // and finishes later
+  bool begins = false;  // whether begin and finish are separate calls
   ks::impl::mpi::Settings settings;
   std::uint64_t seed = 0;
 
@@ -67,7 +67,7 @@ Case random_case(Random& random) {
   return c;
 }
 
-/// A function of the place in the whole array, of which this rank has a part.
+/// A function of the index in the whole array, of which this rank has a part.
 template <class T>
 struct Generated {
   int axis;
@@ -93,7 +93,7 @@ struct Generated {
   }
 };
 
-// What is read: made from a View of the elements and one of the mask.
+// The inputs, made from a View of elements and a View of the mask.
 struct ReadView {
   template <class X, class M>
   static auto input(X const& x, M const&, int, std::int64_t) {
@@ -115,7 +115,7 @@ struct ReadComputed {
   }
 };
 
-// From where lines start: made from a View of a value a line.
+// The starting values, made from a View of one value per line.
 struct StartNowhere {
   template <class Lines, class S>
   static auto add(Lines const& lines, S const&) {
@@ -138,7 +138,7 @@ struct StartAtValue {
   }
 };
 
-// In which order values combine, and whether ranks must have the bits of one process.
+// The order of combination, and whether results must be bitwise those of one process.
 struct ByTree {
   static constexpr bool has_all_bits = false;
   template <class Lines>
@@ -164,7 +164,7 @@ bool agrees(T const& expected, T const& actual) {
   }
 }
 
-/// Scans the parts and the whole.
+/// Scans the parts and the whole array.
 ///
 /// \tparam T the type of elements, results and totals
 template <class T, int rank, class Layout, class Read, class Start, class Order = ByTree, class Op>
@@ -181,7 +181,7 @@ void check_case(Case const& c, Op const& op, Data data = Data::any) {
   bool const is_last = me == (backward ? 0 : c.ranks - 1);
   std::int64_t const extra = has_extra && is_last ? 1 : 0;
 
-  // The whole, the same on all ranks.
+  // The whole array, the same on all ranks.
   Random random(c.seed);
   auto extents = c.extents;
   extents[static_cast<std::size_t>(axis)] = c.partition.all();
@@ -210,7 +210,7 @@ void check_case(Case const& c, Op const& op, Data data = Data::any) {
   y.download();
   totals.download();
 
-  // This rank's part, in a memory layout of its own.
+  // This rank's part, with its own memory layout.
   Random own(c.seed + 1 + static_cast<std::uint64_t>(me));
   auto part_extents = c.extents;
   part_extents[static_cast<std::size_t>(axis)] = mine + extra;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What is wrong on one rank is thrown on all, with the same words, before anything is written.
+// An error on one rank is thrown on all, with the same message, before anything is written.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using Values = Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Device>;
 
 constexpr int ranks = 4;
 
-/// Scans on four ranks and expects these words on each, and outputs as they were.
+/// Scans on four ranks, and expects this message on each, and unchanged outputs.
 template <class Outputs, class Call>
 void expect_refused(std::string const& words, Outputs const& y, Call const& call) {
   MPI_Comm const comm = first_ranks(ranks);
@@ -49,7 +49,7 @@ TEST(mpi_errors, extents_differ) {
                  [&](MPI_Comm comm) { ks::mpi::inclusive_scan(Exec(), comm, x, y, 0); });
 }
 
-/// The same in every call, by a tree and as a pipeline, which sums of floating-point numbers are.
+/// For every kind of call: by a tree, and as a pipeline (in-order sums of floats).
 template <class Lines>
 void expect_extents_refused(Lines const& lines) {
   using Doubles = Kokkos::View<double**, Kokkos::LayoutRight, Device>;
@@ -63,7 +63,7 @@ void expect_extents_refused(Lines const& lines) {
                  [&](MPI_Comm comm) { ks::mpi::inclusive_scan(Exec(), comm, x, y, lines); });
   expect_refused(exclusive, y,
                  [&](MPI_Comm comm) { ks::mpi::exclusive_scan(Exec(), comm, x, y, lines); });
-  // A plan that has refused a call takes the next one.
+  // After a refused call, the plan accepts the next one.
   ks::mpi::Plan plan(Exec(), first_ranks(ranks));
   expect_refused(inclusive, y, [&](MPI_Comm) { plan.inclusive_scan(x, y, lines); });
   expect_refused(exclusive, y, [&](MPI_Comm) { plan.exclusive_scan(x, y, lines); });

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Folds of whole lines: the one of the execution space, and the generic one, which hosts leave to
-// devices.
+// Folds of whole lines: that of the execution space, and the generic one.
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Scans in order over ranks have the bits of one process, for any number of ranks and any parts.
+// In-order scans over ranks have the bits of one process, for any number of ranks and any parts.
 
 #include <algorithm>
 
@@ -9,8 +9,8 @@
 
 namespace test {
 
-/// An operator that is neither associative nor commutative. What it calls its identity changes
-/// values, so that combining it with one is seen.
+/// An operator that is neither associative nor commutative. Its "identity" changes values, so that
+/// combining a value with it would show.
 struct Hash {
   std::uint32_t a, b, c;
 };
@@ -23,7 +23,7 @@ struct MixHashes {
 struct MixHashesWithoutIdentity {
   KOKKOS_FUNCTION Hash operator()(Hash const& x, Hash const& y) const { return MixHashes{}(x, y); }
 };
-/// A smoothed value, in double whatever the elements are. Its product is exact.
+/// A smoothed value, in double for any element type. Its product is exact.
 struct Smooth {
   using accumulator_type = double;
   KOKKOS_FUNCTION double operator()(double const& x, double const& y) const { return 0.5 * x + y; }
@@ -79,8 +79,8 @@ TEST(mpi_in_order, what_associates_exactly) {
   check_in_order<std::int32_t, 2, Kokkos::LayoutRight, ReadView, StartAtView>(31, ks::Prod<>{});
 }
 
-/// Lines whose first element that counts is on any rank, and lines without one: a sum must not
-/// begin with the identity, as 0 + -0 is not -0.
+/// Lines whose first unmasked element is on any rank, and lines without one: a sum must not begin
+/// with the identity, because 0 + -0 is not -0.
 TEST(mpi_in_order, masked_lines_begin_on_the_rank_of_their_first_element) {
   for (int ranks = 1; ranks <= most_ranks; ++ranks) {
     MPI_Comm const comm = first_ranks(ranks);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// All ranks run all tests. A test uses the first ranks of all, as many as it says.
+// All ranks run all tests; a test may use only the first few.
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
       MPI_Comm_split(MPI_COMM_WORLD, rank < ranks ? 0 : MPI_UNDEFINED, rank,
                      &test::comms[static_cast<std::size_t>(ranks)]);
     }
-    // Each rank reports its failures; one of them tells how far they are.
+    // Each rank reports its failures; one reports progress.
     if (rank != 0) {
       auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
       struct Failures : ::testing::EmptyTestEventListener {

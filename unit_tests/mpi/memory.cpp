@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Which memory MPI is handed: that of the execution space where MPI takes it, else pinned memory.
+// The memory passed to MPI: that of the execution space if MPI accepts it, else pinned memory.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 #include "support/types.hpp"
 
 namespace {
-/// Where the bytes of messages are that were handed to MPI, while somebody wants to know.
+/// The addresses of messages passed to MPI, while recording is on.
 std::vector<void const*>* handed = nullptr;
 
 void note(void const* data, int count) {
@@ -24,7 +24,7 @@ void note(void const* data, int count) {
 }
 }  // namespace
 
-// MPI lets a program stand in for its functions.
+// MPI's profiling interface: programs may replace its functions.
 int MPI_Isend(void const* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
               MPI_Request* request) {
   note(data, count);
@@ -52,7 +52,7 @@ bool holds(mpi::Memory<Space> const& memory, void const* at) {
   return !before(at, memory.data()) && before(at, memory.data() + memory.bytes());
 }
 
-/// Scans with totals, and expects all messages in one of the two memories of a plan.
+/// Scans with totals, and expects all messages in one of a plan's two buffers.
 template <class Lines>
 void expect_messages(mpi::Staging staging, bool are_staged, Lines const& lines) {
   MPI_Comm const comm = first_ranks(6);

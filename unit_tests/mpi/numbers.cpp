@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Built-in operators on numbers: integers bit by bit, floating-point ones within a bound.
+// Built-in operators on numbers: integers bitwise, floating-point numbers within a bound.
 
 #include "case.hpp"
 

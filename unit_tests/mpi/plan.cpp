@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What is kept between calls: memory in a plan, a duplicate of the communicator. And what nobody
-// but a scan over ranks would see: which values meet.
+// State that is kept between calls: a plan's memory, the duplicate of the communicator. Also which
+// values are combined.
 
 #include <gtest/gtest.h>
 
@@ -16,10 +16,10 @@
 #include "support/types.hpp"
 
 namespace {
-/// Allocations that are larger than a label.
+/// Allocations that are larger than those of labels.
 std::atomic<int> large_allocations = 0;
 
-// nvcc takes operator new for device code, in which nothing is thrown.
+// nvcc treats operator new as device code, in which exceptions are not allowed.
 void* allocate(std::size_t bytes, std::size_t alignment) {
   if (bytes > 1024) ++large_allocations;
   void* const data = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
@@ -49,7 +49,7 @@ void on_allocation(Kokkos_Profiling_SpaceHandle, char const*, void const*, std::
   if (bytes > 0) ++kokkos_allocations;
 }
 
-/// Sums of one are positions, whatever the rank: exact in double.
+/// Sums of ones are positions: exact in double.
 void expect_positions(Values const& y, std::int64_t before) {
   auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, y);
   for (std::size_t i = 0; i < y.extent(0); ++i) {
@@ -66,7 +66,7 @@ TEST(mpi_plan, repeated_calls_allocate_nothing) {
   MPI_Comm const comm = first_ranks(ranks);
   if (comm == MPI_COMM_NULL) return;
   Exec const exec;
-  // Few long lines, which threads share; and many short ones.
+  // Few long lines, which threads share, and many short ones.
   for (auto const [rows, columns] : {std::pair<std::size_t, std::size_t>{50000, 1}, {40, 2000}}) {
     std::size_t const more = static_cast<std::size_t>(rank_in(comm));
     Values const x("x", rows + more, columns);
@@ -109,7 +109,7 @@ TEST(mpi_plan, two_plans_and_plain_calls_do_not_meet) {
   Values const w("w", 10, 70);
   ks::mpi::Plan first(exec, comm);
   ks::mpi::Plan second(exec, comm);
-  // Messages of the caller's, on the caller's communicator, are nobody else's.
+  // The caller's messages on the caller's communicator are not disturbed.
   int sent = 100 + me;
   int received = 0;
   MPI_Request request;
@@ -177,12 +177,12 @@ TEST(mpi_plan, the_duplicate_ends_with_its_communicator) {
   ks::mpi::inclusive_scan(Exec(), copy, x, y, 0);
   EXPECT_EQ(ks::impl::mpi::duplicate_of(copy).get(), duplicate);
   EXPECT_NE(duplicate, copy);
-  // A duplicate of the copy has one of its own.
+  // A copy of the communicator has its own duplicate.
   MPI_Comm other = MPI_COMM_NULL;
   MPI_Comm_dup(copy, &other);
   EXPECT_NE(ks::impl::mpi::duplicate_of(other).get(), duplicate);
   MPI_Comm_free(&other);
-  // MPI says when it is freed.
+  // MPI calls this when it is freed.
   int freed = 0;
   int key = MPI_KEYVAL_INVALID;
   MPI_Comm_create_keyval(

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The ranks of a test, and how they share the lines.
+// The ranks of a test, and the distribution of lines.
 
 #include <KokkosScan/mpi.hpp>
 
@@ -24,7 +24,7 @@ inline int rank_in(MPI_Comm comm) {
   return rank;
 }
 
-/// How many elements of each line each rank has.
+/// The number of elements per line on each rank.
 struct Partition {
   std::vector<std::int64_t> length;
 
@@ -34,7 +34,7 @@ struct Partition {
   std::int64_t all() const { return begin(static_cast<int>(length.size())); }
 };
 
-/// Uneven, and with empty parts.
+/// Uneven parts, some of them empty.
 inline Partition random_partition(Random& random, int ranks, std::int64_t most) {
   Partition p;
   for (int r = 0; r < ranks; ++r) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Operators that do not commute, on structs: bit by bit what one process has.
+// Non-commutative operators on structs: bitwise the results of one process.
 
 #include "case.hpp"
 

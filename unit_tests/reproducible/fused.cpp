@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A compiler that fuses the product of a computed input with the sum rounds otherwise than one that
-// scans the stored product. reproducible.cmake compiles this twice: as everything else, and for
-// hosts that can fuse. Regression class: L determinism.
+// If a compiler contracts the product of a computed input with the sum, results differ from those
+// of a stored product. reproducible.cmake compiles this twice: with the usual flags, and for hosts
+// with FMA. Regression class: L determinism.
 
 #include <gtest/gtest.h>
 

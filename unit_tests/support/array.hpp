@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Arrays of any rank and any strides in poisoned device memory, with a copy on the host from before
-// the call and one from after it. Rank and strides are run-time values here, so that only the View
-// that is handed to the library is a template instance.
+// Arrays of any rank and strides in poisoned device memory, with host copies from before and after
+// the call. Rank and strides are run-time values here, so that only the View that is passed to the
+// library is a template instance.
 
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ struct Shape {
     for (int r = 0; r < rank; ++r) n *= extent[r];
     return n;
   }
-  /// Elements between the first and one past the last.
+  /// Number of elements from the first to the last in memory, including gaps.
   std::int64_t span() const {
     if (size() == 0) return 0;
     std::int64_t n = 1;
@@ -121,7 +121,7 @@ void for_each_index(Shape const& shape, F&& f) {
   }
 }
 
-/// Bytes in device memory and what the host knows of them. Full of poison at first.
+/// Bytes in device memory and their host copies. Initially filled with poison.
 class Memory {
  public:
   Memory(std::int64_t bytes, unsigned char poison)
@@ -130,7 +130,7 @@ class Memory {
         m_before(static_cast<std::size_t>(bytes), poison),
         m_after(m_before) {}
 
-  /// Memory that somebody else owns.
+  /// Memory that is owned elsewhere.
   Memory(void* device, std::size_t bytes, unsigned char poison)
       : m_device(static_cast<unsigned char*>(device), bytes),
         m_before(bytes, poison),
@@ -140,9 +140,9 @@ class Memory {
   std::vector<unsigned char>& before() { return m_before; }
   std::vector<unsigned char>& after() { return m_after; }
 
-  /// Host `before` to the device. Blocks.
+  /// Copies `before` to the device. Blocks.
   void upload() { Kokkos::deep_copy(m_device, Host(m_before.data(), m_before.size())); }
-  /// The device to host `after`. Blocks.
+  /// Copies the device memory to `after`. Blocks.
   void download() { Kokkos::deep_copy(Host(m_after.data(), m_after.size()), m_device); }
 
  private:
@@ -158,12 +158,12 @@ class Array {
  public:
   static constexpr std::int64_t guard = 256;  // bytes of poison before and after
 
-  /// Fresh memory; the first element lies `shift` elements after an address aligned for anything.
+  /// New memory; the first element is `shift` elements after a fully aligned address.
   explicit Array(Shape const& shape, std::int64_t shift = 0)
       : Array(std::make_shared<Memory>(2 * guard + (shape.span() + shift) * size, poison_byte<T>()),
               guard + shift * size, shape) {}
 
-  /// A part of memory that other arrays may use as well.
+  /// A part of memory that other arrays may share.
   Array(std::shared_ptr<Memory> memory, std::int64_t first_byte, Shape const& shape)
       : m_memory(std::move(memory)), m_first(first_byte), m_shape(shape) {}
 
@@ -171,7 +171,7 @@ class Array {
   std::shared_ptr<Memory> const& memory() const { return m_memory; }
   std::int64_t first_byte() const { return m_first; }
 
-  /// The same memory: n elements along the axis, beginning at `first`.
+  /// An alias: n elements along the axis, beginning at `first`.
   Array part(int axis, std::int64_t first, std::int64_t n) const {
     Shape s = m_shape;
     s.extent[axis] = n;
@@ -185,7 +185,7 @@ class Array {
   void set(Index const& index, T const& value) const {
     std::memcpy(m_memory->before().data() + byte(index), &value, sizeof(T));
   }
-  /// Every element random, in index order.
+  /// Fills all elements with random values, in index order.
   Array const& fill(Random& random, Data data = Data::any) const {
     for_each_index(m_shape, [&](Index const& i) { set(i, random_value<T>(random, data)); });
     return *this;
@@ -198,7 +198,7 @@ class Array {
     m_memory->download();
     return *this;
   }
-  /// Marks the bytes of its elements.
+  /// Marks the bytes of the elements.
   void mark(std::vector<char>& bytes) const {
     for_each_index(m_shape,
                    [&](Index const& i) { std::memset(bytes.data() + byte(i), 1, sizeof(T)); });
@@ -271,7 +271,7 @@ Array<T> array_of_subview(View const& subview, Array<T> const& whole) {
       whole.first_byte() + (subview.data() - whole.data()) * static_cast<std::int64_t>(sizeof(T)),
       shape_of_view(subview));
 }
-/// The elements of a View that owns its memory, paddings included; the View must live on.
+/// The elements of a View that owns its memory, including padding. The View must outlive this.
 template <class View>
 auto array_of_view(View const& v) {
   using T = typename View::non_const_value_type;
@@ -279,7 +279,7 @@ auto array_of_view(View const& v) {
   return Array<T>(std::move(memory), 0, shape_of_view(v));
 }
 
-/// Nothing of `memory` may have changed but the elements of the arrays given (call download first).
+/// Checks that only elements of the given arrays have changed in `memory`. Call download() first.
 template <class... T>
 void expect_untouched_except(std::string const& what, std::shared_ptr<Memory> const& memory,
                              Array<T> const&... arrays) {

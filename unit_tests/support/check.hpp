@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Calls of the library and their comparison with the oracle, element by element.
+// Calls the library and compares results with the oracle, element by element.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ namespace ks = KokkosScan;
 enum class Form {
   inclusive,
   exclusive,            ///< as many outputs as inputs
-  exclusive_with_total  ///< one output more, the total
+  exclusive_with_total  ///< one more output, the total
 };
 enum class Direction { forward, backward };
 
@@ -35,7 +35,7 @@ inline std::string to_text(Direction direction) {
   return direction == Direction::forward ? "forward" : "backward";
 }
 
-/// Which lines are scanned and how.
+/// The lines and the direction of a scan.
 struct Scan {
   Form form = Form::inclusive;
   int axis = 0;  // counted from the front
@@ -46,13 +46,13 @@ struct Scan {
   }
 };
 
-/// ks::along(axis), backward where the scan is.
+/// ks::along(axis), with .backward() if the scan is backward.
 inline auto lines_of(Scan const& scan) {
   auto lines = ks::along(scan.axis);
   return scan.direction == Direction::backward ? lines.backward() : lines;
 }
 
-/// The one call, then a fence of the instance.
+/// Calls the library, then fences the instance.
 template <class In, class Out, class Lines, class Op>
 void call(Form form, Exec const& exec, In const& in, Out const& out, Lines const& lines, Op op) {
   if (form == Form::inclusive) {
@@ -102,7 +102,7 @@ struct StartArray {
   }
 };
 
-/// Counts differences and reports the first few of a call.
+/// Counts differences, and reports the first few of each call.
 class Differences {
  public:
   explicit Differences(std::string what) : m_what(std::move(what)) {}
@@ -125,11 +125,11 @@ class Differences {
   std::int64_t m_count = 0;
 };
 
-/// Compares `out` (and `totals`, if there are any) with the oracle.
+/// Compares `out`, and `totals` if there are any, with the oracle.
 /// \param extents  of the input
 /// \param value    value(index) is the input's element before the call
-/// \param keep     keep(index): does the mask keep the element
-/// \param start    start.get<A>(line index): the starting value of the line, if any
+/// \param keep     keep(index) says whether the mask keeps the element
+/// \param start    start.get<A>(line index) is the starting value of the line, if any
 template <class Op, class Out, class Value, class Keep = KeepAll, class Start = NoStart>
 void expect_scan(std::string const& what, Scan const& scan, Shape const& extents,
                  Array<Out> const& out, Value const& value, Keep const& keep = {},
@@ -183,7 +183,7 @@ void expect_scan(std::string const& what, Scan const& scan, Shape const& extents
   });
 }
 
-/// The input's values as `expect_scan` wants them.
+/// The input's values as an argument of `expect_scan`.
 template <class T>
 struct ValuesOf {
   Array<T> array;

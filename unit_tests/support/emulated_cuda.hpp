@@ -2,20 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The CUDA kernels on a host: each thread of a block is a fiber, barriers and shuffles hand over to
-// the next fiber, and blocks run one after the other. This tests what the kernels compute and where
-// they read and write, in CI and under the sanitizers, for all types and modes; it says nothing
-// about races, since fibers never run at once.
+// Emulates CUDA on a host: each thread of a block is a fiber, barriers and shuffles switch to the
+// next fiber, and blocks run one after the other. This tests results and memory accesses of kernels
+// in CI and under sanitizers, for all types and modes. It cannot find races, because fibers never
+// run concurrently.
 //
-// Copies arrive when a thread waits for them, and read their source then: as late as on a GPU at
-// worst, so that a missing wait shows. What hardware refuses is refused here, by an exception that
-// says what it was: launches with too many threads, blocks or bytes of shared memory; writes behind
-// the shared memory that a block has; asynchronous copies of other than 4, 8 or 16 bytes, or
-// unaligned, or that nobody waits for, or two at once to the same place; bulk copies of other than
-// multiples of 16 bytes, or unaligned; copies to what is not shared memory, or from it; barriers
-// that nobody has initialised, that expect no arrival or too many bytes, or that a block leaves
-// within a phase, after too many arrivals or too few; unaligned accesses of uint2, uint4 and what
-// __ldcg and __stcg take. Nothing is known about registers and __launch_bounds__.
+// Asynchronous copies read their source and arrive only when a thread waits for them, which is the
+// latest possible time on a GPU, so a missing wait shows. Operations that hardware rejects throw an
+// exception with the reason: launches with too many threads, blocks or bytes of shared memory;
+// writes behind a block's shared memory; asynchronous copies of sizes other than 4, 8 or 16 bytes,
+// unaligned ones, ones that are never waited for, and concurrent ones to the same address; bulk
+// copies that are unaligned or no multiple of 16 bytes; copies to or from memory that is not
+// shared; barriers that are uninitialised, expect no arrival or too many bytes, or are left within
+// a phase, after too many or too few arrivals; unaligned accesses of uint2, uint4 and operands of
+// __ldcg and __stcg. Registers and __launch_bounds__ are not modelled.
 
 #include <setjmp.h>
 #include <ucontext.h>
@@ -34,7 +34,7 @@
 namespace test {
 namespace emulated {
 
-/// What hardware would not do, or would kill the process for.
+/// An operation that hardware rejects, or that would kill the process.
 struct Refused : std::logic_error {
   using std::logic_error::logic_error;
 };
@@ -45,10 +45,10 @@ struct Refused : std::logic_error {
 inline bool is_aligned(void const volatile* at, std::size_t alignment) {
   return reinterpret_cast<std::uintptr_t>(at) % alignment == 0;
 }
-/// The address of an access, which must be a multiple of its size.
+/// Checks that the address of an access is a multiple of its size.
 template <class T>
 T* aligned(T* at, std::size_t size) {
-  // The compiler must not conclude from the type that it is.
+  // Hidden, because the compiler assumes alignment from the type.
   asm("" : "+r"(at));
   if (!is_aligned(at, size)) {
     refuse("an access of " + std::to_string(size) + " bytes at an address that is no multiple");
@@ -56,20 +56,20 @@ T* aligned(T* at, std::size_t size) {
   return at;
 }
 
-/// Shared memory: as much as any GPU has, and what must stay as it is behind it.
+/// Shared memory: the maximum of any GPU, followed by a guard that must not change.
 inline constexpr int most_shared_bytes = 232448;
 inline constexpr int shared_canary_bytes = 1024;
 inline constexpr unsigned char shared_poison = 0xA5;
-/// What a launch asks for.
+/// The resources that a launch requests.
 inline int dynamic_shared_bytes = 0;
-/// Whether the running kernel has shared variables, whose size is not known.
+/// Whether the running kernel has static shared variables, whose size is unknown.
 inline bool has_shared_variables = false;
-/// What a kernel may have in shared variables: launch.hpp counts on it.
+/// Maximum size of static shared variables, which launch.hpp reserves.
 inline constexpr int most_bytes_of_shared_variables = 1024;
-/// What a launch on the device may ask for.
+/// The limits of the device.
 inline int shared_bytes_of_block_now = most_shared_bytes;
 
-/// Where the kernel declares a shared variable.
+/// Called where the kernel declares a shared variable.
 inline void declare_shared_variable() {
   has_shared_variables = true;
   if (dynamic_shared_bytes + most_bytes_of_shared_variables > shared_bytes_of_block_now) {
@@ -82,7 +82,7 @@ inline void declare_shared_variable() {
 }  // namespace test
 
 namespace KokkosScan::impl::cuda {
-/// Poisoned before each block, so that what a kernel has not written is not zero by luck.
+/// Poisoned before each block, so that uninitialised memory is never zero by luck.
 inline std::byte* shared_memory() {
   alignas(1024) static std::byte
       memory[test::emulated::most_shared_bytes + test::emulated::shared_canary_bytes];
@@ -109,7 +109,7 @@ struct Dim {
 };
 inline Dim threadIdx, blockIdx, blockDim, gridDim;
 
-// Each access is one instruction, as on a GPU.
+// Each access is a single instruction, as on a GPU.
 struct alignas(8) uint2 {
   unsigned x, y;
 
@@ -165,7 +165,7 @@ inline void check_copy(char const* what, void const* shared, void const* global,
   auto const is = std::string(what) + " of " + std::to_string(bytes) + " bytes ";
   if (!is_aligned(shared, alignment)) refuse(is + "whose shared address is not aligned");
   if (!is_aligned(global, alignment)) refuse(is + "whose global address is not aligned");
-  // Of shared variables is not known where they are.
+  // The addresses of static shared variables are unknown.
   if (!is_dynamic_shared(shared, bytes) && !has_shared_variables) {
     refuse(is + "beyond the block's shared memory");
   }
@@ -178,18 +178,18 @@ inline void check_bulk_copy(void const* shared, void const* global, int bytes) {
   check_copy("a bulk copy", shared, global, static_cast<std::size_t>(bytes), 16);
 }
 
-/// Which words of shared memory loads are on their way to.
+/// The words of shared memory that are targets of loads in flight.
 inline std::vector<char> is_awaited;
 
-/// A copy that is on its way: it arrives when somebody waits for it, as late as it can.
+/// A copy in flight: it arrives when it is waited for, as late as possible.
 struct Copy {
   void* to;
   void const* from;
   std::size_t bytes;
-  int group;              ///< of its thread's asynchronous copies
-  std::size_t zeros = 0;  ///< in the place of the last bytes
+  int group;              ///< the commit group of its thread
+  std::size_t zeros = 0;  ///< number of zero bytes at the end
 
-  /// Called as it begins.
+  /// Called when the copy begins.
   void begin() const {
     for_each_word([](char& is_awaited_now) {
       if (is_awaited_now != 0) refuse("two copies at once to the same shared memory");
@@ -211,23 +211,23 @@ struct Copy {
     std::for_each(first, first + static_cast<std::ptrdiff_t>(bytes / 4), f);
   }
 };
-/// Lets those of the first groups arrive.
+/// Completes the copies of the first groups.
 inline void arrive(std::vector<Copy>& copies, int groups) {
   auto const late = std::stable_partition(copies.begin(), copies.end(),
                                           [=](Copy const& copy) { return copy.group < groups; });
   for (auto copy = copies.begin(); copy != late; ++copy) copy->arrive();
   copies.erase(copies.begin(), late);
 }
-/// What a thread has begun and not waited for.
+/// The copies that a thread has begun and not waited for.
 struct Pending {
   std::vector<Copy> loads;
-  int group = 0;  ///< that the next load belongs to
+  int group = 0;  ///< of the next load
   std::vector<Copy> bulk_stores;
 };
 inline std::vector<Pending> pending;
 inline Pending& pending_of_thread() { return pending[threadIdx.x]; }
 
-/// The barriers of a block, by the number that each keeps.
+/// The barriers of a block, indexed by the number that each of them stores.
 struct BarrierState {
   void const* address;
   int expected, missing;
@@ -235,7 +235,7 @@ struct BarrierState {
   std::uint32_t phase;
   std::vector<Copy> bulk_loads;
 
-  /// Ends the phase if all is there.
+  /// Ends the phase if all arrivals and bytes are there.
   void advance() {
     if (missing > 0 || missing_bytes != 0) return;
     missing = expected;
@@ -245,15 +245,14 @@ struct BarrierState {
 inline std::vector<BarrierState> barriers;
 inline constexpr int most_arrivals = (1 << 20) - 1;
 
-/// Of a block that has ended: the stores that nobody needs to wait for, and that there are no
-/// loads.
+/// At the end of a block: completes stores, which need no wait, and checks that no loads are left.
 inline void check_copies() {
   for (auto& thread : pending) {
     if (!thread.loads.empty()) refuse("a block ends before its asynchronous copies have arrived");
     arrive(thread.bulk_stores, 1);
   }
 }
-/// Of a block that has ended: that no thread has arrived once too often, or left others alone.
+/// At the end of a block: checks that barriers have neither excess nor missing arrivals.
 inline void check_barriers() {
   for (auto const& barrier : barriers) {
     if (barrier.missing != barrier.expected || barrier.missing_bytes != 0) {
@@ -267,7 +266,7 @@ inline void check_barriers() {
 }  // namespace emulated
 }  // namespace test
 
-/// \param zeros of the bytes, the last ones, that become zeros instead
+/// \param zeros number of bytes at the end that become zero instead
 inline void __pipeline_memcpy_async(void* to, void const* from, std::size_t bytes,
                                     std::size_t zeros = 0) {
   if (bytes != 4 && bytes != 8 && bytes != 16) {
@@ -307,7 +306,7 @@ class Block {
     s_current = nullptr;
   }
 
-  /// Waits until all threads of a group of `width` neighbours are here, or have ended.
+  /// Waits until all threads of a group of `width` neighbours have arrived or ended.
   static void wait(int width) {
     Fiber& fiber = s_current->m_fibers[threadIdx.x];
     fiber.waits_for = width;
@@ -320,19 +319,19 @@ class Block {
     fiber.yields = true;
     if (_setjmp(fiber.place) == 0) _longjmp(s_current->m_scheduler, 1);
   }
-  /// A word that a thread shows to its warp.
+  /// The word that a thread exposes to its warp.
   static unsigned& shown(int thread) { return s_current->m_fibers[thread].shown; }
 
  private:
   static constexpr std::size_t stack_bytes = 64 * 1024;
-  /// Contexts begin a fiber; jumps, which ask nothing of the system, change between them.
+  /// Fibers start by ucontext; switches use longjmp, which needs no system call.
   struct Fiber {
     ucontext_t begin;
     jmp_buf place;
     bool begun = false;
-    int waits_for = 0;  ///< threads of the group, 0 if it can run
+    int waits_for = 0;  ///< size of the group that it waits for; 0 if it can run
     bool ended = false;
-    bool yields = false;  ///< it waits for something that others do
+    bool yields = false;  ///< whether it waits for progress of other threads
     unsigned shown = 0;
   };
 
@@ -344,7 +343,7 @@ class Block {
     return stacks[static_cast<std::size_t>(thread)].get();
   }
   static void run() {
-    // No exception leaves a fiber.
+    // Exceptions must not leave a fiber.
     try {
       s_current->m_body();
     } catch (...) {
@@ -385,7 +384,7 @@ class Block {
       if (!fiber.ended) throw std::logic_error("threads of a block wait for different barriers");
     }
   }
-  /// Lets groups of `width` threads go on that are all at the same barrier.
+  /// Releases groups of `width` threads that have all arrived at the same barrier.
   bool release(int width) {
     bool released = false;
     int const threads = static_cast<int>(m_fibers.size());
@@ -406,7 +405,7 @@ class Block {
   static inline Block* s_current = nullptr;
   std::function<void()> const& m_body;
   std::vector<Fiber> m_fibers;
-  int m_widest = 32;  ///< of what threads have last waited for
+  int m_widest = 32;  ///< width of the last barrier
   std::exception_ptr m_refusal;
   jmp_buf m_scheduler;
 };
@@ -414,7 +413,7 @@ class Block {
 }  // namespace emulated
 }  // namespace test
 
-// Blocks of one warp have barriers of the same width as their warp: both release them.
+// In blocks of one warp, block and warp barriers have the same width, and release each other.
 inline void __syncthreads() { test::emulated::Block::wait(static_cast<int>(blockDim.x)); }
 inline void __syncwarp() { test::emulated::Block::wait(32); }
 inline unsigned __shfl_sync(unsigned, unsigned value, int source) {
@@ -466,14 +465,14 @@ inline unsigned __shfl_up_sync(unsigned mask, unsigned value, int distance) {
 namespace KokkosScan::impl::cuda {
 
 inline void pause() { test::emulated::Block::yield(); }
-/// Groups follow each other from the first thread on.
+/// Groups are contiguous ranges of threads.
 template <int threads>
 void sync_group(int) {
   test::emulated::Block::wait(threads);
 }
 
-/// As carry.hpp has it for GPUs. Blocks run one after the other, so all words that will ever be
-/// there are there at once: a third of the looks is told that a word is not, as if it came later.
+/// The counterpart of carry.hpp for GPUs. Blocks run sequentially, so all words of predecessors are
+/// available: to test waiting, a third of the look-backs is told that a word is not yet there.
 inline std::uint64_t look_at_word(std::uint64_t const* at) {
   static std::uint32_t state = 1;
   state = state * 1664525u + 1013904223u;
@@ -481,7 +480,7 @@ inline std::uint64_t look_at_word(std::uint64_t const* at) {
 }
 inline bool has_bulk_copies() { return test::emulated::has_bulk_copies; }
 
-/// As barrier.hpp has it for GPUs.
+/// The counterpart of barrier.hpp for GPUs.
 class Barrier {
  public:
   void initialize(int arrivals) {
@@ -495,7 +494,7 @@ class Barrier {
   }
   void arrive() {
     auto& own = state();
-    // Bytes of the phase may still be on their way.
+    // Bytes of the phase may still be in flight.
     if (own.missing == 0) test::emulated::refuse("an arrival beyond those that a barrier expects");
     --own.missing;
     own.advance();
@@ -521,7 +520,7 @@ class Barrier {
     state().bulk_loads.push_back({to, from, static_cast<std::size_t>(bytes), 0});
     state().bulk_loads.back().begin();
   }
-  /// Announces bytes, or says that as many are there.
+  /// Announces expected bytes, or reports arrived ones.
   void expect_bytes(int bytes) {
     auto& own = state();
     own.missing_bytes += bytes;
@@ -533,14 +532,14 @@ class Barrier {
   }
 
  private:
-  /// The bytes arrive that are on their way.
+  /// Completes the copies in flight.
   void land() {
     auto& own = state();
     for (auto const& copy : own.bulk_loads) own.missing_bytes -= static_cast<int>(copy.bytes);
     test::emulated::arrive(own.bulk_loads, 1);
     own.advance();
   }
-  /// Poisoned memory is no barrier.
+  /// Poisoned memory is no valid barrier.
   static constexpr std::uint64_t mark = 0xBA221E2000000000;
   test::emulated::BarrierState& state() const {
     auto& all = test::emulated::barriers;
@@ -564,7 +563,7 @@ inline void wait_for_bulk_stores() {
 
 }  // namespace KokkosScan::impl::cuda
 
-// What is said to nvcc.
+// Keywords for nvcc.
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wclass-memaccess"
@@ -576,7 +575,7 @@ inline void wait_for_bulk_stores() {
 namespace test {
 namespace emulated {
 
-/// An execution space instance, as far as the launches need one.
+/// A minimal execution space instance for launches.
 struct Space {
   using memory_space = Kokkos::HostSpace;
   int multiprocessors = 132;
@@ -631,8 +630,8 @@ void enqueue(Space const& space, KokkosScan::impl::cuda::Launch const& launch, K
   }
 }
 
-/// The CUDA backend, emulated. Few multiprocessors keep blocks from sharing columns, and little
-/// shared memory keeps them from having several tiles in flight, or many threads.
+/// The emulated CUDA backend. With few multiprocessors blocks do not share columns; with little
+/// shared memory they do not have several tiles in flight, or many threads.
 struct Backend {
   int multiprocessors = 132;
   int shared_bytes_of_block = most_shared_bytes;
@@ -656,7 +655,7 @@ struct Backend {
   }
 };
 
-/// The CUDA kernels that select, emulated.
+/// The emulated CUDA selection kernels.
 struct SelectBackend {
   int multiprocessors = 132;
 

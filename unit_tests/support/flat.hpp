@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Flat arrays on the device that are scanned as (lines, n) Views of any strides, and a runner that
-// scans one set of values in many ways, so that suites can compare the bits of the results. All
-// runs of one type and operator share one instantiation of the library.
+// Flat device arrays that are scanned as (lines, n) Views of any strides, and a runner that scans
+// the same values in many ways, so that suites can compare the bits of results. All runs of one
+// type and operator share one instantiation of the library.
 
 #include <KokkosScan/KokkosScan.hpp>
 #include <Kokkos_Core.hpp>
@@ -61,7 +61,7 @@ struct Exclusive {
   }
 };
 
-/// A value of 0xFF bytes: NaN, if T is a float. T may lack a default constructor.
+/// A value with all bits set: NaN if T is a float. T may lack a default constructor.
 template <class T>
 T poisoned() {
   std::array<unsigned char, sizeof(T)> bytes;
@@ -71,7 +71,7 @@ T poisoned() {
 
 template <class T>
 using Flat = Kokkos::View<T*, Device>;
-/// A rank-2 View of any strides over somebody's memory.
+/// An unmanaged rank-2 View of any strides.
 template <class T>
 using Plane = Kokkos::View<T**, Kokkos::LayoutStride, Device, Kokkos::MemoryUnmanaged>;
 
@@ -87,8 +87,8 @@ struct FillWith {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { data[i] = value; }
 };
 
-/// Sets all elements of a contiguous View. Not Kokkos::deep_copy, whose kernel for this writes out
-/// of bounds in Kokkos 4.6.99 with nvcc 13.
+/// Sets all elements of a contiguous View. Not Kokkos::deep_copy, which writes out of bounds in
+/// Kokkos 4.6.99 with nvcc 13.
 template <class View>
 void fill(Exec const& exec, View const& view, typename View::non_const_value_type value) {
   using T = typename View::non_const_value_type;
@@ -130,13 +130,13 @@ Plane<T> plane(Flat<T> const& flat, std::int64_t offset, std::int64_t lines,
                   Kokkos::LayoutStride(u(lines), u(line_stride), u(n), u(stride)));
 }
 
-/// Line after line: contiguous along axis 1.
+/// Contiguous along axis 1.
 template <class T>
 Plane<T> rows(Flat<T> const& flat, std::int64_t lines, std::int64_t n) {
   return plane(flat, 0, lines, n, n, 1);
 }
 
-/// Index of the first element that differs in a bit, or -1.
+/// Index of the first element that differs bitwise, or -1.
 template <class T>
 std::int64_t first_difference(T const* a, T const* b, std::size_t size) {
   if (size == 0 || std::memcmp(a, b, size * sizeof(T)) == 0) return -1;
@@ -152,7 +152,7 @@ std::int64_t first_difference(std::vector<T> const& a, std::vector<T> const& b) 
   return first_difference(a.data(), b.data(), a.size());
 }
 
-/// How the (lines, n) input and output lie in memory.
+/// The memory layouts of the (lines, n) input and output.
 enum class Placement {
   rows,             ///< contiguous along the lines
   columns,          ///< neighbours of a line are `lines` elements apart
@@ -162,7 +162,7 @@ enum class Placement {
   in_place
 };
 
-/// Results by line: element k of line l stands at l * extent + k.
+/// Results ordered by line: element k of line l is at l * extent + k.
 template <class T>
 struct Scanned {
   std::vector<T> out;
@@ -176,10 +176,10 @@ struct Scanned {
   T const* line(std::int64_t l) const { return out.data() + l * extent; }
 };
 
-/// What the runner scans and how.
+/// The runner's configuration.
 template <class T>
 struct Job {
-  std::vector<T> values;  ///< by line
+  std::vector<T> values;  ///< ordered by line
   std::int64_t lines;
   std::int64_t n;
   Form form = Form::inclusive;
@@ -204,7 +204,7 @@ inline PlacedPlane place(Placement placement, std::int64_t lines, std::int64_t n
   }
 }
 
-/// Scans with totals, on the backend and the instance given. The output is poisoned before.
+/// Scans with totals, on the given backend and instance. The output is poisoned first.
 template <class T, class Op, class Backend = Automatic>
 Scanned<T> run(Job<T> const& job, Op const& op, Backend const& backend = {},
                Exec const& exec = Exec()) {

@@ -10,8 +10,8 @@
 
 namespace test {
 
-/// The memory of a machine that fuzz.hpp scans on: of its own for each block, so that sanitizers
-/// see what lies behind it.
+/// The memory of a machine for fuzz.hpp. Each block is a separate allocation, so that sanitizers
+/// detect accesses behind it.
 class HostMemory {
  public:
   std::byte* upload(std::vector<std::byte> const& bytes) {

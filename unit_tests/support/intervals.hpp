@@ -10,7 +10,7 @@
 
 namespace test {
 
-/// Faults that JoinIntervals or JoinAscending have counted; check it after a fence.
+/// The fault counter of JoinIntervals and JoinAscending; check it after a fence.
 class FaultCounter {
  public:
   FaultCounter() { Kokkos::deep_copy(m_count, 0u); }
@@ -29,12 +29,12 @@ class FaultCounter {
   Kokkos::View<std::uint32_t, Device> m_count{"faults"};
 };
 
-/// The position of element k (in scan order) of a line. Lines lie far apart.
+/// The position of element k (in scan order) of a line. Lines are far apart.
 inline std::uint32_t position(std::uint32_t line, std::int64_t k) {
   return line * 0x9E3779B1u + 17u + static_cast<std::uint32_t>(k);
 }
 
-/// Fills each line along the axis with neighbouring intervals of one position each, in scan order.
+/// Fills each line with adjacent intervals of one position each, in scan order.
 inline void fill_intervals(Array<Interval> const& array, int axis, Direction direction) {
   std::int64_t const n = array.shape().extent[axis];
   std::uint32_t line = 0;
@@ -52,7 +52,7 @@ inline void fill_intervals(Array<Interval> const& array, int axis, Direction dir
   });
 }
 
-/// Fills an array of the lines with what stands before each line's first element.
+/// Fills an array of the lines with the interval before each line's first element.
 inline void fill_starts(Array<Interval> const& starts) {
   std::uint32_t line = 0;
   for_each_index(starts.shape(), [&](Index const& index) {

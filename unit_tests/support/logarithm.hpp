@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The oracle of logarithms of sums.
+// The oracle for logarithms of sums of exponentials.
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,8 @@
 
 namespace test {
 
-/// log(exp(x) + exp(y) + ...) of the values that were added, in long double: a serial loop over
-/// sums of exponentials, scaled by the largest value.
+/// log(exp(x) + exp(y) + ...) of the added values, in long double: a serial sum of exponentials,
+/// scaled by the largest value.
 class Logarithm {
  public:
   void add(long double x) {
@@ -28,7 +28,7 @@ class Logarithm {
   [[nodiscard]] long double value() const {
     return m_special != 0 ? m_special : m_high + std::log(m_sum);
   }
-  /// The largest magnitude that is finite, of the values and the logarithm.
+  /// The largest finite magnitude among the values and the logarithm.
   [[nodiscard]] long double magnitude() const {
     return std::isfinite(value()) ? std::max(m_magnitude, std::abs(value())) : m_magnitude;
   }

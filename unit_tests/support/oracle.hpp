@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What a scan must give, computed by a serial loop on the host with nothing of the library in it:
-// exact modular arithmetic for integers, double-double for floating sums and products.
+// Reference results, computed by a serial loop on the host that is independent of the library:
+// exact modular arithmetic for integers, double-double for floating-point sums and products.
 //
-// A `Reference<Op, A>` folds values of the accumulator type A the way Op does. Its State is the
-// wide value together with what is needed to judge a result:
+// A `Reference<Op, A>` folds values of the accumulator type A like Op. Its State is the wide value
+// together with the data for the error bound:
 //   state(a), combine(s, t), identity() -> std::optional<State>, matches<Out>(s, actual), print(s)
 
 #include <KokkosScan/KokkosScan.hpp>
@@ -61,8 +61,8 @@ constexpr double unit_roundoff() {
   }
 }
 
-/// How far `actual` may lie from `exact`, if the accumulator (of type A) may be off by
-/// `accumulated`: then it is rounded to the output's type.
+/// The maximum distance of `actual` from `exact`, if the accumulator (of type A) may have an error
+/// of `accumulated`, and is then rounded to the output's type.
 template <class A, class Out>
 bool close(DoubleDouble exact, double accumulated, Out actual) {
   auto const value =
@@ -112,7 +112,7 @@ std::string to_text(T const& value) {
 
 // --- sum and product ---
 
-/// Integers: modulo 2^64, which any narrower width divides.
+/// Integers: modulo 2^64, which is also correct modulo smaller powers of two.
 template <class A>
 struct Modular {
   using State = std::uint64_t;
@@ -124,7 +124,7 @@ struct Modular {
   static std::string print(State s) { return to_text(static_cast<A>(s)); }
 };
 
-/// Floats: the value, and the bound of the contract on the accumulator's error.
+/// Floats: the value, and the promised bound of the accumulator's error.
 template <class A>
 struct Floating {
   struct State {
@@ -184,7 +184,7 @@ struct SumReference : Base<A> {
     if constexpr (std::is_integral_v<A>) {
       return Base<A>::matches(s, actual);
     } else {
-      // The contract: 8 u times the sum of magnitudes so far.
+      // The promised bound: 8 u times the sum of magnitudes so far.
       return close_state<A>(s, 8 * unit_roundoff<A>() * s.size, actual);
     }
   }
@@ -209,8 +209,8 @@ struct ProdReference : Base<A> {
     if constexpr (std::is_integral_v<A>) {
       return Base<A>::matches(s, actual);
     } else {
-      // The contract: 8 u of the product, for float; double has one rounding a factor, four for a
-      // complex one.
+      // The promised bound: 8 u of the product for float; one rounding per factor for double, four
+      // for complex numbers.
       double const each = is_complex<A> ? 4 : 1;
       double const roundings = unit_roundoff<A>() == 0x1p-24 ? 8 : each * (s.count + 1);
       return close_state<A>(s, roundings * unit_roundoff<A>() * s.size, actual);
@@ -278,7 +278,7 @@ struct Reference<KokkosScan::Min<T>, A> : ExtremeReference<A, true> {};
 template <class T, class A>
 struct Reference<KokkosScan::Max<T>, A> : ExtremeReference<A, false> {};
 
-/// Intervals: what neighbours join to, without the operator's fault counter.
+/// Intervals: joined neighbours, without the operator's fault counter.
 struct IntervalReference {
   using State = Interval;
   static State state(Interval const& a) { return a; }
@@ -302,7 +302,7 @@ struct Reference<JoinAscending, Interval> : IntervalReference {
   static std::optional<State> identity() { return JoinAscending::identity(); }
 };
 
-// --- the accumulator that the contract promises ---
+// --- the documented accumulator ---
 
 template <class Op>
 struct NamedAccumulator {
@@ -330,15 +330,15 @@ struct NamedAccumulator<KokkosScan::Max<T>> {
   using type = T;
 };
 
-/// What the operator names, else float for 16-bit outputs, else the output's value type.
+/// The operator's accumulator_type, else float for 16-bit outputs, else the output's value type.
 template <class Op, class Out>
 using accumulator_of = std::conditional_t<!std::is_void_v<typename NamedAccumulator<Op>::type>,
                                           typename NamedAccumulator<Op>::type,
                                           std::conditional_t<is_half<Out>, float, Out>>;
 
 /// Calls visit(k, prefix) for k = 0 to n, where prefix is the fold of `start` and the first k
-/// values, or nothing where there is neither a start, an identity, nor a value yet.
-/// value(k) and keep(k) say what the k-th value in scan order is, and whether a mask keeps it.
+/// values, or nothing if there is neither a start, an identity, nor a value yet. value(k) is the
+/// k-th value in scan order; keep(k) says whether the mask keeps it.
 template <class Ref, class Value, class Keep, class Visit>
 void walk_line(std::int64_t n, Value&& value, Keep&& keep,
                std::optional<typename Ref::State> prefix, Visit&& visit) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Value types and operators that the tests scan. All of them stand at namespace scope and are plain
-// functors, because nvcc refuses local types and lambdas inside gtest's private TestBody.
+// Value types and operators of the tests. All are plain functors at namespace scope, because nvcc
+// rejects local types and lambdas inside gtest's private TestBody.
 
 #include <Kokkos_Core.hpp>
 
@@ -21,14 +21,14 @@
 
 namespace test {
 
-/// Where the tests run: the default space of the Kokkos that they were built with.
+/// The execution space of the tests: Kokkos' default.
 using Exec = Kokkos::DefaultExecutionSpace;
 using Device = Exec::device_type;
 
 #if defined(KOKKOS_ENABLE_CUDA)
 using Half = __half;
 #elif defined(KOKKOS_SCAN_TEST_HAS_HALF)
-/// A real 16-bit float: Kokkos' own half_t is an alias of float in many builds.
+/// A 16-bit float: Kokkos' half_t is an alias of float in many builds.
 __extension__ typedef _Float16 Half;
 #endif
 
@@ -47,11 +47,11 @@ struct IsComplex<Kokkos::complex<T>> : std::true_type {};
 template <class T>
 inline constexpr bool is_complex = IsComplex<T>::value;
 
-/// float, double and the 16-bit float, but no complex number.
+/// float, double and the 16-bit float, not complex numbers.
 template <class T>
 inline constexpr bool is_float = std::is_floating_point_v<T> || is_half<T>;
 
-/// Upper unitriangular 3x3 matrices over unsigned integers: exact, associative, does not commute.
+/// Upper unitriangular 3x3 matrices over unsigned integers: exact, associative, not commutative.
 template <class Unsigned>
 struct Heisenberg {
   Unsigned x, y, z;
@@ -69,7 +69,7 @@ struct MultiplyHeisenberg {
   KOKKOS_FUNCTION static Value identity() { return {0, 0, 0}; }
 };
 
-/// t -> slope * t + offset over unsigned: 8 bytes, does not commute.
+/// t -> slope * t + offset over unsigned integers: 8 bytes, not commutative.
 struct Affine {
   std::uint32_t slope, offset;
 };
@@ -82,7 +82,7 @@ struct ComposeAffine {
   KOKKOS_FUNCTION static Affine identity() { return {1, 0}; }
 };
 
-/// The same without an identity: what a bare lambda is.
+/// The same without an identity, like a lambda.
 struct ComposeAffineWithoutIdentity {
   KOKKOS_FUNCTION Affine operator()(Affine const& f, Affine const& g) const {
     return ComposeAffine{}(f, g);
@@ -115,15 +115,15 @@ struct MatchBrackets {
   KOKKOS_FUNCTION static Brackets identity() { return {0, 0}; }
 };
 
-/// The last value that is not zero (forward fill): exact for every scalar, does not commute.
+/// The last non-zero value (forward fill): exact for every scalar, not commutative.
 template <class A>
 struct LastNonZero {
   KOKKOS_FUNCTION A operator()(A const& a, A const& b) const { return b == A(0) ? a : b; }
   KOKKOS_FUNCTION static A identity() { return A(0); }
 };
 
-/// The positions [begin, end) that a value stands for. 12 bytes, and no default constructor, so
-/// that nothing can make one out of thin air.
+/// The positions [begin, end) that a value represents. 12 bytes, and no default constructor, so
+/// that the library cannot create one.
 struct Interval {
   std::uint32_t begin, end, faults;
 
@@ -133,10 +133,10 @@ struct Interval {
 };
 static_assert(std::is_trivially_copyable_v<Interval> && sizeof(Interval) == 12);
 
-/// Joins neighbours. A combine that is not of neighbours, that repeats a position, or that sees a
-/// value nobody wrote (poisoned or zeroed memory is no interval) is a fault. Faults travel with the
-/// value and are also counted in `count`, since a library may throw a bad combine away.
-/// No identity on purpose: a scan that invents an operand is caught.
+/// Joins neighbours. Combining values that are not neighbours, that repeat a position, or that are
+/// uninitialised (poisoned or zeroed memory is no interval) is a fault. Faults propagate with the
+/// value and are also counted in `count`, since a library may discard a bad result. Intentionally
+/// without identity: a scan that invents an operand is caught.
 struct JoinIntervals {
   /// One element of device memory, zeroed by the test.
   std::uint32_t* count;
@@ -151,9 +151,8 @@ struct JoinIntervals {
   }
 };
 
-/// With the empty interval as identity, for masks and for exclusive scans without a start. The
-/// neighbours of a masked line are whatever is kept, so only the order is checked: a combine of
-/// values that are not in ascending order is a fault.
+/// With the empty interval as identity, for masks and for exclusive scans without a start. Masks
+/// leave gaps, so only the order is checked: combining values that are not ascending is a fault.
 struct JoinAscending {
   std::uint32_t* count;
 
@@ -172,7 +171,7 @@ struct JoinAscending {
   }
 };
 
-/// The operator that the tests pair with a type when they mean "any user operator".
+/// A user-defined operator for each type.
 template <class T>
 struct UserOperator {
   using type = LastNonZero<T>;
@@ -180,7 +179,7 @@ struct UserOperator {
 #if defined(KOKKOS_SCAN_TEST_HAS_HALF)
 template <>
 struct UserOperator<Half> {
-  using type = LastNonZero<float>;  // a user operator on 16-bit data sees the accumulator
+  using type = LastNonZero<float>;  // user operators on 16-bit data receive the accumulator type
 };
 #endif
 template <class Unsigned>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Seeded random data of every type, the same on every machine, and the bytes that poison memory.
+// Seeded random data of every type, reproducible on every machine, and the poison byte.
 
 #include <cmath>
 #include <cstdint>
@@ -35,7 +35,7 @@ class Random {
   std::uint64_t m_state;
 };
 
-/// What the data must look like for an operator to be tested well.
+/// The distribution of data that tests an operator well.
 enum class Data {
   any,         ///< integers: all bits random; floats: uniform in [-1, 1)
   near_one,    ///< floats: +-[0.9, 1.1), so that long products neither overflow nor vanish
@@ -87,13 +87,13 @@ inline Struct24 random_value<Struct24>(Random& random, Data) {
 }
 template <>
 inline Affine random_value<Affine>(Random& random, Data) {
-  // An odd slope: products of even ones soon forget everything.
+  // An odd slope: products of even ones soon become 0 modulo 2^32.
   std::uint64_t const bits = random.next();
   return {static_cast<std::uint32_t>(bits) | 1u, static_cast<std::uint32_t>(bits >> 32)};
 }
 template <>
 inline Matrix random_value<Matrix>(Random& random, Data) {
-  // A product of two shears has determinant 1, so that nothing is forgotten.
+  // A product of two shears has determinant 1, so that no information is lost.
   std::uint64_t const bits = random.next();
   auto const s = static_cast<std::uint32_t>(bits);
   auto const t = static_cast<std::uint32_t>(bits >> 32);
@@ -104,8 +104,8 @@ inline Brackets random_value<Brackets>(Random& random, Data) {
   return (random.next() >> 63) != 0 ? Brackets{0, 1} : Brackets{1, 0};
 }
 
-/// Memory that nobody should read or write is filled with this byte: NaN in every float type, an
-/// unlikely value in the others, no interval, and no valid bool.
+/// Memory that must not be accessed is filled with this byte: NaN in every float type, an unlikely
+/// value of other types, no valid interval, and no valid bool.
 template <class T>
 constexpr unsigned char poison_byte() {
   return is_float<T> || is_complex<T> ? 0xFF : 0xA5;

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// The types of array elements, as Python names them.
+/// The types of array elements, with Python's names.
 
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,7 @@ using array_elements::DTypeInfo;
 using array_elements::info;
 using array_elements::Kind;
 
-/// The type of a DLPack type code and number of bits.
+/// The type for a DLPack type code and number of bits.
 constexpr std::optional<DType> dtype_of(std::uint8_t code, std::uint8_t bits) {
   for (const auto& row : dtype_table) {
     if (static_cast<std::uint8_t>(row.kind) == code && row.size * 8 == bits) return row.dtype;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Minima and maxima and where they stand, by one scan. Bits of any type become a whole number, the
-// larger the better, so there is a kernel for each size and not for each type and direction. Up to
-// four bytes that number and the place share an int64, whose maximum has the fastest kernels.
+// Minima and maxima with their indices, by one scan. The bits of each type are mapped to an integer
+// key whose maximum is sought, so there is one kernel for each size, not for each type and
+// operation. Keys of up to four bytes share an int64 with the index, for the fast kernels of Max.
 
 #include <KokkosScan/scan.hpp>
 #include <Kokkos_Core.hpp>
@@ -20,20 +20,20 @@
 namespace kokkos_scan_python {
 namespace {
 
-/// The order of a type's values as that of whole numbers: the larger the better. Zeros are equal,
-/// and so are NaNs, which are better than all else.
+/// Maps a type's values to integer keys, of which the largest wins. Zeros of both signs have equal
+/// keys, and so have NaNs, which win against everything else.
 template <class Bits>
 struct Order {
   using Key = std::make_signed_t<Bits>;
 
   Bits magnitude;      ///< all bits but the sign of a floating type
-  Bits infinity;       ///< its magnitude; what is larger is NaN. None is larger in whole numbers
+  Bits infinity;       ///< its magnitude; larger ones are NaN. For integers, none is larger
   Bits negative_zero;  ///< equals 0
-  Bits turned;         ///< bits that are turned over in negative numbers, whose magnitudes fall
-  Bits all_turned;     ///< in all numbers: the sign of unsigned ones; everything for minima
-  Bits identity;       ///< what a masked line begins with
+  Bits turned;         ///< bits to flip in negative floats, whose magnitudes decrease
+  Bits all_turned;     ///< bits to flip in all values: the sign of unsigned ones; all for minima
+  Bits identity;       ///< the result before the first unmasked element
 
-  /// Without branches or choices, so that hosts make several at once.
+  /// Branch-free, so that host compilers vectorise it.
   KOKKOS_FUNCTION Key key(Bits bits) const {
     const Bits nan = all_if(static_cast<Bits>(bits & magnitude) > infinity);
     const auto value = static_cast<Bits>(bits & ~all_if(bits == negative_zero));
@@ -83,15 +83,15 @@ Order<Bits> order_of(DType dtype, bool is_min) {
   }
 }
 
-/// The best so far, and its place in the order of the scan counted from 1; 0 where there is none.
+/// The best key so far, and its position in scan order counted from 1; 0 if there is none.
 template <class Key, class Place>
 struct Best {
   Key key;
   Place place;
 };
 
-/// An int64: the larger key, or among equal ones the later place, which has 32 bits: lines are no
-/// longer than longest_line().
+/// Key and position in one int64, compared by key, then by position. Positions have 32 bits, which
+/// limits the length of lines (longest_line()).
 struct InOneNumber {
   using Number = std::int64_t;
   using Operator = KokkosScan::Max<>;
@@ -107,7 +107,7 @@ struct InOneNumber {
   }
 };
 
-/// Two int64, for what does not go into one.
+/// Key and position in two int64, for larger types.
 struct InTwoNumbers {
   using Number = KokkosScan::Indexed<std::int64_t>;
   using Operator = KokkosScan::ArgMax<KokkosScan::Ties::last>;
@@ -120,17 +120,17 @@ struct InTwoNumbers {
   }
 };
 
-/// Places of elements from their indices along the axis, and back.
+/// Converts indices along the axis to positions in scan order, and back.
 template <class Place>
 struct Places {
-  Place before;  ///< the place that index 0 has, or would have
+  Place before;  ///< the position of index 0
   Place step;    ///< 1 or, modulo the type, -1
 
   KOKKOS_FUNCTION Place of(Place index) const { return index * step + before; }
   KOKKOS_FUNCTION Place index(Place place) const { return (place - before) * step; }
 };
 
-/// What is scanned: an element as it compares.
+/// The scanned element: its key and position.
 template <class Bits, class Packing>
 struct Candidate {
   using Place = typename Packing::Place;
@@ -145,7 +145,7 @@ struct Candidate {
   }
 };
 
-/// Writes a result into the two arrays, which are row-major.
+/// Writes a result to the two row-major arrays.
 template <class Bits, class Packing>
 struct StoreBest {
   using Place = typename Packing::Place;
@@ -154,8 +154,8 @@ struct StoreBest {
   Places<Place> places;
   Bits* extreme;
   std::int64_t* index;
-  std::int64_t slab;  ///< elements of the second and third dimension
-  std::int64_t row;   ///< of the third
+  std::int64_t slab;  ///< number of elements in the second and third dimension
+  std::int64_t row;   ///< number of elements in the third dimension
 
   KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t j, std::int64_t k,
                                   const typename Packing::Number& number) const {
@@ -171,7 +171,7 @@ template <class Bits, class Packing, class Element = Bits>
 void extreme_of(ExtremeRequest request) {
   auto& extent = request.extent;
   const std::int64_t length = extent[1];
-  // Rows are the last dimension: compilers see then that results are neighbours in memory.
+  // Iterate over the last dimension, so that compilers see contiguous results.
   const int axis = extent[2] == 1 ? 2 : 1;
   if (axis == 2) {
     for (auto* of_dimensions : {extent, request.input.stride, request.mask.stride}) {

@@ -3,18 +3,18 @@
 #pragma once
 
 /// \file
-/// The gradient of a scan, as a scan the other way.
+/// The gradient of a scan, computed by a scan in the opposite direction.
 ///
-/// Let y(k) be the results of a line, g(k) the gradient with respect to them, p(j) what the line
-/// has combined to before element x(j), the start included, and c(j) = p(j) * x(j). Then
+/// Let y(k) be the results of a line, g(k) the gradient with respect to them, p(j) the prefix of
+/// element x(j) including the start, and c(j) = p(j) * x(j). Then
 ///
 ///   gradient of x(j) = (d c(j) / d x(j)) * r(j),
 ///   r(j)             = g(of the result c(j)) + (d c(j+1) / d p(j+1)) * r(j+1).
 ///
-/// The second line is a composition of the affine maps r -> b + a r, which is associative, so r is
-/// a backward scan, and the first is applied as results are stored. p and c are among the results:
-/// y(j-1) and y(j) or, in exclusive scans, y(j) and y(j+1). Nothing is divided, so a product's
-/// gradient is right at zeros:
+/// The second line is a composition of affine maps r -> b + a r, which is associative, so r is a
+/// backward scan; the first line is applied when results are stored. p and c are among the results:
+/// y(j-1) and y(j), or y(j) and y(j+1) in exclusive scans. Nothing is divided, so the gradient of a
+/// product is right at zeros:
 ///
 ///   operation     d c / d p        d c / d x
 ///   product       x                p
@@ -22,12 +22,11 @@
 ///   log sum exp   exp(p - c)       exp(x - c)
 ///
 /// where x is a new minimum (maximum) if it is not larger (smaller) than p: of equal elements the
-/// last one has the gradient, as in PyTorch. A masked element has d c / d p = 1 and d c / d x = 0.
-/// (A sum needs none of this: its gradient is the sum the other way.)
+/// last one gets the gradient, as in PyTorch. A masked element has d c / d p = 1 and d c / d x = 0.
+/// (Sums need none of this: their gradient is the sum in the opposite direction.)
 ///
-/// A kernel over all elements stores both derivatives, and the scan reads them and g as arrays. A
-/// scan of a function that finds the derivatives anew, from five arrays, took four times as long on
-/// a GPU.
+/// One kernel over all elements stores both derivatives, and the scan reads them and g as arrays.
+/// Computing the derivatives within the scan, from five arrays, is much slower on a GPU.
 
 #include <KokkosScan/scan.hpp>
 #include <Kokkos_Core.hpp>
@@ -48,7 +47,7 @@ namespace kokkos_scan_python {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// The type in which gradients are computed: wide, as products of many factors overflow.
+/// The type in which gradients are computed: wide, because products of many factors overflow.
 template <class T>
 struct Wide {
   using type = double;
@@ -60,7 +59,7 @@ struct Wide<Kokkos::complex<T>> {
 template <class T>
 using wide_t = typename Wide<T>::type;
 
-/// The same as of real numbers, in its parts.
+/// The same for complex numbers.
 KOKKOS_INLINE_FUNCTION Kokkos::complex<double> times(const Kokkos::complex<double>& a,
                                                      const Kokkos::complex<double>& b) {
   return {times(a.real(), b.real()) - times(a.imag(), b.imag()),
@@ -75,7 +74,7 @@ KOKKOS_FUNCTION T conjugate(const T& value) {
   }
 }
 
-/// The map r -> b + a r, and the factor of the element that was composed last.
+/// The map r -> b + a r, and the factor d c / d x of the element that was composed last.
 template <class W>
 struct Adjoint {
   W a;
@@ -83,7 +82,7 @@ struct Adjoint {
   W factor;
 };
 
-/// Composes maps in the order of the scan.
+/// Composes maps in scan order.
 template <class W>
 struct Compose {
   using accumulator_type = Adjoint<W>;
@@ -92,7 +91,7 @@ struct Compose {
   }
 };
 
-/// A value of type T that is stored from an Adjoint: the gradient of an element.
+/// A stored T that is constructed from an Adjoint: the gradient of an element.
 template <DType D>
 struct ElementGradient {
   stored_t<D> value;
@@ -114,20 +113,20 @@ struct CarriedGradient {
 }  // namespace kokkos_scan_python
 
 #if defined(KOKKOS_ENABLE_CUDA)
-// They may be given any bits, as other operators may not: kernels then need no branches.
+// Unlike other operators they accept any bits as operands, so kernels need no branches.
 template <class W>
 inline constexpr bool KokkosScan::impl::cuda::is_harmless<kokkos_scan_python::Compose<W>> = true;
 #endif
 
 namespace kokkos_scan_python {
 
-/// What derivatives are computed in. Those by the element are kept so, as the range of 16 bits is
-/// too small for what is multiplied.
+/// The type in which derivatives are computed. Derivatives by the element are also stored in it,
+/// because the range of 16-bit floats is too small for the factors.
 template <class T>
 using derivative_t = std::conditional_t<is_16_bit_float<T>, float, T>;
 
-/// A weight from 0 to 1 as it is stored: one that is close to 1 as the negative of what is missing.
-/// A line multiplies many of them, and what is missing has as many digits as a small weight.
+/// The stored form of a weight from 0 to 1: a weight w close to 1 is stored as -(1 - w), so that
+/// 1 - w keeps all digits although a line multiplies many weights.
 template <class Real>
 KOKKOS_FUNCTION Real stored_weight(Real logarithm) {
   const Real missing = Kokkos::expm1(logarithm);
@@ -143,9 +142,9 @@ struct AdjointOf {
   using T = stored_t<D>;
   using W = wide_t<T>;
 
-  bool are_weights;  ///< derivatives by what comes before
+  bool are_weights;  ///< whether derivatives by the prefix are stored weights
 
-  /// \param by_previous  lies where the gradient of the element will
+  /// \param by_previous  at the address of the gradient of the element
   KOKKOS_FUNCTION Adjoint<W> operator()(const ElementGradient<D>& by_previous,
                                         const derivative_t<T>& by_element,
                                         const T& gradient) const {
@@ -163,7 +162,7 @@ struct AdjointOf {
   KOKKOS_FUNCTION static W wide(const T& value) { return {value.real(), value.imag()}; }
 };
 
-/// An array of three dimensions, the axis among them.
+/// An array of three dimensions, one of which is the axis.
 template <class T, class Offset>
 struct AxisAndTwo {
   T* data;
@@ -175,11 +174,11 @@ struct AxisAndTwo {
   }
 };
 
-/// Stores the derivatives of each element: that of the step behind it, by what comes before that
-/// step, and that of its own step, by the element.
+/// Stores two derivatives for each element: that of the next step by the prefix of that step, and
+/// that of its own step by the element.
 ///
 /// \tparam D       the type of all arrays
-/// \tparam Offset  of indices and of elements in memory
+/// \tparam Offset  integer type of indices and offsets in memory
 template <DType D, class Offset>
 struct StoreDerivatives {
   using T = stored_t<D>;
@@ -189,16 +188,16 @@ struct StoreDerivatives {
   bool is_exclusive;
   bool has_start;
   int axis;        ///< among the three dimensions
-  Offset scanned;  ///< elements of a line that have a gradient
+  Offset scanned;  ///< number of elements of a line that have a gradient
   Offset extent[3];
-  AxisAndTwo<const T, Offset> input, result, starts;  ///< starts do not move along the lines
+  AxisAndTwo<const T, Offset> input, result, starts;  ///< starts have stride 0 along the axis
   AxisAndTwo<const Boolean, Offset> mask;
   AxisAndTwo<T, Offset> by_previous;
   AxisAndTwo<Derivative, Offset> by_element;
   T start;
-  /// A call is for elements of the last dimension: so many, `step` apart.
+  /// A call handles `at_once` elements of the last dimension, `step` apart.
   Offset at_once, step;
-  Offset calls;  ///< for each index of the others
+  Offset calls;  ///< per index of the other dimensions
 
   KOKKOS_FUNCTION void operator()(Offset call) const {
     const Offset row = quotient(call, calls);
@@ -211,29 +210,29 @@ struct StoreDerivatives {
       const Line line{*this, index, axis == 0 ? index[0] : axis == 1 ? index[1] : index[2]};
       T* const to = by_previous.at(index);
       if (line.k < scanned) {
-        // The first map is applied to 0.
+        // The first map is applied to r = 0.
         *to = converted<D>(line.k + 1 < scanned ? line.by_previous() : Derivative(0));
         *by_element.at(index) = line.by_element();
       } else {
-        *to = converted<D>(0);  // that is its gradient
+        *to = converted<D>(0);  // not in any result: its gradient is 0
       }
     }
   }
 
  private:
-  /// Division of numbers that are not negative.
+  /// a / b for non-negative numbers.
   KOKKOS_FUNCTION static Offset quotient(Offset a, Offset b) {
     using Unsigned = std::make_unsigned_t<Offset>;
     return static_cast<Offset>(static_cast<Unsigned>(a) / static_cast<Unsigned>(b));
   }
 
-  /// The line of an element, seen from the element.
+  /// The line of an element; indices are relative to the element.
   struct Line {
     const StoreDerivatives& all;
     const Offset (&index)[3];
     Offset k;
 
-    /// The derivative of the next step, by what comes before it.
+    /// The derivative of the next step by its prefix.
     KOKKOS_FUNCTION Derivative by_previous() const {
       if constexpr (!is_complex<T>) {
         if (all.operation == Operation::logsumexp) {
@@ -263,14 +262,14 @@ struct StoreDerivatives {
     KOKKOS_FUNCTION Derivative result(int place) const {
       return static_cast<Derivative>(all.result.at(index)[place * all.result.along]);
     }
-    /// What the line has combined to before that element.
+    /// The prefix of that element.
     KOKKOS_FUNCTION Derivative before(int ahead) const {
       const int place = ahead - (all.is_exclusive ? 0 : 1);
       if (k + place >= 0) return result(place);
       return static_cast<Derivative>(all.starts.data != nullptr ? *all.starts.at(index)
                                                                 : all.start);
     }
-    /// The logarithm of exp(value) / exp(c); where a line holds nothing but -infinity, that of 0.
+    /// The logarithm of exp(value) / exp(c); -infinity if a line has nothing but -infinity so far.
     KOKKOS_FUNCTION Derivative logarithm(Derivative value, int ahead) const {
       const Derivative combined = result(ahead + (all.is_exclusive ? 1 : 0));
       if (value == static_cast<Derivative>(-infinity)) return value;
@@ -290,20 +289,19 @@ struct StoreDerivatives {
   };
 };
 
-/// Whether offsets of 32 bits reach all elements of an array, which a GPU divides and adds by a few
-/// instructions.
+/// Whether 32-bit offsets reach all elements of an array. GPUs divide these much faster.
 inline bool is_small(const Array& array, const std::int64_t (&extent)[3]) {
   std::int64_t reach = 1;
   for (int d = 0; d < 3; ++d) reach += (extent[d] + 1) * std::abs(array.stride[d]);
   return !array.exists || reach < std::numeric_limits<std::int32_t>::max();
 }
 
-/// \param three   an array of the request with its lines between the dimensions of the batch
-/// \param extent  those of three dimensions
+/// \param three   an array of the request, with the axis between the dimensions of the batch
+/// \param extent  the three extents
 template <DType D, class Offset, class Exec, class Three>
 void store_derivatives(const Exec& exec, const GradientRequest& request, const Three& three,
                        const std::int64_t (&extent)[3], std::int64_t scanned) {
-  // Neighbours in memory are neighbours of the last dimension.
+  // Make the dimension with the smallest stride the last one.
   int order[3] = {0, 1, 2};
   const Array written = three(request.gradient_of_input);
   std::stable_sort(order, order + 3, [&](int d, int e) {
@@ -319,7 +317,7 @@ void store_derivatives(const Exec& exec, const GradientRequest& request, const T
   StoreDerivatives<D, Offset> store;
   store.operation = request.operation;
   store.is_exclusive = request.form == Form::exclusive;
-  // In exclusive scans the results say what is before the first element.
+  // In exclusive scans the first result is the prefix of the first element.
   store.has_start = store.is_exclusive || request.start.exists || request.starts.exists;
   store.axis = static_cast<int>(std::find(order, order + 3, 1) - order);
   store.scanned = static_cast<Offset>(scanned);
@@ -333,7 +331,7 @@ void store_derivatives(const Exec& exec, const GradientRequest& request, const T
   store.start = request.start.exists
                     ? converted<D>(value_of<D>(request.start))
                     : converted<D>(request.operation == Operation::prod ? 1 : -infinity);
-  // On a GPU neighbours are for threads that are neighbours.
+  // On a GPU neighbouring threads take neighbouring elements (coalescing).
   constexpr bool is_host = std::is_same_v<Exec, HostSpace>;
   const Offset length = store.extent[2];
   store.at_once = is_host ? 4096 : 4;
@@ -352,12 +350,12 @@ inline constexpr Array GradientRequest::*arrays_of_gradient[] = {
     &GradientRequest::carried,    &GradientRequest::gradient_of_result,
     &GradientRequest::by_element, &GradientRequest::gradient_of_input};
 
-/// The gradient for arrays of the dimensions (line, batch, batch), of which the last may be
-/// missing. Starts and what is carried do not move along the lines.
+/// The gradient for arrays of dimensions (axis, batch, batch), of which the last may be missing.
+/// Starts and carried values have stride 0 along the axis.
 template <DType D>
 void gradient_of_lines(const GradientRequest& request) {
   using T = stored_t<D>;
-  // The lines between the dimensions of the batch, as everywhere in arrays of three dimensions.
+  // The axis goes between the dimensions of the batch, as in all arrays of three dimensions.
   const auto three = [&](const Array& array) {
     Array result = array;
     result.stride[0] = request.rank > 1 ? array.stride[1] : 0;
@@ -370,7 +368,7 @@ void gradient_of_lines(const GradientRequest& request) {
                                   request.rank > 2 ? request.extent[2] : 1};
   const std::int64_t n = extent[1];
   const bool is_exclusive = request.form == Form::exclusive;
-  // The last element of an exclusive scan of n results is in none of them.
+  // The last element of an exclusive scan with n results is in none of them.
   const std::int64_t scanned = is_exclusive ? request.output_length - 1 : n;
   Array gradient = three(request.gradient_of_result);  // of the result c(k)
   if (is_exclusive) {
@@ -393,7 +391,7 @@ void gradient_of_lines(const GradientRequest& request) {
         three_view<const derivative_t<T>, Exec>(three(request.by_element), extent, scanned),
         three_view<const T, Exec>(gradient, extent, scanned));
     const auto out = three_view<ElementGradient<D>, Exec>(of_input, extent, scanned);
-    Array carried = three(request.carried);  // by the first and the third dimension
+    Array carried = three(request.carried);  // has the first and the third dimension
     carried.stride[1] = carried.stride[2];
     KokkosScan::inclusive_scan(
         exec, in, out,
@@ -403,18 +401,18 @@ void gradient_of_lines(const GradientRequest& request) {
   });
 }
 
-/// The same request of a forward scan, with the axis first and then the other dimensions, of which
-/// those are merged that all arrays store like one.
+/// The same request as a forward scan, with the axis first, then the other dimensions. Dimensions
+/// that all arrays can merge are merged.
 inline GradientRequest with_lines_first(const GradientRequest& request) {
   GradientRequest given = request;
   const int axis = request.axis;
-  // One value a line: an array that does not move along the axis.
+  // One value per line: an array with stride 0 along the axis.
   for (Array* of_lines : {&given.starts, &given.carried}) {
     for (int d = request.rank - 1, from = request.rank - 2; d >= 0; --d) {
       of_lines->stride[d] = d == axis ? 0 : of_lines->stride[from--];
     }
   }
-  // A backward scan is a forward one of everything reversed, its gradient a forward scan.
+  // A backward scan is a forward scan of reversed arrays, so its gradient is a forward scan.
   if (request.direction == Direction::backward) {
     for (const auto array_of : arrays_of_gradient) {
       Array& array = given.*array_of;
@@ -465,8 +463,8 @@ inline GradientRequest with_lines_first(const GradientRequest& request) {
   return result;
 }
 
-/// The gradient where the axis comes first. Nearly all arrays merge to three dimensions or fewer;
-/// of others the shortest dimensions are taken an index at a time.
+/// The gradient of arrays whose first dimension is the axis. Nearly all arrays merge to at most
+/// three dimensions; otherwise this recurses over the indices of the shortest dimensions.
 template <DType D>
 void gradient_of_dimensions(const GradientRequest& request) {
   if (request.rank <= 3) return gradient_of_lines<D>(request);

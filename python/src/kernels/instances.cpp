@@ -19,16 +19,16 @@
 namespace kokkos_scan_python {
 namespace {
 
-/// The instances of the host's space that nobody uses.
+/// Unused instances of the host space.
 struct HostInstances {
   std::mutex mutex;
   std::vector<HostSpace*> single;
   std::vector<HostSpace*> parallel;
 };
 
-/// All that outlives a call. Never destroyed: Python's threads may outlive static objects.
+/// State that outlives a call. Never destroyed, because Python threads may outlive static objects.
 struct State {
-  /// Shared by scans, owned by the start and the end of Kokkos.
+  /// Locked shared by scans, and exclusively while Kokkos is initialised or finalised.
   std::shared_mutex lifetime;
   bool is_started = false;
   bool is_ended = false;
@@ -37,13 +37,13 @@ struct State {
 };
 
 State* g_state = new State;
-/// Whether this process was forked from one that had started Kokkos. The threads of OpenMP did not
-/// come along, so one thread scans.
+/// Whether this process was forked from one that had initialised Kokkos. It has no OpenMP threads
+/// then, so scans use one thread.
 bool g_is_forked = false;
 
 #if defined(__unix__)
 void after_fork() {
-  // The locks may be held by threads that do not exist here.
+  // Locks may be held by threads that do not exist in this process.
   auto* const state = new State;
   state->is_started = g_state->is_started;
   state->is_ended = g_state->is_ended;
@@ -61,7 +61,7 @@ void start(const Place& place) {
   }
   if (!Kokkos::is_initialized()) {
     Kokkos::InitializationSettings settings;
-    // Its advice on OMP_PROC_BIND is for programs that own the process.
+    // Suppress the advice on OMP_PROC_BIND, which is for programs that own the process.
     settings.set_disable_warnings(true);
     if (place.is_cuda) settings.set_device_id(place.device);
     Kokkos::initialize(settings);
@@ -70,7 +70,7 @@ void start(const Place& place) {
   g_state->is_started = true;
 }
 
-/// A new instance; only OpenMP knows one of fewer threads than all.
+/// A new instance. Only OpenMP supports instances with fewer threads.
 HostSpace* make_host_instance([[maybe_unused]] bool is_single) {
 #if defined(KOKKOS_ENABLE_OPENMP)
   return new HostSpace(is_single ? 1 : HostSpace().concurrency());
@@ -101,7 +101,7 @@ Session::Session(const Place& place) {
 }
 
 void finalize() {
-  // A child of fork() leaves Kokkos to its parent.
+  // After fork(), Kokkos belongs to the parent process.
   if (g_is_forked) return;
   const std::unique_lock lock(g_state->lifetime);
   g_state->is_ended = true;
@@ -115,7 +115,7 @@ void finalize() {
 }
 
 HostInstance::HostInstance(std::int64_t elements) {
-  // Waking the other threads takes as long as this many elements.
+  // Waking other threads takes as long as scanning this many elements.
   constexpr std::int64_t worth_waking = 1 << 15;
   m_is_single = g_is_forked || elements < worth_waking;
   HostInstances& host = g_state->host;
@@ -154,17 +154,18 @@ bool is_capturing(cudaStream_t stream) {
   return status != cudaStreamCaptureStatusNone;
 }
 
-/// Instances by device and stream. Never destroyed: an instance would wait for its stream, which
-/// its owner may have destroyed.
+/// Instances by device and stream. Never destroyed: the destructor would wait for the stream, which
+/// its owner may have destroyed already.
 struct CudaInstances {
   std::mutex mutex;
   std::map<std::pair<int, void*>, Kokkos::Cuda*> kept;
-  /// Each instance has memory of its own, so a program that keeps making streams gets no more.
+  /// Each instance has its own memory, so their number is limited for programs that keep creating
+  /// streams.
   static constexpr std::size_t most = 256;
 };
 CudaInstances* g_cuda = new CudaInstances;
 
-/// Makes a device the current one for as long as this lives.
+/// Makes a device current during this object's lifetime.
 class CurrentDevice {
  public:
   explicit CurrentDevice(int device) {
@@ -188,7 +189,7 @@ struct CudaInstance::Spare {
     check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
     space = new Kokkos::Cuda(stream);
   }
-  /// Makes `next` wait for all that is on `earlier`.
+  /// Makes `next` wait for all work on `earlier`.
   void order(cudaStream_t earlier, cudaStream_t next) const {
     check(cudaEventRecord(event, earlier), "recording an event");
     check(cudaStreamWaitEvent(next, event, 0), "waiting for an event");

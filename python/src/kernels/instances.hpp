@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// When Kokkos lives, and the execution space instances on which scans run.
+/// The lifetime of Kokkos, and the execution space instances on which scans run.
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace kokkos_scan_python {
 
-/// The space that scans the arrays of the host.
+/// The execution space for arrays in host memory.
 using HostSpace = Kokkos::DefaultHostExecutionSpace;
 
-/// Kokkos is usable while this lives: started by the first one, and not ended meanwhile.
+/// Keeps Kokkos initialised. The first object initialises it.
 class Session {
  public:
   /// \throws std::runtime_error after finalize()
@@ -26,11 +26,11 @@ class Session {
   std::shared_lock<std::shared_mutex> m_lock;
 };
 
-/// An instance of the host's space that no other thread uses meanwhile, so that Python's threads
-/// scan side by side.
+/// An instance of the host space for one thread at a time, so that Python threads can scan
+/// concurrently.
 class HostInstance {
  public:
-  /// \param elements what will be scanned; where they are few, the instance has one thread
+  /// \param elements number of scanned elements; if it is small, the instance has one thread
   explicit HostInstance(std::int64_t elements);
   ~HostInstance();
   HostInstance(const HostInstance&) = delete;
@@ -44,9 +44,9 @@ class HostInstance {
 };
 
 #if defined(KOKKOS_ENABLE_CUDA)
-/// An instance of Kokkos::Cuda whose work is part of a stream. One is kept for each stream. A
-/// stream that is being captured and has none must not get one, as that allocates: then a spare
-/// instance works between two events, which become edges of the graph.
+/// An instance of Kokkos::Cuda for a stream. Instances are cached by stream. If the stream is being
+/// captured and has no instance yet, creating one would allocate, which is forbidden: then a spare
+/// instance is used between two events, which become edges of the graph.
 class CudaInstance {
  public:
   explicit CudaInstance(const Place& place);
@@ -55,8 +55,8 @@ class CudaInstance {
   CudaInstance& operator=(const CudaInstance&) = delete;
 
   [[nodiscard]] const Kokkos::Cuda& space() const { return *m_space; }
-  /// Makes the stream wait for the spare instance, if one was taken. Call it when all is enqueued,
-  /// also after a failure: a capture ends only when all its streams have come back.
+  /// Makes the stream wait for the spare instance, if one is used. Must be called when everything
+  /// is enqueued, also after a failure: a capture can end only when all forked streams have joined.
   void join();
 
  private:
@@ -68,7 +68,7 @@ class CudaInstance {
 };
 #endif
 
-/// Calls `visitor` with an instance of the space where the arrays are.
+/// Calls `visitor` with an instance of the space that the arrays are in.
 template <class Visitor>
 void on_instance(const Place& place, std::int64_t elements, const Visitor& visitor) {
   const Session session(place);

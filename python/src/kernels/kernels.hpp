@@ -3,24 +3,24 @@
 #pragma once
 
 /// \file
-/// The kernels that are compiled, one function for each type of the output and kind of operation.
+/// The compiled kernels: one function for each output type and kind of operation.
 
 #include "request.hpp"
 
 namespace kokkos_scan_python {
 
-/// Sums and products of a type. Those of unsigned integers are those of signed ones, bit for bit.
+/// Sums and products of a type. Unsigned integers use the kernels of signed ones, as bits agree.
 ///
-/// \return false, without having done anything, if no kernel is compiled for the input's type or
-///         for a mask: then prepared() makes an input that has one
+/// \return false, without doing anything, if no kernel is compiled for the input type or for a
+///         mask: then prepared() creates a suitable input
 template <DType D>
 bool scan_sums(const Request& request);
 
-/// Minima and maxima of a type; as above.
+/// Minima and maxima of a type. See above.
 template <DType D>
 bool scan_orders(const Request& request);
 
-/// Logarithms of sums of exponentials of a floating type; as above.
+/// Logarithms of sums of exponentials of a floating type. See above.
 template <DType D>
 bool scan_logarithms(const Request& request);
 
@@ -28,10 +28,10 @@ bool scan_logarithms(const Request& request);
 template <DType D>
 void gradient_of(const GradientRequest& request);
 
-/// Writes the input where the output will be, converted to its type, and the operation's identity
-/// where the mask is false.
+/// Copies the input to the output, converted to its type, with the operation's identity where the
+/// mask is false.
 ///
-/// \return the scan of that in place
+/// \return a request to scan the output in place
 /// \throws std::invalid_argument if the output overlaps what is read
 Request prepared(const Request& request);
 

@@ -84,7 +84,7 @@ stored_t<D> identity(Operation operation) {
     case Operation::logsumexp:
       return extreme_of<D>(Extreme::least);
   }
-  return {};  // there is no other
+  return {};  // unreachable
 }
 
 /// Copies an array of any type into one of type `To`, each of any strides.
@@ -99,10 +99,10 @@ struct Convert {
   std::int64_t to_stride[max_rank] = {};
   DType from_dtype = To;
   const void* from = nullptr;
-  const Boolean* mask = nullptr;  ///< null: all are true
+  const Boolean* mask = nullptr;  ///< null if there is no mask
   stored_t<To>* to = nullptr;
   stored_t<To> masked = {};
-  std::int64_t elements_of_part = 1;  ///< of a row, the last dimension, for one call
+  std::int64_t elements_of_part = 1;  ///< elements of a row (last dimension) per call
   std::int64_t parts_of_row = 1;
 
   KOKKOS_FUNCTION void operator()(std::int64_t part) const {
@@ -134,7 +134,7 @@ struct Convert {
   }
 };
 
-/// The first and one past the last byte of an array of the given extents.
+/// The first byte of an array of the given extents, and one past its last.
 std::pair<std::intptr_t, std::intptr_t> bytes_of(const Array& array, int rank,
                                                  const std::int64_t* extent) {
   auto low = reinterpret_cast<std::intptr_t>(array.data);
@@ -165,7 +165,7 @@ void refuse_overlap(const Request& request, const Array& read, const char* name,
       " \"\" and output \"\" overlap in memory without being the same elements.");
 }
 
-/// Whether a mask is left to the scan: in order nothing stands in for what it excludes.
+/// Whether the mask is left to the scan: in order, masked-out elements must not be replaced.
 bool keeps_mask(const Request& request) {
   const Kind kind = info(request.output.dtype).kind;
   const bool is_sum = request.operation == Operation::sum || request.operation == Operation::prod;
@@ -186,7 +186,7 @@ void convert(const Request& request, const Array& place) {
     convert.to_stride[r] = place.stride[d];
   }
   if (convert.rank == 0) convert.extent[convert.rank++] = 1;
-  // The row is the dimension whose elements are next to each other where they are written.
+  // Rows are the dimension that is contiguous in the output.
   int row = 0;
   for (int r = 1; r < convert.rank; ++r) {
     if (std::abs(convert.to_stride[r]) <= std::abs(convert.to_stride[row])) row = r;
@@ -205,7 +205,7 @@ void convert(const Request& request, const Array& place) {
   convert.to = static_cast<stored_t<To>*>(place.data);
   convert.masked = identity<To>(request.operation);
   on_instance(request.place, elements_of(request), [&]<class Exec>(const Exec& exec) {
-    // A thread of a GPU takes one element, so that neighbours take neighbours.
+    // A GPU thread takes one element, so that accesses are coalesced.
     constexpr bool is_host = std::is_same_v<Exec, HostSpace>;
     auto work = convert;
     const std::int64_t row_length = work.extent[last];
@@ -225,8 +225,8 @@ Request prepared(const Request& request) {
   Request next = request;
   if (!keeps_mask(request)) next.mask = {};
   next.input = request.output;
-  // With n+1 results the elements are the last n in scan order: the result before an element is
-  // stored once the element has been read.
+  // With n+1 results the elements are copied to the last n places in scan order: a result is stored
+  // there only after the element has been read.
   const bool has_extra = request.output_length != request.extent[request.axis];
   if (has_extra && request.direction == Direction::forward) {
     next.input.data = static_cast<std::byte*>(next.input.data) +

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Linear recurrences as scans of the maps h -> a h + b, which two arrays give and which compose.
+// Linear recurrences as scans: two arrays define affine maps h -> a h + b, which are composed.
 
 #include <KokkosScan/scan.hpp>
 #include <Kokkos_Core.hpp>
@@ -17,13 +17,13 @@
 
 namespace kokkos_scan_python {
 
-/// The map h -> a h + b. What has been composed is applied to 0, so b is the state.
+/// The map h -> a h + b. The composition so far is applied to 0, so b is the state.
 struct Step {
   double a;
   double b;
 };
 
-/// Composes maps in the order of the scan.
+/// Composes maps in scan order.
 struct ComposeSteps {
   using accumulator_type = Step;
   KOKKOS_FUNCTION Step operator()(const Step& first, const Step& then) const {
@@ -40,18 +40,18 @@ inline constexpr bool KokkosScan::impl::cuda::is_harmless<kokkos_scan_python::Co
 
 namespace kokkos_scan_python {
 
-/// A state as it is stored.
+/// A stored state.
 template <DType D>
 struct StoredState {
   stored_t<D> value;
 
   StoredState() = default;
   KOKKOS_FUNCTION explicit StoredState(const Step& step) : value(converted<D>(step.b)) {}
-  /// The map to this state, with which a line begins.
+  /// The constant map to this state, with which a line begins.
   KOKKOS_FUNCTION explicit operator Step() const { return {0, wide_value(value)}; }
 };
 
-/// The map of a step, from its term and its coefficient.
+/// The map of a step, from its coefficient and its term.
 template <class T>
 struct StepOf {
   KOKKOS_FUNCTION Step operator()(const T& b, const T& a) const {

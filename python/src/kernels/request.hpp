@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// A scan as plain numbers: the border between Python, PyTorch and the kernels. No header of
-/// Kokkos, so that whatever calls the kernels compiles without it.
+/// A scan as plain numbers: the interface between Python or PyTorch and the kernels. It includes no
+/// Kokkos header, so callers of the kernels compile without Kokkos.
 
 #include <complex>
 #include <cstddef>
@@ -23,23 +23,23 @@
 
 namespace kokkos_scan_python {
 
-/// The most dimensions of an array.
+/// The maximum number of dimensions of an array.
 inline constexpr int max_rank = 8;
 
 enum class Operation : std::uint8_t { sum, prod, min, max, logsumexp };
 enum class Form : std::uint8_t { inclusive, exclusive };
 enum class Direction : std::uint8_t { forward, backward };
-/// Which values combine first: as the backend likes, or as in a serial loop.
+/// The order of combination: the backend's, or that of a serial loop.
 enum class Grouping : std::uint8_t { by_tree, in_order };
 
-/// Memory that is read or written; its extents follow from the request. Absent where `exists` is
+/// An array that is read or written; its extents follow from the request. Absent if `exists` is
 /// false.
 struct Array {
   bool exists = false;
   DType dtype = DType::float32;
   void* data = nullptr;
-  /// Distances in elements, negative where the array runs backwards. Starting values and totals
-  /// have one for each dimension of the input but the axis.
+  /// Strides in elements; may be negative. Starting values and totals have a stride for each
+  /// dimension of the input except the axis.
   std::int64_t stride[max_rank] = {};
 };
 
@@ -52,7 +52,7 @@ struct Number {
   std::complex<double> value = 0;
 };
 
-/// Where arrays live and in what order work on them is done.
+/// The memory space of arrays and the stream that orders work on them.
 struct Place {
   bool is_cuda = false;
   int device = 0;
@@ -60,12 +60,12 @@ struct Place {
   void* stream = nullptr;
 };
 
-/// What Python calls a TypeError.
+/// Becomes a TypeError in Python.
 class KOKKOS_SCAN_PYTHON_API TypeError : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// One scan. What must agree between the arrays is checked by the library.
+/// One scan. The library checks that the arrays agree.
 struct Request {
   Operation operation = Operation::sum;
   Form form = Form::inclusive;
@@ -76,26 +76,26 @@ struct Request {
   std::int64_t extent[max_rank] = {};
   Array input;
   Array mask;    ///< of bool
-  Number start;  ///< the same for all lines
+  Number start;  ///< common to all lines
   Array starts;  ///< one for each line, of the output's type
-  /// The output's extent along the axis; the others are the input's.
+  /// The output's extent along the axis; its other extents are those of the input.
   std::int64_t output_length = 0;
   Array output;
   Array totals;  ///< of the output's type
   Place place;
 };
 
-/// Enqueues a scan; on hosts it is done when this returns. Types convert as numpy.astype does,
-/// before they are combined. May be called by several threads at once.
+/// Enqueues a scan; on hosts it is done on return. Values are converted like numpy.astype does
+/// before they are combined. Thread-safe.
 ///
-/// \throws TypeError if the types do not go together
-/// \throws std::invalid_argument in the words of the library; nothing was written then
+/// \throws TypeError if the types are not supported
+/// \throws std::invalid_argument with the library's message; nothing is written then
 KOKKOS_SCAN_PYTHON_API void scan(const Request& request);
 
-/// The gradient of a scan with respect to its input, see gradient.hpp. All arrays have the type of
-/// the input, a floating type, and the input's shape where nothing else is said.
+/// The gradient of a scan with respect to its input; see gradient.hpp. Unless stated otherwise,
+/// arrays have the type of the input, which is a floating type, and its shape.
 struct GradientRequest {
-  Operation operation = Operation::prod;  ///< not a sum, whose gradient is the sum the other way
+  Operation operation = Operation::prod;  ///< not sum, whose gradient is a sum as well
   Form form = Form::inclusive;
   Direction direction = Direction::forward;  ///< of the scan, not of its gradient
   int rank = 0;
@@ -103,16 +103,16 @@ struct GradientRequest {
   std::int64_t extent[max_rank] = {};
   Array input;
   Array mask;    ///< of bool
-  Number start;  ///< as in the scan; not read for exclusive scans
+  Number start;  ///< that of the scan; not read for exclusive scans
   Array starts;
-  Array result;  ///< what the scan wrote, of its shape
+  Array result;  ///< the results of the scan, with their shape
   Array gradient_of_result;
   std::int64_t output_length = 0;  ///< of result and gradient_of_result
   Array gradient_of_input;         ///< written
-  /// Memory that is written on the way, of float32 for 16-bit floats.
+  /// Scratch memory; float32 for 16-bit floats.
   Array by_element;
-  /// Written, one for each line, where an element is in a result: the gradient with respect to the
-  /// result of the first one.
+  /// Written, one value per line, if any element is in a result: the gradient with respect to the
+  /// result of the first element.
   Array carried;
   Place place;
 };
@@ -120,18 +120,18 @@ struct GradientRequest {
 /// Enqueues the computation of a gradient; two launches.
 KOKKOS_SCAN_PYTHON_API void gradient(const GradientRequest& request);
 
-/// Minima or maxima and where they stand: of equal elements the last one, of NaNs, too, as
-/// torch.cummin and torch.cummax have it. Arrays have three dimensions here and in a recurrence:
-/// all before the axis as one, the axis, and all behind it as one.
+/// Minima or maxima with their indices: the last of equal elements or NaNs, as in torch.cummin and
+/// torch.cummax. Arrays have three dimensions here and in a recurrence: all before the axis merged,
+/// the axis, and all behind it merged.
 struct ExtremeRequest {
   Operation operation = Operation::max;  ///< or min
   Direction direction = Direction::forward;
   std::int64_t extent[3] = {};
   Array input;
   Array mask;  ///< of bool
-  /// Row-major, of the input's type, written; NaNs have any payload, and no zero is -0.0.
+  /// Written: row-major, of the input's type. NaNs may have any payload; zeros are never -0.0.
   Array extreme;
-  /// Row-major, of int64, written: -1 where the mask has been false so far.
+  /// Written: row-major, int64; -1 where the mask has been false so far.
   Array index;
   Place place;
 };
@@ -139,22 +139,22 @@ struct ExtremeRequest {
 /// Enqueues the search; one launch.
 KOKKOS_SCAN_PYTHON_API void extreme(const ExtremeRequest& request);
 
-/// The most elements of a line for which extreme() takes types of a size. Shorter types than 8
-/// bytes have values that float64 holds as they are.
+/// The maximum length of lines that extreme() takes, for types of a size. (Values of types shorter
+/// than 8 bytes can be converted to float64 exactly.)
 constexpr std::int64_t longest_line(std::int64_t size) {
   return size < 8 ? 0xFFFF'FFFE : std::numeric_limits<std::int64_t>::max();
 }
 
-/// A linear recurrence h(k) = a(k) h(k-1) + b(k) along the second of three dimensions. All arrays
-/// have the same type, a real floating one; it is computed in double.
+/// A linear recurrence h(k) = a(k) h(k-1) + b(k) along the second of three dimensions, computed in
+/// double. All arrays have the same real floating type.
 struct RecurrenceRequest {
   Direction direction = Direction::forward;
   std::int64_t extent[3] = {};
   Array a;
   Array b;
-  Array starts;  ///< h(-1) for each line, by the first and third dimension; 0 where absent
+  Array starts;  ///< h(-1) for each line, with the first and third dimension; 0 if absent
   Array output;
-  /// Results of a line: as many as elements, or one more, h(-1).
+  /// Number of results per line: that of elements, or one more, which is h(-1).
   std::int64_t output_length = 0;
   Place place;
 };
@@ -178,17 +178,17 @@ struct CompactRequest {
 /// Enqueues the selection; a launch for the elements and one for the indices.
 KOKKOS_SCAN_PYTHON_API void compact(const CompactRequest& request);
 
-/// Ends Kokkos if it was started here, after all scans. Scans are refused from then on.
+/// Finalises Kokkos if it was initialised here, after all scans. Later scans are refused.
 KOKKOS_SCAN_PYTHON_API void finalize();
 
-/// Makes one stream wait for what has been enqueued on another.
+/// Makes one stream wait for the work enqueued on another.
 KOKKOS_SCAN_PYTHON_API void wait(int device, void* waiting_stream, void* stream);
 
 /// Memory of a CUDA device. Freeing it waits for the device.
 KOKKOS_SCAN_PYTHON_API void* allocate(int device, std::size_t bytes);
 KOKKOS_SCAN_PYTHON_API void deallocate(int device, void* data);
 
-/// The configuration of the kernels for people: Kokkos' version and spaces.
+/// A human-readable configuration of the kernels: Kokkos' version and spaces.
 KOKKOS_SCAN_PYTHON_API std::string configuration();
 /// KOKKOSSCAN_TREE_VERSION.
 KOKKOS_SCAN_PYTHON_API int tree_version();

@@ -67,7 +67,7 @@ constexpr std::array<Kernels, dtype_table.size()> orders{
     nullptr,
 };
 
-/// The kernels of an operation on a type; none if it has none.
+/// The kernels of an operation on a type; null if there are none.
 Kernels kernels_of(Operation operation, DType dtype) {
   switch (operation) {
     case Operation::sum:
@@ -79,7 +79,7 @@ Kernels kernels_of(Operation operation, DType dtype) {
     case Operation::logsumexp:
       return logarithms(dtype);
   }
-  return nullptr;  // there is no other
+  return nullptr;  // unreachable
 }
 
 }  // namespace
@@ -88,10 +88,10 @@ void scan(const Request& given) {
   Request request = given;
   const DType dtype = request.output.dtype;
   if (dtype == DType::boolean) {
-    // The sum of truth values is their or, the product their and, as in NumPy.
+    // As in NumPy, the sum of bools is their or, the product their and.
     if (request.operation == Operation::sum) request.operation = Operation::max;
     if (request.operation == Operation::prod) request.operation = Operation::min;
-    // The identity of their bytes is not one of them.
+    // The identity of min and max on bytes is no bool.
     if (!request.start.exists && !request.starts.exists &&
         (request.form == Form::exclusive || request.totals.exists)) {
       request.start = {true, true, request.operation == Operation::min ? 1U : 0U, 0};

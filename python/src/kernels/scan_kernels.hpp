@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Calls the library for a Request. Included by a source file for each type or two, so that they
-/// compile side by side.
+/// Calls the library for a Request. Each source file that includes this compiles one or two types,
+/// so that they compile in parallel.
 
 #include <KokkosScan/scan.hpp>
 #include <Kokkos_Core.hpp>
@@ -17,7 +17,7 @@
 
 namespace kokkos_scan_python {
 
-/// A number as a value of a type, in the type in which those are combined.
+/// A number converted to a type, then to the type in which its values are combined.
 template <DType D>
 auto value_of(const Number& number) {
   using A = KokkosScan::accumulator_t<stored_t<D>>;
@@ -103,15 +103,15 @@ class ScanRun {
   const Request& m_request;
 };
 
-/// Whether masks are read while scanning: not where that is rare, as it doubles the kernels. There
-/// they cost a pass more.
+/// Whether masks are applied during the scan. That doubles the number of kernels, so for rare types
+/// masks take an additional pass instead.
 template <class Op, class T>
 inline constexpr bool fuses_masks = (std::is_same_v<Op, KokkosScan::Sum<>> ||
                                      std::is_same_v<Op, KokkosScan::Prod<>>)&&(sizeof(T) >= 4 ||
                                                                                is_16_bit_float<T>);
 
-/// One operation in order: its masks are always read while scanning, as what they exclude is not
-/// combined with anything.
+/// One operation in order. Masks are always applied during the scan, because masked-out elements
+/// must not be combined with anything.
 template <DType D, class Op>
 void scan_in_order(const Request& request) {
   on_instance(request.place, elements_of(request), [&]<class Exec>(const Exec& exec) {
@@ -154,7 +154,8 @@ bool scan_input(const Request& request) {
   return true;
 }
 
-/// Whether the elements of a type have the bytes of `D` and mean the same to a sum.
+/// Whether the elements of a type have the same bytes as those of `D`, and the same meaning in
+/// sums.
 template <DType D>
 bool is_summed_as(DType dtype) {
   constexpr Kind kind = info(D).kind;

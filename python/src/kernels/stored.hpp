@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// The C++ types whose bytes the elements of an array have, and what they are summed in.
+/// The C++ types of array elements, and the types in which they are summed.
 
 #include <KokkosScan/operators.hpp>
 

@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Arrays of three dimensions, the second of which is the axis, and the numbers in which maps
-/// compose along it.
+/// Arrays of three dimensions, the second of which is the axis, and the arithmetic of affine maps
+/// along it.
 
 #include <Kokkos_Core.hpp>
 #include <cstddef>
@@ -26,8 +26,8 @@ KOKKOS_FUNCTION double wide_value(const T& value) {
   }
 }
 
-/// A product in which 0 * infinity is 0: infinities come from products that overflow in a part of
-/// a line, where the factor 0 says that they do not matter.
+/// A product with 0 * infinity = 0: infinities are products of coefficients that overflow in a part
+/// of a line, and a factor 0 means that they do not matter.
 KOKKOS_INLINE_FUNCTION double times(double a, double b) {
   const double product = a * b;
   return product != product && a == a && b == b ? 0.0 : product;
@@ -40,7 +40,7 @@ template <class T, class Exec>
 using TwoView = Kokkos::View<T**, Kokkos::LayoutStride, typename Exec::memory_space,
                              Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-/// What a scan writes: a View of an array of the given extents, but for the length of the lines.
+/// The output View of a scan: an array of the given extents with another length of lines.
 template <class T, class Exec>
 ThreeView<T, Exec> three_view(const Array& array, const std::int64_t* extent, std::int64_t length) {
   const auto number = [](std::int64_t value) { return static_cast<std::size_t>(value); };

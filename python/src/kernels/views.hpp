@@ -3,9 +3,9 @@
 #pragma once
 
 /// \file
-/// Arrays as Kokkos Views. All have eight dimensions, those behind the array's own of extent 1,
-/// which the library drops: so each kernel is compiled for one rank, and its messages number
-/// dimensions as Python does.
+/// Arrays as Kokkos Views. All have rank 8; dimensions after the array's own have extent 1, and the
+/// library drops them. So kernels are compiled for one rank, and messages number dimensions as
+/// Python does.
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
@@ -22,7 +22,7 @@ template <class T, class Exec>
 using LinesView = Kokkos::View<T*******, Kokkos::LayoutStride, typename Exec::memory_space,
                                Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-/// The layout of an array. Negative strides come back as they were when the library reads them.
+/// The layout of an array. Negative strides survive the conversion to size_t and back.
 inline Kokkos::LayoutStride layout(int rank, const std::int64_t* extent,
                                    const std::int64_t* stride) {
   Kokkos::LayoutStride result;
@@ -38,7 +38,7 @@ ArrayView<T, Exec> array_view(const Array& array, int rank, const std::int64_t* 
   return ArrayView<T, Exec>(static_cast<T*>(array.data), layout(rank, extent, array.stride));
 }
 
-/// A View of an array that has the shape of the input, but for the length of the lines.
+/// A View of an array that has the shape of the input with another length of lines.
 template <class T, class Exec, class AnyRequest>
 ArrayView<T, Exec> array_view(const Array& array, const AnyRequest& request, std::int64_t length) {
   std::int64_t extent[max_rank];

@@ -24,7 +24,7 @@ _library.define(
 
 
 def scan(*_):
-    """There is no short way past torch.ops."""
+    """There is no fast path around torch.ops."""
     return NotImplemented
 
 
@@ -33,7 +33,7 @@ def _lines(sizes, dim):
 
 
 def _result(operation, x, dim, dtype, include_initial, exclusive, mask, initial):
-    """The result, not filled, and the dimension counted from the front."""
+    """An uninitialised result, and the dimension counted from the front."""
     rank = max(x.dim(), 1)
     if not -rank <= dim < rank:
         raise IndexError(f"kokkos_scan: axis {dim} is out of range for x of rank {x.dim()}: allowed "
@@ -77,7 +77,7 @@ def _exported(x, stream):
 
 
 def _line(x):
-    """A tensor without dimensions is scanned as a line of one element."""
+    """A zero-dimensional tensor is scanned as a line of one element."""
     return x.reshape(1) if x is not None and x.dim() == 0 else x
 
 
@@ -113,7 +113,7 @@ def _gradient(grad, x, result, dim, operation, exclusive, reverse, mask, initial
     gradient, of_lines = _gradient_fake(grad, x, result, dim, operation, exclusive, reverse, mask,
                                         initial)
     if not gradient.numel() or (exclusive and (not grad.dim() or grad.shape[dim] == 1)):
-        of_lines.zero_()  # is not written
+        of_lines.zero_()  # not written below
     if gradient.numel():
         stream = _tensors.stream_of(grad)
         if mask is not None:
@@ -148,7 +148,7 @@ def _backward(operation, ctx, grad):
     if operation == SUM:
         if ctx.wants_initial:
             of_initial = grad.sum(dim)
-        # The adjoint of a sum is the sum the other way.
+        # The adjoint of a sum is the sum in the opposite direction.
         part = grad.narrow(dim, 0 if reverse else 1, sizes[dim]) if include_initial else grad
         of_x = torch.ops.kokkos_scan.cumulative_sum(part, dim, None, False, exclusive, not reverse)
         if mask is not None:

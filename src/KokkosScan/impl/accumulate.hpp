@@ -3,14 +3,14 @@
 #pragma once
 
 /// \file
-/// Folds of elements, of none as well.
+/// Folds of ranges that may be empty.
 
 #include <KokkosScan/impl/operator_traits.hpp>
 #include <Kokkos_Core.hpp>
 
 namespace KokkosScan::impl {
 
-/// A value that may be absent: the fold of no elements has none where the operator has no identity.
+/// An optional value: a fold of no elements has none if the operator has no identity.
 template <class T>
 struct Maybe {
   union {

@@ -5,10 +5,10 @@
 /// \file
 /// Arithmetic whose rounding does not depend on the code around it.
 ///
-/// A compiler may fuse a product and the sum that consumes it (FMA), and may do so in one kernel
-/// and not in another; then the same line would round differently in two kernels. So no product may
-/// reach a sum of a scan unrounded: on devices sums and products are intrinsics that are never
-/// fused, on hosts products pass through rounded().
+/// A compiler may contract a product and a sum that consumes it to an FMA in one kernel and not in
+/// another, so that the same line would round differently in the two. So no product may reach a sum
+/// of a scan unrounded: on devices, sums and products are intrinsics that are never contracted; on
+/// hosts, products pass through rounded().
 
 #include <Kokkos_Core.hpp>
 #include <concepts>
@@ -20,7 +20,7 @@
 
 namespace KokkosScan::impl {
 
-/// `value`, which a host compiler does not fuse with what consumes it.
+/// Returns `value` through a barrier that keeps a host compiler from contracting it with its use.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T rounded(T value) {
 #if !defined(KOKKOSSCAN_IMPL_ROUNDING_INTRINSICS) && defined(__GNUC__)
@@ -38,7 +38,7 @@ KOKKOS_FORCEINLINE_FUNCTION T rounded(T value) {
   return value;
 }
 
-/// Unsigned, and at least as wide as unsigned int: narrower types promote to signed int, whose
+/// An unsigned type at least as wide as unsigned int: narrower types promote to signed int, whose
 /// products overflow.
 template <class T>
 struct WrappingType {
@@ -98,8 +98,8 @@ KOKKOS_FORCEINLINE_FUNCTION Kokkos::complex<T> multiply(const Kokkos::complex<T>
           add(product(a.real(), b.imag()), product(a.imag(), b.real()))};
 }
 
-/// a * b + c: rounded once on devices, and on hosts where the target has an instruction for that;
-/// elsewhere the product and the sum are rounded. Compilers have no choice in either case.
+/// a * b + c. Rounded once on devices, and on hosts whose target has an FMA instruction; elsewhere
+/// the product and the sum are both rounded. In either case compilers have no choice.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T multiply_add(const T& a, const T& b, const T& c) {
 #if defined(KOKKOSSCAN_IMPL_ROUNDING_INTRINSICS)
@@ -119,7 +119,7 @@ KOKKOS_FORCEINLINE_FUNCTION Kokkos::complex<T> multiply_add(const Kokkos::comple
           multiply_add(a.imag(), b.real(), multiply_add(a.real(), b.imag(), c.imag()))};
 }
 
-/// Whether a value is not equal to itself; integers and types without == never are.
+/// Whether a value is not equal to itself. False for integers and for types without ==.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION bool is_nan(const T& a) {
   if constexpr (!std::integral<T> && requires { static_cast<bool>(a == a); }) {

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Which backend scans on which execution space: the only file that knows there are several.
+/// Chooses the backend of an execution space. This is the only file that knows all backends.
 
 #include <KokkosScan/impl/cuda/backend.hpp>
 #include <KokkosScan/impl/cuda/memory.hpp>
@@ -33,13 +33,13 @@ struct BackendOf {
 };
 
 #if defined(KOKKOSSCAN_IMPL_HAS_CUDA_KERNELS)
-/// The CUDA kernels, and the generic backend for what they do not take.
+/// The CUDA kernels, with the generic backend for problems that they do not support.
 struct CudaOrTeam {
-  /// Whether the kernels of the default exist for a type of problem.
+  /// Whether the default (not in-order) kernels exist for a type of problem.
   template <class P>
   static constexpr bool has_default_kernels = !scans_in_order<P> && Takes<cuda::Backend, P>;
 
-  /// What the kernels need; lines that they do not take are too many to be split.
+  /// The workspace of the CUDA kernels. The fallback below needs none, as it does not split lines.
   template <class P, class Exec>
   std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) const {
     if constexpr (has_default_kernels<P>) {
@@ -55,8 +55,8 @@ struct CudaOrTeam {
     } else {
       if constexpr (has_default_kernels<P>) {
         if (cuda::Backend::accepts(problem)) return cuda::Backend{}.scan(exec, problem, workspace);
-        // More columns than a number holds, or longer ones: a thread each, for which every call
-        // compiles no more than that.
+        // The number or length of the columns overflows the kernels' indices: one thread per line,
+        // because every call has to compile this fallback and it is the smallest.
         team::thread_per_line(exec, name(problem.function), problem);
       } else {
         team::Backend{}.scan(exec, problem, workspace);
@@ -70,7 +70,7 @@ struct BackendOf<Kokkos::Cuda> {
 };
 #endif
 
-/// The host kernels, and the generic backend for what they do not take.
+/// The host kernels, with the generic backend for problems that they do not support.
 struct HostOrTeam {
   host::Backend host = {};
 
@@ -119,7 +119,7 @@ struct BackendOf<Kokkos::Threads> {
 template <class Exec>
 using DefaultBackend = typename BackendOf<Exec>::type;
 
-/// Stands for the backend of the execution space, in its default state.
+/// Default argument for the backend: that of the execution space, in its default state.
 struct ByDefault {
   template <class P, class Exec>
   std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) const {
@@ -127,18 +127,18 @@ struct ByDefault {
   }
 };
 
-/// Whether lines without elements are the backend's as well; else they end in empty_lines.hpp.
+/// Whether the backend takes lines without elements too; otherwise empty_lines.hpp handles them.
 template <class Backend>
 inline constexpr bool takes_empty_lines = false;
 
-/// All that is compiled for a type of problem: a function of its own, so that a library can hold
-/// instances of it (instances.hpp).
+/// Everything that is compiled for a type of problem. It is a separate function so that a library
+/// can hold instances of it (instances.hpp).
 template <class Exec, class P>
 void scan_by_default(const Exec& exec, const P& problem, std::byte* workspace) {
   DefaultBackend<Exec>{}.scan(exec, problem, workspace);
 }
 
-/// What folds lines on an execution space, chosen as the backend is.
+/// The class that folds lines on an execution space, chosen like the backend.
 template <class Exec, class P>
 struct FoldsOf {
   using type = team::LineFold<team::FoldLines<P>>;
@@ -155,14 +155,14 @@ requires(cuda::Backend::supports<P>) struct FoldsOf<Kokkos::Cuda, P> {
 };
 #endif
 
-/// At least the bytes that fold_by_default() needs for `lines` lines of n elements, or fewer.
+/// An upper bound of the bytes that fold_by_default() needs for up to `lines` lines of n elements.
 template <class P, class Exec>
 std::size_t fold_workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) {
   return FoldsOf<Exec, P>::type::template workspace_bytes<P>(exec, n, lines);
 }
 
-/// Stores the folds of lines that have elements in the problem's totals, whose type is the carried
-/// one: no starting value counts, and nothing else is stored.
+/// Stores the fold of each line, in the carried type, in the problem's totals. Lines must have
+/// elements; starting values are ignored, and nothing else is stored.
 template <class Exec, class P>
 void fold_by_default(const Exec& exec, const P& problem, std::byte* workspace) {
   FoldsOf<Exec, P>::type::fold(exec, problem, workspace);

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// Each public header begins with this, before its other includes, and ends with end_header.hpp:
-/// what the including source calls macros or warns of is not the library's to know. Hence no
-/// `#pragma once`.
+/// Each public header includes this before its other includes, and end_header.hpp at its end. They
+/// shield the library from macros and warning flags of the including source. As the pair is
+/// included many times, there is no `#pragma once`.
 
 // Kernels index by signed integers and cast vectors as the compiler's own headers do. Clang warns
-// of each loop that it was asked to vectorise and did not.
+// about each loop that it was asked to vectorise and did not.
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wsign-conversion"
@@ -17,7 +17,7 @@
 #endif
 #endif
 
-// Macros of windows.h, X11 and sys/types.h that are names here.
+// Macros of windows.h, X11 and sys/types.h whose names are used here.
 #pragma push_macro("min")
 #pragma push_macro("max")
 #pragma push_macro("near")

@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// What the types of a call tell: whether they are right, and if not, the one sentence that says
-/// why. A call whose types are refused instantiates nothing else.
+/// Checks the types of a call and explains the first error in one sentence. A refused call
+/// instantiates nothing else.
 
 #include <KokkosScan/concepts.hpp>
 #include <KokkosScan/impl/operator_traits.hpp>
@@ -22,7 +22,7 @@
 
 namespace KokkosScan::impl {
 
-/// Whether an execution space reaches a View's memory.
+/// Whether an execution space can access a View's memory.
 template <class Exec, class View>
 inline constexpr bool can_access =
     Kokkos::SpaceAccessibility<Exec, typename View::memory_space>::accessible;
@@ -49,19 +49,19 @@ std::decay_t<const F&> kept_callable(const F& f) {
 
 // ---- Inputs -------------------------------------------------------------------------------------
 
-/// An input in which nothing is zipped.
+/// Base of the traits of an input that contains no zip.
 struct ZipsNothing {
-  /// Whether something masked is zipped: masks stand around that, as an operator's identity is no
-  /// element.
+  /// Whether a masked input is zipped. It must be the other way round: a mask goes around the zip,
+  /// because the operator's identity is not an element of a zipped array.
   static constexpr bool zips_masked = false;
-  /// Whether what is zipped has one rank.
+  /// Whether all zipped inputs have the same rank.
   static constexpr bool zips_one_rank = true;
-  /// Whether functions of zipped inputs can be called with their elements.
+  /// Whether the functions of zipped inputs can be called with their elements.
   static constexpr bool zips_callably = true;
 };
 
-/// The value type and rank of an input, how many arrays or functions it is made of, and whether
-/// functions among them can be called, masks are fit to be masks and what is zipped to be zipped.
+/// The value type and rank of an input, the number of arrays and functions in it (its leaves), and
+/// whether its functions can be called, its masks are valid masks and its zips valid zips.
 template <class In>
 struct InputTraits : ZipsNothing {
   using Value = typename In::non_const_value_type;
@@ -107,7 +107,7 @@ template <std::size_t>
 struct IndexType {
   using type = std::int64_t;
 };
-/// What the function of an elementwise input returns; None where it cannot be called.
+/// The return type of the function of an elementwise input; None if it cannot be called.
 template <std::size_t Rank, class F, class = std::make_index_sequence<Rank>>
 struct ElementwiseValue;
 template <std::size_t Rank, class F, std::size_t... D>
@@ -134,7 +134,7 @@ struct InputTraits<Elementwise<Rank, F>> : ZipsNothing {
   static constexpr bool accessible = true;
 };
 
-/// What the function of a zipped input returns; None where it cannot be called.
+/// The return type of the function of a zipped input; None if it cannot be called.
 template <class Function, class... Values>
 struct ZippedValue {
   static constexpr bool is_callable = false;
@@ -172,7 +172,7 @@ struct InputTraits<Zipped<Function, First, Rest...>> {
                                      (InputTraits<Rest>::template accessible<Exec> && ...);
 };
 
-/// Whether something in it is zipped.
+/// Whether an input contains a zip.
 template <class In>
 inline constexpr bool is_zipped = false;
 template <class In, class Mask>
@@ -180,7 +180,7 @@ inline constexpr bool is_zipped<Masked<In, Mask>> = is_zipped<In> || is_zipped<M
 template <class Function, class... Inputs>
 inline constexpr bool is_zipped<Zipped<Function, Inputs...>> = true;
 
-/// Whether some mask in it is nothing that a scan can read.
+/// Whether an input contains a mask that a scan cannot read.
 template <class In>
 inline constexpr bool has_unreadable_mask = false;
 template <class In, class Mask>
@@ -202,14 +202,14 @@ inline constexpr int view_rank = static_cast<int>(T::rank());
 template <class View>
 using value_of = typename View::non_const_value_type;
 
-/// Starting values, one a line: a View or a computed input.
+/// Whether there is a starting value for each line: a View or a computed input.
 template <class Start>
 inline constexpr bool is_start_of_each_line = ViewLike<Start> || is_elementwise<Start>;
 
 // ---- Outputs ------------------------------------------------------------------------------------
 
-/// The rank and memory of an output, the type that the accumulator follows, and the type by which a
-/// problem knows the output.
+/// The rank and memory of an output, the type from which the accumulator follows, and the type of
+/// the output in a Problem.
 template <class View>
 struct OutputTraits {
   static constexpr int rank = view_rank<View>;
@@ -245,7 +245,7 @@ using accumulator_of_call_t = accumulator_of_t<Op, typename OutputTraits<Out>::t
 
 // ---- Lines --------------------------------------------------------------------------------------
 
-/// The lines argument as an Along.
+/// The lines argument converted to an Along.
 template <class Start, class Totals, class Workspace, Grouping grouping>
 const Along<Start, Totals, Workspace, grouping>& lines_of(
     const Along<Start, Totals, Workspace, grouping>& lines) {
@@ -270,20 +270,21 @@ struct LinesTraits<Along<S, T, W, g>> {
 
 // ---- Conversions -------------------------------------------------------------------------------
 
-/// Becomes whatever a value becomes without a cast.
+/// Converts to whatever From converts to implicitly.
 template <class From>
 struct Implicitly {
   template <class To>
   requires std::is_convertible_v<const From&, To>
   operator To() const;
 };
-/// Whether a value becomes the first member of an aggregate.
+/// Whether a value converts implicitly to the first member of an aggregate.
 template <class From, class To>
 concept FitsFirstMember = requires(const Implicitly<From>& x) {
   To{x};
 };
-/// Whether a cast only fills the first member of an aggregate, as C++20 has it, and zeroes the
-/// rest: not that of a type with an operator for it (of templates nvcc 13.0 does not find those).
+/// Whether a cast would only initialise the first member of an aggregate (parenthesised aggregate
+/// initialisation of C++20) and zero the rest. False for types with a conversion operator
+/// (nvcc 13.0 does not find operator templates).
 template <class From, class To>
 inline constexpr bool fills_first_member =
     std::is_aggregate_v<To> && !std::is_convertible_v<const From&, To> &&
@@ -291,7 +292,7 @@ inline constexpr bool fills_first_member =
   x.operator To();
 };
 
-/// A conversion that a type offers: what static_cast does, but for filling an aggregate's first
+/// Whether there is a conversion: static_cast, except one that only fills an aggregate's first
 /// member.
 template <class From, class To>
 concept Converts = requires(const From& x) {
@@ -304,7 +305,7 @@ concept ConvertsTo = Converts<std::remove_cvref_t<From>, To>;
 
 // ---- The checks ---------------------------------------------------------------------------------
 
-/// The first thing that is wrong with the types of a call.
+/// The first error in the types of a call.
 enum class Refusal {
   none,
   execution_space,
@@ -364,8 +365,8 @@ enum class Refusal {
   workspace_memory
 };
 
-/// Whether a function without arguments of its own can be called with an accumulator, and what it
-/// returns becomes a T.
+/// Whether a function without state can be called with an accumulator, and returns what converts
+/// to T.
 template <class F, class A, class T>
 concept Projects = requires(const F& f, const A& result) {
   { f(result) } -> ConvertsTo<T>;
@@ -377,7 +378,7 @@ template <std::size_t Rank, class F, class A, std::size_t... D>
 inline constexpr bool takes_results<Rank, F, A, std::index_sequence<D...>> =
     std::is_invocable_v<const F&, typename IndexType<D>::type..., const A&>;
 
-/// What is wrong with an output for results that are combined in A and carried in R.
+/// The error in an output for results that are combined in A and carried in R.
 template <class Out, class A, class R>
 struct RefusalOfOutput {
   using Value = value_of<Out>;
@@ -474,7 +475,7 @@ constexpr Refusal refusal_of_workspace() {
     return Refusal::none;
 }
 
-/// Whether the operator can combine accumulators, and has the identity that it needs.
+/// Checks that the operator can combine accumulators and has an identity if one is needed.
 template <Function function, class In, class L, class Op, class A>
 constexpr Refusal refusal_of_operator() {
   constexpr bool has_start = !std::is_same_v<typename L::Start, None>;
@@ -502,7 +503,7 @@ constexpr Refusal refusal_of_operator() {
     return Refusal::exclusive_identity;
 }
 
-/// What is wrong with arguments that are all of the right kind.
+/// The error in arguments that are each of the right kind.
 template <Function function, class Exec, class In, class Out, class L, class Op>
 constexpr Refusal refusal_of_values() {
   using I = InputTraits<In>;
@@ -569,7 +570,7 @@ constexpr Refusal refusal_of_values() {
     return refusal_of_workspace<Exec, L>();
 }
 
-/// What is wrong with the types of a call.
+/// The error in the types of a call.
 template <Function function, class Exec, class In, class Out, class Lines, class Op>
 constexpr Refusal refusal_of() {
   if constexpr (!Kokkos::is_execution_space<Exec>::value)
@@ -590,7 +591,7 @@ constexpr Refusal refusal_of() {
     return refusal_of_values<function, Exec, In, Out, LinesTraits<lines_of_t<Lines>>, Op>();
 }
 
-/// Fails to compile, with one sentence, unless nothing is wrong.
+/// Fails to compile, with one sentence, unless r is none.
 template <Refusal r>
 constexpr void explain() {
   static_assert(r != Refusal::execution_space,

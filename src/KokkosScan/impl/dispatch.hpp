@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// From the arguments of a public function to a Problem for a backend: types are checked in
-/// check_types.hpp, shapes and memory in operands.hpp, each once and nowhere else.
+/// Turns the arguments of a public function into a Problem and passes it to a backend. Types are
+/// checked in check_types.hpp, shapes and memory in operands.hpp, and nowhere else.
 
 #include <KokkosScan/concepts.hpp>
 #include <KokkosScan/impl/accumulate.hpp>
@@ -30,7 +30,7 @@
 
 namespace KokkosScan::impl {
 
-// ---- The operands as plain numbers --------------------------------------------------------------
+// ---- Arguments to operands ----------------------------------------------------------------------
 
 template <class View>
 Operand describe(Role role, const View& view) {
@@ -54,7 +54,7 @@ template <class View>
 void describe_input(Role role, const View& view, Operand*& next) {
   *next++ = describe(role, view);
 }
-/// What a function of indices stands for.
+/// The operand of a function of indices.
 template <std::size_t Rank>
 Operand describe(Role role, const std::array<std::int64_t, Rank>& extents,
                  std::string (*label)(const void*)) {
@@ -90,7 +90,7 @@ void describe_input(Role role, const Zipped<Function, Inputs...>& input, Operand
   describe_inputs(role, input.inputs, next);
 }
 
-/// Throws where indices that are beside elements count along another axis than the scan's.
+/// Refuses indexed(...) elements whose indices count along another axis than the scan's.
 template <class In>
 void check_indices(Function, const In&, int) {}
 template <std::size_t Rank, class Index>
@@ -127,7 +127,7 @@ Operand describe_output(const ForEachResult<Rank, F, Result>& output) {
                   [](const void*) -> std::string { return "for_each_result"; });
 }
 
-// ---- The operands as a backend reads them -------------------------------------------------------
+// ---- Operands to parts of a Problem -------------------------------------------------------------
 
 template <class T>
 Array<T> array_of(const Operand& operand, T* data) {
@@ -140,7 +140,7 @@ Array<const Read> read_array_of(const Operand& operand, const T* data) {
   return array_of(operand, reinterpret_cast<const Read*>(data));
 }
 
-/// What the parts of an input share: the value where a mask is false, and the way along the axis.
+/// Shared by all parts of an input: the value of masked-out elements, the axis and the direction.
 template <class A>
 struct InputContext {
   Maybe<A> identity;
@@ -148,7 +148,7 @@ struct InputContext {
   Direction direction;
 };
 
-/// A function of indices.
+/// A function of indices, as an input or an output.
 template <std::size_t Rank, class F>
 auto computed(const F& function, const Operand& operand, int axis, Direction direction) {
   const bool backward = direction == Direction::backward;
@@ -209,10 +209,10 @@ auto build_input(const Zipped<Function, Inputs...>& input, const InputContext<A>
   return ZippedInput<Function, decltype(parts)>{input.function, parts};
 }
 
-// ---- A call -------------------------------------------------------------------------------------
+// ---- The call -----------------------------------------------------------------------------------
 
-/// The operands of a call, described and shaped, in the order: the input's leaves, output, starting
-/// values, totals, workspace.
+/// The operands of a call with their shapes checked, in this order: the leaves of the input,
+/// output, starting values, totals, workspace.
 template <class In, class L>
 class Operands {
   static constexpr bool has_start = is_start_of_each_line<typename L::Start>;
@@ -243,9 +243,9 @@ class Operands {
   [[nodiscard]] const Operand& start() const { return m_operands[m_start]; }
   [[nodiscard]] const Operand& totals() const { return m_operands[m_totals]; }
   [[nodiscard]] const Operand& workspace() const { return m_operands[m_count]; }
-  /// The leaves of the input, the output, starting values and totals: what has lines.
+  /// All operands that have lines: everything except the workspace.
   [[nodiscard]] std::span<Operand> shaped() { return {m_operands.data(), m_count}; }
-  /// The same and the workspace.
+  /// All operands, including the workspace.
   [[nodiscard]] std::span<const Operand> all() const {
     return {m_operands.data(), m_count + (has_workspace ? 1 : 0)};
   }
@@ -253,12 +253,12 @@ class Operands {
   [[nodiscard]] bool has_extra() const { return output().extent[m_axis] != length(); }
 
  private:
-  // One more than m_count, which serves as the workspace's place.
+  // One more than m_count, for the workspace.
   std::array<Operand, m_count + 1> m_operands{};
   int m_axis;
 };
 
-/// Starting values that a function computes: its indices are all those of the batch.
+/// Starting values that a function computes from the indices of the batch.
 template <std::size_t Rank, class F>
 auto computed_start(const Elementwise<Rank, F>& start, const Operand& operand) {
   Computed<static_cast<int>(Rank), F> computed{start.function, {}, -1, 0, 0, operand.strides};
@@ -266,7 +266,7 @@ auto computed_start(const Elementwise<Rank, F>& start, const Operand& operand) {
   return computed;
 }
 
-/// Starting values as a backend reads them.
+/// The starting values of a Problem.
 template <class A, class Start>
 auto build_start(const Start& start, const Operand& operand) {
   if constexpr (std::is_same_v<Start, None>) {
@@ -282,7 +282,7 @@ auto build_start(const Start& start, const Operand& operand) {
   }
 }
 
-/// The type of the totals: that of the results where none are wanted.
+/// The type of the totals; that of the results if no totals are wanted.
 template <class Totals, class Value>
 struct TotalOf {
   using type = Value;
@@ -292,7 +292,7 @@ struct TotalOf<Totals, Value> {
   using type = value_of<Totals>;
 };
 
-/// An output as a backend stores it.
+/// The output of a Problem.
 template <class A, class View>
 auto build_output(const View& view, const Operand& operand, int, Direction) {
   return array_of<value_of<View>>(operand, view.data());
@@ -310,7 +310,7 @@ auto build_output(const ForEachResult<Rank, F, Result>& output, const Operand& o
       computed<Rank>(output.function, operand, axis, direction)};
 }
 
-/// The type of the problem that a call becomes.
+/// The type of the Problem of a call.
 template <class In, class Out, class L, class OpOrTransparent>
 struct ProblemOf {
   using A = accumulator_of_call_t<In, Out, OpOrTransparent>;
@@ -326,7 +326,7 @@ struct ProblemOf {
       Problem<A, Op, Input, Output, Start, typename TotalOf<typename L::Totals, Value>::type>;
 };
 
-/// An operator as a problem has it.
+/// The operator of a Problem.
 template <class Grouped, class Op>
 Grouped grouped(const Op& op) {
   if constexpr (is_in_order<Grouped>) {
@@ -336,7 +336,7 @@ Grouped grouped(const Op& op) {
   }
 }
 
-/// inclusive_scan and exclusive_scan, where the types are right.
+/// inclusive_scan and exclusive_scan, after the types have been checked.
 template <class Exec, class In, class Out, class LinesOrAxis, class OpOrTransparent, class Backend>
 void scan(Function function, const Exec& exec, const In& in, const Out& out,
           const LinesOrAxis& lines_or_axis, const OpOrTransparent& op_or_transparent,
@@ -355,7 +355,7 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
   Maybe<A> identity;
   if constexpr (HasIdentity<Op, A>) identity = Maybe<A>(static_cast<A>(op.identity()));
 
-  // Checks; nothing is written before they have passed.
+  // All checks precede the first write.
   Operands<In, L> operands(function, in, out, lines);
   const int axis = operands.axis();
   const std::int64_t n = operands.length();
@@ -397,7 +397,7 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
   const Operand* next = &operands.input();
   auto input = build_input<A>(in, InputContext<A>{identity, axis, lines.direction()}, next);
   if (extra == Extra::first) move_along(output, 1);
-  // The n+1 results that begin with B(0) are the inclusive ones with B(0) before them.
+  // The n+1 results starting with B(0) are the inclusive ones, preceded by B(0).
   const Form form = function != Function::exclusive_scan || extra == Extra::first ? Form::inclusive
                                                                                   : Form::exclusive;
   const P problem{function, n,     batch,  form,  extra, grouped<decltype(P::op)>(op),
@@ -409,7 +409,7 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
   }
 }
 
-/// A scan whose types are explained where they are refused.
+/// Checks the types, then scans; refused types get a static_assert.
 template <Function function, class Exec, class In, class Out, class Lines, class Op>
 void checked_scan(const Exec& exec, const In& in, const Out& out, const Lines& lines,
                   const Op& op) {
@@ -421,7 +421,7 @@ void checked_scan(const Exec& exec, const In& in, const Out& out, const Lines& l
   }
 }
 
-/// workspace_bytes, where the types are right.
+/// workspace_bytes, after the types have been checked.
 template <class Exec, class In, class Out, class LinesOrAxis, class OpOrTransparent, class Backend>
 std::size_t workspace_bytes(const Exec& exec, const In& in, const Out& out,
                             const LinesOrAxis& lines_or_axis, const OpOrTransparent&,

@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// What lines without elements leave behind, on every execution space: no backend sees them, and no
-/// input or operator is compiled for them.
+/// Results of lines without elements, on every execution space. Backends never see such lines, and
+/// no input or operator is compiled for them.
 
 #include <KokkosScan/impl/accumulate.hpp>
 #include <KokkosScan/impl/policy.hpp>
@@ -15,8 +15,7 @@
 
 namespace KokkosScan::impl {
 
-/// Stores B(0), the starting value or else the identity, where there is an extra element or a
-/// total.
+/// Stores B(0), the starting value or else the identity, as the extra element and as the total.
 ///
 /// \tparam A the accumulator
 /// \tparam R the carried type, through which results pass
@@ -28,12 +27,12 @@ struct EmptyLines {
   Batch batch;
   Maybe<A> identity;
   Start start;
-  output_of_t<Out> output;  ///< does not exist without an extra element
-  Array<Total> totals;      ///< data is null where none are wanted
+  output_of_t<Out> output;  ///< does not exist if there is no extra element
+  Array<Total> totals;      ///< data is null if no totals are wanted
 
   KOKKOS_FUNCTION void operator()(std::int64_t line) const {
     const Coordinates at = batch.coordinates(line);
-    // A total may be stored where the starting value is. Dispatch has seen to it that one exists.
+    // A total may alias the start. Dispatch guarantees that the start or the identity exists.
     const Maybe<A> first = start.at(at);
     const R fold = static_cast<R>(first.exists ? first.value : identity.value);
     if (exists(output)) output.line(at)(0) = static_cast<Value>(fold);

@@ -3,20 +3,20 @@
 #pragma once
 
 /// \file
-/// The combination tree of the generic backend and of the host's general kernels: in which order
-/// the values of a line combine, whoever computes them.
+/// The combination tree of the generic backend and of the general host kernels: the order in which
+/// the values of a line combine, whichever kernel computes them.
 ///
-/// Elements combine left to right to chunks, chunk totals left to right to tiles, tile totals left
-/// to right to the line, each counted from the element that is scanned first. With P the starting
-/// value and all earlier tiles, q the earlier chunks of the tile, and c the elements so far of the
-/// chunk,
+/// Elements combine left to right to chunks, chunk totals left to right to tiles, and tile totals
+/// left to right to the line, counted from the element that is scanned first. With P the starting
+/// value and all earlier tiles, q the earlier chunks of the tile, and c the elements of the chunk
+/// so far,
 ///
 ///     B(k) = (P * q) * c    in the middle of a chunk,
 ///     B(k) = P * q          at the end of a chunk, where q includes it,
 ///
-/// and a part that is empty is left out. So B(k) is one expression in the first k elements: it
-/// depends neither on the length of the line nor on threads, teams, tiles in flight or other lines,
-/// and inclusive results, exclusive results and totals agree bit for bit.
+/// and empty parts are left out. So B(k) is one expression in the first k elements: it depends
+/// neither on the length of the line nor on threads, teams, tiles in flight or other lines, and
+/// inclusive results, exclusive results and totals agree bitwise.
 
 #include <KokkosScan/impl/accumulate.hpp>
 #include <Kokkos_Core.hpp>
@@ -36,14 +36,13 @@ KOKKOS_INLINE_FUNCTION constexpr std::int64_t divide_up(std::int64_t a, std::int
   return (a + b - 1) / b;
 }
 
-/// All that is combined before a chunk: the tiles before its own, and the chunks before it in its
-/// tile.
+/// The prefix of a chunk in two parts: the earlier tiles, and the earlier chunks of its own tile.
 template <class R>
 struct Prefix {
   Maybe<R> tiles;
   Maybe<R> chunks;
 
-  /// The fold of both, the carry into the chunk.
+  /// Both parts combined: the carry into the chunk.
   template <class Op>
   KOKKOS_FUNCTION Maybe<R> carry(const Op& op) const {
     return chunks.exists ? Maybe<R>(combine(op, tiles, chunks.value)) : tiles;
@@ -52,7 +51,7 @@ struct Prefix {
   KOKKOS_FUNCTION void add_chunk(const Op& op, const R& total) {
     chunks = Maybe<R>(combine(op, chunks, total));
   }
-  /// The tile is complete: its total joins those of the tiles before.
+  /// Completes the tile: its total joins the earlier tiles.
   template <class Op>
   KOKKOS_FUNCTION void add_tile(const Op& op) {
     tiles = carry(op);

@@ -3,9 +3,9 @@
 #pragma once
 
 /// \file
-/// What the in-order kernels of all backends share. Such a scan has no combination tree: B(k) is
-/// the left fold of the start and the elements that count among the first k. An element that is
-/// masked out is not combined with anything, so kernels ask of an element whether it counts.
+/// Shared by the in-order kernels of all backends. An in-order scan has no combination tree: B(k)
+/// is the left fold of the start and the unmasked elements among the first k. A masked-out element
+/// is skipped, not combined with an identity, so kernels ask of each element whether it counts.
 
 #include <KokkosScan/impl/accumulate.hpp>
 #include <KokkosScan/impl/operator_traits.hpp>
@@ -35,7 +35,7 @@ KOKKOS_FORCEINLINE_FUNCTION bool counts(const SelectedLine<A, Values, Mask>& lin
   return static_cast<bool>(line.mask(k)) && counts(line.values, k);
 }
 
-/// Element k of a line as A, whether it counts or not.
+/// Element k of a line converted to A, whether or not it counts.
 template <class A, class Line>
 KOKKOS_FORCEINLINE_FUNCTION A element(const Line& line, std::int64_t k) {
   return static_cast<A>(line(k));
@@ -45,8 +45,8 @@ KOKKOS_FORCEINLINE_FUNCTION A element(const SelectedLine<A, Values, Mask>& line,
   return element<A>(line.values, k);
 }
 
-/// A fold, or the identity where nothing has been combined yet: dispatch has seen to it that it
-/// exists where it is stored.
+/// The fold, or the identity if nothing has been combined yet. Dispatch guarantees that the
+/// identity exists wherever it is stored.
 template <class A>
 KOKKOS_FORCEINLINE_FUNCTION A or_identity(const Maybe<A>& fold, const Maybe<A>& identity) {
   return fold.exists ? fold.value : identity.value;

@@ -3,10 +3,10 @@
 #pragma once
 
 /// \file
-/// What the library KokkosScan::ETI holds compiled. A source that links it is told by a definition,
-/// and compiles none of that; header-only use does not know that there is a library. Problems have
-/// neither rank, layout, axis nor direction, so that few cover many calls. The innermost kernels of
-/// hosts do not know the problem either: other inputs, starting values and totals need no more.
+/// The explicit instances that the library KokkosScan::ETI holds. KOKKOSSCAN_ENABLE_ETI declares
+/// them extern in sources that link it; header-only use is unaffected. Few instances cover many
+/// calls, because problems have no rank, layout, axis or direction. The innermost host kernels do
+/// not depend on the problem type, so they also serve other inputs, starting values and totals.
 
 #include <KokkosScan/impl/backend.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -16,7 +16,7 @@
 
 namespace KokkosScan::impl {
 
-/// A scan of plain arrays of T, with or without a starting value for all lines, and totals.
+/// A scan of plain arrays of T, with one optional starting value for all lines, and totals.
 template <class T, class Op>
 using PlainProblem = Problem<T, Op, Array<const T>, T, CommonStart<T>, T>;
 /// The same with a mask of bools.
@@ -24,7 +24,7 @@ template <class T, class Op>
 using MaskedProblem =
     Problem<T, Op, Selected<T, Array<const T>, Array<const StoredBool>>, T, CommonStart<T>, T>;
 
-/// Explicit instantiations for a type, with KEYWORDS before each: `template` or `extern template`.
+/// Explicit instances for a type. KEYWORDS is `template` or `extern template`.
 #define KOKKOSSCAN_IMPL_INSTANCE(KEYWORDS, PROBLEM, T, OP)                                      \
   KEYWORDS void scan_by_default(const Kokkos::DefaultExecutionSpace&, const PROBLEM<T, OP<T>>&, \
                                 std::byte*);
@@ -45,7 +45,7 @@ using MaskedProblem =
       host::Registers, const OP<T>&, const T* const&, std::int64_t, std::int64_t, \
       const host::Ahead&, host::Carry<carried_t<OP<T>, T>>&, const host::LineResults<T>&, T*, T&);
 #endif
-// Products of float are combined as those of double.
+// Products of float are combined as products of double.
 #define KOKKOSSCAN_IMPL_INSTANCES(KEYWORDS, T)              \
   KOKKOSSCAN_IMPL_KERNELS(KEYWORDS, T, Sum)                 \
   KOKKOSSCAN_IMPL_KERNELS(KEYWORDS, T, Min)                 \

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Memory for one call, used in the order of an execution space instance.
+/// Temporary memory for one call, in the order of an execution space instance.
 
 #include <Kokkos_Core.hpp>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace KokkosScan::impl {
 
-/// Whether a launch on a host space returns when the work is done.
+/// Whether a launch on the space returns only when the work is done.
 template <class Exec>
 inline constexpr bool launches_block =
     std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>;
@@ -21,14 +21,14 @@ template <>
 inline constexpr bool launches_block<Kokkos::Experimental::HPX> = false;
 #endif
 
-/// Memory that an execution space instance may use until this object's end, in the instance's
-/// order. It is never a View, because freeing a View fences. Host spaces take the heap; a space
-/// with stream-ordered allocation specialises this template. Elsewhere freeing fences the instance,
-/// which a workspace avoids.
+/// Memory that the work of an execution space instance may use until this object is destroyed. It
+/// is not a View, because freeing a View fences all instances. Host spaces use the heap; a space
+/// with stream-ordered allocation specialises this template; elsewhere freeing fences the instance,
+/// which callers avoid by passing a workspace.
 template <class Exec>
 class Temporary {
  public:
-  /// \throws std::bad_alloc or std::runtime_error where there is not enough
+  /// \throws std::bad_alloc or std::runtime_error if there is not enough memory
   Temporary(const Exec& exec, std::size_t bytes) : m_exec(exec) {
     if constexpr (launches_block<Exec>) {
       m_data = static_cast<std::byte*>(::operator new(bytes, alignment));

@@ -4,8 +4,8 @@
 
 /// \file
 /// The arguments of a scan as plain numbers: shapes, strides and memory of all operands, checked
-/// and reduced to a batch of lines. Nothing here depends on a type, so it is compiled once, and not
-/// inlined into each call.
+/// and reduced to a batch of lines. Nothing here is a template over the caller's types, so it is
+/// compiled once instead of being inlined into each call.
 
 #include <KokkosScan/impl/problem.hpp>
 #include <KokkosScan/impl/raise.hpp>
@@ -24,7 +24,7 @@
 
 namespace KokkosScan::impl {
 
-/// What an operand is to the scan; messages use it.
+/// The role of an operand in the scan, for messages.
 enum class Role { input, of_each_line, mask, output, start, totals, counts, workspace };
 
 constexpr bool is_written(Role role) {
@@ -69,22 +69,22 @@ inline std::string name(Function function) {
   }
 }
 
-/// Its address tells types apart.
+/// An address that identifies a type.
 template <class T>
 inline constexpr char type_tag = 0;
 
-/// One operand. What has one value a line has one dimension less than the input; once
-/// insert_axis() has seen them, a dimension of extent 1 stands for the axis.
+/// One operand. Operands with one value per line have one dimension less than the input until
+/// insert_axis() adds a dimension of extent 1 for the axis.
 struct Operand {
   Role role;
-  const void* view;  ///< what label() describes
+  const void* view;  ///< the argument of label()
   std::string (*label)(const void*);
-  const std::byte* data;  ///< null for a function, or where it is empty
+  const std::byte* data;  ///< null for a function, and possibly for an empty View
   std::int64_t element_size;
   const void* type;  ///< null for a function
   int rank;
   std::int64_t extent[max_batch_rank + 1];
-  std::int64_t stride[max_batch_rank + 1];  ///< in elements; without meaning where the extent is 1
+  std::int64_t stride[max_batch_rank + 1];  ///< in elements; meaningless if the extent is 1
 
   // Filled in by reduce().
   Strides strides;
@@ -104,7 +104,7 @@ struct Operand {
   }
 };
 
-/// A part of a message: a text, a number, or what an operand is and its label.
+/// A part of a message: a text, a number, or an operand's role and label.
 class MessagePart {
  public:
   MessagePart(const char* text) : m_text(text) {}
@@ -144,7 +144,7 @@ inline int checked_axis(Function function, const Operand& input, int axis) {
   return counted;
 }
 
-/// Compares an extent of an operand with one of the input's.
+/// Compares an extent of an operand with that of the input.
 inline void check_extent(Function function, const Operand& operand, int d, const Operand& input,
                          int input_d, bool may_have_extra) {
   const std::int64_t own = operand.extent[d], expected = input.extent[input_d];
@@ -158,8 +158,8 @@ inline void check_extent(Function function, const Operand& operand, int d, const
                     input, " is ", expected, "."});
 }
 
-/// Checks every shape against that of the first operand, the input, and gives starting values and
-/// totals their dimension for the axis.
+/// Checks every shape against that of the input, which is the first operand, and inserts the axis
+/// into operands with one value per line.
 [[gnu::noinline]] inline void check_shapes(Function function, std::span<Operand> operands,
                                            int axis) {
   const Operand& input = operands.front();
@@ -185,7 +185,7 @@ inline void check_extent(Function function, const Operand& operand, int d, const
   }
 }
 
-/// Checks a View of bytes that is lent as a workspace.
+/// Checks a View of bytes passed as workspace.
 [[gnu::noinline]] inline void check_workspace(Function function, const Operand& workspace,
                                               std::size_t needed) {
   if (workspace.extent[0] > 1 && workspace.stride[0] != 1) {
@@ -200,8 +200,8 @@ inline void check_extent(Function function, const Operand& operand, int d, const
   }
 }
 
-/// Sorts a few values by insertion, the order of equal ones kept: std::stable_sort() is 6 KB of
-/// code in each source that calls it.
+/// A stable insertion sort of a few values: std::stable_sort() adds 6 KB of code to each source
+/// that calls it.
 template <class T, class IsBefore>
 void sort_few(T* values, int count, const IsBefore& is_before) {
   for (int i = 1; i < count; ++i) {
@@ -212,8 +212,8 @@ void sort_few(T* values, int count, const IsBefore& is_before) {
   }
 }
 
-/// A sum of strides times integers from `low` to `high`, and the question whether it can reach
-/// an open interval; the core of the check for overlaps.
+/// A sum of strides times integers from `low` to `high`, and whether it can fall into an open
+/// interval: the core of the overlap check.
 class ReachableOffsets {
  public:
   [[gnu::noinline]] void add(std::int64_t stride, std::int64_t low, std::int64_t high) {
@@ -227,18 +227,18 @@ class ReachableOffsets {
   }
 
   /// Whether origin + (some reachable offset) lies in (below, above). Exact, unless the search
-  /// would take long: then the answer is yes.
+  /// exceeds its budget: then the answer is yes.
   [[nodiscard]] bool reaches(std::int64_t origin, std::int64_t below, std::int64_t above) {
     prepare();
     m_budget = 10000;
     return search(0, origin, below, above);
   }
 
-  /// Whether two different choices of the integers give offsets closer than `size`. The integers'
-  /// bounds are differences of indices then.
+  /// Whether two different choices of the integers give offsets closer than `size`. Here the bounds
+  /// are those of differences of indices.
   [[nodiscard]] bool meets_itself(std::int64_t size) {
     prepare();
-    // Usual arrays: each stride steps over all that the smaller ones reach.
+    // The usual case is quick: each stride exceeds what the smaller ones span.
     std::int64_t span = size;
     bool nested = true;
     for (int t = m_count - 1; t >= 0; --t) {
@@ -247,7 +247,7 @@ class ReachableOffsets {
     }
     if (nested) return false;
     m_budget = 10000;
-    for (int t = 0; t < m_count; ++t) {  // the first integer that differs, which may be positive
+    for (int t = 0; t < m_count; ++t) {  // the first difference; assume it is positive
       const std::int64_t high = std::min<std::int64_t>(m_terms[t].high, 4096);
       if (high < m_terms[t].high) return true;
       for (std::int64_t i = 1; i <= high; ++i) {
@@ -260,7 +260,7 @@ class ReachableOffsets {
  private:
   struct Term {
     std::int64_t stride, low, high;
-    std::int64_t rest_low, rest_high;  // what the later terms reach together
+    std::int64_t rest_low, rest_high;  // the range of the sum of the later terms
   };
 
   static std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
@@ -284,7 +284,7 @@ class ReachableOffsets {
     if (--m_budget < 0) return true;
     if (t == m_count) return below < offset && offset < above;
     const Term& term = m_terms[t];
-    // Only integers from which the later terms can still come into the interval.
+    // Only integers from which the later terms can still reach the interval.
     const std::int64_t low =
         std::max(term.low, -floor_divide(-(below + 1 - offset - term.rest_high), term.stride));
     const std::int64_t high =
@@ -300,7 +300,7 @@ class ReachableOffsets {
   int m_budget = 0;
 };
 
-/// The first and one past the last byte of an operand that is not empty.
+/// The first byte of a non-empty operand, and one past its last.
 inline std::pair<std::intptr_t, std::intptr_t> bytes_of(const Operand& a) {
   auto low = reinterpret_cast<std::intptr_t>(a.data);
   auto high = low + a.element_size;
@@ -312,14 +312,14 @@ inline std::pair<std::intptr_t, std::intptr_t> bytes_of(const Operand& a) {
   return {low, high};
 }
 
-/// Whether some element of a and some element of b share a byte. Exact, or yes where that cannot be
+/// Whether some element of a and some element of b share a byte. Exact, or yes if that cannot be
 /// decided cheaply.
 [[gnu::noinline]] inline bool may_overlap(const Operand& a, const Operand& b) {
   if (a.data == nullptr || b.data == nullptr || a.empty() || b.empty()) return false;
   const auto [a_low, a_high] = bytes_of(a);
   const auto [b_low, b_high] = bytes_of(b);
   if (a_high <= b_low || b_high <= a_low) return false;
-  if (a.rank != b.rank) return true;  // a workspace, whose every byte counts
+  if (a.rank != b.rank) return true;  // a workspace: all its bytes are used
   ReachableOffsets offsets;
   for (int d = 0; d < a.rank; ++d) {
     const std::int64_t a_stride = a.stride[d] * a.element_size;
@@ -336,7 +336,7 @@ inline std::pair<std::intptr_t, std::intptr_t> bytes_of(const Operand& a) {
       -a.element_size, b.element_size);
 }
 
-/// Whether two elements of a share a byte, or that cannot be excluded cheaply.
+/// Whether two elements of a share a byte, or that cannot be ruled out cheaply.
 [[gnu::noinline]] inline bool may_overlap_itself(const Operand& a) {
   if (a.data == nullptr || a.empty()) return false;
   ReachableOffsets offsets;
@@ -348,8 +348,8 @@ inline std::pair<std::intptr_t, std::intptr_t> bytes_of(const Operand& a) {
   return offsets.meets_itself(a.element_size);
 }
 
-/// Whether a's element at each index is b's element at the same index, moved by `shift` elements of
-/// b along the axis.
+/// Whether each element of a is the element of b at the same index, shifted by `shift` along the
+/// axis.
 inline bool coincide(const Operand& a, const Operand& b, int axis, std::int64_t shift) {
   if (a.type == nullptr || a.type != b.type || a.rank != b.rank) return false;
   if (shift != 0 && a.data != b.data + shift * b.stride[axis] * b.element_size) return false;
@@ -360,7 +360,7 @@ inline bool coincide(const Operand& a, const Operand& b, int axis, std::int64_t 
   return true;
 }
 
-/// Refuses Views of null that have elements.
+/// Refuses Views that have elements but a null pointer.
 [[gnu::noinline]] inline void check_memory(Function function, std::span<const Operand> operands) {
   for (const Operand& operand : operands) {
     if (operand.type != nullptr && operand.data == nullptr && !operand.empty()) {
@@ -369,14 +369,14 @@ inline bool coincide(const Operand& a, const Operand& b, int axis, std::int64_t 
   }
 }
 
-/// Refuses operands that share memory, except an output that is exactly an input, or whose first or
-/// last n of n+1 elements along the axis are.
+/// Refuses operands that share memory, unless an output coincides exactly with an input, or with
+/// n+1 elements, its first or last n along the axis do.
 [[gnu::noinline]] inline void check_overlaps(Function function, std::span<const Operand> operands,
                                              int axis, bool has_extra) {
   const auto refuse_pair = [&](const Operand& a, const Operand& b) {
     refuse(function, {a, " and ", b, " overlap in memory without being the same elements."});
   };
-  // The places of all inputs within an output of n+1 elements, in memory.
+  // Whether all inputs coincide with the front or with the back of an output of n+1 elements.
   bool at_front = true;
   bool at_back = true;
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -405,7 +405,7 @@ inline bool coincide(const Operand& a, const Operand& b, int axis, std::int64_t 
   }
 }
 
-/// Refuses operands that share memory, an output that is its input as well.
+/// Refuses operands that share memory, even an output that coincides with its input.
 [[gnu::noinline]] inline void check_apart(Function function, std::span<const Operand> operands) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Operand& a = operands[i];
@@ -421,9 +421,9 @@ inline bool coincide(const Operand& a, const Operand& b, int axis, std::int64_t 
   }
 }
 
-/// Which of the two ways to store n+1 values keeps each line's elements with the results that
-/// replace them, after check_overlaps(): elements at the back of the output in scan order are
-/// replaced by the inclusive results, all others by the exclusive ones.
+/// The way to store n+1 values in which each result replaces the element it has just consumed,
+/// after check_overlaps(). If the input is the back of the output in scan order, these are the
+/// inclusive results, otherwise the exclusive ones.
 [[gnu::noinline]] inline Extra extra_of(std::span<const Operand> operands, const Operand& output,
                                         int axis, Direction direction) {
   const std::int64_t back = direction == Direction::forward ? 1 : 0;
@@ -434,13 +434,13 @@ inline bool coincide(const Operand& a, const Operand& b, int axis, std::int64_t 
   return Extra::last;
 }
 
-/// The operand by whose strides dimensions are ordered: the output, or what is read where that is a
-/// function and the input is not.
+/// The operand whose strides determine the order of dimensions: the output, or the input if only
+/// the output is a function.
 inline const Operand& fastest_operand(const Operand& input, const Operand& output) {
   return output.type == nullptr && input.type != nullptr ? input : output;
 }
 
-/// Gives a function's operand the strides of a dense array without the axis, which its decoder
+/// Gives a function's operand the strides of a dense array without the axis, which Computed::line()
 /// expects.
 [[gnu::noinline]] inline void address_computed(Operand& operand, int axis) {
   std::int64_t stride = 1;
@@ -456,15 +456,15 @@ inline std::int64_t count_lines(const Operand& input, int axis) {
   for (int d = 0; d < input.rank; ++d) {
     if (d == axis) continue;
     if (input.extent[d] == 0) return 0;
-    // Without elements there may be more lines than a number counts; none of them is visited.
+    // Lines without elements may be more than an integer holds; none of them is visited.
     if (input.extent[axis] > 0 || count < INT64_MAX / input.extent[d]) count *= input.extent[d];
   }
   return count;
 }
 
-/// The batch of lines, and in each operand its strides: dimensions of extent 1 are dropped, the
-/// rest is ordered by the strides of the operand that is given, and neighbours that every operand
-/// stores like one dimension are merged. Scanning backward becomes a negative stride.
+/// Computes the batch of lines and the strides of each operand in it: dimensions of extent 1 are
+/// dropped, the others are ordered by the strides of `fastest`, and neighbouring dimensions that
+/// every operand can merge are merged. A backward scan becomes a negative stride.
 [[gnu::noinline]] inline Batch reduce(std::span<Operand> operands, const Operand& fastest, int axis,
                                       Direction direction) {
   const Operand& input = operands.front();

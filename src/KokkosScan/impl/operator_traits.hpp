@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// What is asked of an operator: in which type it combines for an output, which one it is once that
-/// is known, and in which type and by which operator long lines are carried.
+/// Traits of operators: the accumulator type for an output, the operator that a transparent one
+/// stands for, and the type and operator that carry prefixes along a line.
 
 #include <KokkosScan/impl/scaled_sum.hpp>
 #include <KokkosScan/operators.hpp>
@@ -15,7 +15,7 @@
 
 namespace KokkosScan::impl {
 
-// ---- Which operator it is -----------------------------------------------------------------------
+// ---- Kinds of operators -------------------------------------------------------------------------
 
 template <class Op>
 inline constexpr bool is_sum = false;
@@ -53,7 +53,7 @@ inline constexpr bool is_complex = false;
 template <class T>
 inline constexpr bool is_complex<Kokkos::complex<T>> = true;
 
-// ---- In which type it combines ------------------------------------------------------------------
+// ---- The accumulator ----------------------------------------------------------------------------
 
 template <class Op, class Value>
 struct AccumulatorOf : accumulator<std::remove_cv_t<Value>> {};
@@ -66,7 +66,7 @@ struct AccumulatorOf<Op, Value> {
 template <class Op, class Value>
 using accumulator_of_t = typename AccumulatorOf<Op, Value>::type;
 
-/// A transparent operator with its type filled in; any other operator as it is.
+/// A transparent operator with its type filled in; any other operator unchanged.
 template <class A, class Op>
 const Op& bind(const Op& op) {
   return op;
@@ -94,12 +94,12 @@ LogSumExp<A> bind(const LogSumExp<void>&) {
 template <class Op, class A>
 using bound_t = std::remove_cvref_t<decltype(bind<A>(std::declval<const Op&>()))>;
 
-/// The operator that carries what many elements have combined to: sums and products of float are
-/// carried in double, and logarithms of sums as those sums, so that their error does not grow with
-/// the length of the line; any other operator carries its own accumulator.
+/// The operator that combines totals and prefixes. Sums and products of float are carried in
+/// double, and logarithms of sums as those sums, so that the error does not grow with the length of
+/// the line; any other operator carries its own accumulator.
 ///
-/// A backend may sum some neighbours in float, where an element meets few roundings. Products are
-/// combined in the carried type from the first factor on: is_carried_throughout.
+/// A backend may sum a few neighbours in float first, which adds few roundings per element.
+/// Products are combined in the carried type from the first factor on: is_carried_throughout.
 template <class Op>
 KOKKOS_FUNCTION const Op& carrying(const Op& op) {
   return op;
@@ -114,9 +114,9 @@ KOKKOS_INLINE_FUNCTION Prod<Kokkos::complex<double>> carrying(const Prod<Kokkos:
 }
 KOKKOS_INLINE_FUNCTION AddScaled carrying(const LogSumExp<float>&) { return {}; }
 
-// ---- In which order it combines -----------------------------------------------------------------
+// ---- The order of combination -------------------------------------------------------------------
 
-/// An operator that combines elements one after the other. It is carried in its own accumulator.
+/// An operator that combines elements strictly left to right, in its own accumulator.
 template <class Op>
 struct InOrder {
   Op op;
@@ -131,15 +131,15 @@ inline constexpr bool is_in_order = false;
 template <class Op>
 inline constexpr bool is_in_order<InOrder<Op>> = true;
 
-/// Whether the bits of a scan are the same in whatever order values combine: integers wrap, and
-/// minima and maxima are one of their operands. (They are chosen alike for zeros of both signs and
-/// for several NaNs: the first of those that are equal, and the first NaN.)
+/// Whether every order of combination gives the same bits: integers wrap, and minima and maxima
+/// return one of their operands. (Ties are resolved the same way in every order: the first of equal
+/// values, which matters for zeros of both signs, and the first NaN.)
 template <class Op, class A>
 inline constexpr bool associates_exactly = is_arg_min_or_max<Op> ||
                                            (std::is_integral_v<A> && is_built_in<Op>) ||
                                            (std::is_arithmetic_v<A> && is_min_or_max<Op>);
 
-/// The operator of a problem. Whatever associates exactly needs no kernels of its own.
+/// The operator of a problem. One that associates exactly needs no in-order kernels.
 template <class Op, class A, bool in_order>
 using grouped_t = std::conditional_t<in_order && !associates_exactly<Op, A>, InOrder<Op>, Op>;
 
@@ -165,14 +165,14 @@ struct Carried<LogSumExp<float>, float> {
 template <class Op, class A>
 using carried_t = typename Carried<Op, A>::type;
 
-/// Whether a logarithm of a sum is carried as that sum.
+/// Whether the logarithm of a sum is carried as that sum.
 template <class Op, class A>
 inline constexpr bool sums_exponentials = is_log_sum_exp<Op> && !std::same_as<A, carried_t<Op, A>>;
 
-/// Whether elements combine in the carried type from the first one on, though it is wider than the
-/// accumulator. A product has a rounding for each factor, so that its error would grow with the
-/// line; and what neighbours combine to may leave the range of float where no result does. A sum
-/// costs less than its logarithm.
+/// Whether elements combine in the carried type from the first one on, although it is wider than
+/// the accumulator. A product rounds once per factor, so its error would grow with the line, and a
+/// product of neighbours may leave the range of float although no result does. Summing exponentials
+/// is cheaper than combining logarithms.
 template <class Op, class A>
 inline constexpr bool is_carried_throughout =
     (is_product<Op> && !std::same_as<A, carried_t<Op, A>>) || sums_exponentials<Op, A>;

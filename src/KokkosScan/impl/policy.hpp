@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// How kernels that are written against Kokkos are launched.
+/// Launches of kernels that are written against Kokkos.
 
 #include <KokkosScan/impl/memory.hpp>
 #include <Kokkos_Core.hpp>
@@ -12,9 +12,9 @@
 
 namespace KokkosScan::impl {
 
-/// A policy whose functor travels as an argument of the kernel. A larger one, as Kokkos sees it,
-/// would wait on the host until the constant memory it goes through is free. On hosts it is the
-/// policy itself: another type would be compiled once more.
+/// A policy that passes the functor as a kernel argument. Kokkos would pass a functor that it
+/// considers large through constant memory, for which the host has to wait until it is free. On
+/// hosts the policy is returned unchanged, to avoid another instantiation.
 template <class Policy>
 auto light(const Policy& policy) {
   if constexpr (launches_block<typename Policy::execution_space>) {
@@ -25,7 +25,7 @@ auto light(const Policy& policy) {
   }
 }
 
-/// A functor behind a pointer: what launches it is compiled once for all functors.
+/// A type-erased functor, so that the launch is compiled once for all functors.
 struct AnyFunctor {
   const void* functor;
   void (*call)(const void* functor, std::int64_t index);

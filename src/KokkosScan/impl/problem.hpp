@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// What a backend is given: a batch of lines, without rank, layout, axis or direction.
+/// The problem that a backend receives: a batch of lines, without rank, layout, axis or direction.
 
 #include <KokkosScan/impl/accumulate.hpp>
 #include <KokkosScan/impl/arithmetic.hpp>
@@ -16,10 +16,10 @@
 
 namespace KokkosScan::impl {
 
-/// The most dimensions that a batch of lines can have: those of a View, without the axis.
+/// The maximum rank of a batch of lines: that of a View, without the axis.
 inline constexpr int max_batch_rank = 7;
 
-/// The public functions, for messages, labels and what they may ask of an operator.
+/// The public functions. Messages, labels and some checks depend on them.
 enum class Function {
   inclusive_scan,
   exclusive_scan,
@@ -39,7 +39,7 @@ struct Strides {
 struct Division {
   std::int64_t quotient, remainder;
 
-  /// Of numbers that are not negative: nearly all are small, and GPUs divide those much faster.
+  /// a and b must not be negative. Most are small, and GPUs divide 32-bit integers much faster.
   KOKKOS_INLINE_FUNCTION Division(std::int64_t a, std::int64_t b) {
     if (a < b) {
       quotient = 0;
@@ -54,7 +54,7 @@ struct Division {
   }
 };
 
-/// Where a line stands in the batch: one index for each dimension of the batch.
+/// The position of a line in the batch: one index for each dimension of the batch.
 struct Coordinates {
   int rank;
   std::int64_t index[max_batch_rank];  ///< 0 from the rank on
@@ -62,23 +62,23 @@ struct Coordinates {
   /// The distance from the first line to this one in an operand.
   KOKKOS_FUNCTION std::int64_t offset(const Strides& strides) const {
     std::int64_t sum = index[0] * strides.batch[0];
-    if (rank <= 1) return sum;  // nearly every problem, where dimensions have merged
+    if (rank <= 1) return sum;  // nearly every problem, once dimensions are merged
     for (int d = 1; d < max_batch_rank; ++d) sum += index[d] * strides.batch[d];
     return sum;
   }
 };
 
-/// The lines of a problem: their number, and the dimensions that could not be merged into one.
+/// The lines of a problem: their number, and the dimensions that are left after merging.
 struct Batch {
   std::int64_t count;
   int rank;
   std::int64_t extent[max_batch_rank];
 
-  /// The coordinates of line number `line`; neighbours in the last dimension follow each other.
+  /// The coordinates of line number `line`; the last dimension varies fastest.
   KOKKOS_FUNCTION Coordinates coordinates(std::int64_t line) const {
     Coordinates c{rank, {}};
-    // Bounds known at compile time keep the arrays in registers; the first dimension needs no
-    // division.
+    // A loop bound known at compile time keeps the arrays in registers. The first dimension needs
+    // no division.
     if (rank > 1) {
       for (int d = max_batch_rank - 1; d > 0; --d) {
         if (d >= rank) continue;
@@ -101,13 +101,13 @@ struct ArrayLine {
   KOKKOS_FORCEINLINE_FUNCTION T& operator()(std::int64_t k) const { return data[k * stride]; }
 };
 
-/// An array that is an operand. `data` is the first element of the first line, in scan order.
+/// An array operand. `data` points to the first element, in scan order, of the first line.
 template <class T>
 struct Array {
   T* data;
   Strides strides;
 
-  /// \tparam Place Coordinates, or whatever else knows a line's offset
+  /// \tparam Place Coordinates, or another type with a member offset(strides)
   template <class Place>
   KOKKOS_FUNCTION ArrayLine<T> line(const Place& place) const {
     return {data + place.offset(strides), strides.along};
@@ -118,7 +118,7 @@ struct Array {
 template <int Rank, class Function>
 struct ComputedLine {
   const Function& function;
-  std::int64_t index[Rank];  // that of the axis is filled in for each element
+  std::int64_t index[Rank];  // the entry of the axis is unused: each element has its own
   int axis;
   std::int64_t first;
   std::int64_t step;
@@ -141,18 +141,19 @@ struct ComputedLine {
   }
 };
 
-/// An input that a function computes from indices. Its strides address a dense array of its
-/// extents without the axis, row-major, in which a line's offset says where the line stands. So its
-/// dimensions merge as those of an array do, and the function still receives its own indices.
+/// An input that a function computes from indices. It is treated as a dense row-major array of its
+/// extents without the axis; `strides` address that array, and line() splits a line's offset in it
+/// into indices. So its dimensions merge like those of an array, and the function still receives
+/// its own indices.
 template <int Rank, class Function>
 struct Computed {
   Function function;
   std::int64_t extent[Rank];
   int axis;
-  std::int64_t first;  ///< index of the element that is scanned first
+  std::int64_t first;  ///< index along the axis of the element that is scanned first
   std::int64_t step;   ///< 1 or -1
   Strides strides;
-  std::int64_t origin = 0;  ///< in that array, of the first line of the batch
+  std::int64_t origin = 0;  ///< offset in that array of the first line of the batch
 
   /// The index along the axis of element k of a line in scan order.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t index_along(std::int64_t k) const {
@@ -166,7 +167,7 @@ struct Computed {
     for (int d = Rank - 1; d >= 0; --d) {
       line.index[d] = 0;
       if (d == axis) continue;
-      if (d == outermost) {  // what is left is its index
+      if (d == outermost) {  // the remaining offset is its index
         line.index[d] = offset;
         continue;
       }
@@ -178,7 +179,7 @@ struct Computed {
   }
 };
 
-/// One line of an input that has one value a line.
+/// One line of an input with one value per line.
 template <class T>
 struct SameLine {
   T value;
@@ -186,7 +187,7 @@ struct SameLine {
   KOKKOS_FORCEINLINE_FUNCTION const T& operator()(std::int64_t) const { return value; }
 };
 
-/// An input that has one value a line: an array of which each line has one element.
+/// An input with one value per line, broadcast along it: an array whose lines have one element.
 template <class T>
 struct ValueOfLine {
   Array<T> values;
@@ -197,7 +198,7 @@ struct ValueOfLine {
   }
 };
 
-/// Some things of which an input is made, or their lines.
+/// The components of a zipped input, or their lines.
 template <class... T>
 struct List;
 template <class First, class... Rest>
@@ -221,7 +222,7 @@ struct List<First, Rest...> {
   First first;
   List<Rest...> rest;
 
-  /// The line of each at a place.
+  /// The line of each component at a place.
   template <class Place>
   KOKKOS_FUNCTION auto line(const Place& place) const {
     auto line_of_first = first.line(place);
@@ -247,7 +248,7 @@ struct ZippedLine {
   }
 };
 
-/// An input that is a function of the elements of several.
+/// An input that is a function of the elements of several inputs.
 ///
 /// \tparam Parts a List of inputs
 template <class Function, class Parts>
@@ -267,7 +268,7 @@ template <class Value, int Rank, class Function>
 struct CalledLine {
   using Result = Value;
 
-  /// Element k of an array line is a reference; this stands for one.
+  /// Stands for a reference to element k: assigning a result calls the function.
   struct Place {
     const CalledLine& line;
     std::int64_t k;
@@ -293,14 +294,13 @@ struct CalledLine {
   }
 };
 
-/// An output that is a function of indices and a result, where Computed is an input that is one of
-/// indices.
+/// An output that is a function of indices and a result, the counterpart of the input Computed.
 ///
-/// \tparam Value what results are converted to
+/// \tparam Value the type to which results are converted
 template <class Value, int Rank, class Function>
 struct Called {
   Computed<Rank, Function> indices;
-  bool exists = true;  ///< an array that does not is null
+  bool exists = true;  ///< for arrays, a null pointer says this
 
   template <class Place>
   KOKKOS_FUNCTION CalledLine<Value, Rank, Function> line(const Place& place) const {
@@ -308,8 +308,9 @@ struct Called {
   }
 };
 
-/// A stored T that is made of a result by a function: the conversion in which every kernel ends.
-/// Nothing of the function is kept, so an array of these is an array of T.
+/// A stored T whose constructor applies a function to a result. Every kernel ends in a conversion
+/// to the stored type, so the function fuses with it. The function has no state and nothing of it
+/// is stored, so an array of these is an array of T.
 template <class T, class A, class Function>
 struct
 #if defined(__GNUC__)
@@ -324,8 +325,8 @@ struct
       : value(static_cast<T>(Function{}(rounded(static_cast<A>(result))))) {}
 };
 
-/// Where results go: an array of T, or a function. Kernels know T, to which they convert results,
-/// as Problem::Value.
+/// The type of an output: an array of T, or a function. Value is the type to which kernels convert
+/// results (Problem::Value).
 template <class T>
 struct OutputOf {
   using Value = T;
@@ -361,7 +362,7 @@ template <class A, int Rank, class Function>
 void leave_out(Called<A, Rank, Function>& output) {
   output.exists = false;
 }
-/// Whether scan order is against the order of memory.
+/// Whether scan order runs against memory order.
 template <class T>
 KOKKOS_FUNCTION bool is_backward(const Array<T>& output) {
   return output.strides.along < 0;
@@ -391,12 +392,12 @@ struct SelectedLine {
     const bool selected = static_cast<bool>(mask(k));
     const A value = static_cast<A>(values(k));
     KOKKOS_IF_ON_DEVICE((return selected ? value : identity;))
-    // A table instead of a branch: a random mask makes a branch cost more than all else.
+    // A table instead of a branch, which random masks would make unpredictable.
     KOKKOS_IF_ON_HOST((const A choice[] = {identity, value}; return choice[selected];))
   }
 };
 
-/// An input whose elements are the identity where a mask is false.
+/// A masked input: elements are the identity where the mask is false.
 template <class A, class Values, class Mask>
 struct Selected {
   Values values;
@@ -424,7 +425,7 @@ struct CommonStart {
   }
 };
 
-/// Where the starting values of lines come from: an array of T, or a function.
+/// The source of starting values, one per line: an array of T, or a function.
 template <class T>
 struct StartingValues {
   using type = Array<const T>;
@@ -448,27 +449,27 @@ struct StartOfEachLine {
   }
 };
 
-/// Which folds of a line are stored. B(k) is the fold of the starting value and the first k
-/// elements, 0 <= k <= n; element k of the output is B(k + 1) or B(k).
+/// Which folds of a line are stored: element k of the output is B(k + 1) or B(k), where B(k), with
+/// 0 <= k <= n, is the fold of the starting value and the first k elements.
 enum class Form { inclusive, exclusive };
 
-/// Whether the output holds one element more than the line, and which: B(0) before the results of
-/// the inclusive form, or B(n) after those of the exclusive form. Both give the n+1 values
-/// B(0) ... B(n). Which one is taken decides where a line may stand in its own output.
+/// Whether the output has one element more than the line, and which: B(0) before the results of the
+/// inclusive form, or B(n) after those of the exclusive form. Both give the n+1 values B(0) ...
+/// B(n), but they differ in where a line may lie within its own output.
 enum class Extra { none, first, last };
 
 /// A scan of a batch of lines: everything a backend needs to know.
 ///
 /// \tparam A_  the accumulator
 /// \tparam Op  a callable (A, A) -> A
-/// \tparam In  Array, Computed, Selected or ZippedInput: the elements; they are converted to A
-/// \tparam Out what OutputOf knows: the type of an array's elements, or Called
+/// \tparam In  Array, Computed, Selected or ZippedInput: the elements, which are converted to A
+/// \tparam Out the parameter of OutputOf: the type of an array's elements, or Called
 /// \tparam Start CommonStart or StartOfEachLine
 template <class A_, class Op, class In, class Out_, class Start, class Total>
 struct Problem {
   using A = A_;
   using Out = Out_;
-  using Value = typename OutputOf<Out>::Value;  ///< what results are converted to
+  using Value = typename OutputOf<Out>::Value;  ///< the type to which results are converted
 
   Function function;
   std::int64_t n;  ///< elements of a line
@@ -478,13 +479,12 @@ struct Problem {
   Op op;
   Maybe<A> identity;
   In input;
-  output_of_t<Out>
-      output;  ///< its element 0 is that of the first result, Extra::first stands before
+  output_of_t<Out> output;  ///< element 0 is the first result; Extra::first is stored at element -1
   Start start;
-  Array<Total> totals;  ///< data is null where none are wanted
+  Array<Total> totals;  ///< data is null if no totals are wanted
 };
 
-/// What combines in a scan: the operator in the accumulator A and in the carried type R.
+/// How a problem combines: its operator in the accumulator A and in the carried type R.
 template <class P>
 struct Combination {
   using A = typename P::A;

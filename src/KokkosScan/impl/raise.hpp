@@ -3,15 +3,15 @@
 #pragma once
 
 /// \file
-/// How an error leaves the library.
+/// Error reporting.
 
 #include <Kokkos_Core.hpp>
 #include <string>
 
 namespace KokkosScan::impl {
 
-/// Throws Error(message). Compiled without exceptions, it ends the program with that message, as
-/// Kokkos does.
+/// Throws Error(message). Without exceptions (-fno-exceptions) it ends the program with the
+/// message, as Kokkos does.
 template <class Error>
 [[noreturn]] void raise(const std::string& message) {
 #if defined(__cpp_exceptions)

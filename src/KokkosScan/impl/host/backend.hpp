@@ -3,14 +3,14 @@
 #pragma once
 
 /// \file
-/// The host backend: which problems it takes, and how threads share them.
+/// The host backend's vector kernels: which problems they take, and how threads share the work.
 
 #include <KokkosScan/impl/host/launch.hpp>
 #include <KokkosScan/impl/host/lines.hpp>
-#include <KokkosScan/impl/host/narrow.hpp>
 #include <KokkosScan/impl/host/slabs.hpp>
 #include <KokkosScan/impl/host/split_lines.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
+#include <KokkosScan/impl/host/widen.hpp>
 #include <KokkosScan/impl/policy.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
@@ -20,13 +20,13 @@
 
 namespace KokkosScan::impl::host {
 
-/// How lines lie in memory: neighbouring lines beside each other, or else each by itself.
+/// How lines lie in memory: neighbouring lines side by side (strips), or each line by itself.
 enum class Shape { automatic, lines, strips };
 
-/// Whether threads share lines.
+/// Whether several threads share a line.
 enum class Sharing { automatic, whole_lines, split_lines };
 
-/// Strips [unit] of several units, each of which is scanned by one thread.
+/// Scans the strips of one unit, on one thread.
 template <class P, class Scanner>
 struct WholeLines {
   P problem;
@@ -48,15 +48,15 @@ struct WholeLines {
   }
 };
 
-/// The host backend. Its members are for tests: results do not depend on them.
+/// The vector kernels. The members exist for tests: results do not depend on them.
 struct Backend {
   Shape shape = Shape::automatic;
   Sharing sharing = Sharing::automatic;
   Destination destination = Destination::automatic;
   Registers registers = widest_registers();
 
-  /// Whether a type of problem is taken: a built-in operator on a type of 4 or 8 bytes, or on
-  /// integers of 1 or 2 bytes, if results are stored as these.
+  /// Whether a type of problem is supported: a built-in operator on a type of 4 or 8 bytes, or on
+  /// integers of 1 or 2 bytes if results are stored in that type.
   template <class P>
   static constexpr bool supports =
       !is_called<decltype(P::output)> && (is_vectorized<typename P::A> || can_be_widened<P>)&&  //
@@ -76,7 +76,7 @@ struct Backend {
   template <class Exec, class P>
   void scan_vectorized(const Exec& exec, const P& p) const {
     const Batch& batch = p.batch;
-    // Lines of one element are slabs by themselves.
+    // Lines of one element need no scan: each row of them is copied.
     const bool is_copy = p.n == 1 && p.extra == Extra::none;
     const bool has_neighbours = batch.rank > 0 && p.output.strides.batch[batch.rank - 1] == 1 &&
                                 !is_copy && shape != Shape::lines;
@@ -87,7 +87,7 @@ struct Backend {
       return scan_with<Lines<P>>(exec, p, "lines", batch.count, 1);
     }
 
-    // Strips as wide as keeps all threads busy; where that is narrow, threads share strips.
+    // Cut rows into strips so that all threads are busy; if strips get too narrow, threads share.
     constexpr std::int64_t most = Slabs<P>::most_width;
     const std::int64_t row = batch.extent[batch.rank - 1];
     const std::int64_t rows = batch.count / row;
@@ -102,7 +102,7 @@ struct Backend {
     if (!shares_evenly(rows * strips, threads)) strips = (strips + threads - 1) / threads * threads;
     strips = (row + cut_width(row, strips) - 1) / cut_width(row, strips);
     const bool is_cut = row / strips >= least_cut && shares_evenly(rows * strips, threads);
-    // Or threads share strips, of rows that are as narrow as they are or are cut for it.
+    // Otherwise threads share strips, which are whole rows unless those exceed most_shared.
     constexpr std::int64_t most_shared = most_shared_width<Slabs<P>>;
     const bool are_shared = row <= most_shared && p.n >= 4 * tile_length * threads;
     if (!is_cut || are_shared || sharing == Sharing::split_lines) {
@@ -140,13 +140,13 @@ struct Backend {
         WholeLines<P, Scanner>{p, results_go, registers, strips, strips_of_row, units, has_rows});
   }
 
-  /// The most lines of a strip that threads share.
+  /// The maximum width of a strip that threads share.
   template <class Scanner>
   static constexpr int most_shared_width = std::min<int>(
       Scanner::most_width, shared_strip_bytes / static_cast<int>(sizeof(typename Scanner::A)));
 
-  /// Whether whole strips keep threads busy for three quarters of the time. Strips that threads
-  /// share are folded and scanned, which takes as much again.
+  /// Whether whole strips keep threads busy for three quarters of the time. Shared strips are read
+  /// twice, to be folded and to be scanned.
   static bool shares_evenly(std::int64_t strips, std::int64_t threads) {
     const std::int64_t rounds = (strips + threads - 1) / threads;
     return 4 * strips >= 3 * rounds * threads;

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Scans lines whose elements follow each other in memory, a block of chunks at a time.
+/// Scans lines whose elements are contiguous, one block of chunks at a time.
 
 #include <KokkosScan/impl/accumulate.hpp>
 #include <KokkosScan/impl/host/chunks.hpp>
@@ -17,11 +17,12 @@
 
 namespace KokkosScan::impl::host {
 
-/// Scans elements of a line, up to fold_length at a time. Their folds wait in L1, and then what
-/// comes before each chunk is combined with them: neither waits for the other so, and registers
-/// that hold two chunks side by side are stored as they are, and loaded as results lie in memory.
+/// Scans elements of a line, up to fold_length at a time, in two passes: the first computes the
+/// prefixes within each chunk and keeps them in L1, the second combines them with the carry. So the
+/// passes do not wait for each other, and registers that hold two chunks side by side can be stored
+/// as they are and reloaded in memory order.
 ///
-/// \tparam step the direction in which elements and results lie in memory
+/// \tparam step the direction of elements and results in memory
 template <int step, int places, class Op, class A, class R>
 class BlocksOfLine {
   static constexpr int at_once = places * chunk_length;
@@ -30,9 +31,9 @@ class BlocksOfLine {
   static constexpr int packs_of_chunk = chunk_length / pack_length;
 
  public:
-  /// \param folds   what folds wait in: fold_length elements, in one page
-  /// \param ahead   how far from elements, in scan order, others are asked for
-  /// \param streams whether results pass the caches by, to multiples of a register
+  /// \param folds   buffer for the prefixes within chunks: fold_length elements, in one page
+  /// \param ahead   the prefetch distance, in scan order
+  /// \param streams whether results are written with non-temporal stores, to aligned addresses
   [[gnu::always_inline]] BlocksOfLine(const Op& op, A* folds, const Ahead& ahead, bool streams)
       : m_op(op),
         m_none(hidden<places>(neutral(op))),
@@ -41,15 +42,15 @@ class BlocksOfLine {
         m_caches(ahead.caches),
         m_streams(streams) {}
 
-  /// What comes before the elements that follow.
+  /// The carry into the next chunk.
   Carry<R> carry;
 
   /// The last result.
   [[gnu::always_inline]] A result() const { return m_op(m_before, m_total); }
 
-  /// \param x     the elements: a pointer or SelectedElements
-  /// \param count how many; not whole chunks only at the end of the line, where `step` is 1
-  /// \param b     where the first result goes; results fill registers
+  /// \param x     the elements: a pointer or MaskedElements
+  /// \param count the number of elements; whole chunks, except at the end of a line if step is 1
+  /// \param b     the address of the first result; whole registers are stored
   template <class X>
   [[gnu::always_inline]] void scan(const X& x, int count, A* b) {
     bool is_exact = false;
@@ -68,18 +69,18 @@ class BlocksOfLine {
     }
     combine_all(m_op, count, b);
   }
-  /// The elements that follow begin a tile.
+  /// To be called at the end of a tile.
   [[gnu::always_inline]] void end_tile() {
     const auto wide = carrying(m_op);
     carry = {wide(carry.tiles, carry.chunks), neutral(wide)};
   }
 
  private:
-  /// Folds a chunk at each place, or one or less at the first.
+  /// Folds one chunk at each place, or a chunk that may be incomplete at the first place.
   template <class X, int used>
   [[gnu::always_inline]] void fold(const X& x, int count, const Register<A, used>& none, A* folds,
                                    bool& is_exact) const {
-    Chunks<A, used> packs;
+    PacksOfChunk<A, used> packs;
     load_packs<step>(x, step * chunk_length, neutral(m_op), count, packs);
     bool may_have = false;
     if constexpr (minds_nan<Op>) {
@@ -111,11 +112,11 @@ class BlocksOfLine {
           [](A * to, const auto& r) __attribute__((always_inline)) { store_register(to, r); });
     }
   }
-  /// Combines what comes before each chunk with its folds.
+  /// Combines the carry of each chunk with the chunk's prefixes.
   template <class Exactly, class Put>
   [[gnu::always_inline]] void combine_with(const Exactly& op, int count, A* b, const Put& put) {
     const auto wide = carrying(m_op);
-    // The last of a chunk: elements that are missing leave it as it is.
+    // The chunk's last prefix. In an incomplete chunk, missing elements leave it unchanged.
     constexpr int last = step > 0 ? (chunk_length - of_place) * places + of_place - 1 : 0;
     if (step < 0) b -= chunk_length - 1;
     for (int k = 0; k < count; k += at_once) {
@@ -135,7 +136,7 @@ class BlocksOfLine {
       }
     }
   }
-  /// Neighbours that fill a register, the first ones at `folds`.
+  /// Loads a register of neighbours, the first of which is at `folds`.
   [[gnu::always_inline]] static Register<A, places> load_folds(const A* folds) {
     if constexpr (places == 1) {
       return load_register(folds);
@@ -153,24 +154,23 @@ class BlocksOfLine {
   A m_before{}, m_total{};
 };
 
-/// Where the results of a line go.
+/// The destination of a line's results.
 template <class A>
 struct LineResults {
-  A* b;                ///< of B(k+1) and on: in memory, or in L1
-  bool streams;        ///< whether they pass the caches by; `b` is a multiple of a register then
-  bool waits;          ///< whether they wait in L1, and `run` takes them past the caches
-  StreamedRun<A> run;  ///< of results that rewind
+  A* b;                ///< address of B(k+1), in memory or in L1
+  bool streams;        ///< non-temporal stores to `b`, which is aligned to a register
+  bool waits;          ///< results are staged in L1, and `run` writes them with non-temporal stores
+  StreamedRun<A> run;  ///< the staged results; it rewinds
 };
 
-/// Scans elements of a line: whole chunks, except at the end of the line where `step` is 1.
+/// Scans elements of a line: whole chunks, except at the end of a line if step is 1.
 ///
-/// \param elements a pointer or SelectedElements
-/// \param begin    how many elements of the line come before them
-/// \param ahead    how far from the elements, in scan order, those begin that are asked for, and
-///                 where to
-/// \param carry    what comes before; on return, what comes after
-/// \param folds    what the folds wait in: fold_length elements of a page
-/// \param result   receives B at their end
+/// \param elements a pointer or MaskedElements
+/// \param begin    the index of the first element in the line
+/// \param ahead    the prefetch distance in scan order, and the caches to prefetch to
+/// \param carry    the carry into the first element; on return, behind the last
+/// \param folds    buffer for prefixes: fold_length elements in one page
+/// \param result   receives B at the end of the elements
 template <int step, class Op, class X, class A, class R>
 void scan_elements(Registers registers, const Op& op, const X& elements, std::int64_t begin,
                    std::int64_t count, const Ahead& ahead, Carry<R>& carry,
@@ -181,7 +181,7 @@ void scan_elements(Registers registers, const Op& op, const X& elements, std::in
         constexpr int length = fold_length<A>;
         BlocksOfLine<step, places, Op, A, R> blocks(op, folds, ahead, results.streams);
         blocks.carry = carry;
-        // Copies, which stores of results cannot alias.
+        // Copies, so that stores of results cannot alias them.
         const X x = elements;
         StreamedRun<A> run = results.run;
         A* b = results.b;
@@ -194,7 +194,7 @@ void scan_elements(Registers registers, const Op& op, const X& elements, std::in
           if (block == left_of_tile) blocks.end_tile();
           k += block;
           if (!waits) continue;
-          // In place, the last result may belong where the next element is.
+          // In place, the last result may belong where the next element is still to be loaded.
           const A* const end = b + k * step;
           constexpr int lag = lag_bytes / sizeof(A);
           if constexpr (step > 0) {

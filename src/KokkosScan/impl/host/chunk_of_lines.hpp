@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Combines one chunk of lines side by side, a register of lines at a time: element k of a line is
-/// a row away from element k + 1.
+/// Combines one chunk of several lines side by side, one register of lines at a time. Element k + 1
+/// of a line is one row after element k.
 
 #include <KokkosScan/impl/host/combine.hpp>
 #include <KokkosScan/impl/host/registers.hpp>
@@ -14,7 +14,7 @@
 
 namespace KokkosScan::impl::host {
 
-/// Where rows of one chunk of some lines are, and where their results go.
+/// The addresses of the elements and results of one chunk of rows.
 template <class A>
 struct ChunkOfRows {
   const A* x;
@@ -23,7 +23,7 @@ struct ChunkOfRows {
   std::int64_t b_row;
 };
 
-/// The operator, or the form of it that minds NaNs.
+/// The operator in the form that handles NaNs exactly.
 template <class Op>
 [[gnu::always_inline]] inline auto exactly(const Op& op) {
   if constexpr (minds_nan<Op>) {
@@ -33,9 +33,9 @@ template <class Op>
   }
 }
 
-/// From the rows of a pack to what each combines to with those before it.
+/// Folds the rows of a pack: folds[i] combines `before` and rows 0 to i.
 ///
-/// \param before what the chunk's earlier rows combine to
+/// \param before the fold of the chunk's earlier rows
 template <int places, class Op, class A>
 [[gnu::always_inline]] inline void fold_rows(const Op& op, const Register<A, places>& before,
                                              const Register<A, places> (&x)[pack_length],
@@ -48,10 +48,10 @@ template <int places, class Op, class A>
       combine_registers(op, before, combine_registers(op, pair, combine_registers(op, x[2], x[3])));
 }
 
-/// A pack of a register of lines.
+/// Scans a pack of rows in one register of lines.
 ///
-/// \param carry  what comes before the chunk
-/// \param before what the chunk's earlier rows combine to; on return, these included
+/// \param carry  the prefix of the chunk
+/// \param before the fold of the chunk's earlier rows; on return, including these
 /// \param put    put(row, results)
 template <int places, class Op, class A, class Put>
 [[gnu::always_inline]] inline void combine_pack(const Op& op, const Register<A, places>& carry,
@@ -67,19 +67,19 @@ template <int places, class Op, class A, class Put>
     }
   };
   if constexpr (minds_nan<Op>) {
-    // Vectors lose a NaN that follows a number; the carry is followed by the earlier rows, too.
+    // Vector minima lose a NaN that a number follows, also one in `before`.
     if (any(where_nan(before, x[0], x[1], x[2], x[3]))) return combine_by(Exact<Op>{op});
   }
   combine_by(op);
 }
 
-/// Where the rows of a pack are, and where their results go.
+/// The addresses of the rows of a pack and of their results.
 template <class A>
 struct PackOfLines {
   const A* x[pack_length];
   A* b[pack_length];
 
-  /// \param count how many rows; the first one stands for others
+  /// \param count number of rows; missing rows are replaced by the first
   [[gnu::always_inline]] PackOfLines(const ChunkOfRows<A>& rows, int count) {
     KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
       x[i] = hidden(rows.x + (i < count ? i : 0) * rows.x_row);
@@ -88,10 +88,10 @@ struct PackOfLines {
   }
 };
 
-/// A pack of a register of lines, from line w on. Results are stored row by row.
+/// Scans a pack in one register of lines, from line w on. Results are stored row by row.
 ///
-/// \param folds   what the chunk's earlier rows combine to; on return, these included
-/// \param carries what comes before the chunk
+/// \param folds   the folds of the chunk's earlier rows; on return, including these
+/// \param carries the prefixes of the chunk
 template <int places, class Op, class A>
 [[gnu::always_inline]] inline void combine_pack_of_rows(const Op& op, const PackOfLines<A>& rows,
                                                         std::int64_t w, A* folds,
@@ -110,9 +110,9 @@ template <int places, class Op, class A>
   store_register(folds + w, before);
 }
 
-/// One to three rows, likewise.
+/// The same for an incomplete pack of one to three rows.
 ///
-/// \param count how many rows
+/// \param count number of rows
 template <int places, class Op, class A>
 [[gnu::always_inline]] inline void combine_rest_of_rows(const Op& op, const PackOfLines<A>& rows,
                                                         int count, std::int64_t w, A* folds,
@@ -143,11 +143,11 @@ template <class R, class A, int places>
   }
 }
 
-/// What comes before the next chunk of a register of lines.
+/// Ends a chunk of one register of lines, and returns the carry into the next.
 ///
-/// \param fold   what the chunk combines to
-/// \param tiles  what earlier tiles combine to; on return, this one included where it ends
-/// \param chunks what the tile's earlier chunks combine to; on return, this one included
+/// \param fold   the total of the chunk
+/// \param tiles  the fold of earlier tiles; on return, including this one if it ends
+/// \param chunks the fold of the tile's earlier chunks; on return, including this one
 template <int places, class Op, class A, class R>
 [[gnu::always_inline]] inline Register<A, places> end_chunk_of_lines(
     const Op& op, const Register<A, places>& fold, bool ends_tile, R* tiles, R* chunks) {

@@ -3,66 +3,67 @@
 #pragma once
 
 /// \file
-/// Folds chunks of lines whose elements follow each other in memory, in registers along them.
+/// Folds chunks of lines whose elements are contiguous, in registers along the line.
 
 #include <KokkosScan/impl/accumulate.hpp>
+#include <KokkosScan/impl/host/blend.hpp>
 #include <KokkosScan/impl/host/combine.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
 #include <KokkosScan/impl/host/move.hpp>
-#include <KokkosScan/impl/host/select.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
 #include <cstdint>
 
 namespace KokkosScan::impl::host {
 
-/// What a line has combined to: all tiles before the own one, and the chunks before in it.
+/// The carry of a line: the fold of all earlier tiles, and of the earlier chunks of the tile.
 template <class R>
 struct Carry {
   R tiles;
   R chunks;
 };
 
-/// The last chunk that was combined: what a tile's chunks before it combine to, and its total.
+/// The last chunk that was combined: the fold of the tile's chunks before it, and its total.
 template <class A, class R>
 struct LastChunk {
   R before;
   A total;
 };
 
-/// Chunks side by side, one at each place of registers: their packs of elements, then the folds
-/// from the chunk's begin to each of them, then the results.
+/// One chunk at each place of the registers: first its packs of elements, then the prefixes within
+/// the chunk, then the results.
 template <class A, int places>
-using Chunks = Pack<A, places>[chunk_length / pack_length];
+using PacksOfChunk = Pack<A, places>[chunk_length / pack_length];
 
-/// Elements of a line that lie in memory as accumulators, where a mask selects them; `other`
-/// elsewhere. Elements that no mask selects are pointers.
+/// The masked elements of a line that lie in memory as accumulators: `other` where the mask is
+/// false. Unmasked elements are read through a plain pointer instead.
 template <class A>
-struct SelectedElements {
+struct MaskedElements {
   const A* values;
   const StoredBool* selected;
   A other;
 
-  [[gnu::always_inline]] SelectedElements operator+(std::int64_t k) const {
+  [[gnu::always_inline]] MaskedElements operator+(std::int64_t k) const {
     return {values + k, selected + k, other};
   }
   template <int step>
-  [[gnu::always_inline]] friend void prefetch(const SelectedElements& x, int count, Caches caches) {
+  [[gnu::always_inline]] friend void prefetch(const MaskedElements& x, int count, Caches caches) {
     prefetch<step>(x.values, count, caches);
     prefetch<step>(x.selected, count, caches);
   }
-  /// Whether there are any.
+  /// Whether there are elements.
   explicit operator bool() const { return values != nullptr; }
 };
 
-/// Loads up to a chunk at each place.
+/// Loads up to one chunk at each place.
 ///
-/// \param x     the first element at the first place; the next is `distance` on
-/// \param none  a value that leaves every other as it is, for what is missing of the last pack
-/// \param count how many elements; fewer than a chunk only where `step` is 1
-/// \param packs receives them; missing packs are as the last
+/// \param x        the first element at the first place
+/// \param distance from the first element at one place to that at the next
+/// \param none     a neutral value, which fills an incomplete pack
+/// \param count    the number of elements; may be less than a chunk only if step is 1
+/// \param packs    receives them; missing packs repeat the last one
 template <int step, class A, int places>
 [[gnu::always_inline]] inline void load_packs(const A* x, std::int64_t distance, const A& none,
-                                              int count, Chunks<A, places>& packs) {
+                                              int count, PacksOfChunk<A, places>& packs) {
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length;
                               ++i, x += step * pack_length) {
     const int left = count - i * pack_length;
@@ -79,8 +80,9 @@ template <int step, class A, int places>
   }
 }
 template <int step, class A, int places>
-[[gnu::always_inline]] inline void load_packs(const SelectedElements<A>& x, std::int64_t distance,
-                                              const A& none, int count, Chunks<A, places>& packs) {
+[[gnu::always_inline]] inline void load_packs(const MaskedElements<A>& x, std::int64_t distance,
+                                              const A& none, int count,
+                                              PacksOfChunk<A, places>& packs) {
   if (count < chunk_length) {
     A loaded[places][chunk_length];
     KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
@@ -97,7 +99,7 @@ template <int step, class A, int places>
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
     Pack<A, places> pack = load<places>(x.values + first + i * pack_length, distance);
     KOKKOSSCAN_IMPL_UNROLL for (int part = 0; part < Pack<A>::parts; ++part) {
-      pack.part[part] = select(truths.of_pack[i][part], pack.part[part], other.part[part]);
+      pack.part[part] = blend(truths.of_pack[i][part], pack.part[part], other.part[part]);
     }
     if constexpr (step < 0) {
       packs[chunk_length / pack_length - 1 - i] = reverse(pack);
@@ -107,9 +109,9 @@ template <int step, class A, int places>
   }
 }
 
-/// Whether there may be a NaN among the elements of a chunk at each place.
+/// Whether a chunk at some place may contain a NaN.
 template <class A, int places>
-[[gnu::always_inline]] inline bool may_have_nan(const Chunks<A, places>& packs) {
+[[gnu::always_inline]] inline bool may_have_nan(const PacksOfChunk<A, places>& packs) {
   if constexpr (Pack<A>::parts == 1) {
     return any(where_nan(packs[0].part[0], packs[1].part[0], packs[2].part[0], packs[3].part[0]));
   } else {
@@ -118,14 +120,14 @@ template <class A, int places>
   }
 }
 
-/// Folds up to a chunk at each place.
+/// Computes the prefixes within up to one chunk at each place.
 ///
 /// \param op    the operator, or its Exact form
-/// \param none  a value that leaves every other as it is
-/// \param packs the elements; on return, the folds from the begin of the chunk
+/// \param none  a neutral value
+/// \param packs the elements; on return, the prefixes
 template <class Op, class A, int places>
 [[gnu::always_inline]] inline void fold_packs(const Op& op, const Register<A, places>& none,
-                                              int count, Chunks<A, places>& packs) {
+                                              int count, PacksOfChunk<A, places>& packs) {
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
     if (count <= i * pack_length) {
       packs[i] = packs[i - 1];
@@ -136,20 +138,21 @@ template <class Op, class A, int places>
   }
 }
 
-/// Stores packs of a place, in the order of memory.
+/// Stores the packs of one place in memory order.
 ///
-/// \param count how many of their values: whole packs
+/// \param count the number of values: whole packs
 template <bool streams, int place, class A, int places>
-[[gnu::always_inline]] inline void store_packs(const Chunks<A, places>& packs, int count, A* b) {
+[[gnu::always_inline]] inline void store_packs(const PacksOfChunk<A, places>& packs, int count,
+                                               A* b) {
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
     if (i * pack_length >= count) return;
     store<streams, place>(b + i * pack_length, packs[i]);
   }
 }
 
-/// The total of a chunk at each place, without its other prefixes: half of the work.
+/// The total of the chunk at each place. Takes half of the work of all prefixes.
 template <class Op, class A, int places>
-[[gnu::always_inline]] inline void total_chunks(const Op& op, const Chunks<A, places>& packs,
+[[gnu::always_inline]] inline void total_chunks(const Op& op, const PacksOfChunk<A, places>& packs,
                                                 A (&totals)[places]) {
   const Pack<A, places> of_packs = totals_of_packs(op, packs);
   for_each_place<places>([&](auto place) __attribute__((always_inline)) {
@@ -159,9 +162,9 @@ template <class Op, class A, int places>
   });
 }
 
-/// Folds whole chunks of a tile, as many as registers have places at a time.
+/// Folds whole chunks of a tile, one at each place at a time.
 ///
-/// \param chunks what the tile's chunks before these combine to; on return, these included
+/// \param chunks the fold of the tile's earlier chunks; on return, including these
 /// \return the last chunk
 template <class A, class Op, class X, class R>
 LastChunk<A, R> fold_chunks(Registers registers, const Op& op, const X& elements, int count,
@@ -176,7 +179,7 @@ LastChunk<A, R> fold_chunks(Registers registers, const Op& op, const X& elements
         R before = chunks;
         LastChunk<A, R> last{};
         for (int k = 0; k < count; k += at_once) {
-          Chunks<A, places> packs;
+          PacksOfChunk<A, places> packs;
           A totals[places];
           load_packs<1>(elements + k, chunk_length, neutral(op), chunk_length, packs);
           bool is_exact = false;

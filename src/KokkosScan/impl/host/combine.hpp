@@ -3,10 +3,10 @@
 #pragma once
 
 /// \file
-/// The operators in registers, and the prefixes of packs.
+/// The operators on registers, and the prefixes of packs.
 
+#include <KokkosScan/impl/host/blend.hpp>
 #include <KokkosScan/impl/host/registers.hpp>
-#include <KokkosScan/impl/host/select.hpp>
 #include <KokkosScan/operators.hpp>
 #include <concepts>
 #include <cstdint>
@@ -38,8 +38,8 @@ template <class T, int places>
     return a.lanes * b.lanes;
   }
 }
-/// b < a ? b : a, the operator where b is no NaN: may_have_nan() tells. Without AVX, GCC does not
-/// see that it is one instruction.
+/// b < a ? b : a, which equals the operator if b is no NaN (may_have_nan() checks that). Without
+/// AVX, GCC does not compile the comparison to one instruction.
 template <class T, int places>
 [[gnu::always_inline]] inline Register<T, places> combine_registers(const Min<T>&,
                                                                     const Register<T, places>& a,
@@ -53,7 +53,7 @@ template <class T, int places>
 #endif
   return b.lanes < a.lanes ? b.lanes : a.lanes;
 }
-/// b > a ? b : a, likewise.
+/// b > a ? b : a. See above.
 template <class T, int places>
 [[gnu::always_inline]] inline Register<T, places> combine_registers(const Max<T>&,
                                                                     const Register<T, places>& a,
@@ -68,7 +68,7 @@ template <class T, int places>
   return b.lanes > a.lanes ? b.lanes : a.lanes;
 }
 
-/// An operator, and also where there are NaNs.
+/// An operator whose vector form also handles NaNs like the operator.
 template <class Op>
 struct Exact {
   const Op& op;
@@ -88,7 +88,7 @@ template <class T, int places>
   return ((b > a) | ((b != b) & (a == a))) ? b : a;
 }
 
-/// Whether a comparison is true in some lane.
+/// Whether some lane of a comparison is true.
 template <class T, int places>
 [[gnu::always_inline]] inline bool any(const Register<T, places>& lanes) {
 #if defined(__SSE2__)
@@ -106,8 +106,8 @@ template <class T, int places>
 #endif
 }
 
-/// In which lanes there may be a NaN in some register: where there is one, or infinities of both
-/// signs. A sum finds out with fewer instructions than comparisons.
+/// Lanes that may contain a NaN in some register: true for NaNs, and for infinities of both signs.
+/// A sum takes fewer instructions than comparisons.
 template <class T, int places, class... Registers>
 [[gnu::always_inline]] inline Register<truth_t<T>, places> where_nan(
     const Register<T, places>& first, const Registers&... others) {
@@ -116,7 +116,7 @@ template <class T, int places, class... Registers>
   return (native_t<truth_t<T>, places>)(sum != sum);
 }
 
-/// The fold of what comes before each lane of a pack and the pack's value there.
+/// Combines packs lane by lane.
 template <class Op, class T, int places>
 [[gnu::always_inline]] inline Pack<T, places> combine(const Op& op, const Pack<T, places>& a,
                                                       const Pack<T, places>& b) {
@@ -129,18 +129,18 @@ template <class Op, class T, int places>
 
 /// The prefixes of a pack: x0, x0 * x1, (x0 * x1) * x2, (x0 * x1) * (x2 * x3).
 ///
-/// \param fill values that, combined from the left, leave every other as it is
+/// \param fill a register of neutral values
 template <class Op, class T, int places>
 [[gnu::always_inline]] inline Pack<T, places> prefixes(const Op& op, const Pack<T, places>& x,
                                                        const Register<T, places>& fill) {
   if constexpr (Pack<T>::parts == 1) {
     auto before = fill;  // fill, x0, fill, x2
     if constexpr (places == 1) {
-      // GCC needs two shuffles for this, written as one it makes four.
+      // Two shuffles suffice. GCC makes four of it if it is written as one.
       const auto even = shuffle<0, 1, 4, 6>(fill, x.part[0]);
       before = shuffle<0, 2, 1, 3>(even, even);
     } else {
-      // With AVX2 the second is a blend, of which there can be more at once.
+      // With AVX2 the second is a blend, which can execute on more ports than a shuffle.
       const auto even = shuffle<0, 0, 2, 2>(x.part[0], x.part[0]);
       before = shuffle<4, 1, 6, 3>(even, fill);
     }
@@ -153,7 +153,7 @@ template <class Op, class T, int places>
   }
 }
 
-/// Each two neighbours of two registers, combined.
+/// Combines each two neighbours in two registers.
 template <class Op, class T, int places>
 [[gnu::always_inline]] inline Register<T, places> combine_pairs(const Op& op,
                                                                 const Register<T, places>& a,
@@ -165,9 +165,7 @@ template <class Op, class T, int places>
   }
 }
 
-/// The totals of four packs that follow each other, (x0 * x1) * (x2 * x3) of each.
-///
-/// \param packs those packs
+/// The totals of four consecutive packs, each (x0 * x1) * (x2 * x3).
 template <class Op, class T, int places>
 [[gnu::always_inline]] inline Pack<T, places> totals_of_packs(const Op& op,
                                                               const Pack<T, places> (&packs)[4]) {

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Computes neighbouring elements that a function gives, in a loop that the compiler can vectorise.
+/// Evaluates computed inputs at neighbouring indices, in loops that the compiler can vectorise.
 
 #include <KokkosScan/impl/host/chunks.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -14,8 +14,8 @@
 
 namespace KokkosScan::impl::host {
 
-/// How the indices of lines differ that are neighbours in a dimension of the batch: in one of them,
-/// until its extent ends.
+/// How the function's indices differ between lines that are neighbours in a dimension of the batch:
+/// one index changes by `step`, until its extent ends.
 struct Neighbours {
   int dimension = 0;
   std::int64_t step = 0;
@@ -26,14 +26,14 @@ struct Neighbours {
     const int outermost = indices.axis == 0 ? 1 : 0;
     dimension = indices.axis == Rank - 1 ? Rank - 2 : Rank - 1;
     step = indices.strides.batch[of_batch];
-    if constexpr (Rank > 1) {  // else GCC warns of an index that there is not
+    if constexpr (Rank > 1) {  // avoids a GCC warning about an index out of range
       while (dimension > outermost && step % indices.extent[dimension] == 0) {
         step /= indices.extent[dimension];
         dimension -= dimension - 1 == indices.axis ? 2 : 1;
       }
     }
   }
-  /// How many of `most` follow from a line on.
+  /// The number of lines, at most `most`, from a line to the end of that extent.
   template <int Rank, class Function>
   [[nodiscard]] int count(const Computed<Rank, Function>& indices,
                           const ComputedLine<Rank, Function>& line, int most) const {
@@ -47,7 +47,7 @@ struct Neighbours {
   }
 };
 
-/// Calls f(a dimension, as a constant), so that loops along each are compiled.
+/// Calls f with the dimension as a compile-time constant.
 template <int Rank, class F>
 void with_dimension(int dimension, const F& f) {
   const auto call = [&]<int... D>(std::integer_sequence<int, D...>) {
@@ -56,10 +56,10 @@ void with_dimension(int dimension, const F& f) {
   call(std::make_integer_sequence<int, Rank>{});
 }
 
-/// x[i] = function(index...) for `count` places that are `step` apart in one dimension. As it is
-/// known where it is compiled, the loop is that of a user, who walks through arrays in it; what the
-/// function is made of stays in registers, as x is none of it. Not inlined, as numbers that are
-/// stored are rounded, and rounded() would keep the compiler from vectorising.
+/// x[i] = function(index...) at `count` places that are `step` apart in one dimension. The
+/// dimension is a template parameter, so the loop is one that a user would write over arrays. As x
+/// does not alias the function (`__restrict__`), its members stay in registers. Not inlined:
+/// arithmetic values are rounded when they are stored, and rounded() would prevent vectorisation.
 template <int moving, class A, class Function, int... D>
 [[gnu::noinline]] void compute_along(const Function& __restrict__ function,
                                      const std::int64_t* index, std::int64_t step, int count,

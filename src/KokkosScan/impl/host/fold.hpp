@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Folds of whole lines on hosts, of any type: neighbouring lines side by side, other lines in runs
-/// that do not wait for each other. The order is not that of the scan's combination tree.
+/// Folds of whole lines on hosts, for any type: neighbouring lines side by side, other lines in
+/// independent runs. The order of combination differs from that of a scan.
 
 #include <KokkosScan/impl/host/load.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
@@ -16,16 +16,16 @@
 
 namespace KokkosScan::impl::host {
 
-/// Folds a part of a strip of lines for each index. `Results` is the generic backend's: what has
-/// parts and stores folds.
+/// Folds a part of a strip of lines for each index. `Results` is team::FoldResults, which knows the
+/// number of parts and stores folds.
 template <class P, class Op, class Results>
 class FoldsOfStrips {
   using A = typename P::A;
   using R = typename Combination<P>::R;
 
-  /// Rows that are combined at once, so that folds are loaded and stored once for all of them.
+  /// Rows that are combined together, so that folds are loaded and stored once for all of them.
   static constexpr int rows_at_once = 4;
-  /// Elements of a line that are loaded at once, and the runs they are cut into.
+  /// Elements of a line that are loaded at a time, and the independent runs they are cut into.
   static constexpr int block = 256;
   static constexpr int runs = 8;
 
@@ -36,13 +36,13 @@ class FoldsOfStrips {
   };
 
  public:
-  /// The most lines of a strip: their folds stay in L2, and rows are long enough to be foreseen.
+  /// Maximum width of a strip: its folds fit L2, and rows are long enough for hardware prefetching.
   static constexpr int most_width = std::clamp<int>(16384 / sizeof(A), 1, 4096);
 
   FoldsOfStrips(const P& problem, const Op& op, const Results& results)
       : m_problem(problem), m_op(op), m_results(results) {}
 
-  /// Lines of a strip: most_width, or fewer, so that there is a strip for each thread.
+  /// The width of a strip: most_width, or less to have a strip for each thread.
   static std::int64_t width(const P& problem, std::int64_t threads) {
     constexpr std::int64_t least = std::min<std::int64_t>(narrow_strip, most_width);
     const std::int64_t row = lines_of_row(problem);
@@ -82,7 +82,7 @@ class FoldsOfStrips {
   }
 
  private:
-  /// Lines that are neighbours in memory, or 1.
+  /// The number of lines that are neighbours in memory, or 1.
   static std::int64_t lines_of_row(const P& problem) {
     const Batch& batch = problem.batch;
     const bool has_neighbours = batch.rank > 0 && problem.output.strides.batch[batch.rank - 1] == 1;

@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Folds neighbouring lines side by side, in the order of the combination tree: what a part of them
-/// combines to, for whoever scans the next part.
+/// Folds neighbouring lines side by side, in the order of the combination tree, for the thread that
+/// scans the next part of these lines.
 
 #include <KokkosScan/impl/host/chunk_of_lines.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
@@ -15,23 +15,23 @@
 
 namespace KokkosScan::impl::host {
 
-/// Folds the rows of a block, whole chunks of a tile. Its state holds, of each line, the last chunk
-/// before these and what the tile's chunks before that combine to; on return, these included.
+/// Folds the rows of a block, which are whole chunks of a tile. For each line the state holds the
+/// last chunk and the fold of the tile's chunks before it, and is updated.
 ///
-/// \tparam Rows ElementRows or SelectedRows; rows of elements that are narrower than a register may
-///              be read up to one before them
+/// \tparam Rows ElementRows or MaskedRows; if rows are narrower than a register, up to one
+///              register before them may be read
 template <class Rows, class Op, class A, class R>
 [[gnu::noinline]] void fold_slab(Registers registers, const Op& op, const SlabBlock<A, R>& slab) {
   call_with(
       registers, [&](auto places) __attribute__((always_inline)) {
-        const SlabBlock<A, R> block = slab;  // what is stored cannot alias it
+        const SlabBlock<A, R> block = slab;  // a copy, so that stores cannot alias it
         using V = Register<A, places>;
         constexpr int lanes = sizeof(V) / sizeof(A);
         const auto exact = exactly(op);
         const V none = hidden<places>(neutral(op));
         const int width = block.width;
-        // Downwards; the last register may cover lines of the one before it, too, which counts
-        // them first.
+        // From the last line down. The last register may overlap the one before it, so it works on
+        // a copy of the original state.
         const int lowest = width < lanes ? width - lanes : 0;
         A lowest_total[lanes];
         R lowest_chunks[lanes];
@@ -42,7 +42,7 @@ template <class Rows, class Op, class A, class R>
           A* const total_of_lines = left > 0 ? block.folds + w : lowest_total;
           R* const chunks_of_lines = left > 0 ? block.chunks + w : lowest_chunks;
           V total = load_register<places>(total_of_lines);
-          // In registers: where chunks wait for what was stored, rows of 3 take 1.4 times the time.
+          // In registers: otherwise each chunk waits for stores of the one before to be reloaded.
           R chunks[lanes], tiles[lanes]{};
           __builtin_memcpy(chunks, chunks_of_lines, sizeof chunks);
           Rows rows(block, 0);

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// The host backend for any type and operator, in the general kernels.
+/// The host backend for any type and operator: the general kernels.
 
 #include <KokkosScan/impl/generic_tree.hpp>
 #include <KokkosScan/impl/host/general_inputs.hpp>
@@ -18,7 +18,7 @@
 
 namespace KokkosScan::impl::host {
 
-/// Units of strips in turn, each by one thread.
+/// Scans the strips of one unit, on one thread.
 template <class P>
 struct UnitsOfSlabs {
   P problem;
@@ -34,12 +34,11 @@ struct UnitsOfSlabs {
   }
 };
 
-/// The host backend for any type and operator. Its members are for tests: results do not depend on
-/// them.
+/// The general kernels. The member exists for tests: results do not depend on it.
 struct GeneralBackend {
   Registers registers = widest_registers();
 
-  /// Whether a type of problem is taken: values that can be kept in arrays.
+  /// Whether a type of problem is supported: values that can be kept in arrays.
   template <class P>
   static constexpr bool supports =
       std::is_default_constructible_v<typename P::A>&& std::is_default_constructible_v<
@@ -47,7 +46,7 @@ struct GeneralBackend {
           is_loaded_to_arrays<std::remove_cv_t<decltype(P::input)>> &&
       sizeof(typename Combination<P>::R) <= 64 && sizeof(typename P::Value) <= 64;
 
-  /// Whether a problem is taken: not lines that threads have to share.
+  /// Whether a problem is accepted: there must be enough lines for the threads, or short ones.
   template <class Exec, class P>
   static bool accepts(const Exec& exec, const P& p) {
     return p.batch.count >= exec.concurrency() || p.n <= generic_tree::tile_length;

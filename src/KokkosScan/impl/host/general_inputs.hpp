@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// What the general kernels ask of an input: how its lines lie, and where rows of neighbours are.
+/// Properties of inputs for the general kernels: how lines lie in memory, and where rows are.
 
 #include <KokkosScan/impl/host/general_kernels.hpp>
 #include <KokkosScan/impl/host/load.hpp>
@@ -14,7 +14,7 @@
 
 namespace KokkosScan::impl::host {
 
-/// Whether neighbouring lines lie closer to each other than the elements of a line.
+/// Whether neighbouring lines are closer in memory than neighbouring elements of a line.
 inline bool has_columns(const Strides& strides, int rank) {
   return rank > 0 && std::abs(strides.batch[rank - 1]) < std::abs(strides.along);
 }
@@ -41,7 +41,7 @@ bool has_columns(const ZippedInput<Function, Parts>& in, int rank) {
   return has_columns(in.parts.first, rank);
 }
 
-/// Whether rows of `width` neighbours follow each other, so that many are loaded at once.
+/// Whether rows of `width` neighbours are contiguous, so that many can be loaded at once.
 template <class T>
 bool has_dense_rows(const Array<T>& array, int rank, std::int64_t width) {
   return array.strides.batch[rank - 1] == 1 && array.strides.along == width;
@@ -70,7 +70,7 @@ bool has_dense_rows(const ZippedInput<Function, Parts>& in, int rank, std::int64
                         [&](const auto& part) { return !has_dense_rows(part, rank, width); });
 }
 
-/// Whether all that is loaded can be kept in arrays.
+/// Whether everything that is loaded can be kept in arrays.
 template <class In>
 inline constexpr bool is_loaded_to_arrays = std::is_default_constructible_v<value_of_input<In>>;
 template <class A, class Values, class Mask>
@@ -84,8 +84,8 @@ template <class Function, class First, class... Rest>
 inline constexpr bool is_loaded_to_arrays<ZippedInput<Function, List<First, Rest...>>> =
     is_loaded_to_arrays<First>&& is_loaded_to_arrays<ZippedInput<Function, List<Rest...>>>;
 
-/// Rows k, k + 1, ... of neighbouring lines from the line at `c` on, where they lie; without data
-/// where they have to be loaded.
+/// Rows k, k + 1, ... of neighbouring lines from the line at `c` on, in place; data is null if they
+/// have to be loaded.
 template <class T>
 StoredRows<T> stored_rows(const Array<const T>& in, const Coordinates& c, std::int64_t k) {
   const ArrayLine<const T> line = as_stored<T>(in, c);
@@ -107,8 +107,9 @@ auto stored_rows(const Function& function, const List<First, Rest...>& parts, co
   return stored_rows(function, parts.rest, c, k, rows..., stored_rows(parts.first, c, k));
 }
 
-/// Whether an input is zipped of arrays to a struct, which need not be stored to be combined. (A
-/// number would: what a function rounds is not to be fused with what the operator does.)
+/// Whether an input zips arrays to a struct, which need not be stored before it is combined. (A
+/// number must be stored: a product in the function could be contracted with the operator to an
+/// FMA.)
 template <class A, class In>
 inline constexpr bool is_zipped_of_arrays = false;
 template <class T>

@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// What combines in the general kernels: loops for any type and operator, in which no iteration
-/// waits for the one before.
+/// The loops of the general kernels, for any type and operator. Iterations are independent, so that
+/// compilers can vectorise them.
 
 #include <KokkosScan/impl/host/chunks.hpp>
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace KokkosScan::impl::host {
 
-/// Some elements of `width` neighbouring lines, in rows: one of each line. Several runs of rows are
-/// folded beside each other.
+/// Elements of `width` neighbouring lines. A row has one element of each line; several runs of rows
+/// are folded side by side.
 template <class A>
 struct Runs {
   const A* data;
-  std::int64_t run;  ///< between runs
-  std::int64_t row;  ///< between rows
+  std::int64_t run;  ///< distance between runs
+  std::int64_t row;  ///< distance between rows
 };
 
-/// From this many neighbouring lines on, these alone hide that each waits for itself.
+/// From this width on, neighbouring lines alone hide the latency of the operator.
 inline constexpr int wide_row = 8;
 
-/// Folds `count` runs of rows, with all prefixes: prefixes[run][row][line].
+/// Computes all prefixes within `count` runs of rows: prefixes[run][row][line].
 ///
-/// \param last what precedes the first row of each run, last[run][line]; or null
+/// \param last the fold before the first row of each run, last[run][line]; or null
 template <int count, class Op, class A, class R>
 [[gnu::always_inline]] inline void fold_together(const Op& op, const Runs<A>& x, int rows,
                                                  int width, const R* last, R* prefixes) {
@@ -77,11 +77,10 @@ template <class Op, class A, class R>
   for (; run < runs; ++run) fold_next(std::integral_constant<int, 1>{});
 }
 
-/// Results of rows of fewer than wide_row lines: what comes before all of them, combined with their
-/// prefixes.
+/// Results of rows of fewer than wide_row lines: the carry combined with the prefixes.
 ///
-/// \param carry one for each line, or null
-/// \param y_row between rows of results, 1 for a single line
+/// \param carry one value for each line, or null
+/// \param y_row distance between rows of results, 1 for a single line
 template <class Op, class R, class Value>
 [[gnu::always_inline]] inline void combine_results(const Op& op, const R* carry, const R* prefixes,
                                                    int rows, int width, Value* y,
@@ -105,16 +104,16 @@ template <class Op, class R, class Value>
   }
 }
 
-/// Rows of elements of neighbouring lines, where they lie.
+/// Rows of elements of neighbouring lines, in place.
 template <class T>
 struct StoredRows {
   const T* data;
-  std::int64_t row;  ///< between rows
+  std::int64_t row;  ///< distance between rows
 
   [[gnu::always_inline]] const T& operator()(int i, int w) const { return data[i * row + w]; }
   void skip(int rows) { data += rows * row; }
 };
-/// A function of the elements of several.
+/// Rows of a zipped input: a function of the elements of its parts.
 template <class Function, class... Parts>
 struct ZippedRows {
   const Function& function;
@@ -130,14 +129,14 @@ struct ZippedRows {
   }
 };
 
-/// Rows of many lines, which become results as they are folded.
+/// Rows of wide_row lines or more, which are folded and stored in one pass.
 template <class X, class R, class Value>
 struct WideRows {
   X x;
-  Value* y;  ///< a place may be that of x
+  Value* y;  ///< may be the same address as x
   std::int64_t y_row;
-  R* last;         ///< the fold of earlier rows of the chunk, of each line
-  const R* carry;  ///< what comes before them, or null
+  R* last;         ///< for each line, the fold of the chunk's earlier rows
+  const R* carry;  ///< for each line, the prefix of the chunk; or null
   int width;
 };
 
@@ -166,7 +165,7 @@ template <class A, int count, bool has_carry, bool is_exclusive, class Op, class
   }
 }
 
-/// Scans rows in the middle of a chunk, some at a time, so that folds are loaded and stored once
+/// Scans rows in the middle of a chunk, several at a time, so that folds are loaded and stored once
 /// for all of them.
 template <class A, class Op, class X, class R, class Value>
 [[gnu::always_inline]] inline void scan_wide_rows(const Op& op, WideRows<X, R, Value> b, int rows,

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Stores results of any type, in an array or by a function, some neighbours at a time.
+/// Stores results of any type in arrays, or passes them to functions, several neighbours at a time.
 
 #include <KokkosScan/impl/host/load.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -14,12 +14,12 @@
 
 namespace KokkosScan::impl::host {
 
-/// Calls function(index..., result) for `count` results, whose places are `step` apart in one
-/// dimension. The dimension is known where it is compiled: the loop is that of a user, who walks
-/// through arrays in it. Nothing that the function stores is the function itself, so what it is
-/// made of, the Views, stays in registers.
+/// Calls function(index..., result) for `count` results at places that are `step` apart in one
+/// dimension. The dimension is a template parameter, so the loop is one that a user would write
+/// over arrays. The function's own members, such as Views, stay in registers: nothing that is
+/// stored aliases them (`__restrict__`).
 ///
-/// \param stride between results
+/// \param stride distance between results
 template <int moving, class Function, class Result, int... D>
 void call_along(const Function& __restrict__ function, const std::int64_t* index, std::int64_t step,
                 int count, const Result* results, int stride, std::integer_sequence<int, D...>) {
@@ -41,10 +41,11 @@ void call_along(const ComputedLine<Rank, Function>& line, int moving, std::int64
   });
 }
 
-/// Stores the results of rows k, k + 1, ... of several slabs, compact: results[slab][row][line].
+/// Stores the results of rows k, k + 1, ... of several slabs from a dense array
+/// results[slab][row][line].
 ///
 /// \param c         the first line
-/// \param dimension of the batch, in which slabs are neighbours
+/// \param dimension the dimension of the batch in which slabs are neighbours
 template <class Value>
 void store_slabs(const Array<Value>& output, Coordinates c, int dimension, int slabs,
                  std::int64_t k, int rows, int width, const Value* results) {
@@ -81,7 +82,7 @@ void store_slabs(const Called<A, Rank, Function>& output, Coordinates c, int dim
       if (w > 0) at.index[c.rank - 1] += w;
       auto line = indices.line(at);
       count = width > 1 ? lines.count(indices, line, width - w) : 1;
-      // Of the slabs that follow, as many as differ in one index alone.
+      // Take all following slabs that differ in one index only.
       if (slabs > 1 && count == width) together = in_slabs.count(indices, line, slabs - s);
       const Result* from = results + w;
       for (int t = 0; t < together; ++t) {
@@ -109,8 +110,8 @@ void store_slabs(const Called<A, Rank, Function>& output, Coordinates c, int dim
   }
 }
 
-/// Where rows of neighbouring results can be computed, as their places follow each other; else
-/// null.
+/// The address of a row of results if it is contiguous, so that results can be computed in place;
+/// else null.
 template <class Value>
 Value* place_of_rows(const Array<Value>& output, const Coordinates& c, std::int64_t k, int width) {
   const auto line = output.line(c);
@@ -130,7 +131,7 @@ template <class A, int Rank, class Function>
 std::int64_t distance_of_rows(const Called<A, Rank, Function>&, int width) {
   return width;
 }
-/// Between neighbours in a dimension of the batch.
+/// The distance between neighbours in a dimension of the batch.
 template <class Value>
 std::int64_t distance(const Array<Value>& output, int dimension) {
   return output.strides.batch[dimension];

@@ -3,9 +3,9 @@
 #pragma once
 
 /// \file
-/// The general kernels of hosts: scans by any operator, on any type, to any output, by the tree of
-/// the generic backend (generic_tree.hpp). They go through memory as it lies, a block of elements
-/// at a time: rows of neighbouring lines, of several slabs of such rows where these are small.
+/// The general host kernels: scans with any operator, type and output, along the tree of the
+/// generic backend (generic_tree.hpp). They process blocks of elements in memory order: rows of
+/// neighbouring lines, and of several slabs if slabs are small.
 
 #include <KokkosScan/impl/generic_tree.hpp>
 #include <KokkosScan/impl/host/general_inputs.hpp>
@@ -23,17 +23,17 @@
 
 namespace KokkosScan::impl::host {
 
-/// Slabs of rows of neighbouring lines. A row may be cut into strips; that of lines that do not lie
-/// beside each other is one line.
+/// Slabs of rows of neighbouring lines. A row may be cut into strips; if lines are not neighbours
+/// in memory, a row is a single line.
 struct SlabsOfRows {
-  std::int64_t row;     ///< lines of a row
-  std::int64_t width;   ///< lines of a strip
-  std::int64_t strips;  ///< of a row
-  std::int64_t slabs;   ///< of the batch
-  int dimension;  ///< of the batch, in which neighbouring slabs differ; -1 if there is one slab
+  std::int64_t row;     ///< lines per row
+  std::int64_t width;   ///< lines per strip
+  std::int64_t strips;  ///< strips per row
+  std::int64_t slabs;   ///< in the batch
+  int dimension;        ///< of the batch, in which slabs are neighbours; -1 if there is one slab
 };
 
-/// Scans slabs, or strips of them, on one thread.
+/// Scans slabs, or strips of slabs, on one thread.
 template <class P>
 class General {
   using A = typename P::A;
@@ -44,15 +44,15 @@ class General {
   static constexpr std::int64_t chunk_length = generic_tree::chunk_length;
   static constexpr std::int64_t tile_length = generic_tree::tile_length;
 
-  /// Elements of a block: with their prefixes they fill half of L1, or a quarter.
+  /// Elements of a block; with their prefixes they take a quarter to a half of L1.
   static constexpr int most = std::max<int>(16, 8192 / static_cast<int>(sizeof(R)));
-  /// Rows of a strip that are combined before the next lines of it are.
+  /// Rows of a wide strip that are scanned one segment of lines at a time.
   static constexpr int rows_of_segment = 4;
   static constexpr int segment = most / rows_of_segment;
 
  public:
-  /// The most lines of a strip: what is kept of them stays in L2, and rows are long enough for the
-  /// hardware to foresee them.
+  /// Maximum width of a strip: its state fits L2, and rows are long enough for hardware
+  /// prefetching.
   static constexpr int most_width = std::max<int>(most, strip_bytes / sizeof(R));
 
   General(const P& problem, const SlabsOfRows& slabs, Registers registers)
@@ -68,7 +68,7 @@ class General {
       const std::int64_t slab = i / m_slabs.strips;
       const std::int64_t first = i % m_slabs.strips * m_slabs.width;
       if (first >= m_slabs.row) continue;
-      // Slabs at once lie in one dimension of the batch.
+      // Slabs that are processed together must be neighbours in one dimension of the batch.
       if (most_slabs > 1) {
         slabs = static_cast<int>(std::min({most_slabs, end - i, extent - slab % extent}));
       }
@@ -78,8 +78,8 @@ class General {
   }
 
  private:
-  /// Rows of a block: of several slabs, if all of their rows are, or else up to the end of a chunk
-  /// or several chunks.
+  /// Rows of a block. Several slabs are taken only with all of their rows; otherwise a block ends
+  /// at the end of a chunk at the latest, or consists of several whole chunks.
   [[nodiscard]] std::int64_t rows_at_once() const {
     const std::int64_t width = m_slabs.width;
     if (width > segment) return rows_of_segment;
@@ -106,7 +106,7 @@ class General {
     return c;
   }
 
-  /// What is combined before row k, if anything is.
+  /// Whether anything is combined before row k: in earlier tiles, or in chunks of the same tile.
   [[nodiscard]] bool has_tiles(std::int64_t k) const {
     return m_problem.start.exists() || k >= tile_length;
   }
@@ -139,13 +139,13 @@ class General {
     }
   }
 
-  /// B(k), at the begin or the end of lines.
+  /// B(k) at the beginning or the end of a line.
   [[nodiscard]] R bound(int lane, std::int64_t k) const {
     const bool is_in_chunk = k % chunk_length > 0;
     if (is_in_chunk) return has_carry(k) ? R(m_op(m_carry[lane], m_last[lane])) : m_last[lane];
     return k > 0 || has_carry(k) ? m_carry[lane] : static_cast<R>(m_problem.identity.value);
   }
-  /// Stores B(0) before the results of lines, or B(n) behind them.
+  /// Stores B(0) before the first results of lines, or B(n) behind the last.
   void store_bounds(const Coordinates& c, int slabs, int width, std::int64_t k) {
     const std::int64_t place = k == 0 ? -1 : k;
     for (int lane = 0; lane < slabs * width; ++lane) {
@@ -154,7 +154,7 @@ class General {
     }
   }
 
-  /// Loads elements of lines w ... w + width - 1, of which the first is at `c`.
+  /// Loads elements of `width` lines; the first line is at `c`.
   Runs<A> load(const Coordinates& c, int slabs, std::int64_t k, int rows, int width) {
     const P& p = m_problem;
     const std::int64_t size = std::int64_t{rows} * width;
@@ -184,7 +184,7 @@ class General {
     return {m_x, size, width};
   }
 
-  /// Scans rows k ... k + rows - 1 of a chunk or of several chunks.
+  /// Scans rows k ... k + rows - 1, which are in one chunk or are several whole chunks.
   void scan_block(const Coordinates& c, int slabs, std::int64_t k, int rows, int w, int width) {
     const std::int64_t size = std::int64_t{rows} * width;
     Value* const place =
@@ -216,8 +216,8 @@ class General {
     store_slabs(m_problem.output, c, m_slabs.dimension, slabs, k, rows, width, m_y);
   }
 
-  /// f(), compiled for wider registers where these gain something: members of structs would have to
-  /// be sorted into them.
+  /// Calls f, compiled for wide registers if R is arithmetic. Structs gain nothing from them, as
+  /// their members would have to be transposed into registers.
   template <class F>
   [[gnu::always_inline]] void with_registers(const F& f) const {
     if constexpr (std::is_arithmetic_v<R>) {
@@ -228,7 +228,7 @@ class General {
     }
   }
 
-  /// Rows of one chunk, of many lines.
+  /// Scans rows of one chunk with many lines.
   template <class X>
   void scan_wide(const X& x, std::int64_t k, int rows, int lane, int width, Value* y,
                  std::int64_t y_row) {
@@ -261,7 +261,7 @@ class General {
       if (!is_exclusive) store_carry(m_carry + lane, width, y + behind * y_row);
     });
   }
-  /// Stores what comes before a chunk, or else the identity.
+  /// Stores the carry, or the identity if there is none.
   [[gnu::always_inline]] void store_carry(const R* carry, int width, Value* to) const {
     for (int i = 0; i < width; ++i) {
       to[i] = static_cast<Value>(carry == nullptr ? static_cast<R>(m_problem.identity.value)
@@ -275,7 +275,7 @@ class General {
     }
   }
 
-  /// Rows of one chunk or of several chunks, of few lines.
+  /// Scans rows of one chunk or of several chunks with few lines.
   void scan_narrow(const Runs<A>& x, int slabs, std::int64_t k, int rows, int width, Value* y,
                    std::int64_t y_row, std::int64_t y_slab) {
     with_registers([&]() __attribute__((always_inline)) {
@@ -303,7 +303,7 @@ class General {
     });
   }
 
-  /// Results of rows of one chunk, whose prefixes are known, and what is kept for the next rows.
+  /// Stores the results of rows of one chunk from their prefixes, and updates the state.
   [[gnu::always_inline]] void end_chunk(int slabs, std::int64_t k, int rows, int width,
                                         const R* prefixes, Value* y, std::int64_t y_row,
                                         std::int64_t y_slab) {
@@ -313,7 +313,7 @@ class General {
     const bool ends_chunk = (k + rows) % chunk_length == 0;
     const bool begins_chunk = k % chunk_length == 0;
     const R* const carry = has_carry(k) ? m_carry : nullptr;
-    // Short lines that begin alike are one run.
+    // Short lines with the same start are one contiguous run.
     const bool is_run = slabs > 1 && rows == p.n && !ends_chunk && y_row == width &&
                         y_slab == size && (carry == nullptr || has_common_start);
     const int shift = is_exclusive ? width : 0;
@@ -348,7 +348,7 @@ class General {
     }
   }
 
-  /// The chunk of row k is complete: its total joins those before.
+  /// Ends the chunk of row k: its total joins the earlier chunks.
   [[gnu::always_inline]] void add_chunk(std::int64_t k, int lane, int width, const R* total) {
     R* const chunks = m_chunks + lane;
     R* const tiles = m_tiles + lane;
@@ -374,7 +374,7 @@ class General {
   const Op m_op;
   const SlabsOfRows& m_slabs;
   Registers m_registers;
-  // Of each line: the fold of tiles, of chunks of this tile, of both, of elements of this chunk.
+  // For each line the fold of earlier tiles, of the tile's chunks, of both, and within the chunk.
   alignas(cache_line) R m_tiles[most_width];
   alignas(cache_line) R m_chunks[most_width];
   alignas(cache_line) R m_carry[most_width];

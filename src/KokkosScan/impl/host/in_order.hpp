@@ -3,11 +3,11 @@
 #pragma once
 
 /// \file
-/// Scans in order on a host, for any operator: several lines side by side, no line on several
-/// threads. in_order_kernels.hpp combines, the scanners load and store.
+/// In-order scans on hosts, for any operator. Each line is scanned by one thread, which takes
+/// several lines side by side. in_order_kernels.hpp combines, the scanners load and store.
 
-#include <KokkosScan/impl/host/in_order_columns.hpp>
-#include <KokkosScan/impl/host/in_order_rows.hpp>
+#include <KokkosScan/impl/host/in_order_lines.hpp>
+#include <KokkosScan/impl/host/in_order_strips.hpp>
 #include <KokkosScan/impl/host/launch.hpp>
 #include <KokkosScan/impl/policy.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -18,9 +18,9 @@ namespace KokkosScan::impl::host {
 
 // ---- The backend --------------------------------------------------------------------------------
 
-/// Units of work in turn, each by one thread.
+/// Scans the lines, or strips, of one unit, on one thread.
 template <class P>
-struct UnitsOfRows {
+struct UnitsOfLines {
   P problem;
   Destination destination;
   Registers registers;
@@ -28,13 +28,13 @@ struct UnitsOfRows {
 
   void operator()(std::int64_t unit) const {
     const std::int64_t lines = problem.batch.count;
-    RowsInOrder<P>(problem, destination, registers)
+    LinesInOrder<P>(problem, destination, registers)
         .scan(lines / units * unit + std::min(unit, lines % units),
               lines / units * (unit + 1) + std::min(unit + 1, lines % units));
   }
 };
 template <class P>
-struct UnitsOfColumns {
+struct UnitsOfStrips {
   P problem;
   Destination destination;
   Registers registers;
@@ -43,18 +43,18 @@ struct UnitsOfColumns {
   std::int64_t units;
 
   void operator()(std::int64_t unit) const {
-    ColumnsInOrder<P>(problem, destination, registers)
+    StripsInOrder<P>(problem, destination, registers)
         .scan(strips / units * unit + std::min(unit, strips % units),
               strips / units * (unit + 1) + std::min(unit + 1, strips % units), strips_of_row);
   }
 };
 
-/// The host backend for scans in order. Its members are for tests: results do not depend on them.
+/// The in-order kernels. The members exist for tests: results do not depend on them.
 struct InOrderBackend {
   Destination destination = Destination::automatic;
   Registers registers = widest_registers();
 
-  /// Whether a type of problem is taken: accumulators that can be kept in arrays.
+  /// Whether a type of problem is supported: accumulators that can be kept in arrays.
   template <class P>
   static constexpr bool supports =
       !is_called<decltype(P::output)> && std::is_default_constructible_v<typename P::A> &&
@@ -67,28 +67,28 @@ struct InOrderBackend {
     const Destination results_go = destination_of(p, destination);
     const std::int64_t threads = exec.concurrency();
     const std::int64_t row = batch.rank > 0 ? batch.extent[batch.rank - 1] : 1;
-    const bool has_columns = batch.rank > 0 && p.output.strides.batch[batch.rank - 1] == 1 &&
-                             row * static_cast<std::int64_t>(sizeof(typename P::A)) >= cache_line;
-    if (has_columns) {
-      // Strips of at most most_width, and as many as keep all threads busy.
-      constexpr std::int64_t most = ColumnsInOrder<P>::most_width;
+    const bool has_strips = batch.rank > 0 && p.output.strides.batch[batch.rank - 1] == 1 &&
+                            row * static_cast<std::int64_t>(sizeof(typename P::A)) >= cache_line;
+    if (has_strips) {
+      // Strips of at most most_width lines, but enough strips to keep all threads busy.
+      constexpr std::int64_t most = StripsInOrder<P>::most_width;
       const std::int64_t rows = batch.count / row;
       std::int64_t strips = (row + most - 1) / most;
       if (rows * strips < 4 * threads) strips = (strips + threads - 1) / threads * threads;
       strips = (row + strip_width(row, strips) - 1) / strip_width(row, strips);
       const std::int64_t units =
           units_of_work(rows * strips, p.n * strip_width(row, strips), threads);
-      for_each_index(exec, label_of(p.function, "in_order_columns"), units,
-                     UnitsOfColumns<P>{p, results_go, registers, rows * strips, strips, units});
+      for_each_index(exec, label_of(p.function, "in_order_strips"), units,
+                     UnitsOfStrips<P>{p, results_go, registers, rows * strips, strips, units});
       return;
     }
-    // A unit is as many lines as are combined at once, or fewer where threads would have none.
+    // Units of lines_at_once lines, or fewer if some threads would be idle.
     const std::int64_t lines_of_unit =
         std::clamp<std::int64_t>(batch.count / threads, 1, lines_at_once);
     const std::int64_t units = units_of_work((batch.count + lines_of_unit - 1) / lines_of_unit,
                                              p.n * lines_of_unit, threads);
-    for_each_index(exec, label_of(p.function, "in_order_rows"), units,
-                   UnitsOfRows<P>{p, results_go, registers, units});
+    for_each_index(exec, label_of(p.function, "in_order_lines"), units,
+                   UnitsOfLines<P>{p, results_go, registers, units});
   }
 };
 

@@ -3,14 +3,14 @@
 #pragma once
 
 /// \file
-/// Combines several lines in order, side by side: each line waits for its last combination, so only
-/// other lines can fill that time. Sums and products of float and double have a line in each lane
-/// of their registers; for all else the compiler sees a loop over independent lines.
+/// Scans several lines in order, side by side: each line waits for its last combination, and only
+/// other lines can hide that latency. For sums and products of float and double, each lane of a
+/// register holds another line; for other operators the compiler sees loops over independent lines.
 
+#include <KokkosScan/impl/host/blend.hpp>
 #include <KokkosScan/impl/host/combine.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
 #include <KokkosScan/impl/host/move.hpp>
-#include <KokkosScan/impl/host/select.hpp>
 #include <KokkosScan/impl/operator_traits.hpp>
 #include <KokkosScan/operators.hpp>
 #include <concepts>
@@ -19,47 +19,48 @@
 
 namespace KokkosScan::impl::host {
 
-/// Whether registers combine as the operator does, with a value that leaves others as they are.
+/// Whether registers combine exactly like the operator, and there is a neutral value.
 template <class Op, class A>
 inline constexpr bool combines_registers = std::floating_point<A>&& is_vectorized<A> &&
                                            (std::same_as<Op, InOrder<Sum<A>>> ||
                                             std::same_as<Op, InOrder<Prod<A>>>);
 
-// ---- Columns: the lines are neighbours ----------------------------------------------------------
+// ---- Strips: lines that are neighbours in memory ------------------------------------------------
 
-/// Some elements of neighbouring lines, which become results.
+/// Elements of neighbouring lines, and where their results go.
 template <class A>
-struct Columns {
+struct BlockOfStrip {
   const A* x;
-  std::int64_t x_row;  ///< between the elements of a line
+  std::int64_t x_row;  ///< distance between the elements of a line
   A* y;                ///< may be x
   std::int64_t y_row;
-  A* folds;  ///< of each line so far
+  A* folds;  ///< the fold of each line so far
   int rows;
   int width;
   Form form;
-  bool streams;  ///< past the caches; y and y_row are multiples of 32 bytes
+  bool streams;  ///< non-temporal stores; y and y_row are multiples of 32 bytes
 };
 
-/// Which of them count.
+/// The mask of these elements.
 template <class A>
-struct CountsOfColumns {
+struct CountsOfStrip {
   const StoredBool* counts;
   std::int64_t row;   ///< between those of the elements of a line
   const bool* exist;  ///< whether a line has a fold; null where all have
   A identity;         ///< the result where it has none
 };
-/// All of them.
+/// For inputs without a mask.
 struct AllCount {};
 
-/// Rows that are combined at once.
+/// Rows that are combined together.
 inline constexpr int rows_at_once = 4;
 
-/// How elements that count are combined: what does not becomes a value that leaves others as they
-/// are, which also stands for a fold that does not exist yet.
+/// Combines a strip in registers. Masked-out elements, and folds that do not exist yet, are
+/// replaced by a neutral value.
 template <bool streams, bool is_exclusive, int places, class Op, class A, class Counts>
-[[gnu::always_inline]] inline void combine_columns_in_registers(const Op& op, const Columns<A>& b,
-                                                                const Counts& c) {
+[[gnu::always_inline]] inline void combine_strip_in_registers(const Op& op,
+                                                              const BlockOfStrip<A>& b,
+                                                              const Counts& c) {
   constexpr bool is_masked = !std::is_same_v<Counts, AllCount>;
   constexpr int lanes_of_place = 16 / static_cast<int>(sizeof(A));
   constexpr int lanes = places * lanes_of_place;
@@ -75,7 +76,7 @@ template <bool streams, bool is_exclusive, int places, class Op, class A, class 
     const auto element = [&](int k) __attribute__((always_inline)) {
       const Register<A, places> values = load_register<places>(x + k * b.x_row);
       if constexpr (is_masked) {
-        return select(truths_at(c.counts + k * c.row + w), values, none);
+        return blend(truths_at(c.counts + k * c.row + w), values, none);
       } else {
         return values;
       }
@@ -99,9 +100,9 @@ template <bool streams, bool is_exclusive, int places, class Op, class A, class 
         Register<truth_t<A>, places> exist = truths_at(as_stored_bools(c.exist + w));
         for (int k = 0; k < b.rows; ++k) {
           const Register<A, places> next = combine_registers(op, fold, element(k));
-          if (is_exclusive) store(select(exist, fold, identity));
+          if (is_exclusive) store(blend(exist, fold, identity));
           exist.lanes |= truths_at(c.counts + k * c.row + w).lanes;
-          if (!is_exclusive) store(select(exist, next, identity));
+          if (!is_exclusive) store(blend(exist, next, identity));
           fold = next;
         }
         store_register(b.folds + w, fold);
@@ -109,7 +110,8 @@ template <bool streams, bool is_exclusive, int places, class Op, class A, class 
       }
     }
     if (b.rows == rows_at_once) {
-      // All loads first: one that follows a store a multiple of 4096 bytes away waits for it.
+      // All loads first: a load waits for an earlier store to an address that differs by a multiple
+      // of 4096 bytes (4K aliasing).
       Register<A, places> from[rows_at_once];
       for (int k = 0; k < rows_at_once; ++k) from[k] = element(k);
       for (int k = 0; k < rows_at_once; ++k) combine_next(from[k]);
@@ -142,21 +144,21 @@ template <bool streams, bool is_exclusive, int places, class Op, class A, class 
   }
 }
 
-/// Combines down the columns, whose folds all exist or, where elements are masked out, are neutral.
+/// Combines the lines of a strip. All folds must exist, or be neutral if there is a mask.
 template <class Op, class A, class Counts = AllCount>
-void combine_columns(Registers registers, const Op& op, const Columns<A>& block,
-                     const Counts& counts = {}) {
+void combine_strip(Registers registers, const Op& op, const BlockOfStrip<A>& block,
+                   const Counts& counts = {}) {
   if constexpr (combines_registers<Op, A>) {
     call_with(
         registers, [&](auto places) __attribute__((always_inline)) {
-          const Columns<A> b = block;
+          const BlockOfStrip<A> b = block;
           const Counts c = counts;
           if (b.form == Form::exclusive) {
-            b.streams ? combine_columns_in_registers<true, true, places>(op.op, b, c)
-                      : combine_columns_in_registers<false, true, places>(op.op, b, c);
+            b.streams ? combine_strip_in_registers<true, true, places>(op.op, b, c)
+                      : combine_strip_in_registers<false, true, places>(op.op, b, c);
           } else {
-            b.streams ? combine_columns_in_registers<true, false, places>(op.op, b, c)
-                      : combine_columns_in_registers<false, false, places>(op.op, b, c);
+            b.streams ? combine_strip_in_registers<true, false, places>(op.op, b, c)
+                      : combine_strip_in_registers<false, false, places>(op.op, b, c);
           }
         });
   } else {
@@ -178,23 +180,23 @@ void combine_columns(Registers registers, const Op& op, const Columns<A>& block,
   }
 }
 
-// ---- Rows: each line has neighbouring elements --------------------------------------------------
+// ---- Lines with neighbouring elements -----------------------------------------------------------
 
 /// Lines that are combined side by side.
 inline constexpr int lines_at_once = 8;
 
-/// Some elements of lines_at_once lines, which become results.
+/// Elements of lines_at_once lines, and where their results go.
 template <class A>
-struct Rows {
+struct BlockOfLines {
   const A* x[lines_at_once];
   A* y[lines_at_once];  ///< may be x
-  A* folds;             ///< of each line so far
-  int count;            ///< elements of a line
+  A* folds;             ///< the fold of each line so far
+  int count;            ///< elements per line
   Form form;
   const StoredBool* counts[lines_at_once];  ///< which of them count, where there is a mask
 };
 
-/// Turns a square of lanes at each place.
+/// Transposes a square of lanes at each place.
 template <class A, int places>
 [[gnu::always_inline]] inline void transpose(Register<A, places> (&r)[16 / sizeof(A)]) {
   if constexpr (sizeof(A) == 4) {
@@ -211,10 +213,10 @@ template <class A, int places>
   }
 }
 
-/// Combines the next elements of as many lines as registers have lanes: squares of four, or of two
-/// of double, of which there are `squares`.
+/// Combines the next elements of as many lines as a register has lanes, in `squares` squares of
+/// four by four elements (two by two of double).
 ///
-/// \param counts which elements count, where there is a mask
+/// \param counts the mask, if there is one
 template <int squares, bool is_masked, bool is_exclusive, int places, class Op, class A>
 [[gnu::always_inline]] inline void combine_squares(const Op& op, const A* const* x, A* const* y,
                                                    [[maybe_unused]] const StoredBool* const* counts,
@@ -232,7 +234,7 @@ template <int squares, bool is_masked, bool is_exclusive, int places, class Op, 
       }
       if constexpr (is_masked) {
         const int second = places == 1 ? j : lanes + j;
-        r[s][j] = select(
+        r[s][j] = blend(
             truths_of_lanes<A, places>(counts[j] + k + s * lanes, counts[second] + k + s * lanes),
             r[s][j], none);
       }
@@ -249,7 +251,7 @@ template <int squares, bool is_masked, bool is_exclusive, int places, class Op, 
   }
   KOKKOSSCAN_IMPL_UNROLL for (int j = 0; j < lanes; ++j) {
     if constexpr (squares == 2) {
-      // Whole registers: half as many stores.
+      // Whole 32-byte registers: half as many stores.
       store_register(y[j] + k, join(at_place<0>(r[0][j]), at_place<0>(r[1][j])));
       store_register(y[lanes + j] + k, join(at_place<1>(r[0][j]), at_place<1>(r[1][j])));
     } else {
@@ -259,70 +261,71 @@ template <int squares, bool is_masked, bool is_exclusive, int places, class Op, 
   }
 }
 
-/// Combines lines whose folds all exist, squares at a time. Returns how many elements of each.
+/// Combines lines whose folds all exist, squares at a time. Returns the number of elements done.
 template <int places, bool is_masked, bool is_exclusive, class Op, class A>
-[[gnu::always_inline]] inline int combine_rows_in_registers(const Op& op, const Rows<A>& rows) {
+[[gnu::always_inline]] inline int combine_lines_in_registers(const Op& op,
+                                                             const BlockOfLines<A>& block) {
   constexpr int lanes = 16 / static_cast<int>(sizeof(A));
   constexpr int lines = lanes * places;
   constexpr int groups = lines_at_once / lines;
   Register<A, places> fold[groups];
   KOKKOSSCAN_IMPL_UNROLL for (int g = 0; g < groups; ++g) {
-    fold[g] = load_register<places>(rows.folds + g * lines);
+    fold[g] = load_register<places>(block.folds + g * lines);
   }
-  const int count = rows.count;
+  const int count = block.count;
   int k = 0;
   const auto combine_all = [&](auto squares) __attribute__((always_inline)) {
     for (; k + squares * lanes <= count; k += squares * lanes) {
       KOKKOSSCAN_IMPL_UNROLL for (int g = 0; g < groups; ++g) {
         combine_squares<squares, is_masked, is_exclusive>(
-            op, rows.x + g * lines, rows.y + g * lines, rows.counts + g * lines, k, fold[g]);
+            op, block.x + g * lines, block.y + g * lines, block.counts + g * lines, k, fold[g]);
       }
     }
   };
   combine_all(std::integral_constant<int, places>{});
   if constexpr (places == 2) combine_all(std::integral_constant<int, 1>{});
   KOKKOSSCAN_IMPL_UNROLL for (int g = 0; g < groups; ++g) {
-    store_register(rows.folds + g * lines, fold[g]);
+    store_register(block.folds + g * lines, fold[g]);
   }
   return k;
 }
 
-/// Combines lines whose folds all exist or, where elements are masked out, are neutral.
+/// Combines lines side by side. All folds must exist, or be neutral if there is a mask.
 template <bool is_masked, class Op, class A>
-void combine_rows(Registers registers, const Op& op, const Rows<A>& rows) {
-  const bool is_exclusive = rows.form == Form::exclusive;
+void combine_lines(Registers registers, const Op& op, const BlockOfLines<A>& block) {
+  const bool is_exclusive = block.form == Form::exclusive;
   int k = 0;
   if constexpr (combines_registers<Op, A>) {
     k = call_with(
         registers, [&](auto places) __attribute__((always_inline)) {
-          return is_exclusive ? combine_rows_in_registers<places, is_masked, true>(op.op, rows)
-                              : combine_rows_in_registers<places, is_masked, false>(op.op, rows);
+          return is_exclusive ? combine_lines_in_registers<places, is_masked, true>(op.op, block)
+                              : combine_lines_in_registers<places, is_masked, false>(op.op, block);
         });
   }
-  for (; k < rows.count; ++k) {
+  for (; k < block.count; ++k) {
     KOKKOSSCAN_IMPL_UNROLL for (int l = 0; l < lines_at_once; ++l) {
-      A& fold = rows.folds[l];
-      A x = rows.x[l][k];
+      A& fold = block.folds[l];
+      A x = block.x[l][k];
       if constexpr (is_masked) {
         // A table instead of a branch, which random masks would mispredict.
         const A choice[] = {neutral(op.op), x};
-        x = choice[rows.counts[l][k]];
+        x = choice[block.counts[l][k]];
       }
       const A next = op(fold, x);
-      rows.y[l][k] = is_exclusive ? fold : next;
+      block.y[l][k] = is_exclusive ? fold : next;
       fold = next;
     }
   }
 }
 
-/// Combines the first line, whose fold exists.
+/// Combines a single line, whose fold must exist.
 template <class Op, class A>
-void combine_row(const Op& op, const Rows<A>& rows) {
-  const A* const x = rows.x[0];
-  A* const y = rows.y[0];
-  const int count = rows.count;
-  A fold = rows.folds[0];
-  if (rows.form == Form::exclusive) {
+void combine_line(const Op& op, const BlockOfLines<A>& block) {
+  const A* const x = block.x[0];
+  A* const y = block.y[0];
+  const int count = block.count;
+  A fold = block.folds[0];
+  if (block.form == Form::exclusive) {
     for (int k = 0; k < count; ++k) {
       const A next = op(fold, x[k]);
       y[k] = fold;
@@ -331,7 +334,7 @@ void combine_row(const Op& op, const Rows<A>& rows) {
   } else {
     for (int k = 0; k < count; ++k) y[k] = fold = op(fold, x[k]);
   }
-  rows.folds[0] = fold;
+  block.folds[0] = fold;
 }
 
 }  // namespace KokkosScan::impl::host

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// What scanners of rows and of columns in order have in common: masks, and where results go.
+/// The base class of the in-order scanners of lines and of strips: masks, stores and totals.
 
 #include <KokkosScan/impl/host/in_order_kernels.hpp>
 #include <KokkosScan/impl/host/load.hpp>
@@ -20,7 +20,7 @@
 
 namespace KokkosScan::impl::host {
 
-/// What of an input is scanned, without its masks.
+/// An input without its masks.
 template <class In>
 const In& without_masks(const In& in) {
   return in;
@@ -30,8 +30,8 @@ const auto& without_masks(const Selected<A, Values, Mask>& in) {
   return without_masks(in.values);
 }
 
-/// Loads which of `count` elements count: neighbours in a line, or one of each of several lines.
-/// What is not masked leaves them as they are.
+/// Loads the mask of `count` elements: neighbours in a line, or one of each of several lines.
+/// Nested masks are combined; an input without a mask changes nothing.
 template <int Most, bool across, class In>
 void load_counts(const In&, const Coordinates&, std::int64_t, int, bool*, bool) {}
 template <int Most, bool across, class A, class Values, class Mask>
@@ -50,8 +50,8 @@ void load_counts(const Selected<A, Values, Mask>& in, const Coordinates& c, std:
   load_counts<Most, across>(in.values, c, k, count, selected, false);
 }
 
-/// Where it says which elements of the line at `c` count, if neighbours of it lie in memory so, or
-/// `across` those of the other lines; else without data. Several masks are loaded.
+/// The mask of the line at `c` in place, if its neighbours along the line (or across lines) are
+/// contiguous; else data is null. Nested masks have to be loaded.
 template <bool across, class In>
 ArrayLine<const StoredBool> counts_as_stored(const In&, const Coordinates&) {
   return {nullptr, 0};
@@ -68,7 +68,7 @@ ArrayLine<const StoredBool> counts_as_stored(const Selected<A, Values, Mask>& in
   }
 }
 
-/// A problem that is scanned in order, as scanners of rows and of columns see it.
+/// A problem that is scanned in order.
 template <class P>
 class InOrderScanner {
  public:
@@ -89,16 +89,16 @@ class InOrderScanner {
   }
 
  protected:
-  /// Combines an element that counts.
+  /// Combines an unmasked element.
   void add(A& fold, bool& exists, const A& x) const {
     fold = exists ? m_problem.op(fold, x) : x;
     exists = true;
   }
-  /// B(k) as it is stored.
+  /// B(k), as it is stored.
   [[nodiscard]] A result(const A& fold, bool exists) const {
     return exists ? fold : m_problem.identity.value;
   }
-  /// Sets to B(0) what is known of it.
+  /// Sets the fold to the starting value, if there is one.
   void start(const Coordinates& c, A& fold, bool& exists) const {
     const Maybe<A> start = m_problem.start.at(c);
     exists = start.exists;

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Which instructions kernels use, chosen when the program runs.
+/// Chooses the instruction set of kernels at run time.
 
 #include <KokkosScan/impl/host/registers.hpp>
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace KokkosScan::impl::host {
 
-/// The registers that kernels use. Results have the same bits with all of them.
+/// The width of the registers that kernels use. Results are bitwise the same with all of them.
 enum class Registers { of_16_bytes, of_32_bytes };
 
-/// The narrowest registers that kernels are compiled for: of 32 bytes where flags say that each
-/// processor has them, as Kokkos' own for a processor do: others would never run.
+/// The narrowest registers that kernels are compiled for. If compiler flags such as Kokkos' own for
+/// a processor guarantee AVX2, these have 32 bytes, as kernels for others would never run.
 #if defined(KOKKOSSCAN_IMPL_AVX2) && defined(__AVX2__)
 inline constexpr Registers least_registers = Registers::of_32_bytes;
 #else
@@ -30,9 +30,9 @@ inline Registers widest_registers() {
   return least_registers;
 }
 
-/// Empties the registers of x87 at the end of its scope. GCC 12 and 13 load a pair of doubles by
-/// way of an MMX register at times (movq2dq), though nothing asks for it. These are the registers
-/// of x87, where all that is long double is NaN from then on.
+/// Resets the x87 registers at the end of its scope. GCC 12 and 13 sometimes load a pair of doubles
+/// through an MMX register (movq2dq). MMX registers alias those of x87, in which any long double
+/// would be NaN afterwards.
 struct EmptiesX87 {
   EmptiesX87() = default;
   EmptiesX87(const EmptiesX87&) = delete;
@@ -47,7 +47,7 @@ struct EmptiesX87 {
 };
 
 #if defined(KOKKOSSCAN_IMPL_AVX2)
-/// f(2), compiled for AVX2.
+/// Calls f(2), compiled for AVX2.
 template <class F>
 [[gnu::target("avx2")]] auto call_with_avx2(const F& f) {
   return f(std::integral_constant<int, 2>{});
@@ -61,7 +61,7 @@ template <class F>
 [[gnu::noinline]] void call_apart_as_is(const F& f) {
   f();
 }
-/// f(), compiled for registers of so many places, too, but not inlined.
+/// Calls f, compiled for registers of `places` places like its caller, but not inlined.
 template <int places, class F>
 [[gnu::always_inline]] inline void call_apart(const F& f) {
 #if defined(KOKKOSSCAN_IMPL_AVX2)
@@ -70,9 +70,10 @@ template <int places, class F>
   call_apart_as_is(f);
 }
 
-/// Calls f(places): 1 for registers of 16 bytes, 2 for those of 32, which the processor must have.
+/// Calls f(places): 1 for registers of 16 bytes, 2 for registers of 32 bytes, which the processor
+/// must support.
 ///
-/// f and all that it calls with registers are always inlined, so they are compiled for both.
+/// f and everything that it calls with registers is always inlined, so it is compiled for both.
 ///
 /// \param registers least_registers or wider
 template <class F>
@@ -90,19 +91,19 @@ template <class F>
 #endif
 }
 
-/// The widest registers of a processor of this kind. Kernels for others are compiled with less that
-/// is made for some shapes.
+/// The widest registers of this processor family. Kernels for narrower ones are compiled with fewer
+/// special cases for shapes.
 #if defined(KOKKOSSCAN_IMPL_AVX2)
 inline constexpr Registers most_registers = Registers::of_32_bytes;
 #else
 inline constexpr Registers most_registers = Registers::of_16_bytes;
 #endif
-/// Bytes of those.
+/// Their size.
 inline constexpr int register_bytes = most_registers == Registers::of_32_bytes ? 32 : 16;
 template <int places>
 inline constexpr bool are_widest = (places == 2) == (most_registers == Registers::of_32_bytes);
 
-/// Calls f(2) if registers of 32 bytes are meant.
+/// Calls f(2) if the registers have 32 bytes.
 template <class F>
 [[gnu::always_inline]] inline void call_if_wide([[maybe_unused]] Registers registers,
                                                 [[maybe_unused]] const F& f) {
@@ -111,12 +112,12 @@ template <class F>
 #endif
 }
 
-/// A value that a function receives when it is compiled.
+/// A compile-time value as a function argument.
 template <auto value>
 inline constexpr std::integral_constant<std::remove_const_t<decltype(value)>, value> constant{};
 
-/// Converts `count` neighbours, upwards (step 1) or downwards (step -1) from the first, in vectors
-/// that the compiler makes.
+/// Converts `count` neighbours, upwards (step 1) or downwards (step -1) from the first. The
+/// compiler vectorises the loop.
 template <int step = 1, class To, class From>
 void convert(const From* from, int count, To* to) {
   call_with(
@@ -129,13 +130,13 @@ void convert(const From* from, int count, To* to) {
       });
 }
 
-/// Elements from slab to slab and from row to row.
+/// Distances between slabs and between rows, in elements.
 struct RowDistances {
   std::int64_t slab, row;
 };
 
-/// Converts rows of `length` neighbours each, without a call for each of them. What is only moved
-/// is not worth wider registers.
+/// Converts rows of `length` neighbours without a call for each row. Plain copies do not gain from
+/// wide registers.
 template <class To, class From>
 void convert_rows(const From* from, const RowDistances& from_distances, int slabs, int rows,
                   int length, To* to, const RowDistances& to_distances) {
@@ -158,7 +159,7 @@ void convert_rows(const From* from, const RowDistances& from_distances, int slab
           for (int i = 0; i < of.value; ++i) values[i] = static_cast<To>(x[first + i]);
           for (int i = 0; i < of.value; ++i) y[first + i] = values[i];
         };
-        // Four or eight at a time: the last ones of a row may be among those before, too.
+        // Four or eight at a time; at the end of a row they overlap those before.
         const auto in_steps = [&](auto at_once) __attribute__((always_inline)) {
           int i = 0;
           for (; i + at_once.value <= length; i += at_once.value) some(i, at_once);

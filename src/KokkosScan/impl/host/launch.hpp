@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// How a scan of a problem is launched on a host: where its results go, and in how many units.
+/// The launch of a scan on a host: how results are stored, and the number of units of work.
 
 #include <KokkosScan/impl/host/load.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
@@ -19,7 +19,7 @@
 
 namespace KokkosScan::impl::host {
 
-/// Whether memory has never been touched, as far as the system tells: it has no page at an address.
+/// Whether memory has never been touched, as far as the system tells: no page is mapped there.
 inline bool is_untouched([[maybe_unused]] const void* address) {
 #if defined(__linux__)
   const auto size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -31,9 +31,9 @@ inline bool is_untouched([[maybe_unused]] const void* address) {
 #endif
 }
 
-/// Whether the results of a problem go to memory that has never been touched. The system fills each
-/// page with zeros first, which leaves it in the caches: what is stored past them meets it there
-/// (128 MB of doubles 60 ms instead of 53).
+/// Whether the results of a problem go to memory that has never been touched. On first touch the
+/// system fills a page with zeros, which puts it into the caches, so non-temporal stores do not
+/// pay.
 template <class P>
 bool has_untouched_results(const P& p) {
   for (int quarter = 1; quarter < 4; ++quarter) {
@@ -43,25 +43,26 @@ bool has_untouched_results(const P& p) {
   return true;
 }
 
-/// Where the results of a problem go, if that is left to the backend.
+/// How results are stored if that is left to the backend.
 template <class P>
 Destination destination_of(const P& p, Destination wanted) {
   if (wanted != Destination::automatic) return wanted;
   const auto bytes = static_cast<double>(p.n) * static_cast<double>(p.batch.count) *
                      static_cast<double>(sizeof(*p.output.data));
-  // What has just been loaded is in the cache, and stored there.
+  // In place, the cache lines are in the cache already.
   const bool passes =
       bytes > streaming_bytes && !is_in_place(p.input, p.output.data) && !has_untouched_results(p);
   return passes ? Destination::memory : Destination::caches;
 }
 
-/// The name of a kernel, which says the path that was taken.
+/// The label of a kernel, which shows the path that was taken.
 [[gnu::noinline]] inline std::string label_of(Function function, const char* path,
                                               const char* end = "]") {
   return name(function) + " [host/" + path + end;
 }
 
-/// Units of the policy: each of some pieces of work, but one for each thread if there are so many.
+/// The number of units of work: each takes several pieces, but there is one for each thread if
+/// there are that many pieces.
 inline std::int64_t units_of_work(std::int64_t pieces, std::int64_t elements_of_piece,
                                   std::int64_t threads) {
   return std::clamp<std::int64_t>(

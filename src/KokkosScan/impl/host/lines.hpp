@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Scans lines one after another, each from its first element to its last: lines that are
-/// contiguous in memory, and any that have no contiguous neighbours.
+/// Scans single lines from the first element to the last: lines that are contiguous in memory, and
+/// lines without contiguous neighbours.
 
 #include <KokkosScan/impl/host/blocks_of_line.hpp>
 #include <KokkosScan/impl/host/chunks.hpp>
@@ -41,14 +41,14 @@ class Lines {
     if (m_streams) end_streaming();
   }
 
-  /// Strip number `index`: where its first line stands, and its width.
+  /// Strip number `index`: the coordinates of its first line, and its width.
   [[nodiscard]] std::pair<Coordinates, int> strip(std::int64_t index, std::int64_t) const {
     return {m_problem.batch.coordinates(index), 1};
   }
 
   /// Scans lines begin ... end - 1.
   void scan(std::int64_t begin, std::int64_t end, std::int64_t) {
-    // Results go through memory in one direction, so that each cache line is stored once.
+    // Write memory in one direction, so that each cache line is stored once.
     const bool descends = m_problem.output.strides.along < 0;
     for (std::int64_t i = begin; i < end; ++i) {
       const Coordinates c = m_problem.batch.coordinates(descends ? begin + (end - 1 - i) : i);
@@ -59,10 +59,10 @@ class Lines {
     }
   }
 
-  /// What precedes the line at `c`: the starting value, or what stands for none.
+  /// The state before the line at `c`: the starting value, or a neutral value if there is none.
   ///
   /// \param tiles  receives it in the carried type
-  /// \param before receives B(0), where that is stored
+  /// \param before receives B(0), which may have to be stored
   void start(const Coordinates& c, int, R* tiles, A* before) const {
     const Maybe<A> start = m_problem.start.at(c);
     *tiles = start.exists ? static_cast<R>(start.value) : neutral(carrying(m_problem.op));
@@ -71,9 +71,9 @@ class Lines {
 
   /// Scans elements begin ... end - 1 of a line, whole tiles except at its end.
   ///
-  /// \param tiles  what comes before, the starting value included
+  /// \param tiles  the prefix, including the starting value
   /// \param before B(begin)
-  /// \param ahead  how many elements ahead others are asked for, and where to
+  /// \param ahead  the prefetch distance, and the caches to prefetch to
   [[gnu::noinline]] void scan_part(const Coordinates& c, int, std::int64_t begin, std::int64_t end,
                                    const R* tiles, const A* before, const Ahead& ahead) {
     const P& p = m_problem;
@@ -96,7 +96,7 @@ class Lines {
   /// Folds elements begin ... end - 1 of a tile.
   ///
   /// \param chunks receives the total
-  /// \param last   receives what the last chunk left behind
+  /// \param last   receives the last chunk
   void fold(const Coordinates& c, int, std::int64_t begin, std::int64_t end, R* chunks,
             LastChunk<A, R>* last) const {
     const auto line = m_problem.input.line(c);
@@ -113,7 +113,7 @@ class Lines {
  private:
   using InputLine = decltype(std::declval<P>().input.line(std::declval<Coordinates>()));
 
-  /// Elements from memory are used once. Where results stay in the caches, elements may as well.
+  /// Elements are used once, so they only need L1; if results stay in the caches, elements may too.
   [[nodiscard]] Ahead usual_ahead() const {
     return {ahead_bytes / sizeof(A), m_streams ? Caches::nearest : Caches::all};
   }
@@ -124,10 +124,11 @@ class Lines {
     if (end == p.n && p.totals.data != nullptr) p.totals.line(c)(0) = static_cast<Total>(total);
   }
 
-  /// Scans elements that lie in memory as accumulators, in the order of results or opposite to it:
-  /// each result goes where it belongs, or past the caches, to multiples of a register or from L1.
+  /// Scans elements that lie in memory as accumulators, in the order of results or opposite to it.
+  /// Results are stored directly, or with non-temporal stores: from registers if aligned, or
+  /// through L1.
   ///
-  /// \return the element to go on with: fewer than a chunk may be left, or all
+  /// \return the first element that is left: a remainder of less than a chunk, or everything
   template <int step>
   std::int64_t scan_stored(const InputLine& line, const ArrayLine<Value>& results,
                            std::int64_t begin, std::int64_t end, const Ahead& ahead,
@@ -137,7 +138,7 @@ class Lines {
     if (!stored) return begin;
     const bool leads = p.extra == Extra::first && begin == 0;
     const bool has_first = p.form == Form::exclusive || leads;
-    // Where the first result goes; those of elements stand behind it if it is not of one.
+    // The address of the first result. If that is B(begin), results of elements follow it.
     Value* const to = &results(leads ? -1 : begin);
     std::int64_t count = end - begin;
     LineResults<A> in{};
@@ -167,8 +168,8 @@ class Lines {
     return begin + count;
   }
 
-  /// Scans elements begin ... end - 1 of a line, some at a time, and stores them from L1: elements
-  /// and results of any type and stride.
+  /// Scans elements begin ... end - 1 of a line, some at a time, and stores results through L1:
+  /// elements and results may have any type and stride.
   void scan_loaded(const InputLine& line, const ArrayLine<Value>& results, std::int64_t begin,
                    std::int64_t end, const Ahead& ahead, Carry<R>& carry, A& result) {
     const P& p = m_problem;
@@ -181,7 +182,7 @@ class Lines {
       const bool stores_last = k + count == p.n && p.extra == Extra::last;
       const int of_block = count + (stores_first || stores_last ? 1 : 0);
       A* b = m_staged;
-      // Exclusive results are the inclusive ones, each a place later.
+      // Exclusive results are the inclusive ones, one place later.
       if (is_exclusive || stores_first) *b++ = result;
       with_elements(line, stored, k, count, ahead, [&](const auto& x, const Ahead& ahead_of_x) {
         scan_elements<1>(m_registers, p.op, x, k, count, ahead_of_x, carry, {b, false, false, {}},
@@ -200,8 +201,8 @@ class Lines {
     for (int i = 0; i < count; ++i) to[i * stride] = static_cast<Value>(b[i]);
   }
 
-  /// f(x, ahead_of_x), where x are elements k ... k + count - 1, as they lie in memory, or loaded,
-  /// which asks for what is ahead of them; else ahead_of_x says that this is still to be done.
+  /// Calls f(x, ahead_of_x), where x are elements k ... k + count - 1. If they are read in place, f
+  /// is to prefetch as ahead_of_x says; if they are loaded, they have been prefetched here.
   template <class Stored, class F>
   void with_elements(const InputLine& line, const Stored& stored, std::int64_t k, int count,
                      const Ahead& ahead, const F& f) const {

@@ -3,13 +3,13 @@
 #pragma once
 
 /// \file
-/// Loads elements of any input, as accumulators in scan order: neighbours in a line, or one element
+/// Loads elements of any input as accumulators, in scan order: neighbours in a line, or one element
 /// of each of several neighbouring lines.
 
+#include <KokkosScan/impl/host/blend.hpp>
 #include <KokkosScan/impl/host/chunks.hpp>
 #include <KokkosScan/impl/host/compute.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
-#include <KokkosScan/impl/host/select.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace KokkosScan::impl::host {
 
-/// Stores `count` values that lie `stride` apart, as A.
+/// Loads `count` values at distance `stride`, converted to A.
 template <class A, class T>
 void load_strided(const T* from, std::int64_t stride, int count, A* x) {
   if (stride == 1) return convert(from, count, x);
@@ -28,10 +28,9 @@ void load_strided(const T* from, std::int64_t stride, int count, A* x) {
   for (int i = 0; i < count; ++i) x[i] = static_cast<A>(from[i * stride]);
 }
 
-/// Values where they are selected, `identity` elsewhere, as many as fill registers; returns how
-/// many.
+/// Blends values and `identity` by a mask, as many as fill whole registers; returns their number.
 template <class A>
-int select_registers(const StoredBool* selected, const A* values, A identity, int count, A* x) {
+int blend_registers(const StoredBool* selected, const A* values, A identity, int count, A* x) {
   return call_with(
       widest_registers(), [=](auto places) __attribute__((always_inline)) {
         constexpr int lanes = places * 16 / sizeof(A);
@@ -40,17 +39,17 @@ int select_registers(const StoredBool* selected, const A* values, A identity, in
         for (; i + lanes <= count; i += lanes) {
           const auto truths =
               truths_of_lanes<A, places>(selected + i, selected + i + lanes / places);
-          store_register(x + i, select(truths, load_register<places>(values + i), other));
+          store_register(x + i, blend(truths, load_register<places>(values + i), other));
         }
         return i;
       });
 }
 
-/// Values where they are selected, `identity` elsewhere.
+/// Blends values and `identity` by a mask.
 template <class A>
-void select(const StoredBool* selected, const A* values, A identity, int count, A* x) {
+void blend(const StoredBool* selected, const A* values, A identity, int count, A* x) {
   int i = 0;
-  if constexpr (is_vectorized<A>) i = select_registers(selected, values, identity, count, x);
+  if constexpr (is_vectorized<A>) i = blend_registers(selected, values, identity, count, x);
   for (; i < count; ++i) {
     if constexpr (std::is_integral_v<A>) {
       // All bits or none, which compilers vectorise.
@@ -64,26 +63,26 @@ void select(const StoredBool* selected, const A* values, A identity, int count, 
   }
 }
 
-/// Rows k ... k + rows - 1 of `width` neighbouring lines from the line at `c` on, in each of
-/// `slabs` slabs, which differ in dimension `dimension` of the batch and have n rows.
+/// Rows k ... k + rows - 1 of `width` neighbouring lines, the first of which is at `c`, in each of
+/// `slabs` slabs. Slabs are neighbours in dimension `dimension` of the batch and have n rows.
 struct Rectangle {
   Coordinates c;
   std::int64_t n, k;
   int rows, width, slabs, dimension;
-  bool is_narrow = false;  ///< whether rows with gaps between them are copied together
+  bool is_narrow = false;  ///< whether to copy rows with gaps between them together
 
   [[nodiscard]] int size() const { return slabs * rows * width; }
 };
 
 // ---- Zipped inputs ------------------------------------------------------------------------------
 
-/// What an input, or a line of one, has as elements.
+/// The type of the elements of an input, or of a line.
 template <class Line>
 using value_of_line = std::remove_cvref_t<decltype(std::declval<const Line&>()(0))>;
 template <class In>
 using value_of_input = value_of_line<decltype(std::declval<const In&>().line(Coordinates{}))>;
 
-// What is loaded may be zipped: declared before what calls it.
+// Components of an input may be zipped inputs, so these are declared before their callers.
 template <int Most, class A, class Function, class Lines>
 void load_along(const ZippedLine<Function, Lines>& line, std::int64_t k, int count, A* x);
 template <class Function, class Lines>
@@ -119,7 +118,7 @@ template <int Most, class A, class T>
 void load_along(const SameLine<T>& line, std::int64_t, int count, A* x) {
   for (int i = 0; i < count; ++i) x[i] = static_cast<A>(line.value);
 }
-/// Where the first element lies, if they lie in memory as A, `step` apart; else null.
+/// The address of the first element, if elements lie in memory as A, `step` apart; else null.
 template <class A, class T>
 const A* as_stored(const ArrayLine<T>& line, std::int64_t step) {
   if constexpr (std::is_same_v<const A, T>) return line.stride == step ? line.data : nullptr;
@@ -137,12 +136,11 @@ void load_along(const SelectedLine<A, Values, Mask>& line, std::int64_t k, int c
   const A* values = as_stored<A>(line.values, 1);
   if (selected == nullptr) load_along<Most>(line.mask, k, count, loaded);
   if (values == nullptr) load_along<Most>(line.values, k, count, x);
-  select(selected == nullptr ? as_stored_bools(loaded) : selected + k,
-         values == nullptr ? x : values + k, line.identity, count, x);
+  blend(selected == nullptr ? as_stored_bools(loaded) : selected + k,
+        values == nullptr ? x : values + k, line.identity, count, x);
 }
 
-/// Asks for elements k ... k + count - 1 of a line, which need not exist, where they lie side by
-/// side in memory.
+/// Prefetches elements k ... k + count - 1 of a line, which need not exist, if they are contiguous.
 template <class T>
 void prefetch_along(const ArrayLine<T>& line, std::int64_t k, int count, Caches caches) {
   if (line.stride == 1) prefetch(&line(k), count, caches);
@@ -159,14 +157,14 @@ void prefetch_along(const SelectedLine<A, Values, Mask>& line, std::int64_t k, i
   prefetch_along(line.mask, k, count, caches);
 }
 
-/// The first element as kernels take it, `step` apart from the next; null where elements have to be
+/// The elements of a line as kernels read them in place, `step` apart; null if they have to be
 /// loaded.
 template <class A, class Line>
 const A* elements_of(const Line& line, std::int64_t step) {
   return as_stored<A>(line, step);
 }
 template <class A>
-SelectedElements<A> elements_of(
+MaskedElements<A> elements_of(
     const SelectedLine<A, ArrayLine<const A>, ArrayLine<const StoredBool>>& line,
     std::int64_t step) {
   const StoredBool* selected = as_stored<StoredBool>(line.mask, step);
@@ -175,8 +173,8 @@ SelectedElements<A> elements_of(
 
 // ---- Neighbouring lines -------------------------------------------------------------------------
 
-/// Loads element k of `count` lines from the line at `c` on: neighbours in the last dimension of
-/// the batch, which has that many.
+/// Loads element k of `count` lines, which are neighbours in the last dimension of the batch; the
+/// first is at `c`.
 template <int Most, class A, class T>
 void load_across(const Array<T>& in, const Coordinates& c, std::int64_t k, int count, A* x) {
   const std::int64_t stride = c.rank > 0 ? in.strides.batch[c.rank - 1] : 0;
@@ -200,7 +198,8 @@ template <int Most, class A, class T>
 void load_across(const ValueOfLine<T>& in, const Coordinates& c, std::int64_t, int count, A* x) {
   load_across<Most>(in.values, c, 0, count, x);
 }
-/// The line at `c`, if it and its neighbours lie in memory as a scan wants them; else without data.
+/// The line at `c` in place, if it and its neighbours lie in memory as rows of A; else data is
+/// null.
 template <class A, class T>
 ArrayLine<const A> as_stored(const Array<T>& in, const Coordinates& c) {
   if constexpr (std::is_same_v<const A, T>) {
@@ -221,14 +220,14 @@ void load_across(const Selected<A, Values, Mask>& in, const Coordinates& c, std:
   const ArrayLine<const A> values = as_stored<A>(in.values, c);
   if (selected.data == nullptr) load_across<Most>(in.mask, c, k, count, loaded);
   if (values.data == nullptr) load_across<Most>(in.values, c, k, count, x);
-  // Rows are loaded in turns, each for a while: what comes next is not foreseen by the hardware.
+  // Hardware prefetching does not follow, because rows are loaded a short piece at a time.
   if (selected.data != nullptr) prefetch(&selected(k + 1), count, Caches::all);
   if (values.data != nullptr) prefetch(&values(k + 1), count, Caches::all);
-  select(selected.data == nullptr ? as_stored_bools(loaded) : &selected(k),
-         values.data == nullptr ? x : &values(k), in.identity, count, x);
+  blend(selected.data == nullptr ? as_stored_bools(loaded) : &selected(k),
+        values.data == nullptr ? x : &values(k), in.identity, count, x);
 }
 
-/// Whether results are stored in the places of elements.
+/// Whether results overwrite the elements.
 template <class T, class Value>
 bool is_in_place(const Array<T>& in, const Value* out) {
   return static_cast<const void*>(in.data) == static_cast<const void*>(out);
@@ -244,14 +243,14 @@ bool is_in_place(const Selected<A, Values, Mask>& in, const Value* out) {
 
 // ---- Slabs --------------------------------------------------------------------------------------
 
-/// The lowest address of the rows of a rectangle's first slab.
+/// The lowest address of the rows in a rectangle's first slab.
 template <class T>
 T* lowest_of_slab(const Array<T>& array, const Rectangle& r) {
   const auto line = array.line(r.c);
   return &line(array.strides.along < 0 ? r.k + r.rows - 1 : r.k);
 }
-/// The lowest address of a rectangle whose elements follow each other in memory, in scan order or
-/// with the rows of each slab in the opposite one; else null.
+/// The lowest address of a rectangle whose elements are contiguous, in scan order or with the rows
+/// of each slab reversed; else null.
 template <class T>
 T* as_run(const Array<T>& array, const Rectangle& r) {
   const std::int64_t along = array.strides.along;
@@ -260,7 +259,7 @@ T* as_run(const Array<T>& array, const Rectangle& r) {
   if (r.slabs > 1 && array.strides.batch[r.dimension] != r.n * r.width) return nullptr;
   return lowest_of_slab(array, r);
 }
-/// Where it lies as A, in `step` rows' direction; else null.
+/// The same if the elements are stored as A; else null.
 template <class A, class T>
 const A* as_stored_run(const Array<T>& in, const Rectangle& r) {
   if constexpr (std::is_same_v<const A, T>) return as_run(in, r);
@@ -271,7 +270,7 @@ const A* as_stored_run(const In&, const Rectangle&) {
   return nullptr;
 }
 
-/// The direction in which rows of an array lie in memory.
+/// The direction of the rows of an array in memory.
 template <class T>
 int direction_of_run(const Array<T>& in) {
   return in.strides.along < 0 ? -1 : 1;
@@ -289,8 +288,8 @@ int direction_of_run(const Selected<A, Values, Mask>& in) {
   return direction_of_run(in.values);
 }
 
-/// Loads a rectangle of up to Most elements as it lies in memory, without gaps, if it is a run or
-/// narrow: of all operands in the same direction.
+/// Loads a rectangle of up to Most elements in memory order, without gaps, if it is contiguous or
+/// narrow, and all operands have the same direction.
 template <int Most, class A, class T>
 bool load_run(const Array<T>& in, const Rectangle& r, A* x) {
   if (const T* const run = as_run(in, r); run != nullptr) {
@@ -331,12 +330,12 @@ bool load_run(const Selected<A, Values, Mask>& in, const Rectangle& r, A* x) {
     if (!load_run<Most>(in.values, r, x)) return false;
     values = x;
   }
-  select(selected, values, in.identity, r.size(), x);
+  blend(selected, values, in.identity, r.size(), x);
   return true;
 }
 
-/// Asks for what lies `ahead` elements from a rectangle that is a run, in the direction of the
-/// scan.
+/// If a rectangle is contiguous, prefetches the memory that is `ahead` elements further in the
+/// direction of the scan.
 template <class T>
 void prefetch_run(const Array<T>& in, const Rectangle& r, int ahead, Caches caches) {
   const T* const run = as_run(in, r);
@@ -355,19 +354,19 @@ void prefetch_run(const Selected<A, Values, Mask>& in, const Rectangle& r, int a
   prefetch_run(in.mask, r, ahead, caches);
 }
 
-/// How far ahead of a rectangle, in the direction of the scan, the next one begins; further where
-/// parts of lines are asked for. Slabs follow upwards, whatever that direction is in each.
+/// The distance from a rectangle to the next one in the direction of the scan, or more if parts of
+/// lines are prefetched. Slabs always follow upwards.
 template <class In>
 int ahead_of(const In& in, const Rectangle& r, const Ahead& ahead) {
   const int elements = static_cast<int>(std::max<std::int64_t>(ahead.elements, r.size()));
   return r.slabs > 1 && direction_of_run(in) < 0 ? -elements : elements;
 }
 
-/// Asks for the run that comes next to a rectangle, in the direction of the scan.
+/// Prefetches the contiguous run that follows a rectangle in the direction of the scan.
 ///
-/// \return where elements of the rectangle lie as A whose neighbours were not asked for: who
-///         combines them does it as he goes, since many at once keep others waiting (backward lines
-///         of 100 floats 0.39 instead of 0.64 ns an element); else null
+/// \return the address of the rectangle's elements if nothing was prefetched because they lie in
+///         memory as A: then the kernel prefetches while it combines, as many prefetches at once
+///         would stall other loads; else null
 template <class A, class In>
 const A* ask_for_next(const In& in, const Rectangle& r, const Ahead& ahead) {
   if (ahead.elements == 0) return nullptr;

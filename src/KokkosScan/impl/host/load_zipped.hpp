@@ -3,18 +3,17 @@
 #pragma once
 
 /// \file
-/// Loads zipped inputs, as load.hpp does others: some elements of each part, and then the function
-/// of them.
+/// Loads zipped inputs: some elements of each part are loaded, then the function is applied.
 
 #include <KokkosScan/impl/host/load.hpp>
 #include <cstdint>
 
 namespace KokkosScan::impl::host {
 
-/// Some elements of each part of a zipped input, and then the function of them.
+/// Loads some elements of each part of a zipped input, then applies the function.
 ///
 /// \tparam Value Value<Part> is the type of a part's elements
-/// \param  load  load(part, to) loads elements of a part; it returns where they are, or null
+/// \param  load  load(part, to) loads elements of a part and returns their address, or null
 template <int Most, template <class> class Value, class Load, class Function, class A,
           class... Loaded>
 bool load_parts(const List<>&, const Load&, const Function& function, int count, A* x,
@@ -36,12 +35,12 @@ bool load_parts(const List<First, Rest...>& parts, const Load& load, const Funct
   return first != nullptr &&
          load_parts<Most, Value>(parts.rest, load, function, count, x, loaded..., first);
 }
-/// f(part) of all parts.
+/// Calls f(part) for all parts.
 template <class F>
 bool for_each_part(const List<>&, const F&) {
   return false;
 }
-/// \return whether one of them was true
+/// \return whether any call returned true
 template <class F, class First, class... Rest>
 bool for_each_part(const List<First, Rest...>& parts, const F& f) {
   const bool of_first = f(parts.first);
@@ -70,8 +69,7 @@ void load_across(const ZippedInput<Function, Parts>& in, const Coordinates& c, s
                  int count, A* x) {
   const auto load = [&]<class Part, class T>(const Part& part, T* to) -> const T* {
     if (const ArrayLine<const T> line = as_stored<T>(part, c); line.data != nullptr) {
-      // Rows are loaded in turns, each for a while: what comes next is not foreseen by the
-      // hardware.
+      // Hardware prefetching does not follow, because rows are loaded a short piece at a time.
       prefetch(&line(k + 1), count, Caches::all);
       return &line(k);
     }

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Loads registers and packs, stores them, and asks for what is loaded later.
+/// Loads and stores of registers and packs, non-temporal stores, and prefetches.
 
 #include <KokkosScan/impl/host/registers.hpp>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace KokkosScan::impl::host {
 
-/// A register from any address.
+/// Loads a register from any address.
 template <int places = 1, class T>
 [[gnu::always_inline]] inline Register<T, places> load_register(const T* from) {
   Register<T, places> r;
@@ -21,13 +21,13 @@ template <int places = 1, class T>
   return r;
 }
 
-/// A register to any address.
+/// Stores a register to any address.
 template <class T, int places>
 [[gnu::always_inline]] inline void store_register(T* to, const Register<T, places>& r) {
   __builtin_memcpy(to, &r.lanes, sizeof r.lanes);
 }
 
-/// A register to an address that is a multiple of 16, past the caches where the processor can.
+/// Stores a register with a non-temporal store if the processor has it. `to` is a multiple of 16.
 template <class T>
 [[gnu::always_inline]] inline void stream_register(T* to, const Register<T>& r) {
 #if defined(__SSE2__)
@@ -37,8 +37,8 @@ template <class T>
 #endif
 }
 
-/// The same for a register of two places, to a multiple of 32. (An intrinsic would need functions
-/// that are compiled for AVX alone, and so does asm with Clang, which looks before it inlines.)
+/// The same for a register of two places; `to` is a multiple of 32. (An intrinsic would need a
+/// caller that is compiled for AVX; for Clang, which checks that before inlining, so would asm.)
 template <class T>
 [[gnu::always_inline]] inline void stream_register(T* to, const Register<T, 2>& r) {
 #if defined(KOKKOSSCAN_IMPL_AVX2) && defined(__clang__)
@@ -50,7 +50,7 @@ template <class T>
 #endif
 }
 
-/// A value, likewise.
+/// Stores a single value with a non-temporal store.
 template <class T>
 [[gnu::always_inline]] inline void stream_value(T* to, const T& value) {
 #if defined(__x86_64__)
@@ -68,43 +68,42 @@ template <class T>
 #endif
 }
 
-/// What stream_register() has stored is visible to other threads as ordinary stores are.
+/// Orders earlier non-temporal stores before later stores, as ordinary stores are ordered.
 [[gnu::always_inline]] inline void end_streaming() {
 #if defined(__SSE2__)
   _mm_sfence();
 #endif
 }
 
-/// Whether stream_register() passes the caches by.
+/// Whether stream_register() makes non-temporal stores.
 #if defined(__SSE2__)
 inline constexpr bool can_stream = true;
 #else
 inline constexpr bool can_stream = false;
 #endif
 
-/// The caches to which come elements that are asked for: all of them, or only the nearest, where
-/// they are used once and displace nothing that others need.
+/// The caches to prefetch to: all of them, or only the nearest one for elements that are used once
+/// and should not evict others.
 enum class Caches { all, nearest };
 
-/// How far ahead of the elements that are loaded others are asked for, and where to.
+/// The prefetch distance in elements, and the caches to prefetch to.
 struct Ahead {
   std::int64_t elements;
   Caches caches;
 };
 inline constexpr Ahead nothing_ahead{0, Caches::all};
 
-/// How many elements from one address another one is, of another array as well.
+/// The distance between two addresses, possibly of different arrays, in elements.
 template <class T>
 std::int64_t distance_between(const T* from, const T* to) {
   return (reinterpret_cast<std::intptr_t>(to) - reinterpret_cast<std::intptr_t>(from)) /
          static_cast<std::intptr_t>(sizeof(T));
 }
 
-/// Asks for `count` neighbours, which are loaded soon and need not exist.
+/// Prefetches `count` neighbours, which need not exist.
 ///
-/// \tparam step the direction in which memory is passed through. Cache lines are asked for in it:
-///              the hardware, which asks for others by itself, is misled by each one that is not
-///              (backward rows of doubles from memory took 1.3 times as long).
+/// \tparam step the direction of the scan in memory. Cache lines are prefetched in that direction,
+///              since any other order misleads the hardware prefetcher.
 template <int step = 1, class T>
 [[gnu::always_inline]] inline void prefetch(const T* from, int count, Caches caches) {
   constexpr int of_line = cache_line / static_cast<int>(sizeof(T));
@@ -116,9 +115,9 @@ template <int step = 1, class T>
   }
 }
 
-// A pack moves register by register: as a whole GCC takes one of two registers through the stack.
+// Packs are moved register by register: GCC takes one of two registers through the stack otherwise.
 
-/// Four values from any address, and from each other place `distance` on.
+/// Loads four values from any address, and for each further place from `distance` further on.
 template <int places = 1, class T>
 [[gnu::always_inline]] inline Pack<T, places> load(const T* from, std::int64_t distance = 0) {
   Pack<T, places> p;
@@ -132,8 +131,8 @@ template <int places = 1, class T>
   return p;
 }
 
-/// The four values of a place to any address; past the caches, if `streams` says so, to one that is
-/// a multiple of 16.
+/// Stores the four values of one place to any address, or with non-temporal stores to a multiple
+/// of 16.
 template <bool streams, int place = 0, class T, int places>
 [[gnu::always_inline]] inline void store(T* to, const Pack<T, places>& p) {
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < Pack<T>::parts; ++i, to += Pack<T>::lanes) {
@@ -146,7 +145,7 @@ template <bool streams, int place = 0, class T, int places>
   }
 }
 
-/// A part of a pack of the first `count` of four values, 1 to 3, and `fill` behind them.
+/// A part of a pack with the first `count` of four values, 1 to 3, followed by `fill`.
 template <class T>
 [[gnu::always_inline]] inline Register<T> load_some_of_part(int part, const T* from, int count,
                                                             T fill) {
@@ -160,8 +159,8 @@ template <class T>
   }
 }
 
-/// The first `count` of four values of each place, 1 to 3, and `fill` behind them. Nothing else is
-/// read.
+/// Loads the first `count` of four values at each place, 1 to 3, followed by `fill`. Reads nothing
+/// else.
 template <int places, class T>
 [[gnu::always_inline]] inline Pack<T, places> load_some(const T* from, std::int64_t distance,
                                                         int count, T fill) {

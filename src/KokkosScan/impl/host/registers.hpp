@@ -3,10 +3,10 @@
 #pragma once
 
 /// \file
-/// Vector registers, from the vector extensions of GCC and Clang: 16 bytes for four neighbours at a
-/// time (SSE2, NEON), and 32 for four from each of two places (AVX2). What the lanes of a place
-/// compute does not depend on how many places there are, so results have the same bits. All that
-/// depends on a processor is in this file and in move.hpp, combine.hpp and instruction_sets.hpp.
+/// Vector registers, by the vector extensions of GCC and Clang. A register has one or two *places*
+/// of 16 bytes, each with neighbouring values: one place with SSE2 and NEON, two with AVX2. No lane
+/// depends on lanes of the other place, so results are bitwise the same for both widths. Everything
+/// that is specific to a processor is in this file, move.hpp, combine.hpp and instruction_sets.hpp.
 
 #include <KokkosScan/impl/host/trees.hpp>
 #include <cstddef>
@@ -15,26 +15,26 @@
 
 namespace KokkosScan::impl::host {
 
-// Registers of 32 bytes: kernels that use them are compiled for AVX2 whatever the flags say, and
-// are called where the processor has it. nvcc refuses their types.
+// Registers of 32 bytes: their kernels are compiled for AVX2 whatever the flags are, and are called
+// only if the processor supports it. nvcc does not accept these types.
 #if defined(__x86_64__) && !defined(__CUDACC__)
 #define KOKKOSSCAN_IMPL_AVX2
 #endif
 
-// Before a loop of a known number of rounds, all of which are written out: with -O2 GCC would write
-// out those alone that make code shorter, and keep the registers of others in memory.
+// Unrolls a loop of known length completely. With -O2, GCC unrolls only if the code gets smaller,
+// and keeps register arrays of other loops in memory.
 #if defined(__CUDACC__)
 #define KOKKOSSCAN_IMPL_UNROLL
 #else
 #define KOKKOSSCAN_IMPL_UNROLL _Pragma("GCC unroll 16")
 #endif
-// Before a loop that is not to be written out: its rounds share their code.
+// Keeps a loop from being unrolled, for code size.
 #if defined(__CUDACC__)
 #define KOKKOSSCAN_IMPL_ROLLED
 #else
 #define KOKKOSSCAN_IMPL_ROLLED _Pragma("GCC unroll 1")
 #endif
-// Before a loop: what one of its iterations stores no other one loads.
+// Says that iterations of a loop do not load what others store.
 #if defined(__CUDACC__)
 #define KOKKOSSCAN_IMPL_INDEPENDENT
 #elif defined(__clang__)
@@ -43,9 +43,8 @@ namespace KokkosScan::impl::host {
 #define KOKKOSSCAN_IMPL_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/// The type of the lanes of values of an arithmetic type: the one of its width and kind that
-/// vectors convert to each other. (long and long long are different lanes to a compiler, and so are
-/// wchar_t and int.)
+/// The lane type for an arithmetic type: the one of its size and kind that vectors convert to each
+/// other. (For vectors, long and long long differ, as do wchar_t and int.)
 template <bool is_floating, bool is_signed, std::size_t size>
 struct Lane;
 template <>
@@ -83,8 +82,8 @@ struct Lane<false, false, 8> {
 template <class T>
 using lane_t = typename Lane<std::is_floating_point_v<T>, std::is_signed_v<T>, sizeof(T)>::type;
 
-/// The vector of 16 bytes a place for the type of a lane. Those for one place are written out,
-/// since nvcc refuses the attribute on a type that depends on a template parameter.
+/// The native vector type, 16 bytes for each place. Types with one place are written out because
+/// nvcc rejects the attribute on a type that depends on a template parameter.
 template <class T, int places>
 struct Native {
   typedef T type __attribute__((vector_size(16 * places)));
@@ -123,7 +122,7 @@ struct Native<std::uint64_t, 1> {
 };
 template <>
 struct Native<double, 2> {
-  typedef double type __attribute__((vector_size(32)));  // in which floats are carried
+  typedef double type __attribute__((vector_size(32)));  // carries four floats
 };
 template <class T, int places = 1>
 using native_t = typename Native<lane_t<T>, places>::type;
@@ -135,8 +134,8 @@ struct Register {
 
   Register() = default;
   [[gnu::always_inline]] Register(const native_t<T, places>& v) : lanes(v) {}
-  // Not trivial: so functions take and return registers in memory, unless they are inlined, where
-  // the ABI for vectors would depend on the instructions that the caller is compiled for.
+  // User-provided, so that functions that are not inlined pass registers in memory: the calling
+  // convention for vectors depends on the instruction set of the caller.
   [[gnu::always_inline]] Register(const Register& other) : lanes(other.lanes) {}
   [[gnu::always_inline]] Register& operator=(const Register& other) {
     lanes = other.lanes;
@@ -148,33 +147,33 @@ struct Register {
 template <class T>
 using wrapping_lane_t = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
-/// Whether values of type T fill vectors.
+/// Whether vectors of T are supported.
 template <class T>
 inline constexpr bool is_vectorized = (std::is_floating_point_v<T> ||
                                        std::is_integral_v<T>)&&(sizeof(T) == 4 || sizeof(T) == 8);
 
-/// Bytes of a cache line.
+/// Size of a cache line in bytes.
 inline constexpr int cache_line = 64;
 
-/// Four neighbours from each of some places.
+/// Four neighbouring values at each place.
 template <class T, int places = 1>
 struct Pack {
   static constexpr int parts = pack_length * sizeof(T) / 16;
-  static constexpr int lanes = pack_length / parts;  ///< of a place in each part
+  static constexpr int lanes = pack_length / parts;  ///< per place in each part
   Register<T, places> part[parts];
 };
 
 // ---- Lanes --------------------------------------------------------------------------------------
 
-/// Where lane `index` of a shuffle is at a place: below `lanes` in the first register, else in the
-/// second.
+/// Converts a lane index of shuffle() at a place to one of shuffle_all(): indices below `lanes` are
+/// in the first register, others in the second.
 constexpr int lane_at(int place, int places, int lanes, int index) {
   const int lane = index < lanes ? index : index - lanes + places * lanes;
   return lane + place * lanes;
 }
 
-/// __builtin_shufflevector(). (Lane by lane, as nvcc loses the expansion of a pack among the
-/// arguments of a built-in function.)
+/// __builtin_shufflevector(). (Indices are listed one by one because nvcc loses pack expansions in
+/// arguments of built-in functions.)
 template <int... Lane, class T, int places>
 [[gnu::always_inline]] inline Register<T, places> shuffle_all(const Register<T, places>& a,
                                                               const Register<T, places>& b) {
@@ -198,7 +197,7 @@ template <int... Lane, class T, int places>
         at[21], at[22], at[23], at[24], at[25], at[26], at[27], at[28], at[29], at[30], at[31]);
   }
 }
-/// The same at each place alike.
+/// The same shuffle at each place.
 template <int... Index, class T, int places>
 [[gnu::always_inline]] inline Register<T, places> shuffle(const Register<T, places>& a,
                                                           const Register<T, places>& b) {
@@ -210,14 +209,14 @@ template <int... Index, class T, int places>
   }
 }
 
-/// Calls f(place) for each place, which is known at compile time.
+/// Calls f(place) for each place, as a compile-time constant.
 template <int places, class F>
 [[gnu::always_inline]] inline void for_each_place(const F& f) {
   f(std::integral_constant<int, 0>{});
   if constexpr (places == 2) f(std::integral_constant<int, 1>{});
 }
 
-/// The register of a place.
+/// The lanes of one place.
 template <int place, class T, int places>
 [[gnu::always_inline]] inline Register<T> at_place(const Register<T, places>& r) {
   if constexpr (places == 1) {
@@ -230,7 +229,7 @@ template <int place, class T, int places>
   }
 }
 
-/// Registers of two places beside each other.
+/// Joins two registers of one place to one of two places.
 template <class T>
 [[gnu::always_inline]] inline Register<T, 2> join(const Register<T>& a, const Register<T>& b) {
   if constexpr (sizeof(T) == 4) {
@@ -249,7 +248,7 @@ template <class T>
   }
 }
 
-/// A value for each place, in all of its lanes.
+/// Broadcasts one value for each place to all lanes of the place.
 template <class T, int places = 1>
 [[gnu::always_inline]] inline Pack<T, places> broadcast(const T (&values)[places]) {
   Pack<T, places> p;
@@ -264,7 +263,7 @@ template <class T, int places = 1>
   return p;
 }
 
-/// One value in all places. (Joined from two registers it would be no broadcast to GCC.)
+/// Broadcasts a value to all places. (GCC would not recognise a join of two as a broadcast.)
 template <int places = 1, class T>
 [[gnu::always_inline]] inline Pack<T, places> broadcast(const T& value) {
   Pack<T, places> p;
@@ -280,35 +279,35 @@ template <int places = 1, class T>
   return p;
 }
 
-/// A value in all lanes, of which the compiler does not know that it is constant: of shuffles with
-/// constants GCC makes others, which cross places and take several times as long.
+/// Broadcasts a value without letting GCC know that it is constant: it would turn shuffles with
+/// constants into slower ones that cross places.
 template <int places, class T>
 [[gnu::always_inline]] inline Register<T, places> hidden(const T& value) {
   auto r = broadcast<places>(value).part[0];
-  // Clang makes no such shuffles, and takes no wide register where a function is not compiled for
-  // it.
+  // Clang makes no such shuffles, and rejects wide registers in asm of functions that are not
+  // compiled for AVX.
 #if defined(__SSE2__) && !defined(__clang__)
   asm("" : "+x"(r.lanes));
 #endif
   return r;
 }
 
-/// An address of which GCC does not see how it follows from others: it would compute it again.
+/// Hides the origin of an address from GCC, which would recompute it.
 template <class T>
 [[gnu::always_inline]] inline T* hidden(T* address) {
   asm("" : "+r"(address));
   return address;
 }
 
-/// A condition of which GCC does not see that it is the same in each iteration of a loop: it would
-/// compile the loop once for each outcome.
+/// Hides from GCC that a condition is loop-invariant: it would compile the loop once for each
+/// outcome.
 [[gnu::always_inline]] inline bool hidden(bool condition) {
   int value = condition ? 1 : 0;
   asm("" : "+r"(value));
   return value != 0;
 }
 
-/// The last value of each place in all of its lanes.
+/// Broadcasts the last value of each place to all lanes of the place.
 template <class T, int places>
 [[gnu::always_inline]] inline Pack<T, places> broadcast_last(const Pack<T, places>& p) {
   if constexpr (Pack<T>::parts == 1) {
@@ -325,7 +324,7 @@ template <int place = 0, class T, int places>
   return p.part[Pack<T>::parts - 1].lanes[(place + 1) * Pack<T>::lanes - 1];
 }
 
-/// Four values of a place as double, and back.
+/// Four values of one place as double, and back.
 [[gnu::always_inline]] inline Register<double, 2> widened(const Register<float>& r) {
   return __builtin_convertvector(r.lanes, native_t<double, 2>);
 }
@@ -333,7 +332,7 @@ template <int place = 0, class T, int places>
   return __builtin_convertvector(r.lanes, native_t<float>);
 }
 
-/// The values of each place in the opposite order.
+/// Reverses the values of each place.
 template <class T, int places>
 [[gnu::always_inline]] inline Register<T, places> reverse(const Register<T, places>& r) {
   if constexpr (sizeof(T) == 4) {

@@ -3,29 +3,29 @@
 #pragma once
 
 /// \file
-/// The elements of rows of neighbouring lines: all of them, or those that a mask selects.
+/// Elements of rows of neighbouring lines, with or without a mask.
 
+#include <KokkosScan/impl/host/blend.hpp>
 #include <KokkosScan/impl/host/chunks.hpp>
 #include <KokkosScan/impl/host/registers.hpp>
-#include <KokkosScan/impl/host/select.hpp>
 #include <KokkosScan/impl/host/slab_block.hpp>
 #include <cstdint>
 
 namespace KokkosScan::impl::host {
 
-/// Rows of elements that all count.
+/// Rows of elements without a mask.
 template <class A>
 struct ElementRows {
-  using Elements = const A*;  ///< of a row, from one of them on
+  using Elements = const A*;  ///< of a row, from some element on
   Elements first;
-  std::int64_t row;  ///< from row to row
+  std::int64_t row;  ///< distance between rows
 
   template <class R>
   ElementRows(const SlabBlock<A, R>& block, std::int64_t slab)
       : first(block.x + slab * block.x_slab), row(block.x_row) {}
   [[gnu::always_inline]] Elements operator[](std::int64_t k) const { return first + k * row; }
   [[gnu::always_inline]] void skip(std::int64_t rows) { first = (*this)[rows]; }
-  /// Whether rows follow each other as the elements of `block`, whose neighbours exist then.
+  /// Whether rows are contiguous, so that elements around a row can be read within the block.
   template <class R>
   static bool are_dense(const SlabBlock<A, R>& block) {
     return block.x_row == block.width || block.x_row == -block.width;
@@ -43,21 +43,21 @@ template <class A>
 [[gnu::always_inline]] inline A element(const A* x, int i) {
   return x[i];
 }
-/// As many values as a register has, as elements.
+/// A register's worth of values as elements.
 template <class A>
 [[gnu::always_inline]] inline const A* as_elements(const A* values, const A*) {
   return values;
 }
 
-/// Rows of elements of which a mask selects those that count.
+/// Rows of elements with a mask.
 template <class A>
-struct SelectedRows {
-  using Elements = SelectedElements<A>;
+struct MaskedRows {
+  using Elements = MaskedElements<A>;
   Elements first;
   std::int64_t row, mask_row;
 
   template <class R>
-  SelectedRows(const SlabBlock<A, R>& block, std::int64_t slab)
+  MaskedRows(const SlabBlock<A, R>& block, std::int64_t slab)
       : first{block.x + slab * block.x_slab, block.mask.selected + slab * block.mask.slab,
               block.mask.identity},
         row(block.x_row),
@@ -73,22 +73,22 @@ struct SelectedRows {
   }
 };
 template <class A>
-[[gnu::always_inline]] inline const A* values_of(const SelectedElements<A>& x) {
+[[gnu::always_inline]] inline const A* values_of(const MaskedElements<A>& x) {
   return x.values;
 }
 template <int places, class A>
-[[gnu::always_inline]] inline Register<A, places> load_elements(const SelectedElements<A>& x) {
+[[gnu::always_inline]] inline Register<A, places> load_elements(const MaskedElements<A>& x) {
   constexpr int lanes = sizeof(Register<A, places>) / sizeof(A);
   const auto truths = truths_of_lanes<A, places>(x.selected, x.selected + lanes / places);
-  return select(truths, load_register<places>(x.values), broadcast<places>(x.other).part[0]);
+  return blend(truths, load_register<places>(x.values), broadcast<places>(x.other).part[0]);
 }
 template <class A>
-[[gnu::always_inline]] inline A element(const SelectedElements<A>& x, int i) {
+[[gnu::always_inline]] inline A element(const MaskedElements<A>& x, int i) {
   return x.selected[i] ? x.values[i] : x.other;
 }
 template <class A>
-[[gnu::always_inline]] inline SelectedElements<A> as_elements(const A* values,
-                                                              const SelectedElements<A>& x) {
+[[gnu::always_inline]] inline MaskedElements<A> as_elements(const A* values,
+                                                            const MaskedElements<A>& x) {
   static constexpr StoredBool yes(true);
   static constexpr StoredBool all[8] = {yes, yes, yes, yes, yes, yes, yes, yes};
   return {values, all, x.other};

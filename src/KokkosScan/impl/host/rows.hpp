@@ -3,9 +3,9 @@
 #pragma once
 
 /// \file
-/// Combines neighbouring lines row after row, in the order of memory, or a pack of rows at once.
-/// What lines have combined to waits in the nearest caches; each register of results is stored as
-/// it is computed, to a multiple of its size, wherever rows begin.
+/// Combines neighbouring lines row by row in memory order, or a pack of rows at a time. The state
+/// of the lines stays in L1 or L2. Each register of results is stored as it is computed, at an
+/// aligned address, wherever rows begin.
 
 #include <KokkosScan/impl/host/chunk_of_lines.hpp>
 #include <KokkosScan/impl/host/row_elements.hpp>
@@ -17,8 +17,8 @@
 
 namespace KokkosScan::impl::host {
 
-/// Stores results of rows, whole registers to multiples of their size. Where a row ends within a
-/// register, that part waits for the row that goes on there.
+/// Stores rows of results in whole, aligned registers. If a row ends within a register, that part
+/// is kept and joined with the row that continues there.
 template <class A, int places>
 class RowStores {
   using V = Register<A, places>;
@@ -37,7 +37,7 @@ class RowStores {
     if (to == m_to && (end == m_begin || begin == m_end)) {
       const auto split = static_cast<truth_t<A>>(end == m_begin ? end : begin);
       const Register<truth_t<A>, places> is_low(m_index.lanes < split);
-      store(to, end == m_begin ? select(is_low, results, m_part) : select(is_low, m_part, results));
+      store(to, end == m_begin ? blend(is_low, results, m_part) : blend(is_low, m_part, results));
       m_to = nullptr;
       return;
     }
@@ -47,7 +47,7 @@ class RowStores {
     m_begin = begin;
     m_end = end;
   }
-  /// Stores a part that nothing goes on with.
+  /// Stores a part that no row continues.
   [[gnu::always_inline]] void flush() {
     if (m_to == nullptr) return;
     A values[lanes];
@@ -70,20 +70,20 @@ class RowStores {
   int m_begin = 0, m_end = 0;
 };
 
-/// The least lines of rows that combine_rows() takes. Registers of what lines have combined to
-/// begin elsewhere in each row; where they were stored a short while ago, loads wait.
+/// Minimum width of rows for combine_rows(). The state's registers are unaligned differently in
+/// each row, and in narrower rows loads would stall on recent stores of the state.
 template <class A>
 inline constexpr int least_row = wide_row_bytes / sizeof(A);
 
-/// The same of strips of rows of which a mask selects elements.
+/// The same for strips of masked rows.
 template <class A>
-inline constexpr int least_selected_strip = selected_strip_bytes / sizeof(A);
+inline constexpr int least_masked_strip = masked_strip_bytes / sizeof(A);
 
-/// The least lines of rows of which a pack is taken at once.
+/// Minimum width of rows that are taken a pack at a time.
 template <class A>
 inline constexpr int least_pack_row = pack_row_bytes / sizeof(A);
 
-/// Asks for an element ahead, in a loop of which the compiler is not to make two.
+/// Prefetches an element, without GCC making two loops of the surrounding one.
 [[gnu::always_inline]] inline void ask_for(const void* element, bool is_nearest) {
   // Not by ?:, at which Clang 14 crashes with -O0.
   if (hidden(is_nearest)) {
@@ -93,8 +93,8 @@ inline constexpr int least_pack_row = pack_row_bytes / sizeof(A);
   }
 }
 
-/// A pack of rows, which is combined at once: what lines have combined to is needed once, not in
-/// each row.
+/// A pack of rows that is combined at once, so that the state is loaded and stored once for four
+/// rows.
 template <int places, class Op, class A, class R>
 class PackOfRows {
   using V = Register<A, places>;
@@ -104,8 +104,9 @@ class PackOfRows {
 
  public:
   /// \param none    a neutral register
-  /// \param carries what comes before the chunk
+  /// \param carries the prefixes of the chunk
   /// \param begins  whether these are the first rows of the chunk
+  /// \param is_last whether this is the last pack of the block
   [[gnu::always_inline]] PackOfRows(const Op& op, const V& none, const SlabBlock<A, R>& block,
                                     const ChunkOfRows<A>& rows, const A* carries, bool begins,
                                     bool is_last)
@@ -117,23 +118,23 @@ class PackOfRows {
         m_carries(carries),
         m_begins(begins),
         m_is_nearest(block.caches == Caches::nearest) {
-    // Each row asks for its own elements ahead, and at its end for those of the row four below or,
-    // in the last pack, of the first ones of the next strip.
+    // Each row prefetches its own elements, and near its end those of the row four further on, or
+    // in the last pack, those of the first rows of the next strip.
     const std::int64_t distance = block.ahead < 0 ? -block.ahead : block.ahead;
     m_ahead = distance < m_width ? distance : m_width;
     m_turn = m_width - m_ahead;
     m_skip = is_last ? (pack_length - block.rows) * rows.x_row : pack_length * rows.x_row - m_width;
   }
 
-  /// Stores results past the caches, some behind those that are combined, in whole cache lines:
-  /// four rows in turn, half a line of each, cost seven times the time on Zen 3 where rows are a
-  /// multiple of pages apart. The few at the ends of a row go the same way: in the caches, each
+  /// Stores results with non-temporal stores, some distance behind the computation, in whole cache
+  /// lines. (Half lines of four rows in turn are far slower on Zen 3 if rows are a multiple of
+  /// pages apart.) The few results at the ends of a row are also stored so: in the caches, each
   /// would cost the load of its line.
   [[gnu::always_inline]] void scan() const {
-    // In turns: the last line of the results before, and these.
+    // Two buffers in turn; each begins with the last cache line of the results before.
     using Results = A[pack_length][line + turn + lanes];
     alignas(cache_line) Results results[2];
-    int next[pack_length];  // to be stored
+    int next[pack_length];  // the first result that is not stored yet
     KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
       const auto begin = reinterpret_cast<std::uintptr_t>(row(i)) / sizeof(A) % line;
       next[i] = static_cast<int>((line - begin) % line);
@@ -170,7 +171,7 @@ class PackOfRows {
  private:
   [[gnu::always_inline]] A* row(int i) const { return m_rows.b + i * m_rows.b_row; }
 
-  /// Calls put(row, line, results) for registers of lines. The last one may reach over the end.
+  /// Calls put(row, line, results) for registers of lines. The last one may exceed the end.
   template <class Put>
   [[gnu::always_inline]] void combine(int begin, int end, const Put& put) const {
     for (int w = begin; w < end; w += lanes) {
@@ -213,21 +214,22 @@ class PackOfRows {
   std::int64_t m_ahead, m_turn, m_skip;
 };
 
-/// Scans a block of slabs whose rows have least_row lines or more. Nothing is stored but results.
+/// Scans a block of slabs whose rows have least_row lines or more. Stores only results.
 ///
-/// \tparam Rows ElementRows or SelectedRows
+/// \tparam Rows ElementRows or MaskedRows
 template <class Rows, class Op, class A, class R>
 void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slabs) {
   call_with(
       registers, [&](auto places) __attribute__((always_inline)) {
-        const SlabBlock<A, R> block = slabs;  // what is stored cannot alias it
+        const SlabBlock<A, R> block = slabs;  // a copy, so that stores cannot alias it
         using V = Register<A, places>;
         using Elements = typename Rows::Elements;
         constexpr int lanes = sizeof(V) / sizeof(A);
         const auto exact = exactly(op);
         const V none = broadcast<places>(neutral(op)).part[0];
         const int width = block.width;
-        // What registers at the ends of rows may read: the block, where rows follow each other.
+        // The memory that registers at the ends of rows may read: the block, if rows are
+        // contiguous.
         const bool is_dense = Rows::are_dense(block);
         const std::int64_t first_slab = block.x_slab < 0 ? block.slabs - 1 : 0;
         const std::int64_t last_slab = block.slabs - 1 - first_slab;
@@ -235,25 +237,25 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
                              (block.x_row < 0 ? (block.rows - 1) * block.x_row : 0);
         const A* const high = block.x + last_slab * block.x_slab +
                               (block.x_row < 0 ? 0 : (block.rows - 1) * block.x_row) + width;
-        // Where elements of the next row are asked for, and how far they are from those behind a
-        // row; behind the last row follows the first one of the next strip.
+        // From column `turn` on, elements of the next row are prefetched, `skip` further on; in the
+        // last row, those of the first row of the next strip.
         const std::int64_t turn = width - block.ahead;
         const bool turns = block.x_row != width && block.ahead > 0 && block.ahead < width;
         std::int64_t skip = 0;
         const bool is_nearest = block.caches == Caches::nearest;
         RowStores<A, places> stores(block.streams);
-        // Not of rows that a mask selects, which are slower so.
+        // Not for masked rows, for which packs are slower.
         constexpr bool may_be_packs = are_widest<places> && std::is_same_v<Rows, ElementRows<A>>;
         const bool are_packs = may_be_packs && block.streams && width >= least_pack_row<A>;
 
-        // One row; combine(w, from) combines lines w ... w + lanes - 1, elements being at `from`.
+        // One row; combine(w, from) combines lines w ... w + lanes - 1, whose elements are `from`.
         const auto pass = [&](const Elements& x, A* to, const auto& combine)
             __attribute__((always_inline)) {
           const auto misplaced =
               static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / sizeof(A) % lanes);
           const int head = misplaced == 0 ? 0 : lanes - misplaced;
           const int tail = (width - head) % lanes;
-          // The end where the row before has left a part comes first.
+          // First the end at which the row before has left a part of a register.
           for (int side = 0; side < 2; ++side) {
             const bool is_head = (side == 0) == (block.b_row > 0);
             const int begin = is_head ? lanes - head : 0;
@@ -272,7 +274,7 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
             }
             if (side == 1) break;
             for (int w = head; w + lanes <= width; w += lanes) {
-              // In the caches it would cost a fourth of the time.
+              // Only if elements come from memory; in the caches prefetching costs time.
               if (hidden(block.streams)) {
                 ask_for(values_of(x) + w + block.ahead + (w >= turn ? skip : 0), is_nearest);
               }
@@ -308,7 +310,7 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
               skip = k + 1 < block.rows ? block.x_row - width : (1 - block.rows) * block.x_row;
             }
             const A* const carry = block.begins_lines && k < chunk_length ? starts : block.carry;
-            // P and Q are the earlier rows of a pack: its first, or first two, and its third.
+            // p and q hold the earlier rows of a pack: its first, or first two combined; its third.
             const auto combine_row = [&](auto row, auto begins) __attribute__((always_inline)) {
               pass(
                   rows[0], b, [&](int w, const Elements& from) __attribute__((always_inline)) {

@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Combines slabs whose rows fill a few registers or less: what their lines have combined to stays
-/// in registers. Others are for slab_rows.hpp.
+/// Combines slabs whose rows fill at most a few registers: the state of their lines stays in
+/// registers. For wider rows see slab_rows.hpp.
 
 #include <KokkosScan/impl/host/chunk_of_lines.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
@@ -16,10 +16,10 @@
 
 namespace KokkosScan::impl::host {
 
-/// The lines of a slab, and what they have combined to. Elements, results and what is given for
-/// lines are all addressed from the first line on.
+/// The state of the lines of a slab, in registers. Elements, results and per-line values are all
+/// addressed relative to the first line.
 ///
-/// \tparam registers how many a row needs
+/// \tparam registers number of registers per row
 template <int registers, int places, class Op, class A, class R>
 class LinesInRegisters {
   using V = Register<A, places>;
@@ -28,8 +28,8 @@ class LinesInRegisters {
  public:
   [[gnu::always_inline]] LinesInRegisters(const Op& op, const SlabBlock<A, R>& block)
       : m_op(op), m_none(hidden<places>(neutral(op))) {
-    // Only the first register reaches over the end of a row: into the next one, which is stored
-    // later, or where nothing is to be changed there over lines of others.
+    // Only the first register exceeds the row. It reaches into the next row, which is stored later,
+    // or if that must not change (keeps_gaps), it overlaps other lines of the same row.
     const int rest = block.width % lanes;
     const bool descends = block.b_row < 0;
     if (rest == 0 || (registers == 1 && !descends)) {
@@ -44,13 +44,13 @@ class LinesInRegisters {
     }
   }
 
-  /// Nothing came before but starting values, and no more than a chunk follows.
+  /// First chunk of lines that have at most one chunk: only the starting values precede it.
   [[gnu::always_inline]] void begin_chunk(const A* starts) {
     KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
       m_carry[r] = load_register<places>(starts + m_first + line_of(r));
     }
   }
-  /// The same, whatever follows.
+  /// First chunk of lines of any length.
   [[gnu::always_inline]] void begin(const A* starts) {
     begin_chunk(starts);
     KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
@@ -58,7 +58,7 @@ class LinesInRegisters {
       store_wide(m_chunks[r], m_none);
     }
   }
-  /// What came before is in the state of a block.
+  /// Loads the state of a block.
   [[gnu::always_inline]] void load(const SlabBlock<A, R>& block) {
     KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) {
       const std::int64_t w = m_first + line_of(r);
@@ -94,12 +94,12 @@ class LinesInRegisters {
   /// Scans up to a chunk of rows.
   ///
   /// \param x  the first row
-  /// \param at how far from the first results of the block theirs belong
+  /// \param at offset of the first result, relative to the first results of the block
   template <class Beside>
   [[gnu::always_inline]] void scan(const SlabBlock<A, R>& block, const A* x, std::int64_t at,
                                    int count, Beside& beside) {
-    // A register of a whole chunk, in one run of instructions: with a loop of packs rows of 8
-    // floats took 1.5 times the time. Of more registers packs, nearly in the order of memory.
+    // A single register takes a whole chunk without a loop, which matters for narrow rows. More
+    // registers take packs, nearly in memory order.
     constexpr int most = registers == 1 ? chunk_length : pack_length;
     const std::int64_t x_row = block.x_row, b_row = block.b_row;
     V folds[registers];
@@ -122,8 +122,8 @@ class LinesInRegisters {
     KOKKOSSCAN_IMPL_UNROLL for (int r = 0; r < registers; ++r) m_total[r] = folds[r];
   }
 
-  /// Scans two chunks of rows of two values of 4 bytes, upwards in memory: two rows a register, and
-  /// a chunk at each place. The first one ends, but ends no tile.
+  /// Scans two chunks of rows of two 4-byte values, upwards in memory: each register holds two
+  /// rows, and each place one chunk. The first chunk must not end a tile.
   template <class Beside>
   [[gnu::always_inline]] void scan_two_chunks_of_pairs(const A* x, std::int64_t at,
                                                        Beside& beside) {
@@ -183,7 +183,7 @@ class LinesInRegisters {
           });
     }
   }
-  /// Packs, and the rest of one.
+  /// Scans whole packs, and an incomplete one at the end.
   [[gnu::always_inline]] void scan_rows(const A* x, std::int64_t x_row, A* b, std::int64_t b_row,
                                         int count, V (&before)[registers]) const {
     KOKKOSSCAN_IMPL_ROLLED for (; count >= pack_length; count -= pack_length) {
@@ -193,7 +193,7 @@ class LinesInRegisters {
     }
     if (count > 0) scan_rest(x, x_row, b, b_row, count, before);
   }
-  /// One to three rows.
+  /// Scans one to three rows.
   [[gnu::always_inline]] void scan_rest(const A* x, std::int64_t x_row, A* b, std::int64_t b_row,
                                         int count, V (&before)[registers]) const {
     const auto exact = exactly(m_op);
@@ -210,37 +210,36 @@ class LinesInRegisters {
       }
     }
   }
-  /// Where the lines of a register begin, from those of the first one on.
+  /// The first line of register r, relative to m_first.
   [[gnu::always_inline]] std::int64_t line_of(int r) const {
     return r == 0 ? 0 : m_next + (r - 1) * lanes;
   }
 
   const Op m_op;
   const V m_none;
-  /// The first line of the first register, which all addresses begin with, and how far the second's
-  /// is from there.
+  /// The first line of the first register, which is the base of all addresses, and the distance
+  /// from it to the second register.
   std::int64_t m_first, m_next;
-  // Written before they are read wherever a slab follows, which no compiler sees.
+  // Always written before they are read, but compilers do not see that.
   V m_carry[registers] = {}, m_total[registers] = {};
   R m_tiles[registers][lanes] = {}, m_chunks[registers][lanes] = {};
 };
 
-/// Whether no more than one chunk of each slab is combined, and nothing after it.
+/// Whether each slab has at most one chunk, and nothing follows it.
 template <class A, class R>
 bool are_short(const SlabBlock<A, R>& block) {
   return block.rows <= chunk_length && block.begins_lines && !block.ends_chunk;
 }
 
-/// Scans a block of short slabs whose rows fill a register or less. What is done beside is done for
-/// some of them: for each it takes more time than they, 2 million slabs of 4 rows of 2 floats 1.3
-/// ns an element instead of 0.66.
+/// Scans a block of short slabs whose rows fill at most one register. Prefetches and stores of
+/// earlier results are done once for several slabs, because they take longer than a slab itself.
 template <class Op, class A, class R>
 [[gnu::noinline]] void combine_short_slabs(Registers registers, const Op& op,
                                            const SlabBlock<A, R>& slabs) {
   call_with(
       registers, [&](auto places) __attribute__((always_inline)) {
         if constexpr (are_widest<places>) {
-          const SlabBlock<A, R> block = slabs;  // what is stored cannot alias it
+          const SlabBlock<A, R> block = slabs;  // a copy, so that stores cannot alias it
           LinesInRegisters<1, places, Op, A, R> lines(op, block);
           BesideRows<places, A, R> beside(block, block.x_slab < 0);
           beside.begin(block.x);
@@ -269,15 +268,15 @@ template <class Op, class A, class R>
       });
 }
 
-/// Scans a block of slabs whose rows fill so many registers, or half of one. What lines have
-/// combined to stays in registers.
+/// Scans a block of slabs whose rows fill `registers_of_row` registers, or half of one, with the
+/// state in registers.
 template <int registers_of_row, bool is_half, class Op, class A, class R>
 [[gnu::noinline]] void combine_in_registers(Registers registers, const Op& op,
                                             const SlabBlock<A, R>& slabs) {
   call_with(
       registers, [&](auto places) __attribute__((always_inline)) {
         if constexpr (are_widest<places>) {
-          const SlabBlock<A, R> block = slabs;  // what is stored cannot alias it
+          const SlabBlock<A, R> block = slabs;  // a copy, so that stores cannot alias it
           const bool is_short = registers_of_row > 1 && are_short(block);
           LinesInRegisters<registers_of_row, is_half ? 1 : places.value, Op, A, R> lines(op, block);
           [[maybe_unused]] const bool are_pairs =
@@ -327,15 +326,15 @@ template <int registers_of_row, bool is_half, class Op, class A, class R>
       });
 }
 
-/// The most bytes of rows that are combined in registers: of 16 registers, lines of more would have
-/// none left for elements.
+/// Maximum size of rows that are combined in registers: the state of wider ones would leave none of
+/// the 16 registers for elements.
 inline constexpr int most_in_registers = 4 * register_bytes;
 
 /// Scans a block of slabs.
 template <class Op, class A, class R>
 void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& block) {
   const int bytes = block.width * static_cast<int>(sizeof(A));
-  // Only whole chunks stay in registers, but at the end of lines.
+  // State stays in registers for whole chunks only, except at the end of lines.
   const bool are_chunks =
       block.begin % chunk_length == 0 && (block.rows % chunk_length == 0 || !block.ends_chunk);
   if (registers != most_registers || bytes > most_in_registers || !are_chunks) {

@@ -12,12 +12,12 @@
 
 namespace KokkosScan::impl::host {
 
-/// \param elements    whole slabs from the one at `c` on, whose lines have one starting value
-/// \param are_dense   whether their results follow each other
-/// \param streams     whether these go past the caches
-/// \param dimension   of the batch in which slabs are neighbours
-/// \param second_rows kept from call to call
-/// \param results     where they wait, and how they are stored
+/// \param elements    whole slabs, the first of which is at `c`; their lines have a common start
+/// \param are_dense   whether their results are contiguous
+/// \param streams     whether results are written with non-temporal stores
+/// \param dimension   the dimension of the batch in which slabs are neighbours
+/// \param second_rows cached between calls
+/// \param results     buffers and stores results
 template <class P, class A, class R, class Results>
 [[gnu::noinline]] void scan_small_slabs(const P& p, const Coordinates& c,
                                         const SlabBlock<A, R>& elements, bool are_dense,

@@ -3,11 +3,11 @@
 #pragma once
 
 /// \file
-/// Selection on hosts. A part of a line is compacted into a buffer that stays in L2, without a
-/// branch on what the predicate says: each element is stored, and the next one over it unless it is
-/// kept. Then what comes before the part is known, and the buffer is copied to its place. So the
-/// output is written once and nothing but what is kept, and threads that share a line wait for each
-/// other's counts alone.
+/// Selection on hosts. A part of a line is compacted into a buffer in L2 without branches: each
+/// element is stored, and overwritten by the next one unless it is kept. Once the number of
+/// elements kept before the part is known, the buffer is copied to its place. So only kept elements
+/// are written to the output, once, and threads that share a line only wait for each other's
+/// counts.
 
 #include <KokkosScan/impl/host/launch.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
@@ -26,15 +26,15 @@
 
 namespace KokkosScan::impl::host {
 
-/// Elements of a part: their results fill a quarter of a usual L2.
+/// Elements of a part: their results fill a quarter of a typical L2.
 template <class Value>
 inline constexpr std::int64_t length_of_selected_part =
     std::max<std::int64_t>(64, part_bytes / static_cast<std::int64_t>(sizeof(Value)));
 
-/// Threads share lines by taking parts in order. Each part is waited for only by later ones, so
-/// some thread can always go on.
+/// State of the threads that share lines. They take parts in order, and a part only waits for
+/// earlier parts, so there is no deadlock.
 struct SelectChain {
-  alignas(64) std::atomic<std::int64_t> next_part = 0;  ///< that nobody has taken
+  alignas(64) std::atomic<std::int64_t> next_part = 0;  ///< the first that nobody has taken
   alignas(64) std::atomic<std::int64_t> turn = 0;       ///< the part that `before` belongs to
   std::int64_t before = 0;                              ///< elements kept before it in its line
 
@@ -59,12 +59,12 @@ class SelectParts {
                       static_cast<double>(sizeof(Value)) >
                   streaming_bytes) {}
 
-  /// Puts the elements of a part that are kept into the buffer; returns how many.
+  /// Compacts a part into the buffer; returns the number of elements that are kept.
   std::int64_t compact(std::int64_t line, std::int64_t begin, std::int64_t end) {
     const LineOfBatch at{line};
     const auto input = m_selection.input.line(at);
     const auto keep = m_selection.keep.line(at);
-    // Strides that are known to be 1 are a tenth of the time.
+    // Contiguous lines have a path of their own, which is much faster.
     return with_pointer(input, [&](const auto& elements) {
       return with_pointer(keep, [&](const auto& kept) {
         Slot* const to = m_buffer.get();
@@ -78,7 +78,7 @@ class SelectParts {
       });
     });
   }
-  /// Stores what the buffer holds where `before` elements of the line come before it.
+  /// Stores the buffer behind the first `before` results of the line.
   void store(std::int64_t line, std::int64_t before, std::int64_t count) const {
     const auto output = m_selection.output.line(LineOfBatch{line});
     const Value* const from = &m_buffer[0].value;
@@ -98,7 +98,7 @@ class SelectParts {
   }
 
  private:
-  // Not initialised: a value may have a constructor.
+  // Leaves values uninitialised, although Value may have a constructor.
   union Slot {
     Slot() {}
     Value value;
@@ -124,7 +124,7 @@ class SelectParts {
   bool m_streams;
 };
 
-/// Lines [unit] of several units, each of which is compacted by one thread.
+/// Compacts the lines of one unit, on one thread.
 template <class S>
 struct SelectWholeLines {
   S selection;
@@ -151,7 +151,7 @@ struct SelectWholeLines {
   }
 };
 
-/// Takes parts until there are none.
+/// Takes parts until none are left.
 template <class S>
 struct SelectSplitLines {
   S selection;
@@ -178,10 +178,10 @@ struct SelectSplitLines {
   }
 };
 
-/// Whether threads share lines; results do not depend on it.
+/// Whether threads share lines. Results do not depend on it.
 enum class SelectSharing { automatic, whole_lines, split_lines };
 
-/// The host kernels. Their member is for tests.
+/// The host selection kernels. The member exists for tests.
 struct SelectBackend {
   SelectSharing sharing = SelectSharing::automatic;
 
@@ -190,7 +190,7 @@ struct SelectBackend {
     return 0;
   }
 
-  /// Selects from at least one line that has elements.
+  /// Selects from at least one line of at least one element.
   template <class Exec, class S>
   void select(const Exec& exec, const S& selection, std::byte*) const {
     const std::int64_t lines = selection.batch.count;
@@ -203,7 +203,7 @@ struct SelectBackend {
       SelectChain chain;
       for_each_index(exec, label_of(Function::select, "split_lines"), threads,
                      SelectSplitLines<S>{selection, &chain});
-      // The chain lives until the threads have ended.
+      // Launches on hosts block, so the chain outlives the threads' work.
       static_assert(std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>);
       return;
     }

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Combines short lines that follow each other in memory, with registers along them.
+/// Combines short, contiguous lines, in registers along the lines.
 
 #include <KokkosScan/impl/host/blocks_of_line.hpp>
 #include <KokkosScan/impl/host/slab_block.hpp>
@@ -11,17 +11,17 @@
 
 namespace KokkosScan::impl::host {
 
-/// Up to a chunk of a line at each place, whole packs of elements and of results.
+/// Combines up to one chunk of a line at each place: whole packs of elements and of results.
 ///
-/// \param before what comes before the chunk
-/// \param totals receives what each combines to
+/// \param before the prefix of each chunk
+/// \param totals receives the total of each chunk
 /// \return the first pack of results
 template <int packs, class Op, class A, class R, int places>
 [[gnu::always_inline]] inline Pack<A, places> combine_packs_of_lines(
     const Op& op, const SlabBlock<A, R>& block, const Register<A, places>& none, const A* x, A* b,
     const Pack<A, places>& before, A (&totals)[places]) {
   constexpr int count = packs * pack_length;
-  Chunks<A, places> folds;
+  PacksOfChunk<A, places> folds;
   load_packs<1>(x, block.x_slab, neutral(op), count, folds);
   const auto combine_by = [&](const auto& exact) __attribute__((always_inline)) {
     fold_packs(exact, none, count, folds);
@@ -46,9 +46,9 @@ template <int packs, class Op, class A, class R, int places>
   return folds[0];
 }
 
-/// Scans whole lines, one at each place; up to three elements behind each are overwritten.
+/// Scans one whole line at each place. Up to three elements behind each line are overwritten.
 ///
-/// \param x, b where the first line is, and its first inclusive result
+/// \param x, b the first elements and the first inclusive result of the first line
 template <int places, class Op, class A, class R>
 [[gnu::always_inline]] inline void combine_line_at_each_place(const Op& op,
                                                               const SlabBlock<A, R>& block,
@@ -92,15 +92,15 @@ template <int places, class Op, class A, class R>
     default:
       combine_next(constant<4>);
   }
-  // What is behind the first line is the begin of the second.
+  // The end of the first line has overwritten the beginning of the second: restore it.
   if constexpr (places == 2) {
     if (n % pack_length != 0) store<false, 1>(b + block.b_slab, first);
   }
 }
 
 /// Scans a block of slabs of one line each, upwards in memory: lines of up to side_by_side_bytes
-/// side by side, others, of at most a tile, one after the other. Past the caches go whole packs, or
-/// registers of the latter, to multiples of their size.
+/// side by side, longer ones, of at most a tile, one after the other. Non-temporal stores write
+/// whole packs, or whole registers of longer lines, to aligned addresses.
 template <class Op, class A, class R>
 void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R>& slabs) {
   call_with(
@@ -109,23 +109,23 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
         SlabBlock<A, R> block = slabs;
         StreamedRun<A> run = block.run;
         constexpr int lag = lag_bytes / sizeof(A);
-        // A single line stands at both places, the last of an odd number a second time.
+        // A single line is computed at both places; with an odd number, the last one twice.
         if (block.slabs == 1) block.x_slab = block.b_slab = block.starts_slab = 0;
         const auto none = hidden<places>(neutral(op));
         const std::int64_t starts_slab = block.starts_slab, x_slab = block.x_slab,
                            b_slab = block.b_slab;
-        A* b_of_first = block.b;  // as if L1 held the results of all lines
+        A* b_of_first = block.b;  // base of all results, as if none were moved by rewinding
         const int shift = block.firsts == nullptr ? 0 : 1;
-        // Lines between two times that elements are asked for and results stored.
+        // Lines between two rounds of prefetches and stores.
         const int least = turn_bytes / static_cast<int>(sizeof(A)) / block.rows;
         const int most = least / places * places + places;
-        // What is done before at most `count` results are computed at `next` and behind.
+        // Stores earlier results, before at most `count` results are computed from `next` on.
         const auto store_before = [&](const A* next, std::int64_t count)
             __attribute__((always_inline)) {
           run.template store_up_to<places, true>(next - lag);
           b_of_first += run.template rewind<places>(next, count, true);
         };
-        // Of lines of one to four packs, it is known how many they have.
+        // For lines of one to four packs, the number of packs is a compile-time constant.
         const auto scan = [&](auto packs) __attribute__((always_inline)) {
           const A* later = block.x + block.ahead;
           const auto start_of = [&](int first, A(&before)[places]) __attribute__((always_inline)) {
@@ -138,7 +138,7 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
           auto carry = broadcast<A>(before);
           for (int begin = 0; begin < block.slabs; begin += most) {
             const int end = begin + most < block.slabs ? begin + most : block.slabs;
-            // The last line may be combined once more, with that before it.
+            // The last line may be combined again, together with the one before it.
             store_before(b_of_first + begin * b_slab, end < block.slabs ? most * b_slab : 0);
             if (block.ahead != 0) {
               const A* const behind = block.x + end * x_slab + block.ahead;
@@ -165,7 +165,7 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
                 combine_packs_of_lines<packs>(op, block, none, x, b, carry, totals);
               }
             }
-            // Lines reach into those that follow.
+            // Afterwards, because lines overwrite what follows them.
             for (int s = begin; shift > 0 && s < end; ++s) {
               b_of_first[s * b_slab] = block.firsts[s * starts_slab];
             }
@@ -187,8 +187,8 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
         if (!is_done && block.rows * static_cast<int>(sizeof(A)) <= side_by_side_bytes) {
           scan(constant<0>);
         } else if (!is_done) {
-          // The last pack reaches into the next line, too. No line has a carry, so folds wait
-          // there.
+          // The last pack may extend into the next line. These lines need no carry, so that memory
+          // serves as the buffer of prefixes.
           constexpr int length = fold_length<A>;
           const int whole = (block.rows + pack_length - 1) / pack_length * pack_length;
           BlocksOfLine<1, places, Op, A, R> blocks(op, block.carry, {block.ahead, block.caches},

@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// A block of slabs: where its rows are and where their results go, what its lines have combined
-/// to, and how kernels ask for what is ahead and store what is behind.
+/// A block of slabs: the addresses of its rows and results, the state of its lines, and how kernels
+/// prefetch and store.
 
 #include <KokkosScan/impl/host/move.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
@@ -14,9 +14,9 @@
 
 namespace KokkosScan::impl::host {
 
-/// What lines have combined to, for up to Width of them. Registers that reach over the first or the
-/// last line use the places around. It begins a page: registers that reach over the end of one cost
-/// hundreds of cycles a row, where they have been stored a short while ago.
+/// The state of up to Width lines. Registers may exceed the first and the last line, so there is
+/// space around each array. The state begins at a page boundary: loading a register across a page
+/// boundary soon after it has been stored takes hundreds of cycles.
 template <class A, class R, int Width>
 struct alignas(page_bytes) SlabState {
   static constexpr int spill = 32 / sizeof(A);
@@ -35,45 +35,45 @@ struct alignas(page_bytes) SlabState {
   A* thirds() { return thirds_ + spill; }
 };
 
-/// Which elements of a block count.
+/// The mask of a block's elements.
 template <class A>
 struct MaskOfRows {
-  const StoredBool* selected;  ///< of the first row; null: they all do
-  std::int64_t row, slab;      ///< from row to row, and from slab to slab
-  A identity;                  ///< in the place of those that do not
+  const StoredBool* selected;  ///< of the first row; null if there is no mask
+  std::int64_t row, slab;      ///< distances between rows and between slabs
+  A identity;                  ///< replaces masked-out elements
 };
 
-/// Rows k ... k + rows - 1 of each of some slabs.
+/// Rows k ... k + rows - 1 of each of several slabs.
 template <class A, class R>
 struct SlabBlock {
-  const A* x;           ///< the first row; may be read up to a register before and behind
-  std::int64_t x_row;   ///< from row to row
-  std::int64_t x_slab;  ///< from slab to slab
-  MaskOfRows<A> mask;   ///< of elements that are selected as rows are combined, one by one
-  A* b;                 ///< where results go, and some more up to a register behind
+  const A* x;           ///< the first row; a register before and behind the rows may be read
+  std::int64_t x_row;   ///< distance between rows
+  std::int64_t x_slab;  ///< distance between slabs
+  MaskOfRows<A> mask;   ///< the mask, if it is applied while rows are combined one by one
+  A* b;                 ///< results; up to a register behind them may be overwritten
   std::int64_t b_row, b_slab;
   int slabs, rows, width;
-  int begin;                   ///< the place in its tile of the first row; begins a pack
-  bool begins_lines;           ///< else the state says what came before
-  bool ends_chunk;             ///< whether the last chunk joins those before
-  bool streams;                ///< past the caches
+  int begin;                   ///< index of the first row in its tile; begins a pack
+  bool begins_lines;           ///< whether these are the first rows; else the state precedes them
+  bool ends_chunk;             ///< whether the last chunk is complete and updates the carry
+  bool streams;                ///< non-temporal stores
   bool takes_rows;             ///< whether lines are combined row by row
-  bool keeps_gaps;             ///< whether nothing behind a row's results is overwritten
-  std::int64_t results_ahead;  ///< how far from results memory of others is asked for, or 0
-  std::int64_t ahead;          ///< how far from elements, in places of x, others are asked for
-  Caches caches;               ///< where to
-  const A* starts;             ///< of each line: the starting value, or a neutral one
-  const A* firsts;           ///< of each line: B(0), where that is stored before the other results
-  std::int64_t starts_slab;  ///< from slab to slab of these; 0: all slabs have the same
+  bool keeps_gaps;             ///< whether nothing behind a row's results may be overwritten
+  std::int64_t results_ahead;  ///< prefetch distance of results, or 0
+  std::int64_t ahead;          ///< prefetch distance of elements, from x
+  Caches caches;               ///< the caches to prefetch to
+  const A* starts;             ///< for each line the starting value, or a neutral one
+  const A* firsts;             ///< for each line B(0), if it is stored before the other results
+  std::int64_t starts_slab;    ///< distance between slabs in both; 0 if all slabs share them
   R* tiles;
   R* chunks;
   A* carry;
   A* folds;
-  A* pairs;            ///< the first element of a pack that has begun, or the first two
-  A* thirds;           ///< its third
-  StreamedRun<A> run;  ///< results that the kernel stores, beside what it computes
+  A* pairs;            ///< the first element of an incomplete pack, or the first two combined
+  A* thirds;           ///< its third element
+  StreamedRun<A> run;  ///< results that the kernel stores while it computes others
 
-  /// The last slab first.
+  /// Reverses the order of slabs.
   void reverse_slabs() {
     const auto reverse = [this](auto& first, std::int64_t& slab) {
       first += (slabs - 1) * slab;
@@ -85,8 +85,8 @@ struct SlabBlock {
   }
 };
 
-/// Asks for memory of results that are stored where they belong, from b on, whose cache lines are
-/// read first.
+/// Prefetches the memory of results that are stored directly, starting from those at b: ordinary
+/// stores read their cache lines first.
 template <class A, class R>
 [[gnu::always_inline]] inline void ask_for_results(const SlabBlock<A, R>& block, const A* b,
                                                    std::int64_t distance) {

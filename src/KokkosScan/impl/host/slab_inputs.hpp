@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// What blocks of slabs are made of: elements, where they lie or loaded, starting values, and what
-/// lines have combined to.
+/// The inputs of blocks of slabs: elements, in place or loaded; starting values; and the state of
+/// lines.
 
 #include <KokkosScan/impl/host/load.hpp>
 #include <KokkosScan/impl/host/rows.hpp>
@@ -22,7 +22,7 @@
 
 namespace KokkosScan::impl::host {
 
-/// What goes into the blocks of a thread.
+/// Prepares the inputs of the blocks of one thread.
 template <class P>
 class SlabInputs {
  protected:
@@ -32,13 +32,13 @@ class SlabInputs {
  public:
   using A = typename P::A;
   using R = typename Combination<P>::R;
-  /// The most lines of a strip.
+  /// Maximum width of a strip.
   static constexpr int most_width = strip_bytes / sizeof(A);
-  /// The most lines of a row that is taken as a whole.
+  /// Maximum width of a row that is taken as a whole.
   static constexpr int most_whole_row = slab_bytes / sizeof(A);
 
-  /// Strip number `index` of those into which each row of neighbouring lines is cut: where its
-  /// first line stands, and its width.
+  /// Strip number `index`, where each row of neighbouring lines is cut into `strips_of_row`: the
+  /// coordinates of its first line, and its width.
   [[nodiscard]] std::pair<Coordinates, int> strip(std::int64_t index,
                                                   std::int64_t strips_of_row) const {
     const Batch& batch = m_problem.batch;
@@ -51,10 +51,10 @@ class SlabInputs {
             static_cast<int>(std::min(lines_of_row - first, width))};
   }
 
-  /// What precedes the strip from the line at `c` on: starting values, or what stands for none.
+  /// The state before the strip whose first line is at `c`: starting values, or neutral ones.
   ///
   /// \param tiles  receives them in the carried type
-  /// \param before receives B(0), where that is stored
+  /// \param before receives B(0), which may have to be stored
   [[gnu::noinline]] void start(const Coordinates& c, int width, R* tiles, A* before) const {
     const P& p = m_problem;
     Coordinates line = c;
@@ -69,13 +69,13 @@ class SlabInputs {
  protected:
   static constexpr int spill = 32 / sizeof(A);
   static constexpr int margin = SmallSlabs<A>::margin;
-  /// The most elements of a block.
+  /// Maximum number of elements in a block.
   static constexpr int most_elements = std::max(pack_length * most_whole_row, most_width);
   static constexpr bool has_common_start = std::is_same_v<decltype(P::start), CommonStart<A>>;
   static constexpr bool is_array =
       std::is_same_v<std::remove_cv_t<decltype(P::input)>, Array<const A>>;
-  /// Whether a mask selects elements of an array.
-  static constexpr bool is_selected =
+  /// Whether the input is a masked array.
+  static constexpr bool is_masked_array =
       std::is_same_v<std::remove_cv_t<decltype(P::input)>,
                      Selected<A, Array<const A>, Array<const StoredBool>>>;
 
@@ -88,7 +88,7 @@ class SlabInputs {
   SlabInputs& operator=(const SlabInputs&) = delete;
   ~SlabInputs() = default;
 
-  /// What comes before lines of a part in the carried type; nothing is folded after it.
+  /// Sets the state to the prefixes of a part, which are in the carried type.
   [[gnu::noinline]] void set_state(const R* tiles, int width) {
     const auto wide = carrying(m_problem.op);
     const R none = neutral(wide);
@@ -99,12 +99,12 @@ class SlabInputs {
     }
   }
 
-  /// Starting values, or neutral ones, and B(0) of all lines.
+  /// Sets the starting values (or neutral ones) and B(0) of all lines.
   [[gnu::noinline]] void set_starts(const Coordinates& c, int width, int slabs) {
     const P& p = m_problem;
     const bool wants_firsts = p.form == Form::exclusive || p.extra == Extra::first;
     if constexpr (has_common_start) {
-      // What all lines have is there for as many as a strip has.
+      // A common start is set only once for all strips.
       if (m_starts >= width && (!wants_firsts || m_firsts >= width)) return;
       const Maybe<A> start = p.start.at(c);
       std::fill_n(m_start + spill, width, start.exists ? start.value : neutral(p.op));
@@ -126,10 +126,10 @@ class SlabInputs {
     m_starts = m_firsts = width;
   }
 
-  /// Whether neighbouring lines, from that at `c` on, lie in memory as rows that can be combined.
+  /// Whether the lines from `c` on lie in memory as rows that can be combined in place.
   [[nodiscard]] bool has_stored_rows(const Coordinates& c) const {
     const auto& in = m_problem.input;
-    if constexpr (is_selected) {
+    if constexpr (is_masked_array) {
       return as_stored<A>(in.values, c).data != nullptr &&
              as_stored<StoredBool>(in.mask, c).data != nullptr;
     } else {
@@ -137,15 +137,15 @@ class SlabInputs {
     }
   }
 
-  /// The elements of a rectangle, where they lie or loaded.
+  /// The elements of a rectangle, in place or loaded.
   ///
-  /// \param around     how many elements before and behind may be read
+  /// \param around     the number of elements before and behind that may be read
   /// \param takes_rows whether lines are combined row by row
   [[gnu::noinline]] SlabBlock<A, R> loaded(const Rectangle& r, const Ahead& ahead, int around,
                                            bool takes_rows) {
     SlabBlock<A, R> block = block_of(r);
     block.takes_rows = takes_rows;
-    if constexpr (is_selected) {
+    if constexpr (is_masked_array) {
       if (takes_rows && has_stored_rows(r.c)) {
         const auto& in = m_problem.input;
         const auto line = in.line(r.c);
@@ -174,7 +174,7 @@ class SlabInputs {
     const bool is_wide = r.width >= least_row<A>;
     if (run != nullptr && (is_wide || may_be_read_around(r, around))) {
       lies_at(run, direction);
-      // Slabs follow upwards, whatever the direction in each.
+      // Slabs always follow upwards, whatever the direction within each.
       block.ahead = direction > 0              ? ahead.elements
                     : r.slabs == 1             ? rows_ahead(ahead, r.width, -r.width)
                     : r.size() > most_elements ? -ahead.elements
@@ -188,7 +188,7 @@ class SlabInputs {
       block.x = &stored(r.k);
       block.x_row = stored.stride;
       if (is_wide) {
-        // Of short rows, others are asked for.
+        // Short rows are not prefetched.
         block.ahead = rows_ahead(ahead, r.width, stored.stride);
         block.caches = ahead.caches;
       }
@@ -244,7 +244,7 @@ class SlabInputs {
     return block;
   }
 
-  /// A block of a rectangle, without its elements.
+  /// The block of a rectangle, without its elements.
   [[nodiscard]] SlabBlock<A, R> block_of(const Rectangle& r) {
     SlabBlock<A, R> block{};
     block.slabs = r.slabs;
@@ -259,14 +259,14 @@ class SlabInputs {
     return block;
   }
 
-  /// How far whole rows are ahead, or less than one, in places of x.
+  /// The prefetch distance relative to x: whole rows, or less than one.
   static std::int64_t rows_ahead(const Ahead& ahead, int width, std::int64_t row) {
     const std::int64_t rows = ahead.elements / width;
     return rows == 0 ? ahead.elements : rows * row;
   }
 
-  /// Whoever combines a loaded block asks for the next one, `distance` from its run, meanwhile; for
-  /// nothing where there is no run.
+  /// Lets the kernel that combines a loaded block prefetch the next one, which is `distance` from
+  /// its run. Does nothing if there is no run.
   void goes_on_at(const A* run, std::int64_t distance, const Ahead& ahead,
                   SlabBlock<A, R>& block) const {
     if (run == nullptr || ahead.elements == 0) return;
@@ -274,7 +274,7 @@ class SlabInputs {
     block.caches = ahead.caches;
   }
 
-  /// The elements of whole lines by themselves in scan order, the last line first.
+  /// Loads whole lines, each in scan order, the last line first.
   [[gnu::noinline]] SlabBlock<A, R> reversed(const Rectangle& r, const Ahead& ahead) {
     SlabBlock<A, R> block = block_of(r);
     block.x = m_loaded + margin;
@@ -301,8 +301,8 @@ class SlabInputs {
     return block;
   }
 
-  /// Whether whole lines with gaps between them are read where they are: what a register reads
-  /// behind the last one is of another line.
+  /// Whether whole lines with gaps between them are read in place: a register behind the last line
+  /// reads another line.
   [[nodiscard]] bool reads_lines(const Rectangle& r) const {
     const Array<const A>& in = m_problem.input;
     return r.width == 1 && r.slabs > 1 && r.rows == r.n && r.n > 1 && in.strides.along == 1 &&
@@ -311,8 +311,8 @@ class SlabInputs {
            !is_in_place(in, m_problem.output.data);
   }
 
-  /// Whether rows of neighbouring lines with gaps between them are read where they are: what a
-  /// register reads before and behind them exists.
+  /// Whether rows of neighbouring lines with gaps between them are read in place: the memory that
+  /// registers read before and behind them exists.
   [[nodiscard]] bool reads_rows(const Rectangle& r) const {
     const Array<const A>& in = m_problem.input;
     const std::int64_t row = std::abs(in.strides.along);
@@ -326,7 +326,7 @@ class SlabInputs {
            in.strides.batch[r.dimension] >= r.n * row && r.n * row >= spill;
   }
 
-  /// Whether a register's elements before and behind a run exist, and are not results of others.
+  /// Whether the memory around a contiguous run exists, and other threads do not write there.
   [[nodiscard]] bool may_be_read_around(const Rectangle& r, int around) const {
     const P& p = m_problem;
     if (around == spill && r.width % spill == 0) return true;
@@ -343,14 +343,14 @@ class SlabInputs {
     return before >= around && behind >= around && !is_in_place(p.input, p.output.data);
   }
 
-  /// How many slabs or rows of a rectangle, which has more of them than fill a block, may be taken
-  /// as one: those whose elements are combined where they lie. Fewer than two: none.
+  /// How many slabs or rows of a rectangle that exceeds a block can be taken as a single block,
+  /// because elements are combined in place. Less than two means none.
   [[gnu::noinline]] [[nodiscard]] std::int64_t most_in_place(Rectangle r) const {
     const bool are_slabs = r.slabs > 1;
     const int of_one = are_slabs ? r.rows * r.width : r.width;
     int& count = are_slabs ? r.slabs : r.rows;
     count = std::min(count, (1 << 30) / of_one);
-    // What registers read behind the last one is left for another block.
+    // If registers would read too far behind the last one, leave that for another block.
     for (int i = 0; i < 2; ++i) {
       if (as_stored_run<A>(m_problem.input, r) != nullptr && may_be_read_around(r, spill)) {
         return count;
@@ -362,18 +362,18 @@ class SlabInputs {
     return 0;
   }
 
-  /// Elements from memory are used once. Where results stay in the caches, elements may as well.
+  /// Elements are used once, so they only need L1; if results stay in the caches, elements may too.
   [[nodiscard]] Ahead usual_ahead() const {
     return {ahead_bytes / sizeof(A), m_streams ? Caches::nearest : Caches::all};
   }
 
   const P& m_problem;
-  const bool m_streams;   ///< whether results go past the caches
+  const bool m_streams;   ///< whether results are written with non-temporal stores
   const bool m_has_rows;  ///< whether lines have neighbours in memory
-  /// Of the batch, in which slabs are neighbours; negative where there is one.
+  /// The dimension of the batch in which slabs are neighbours; negative if there is one slab.
   const int m_dimension;
-  int m_starts = 0;  ///< how many lines have a starting value
-  int m_firsts = 0;  ///< and B(0)
+  int m_starts = 0;  ///< the number of lines with a valid m_start
+  int m_firsts = 0;  ///< the number of lines with a valid m_first
   static constexpr int most_starts = std::max(most_width, most_elements) + 2 * spill;
   SlabState<A, R, most_width> m_state;
   alignas(64) A m_start[most_starts];

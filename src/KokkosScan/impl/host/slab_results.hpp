@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Where the results of blocks of slabs go: to memory at once, or to L1 and from there.
+/// Stores the results of blocks of slabs: directly to memory, or through L1.
 
 #include <KokkosScan/impl/host/load.hpp>
 #include <KokkosScan/impl/host/slab_block.hpp>
@@ -18,7 +18,7 @@
 
 namespace KokkosScan::impl::host {
 
-/// The results of the blocks of a thread, up to `most` in L1.
+/// The results of the blocks of one thread, of which L1 holds up to `most`.
 template <class P, int most>
 class SlabResults {
   using A = typename P::A;
@@ -30,46 +30,45 @@ class SlabResults {
  public:
   SlabResults(const P& problem, bool streams) : m_problem(problem), m_streams(streams) {}
 
-  /// Those of a block in L1.
+  /// The results of a block in L1.
   [[nodiscard]] const A* values() const { return m_values + margin; }
   A* values() { return m_values + margin; }
 
-  /// Whether rows of results follow each other without a gap.
+  /// Whether rows of results are contiguous, without gaps.
   [[nodiscard]] bool is_dense(int width) const {
     return (m_problem.n == 1 && m_problem.extra == Extra::none) ||
            m_problem.output.strides.along == width || m_problem.output.strides.along == -width;
   }
 
-  /// Whether results may go to memory as they are computed, by registers that reach over their
-  /// lines.
+  /// Whether results may be stored directly by registers that exceed their lines.
   [[nodiscard]] bool may_be_direct() const {
     return is_plain<A, Value> && !m_streams && !is_in_place(m_problem.input, m_problem.output.data);
   }
 
-  /// Whether rows with gaps between them may be stored where they belong as they are computed, by
-  /// registers that reach over none.
+  /// Whether rows with gaps between them may be stored directly, by registers that do not exceed
+  /// them.
   [[nodiscard]] bool may_keep_gaps(int width) const {
     constexpr int widest = 32 / sizeof(A);
     return is_plain<A, Value> && width >= widest && !is_dense(width) &&
            !is_in_place(m_problem.input, m_problem.output.data);
   }
 
-  /// Whether results take the places of elements that are loaded later.
+  /// Whether results overwrite elements that are loaded later.
   [[nodiscard]] bool are_ahead_in_place() const {
     return (m_problem.form == Form::exclusive || m_problem.extra == Extra::first) &&
            is_in_place(m_problem.input, m_problem.output.data);
   }
 
-  /// Whether results that go past the caches may take turns in one page of L1: nobody needs them
-  /// again.
+  /// Whether results that are written with non-temporal stores may share one page of L1 in turn:
+  /// nothing reads them again.
   [[nodiscard]] bool may_rewind(int width) const {
     return m_streams && is_dense(width) && m_problem.totals.data == nullptr &&
            !are_ahead_in_place();
   }
 
-  /// Whether short lines of a block may be stored past the caches as they are computed.
+  /// Whether short lines of a block may be written directly with non-temporal stores.
   [[nodiscard]] bool may_be_streamed(const SlabBlock<A, R>& block, const Value* to) const {
-    // Packs, or of longer lines registers.
+    // The unit of stores: packs, or registers for longer lines.
     const int bytes =
         block.rows * static_cast<int>(sizeof(A)) > side_by_side_bytes ? register_bytes : 16;
     return m_streams && block.width == 1 && block.x_row == 1 &&
@@ -78,21 +77,21 @@ class SlabResults {
            reinterpret_cast<std::uintptr_t>(to) % bytes == 0;
   }
 
-  /// Whether the kernel stores `count` results past the caches, beside those that it computes.
+  /// Lets the kernel write `count` results with non-temporal stores while it computes others.
   ///
-  /// \param skipped how many results in L1 before the first of them have no place
-  /// \param to      where the first one belongs; the next is `step` on
+  /// \param skipped the number of results in L1 before the first one that is stored
+  /// \param to      the address of that one; the next is `step` on
   bool stream(StreamedRun<A>& run, int skipped, int count, Value* to, int step) const {
     if constexpr (is_plain<A, Value>) {
       if (m_streams) run = {values() + skipped, count, to, step};
     }
     return m_streams;
   }
-  /// The same of results that nobody needs in L1 afterwards, of which it holds few at a time.
+  /// The same for results that are not read again: L1 holds only a page of them.
   void stream_rewinding(SlabBlock<A, R>& block, int count, Value* to) {
     if constexpr (is_plain<A, Value>) {
       constexpr int page = page_bytes / sizeof(A);
-      // Two lines are computed side by side, the last two once more.
+      // Two lines are computed side by side, and the last two may be computed again.
       constexpr int line = side_by_side_bytes / sizeof(A) + pack_length;
       static_assert(page + cache_line + 4 * line <= most);
       const bool descends = block.b_row < 0;
@@ -103,7 +102,7 @@ class SlabResults {
     }
   }
 
-  /// Results of a block go to memory from `direct` on, or to L1, as they will lie in memory.
+  /// Sets the destination of a block, in memory order: memory at `direct`, or L1 if that is null.
   void place(SlabBlock<A, R>& block, int extent, bool descends, Value* direct) {
     const std::int64_t of_slab = std::int64_t{extent} * block.width;
     block.b_row = descends ? -block.width : block.width;
@@ -115,8 +114,8 @@ class SlabResults {
     block.b = to + (descends ? of_slab - block.width : 0);
   }
 
-  /// Rows of results go where they belong, whatever is between them, from row k on. Those that are
-  /// not stored in the order of memory are asked for.
+  /// Lets a block store rows of results directly, from row k on, with any gaps between them. If
+  /// they are not stored in memory order, their memory is prefetched.
   void place_rows(SlabBlock<A, R>& block, const Coordinates& c, std::int64_t k) const {
     const ArrayLine<Value> line = m_problem.output.line(c);
     block.b_row = line.stride;
@@ -124,8 +123,8 @@ class SlabResults {
     if constexpr (is_plain<A, Value>) block.b = &line(k);
   }
 
-  /// Stores slabs of `extent` rows, which are `distance` apart in L1 and `slab` in memory, from
-  /// `to` on.
+  /// Stores slabs of `extent` rows to `to`. Slabs are `distance` apart in L1 and `slab` apart in
+  /// memory.
   [[gnu::noinline]] void store_slabs(const A* results, std::int64_t distance, int slabs, int extent,
                                      int width, Value* to, std::int64_t slab) const {
     const std::int64_t row = std::abs(m_problem.output.strides.along);
@@ -141,7 +140,7 @@ class SlabResults {
       convert_rows(results, {distance, width}, slabs, rows, length, to, {slab, row});
     }
   }
-  /// Stores `rows` rows of a strip from k on; the block has `extent` of them, downwards or upwards.
+  /// Stores `rows` rows of a strip from row k on, out of a block of `extent` rows.
   [[gnu::noinline]] void store_rows(const Coordinates& c, int width, bool descends, std::int64_t k,
                                     int rows, int extent) const {
     const auto line = m_problem.output.line(c);
@@ -170,7 +169,7 @@ class SlabResults {
 
  private:
   const P& m_problem;
-  const bool m_streams;  ///< whether results go past the caches
+  const bool m_streams;  ///< whether results are written with non-temporal stores
   alignas(page_bytes) A m_values[most + 2 * margin];
 };
 

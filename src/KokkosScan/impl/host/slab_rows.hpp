@@ -3,9 +3,9 @@
 #pragma once
 
 /// \file
-/// Combines lines side by side that lie interleaved: element k of line w of a slab is `width`
-/// places from element k + 1. The kernels take whole blocks of slabs, so that nothing is done once
-/// a line. Here what lines have combined to is in L1; narrow rows are for rows_in_registers.hpp.
+/// Combines neighbouring lines side by side: element k + 1 of a line is one row, `width` elements,
+/// after element k. Kernels take whole blocks of slabs, to avoid overhead per line. Here the state
+/// of lines is in L1; for narrow rows see rows_in_registers.hpp.
 
 #include <KokkosScan/impl/host/chunk_of_lines.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
@@ -17,15 +17,15 @@
 
 namespace KokkosScan::impl::host {
 
-/// What is done beside combining rows, each time that there are turn_bytes of them: elements ahead
-/// are asked for and results behind stored. More at once keeps the processor from combining.
+/// Prefetches elements and stores earlier results, once for every turn_bytes of rows that are
+/// combined. Larger batches of either would stall the computation.
 template <int places, class A, class R>
 class BesideRows {
   static constexpr int line = cache_line / sizeof(A), turn = turn_bytes / sizeof(A);
   static constexpr int lag = lag_bytes / sizeof(A);
 
  public:
-  /// \param is_downwards whether elements are asked for downwards
+  /// \param is_downwards whether elements are prefetched downwards
   [[gnu::always_inline]] BesideRows(const SlabBlock<A, R>& block, bool is_downwards)
       : m_run(block.run),
         m_b(block.b),
@@ -37,10 +37,10 @@ class BesideRows {
         m_is_upwards(block.b_row > 0),
         m_is_nearest(block.caches == Caches::nearest) {}
 
-  /// \param x the first row of those that follow
+  /// \param x the first of the following rows
   [[gnu::always_inline]] void begin(const A* x) { m_later = x + m_ahead; }
-  /// \param count how many elements are combined next
-  /// \param at    how far from the first results theirs belong
+  /// \param count number of elements that are combined next
+  /// \param at    offset of their results, relative to the first results
   [[gnu::always_inline]] void operator()(int count, std::int64_t at) {
     m_count += count;
     if (m_count < turn) return;
@@ -66,36 +66,35 @@ class BesideRows {
     }
     m_b += m_run.template rewind<places>(end, m_room, m_is_upwards);
   }
-  /// Where those results go.
+  /// The address of those results.
   [[gnu::always_inline]] A* results(std::int64_t at) const { return m_b + at; }
   [[gnu::always_inline]] void finish() { m_run.template finish<places>(); }
 
  private:
   StreamedRun<A> m_run;
-  A* m_b;  ///< where the first results would be, had none been moved
+  A* m_b;  ///< base of all results, as if none had been moved by rewinding
   const std::int64_t m_ahead, m_step, m_behind;
-  const int m_room;  ///< the most results until the next time, also where slabs have one row more
+  const int m_room;  ///< maximum number of results until the next call, including an extra row
   const bool m_is_upwards, m_is_nearest;
   const A* m_later = nullptr;
   int m_count = 0;
 };
 
-/// Scans a block. Where the lines of a slab do not fill registers, one of them reaches into the
+/// Scans a block. If the lines of a slab do not fill whole registers, one register extends into the
 /// rows that follow in scan order, which are stored later.
 template <class Op, class A, class R>
 void combine_in_caches(Registers registers, const Op& op, const SlabBlock<A, R>& slabs) {
   call_with(
       registers, [&](auto places) __attribute__((always_inline)) {
-        const SlabBlock<A, R> block = slabs;  // what is stored cannot alias it
+        const SlabBlock<A, R> block = slabs;  // a copy, so that stores cannot alias it
         using V = Register<A, places>;
         constexpr int lanes = sizeof(V) / sizeof(A);
         const V none = broadcast<places>(neutral(op)).part[0];
         const int width = block.width;
         const int rest = width % lanes;
-        // Where nothing behind a row may change, its last register covers lines of the one before,
-        // too.
+        // If nothing behind a row may change, its last register overlaps the one before.
         const bool overlaps = block.keeps_gaps && rest != 0;
-        // Registers of lines: the one that spills, or covers others' lines, comes first.
+        // The order of registers: the one that exceeds the row, or overlaps, comes first.
         struct Order {
           int first, second, width;
         };
@@ -111,7 +110,7 @@ void combine_in_caches(Registers registers, const Op& op, const SlabBlock<A, R>&
           }
         };
         BesideRows<places, A, R> beside(block, block.x_row < 0);
-        // B(0) of a slab's lines, where it is stored.
+        // Stores B(0) of a slab's lines, if it is stored.
         const auto store_firsts = [&](int s, std::int64_t at) __attribute__((always_inline)) {
           if (block.firsts == nullptr) return;
           A* const b = beside.results(at);
@@ -122,7 +121,7 @@ void combine_in_caches(Registers registers, const Op& op, const SlabBlock<A, R>&
                 store_register(b + w, result);
               });
         };
-        // Rows of one chunk; results go `at` from the first ones.
+        // Combines rows of one chunk; `at` is the offset of their results.
         const auto combine_chunk = [&](ChunkOfRows<A> rows, std::int64_t at, int count, bool begins,
                                        const A* carries) __attribute__((always_inline)) {
           if (begins) {
@@ -131,7 +130,7 @@ void combine_in_caches(Registers registers, const Op& op, const SlabBlock<A, R>&
                   store_register(block.folds + w, none);
                 });
           }
-          // What the register before has folded, which the last one is not to change.
+          // The folds of the register before the last, which the overlapping one must not change.
           A* const before_last = block.folds + (overlaps ? width - rest - lanes : 0);
           const std::int64_t last = overlaps ? width - lanes : 2 * width;
           for (int taken = 0; count > 0; count -= taken) {

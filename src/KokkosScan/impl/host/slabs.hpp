@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Scans slabs: short lines, and neighbouring lines, of which a thread takes a strip. As many short
-/// slabs as fill a block are taken at once (whole_slabs.hpp), of others some rows.
+/// Scans slabs: short lines, and neighbouring lines, of which a thread takes a strip. Short slabs
+/// are taken as a whole, as many as fill a block (whole_slabs.hpp), others some rows at a time.
 
 #include <KokkosScan/impl/host/slab_block.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
@@ -16,7 +16,7 @@
 
 namespace KokkosScan::impl::host {
 
-/// Scans or folds slabs, or strips of them of up to most_width lines, on one thread.
+/// Scans or folds slabs, or strips of up to most_width lines of them, on one thread.
 template <class P>
 class Slabs : WholeSlabs<P> {
   using Blocks = WholeSlabs<P>;
@@ -44,8 +44,8 @@ class Slabs : WholeSlabs<P> {
   using Blocks::takes_rows;
 
  public:
-  /// \param has_rows whether the last dimension of the batch has neighbours in memory; else each
-  ///                 line is a slab
+  /// \param has_rows whether lines are neighbours in memory in the last dimension of the batch; if
+  ///                 not, each line is a slab
   Slabs(const P& problem, Destination destination, Registers registers, bool has_rows)
       : Blocks(problem, destination, registers, has_rows) {}
 
@@ -65,7 +65,7 @@ class Slabs : WholeSlabs<P> {
 
   /// Scans elements begin ... end - 1, whole tiles except at the end of the lines.
   ///
-  /// \param tiles  what comes before, the starting value included
+  /// \param tiles  the prefixes, including starting values
   /// \param before B(begin)
   void scan_part(const Coordinates& c, int width, std::int64_t begin, std::int64_t end,
                  const R* tiles, const A* before, const Ahead& ahead) {
@@ -78,7 +78,7 @@ class Slabs : WholeSlabs<P> {
   /// Folds elements begin ... end - 1 of a tile.
   ///
   /// \param chunks receives the total
-  /// \param last   receives, for each line, what the last chunk left behind
+  /// \param last   receives the last chunk of each line
   void fold(const Coordinates& c, int width, std::int64_t begin, std::int64_t end, R* chunks,
             LastChunk<A, R>* last) {
     const auto wide = carrying(m_problem.op);
@@ -110,16 +110,16 @@ class Slabs : WholeSlabs<P> {
 
   /// Scans elements begin ... end - 1 of a strip, some rows at a time.
   ///
-  /// \param begins_lines whether starting values come before; else the state says what does
+  /// \param begins_lines whether starting values come first; else the state precedes the elements
   void scan_rows(const Coordinates& c, int width, std::int64_t begin, std::int64_t end,
                  bool begins_lines, const Ahead& ahead) {
     const P& p = m_problem;
     const bool is_exclusive = p.form == Form::exclusive;
     const bool is_ahead = is_exclusive && !is_in_place(p.input, p.output.data);
-    // Rows that neither are loaded nor wait for their place need no blocks.
+    // Rows that are neither loaded nor staged need no blocks.
     const bool is_free = takes_rows(width) && is_plain<A, Value> && this->has_stored_rows(c) &&
                          (is_ahead || !is_exclusive);
-    // Nothing needs the last element of an exclusive line, unless its result takes its place.
+    // The last element of an exclusive line is not needed, except in place.
     const bool skips_last = is_ahead && end == p.n && end - begin > 1 && p.extra == Extra::none &&
                             p.totals.data == nullptr;
     if (skips_last) --end;
@@ -141,8 +141,8 @@ class Slabs : WholeSlabs<P> {
     if (end == p.n && p.totals.data != nullptr) m_results.store_totals(c, width, m_first + spill);
   }
 
-  /// The elements of a part, whether the result behind its last one has a place, whether results
-  /// take turns in one page, and the first element of a block.
+  /// A part of a strip: its elements, whether the result behind its last element is stored, whether
+  /// results share one page in turn, and the first element of the current block.
   struct Part {
     std::int64_t begin, end;
     bool has_last, rewinds;
@@ -156,7 +156,7 @@ class Slabs : WholeSlabs<P> {
     const std::int64_t k = part.k;
     const bool is_exclusive = p.form == Form::exclusive;
     const bool stores_first = k == 0 && p.extra == Extra::first;
-    // Exclusive results stand a row later; the last of a part may have no place there.
+    // Exclusive results are one row later; behind the last row of a part there may be no place.
     const bool is_ahead = is_exclusive && !is_in_place(p.input, p.output.data);
     const bool ends_part = k + rows == part.end;
     const bool has_last = !is_exclusive || (ends_part ? part.has_last : is_ahead);
@@ -174,7 +174,7 @@ class Slabs : WholeSlabs<P> {
     } else if (m_streams && m_results.is_dense(width)) {
       is_direct = false;
     } else if (!block.keeps_gaps && width % spill != 0) {
-      // Rows that follow in the same part may be reached into.
+      // Registers may only extend into rows of the same part.
       is_direct = is_direct && (part.end - k - rows - 1) * width >= spill &&
                   m_results.is_dense(width) && m_results.may_be_direct();
     }

@@ -3,14 +3,14 @@
 #pragma once
 
 /// \file
-/// Combines slabs of one or two rows of a few lines, as many as lie in a block: registers go
-/// through memory as it lies, whatever they hold of which slab. A table says which elements have a
-/// row before them; it repeats with the slabs.
+/// Combines slabs of one or two rows of a few lines, as many as fill a block. Registers run over
+/// the elements in memory order, regardless of slab boundaries. A table, periodic in the size of a
+/// slab, says which elements have a row before them.
 
+#include <KokkosScan/impl/host/blend.hpp>
 #include <KokkosScan/impl/host/chunk_of_lines.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
 #include <KokkosScan/impl/host/move.hpp>
-#include <KokkosScan/impl/host/select.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
@@ -18,18 +18,18 @@
 
 namespace KokkosScan::impl::host {
 
-/// The most rows and the most lines of a small slab.
+/// Maximum number of rows and of lines in a small slab.
 inline constexpr int most_small_rows = 2;
 inline constexpr int most_small_width = 15;
 
-/// Which elements of slabs are in a second row.
+/// The table: which elements of slabs are in a second row.
 template <class A>
 struct SecondRows {
   static constexpr int lanes = 32 / sizeof(A);
   int period = 0;  ///< elements of a slab
   truth_t<A> truths[most_small_rows * most_small_width + lanes];
 
-  /// \param direction in which rows lie in memory
+  /// \param direction of rows in memory
   void prepare(int rows, int width, int direction) {
     period = rows * width;
     for (int i = 0; i < period + lanes; ++i) {
@@ -39,28 +39,28 @@ struct SecondRows {
   }
 };
 
-/// A block of small slabs that follow each other.
+/// A block of contiguous small slabs.
 template <class A>
 struct SmallSlabs {
-  /// How many elements around a block may be read, in whole cache lines: what follows a margin in
-  /// L1 begins one.
+  /// Number of elements around a block that may be read, rounded up to whole cache lines, so that
+  /// data behind a margin in L1 is aligned.
   static constexpr int line = cache_line / sizeof(A);
   static constexpr int margin = (most_small_width + 32 / sizeof(A) + line - 1) / line * line;
 
   const SecondRows<A>* second_rows;
-  const A* x;          ///< a row and a register around it may be read
-  A* b;                ///< where results go, and some more up to a register behind
-  int width;           ///< of a slab
-  int count;           ///< elements
-  int direction;       ///< in which rows lie in memory
-  std::int64_t ahead;  ///< how far from elements others are asked for
+  const A* x;          ///< a row and a register around the elements may be read
+  A* b;                ///< results; up to a register behind them may be overwritten
+  int width;           ///< lines per slab
+  int count;           ///< elements in all slabs
+  int direction;       ///< of rows in memory
+  std::int64_t ahead;  ///< prefetch distance
   bool is_exclusive;
   A start;             ///< the starting value, or a neutral one
   A first;             ///< B(0)
-  StreamedRun<A> run;  ///< results that the kernel stores, beside what it computes
+  StreamedRun<A> run;  ///< results that the kernel stores while it computes others
 };
 
-/// Scans a block of small slabs, in the widest registers that there may be.
+/// Scans a block of small slabs, with the widest registers only.
 template <class Op, class A>
 void combine_small_slabs(const Op& op, const SmallSlabs<A>& slabs) {
   call_with(
@@ -69,7 +69,7 @@ void combine_small_slabs(const Op& op, const SmallSlabs<A>& slabs) {
           using V = Register<A, places>;
           constexpr int lanes = sizeof(V) / sizeof(A);
           constexpr int turn = turn_bytes / sizeof(V) * lanes, lag = lag_bytes / sizeof(A);
-          const SmallSlabs<A> block = slabs;  // what is stored cannot alias it
+          const SmallSlabs<A> block = slabs;  // a copy, so that stores cannot alias it
           StreamedRun<A> run = block.run;
           const auto exact = exactly(op);
           const V none = hidden<places>(neutral(op));
@@ -85,10 +85,10 @@ void combine_small_slabs(const Op& op, const SmallSlabs<A>& slabs) {
               const auto is_second = load_register<places>(block.second_rows->truths + j);
               const V before = load_register<places>(block.x + (i - row));
               const V x = load_register<places>(block.x + i);
-              const V fold = combine_registers(exact, select(is_second, before, none), x);
+              const V fold = combine_registers(exact, blend(is_second, before, none), x);
               const V result = combine_registers(exact, start, block.is_exclusive ? before : fold);
               store_register(block.b + i,
-                             block.is_exclusive ? select(is_second, result, first) : result);
+                             block.is_exclusive ? blend(is_second, result, first) : result);
               j += step;
               if (j >= period) j -= period;
             }

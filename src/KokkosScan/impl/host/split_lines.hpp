@@ -3,9 +3,9 @@
 #pragma once
 
 /// \file
-/// Threads share a line, or a strip of lines: each takes the next part, folds it, waits for what
-/// comes before it, and scans it while it is still in the cache. So each element comes from memory
-/// once, and totals combine in the order of the parts, whoever takes them.
+/// Several threads share a line, or a strip of lines. Each takes the next part, folds it, waits for
+/// its prefix, and scans it while it is still in the cache. So each element is read from memory
+/// once, and totals combine in the order of parts, whichever threads take them.
 
 #include <KokkosScan/impl/host/chunks.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
@@ -17,39 +17,39 @@
 
 namespace KokkosScan::impl::host {
 
-/// What the threads share. Parts are taken in order and each is waited for only by later ones, so
-/// some thread can always go on, however few of them run.
+/// State shared by the threads. They take parts in order, and a part only waits for earlier parts,
+/// so there is no deadlock, however few threads run.
 template <class A, class R, int Width>
 struct Chain {
-  alignas(64) std::atomic<std::int64_t> next_part = 0;  ///< that nobody has taken
+  alignas(64) std::atomic<std::int64_t> next_part = 0;  ///< the first that nobody has taken
   alignas(64) std::atomic<std::int64_t> turn = 0;       ///< the part that `tiles` belongs to
-  R tiles[Width];                                       ///< all that comes before the part
-  A before[Width];                                      ///< B at its begin
+  R tiles[Width];                                       ///< the prefix of that part
+  A before[Width];                                      ///< B at its beginning
 
   void wait_for(std::int64_t part) const {
     for (int spins = 0; turn.load(std::memory_order_acquire) != part; ++spins) {
-      // There may be more threads than cores: let the one before go on.
+      // There may be more threads than cores: let others run.
       if (spins > 1000) std::this_thread::yield();
     }
   }
 };
 
-/// Takes parts until there are none.
+/// Takes parts until none are left.
 ///
 /// \tparam Strips  scans and folds strips of at most Width lines
 template <class P, class Strips, int Width>
 struct SplitLines {
   using A = typename Strips::A;
   using R = typename Strips::R;
-  /// The most totals of tiles that a part has.
+  /// Maximum number of tile totals in a part.
   static constexpr int most_totals =
       std::max<int>(Width, part_bytes / (tile_length * static_cast<std::int64_t>(sizeof(A))));
 
   P problem;
   Destination destination;
   Registers registers;
-  std::int64_t strips;         ///< of the batch
-  std::int64_t strips_of_row;  ///< strips that are neighbours
+  std::int64_t strips;         ///< in the batch
+  std::int64_t strips_of_row;  ///< strips per row of neighbouring lines
   int tiles_of_part;
   bool has_rows;
   Chain<A, R, Width>* chain;
@@ -68,7 +68,7 @@ struct SplitLines {
       const std::int64_t end = std::min(begin + part_length, p.n);
 
       R totals[most_totals];
-      // `width` of each get values below; GCC does not see that it is at least 1.
+      // Initialised only because GCC does not see that width >= 1 of them are set below.
       LastChunk<A, R> last[Width]{};
       int tiles = 0;
       if (end < p.n) {
@@ -90,14 +90,14 @@ struct SplitLines {
       for (int w = 0; w < width && end < p.n; ++w) {
         R sum = before_part[w];
         for (int t = 0; t + 1 < tiles; ++t) sum = wide(sum, totals[t * width + w]);
-        // As BlocksOfLine and combine_rows() do it.
+        // The same order of combination as in BlocksOfLine and combine_rows().
         const A carry = static_cast<A>(wide(sum, last[w].before));
         chain->before[w] = p.op(carry, last[w].total);
         chain->tiles[w] = wide(sum, totals[(tiles - 1) * width + w]);
       }
       chain->turn.store(index + 1, std::memory_order_release);
-      // The next part is taken before this is scanned, so that it comes from memory meanwhile.
-      // Nobody waits for this one any more, so still some thread can go on.
+      // The next part is taken first, so that it can be prefetched during this scan. No other part
+      // waits for this one any more, so there is still no deadlock.
       next = take_part();
       const bool is_of_strip = next / parts == index / parts;
       scanner.scan_part(c, width, begin, end, before_part, before,

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Stores results that were computed in L1.
+/// Stores results from a buffer in L1.
 
 #include <KokkosScan/impl/host/instruction_sets.hpp>
 #include <KokkosScan/impl/host/move.hpp>
@@ -15,37 +15,36 @@
 
 namespace KokkosScan::impl::host {
 
-/// Whether results stay in the caches or pass them by on their way to memory; `automatic` leaves
-/// that to the backend.
+/// Whether results are stored in the caches, or in memory with non-temporal stores; `automatic`
+/// leaves that to the backend.
 enum class Destination { automatic, caches, memory };
 
-/// Whether accumulators are stored as they are, and so can pass the caches by.
+/// Whether accumulators are stored unconverted, which non-temporal stores require.
 template <class A, class Value>
 inline constexpr bool is_plain = std::is_same_v<A, Value>&& is_vectorized<A>;
 
-/// A run of results in L1 that go past the caches. Whoever computes them stores them soon after:
-/// all at once, they would keep elements from coming meanwhile (columns of 39 took 0.20 ns an
-/// element instead of 0.16). They go in whole cache lines; the few before and behind these go the
-/// same way: the processor joins them with what else is stored to their cache lines.
+/// A run of results in L1 that are written with non-temporal stores. The kernel that computes them
+/// stores them soon after: all stores at once would stall loads of elements. They are stored in
+/// whole cache lines; the few before and behind use non-temporal stores as well, and the processor
+/// combines them with other stores to the same cache line.
 template <class A>
 class StreamedRun {
   static constexpr int line = cache_line / sizeof(A);
 
  public:
   StreamedRun() = default;
-  /// \param to   where the first one belongs
-  /// \param step where the next one does: 1 or -1 from there
+  /// \param to   the address of the first result in memory
+  /// \param step the distance from there to the next: 1 or -1
   StreamedRun(const A* results, std::int64_t count, A* to, int step)
       : m_begin(results), m_end(results + count), m_to(to), m_step(step) {}
 
-  /// Results are computed in the order of memory, upwards or downwards, and those that are not
-  /// stored yet stay in one page: see rewind().
+  /// Makes the buffer one page that is used again and again (see rewind()): results are computed in
+  /// memory order, upwards or downwards, and only those not stored yet are kept.
   ///
-  /// \param home where the first ones are, or behind them if they are computed downwards: an end of
-  ///             that page
+  /// \param home the beginning of that page if results are computed upwards, else its end
   void rewinds_to(A* home) { m_home = home; }
 
-  /// Stores those below `end` that fill cache lines.
+  /// Stores results below `end`, as far as they fill cache lines.
   ///
   /// \tparam may_descend whether `step` may be -1
   template <int places, bool may_descend = false>
@@ -63,7 +62,7 @@ class StreamedRun {
       stream_line<places>(m_to, m_begin);
     }
   }
-  /// Stores those from `begin` on that fill cache lines, the last ones first; in the same order.
+  /// Stores results from `begin` on, from the last one down, as far as they fill cache lines.
   template <int places>
   [[gnu::always_inline]] void store_down_to(const A* begin) {
     if (begin < m_begin) begin = m_begin;
@@ -81,13 +80,13 @@ class StreamedRun {
       stream_line<places>(to, m_end);
     }
   }
-  /// Where `count` more results do not fit into the page: stores those below `end`, or downwards
-  /// those from `end` on, and moves what is left of a cache line to where the first ones were.
+  /// If `count` more results would not fit into the page, stores those below `end` (or from `end`
+  /// on if computed downwards), and moves the rest of a cache line back to `home`.
   ///
-  /// \return how far they were moved, as are those that are computed next
+  /// \return the distance of that move, by which later results must move too
   template <int places>
   [[gnu::always_inline]] std::int64_t rewind(const A* end, std::int64_t count, bool is_upwards) {
-    constexpr int most = (page_bytes - 32) / sizeof(A);  // a register may reach behind the last one
+    constexpr int most = (page_bytes - 32) / sizeof(A);  // a register may exceed the last result
     if (m_home == nullptr || (is_upwards ? end - m_home : m_home - end) + count <= most) return 0;
     if (is_upwards) {
       store_up_to<places>(end);
@@ -101,7 +100,7 @@ class StreamedRun {
     m_end += shift;
     return shift;
   }
-  /// Stores all that is left.
+  /// Stores all remaining results.
   template <int places>
   [[gnu::always_inline]] void finish() const {
     call_apart<places>([run = *this]() __attribute__((always_inline)) {
@@ -121,7 +120,7 @@ class StreamedRun {
   }
 
  private:
-  /// A register, to a multiple of its size.
+  /// Stores one register to an aligned address.
   template <int places>
   [[gnu::always_inline]] void store_next() {
     constexpr int lanes = sizeof(Register<A, places>) / sizeof(A);
@@ -154,10 +153,10 @@ class StreamedRun {
     return reinterpret_cast<std::uintptr_t>(to) % cache_line == 0;
   }
 
-  const A* m_begin = nullptr;  ///< the first that is not stored yet
-  const A* m_end = nullptr;    ///< behind the last one, as if L1 held all of them
-  A* m_to = nullptr;           ///< where the first one belongs
-  A* m_home = nullptr;         ///< null: all have places of their own
+  const A* m_begin = nullptr;  ///< the first result that is not stored yet
+  const A* m_end = nullptr;    ///< one past the last, as if L1 held all of them
+  A* m_to = nullptr;           ///< the destination of the first
+  A* m_home = nullptr;         ///< null if the buffer holds all results
   int m_step = 1;
 };
 

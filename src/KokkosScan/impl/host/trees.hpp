@@ -3,20 +3,20 @@
 #pragma once
 
 /// \file
-/// The combination tree of the host backend: in which order the values of a line combine.
+/// The combination tree of the host backend: the order in which the values of a line combine.
 ///
-/// It counts from the element that is scanned first. Four neighbours make a pack, whose prefixes
-/// are x0, x0 * x1, (x0 * x1) * x2 and (x0 * x1) * (x2 * x3). Four packs make a chunk, and combine
-/// left to right, in the accumulator. 64 chunks make a tile; chunks combine left to right to the
-/// tile and tiles left to right to the line, in the carried type. With P the starting value and all
-/// earlier tiles, q the earlier chunks of the tile, l the earlier packs of the chunk and x the
-/// prefix in the pack,
+/// Positions count from the element that is scanned first. Four neighbours make a pack, whose
+/// prefixes are x0, x0 * x1, (x0 * x1) * x2 and (x0 * x1) * (x2 * x3). Four packs make a chunk;
+/// they combine left to right, in the accumulator. 64 chunks make a tile; chunks combine left to
+/// right to the tile, and tiles left to right to the line, in the carried type. With P the starting
+/// value and all earlier tiles, q the earlier chunks of the tile, l the earlier packs of the chunk
+/// and x the prefix in the pack,
 ///
 ///     B(k) = (P * q) * (l * x)
 ///
-/// where P * q is rounded to the accumulator, and a part that is empty is left out: a neutral value
-/// stands for it. So B(k) is one expression in the first k elements, whatever the strides, threads
-/// and other lines are. Nothing else decides bits.
+/// where P * q is rounded to the accumulator, and empty parts are left out or replaced by a neutral
+/// value. So B(k) is one expression in the first k elements, whatever the strides, threads and
+/// other lines are. Nothing else determines the bits of results.
 
 #include <KokkosScan/operators.hpp>
 #include <type_traits>
@@ -27,11 +27,11 @@ namespace KokkosScan::impl::host {
 inline constexpr int pack_length = 4;
 /// Elements of a chunk.
 inline constexpr int chunk_length = 4 * pack_length;
-/// Elements of a tile, the least that one thread takes of a line that threads share.
+/// Elements of a tile, the smallest part of a line that one thread takes if threads share it.
 inline constexpr int tile_length = 64 * chunk_length;
 
-/// A value that leaves each one that it is combined with as it is: the identity, but that of a sum
-/// of floats is -0, as 0 + (-0) is 0.
+/// A value that changes no other value that it is combined with: the identity, except for sums of
+/// floating-point numbers, where it is -0, as x + (-0) is x even for x = -0.
 template <class T>
 [[gnu::always_inline]] inline constexpr T neutral(const Sum<T>&) {
   if constexpr (std::is_floating_point_v<T>) return -T(0);
@@ -42,7 +42,7 @@ template <class Op>
   return Op::identity();
 }
 
-/// Whether vectors combine NaNs otherwise than the operator does.
+/// Whether vector instructions combine NaNs differently from the operator.
 template <class Op>
 inline constexpr bool minds_nan = false;
 template <class T>

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Scans short slabs as a whole, as many as fill a block, and combines blocks of all slabs.
+/// Scans short slabs as a whole, as many as fill a block; combines blocks of all slabs.
 
 #include <KokkosScan/impl/host/fold_slab.hpp>
 #include <KokkosScan/impl/host/rows.hpp>
@@ -24,7 +24,7 @@
 
 namespace KokkosScan::impl::host {
 
-/// The blocks of a thread, and whole lines that are one or less.
+/// The blocks of one thread, and the scan of whole lines that fit one block.
 template <class P>
 class WholeSlabs : protected SlabInputs<P> {
   using Inputs = SlabInputs<P>;
@@ -36,7 +36,7 @@ class WholeSlabs : protected SlabInputs<P> {
  protected:
   using Inputs::has_common_start;
   using Inputs::is_array;
-  using Inputs::is_selected;
+  using Inputs::is_masked_array;
   using Inputs::m_dimension;
   using Inputs::m_first;
   using Inputs::m_firsts;
@@ -46,7 +46,7 @@ class WholeSlabs : protected SlabInputs<P> {
   using Inputs::margin;
   using Inputs::spill;
   using typename Inputs::Value;
-  /// Elements of a block, but where four rows have more.
+  /// Elements of a block, unless four rows have more.
   static constexpr int block_elements = (is_array ? block_bytes : loaded_block_bytes) / sizeof(A);
 
   WholeSlabs(const P& problem, Destination destination, Registers registers, bool has_rows)
@@ -60,7 +60,7 @@ class WholeSlabs : protected SlabInputs<P> {
     if (m_streams) end_streaming();
   }
 
-  /// Scans whole lines of slabs that follow each other, at most `most`; returns how many.
+  /// Scans whole lines of at most `most` consecutive slabs; returns the number of slabs.
   int scan_whole(const Coordinates& c, int width, std::int64_t most) {
     const P& p = m_problem;
     const int n = static_cast<int>(p.n);
@@ -76,14 +76,14 @@ class WholeSlabs : protected SlabInputs<P> {
       return w.slabs;
     }
     const bool keeps_gaps = block.keeps_gaps && n > 1 && w.held == w.extent && !has_totals;
-    // Slabs that follow may be reached into.
+    // Registers may extend into slabs that are scanned later.
     const bool is_direct =
         w.is_wide ? w.is_free
                   : keeps_gaps || (w.held == w.extent && !descends && w.are_dense &&
                                    m_results.may_be_direct() &&
                                    (w.following - w.slabs) * w.extent * width >= spill + width);
     const std::int64_t first = p.extra == Extra::first ? -1 : 0;
-    // Past the caches go lines of whole packs as they are computed.
+    // Lines of whole packs can be written with non-temporal stores as they are computed.
     Value* const to = &p.output.line(c)(descends ? first + w.extent - 1 : first);
     block.streams = w.is_wide
                         ? is_direct && m_streams
@@ -100,14 +100,13 @@ class WholeSlabs : protected SlabInputs<P> {
     block.firsts = w.has_firsts ? m_first + spill : nullptr;
     block.starts_slab = has_common_start ? 0 : width;
     if (descends) {
-      // Rows of a slab that reach into the slab before: that is scanned later.
+      // Rows of a slab extend into the slab before, so that must be scanned later.
       if (!w.reverses) block.reverse_slabs();
       block.starts += (w.slabs - 1) * block.starts_slab;
       if (w.has_firsts) block.firsts += (w.slabs - 1) * block.starts_slab;
       block.starts_slab = -block.starts_slab;
     }
-    // Results follow each other, as they lie in memory or, of lines that are reversed, in the
-    // opposite order.
+    // Results are contiguous: in memory order, or in the opposite order if lines are reversed.
     const bool is_run =
         w.held == w.extent && (w.slabs > 1 ? w.are_dense : m_results.is_dense(width));
     const int count = w.slabs * w.extent * width;
@@ -134,8 +133,8 @@ class WholeSlabs : protected SlabInputs<P> {
 
   void combine(const SlabBlock<A, R>& block) const {
     if (block.mask.selected != nullptr) {
-      if constexpr (is_selected) {
-        combine_rows<SelectedRows<A>>(m_registers, m_problem.op, block);
+      if constexpr (is_masked_array) {
+        combine_rows<MaskedRows<A>>(m_registers, m_problem.op, block);
       }
     } else if (block.takes_rows) {
       combine_rows<ElementRows<A>>(m_registers, m_problem.op, block);
@@ -147,33 +146,33 @@ class WholeSlabs : protected SlabInputs<P> {
   /// Folds chunks of one slab.
   void fold_block(const SlabBlock<A, R>& block) const {
     if (block.mask.selected != nullptr) {
-      if constexpr (is_selected) fold_slab<SelectedRows<A>>(m_registers, m_problem.op, block);
+      if constexpr (is_masked_array) fold_slab<MaskedRows<A>>(m_registers, m_problem.op, block);
     } else {
       fold_slab<ElementRows<A>>(m_registers, m_problem.op, block);
     }
   }
 
-  /// Whether lines are combined row by row: those of wide rows, or of narrower ones, and still
-  /// narrower strips, of which a mask selects elements.
+  /// Whether lines are combined row by row: if rows are wide. The minimum is lower for masked rows,
+  /// and even lower for strips of them.
   [[nodiscard]] bool takes_rows(int width) const {
     if (width == 1) return false;  // also where the batch has no dimension
-    if constexpr (is_selected) {
+    if constexpr (is_masked_array) {
       const Batch& batch = m_problem.batch;
       const bool is_whole = batch.extent[batch.rank - 1] == width;
-      return width >= (is_whole ? 2 : 1) * least_selected_strip<A>;
+      return width >= (is_whole ? 2 : 1) * least_masked_strip<A>;
     }
     return width >= least_row<A>;
   }
 
-  /// As that of Inputs. Where gaps between rows of results stay as they are, no register reads
-  /// behind a row of elements either.
+  /// As Inputs::loaded(). If gaps between rows of results must be kept, registers do not read
+  /// behind rows of elements either.
   [[nodiscard]] SlabBlock<A, R> loaded(const Rectangle& r, const Ahead& ahead, int around = spill) {
     SlabBlock<A, R> block = Inputs::loaded(r, ahead, around, takes_rows(r.width));
     block.keeps_gaps = !block.takes_rows && m_results.may_keep_gaps(r.width);
     return block;
   }
 
-  /// Elements that are one block rather than one and the rest of one.
+  /// Maximum number of elements that are taken as one block rather than split.
   [[nodiscard]] std::int64_t most_of_block(int width) const {
     const int most = std::min(block_elements * 3 / 2, Inputs::most_elements);
     return width > 1 && !takes_rows(width) ? most : block_elements;
@@ -184,19 +183,19 @@ class WholeSlabs : protected SlabInputs<P> {
   SlabResults<P, 2 * Inputs::most_elements> m_results;
 
  private:
-  /// Whole lines of slabs that follow each other, as they are scanned at once.
+  /// Consecutive slabs whose lines are scanned as a whole, and how.
   struct Whole {
     int width, slabs;
     int extent;              ///< rows of results
-    int held;                ///< and with B(n), where that needs a place of its own
-    std::int64_t following;  ///< slabs up to the end of their dimension, if these may be reached
+    int held;                ///< the same, including B(n) if the buffer needs a place for it
+    std::int64_t following;  ///< slabs up to the end of their dimension, if they are accessible
     bool is_wide, are_dense, has_firsts, may_be_small, are_short_lines;
-    bool reverses;  ///< whether elements of backward lines are turned before they are combined
-    bool is_free;   ///< whether rows neither wait for their place nor are needed once more
-    bool rewinds;   ///< whether results are stored as they are computed, and needed no more
+    bool reverses;  ///< whether elements of backward lines are reversed before they are combined
+    bool is_free;   ///< whether rows are neither staged nor read again
+    bool rewinds;   ///< whether results are stored as they are computed, and not read again
   };
 
-  /// At most `most` slabs from that at `c` on.
+  /// Plans at most `most` slabs; the first line is at `c`.
   [[gnu::noinline]] Whole plan_whole(const Coordinates& c, int width, std::int64_t most) const {
     const P& p = m_problem;
     const int n = static_cast<int>(p.n);
@@ -207,7 +206,7 @@ class WholeSlabs : protected SlabInputs<P> {
     w.width = width;
     w.extent = n + (p.extra == Extra::none ? 0 : 1);
     w.is_wide = takes_rows(width);
-    // As many as fill a block; wide ones only where results follow each other.
+    // As many slabs as fill a block; wide ones only if results are contiguous.
     w.are_dense = slab() == std::int64_t{w.extent} * width && m_results.is_dense(width);
     w.following = 1;
     if (m_dimension >= 0 && (w.are_dense || !w.is_wide)) {
@@ -219,13 +218,13 @@ class WholeSlabs : protected SlabInputs<P> {
     };
     w.slabs = slabs_of_block(w.extent);
     w.has_firsts = is_exclusive || p.extra == Extra::first;
-    // Backward lines are scanned in the opposite order, in which all that is one run upwards.
+    // Backward lines are scanned in the opposite order, so that all of them are one upward run.
     w.may_be_small = w.slabs > 1 && n <= most_small_rows && width <= most_small_width &&
                      has_common_start && p.extra == Extra::none && m_registers == most_registers;
     w.are_short_lines = width == 1 && n > 1 && n <= tile_length;
     w.reverses = descends && w.are_short_lines && m_results.is_dense(1) && !w.may_be_small;
-    // B(n) has a place of its own where it is a total, or would reach into what is done; in rows
-    // it is left out otherwise.
+    // B(n) needs a place of its own if it is a total, or if it would overwrite finished results.
+    // In rows it is left out otherwise.
     const bool reaches_back = descends && !w.is_wide && !w.reverses;
     w.held = w.extent;
     if (leaves_last() && (has_totals || reaches_back)) w.slabs = slabs_of_block(++w.held);
@@ -236,15 +235,15 @@ class WholeSlabs : protected SlabInputs<P> {
                 !w.may_be_small && w.held == w.extent;
     if (w.rewinds && has_common_start && w.slabs < w.following &&
         (direction_of_run(p.input) < 0) == descends) {
-      // Neither is what is stored as it is computed.
+      // Results that are stored as they are computed do not need blocks either.
       const auto all = static_cast<int>(std::min<std::int64_t>(w.following, 1 << 30));
       const std::int64_t in_place = this->most_in_place({c, n, 0, n, width, all, m_dimension});
       if (in_place > 1) w.slabs = static_cast<int>(in_place);
     }
     if (w.is_free && has_common_start) {
-      // What is not loaded needs no blocks.
+      // Elements that are read in place need no blocks.
       const auto all = static_cast<int>(std::min<std::int64_t>(w.following, 1 << 20));
-      if (is_selected
+      if (is_masked_array
               ? this->has_stored_rows(c)
               : as_stored_run<A>(p.input, {c, n, 0, n, width, all, m_dimension}) != nullptr) {
         w.slabs = all;
@@ -253,28 +252,28 @@ class WholeSlabs : protected SlabInputs<P> {
     return w;
   }
 
-  /// From slab to slab of results.
+  /// The distance between slabs of results.
   [[nodiscard]] std::int64_t slab() const {
     return m_dimension < 0 ? 0 : m_problem.output.strides.batch[m_dimension];
   }
-  /// Whether nothing asks for the result behind the last element but a total.
+  /// Whether the result behind the last element is not stored, except as a total.
   [[nodiscard]] bool leaves_last() const {
     return m_problem.form == Form::exclusive && m_problem.extra == Extra::none;
   }
 
-  /// Where the results of slab s are in L1, from `results` on.
+  /// The address of the results of slab s in L1.
   [[nodiscard]] const A* results_of_slab(const Whole& w, const A* results, int s) const {
     return results + (w.reverses ? w.slabs - 1 - s : s) * w.held * w.width;
   }
 
-  /// Stores results from L1 that are no run, from `to` on.
+  /// Stores results from L1 that are not contiguous in memory.
   [[gnu::noinline]] void store_whole(const Coordinates& c, const Whole& w, Value* to) const {
     const bool descends = m_problem.output.strides.along < 0;
     if (w.slabs == 1 && !w.reverses) {
       const std::int64_t first = m_problem.extra == Extra::first ? -1 : 0;
       return m_results.store_rows(c, w.width, descends, first, w.extent, w.held);
     }
-    // Of a line that lies downwards, B(n) comes before the results that have a place.
+    // If a line lies downwards, B(n) precedes the results that are stored.
     const int skipped = descends && !w.reverses ? w.held - w.extent : 0;
     const A* const results = m_results.values() + skipped * w.width;
     if (!w.are_dense && !w.reverses) {

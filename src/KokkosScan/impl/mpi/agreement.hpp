@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Before anything is written, ranks tell each other what they were called with: one reduction. If
-/// something is wrong on any of them, all throw the same.
+/// Before anything is written, ranks compare their arguments in one reduction. If something is
+/// wrong on any rank, all throw the same exception.
 
 #include <KokkosScan/impl/mpi/communicator.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -17,7 +17,7 @@
 
 namespace KokkosScan::impl::mpi {
 
-/// What must be the same on all ranks.
+/// The facts that must be the same on all ranks.
 struct Facts {
   enum {
     function,
@@ -71,11 +71,11 @@ struct Facts {
   }
 };
 
-/// What a rank brings along.
+/// The arguments of one rank.
 struct Local {
   Facts facts;
-  std::int64_t length = 0;           ///< of its part of the lines
-  bool has_misplaced_extra = false;  ///< one element more, but the scan ends on another rank
+  std::int64_t length = 0;           ///< of this rank's part of the lines
+  bool has_misplaced_extra = false;  ///< has the extra element, but the scan ends on another rank
 };
 
 /// The name of a public function, for messages.
@@ -89,7 +89,7 @@ inline void reduce_to_largest(const Communicator& comm, std::int64_t* values, in
         "MPI_Allreduce");
 }
 
-/// The lowest rank for which something holds, from the largest of the marks; -1 for none.
+/// The lowest rank for which something holds, from the maximum of the marks; -1 for none.
 inline std::int64_t mark(const Communicator& comm, bool holds) {
   return holds ? comm.size() - comm.rank() : 0;
 }
@@ -97,7 +97,7 @@ inline int rank_of_mark(const Communicator& comm, std::int64_t largest) {
   return largest == 0 ? -1 : static_cast<int>(comm.size() - largest);
 }
 
-/// Throws on all ranks what is wrong on rank `failed`.
+/// Throws the error of rank `failed` on all ranks.
 [[noreturn]] inline void throw_together(const Communicator& comm, int failed, std::string what) {
   std::int64_t length = static_cast<std::int64_t>(what.size());
   check(MPI_Bcast(&length, 1, MPI_INT64_T, failed, comm.get()), "MPI_Bcast");
@@ -107,7 +107,7 @@ inline int rank_of_mark(const Communicator& comm, std::int64_t largest) {
   throw std::invalid_argument("rank " + std::to_string(failed) + ": " + what);
 }
 
-/// Names the first fact that differs, with the first rank that differs from rank 0.
+/// Throws an error that names the fact, and the first rank on which it differs from rank 0.
 [[noreturn]] inline void throw_difference(const Communicator& comm, Function function, int fact,
                                           std::int64_t mine) {
   std::int64_t first = mine;
@@ -122,11 +122,11 @@ inline int rank_of_mark(const Communicator& comm, std::int64_t largest) {
                               ", but " + std::to_string(first) + " on rank 0.");
 }
 
-/// Returns the longest part of the lines that any rank has.
+/// Checks that all ranks agree, and returns the length of the longest part of the lines.
 ///
-/// \param local null where this rank refuses the call
-/// \param what  the reason, then
-/// \throws std::invalid_argument on all ranks, if one refuses or they differ
+/// \param local null if this rank refuses the call
+/// \param what  the reason for the refusal
+/// \throws std::invalid_argument on all ranks, if one refuses or their facts differ
 inline std::int64_t agree(const Communicator& comm, Function function, const Local* local,
                           const std::string& what) {
   constexpr int failed = 2 * Facts::count;

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// A duplicate of the caller's communicator, on which all messages travel, and MPI's errors as
+/// A duplicate of the caller's communicator, which carries all messages, and MPI's errors as
 /// exceptions.
 
 #include <mpi.h>
@@ -13,7 +13,7 @@
 
 namespace KokkosScan::impl::mpi {
 
-/// Throws what MPI says of a call that failed.
+/// Throws MPI's error text if a call has failed.
 inline void check(int code, const char* call) {
   if (code == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING] = {};
@@ -22,7 +22,7 @@ inline void check(int code, const char* call) {
   throw std::runtime_error(std::string("KokkosScan::mpi: ") + call + ": " + text);
 }
 
-/// A duplicate of a communicator, freed with this object. Its errors are returned.
+/// A duplicate of a communicator, freed with this object. MPI returns errors instead of aborting.
 class Communicator {
  public:
   /// Collective.
@@ -49,7 +49,7 @@ class Communicator {
   [[nodiscard]] MPI_Comm get() const { return m_comm; }
   [[nodiscard]] int rank() const { return m_rank; }
   [[nodiscard]] int size() const { return m_size; }
-  /// MPI frees it.
+  /// Leaves it to MPI to free the communicator.
   void release() { m_comm = MPI_COMM_NULL; }
 
  private:
@@ -58,17 +58,17 @@ class Communicator {
   int m_size = 0;
 };
 
-/// What MPI calls when a communicator is freed: its duplicate is no longer needed.
+/// Called by MPI when a communicator is freed: frees its duplicate.
 inline int free_duplicate(MPI_Comm comm, int, void* duplicate, void*) {
   auto* const communicator = static_cast<Communicator*>(duplicate);
-  // These two end with MPI, which frees what is left by itself, and may take no calls any more.
+  // Both live until MPI_Finalize, which frees the duplicate itself and allows no more calls.
   if (comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF) communicator->release();
   delete communicator;
   return MPI_SUCCESS;
 }
 
-/// The duplicate of `comm` that is kept as one of its attributes until it is freed; made by the
-/// first call, which is collective.
+/// The duplicate of `comm`, cached as an attribute of `comm` until that is freed. The first call
+/// creates it and is collective.
 inline const Communicator& duplicate_of(MPI_Comm comm) {
   static const int key = [] {
     int made = MPI_KEYVAL_INVALID;

@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// The part of a scan over ranks that a rank has: its problem, in blocks of lines; memory; and what
-/// is the same in whatever way ranks learn what comes before them.
+/// This rank's part of a scan over ranks: its problem in blocks of lines, its memory, and what the
+/// tree and the pipeline have in common.
 
 #include <KokkosScan/concepts.hpp>
 #include <KokkosScan/impl/dispatch.hpp>
@@ -28,7 +28,7 @@ namespace KokkosScan::impl {
 // ---- The problem of this rank -------------------------------------------------------------------
 
 namespace mpi {
-/// In place of a backend: keeps the problem of a call.
+/// A stand-in for a backend that keeps the problem of a call instead of scanning it.
 template <class P>
 struct Keep {
   std::optional<P>* problem;
@@ -58,8 +58,8 @@ struct PointerTo<T, 0> {
   using type = T;
 };
 
-/// Whether lines are counted with their first dimension as the fastest, as LayoutLeft has it. All
-/// ranks count alike, whatever their strides are.
+/// Whether lines are numbered with their first dimension as the fastest, as in LayoutLeft. All
+/// ranks number them alike, whatever their strides are.
 template <class Out>
 inline constexpr bool counts_left = std::is_same_v<typename Out::array_layout, Kokkos::LayoutLeft>;
 
@@ -79,7 +79,7 @@ F folds_at(typename F::value_type* data, const Operand& input, int axis) {
   return F(data, layout);
 }
 
-/// The lines of one index in the slowest dimension that has several.
+/// The number of lines that share one index in the slowest dimension of extent > 1.
 template <bool left>
 std::int64_t unit_of(const Operand& input, int axis, std::int64_t lines) {
   for (int i = 0; i < input.rank; ++i) {
@@ -112,7 +112,7 @@ void move_first(StartOfEachLine<A, T>& start, int d, std::int64_t by) {
   move_first(start.values, d, by);
 }
 
-/// Lines first ... first + count - 1 of a problem, which a dense array of totals counts.
+/// Lines first ... first + count - 1 of a problem, numbered as in its dense array of totals.
 template <class P>
 P block_of(const P& problem, std::int64_t first, std::int64_t count) {
   if (count == problem.batch.count) return problem;
@@ -132,7 +132,7 @@ P block_of(const P& problem, std::int64_t first, std::int64_t count) {
   return block;
 }
 
-/// The same with another start.
+/// The same problem with other starting values.
 template <class Start, class A, class Op, class In, class Value, class OldStart, class Total>
 Problem<A, Op, In, Value, Start, Total> with_start(
     const Problem<A, Op, In, Value, OldStart, Total>& p, const Start& start) {
@@ -142,14 +142,14 @@ Problem<A, Op, In, Value, Start, Total> with_start(
 
 // ---- A plan -------------------------------------------------------------------------------------
 
-/// A block on its way.
+/// The state of a block.
 struct Progress {
   MPI_Request requests[2];  ///< of the message that is sent and of the one that is received
   bool has_own;             ///< whether the ranks up to this one, as far as known, have elements
-  bool has_prefix;          ///< the same for those before it
+  bool has_prefix;          ///< the same for the ranks before this one
 };
 
-/// What calls share: a communicator, an instance, and memory that is kept between them.
+/// Shared by the calls of a plan: the communicator, an instance, and reused memory.
 template <class Exec>
 struct Shared {
   const Communicator& comm;
@@ -169,15 +169,15 @@ struct Shared {
         is_staged(numbers.staging == Staging::automatic ? !takes_memory_of<Exec>()
                                                         : numbers.staging == Staging::always) {}
   ~Shared() {
-    // Kernels that use the memory may still be under way.
+    // Kernels that use the memory may still be running.
     if (memory.data() != nullptr) exec.fence("KokkosScan::mpi: before a plan's memory is freed");
   }
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
 };
 
-/// The least workspace with which blocks of any number of lines are scanned without an allocation;
-/// should it be more for some number, that scan allocates.
+/// A workspace size with which blocks of any number of lines are usually scanned without an
+/// allocation. A scan that needs more allocates it.
 template <class P, class Exec>
 std::size_t scan_workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) {
   std::size_t most = ByDefault{}.template workspace_bytes<P>(exec, n, lines);
@@ -187,9 +187,9 @@ std::size_t scan_workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t 
   return most;
 }
 
-// ---- A scan under way ---------------------------------------------------------------------------
+// ---- A running scan -----------------------------------------------------------------------------
 
-/// Stores folds, counted as in a dense array, in a View of totals.
+/// Stores folds, numbered as in a dense array, in a View of totals.
 template <class R, class Total>
 struct StoreTotals {
   const R* folds;
@@ -212,30 +212,30 @@ struct StoreTotals {
   }
 };
 
-/// The memory of a call that both ways of scanning over ranks need; each adds its own.
+/// The memory of a call that the tree and the pipeline have in common.
 template <class Exec, class P>
 struct LocalArrays {
   using R = typename Combination<P>::R;
 
-  Parts parts;
+  Arena arena;
   std::size_t scan_bytes;
-  R* own;  ///< an element a line: the fold of this rank, on the last rank the totals
+  R* own;  ///< one value per line: the fold of this rank, on the last rank the totals
   std::byte* for_scan;
 
-  /// \param data null: only the sizes count
-  /// \param n    elements of this rank's part of a line
+  /// \param data null to compute only the sizes
+  /// \param n    elements in this rank's part of a line
   LocalArrays(std::byte* data, const Exec& exec, std::int64_t n, std::int64_t lines)
-      : parts(data),
+      : arena(data),
         scan_bytes(n == 0 ? 0 : scan_workspace_bytes<P>(exec, n, lines)),
-        own(parts.take<R>(lines)),
-        for_scan(parts.take<std::byte>(static_cast<std::int64_t>(scan_bytes))) {}
-  [[nodiscard]] std::size_t bytes() const { return parts.bytes(); }
+        own(arena.take<R>(lines)),
+        for_scan(arena.take<std::byte>(static_cast<std::int64_t>(scan_bytes))) {}
+  [[nodiscard]] std::size_t bytes() const { return arena.bytes(); }
 };
 
-/// What both ways of scanning over ranks are made of.
+/// The base class of the tree and the pipeline.
 ///
-/// \tparam P          this rank's problem; its totals are a dense array of them
-/// \tparam TotalsView where the caller wants totals, or None
+/// \tparam P          this rank's problem; its totals are a dense array
+/// \tparam TotalsView the caller's totals, or None
 /// \tparam ArraysOf   the memory of a call
 template <class Exec, class P, class TotalsView, class ArraysOf>
 class LocalPart {
@@ -263,7 +263,7 @@ class LocalPart {
 
   ~LocalPart() = default;
 
-  /// From the position in scan order to the rank, and back.
+  /// The rank at a position in scan order, and the reverse.
   [[nodiscard]] int rank_at(int position) const {
     return m_is_forward ? position : m_shared.comm.size() - 1 - position;
   }
@@ -280,27 +280,27 @@ class LocalPart {
   }
   static int tag(std::int64_t b) { return static_cast<int>(b % 16384); }
 
-  /// Begins to send the message of a block to the rank at a position.
+  /// Starts to send the message of a block to the rank at a position.
   void send(std::int64_t b, const std::byte* data, std::size_t bytes, int position) {
     check(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, rank_at(position), tag(b),
                     m_shared.comm.get(), &progress(b).requests[0]),
           "MPI_Isend");
   }
-  /// Begins to receive one of at most so many bytes.
+  /// Starts to receive a message of at most `bytes` bytes.
   void receive(std::int64_t b, std::byte* data, std::size_t bytes, int position) {
     check(MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, rank_at(position), tag(b),
                     m_shared.comm.get(), &progress(b).requests[1]),
           "MPI_Irecv");
   }
-  /// Whether a message has any bytes: those of ranks without elements have none.
+  /// Whether a message is not empty: ranks without elements send empty messages.
   static bool has_bytes(const MPI_Status& status) {
     int count = 0;
     check(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
     return count > 0;
   }
 
-  /// Copies to memory of the host what is sent, and from there what was received, where MPI does
-  /// not take that of the execution space.
+  /// If MPI does not take memory of the execution space, messages are copied to host memory before
+  /// they are sent (stage) and from it after they are received (unstage).
   void stage(std::byte* to_host, const std::byte* from, std::size_t bytes) const {
     if (m_shared.is_staged) {
       copy<Exec, PinnedSpace, typename Exec::memory_space>(m_shared.exec, to_host, from, bytes);
@@ -334,7 +334,7 @@ class LocalPart {
             problem.batch, problem.identity, problem.start, output, problem.totals});
   }
 
-  /// Totals are those that the last rank has stored.
+  /// Broadcasts the totals, which are stored on the last rank.
   void share_totals() {
     if (m_shared.comm.size() > 1) {
       const std::size_t all = static_cast<std::size_t>(m_blocks.lines) * sizeof(R);

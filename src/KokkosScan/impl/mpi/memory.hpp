@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// The memory of a plan, and whether MPI takes it as it is.
+/// The memory of a plan, and whether MPI can access it directly.
 
 #include <mpi.h>
 #include <KokkosScan/impl/memory.hpp>
@@ -28,28 +28,28 @@ namespace KokkosScan::impl::mpi {
 
 /// How values get from the memory of an execution space to MPI.
 enum class Staging {
-  automatic,  ///< as the memory and MPI want it
-  never,      ///< MPI is handed the memory itself
-  always      ///< they are copied through memory of the host
+  automatic,  ///< depends on the memory space and the MPI library
+  never,      ///< MPI receives pointers to the memory itself
+  always      ///< values are copied through host memory
 };
 
-/// Numbers that change no result; for tests and measurements. The same on all ranks.
+/// Settings that change no result, for tests and measurements. They must be the same on all ranks.
 struct Settings {
   Staging staging = Staging::automatic;
-  /// Elements of a block, in bytes: what is folded shall still be in the cache when it is scanned.
-  std::int64_t block_bytes = 0;  ///< 0: as tuning.hpp has it
-  /// The fewest lines of a block.
-  std::int64_t least_lines = 0;  ///< 0: likewise
+  /// The size of a block's elements: they should stay in the cache from the fold to the scan.
+  std::int64_t block_bytes = 0;  ///< 0: the value in tuning.hpp
+  /// The minimum number of lines in a block.
+  std::int64_t least_lines = 0;  ///< 0: the value in tuning.hpp
 };
 
-/// Host memory that devices copy from and to.
+/// Host memory for copies from and to devices.
 #if defined(KOKKOS_HAS_SHARED_HOST_PINNED_SPACE)
 using PinnedSpace = Kokkos::SharedHostPinnedSpace;
 #else
 using PinnedSpace = Kokkos::HostSpace;
 #endif
 
-/// Whether MPI takes pointers to the memory of the execution space.
+/// Whether MPI accepts pointers to memory of the execution space.
 template <class Exec>
 bool takes_memory_of() {
   using Space = typename Exec::memory_space;
@@ -60,7 +60,7 @@ bool takes_memory_of() {
   return false;
 }
 
-/// Memory that grows when more is asked for and is kept otherwise. Never a View: freeing one
+/// A buffer that grows on demand and is kept otherwise. It is not a View, because freeing a View
 /// fences all instances.
 template <class Space>
 class Memory {
@@ -70,7 +70,8 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  /// At least `bytes` of it. What it held is lost, and `exec` has to finish with it.
+  /// Makes room for `bytes` bytes. The contents are lost; waits until `exec` has finished with
+  /// them.
   template <class Exec>
   void reserve(const Exec& exec, std::size_t bytes) {
     if (bytes <= m_bytes) return;
@@ -89,12 +90,12 @@ class Memory {
   std::size_t m_bytes = 0;
 };
 
-/// A place in the order of an instance, up to which the host can wait.
+/// A point in the order of an instance, up to which the host can wait.
 template <class Exec>
 class Marker {
  public:
   void record(const Exec& exec) { m_exec.emplace(exec); }
-  /// Waits for more than it must.
+  /// Without an event, this waits for everything that is enqueued.
   void wait() const {
     if constexpr (!launches_block<Exec>) m_exec->fence("KokkosScan::mpi: before values are sent");
   }
@@ -134,10 +135,10 @@ class Marker<Kokkos::Cuda> {
 };
 #endif
 
-/// Hands out parts of a piece of memory; with null it only counts.
-class Parts {
+/// Divides a buffer into aligned arrays; with a null pointer it only computes the size.
+class Arena {
  public:
-  explicit Parts(std::byte* data) : m_data(data) {}
+  explicit Arena(std::byte* data) : m_data(data) {}
 
   template <class T>
   T* take(std::int64_t count) {

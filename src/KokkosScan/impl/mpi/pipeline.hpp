@@ -3,16 +3,17 @@
 #pragma once
 
 /// \file
-/// A scan in order over the ranks: a pipeline of blocks of lines from rank to rank.
+/// An in-order scan over the ranks: a pipeline that passes blocks of lines from rank to rank.
 ///
 /// A rank receives the folds of a block of lines up to its part, scans its part in order with them
-/// as starting values, and sends the totals on. Each element is read once, and the operator sees
-/// the values of a line as a serial loop does, however the line is cut into parts.
+/// as starting values, and sends the totals on. Each element is read once, and the operator is
+/// applied exactly as in a serial loop, however the line is cut into parts.
 ///
-/// While a rank scans one block, the rank before it scans the next. A rank without elements passes
-/// messages on. Where nothing comes before a rank, it receives messages without bytes, and its
-/// lines start as the call says. In a masked input without starting values, that holds for single
-/// lines: a message then has a flag for each line, whether any element has counted.
+/// While a rank scans one block, the rank before it scans the next. A rank without elements
+/// forwards messages. If all ranks before it have no elements, a rank receives empty messages, and
+/// its lines begin with the starting values of the call. In a masked input without starting values
+/// this can hold for single lines: then a message has a flag for each line, whether any of its
+/// elements has counted.
 
 #include <KokkosScan/impl/in_order.hpp>
 #include <KokkosScan/impl/mpi/local.hpp>
@@ -24,7 +25,7 @@
 
 namespace KokkosScan::impl::mpi {
 
-/// Starting values of those lines in which an element has counted.
+/// Starting values for those lines in which an element has counted.
 template <class A>
 struct StartOfSomeLines {
   Array<const A> values;
@@ -36,13 +37,13 @@ struct StartOfSomeLines {
   }
 };
 
-/// Notes in which lines an element has counted, here or before.
+/// Records in which lines an element has counted, here or on earlier ranks.
 template <class In>
 struct FlagLines {
   Batch batch;
   In input;
   std::int64_t n;
-  Array<const std::uint8_t> before;  ///< data is null where nothing comes before
+  Array<const std::uint8_t> before;  ///< data is null if nothing comes before
   Array<std::uint8_t> flags;
 
   KOKKOS_FUNCTION void operator()(std::int64_t line) const {
@@ -54,7 +55,7 @@ struct FlagLines {
   }
 };
 
-/// Messages of blocks of lines, one behind the other: for each line a value, then for each a flag.
+/// The messages of all blocks, one after the other: a value for each line, then a flag for each.
 template <class A, bool has_flags>
 struct Messages {
   std::byte* data;
@@ -63,7 +64,7 @@ struct Messages {
   static constexpr std::size_t alignment = 64;
   static_assert(alignof(A) <= alignment);
 
-  /// Of messages for so many lines, in at most most_blocks blocks.
+  /// The size of the messages for `lines` lines in at most most_blocks blocks.
   static std::size_t bytes_of_all(std::int64_t lines) {
     return static_cast<std::size_t>(lines) * bytes_of_line + alignment * (most_blocks + 1);
   }
@@ -92,20 +93,20 @@ struct PipelineArrays : LocalArrays<Exec, P> {
   using OfBlocks = Messages<typename P::A, has_flags>;
 
   OfBlocks received, sent;
-  std::size_t staging_bytes;  ///< what is sent, and what is received
+  std::size_t staging_bytes;  ///< for messages that are sent and that are received
 
   PipelineArrays(std::byte* data, const Exec& exec, std::int64_t n, std::int64_t lines)
       : LocalArrays<Exec, P>(data, exec, n, lines),
         staging_bytes(2 * OfBlocks::bytes_of_all(lines)) {
     const auto bytes = static_cast<std::int64_t>(OfBlocks::bytes_of_all(lines));
-    received.data = this->parts.template take<std::byte>(bytes);
-    sent.data = this->parts.template take<std::byte>(bytes);
+    received.data = this->arena.template take<std::byte>(bytes);
+    sent.data = this->arena.template take<std::byte>(bytes);
   }
 };
 
-/// A scan of the lines of all ranks; begun by the constructor's caller, ended by finish().
+/// A scan of the lines of all ranks. The caller calls begin(), which is optional, and finish().
 ///
-/// \tparam has_flags whether messages say for each line whether an element has counted
+/// \tparam has_flags whether messages contain a flag for each line
 template <class Exec, class P, class TotalsView, bool has_flags>
 class Pipeline : public LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, has_flags>> {
   using Part = LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, has_flags>>;
@@ -121,9 +122,9 @@ class Pipeline : public LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, h
  public:
   using Part::Part;
 
-  /// Asks for all messages. The rank on which the scan begins scans its part and sends its own.
+  /// Posts all receives. The rank on which the scan begins scans its part and sends its messages.
   void begin() {
-    // Kernels of an earlier call may still read what has been received.
+    // Kernels of an earlier call may still read the receive buffers.
     if (m_shared.comm.size() > 1) this->finish_kernels();
     for (std::int64_t b = 0; b < m_blocks.count; ++b) {
       this->progress(b) = {{MPI_REQUEST_NULL, MPI_REQUEST_NULL}, false, false};
@@ -134,7 +135,7 @@ class Pipeline : public LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, h
     if (m_position == 0) pass_all();
   }
 
-  /// Waits for messages, scans and sends. Results are enqueued on return.
+  /// Receives, scans and sends. Results are enqueued on return.
   void finish() {
     if (!m_has_begun) begin();
     if (m_position > 0) pass_all();
@@ -148,7 +149,7 @@ class Pipeline : public LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, h
   static constexpr std::int64_t none = -1;
 
   [[nodiscard]] std::size_t bytes(std::int64_t b) const { return OfBlocks::bytes(m_blocks, b); }
-  // Where MPI has what kernels have in m_arrays.
+  // The messages as MPI sees them: in staging memory, or in m_arrays.
   [[nodiscard]] OfBlocks sent_by_mpi() const {
     return m_shared.is_staged ? OfBlocks{m_shared.staging.data()} : m_arrays.sent;
   }
@@ -158,7 +159,7 @@ class Pipeline : public LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, h
                : m_arrays.received;
   }
 
-  /// All blocks pass through this rank. On devices a block is scanned while the one before it is
+  /// Passes all blocks through this rank. On devices a block is scanned while the one before it is
   /// sent.
   void pass_all() {
     for (std::int64_t b = 0; b < m_blocks.count; ++b) {
@@ -179,18 +180,18 @@ class Pipeline : public LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, h
     int has_arrived = 0;
     check(MPI_Test(&progress.requests[1], &has_arrived, &status), "MPI_Test");
     if (has_arrived == 0) {
-      // The next rank waits for the block before this one, and has nothing to do meanwhile.
+      // The next rank is idle until it receives the block before this one: send that first.
       send_unsent();
       check(MPI_Wait(&progress.requests[1], &status), "MPI_Wait");
     }
     progress.has_prefix = Part::has_bytes(status);
-    // A rank without elements passes on what MPI has.
+    // A rank without elements forwards the message from MPI's buffer.
     if (progress.has_prefix && (m_problem.n > 0 || this->is_last())) {
       this->unstage(m_arrays.received.at(m_blocks, b), received_by_mpi().at(m_blocks, b), bytes(b));
     }
   }
 
-  /// Scans a block, and gets ready what the next rank must know.
+  /// Scans a block, and prepares the message for the next rank.
   void scan(std::int64_t b) {
     const bool has_prefix = this->progress(b).has_prefix;
     P problem = this->block(b);
@@ -224,7 +225,7 @@ class Pipeline : public LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, h
     }
   }
 
-  /// Sends the newest block that has been scanned, if it has not been sent.
+  /// Sends the block that was scanned last, if it has not been sent.
   void send_unsent() {
     if (m_unsent == none) return;
     const std::int64_t b = m_unsent;

@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// A call of a scan over ranks: it is checked, agreed on, cut into blocks, and run by a tree or as
-/// a pipeline.
+/// A call of a scan over ranks: it is checked on all ranks, cut into blocks, and run as a tree or
+/// as a pipeline.
 
 #include <KokkosScan/impl/in_order.hpp>
 #include <KokkosScan/impl/mpi/local.hpp>
@@ -35,7 +35,7 @@ struct Types {
   using OwnFolds = Folds<Exec, Out, R>;
   using OwnLines = Along<typename L::Start, OwnFolds, None, L::grouping>;
   using P = typename ProblemOf<In, Out, LinesTraits<OwnLines>, OpOrTransparent>::type;
-  // What associates exactly has the same bits by a tree.
+  // An operator that associates exactly gives the same bits in a tree.
   static constexpr bool is_pipeline = scans_in_order<P>;
   static constexpr bool has_flags =
       is_selected<decltype(P::input)> && std::is_same_v<typename L::Start, None>;
@@ -43,8 +43,8 @@ struct Types {
       std::conditional_t<is_pipeline, Pipeline<Exec, P, Totals, has_flags>, Tree<Exec, P, Totals>>;
 };
 
-/// Checks a call, agrees on it with the other ranks, and makes a run of it, unless there are no
-/// lines. What is wrong on one rank is thrown on all.
+/// Checks a call, compares it with those of the other ranks, and emplaces `run`, unless there are
+/// no lines. An error on one rank is thrown on all.
 template <class Exec, class In, class Out, class LinesOrAxis, class OpOrTransparent, class Run>
 void prepare(std::optional<Run>& run, Shared<Exec>& shared, Function function, const In& in,
              const Out& out, const LinesOrAxis& lines_or_axis, const OpOrTransparent& op) {
@@ -149,7 +149,7 @@ void scan(Shared<Exec>& shared, Function function, const In& in, const Out& out,
   if (run) run->finish();
 }
 
-/// Whether the types of a call are right; fails to compile, with one sentence, where they are not.
+/// Whether the types of a call are right; if not, compilation fails with one sentence.
 template <Function function, class Exec, class In, class Out, class Lines, class Op>
 constexpr bool are_right() {
   constexpr Refusal refusal = refusal_of<function, Exec, In, Out, Lines, Op>();

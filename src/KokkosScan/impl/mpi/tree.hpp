@@ -3,19 +3,20 @@
 #pragma once
 
 /// \file
-/// A scan by a tree over the ranks.
+/// A scan over the ranks by a tree.
 ///
-/// Each rank folds its part of each line. The folds are scanned over the ranks, by doubling: in
-/// round r a rank sends the fold of the 2^r ranks up to itself, 2^r ranks on, and combines what it
-/// receives before what it has. After ceil(log2 P) rounds it knows what comes before its part, and
-/// scans it with that as its starting values.
+/// Each rank folds its part of each line. The folds are scanned over the ranks by recursive
+/// doubling (Hillis and Steele): in round r a rank sends the fold of the 2^r ranks up to itself to
+/// the rank 2^r further on, and combines what it receives before its own value. After ceil(log2 P)
+/// rounds it knows its prefix, and scans its part with that as starting values.
 ///
-/// Lines go through this in blocks. Block b is at stage s in step b + s: it is folded at stage 0,
-/// its messages travel from each stage to the next, and it is scanned at the last one.
+/// Lines go through this in blocks, as a software pipeline. Block b is at stage s in step b + s: it
+/// is folded at stage 0, its messages travel from each stage to the next, and it is scanned at the
+/// last stage.
 ///
-/// In each step a rank folds a block, waits for the messages of the step before, joins them, scans
-/// a block and sends. So each message has the time of a scan and a fold. A device never waits for
-/// the host meanwhile: what is sent is waited for when the scan is enqueued behind it.
+/// In each step a rank folds a block, waits for the messages of the previous step, joins them,
+/// scans a block and sends. So each message has the time of a scan and a fold to arrive. Meanwhile
+/// a device never idles: the host waits for what is sent after it has enqueued the scan.
 
 #include <KokkosScan/impl/mpi/local.hpp>
 #include <KokkosScan/impl/policy.hpp>
@@ -27,13 +28,13 @@
 
 namespace KokkosScan::impl::mpi {
 
-/// Combines what was received before what is there.
+/// Combines received values before the present ones.
 template <class R, class Op>
 struct Join {
   Op op;
   const R* received;
   R* prefix;
-  R* own;  ///< null where nobody wants it any more
+  R* own;  ///< null if it is no longer needed
   bool has_prefix;
   bool has_own;
 
@@ -44,7 +45,7 @@ struct Join {
   }
 };
 
-/// Starting values: those of the call, then what comes before this rank.
+/// Starting values: those of the call combined with the prefix of this rank.
 template <class P, class Op>
 struct StartOfRank {
   using A = typename P::A;
@@ -65,30 +66,30 @@ struct StartOfRank {
   }
 };
 
-/// The memory of a call: an element a line.
+/// The memory of a call: arrays of one value per line.
 template <class Exec, class P>
 struct TreeArrays : LocalArrays<Exec, P> {
   using A = typename P::A;
   using R = typename Combination<P>::R;
 
   // own is the fold of the ranks up to this one, as far as known.
-  R* prefix;    ///< that of the ranks before it
-  R* received;  ///< what joins them
+  R* prefix;    ///< the fold of the ranks before this one, as far as known
+  R* received;  ///< what joins both
   A* start;
   std::byte* for_fold;
-  std::size_t staging_bytes;  ///< what is sent, and what is received
+  std::size_t staging_bytes;  ///< for values that are sent and that are received
 
   TreeArrays(std::byte* data, const Exec& exec, std::int64_t n, std::int64_t lines)
       : LocalArrays<Exec, P>(data, exec, n, lines),
-        prefix(this->parts.template take<R>(lines)),
-        received(this->parts.template take<R>(lines)),
-        start(this->parts.template take<A>(lines)),
-        for_fold(this->parts.template take<std::byte>(
+        prefix(this->arena.template take<R>(lines)),
+        received(this->arena.template take<R>(lines)),
+        start(this->arena.template take<A>(lines)),
+        for_fold(this->arena.template take<std::byte>(
             static_cast<std::int64_t>(fold_workspace_bytes<P>(exec, n, lines)))),
         staging_bytes(2 * static_cast<std::size_t>(lines) * sizeof(R)) {}
 };
 
-/// A scan of the lines of all ranks; begun by the constructor's caller, ended by finish().
+/// A scan of the lines of all ranks. The caller calls begin(), which is optional, and finish().
 template <class Exec, class P, class TotalsView>
 class Tree : public LocalPart<Exec, P, TotalsView, TreeArrays<Exec, P>> {
   using Part = LocalPart<Exec, P, TotalsView, TreeArrays<Exec, P>>;
@@ -113,7 +114,7 @@ class Tree : public LocalPart<Exec, P, TotalsView, TreeArrays<Exec, P>> {
     m_begun = m_blocks.count;
   }
 
-  /// Goes through all steps that are left. Results are enqueued on return.
+  /// Executes all remaining steps. Results are enqueued on return.
   void finish() {
     for (std::int64_t step = 0; step < m_blocks.count + rounds(); ++step) {
       const std::int64_t newest = std::min(step, m_blocks.count - 1);
@@ -122,7 +123,7 @@ class Tree : public LocalPart<Exec, P, TotalsView, TreeArrays<Exec, P>> {
       for (std::int64_t b = std::max<std::int64_t>(0, oldest); b <= newest; ++b) {
         if (step > b) complete(b, static_cast<int>(step - b) - 1);
       }
-      // On hosts, where a scan takes the thread that sends, messages travel meanwhile.
+      // On hosts the scan occupies the thread that sends: send first, so that messages travel.
       if constexpr (launches_block<Exec>) post_all(step);
       Marker<Exec>& marker = m_shared.markers[0];
       const bool sends = newest > oldest;
@@ -141,7 +142,7 @@ class Tree : public LocalPart<Exec, P, TotalsView, TreeArrays<Exec, P>> {
 
   void fold(std::int64_t b) {
     Progress& progress = this->progress(b);
-    // Nobody asks for that of the last rank.
+    // The fold of the last rank is not needed.
     progress.has_own = m_problem.n > 0 && !this->is_last();
     progress.has_prefix = false;
     if (!progress.has_own) return;
@@ -159,7 +160,7 @@ class Tree : public LocalPart<Exec, P, TotalsView, TreeArrays<Exec, P>> {
   [[nodiscard]] std::size_t bytes(std::int64_t b) const {
     return static_cast<std::size_t>(m_blocks.size(b)) * sizeof(R);
   }
-  /// Where messages are received: behind what is sent, where they are staged.
+  /// The receive buffer. In staging memory it follows the values that are sent.
   [[nodiscard]] std::byte* received(std::int64_t b) const {
     const std::size_t all = static_cast<std::size_t>(m_blocks.lines) * sizeof(R);
     return (m_shared.is_staged ? m_shared.staging.data() + all
@@ -167,7 +168,7 @@ class Tree : public LocalPart<Exec, P, TotalsView, TreeArrays<Exec, P>> {
            offset(b);
   }
 
-  /// The messages of all blocks that are under way in a step.
+  /// Posts the messages of all blocks that are under way in a step.
   void post_all(std::int64_t step) {
     const std::int64_t newest = std::min(step, m_blocks.count - 1);
     for (std::int64_t b = std::max<std::int64_t>(0, step - rounds() + 1); b <= newest; ++b) {
@@ -175,7 +176,7 @@ class Tree : public LocalPart<Exec, P, TotalsView, TreeArrays<Exec, P>> {
     }
   }
 
-  /// Sends and receives the messages of a round: what is absent is a message without bytes.
+  /// Sends and receives the messages of a round. Ranks without a value send an empty message.
   void post(std::int64_t b, int round) {
     Progress& progress = this->progress(b);
     const int distance = 1 << round;
@@ -191,7 +192,7 @@ class Tree : public LocalPart<Exec, P, TotalsView, TreeArrays<Exec, P>> {
     }
   }
 
-  /// Waits for the messages of a round and joins what has arrived.
+  /// Waits for the messages of a round and joins the received values.
   void complete(std::int64_t b, int round) {
     Progress& progress = this->progress(b);
     MPI_Status statuses[2];
@@ -219,11 +220,11 @@ class Tree : public LocalPart<Exec, P, TotalsView, TreeArrays<Exec, P>> {
     stage_own(b);
   }
 
-  /// Scans a block with what comes before this rank.
+  /// Scans a block with the prefix of this rank.
   void scan(std::int64_t b) {
     P problem = this->block(b);
     if (!this->is_last() || !ViewLike<TotalsView>) problem.totals.data = nullptr;
-    // Without elements, there may be results on the last rank alone.
+    // Without elements, only the last rank may have results.
     if (problem.n == 0 && problem.extra == Extra::none && problem.totals.data == nullptr) return;
     if (!this->progress(b).has_prefix) return this->scan_locally(problem);
 

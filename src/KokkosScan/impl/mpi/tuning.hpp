@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// The blocks of lines of a distributed scan: a pure function, which must give the same on all
+/// The blocks of lines of a scan over ranks: a pure function that must return the same on all
 /// ranks. It changes no result.
 
 #include <algorithm>
@@ -12,22 +12,22 @@
 
 namespace KokkosScan::impl::mpi {
 
-/// Into how many blocks lines are cut at most.
+/// The maximum number of blocks into which lines are cut.
 inline constexpr std::int64_t most_blocks = 257;
 
-/// How large blocks are. Each row of neighbouring lines is long enough to be fetched well (blocks
-/// of 2 KB rows took twice the time); lines that are contiguous themselves may be few.
+/// The sizes of blocks. If lines are neighbours in memory, blocks take enough of them for efficient
+/// memory access; if lines are contiguous, a few per block suffice.
 ///
-/// On hosts a block that was folded is scanned out of the cache. On a device the ends and
-/// beginnings of kernels cost more than a cache saves, so blocks are much larger
-/// (docs/limits.md). In order, the first block of a rank waits for as many blocks as there
-/// are ranks before it; a device has a thread for each line, and wants many of them.
+/// On hosts a block is still in the cache when it is scanned after the fold. On devices the
+/// overhead of kernel launches outweighs that, so blocks are much larger (docs/limits.md). In
+/// order, a rank first waits for as many blocks as there are ranks before it; a device needs many
+/// lines, because it has one thread per line.
 template <bool in_order, bool on_host>
 struct BlockSizes {
-  /// Of a block's elements.
+  /// The bytes of a block's elements.
   static constexpr std::int64_t bytes = std::int64_t{on_host ? 1 : in_order ? 64 : 256} << 20;
-  /// How many blocks there are at most where they must be larger. By a tree they fit no cache then,
-  /// and a few do, for messages to travel meanwhile.
+  /// The maximum number of blocks if they must exceed `bytes`. In a tree they do not fit the cache
+  /// then, and a few are enough to overlap messages with computation.
   static constexpr std::int64_t most_large_blocks = in_order ? most_blocks - 1 : 8;
 
   static std::int64_t least_lines(bool are_contiguous, std::int64_t element_size) {
@@ -36,10 +36,10 @@ struct BlockSizes {
   }
 };
 
-/// Where lines are cut into blocks. Lines are counted as in a dense array of all of them; a block
-/// is a multiple of `unit` of them, those of one index in its slowest dimension.
+/// The partition of lines into blocks. Lines are numbered as in a dense array of all of them; a
+/// block is a multiple of `unit`, the number of lines with one index in the slowest dimension.
 struct Blocks {
-  std::int64_t lines;  ///< of all blocks
+  std::int64_t lines;  ///< in all blocks
   std::int64_t lines_of_block;
   std::int64_t count;
 
@@ -50,11 +50,11 @@ struct Blocks {
 };
 
 /// \param lines       of the batch, at least one
-/// \param unit        a divisor of it
+/// \param unit        a divisor of lines
 /// \param bytes       of the longest part of a line
-/// \param block_bytes as many shall a block have, about
-/// \param least_lines that a block has all the same
-/// \param few         at most so many blocks, if that makes them larger than block_bytes
+/// \param block_bytes the desired size of a block
+/// \param least_lines the minimum number of lines in a block, which takes precedence
+/// \param few         the maximum number of blocks, if least_lines makes them exceed block_bytes
 inline Blocks cut_into_blocks(std::int64_t lines, std::int64_t unit, std::int64_t bytes,
                               std::int64_t block_bytes, std::int64_t least_lines,
                               std::int64_t few) {

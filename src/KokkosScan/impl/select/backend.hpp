@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Which kernels select on which execution space.
+/// Chooses the selection kernels of an execution space.
 
 #include <KokkosScan/impl/backend.hpp>
 #include <KokkosScan/impl/host/select_lines.hpp>
@@ -26,7 +26,7 @@ struct SelectBackendOf {
 };
 
 #if defined(KOKKOSSCAN_IMPL_HAS_CUDA_KERNELS)
-/// The CUDA kernels, and three steps for values that are too large for them.
+/// The CUDA kernels, with three steps for values that are too large for them.
 struct CudaSelectOrThreeSteps {
   template <class S>
   using For = std::conditional_t<cuda::SelectBackend::supports<S>, cuda::SelectBackend, ThreeSteps>;
@@ -46,7 +46,7 @@ struct SelectBackendOf<Kokkos::Cuda> {
 };
 #endif
 
-/// The kernels of the execution space.
+/// Default argument for the backend: the kernels of the execution space.
 struct SelectByDefault {
   template <class S, class Exec>
   std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) const {

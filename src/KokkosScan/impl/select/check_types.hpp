@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// What the types of a selection tell: as impl/check_types.hpp does for scans.
+/// Checks the types of a selection, like impl/check_types.hpp does for scans.
 
 #include <KokkosScan/impl/check_types.hpp>
 #include <Kokkos_Core.hpp>
@@ -12,7 +12,7 @@
 
 namespace KokkosScan::impl {
 
-/// The first thing that is wrong with the types of a selection.
+/// The first error in the types of a selection.
 enum class SelectRefusal {
   none,
   execution_space,
@@ -43,7 +43,7 @@ inline constexpr bool is_masked = false;
 template <class Values, class Mask>
 inline constexpr bool is_masked<Masked<Values, Mask>> = true;
 
-/// Whether what says which elements are kept is fit to do so.
+/// Checks the mask or predicate that says which elements are kept.
 template <class Exec, class In, class Keep>
 constexpr SelectRefusal refusal_of_keep() {
   using I = InputTraits<In>;
@@ -112,7 +112,7 @@ constexpr SelectRefusal refusal_of_select_values() {
     return SelectRefusal::none;
 }
 
-/// What is wrong with the types of a selection.
+/// The error in the types of a selection.
 template <class Exec, class In, class Keep, class Out, class Count, class Workspace>
 constexpr SelectRefusal refusal_of_select() {
   if constexpr (!Kokkos::is_execution_space<Exec>::value)
@@ -127,7 +127,7 @@ constexpr SelectRefusal refusal_of_select() {
     return refusal_of_select_values<Exec, In, Keep, Out, Count, Workspace>();
 }
 
-/// Fails to compile, with one sentence, unless nothing is wrong.
+/// Fails to compile, with one sentence, unless r is none.
 template <SelectRefusal r>
 constexpr void explain() {
   using R = SelectRefusal;

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// From the arguments of select() to a Selection for a backend.
+/// Turns the arguments of select() into a Selection and passes it to a backend.
 
 #include <KokkosScan/impl/dispatch.hpp>
 #include <KokkosScan/impl/empty_lines.hpp>
@@ -23,7 +23,7 @@
 
 namespace KokkosScan::impl {
 
-/// The operands of a selection, described and shaped: input, mask, output, counts, workspace.
+/// The operands of a selection with their shapes checked: input, mask, output, counts, workspace.
 template <class Keep>
 class SelectOperands {
   static constexpr bool has_mask = ScanInput<Keep>;
@@ -48,7 +48,7 @@ class SelectOperands {
   [[nodiscard]] const Operand& counts() const { return m_operands[m_output + 1]; }
   [[nodiscard]] std::int64_t length() const { return input().extent[m_axis]; }
   [[nodiscard]] std::span<Operand> shaped() { return {m_operands.data(), m_output + 2}; }
-  /// All, with a workspace if there is one.
+  /// All operands, including the workspace if there is one.
   template <class Workspace>
   [[nodiscard]] std::span<const Operand> with(const Workspace& workspace) {
     if constexpr (ViewLike<Workspace>) {
@@ -64,7 +64,7 @@ class SelectOperands {
   int m_axis;
 };
 
-/// What says which elements are kept, as a backend reads it.
+/// The mask or predicate of a Selection.
 template <class Keep>
 auto build_keep(const Keep& keep, int axis, const Operand*& next) {
   if constexpr (ScanInput<Keep>) {
@@ -74,7 +74,7 @@ auto build_keep(const Keep& keep, int axis, const Operand*& next) {
   }
 }
 
-/// The type of the selection that a call becomes.
+/// The type of the Selection of a call.
 template <class In, class Keep, class Out, class Count>
 using selection_of_t =
     Selection<decltype(build_input<int>(std::declval<const In&>(),
@@ -83,7 +83,7 @@ using selection_of_t =
               decltype(build_keep(std::declval<const Keep&>(), 0, std::declval<const Operand*&>())),
               value_of<Out>, value_of<Count>>;
 
-/// select(), where the types are right.
+/// select(), after the types have been checked.
 template <class Exec, class In, class Keep, class Out, class Count, class Workspace, class Backend>
 void select(const Exec& exec, const In& in, const Keep& keep, const Out& out, const Count& count,
             const Workspace& lent, const Backend& backend) {
@@ -115,7 +115,7 @@ void select(const Exec& exec, const In& in, const Keep& keep, const Out& out, co
   const Batch batch = reduce(operands.shaped(), operands.output(), axis, Direction::forward);
   const auto counts = array_of<typename S::Count>(operands.counts(), count.data());
   if (n == 0) {
-    // A fold of no elements, which is 0.
+    // The count of a line without elements is a fold of no elements, 0.
     using Number = std::int64_t;
     using Empty = EmptyLines<Number, Number, CommonStart<Number>, Number, typename S::Count>;
     return empty_lines(exec, name(function),
@@ -130,7 +130,7 @@ void select(const Exec& exec, const In& in, const Keep& keep, const Out& out, co
   backend.select(exec, selection, workspace);
 }
 
-/// select_workspace_bytes(), where the types are right.
+/// select_workspace_bytes(), after the types have been checked.
 template <class Exec, class In, class Keep, class Out, class Count, class Backend>
 std::size_t select_workspace_bytes(const Exec& exec, const In& in, const Keep& keep, const Out& out,
                                    const Count& count, const Backend& backend) {

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// What a backend is given to select: lines, without rank and layout.
+/// The problem that a selection backend receives: lines, without rank and layout.
 
 #include <KokkosScan/impl/problem.hpp>
 #include <Kokkos_Core.hpp>
@@ -13,12 +13,12 @@
 
 namespace KokkosScan::impl {
 
-/// In place of a mask: a function of the value.
+/// Takes the place of a mask: a function of the value.
 template <class Function>
 struct Predicate {
   Function function;
 
-  /// What a line of a mask is.
+  /// A predicate has no lines: it is the same for all.
   template <class Place>
   KOKKOS_FUNCTION const Predicate& line(const Place&) const {
     return *this;
@@ -29,7 +29,7 @@ inline constexpr bool is_predicate = false;
 template <class Function>
 inline constexpr bool is_predicate<Predicate<Function>> = true;
 
-/// Where a line stands: inputs have at most two dimensions, so a number says it.
+/// The position of a line in the batch. Inputs have at most two dimensions, so one number suffices.
 struct LineOfBatch {
   std::int64_t line;
 
@@ -38,7 +38,7 @@ struct LineOfBatch {
   }
 };
 
-/// Lines whose elements are selected.
+/// A selection of elements from a batch of lines.
 ///
 /// \tparam In    Array or Computed: the elements
 /// \tparam Keep_ Predicate; or Array or Computed, a mask
@@ -47,7 +47,7 @@ struct Selection {
   using Keep = Keep_;
   using Value = Value_;
   using Count = Count_;
-  /// The type of an element, of which the predicate is a function.
+  /// The type of an element, which is the argument of the predicate.
   using Element = std::remove_cvref_t<decltype(std::declval<const In&>().line(
       std::declval<const LineOfBatch&>())(std::int64_t{}))>;
 

@@ -3,9 +3,9 @@
 #pragma once
 
 /// \file
-/// Selection on any execution space, in three steps: the predicate is asked for each element, and
-/// 64 answers are a word; words are counted and scanned by the library; each word's elements are
-/// stored. Elements are read twice, but for those that are computed a second time.
+/// Selection on any execution space, in three steps: evaluate the mask or predicate and pack 64
+/// results into a word; count the bits of each word and scan the counts; store the kept elements of
+/// each word. With a predicate, elements are read (or computed) twice.
 
 #include <KokkosScan/impl/dispatch.hpp>
 #include <KokkosScan/impl/memory.hpp>
@@ -23,10 +23,10 @@
 
 namespace KokkosScan::impl {
 
-/// Elements whose answers are one word.
+/// Elements per word.
 inline constexpr std::int64_t bits_of_word = 64;
 
-/// Step 1: the answers. One bit for each element that is kept.
+/// Step 1: one bit for each element, set if it is kept.
 template <class S>
 struct AskElements {
   S selection;
@@ -55,14 +55,14 @@ struct AskElements {
   }
 };
 
-/// How many elements a word keeps, for step 2.
+/// The number of elements that a word keeps, for step 2.
 struct CountBits {
   const std::uint64_t* words;
   std::int64_t words_of_line;
 
   KOKKOS_FUNCTION std::int64_t operator()(std::int64_t line, std::int64_t word) const {
     std::uint64_t x = words[line * words_of_line + word];
-    // No builtin that all compilers have for all devices.
+    // std::popcount() is not available in device code of all compilers.
     x = x - ((x >> 1) & 0x5555'5555'5555'5555);
     x = (x & 0x3333'3333'3333'3333) + ((x >> 2) & 0x3333'3333'3333'3333);
     x = (x + (x >> 4)) & 0x0F0F'0F0F'0F0F'0F0F;
@@ -70,13 +70,13 @@ struct CountBits {
   }
 };
 
-/// Step 3: the elements.
+/// Step 3: store the elements.
 template <class S>
 struct StoreElements {
   S selection;
   std::int64_t words_of_line;
   const std::uint64_t* words;
-  const std::int64_t* before;  ///< elements kept before each word in its line
+  const std::int64_t* before;  ///< for each word, the number of elements kept before it in its line
 
   KOKKOS_FUNCTION void operator()(std::int64_t index) const {
     const std::uint64_t word = words[index];
@@ -99,7 +99,7 @@ struct ThreeSteps {
   template <class S, class Exec>
   std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) const {
     const std::int64_t words = words_of(n);
-    // One word and one count, and what the scan of the counts needs.
+    // One word and one count each, and the workspace of the scan of the counts.
     return static_cast<std::size_t>(lines * words * 16) +
            ByDefault{}.workspace_bytes<CountsProblem<typename S::Count>>(exec, words, lines);
   }

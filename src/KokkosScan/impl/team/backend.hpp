@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// The generic backend: written once against Kokkos policies, for any execution space, type and
-/// operator. The reference and the fallback.
+/// The generic backend: written against Kokkos policies, for any execution space, type and
+/// operator. It is the reference for the other backends, and their fallback.
 
 #include <KokkosScan/impl/in_order.hpp>
 #include <KokkosScan/impl/memory.hpp>
@@ -21,20 +21,20 @@
 
 namespace KokkosScan::impl::team {
 
-/// What runs at once on an instance.
+/// The numbers of threads and teams that run concurrently on an instance.
 template <class Exec>
 Parallelism parallelism(const Exec& exec) {
   const std::int64_t threads = exec.concurrency();
-  // On hosts Kokkos recommends teams of one thread; a device team has about this many.
+  // On hosts Kokkos recommends teams of one thread; on devices about this many.
   constexpr bool is_host = std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>;
   constexpr std::int64_t threads_of_team = is_host ? 1 : chunks_of_tile;
   return {threads, threads / threads_of_team};
 }
 
-/// The generic backend. Its members are for tests: results do not depend on them.
+/// The generic backend. Its members exist for tests: results do not depend on them.
 struct Backend {
   Regime regime = Regime::automatic;
-  int team_size = 0;  ///< 0: as Kokkos recommends
+  int team_size = 0;  ///< 0: the size that Kokkos recommends
 
   /// Bytes that a scan of `lines` lines of n elements needs, for problems of type P.
   template <class P, class Exec>
@@ -49,7 +49,7 @@ struct Backend {
     }
   }
 
-  /// Enqueues the scan of lines that have elements. `workspace` has workspace_bytes(), or is null.
+  /// Enqueues the scan of non-empty lines. `workspace` has workspace_bytes() bytes, or is null.
   template <class Exec, class P>
   void scan(const Exec& exec, const P& problem, [[maybe_unused]] std::byte* workspace) const {
     if constexpr (scans_in_order<P>) {

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// How the threads of an execution space share the lines: a pure function.
+/// Chooses how the threads of an execution space share the lines: a pure function.
 
 #include <KokkosScan/impl/team/line.hpp>
 #include <cstdint>
@@ -18,13 +18,13 @@ enum class Regime {
   split_lines       ///< teams share a line: fold tiles, scan their totals, replay
 };
 
-/// What runs at once on an execution space instance.
+/// The numbers of threads and teams that run concurrently on an execution space instance.
 struct Parallelism {
   std::int64_t threads;
-  std::int64_t teams;  ///< equal to threads where a team is one thread
+  std::int64_t teams;  ///< equal to threads if a team is one thread
 };
 
-/// The regime for `lines` lines of n elements: as few threads a line as keep all busy.
+/// The regime for `lines` lines of n elements: the fewest threads per line that keep all busy.
 constexpr Regime choose(std::int64_t n, std::int64_t lines, Parallelism at_once) {
   if (lines >= at_once.threads || n <= chunk_length) return Regime::thread_per_line;
   const bool teams_of_one = at_once.teams == at_once.threads;

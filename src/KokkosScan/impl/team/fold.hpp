@@ -3,9 +3,9 @@
 #pragma once
 
 /// \file
-/// Folds of whole lines, without results: what a scan of parts of lines needs first
-/// (impl/mpi/scan.hpp). Lines are cut into parts where there are fewer of them than threads; the
-/// totals of parts combine left to right. All of it happens in the carried type.
+/// Folds of whole lines, without results: the first step of a scan over ranks (impl/mpi/scan.hpp).
+/// If there are fewer lines than threads, lines are cut into parts, whose totals combine left to
+/// right. Everything is combined in the carried type.
 
 #include <KokkosScan/impl/memory.hpp>
 #include <KokkosScan/impl/policy.hpp>
@@ -18,22 +18,22 @@
 
 namespace KokkosScan::impl::team {
 
-/// The fewest elements of a part.
+/// The minimum number of elements in a part.
 inline constexpr std::int64_t least_part = 2048;
 
-/// The parts into which each line is cut, so that `work` lines, or strips of them, keep all
-/// threads busy.
+/// The number of parts into which each line is cut so that `work` lines, or strips of lines, keep
+/// all threads busy.
 inline std::int64_t parts_of_line(std::int64_t n, std::int64_t work, std::int64_t threads) {
   if (work >= threads) return 1;
   return std::max<std::int64_t>(1, std::min(divide_up(threads, work), n / least_part));
 }
 
-/// Where folds go: the totals of the problem, or those of parts, part by part.
+/// The destination of folds: the problem's totals, or an array with the totals of parts.
 template <class P>
 struct FoldResults {
   using R = typename Combination<P>::R;
 
-  std::int64_t width;  ///< lines of a strip
+  std::int64_t width;  ///< lines per strip
   std::int64_t parts;
   R* of_parts;
 
@@ -47,7 +47,7 @@ struct FoldResults {
   }
 };
 
-/// A part of a line for each thread; neighbouring threads take neighbouring lines.
+/// Each thread folds a part of a line; neighbouring threads take neighbouring lines.
 template <class P>
 struct FoldLines {
   using Op = typename Line<P>::Op;
@@ -72,7 +72,7 @@ struct FoldLines {
   }
 };
 
-/// Joins the parts of each line.
+/// Combines the parts of each line.
 template <class P>
 struct JoinParts {
   using Op = typename Line<P>::Op;
@@ -93,11 +93,11 @@ struct JoinParts {
 
 /// Stores the fold of each line in the problem's totals.
 ///
-/// \tparam Folds FoldLines, or another class that folds work(problem, width) times a number of
-///               parts, in strips of width(problem, threads) lines
+/// \tparam Folds FoldLines, or another class that folds strips of width(problem, threads) lines;
+///               its index runs over work(problem, width) strips times the number of parts
 template <class Folds>
 struct LineFold {
-  /// At least the bytes that fold() needs for this many lines, or fewer.
+  /// An upper bound of the bytes that fold() needs for up to this many lines.
   template <class P, class Exec>
   static std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) {
     const std::int64_t threads = exec.concurrency();
@@ -106,14 +106,14 @@ struct LineFold {
            sizeof(typename Combination<P>::R);
   }
 
-  /// \param workspace workspace_bytes() of memory
+  /// \param workspace workspace_bytes() bytes
   template <class Exec, class P>
   static void fold(const Exec& exec, const P& problem, std::byte* workspace) {
     using R = typename Combination<P>::R;
     const std::int64_t width = Folds::width(problem, exec.concurrency());
     const std::int64_t work = Folds::work(problem, width);
     std::int64_t parts = parts_of_line(problem.n, work, exec.concurrency());
-    // None is empty.
+    // Rounding up may leave empty parts at the end: drop them.
     parts = divide_up(problem.n, divide_up(problem.n, parts));
     const FoldResults<P> results{width, parts, reinterpret_cast<R*>(workspace)};
     const auto op = carrying(problem.op);

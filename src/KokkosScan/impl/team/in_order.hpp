@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Scans in order, with a thread for each line: the serial loop itself.
+/// In-order scans with one thread per line: the serial loop.
 
 #include <KokkosScan/impl/in_order.hpp>
 #include <KokkosScan/impl/policy.hpp>
@@ -35,7 +35,7 @@ struct LineInOrder {
     };
     if (p.extra == Extra::first) store(-1);
     for (std::int64_t k = 0; k < p.n; ++k) {
-      // An element is read before its place is written: a line may be its own output.
+      // Read an element before a result is written in its place: a line may be its own output.
       Maybe<A> x;
       if (counts(input, k)) x = Maybe<A>(element<A>(input, k));
       if (is_exclusive) store(k);

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// One line of a problem, chunk by chunk, as the combination tree has it (generic_tree.hpp).
+/// One line of a problem, scanned chunk by chunk along the combination tree (generic_tree.hpp).
 
 #include <KokkosScan/impl/generic_tree.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -17,7 +17,7 @@ namespace KokkosScan::impl::team {
 using generic_tree::chunk_length, generic_tree::chunks_of_tile, generic_tree::tile_length;
 using generic_tree::divide_up, generic_tree::Prefix;
 
-/// One line of a problem: reads its elements and stores its results, in the carried type R.
+/// One line of a problem: reads elements and stores results, in the carried type R.
 template <class P>
 class Line {
  public:
@@ -34,18 +34,18 @@ class Line {
     return start.exists ? Maybe<R>(static_cast<R>(start.value)) : Maybe<R>();
   }
 
-  /// The fold of the elements from begin to end, at least one.
+  /// The fold of the elements begin to end - 1, of which there is at least one.
   KOKKOS_FUNCTION R fold(std::int64_t begin, std::int64_t end) const {
     R total = read(begin);
     for (std::int64_t k = begin + 1; k < end; ++k) total = m_op(total, read(k));
     return total;
   }
 
-  /// Scans the elements from begin to end, at least one and of one chunk, and stores their results.
-  /// An element is read before its place may be written, and a result is stored only in the place
-  /// of an element of this chunk: a line may be its own output.
+  /// Scans the elements begin to end - 1, at least one and all of one chunk, and stores their
+  /// results. An element is read before its place may be written, and results are stored only in
+  /// places of elements of this chunk, because a line may be its own output.
   ///
-  /// \param prefix what comes before the chunk
+  /// \param prefix the prefix of the chunk
   /// \return the chunk's total
   KOKKOS_FUNCTION R scan_chunk(std::int64_t begin, std::int64_t end, Prefix<R> prefix) const {
     const Maybe<R> carry = prefix.carry(m_op);
@@ -93,7 +93,7 @@ class Line {
     if (m_problem.totals.data == nullptr) return;
     m_problem.totals.line(m_coordinates)(0) = static_cast<Total>(value);
   }
-  /// B(0): dispatch has seen to it that one of the two exists where it is stored.
+  /// B(0). Dispatch guarantees that carry or identity exists wherever it is stored.
   KOKKOS_FUNCTION R fold_of_none(const Maybe<R>& carry) const {
     return carry.exists ? carry.value : static_cast<R>(m_problem.identity.value);
   }

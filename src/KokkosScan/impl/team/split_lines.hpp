@@ -3,9 +3,9 @@
 #pragma once
 
 /// \file
-/// Scans with several teams for each line: few, long lines. Three steps: fold each tile, scan the
-/// totals of the tiles, replay each tile with all that comes before it. Chunk totals of the first
-/// step serve the third, so each element is read twice and stored once.
+/// Scans of few, long lines with several teams per line, in three steps: fold each tile, scan the
+/// tile totals, replay each tile with its prefix. Step three reuses the chunk totals of step one,
+/// so each element is read twice and stored once.
 
 #include <KokkosScan/impl/memory.hpp>
 #include <KokkosScan/impl/policy.hpp>
@@ -19,8 +19,8 @@
 
 namespace KokkosScan::impl::team {
 
-/// What the steps hand on: for each line the totals of its chunks, and for each tile first its
-/// total, then all that comes before it (nothing, for the first tile without a starting value).
+/// Data passed between the steps: the total of each chunk, and for each tile first its total, then
+/// its prefix (which the first tile does not have without a starting value).
 template <class R>
 struct Totals {
   std::int64_t chunks;  ///< of a line
@@ -43,7 +43,7 @@ struct Totals {
   }
 };
 
-/// Tile number `index` of all lines.
+/// The position and the chunks of tile number `index`, counted over all lines.
 struct TileOfLine {
   std::int64_t line, tile, first_chunk, last_chunk;
 
@@ -86,7 +86,7 @@ struct FoldTiles {
   }
 };
 
-/// Step 2: tile totals become what comes before each tile.
+/// Step 2: replaces tile totals by tile prefixes.
 template <class P>
 struct ScanTileTotals {
   using Op = typename Line<P>::Op;

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Scans with a team for each line: fewer lines than threads, but enough for all teams.
+/// Scans with one team per line: fewer lines than threads, but enough to keep all teams busy.
 
 #include <KokkosScan/impl/team/line.hpp>
 #include <KokkosScan/impl/team/tile.hpp>
@@ -33,8 +33,8 @@ struct TeamPerLine {
   KOKKOS_FUNCTION void scan(const Member& team, R* totals, const Line<P>& line) const {
     const std::int64_t n = problem.n;
     const std::int64_t chunks = divide_up(n, chunk_length);
-    // A total may be stored where the starting value is; for_each_chunk() has a barrier before
-    // that.
+    // A total may alias the starting value, which is read here; for_each_chunk() has a barrier
+    // before the total is stored.
     Prefix<R> prefix{line.start(), {}};
     for (std::int64_t first = 0; first < chunks; first += chunks_of_tile) {
       const std::int64_t last = first + chunks_of_tile < chunks ? first + chunks_of_tile : chunks;

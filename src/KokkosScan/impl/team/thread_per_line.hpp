@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Scans with a thread for each line: lines outnumber threads, or are short.
+/// Scans with one thread per line: there are more lines than threads, or lines are short.
 
 #include <KokkosScan/impl/policy.hpp>
 #include <KokkosScan/impl/team/line.hpp>

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// One tile of a line by one team: a thread takes a chunk.
+/// One tile of a line, scanned by one team with one chunk per thread.
 
 #include <KokkosScan/impl/policy.hpp>
 #include <KokkosScan/impl/team/line.hpp>
@@ -14,12 +14,12 @@
 
 namespace KokkosScan::impl::team {
 
-/// Goes through the chunks of a tile in order, as many at once as the team has threads.
+/// Visits the chunks of a tile in order, as many at a time as the team has threads.
 ///
-/// \param total  total(j) is the total of chunk j; each chunk's is asked for by one thread
-/// \param visit  visit(j, prefix) takes chunk j with all that comes before it; by one thread
-/// \param totals scratch memory for a value a thread
-/// \param prefix at the tile's first chunk; on return, at its end (the tile not yet added)
+/// \param total  total(j) returns the total of chunk j; called once for each chunk, by one thread
+/// \param visit  visit(j, prefix) processes chunk j with its prefix; by one thread
+/// \param totals scratch memory for one value per thread
+/// \param prefix that of the tile's first chunk; on return, at the end of the tile (not yet added)
 template <class Member, class Op, class R, class Total, class Visit>
 KOKKOS_FUNCTION void for_each_chunk(const Member& team, const Op& op, std::int64_t first_chunk,
                                     std::int64_t last_chunk, R* totals, Prefix<R>& prefix,
@@ -30,7 +30,7 @@ KOKKOS_FUNCTION void for_each_chunk(const Member& team, const Op& op, std::int64
     const bool has_chunk = chunk + rank < last_chunk;
     if (has_chunk) totals[rank] = total(chunk + rank);
     team.team_barrier();
-    // Each thread walks over all totals: left to right, as the combination tree has it.
+    // Each thread walks over all totals left to right, as the combination tree requires.
     Prefix<R> mine;
     const std::int64_t count = last_chunk - chunk < threads ? last_chunk - chunk : threads;
     for (int t = 0; t < count; ++t) {
@@ -42,28 +42,28 @@ KOKKOS_FUNCTION void for_each_chunk(const Member& team, const Op& op, std::int64
   }
 }
 
-/// The end of a chunk, in elements.
+/// The end of a chunk, as an element index.
 KOKKOS_INLINE_FUNCTION std::int64_t end_of_chunk(std::int64_t chunk, std::int64_t n) {
   const std::int64_t end = (chunk + 1) * chunk_length;
   return end < n ? end : n;
 }
 
-/// The team's scratch memory for a total a thread.
+/// The team's scratch memory for one total per thread.
 template <class R, class Member>
 KOKKOS_FUNCTION R* scratch_for_totals(const Member& team) {
   return static_cast<R*>(
       team.team_shmem().get_shmem_aligned(team.team_size() * sizeof(R), alignof(R)));
 }
 
-/// A policy for `work` pieces of work in a loop over the league: `functor` has a team size of its
-/// own choice or the one given (0: none), up to a chunk of a tile a thread.
+/// A policy for `work` pieces of work in a loop over the league. The team size is the given one, or
+/// if that is 0, the one recommended for `functor`, at most one thread per chunk of a tile.
 template <class R, class Exec, class Functor>
 auto team_policy(const Exec& exec, std::int64_t work, std::int64_t chunks, int team_size,
                  const Functor& functor) {
-  // A league is an int and a grid has limits; beyond this many teams the machine is full anyway.
+  // The league size is an int and grids have limits; more teams than this are never needed.
   constexpr std::int64_t most_teams = 65536;
   const int league = static_cast<int>(std::min(work, most_teams));
-  // One total a thread, and what aligning the first costs.
+  // One total per thread, and padding to align the first.
   const auto scratch = Kokkos::PerTeam(static_cast<int>(alignof(R)));
   const auto scratch_of_thread = Kokkos::PerThread(static_cast<int>(sizeof(R)));
   const auto policy_of = [&](auto size) {

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Scans several lines in order side by side, a block of elements of each.
+/// In-order scans of several lines side by side, a block of elements of each at a time.
 
 #include <KokkosScan/impl/host/in_order_scanner.hpp>
 #include <algorithm>
@@ -14,11 +14,9 @@
 
 namespace KokkosScan::impl::host {
 
-// ---- Rows ---------------------------------------------------------------------------------------
-
 /// Scans lines_at_once lines at a time, a block of elements of each, on one thread.
 template <class P>
-class RowsInOrder : InOrderScanner<P> {
+class LinesInOrder : InOrderScanner<P> {
   using Base = InOrderScanner<P>;
   using Base::is_masked, Base::m_problem, Base::m_registers, Base::m_streams;
   using typename Base::A;
@@ -39,7 +37,7 @@ class RowsInOrder : InOrderScanner<P> {
       scan_short(begin, end, static_cast<int>(m_problem.n) + extra);
       return;
     }
-    // As many lines at once as there are, in shares that are alike.
+    // Distribute lines evenly, so that no turn has only a few.
     const std::int64_t turns = (end - begin + lines_at_once - 1) / lines_at_once;
     for (std::int64_t i = 0; i < turns; ++i) {
       const std::int64_t first = begin + (end - begin) * i / turns;
@@ -49,15 +47,15 @@ class RowsInOrder : InOrderScanner<P> {
   }
 
  private:
-  /// Whether the results of a line are followed by those of the next.
+  /// Whether the results of neighbouring lines are contiguous.
   [[nodiscard]] bool results_follow_each_other(int extra) const {
     const P& p = m_problem;
     return p.batch.rank == 1 && p.output.strides.along == 1 &&
            p.output.strides.batch[0] == p.n + extra;
   }
-  /// Scans short lines, the results of many of which are stored together.
+  /// Scans short lines, and stores the results of many of them together.
   ///
-  /// \param results of a line
+  /// \param results number of results of a line
   void scan_short(std::int64_t begin, std::int64_t end, int results) {
     const P& p = m_problem;
     const int shift = p.extra == Extra::first ? 1 : 0;
@@ -75,40 +73,40 @@ class RowsInOrder : InOrderScanner<P> {
 
   /// Scans up to lines_at_once lines.
   ///
-  /// \param staged where the results of the first line's block come to be, `distance` before those
-  ///               of the next
-  /// \param stores whether they are stored
+  /// \param staged   buffer for the results of the first line's block
+  /// \param distance from there to the results of the next line
+  /// \param stores   whether results are stored, or left in the buffer
   void scan_together(std::int64_t first, int lines, A* staged, int distance, bool stores) {
     const P& p = m_problem;
-    // Not kept in an array: an element of it would be stored in words and read in registers, which
-    // waits for the stores (10 ns a line).
+    // Coordinates are recomputed, not kept in an array: an array would be written in words and read
+    // in registers, which stalls on store forwarding.
     const auto place = [&](int l) { return p.batch.coordinates(first + l); };
-    Rows<A> rows{{}, {}, m_folds, 0, p.form, {}};
+    BlockOfLines<A> block{{}, {}, m_folds, 0, p.form, {}};
     for (int l = 0; l < lines_at_once; ++l) {
-      rows.y[l] = staged + l * distance;
+      block.y[l] = staged + l * distance;
       if (l >= lines) continue;
       this->start(place(l), m_folds[l], m_exist[l]);
-      if (p.extra == Extra::first) rows.y[l][-1] = this->result(m_folds[l], m_exist[l]);
+      if (p.extra == Extra::first) block.y[l][-1] = this->result(m_folds[l], m_exist[l]);
     }
     for (std::int64_t k = 0; k < p.n; k += most) {
-      rows.count = static_cast<int>(std::min<std::int64_t>(p.n - k, most));
+      block.count = static_cast<int>(std::min<std::int64_t>(p.n - k, most));
       for (int l = 0; l < lines; ++l) {
-        rows.x[l] = load(place(l), k, rows.count, rows.y[l]);
+        block.x[l] = load(place(l), k, block.count, block.y[l]);
         if constexpr (is_masked) {
           const StoredBool* const stored = counts_as_stored<false>(p.input, place(l)).data;
-          rows.counts[l] = stored == nullptr ? as_stored_bools(m_counts) + l * most : stored + k;
+          block.counts[l] = stored == nullptr ? as_stored_bools(m_counts) + l * most : stored + k;
           if (stored == nullptr) {
-            load_counts<most, false>(p.input, place(l), k, rows.count, m_counts + l * most);
+            load_counts<most, false>(p.input, place(l), k, block.count, m_counts + l * most);
           }
         }
       }
-      combine(lines, rows);
-      const bool is_last = k + rows.count == p.n;
+      combine(lines, block);
+      const bool is_last = k + block.count == p.n;
       for (int l = 0; l < lines; ++l) {
         if (is_last && p.extra == Extra::last) {
-          rows.y[l][rows.count] = this->result(m_folds[l], m_exist[l]);
+          block.y[l][block.count] = this->result(m_folds[l], m_exist[l]);
         }
-        if (stores) store(place(l), k, rows.count, rows.y[l]);
+        if (stores) store(place(l), k, block.count, block.y[l]);
       }
     }
     for (int l = 0; p.totals.data != nullptr && l < lines; ++l) {
@@ -116,7 +114,7 @@ class RowsInOrder : InOrderScanner<P> {
     }
   }
 
-  /// Where elements of a line are: in memory, or else loaded.
+  /// The address of elements of a line: in place, or loaded into `staged`.
   const A* load(const Coordinates& c, std::int64_t k, int count, A* staged) {
     const auto line = without_masks(m_problem.input).line(c);
     const A* const stored = as_stored<A>(line, 1);
@@ -125,7 +123,7 @@ class RowsInOrder : InOrderScanner<P> {
     return staged;
   }
 
-  void combine(int lines, Rows<A>& rows) {
+  void combine(int lines, BlockOfLines<A>& block) {
     const P& p = m_problem;
     const bool is_exclusive = p.form == Form::exclusive;
     if constexpr (combines_registers<Op, A>) {
@@ -133,40 +131,40 @@ class RowsInOrder : InOrderScanner<P> {
       for (int l = 0; l < lines; ++l) {
         if (!m_exist[l]) m_folds[l] = neutral;
       }
-      // Where there are fewer lines the first is combined once more.
-      std::fill(rows.x + lines, rows.x + lines_at_once, rows.x[0]);
-      std::fill(rows.counts + lines, rows.counts + lines_at_once, rows.counts[0]);
+      // Missing lines are replaced by the first.
+      std::fill(block.x + lines, block.x + lines_at_once, block.x[0]);
+      std::fill(block.counts + lines, block.counts + lines_at_once, block.counts[0]);
       std::fill(m_folds + lines, m_folds + lines_at_once, m_folds[0]);
       if (lines > 1) {
-        combine_rows<is_masked>(m_registers, p.op, rows);
+        combine_lines<is_masked>(m_registers, p.op, block);
       } else {
         if constexpr (is_masked) {
-          select(rows.counts[0], rows.x[0], neutral, rows.count, rows.y[0]);
-          rows.x[0] = rows.y[0];
+          blend(block.counts[0], block.x[0], neutral, block.count, block.y[0]);
+          block.x[0] = block.y[0];
         }
-        combine_row(p.op, rows);  // which waits for itself, whatever is done beside it
+        combine_line(p.op, block);  // bound by latency, so more lines would not cost more
       }
       for (int l = 0; l < lines; ++l) {
         if (m_exist[l]) continue;
-        // What precedes the first element that counts has become the neutral value.
+        // Results before the first unmasked element are the neutral value: make them the identity.
         int before = 0;
         if constexpr (is_masked) {
-          const StoredBool* const counts = rows.counts[l];
-          before = static_cast<int>(std::find(counts, counts + rows.count, true) - counts);
+          const StoredBool* const counts = block.counts[l];
+          before = static_cast<int>(std::find(counts, counts + block.count, true) - counts);
         }
-        m_exist[l] = before < rows.count;
-        std::fill_n(rows.y[l], std::min(rows.count, before + (is_exclusive ? 1 : 0)),
+        m_exist[l] = before < block.count;
+        std::fill_n(block.y[l], std::min(block.count, before + (is_exclusive ? 1 : 0)),
                     p.identity.value);
       }
     } else if (!is_masked && lines == lines_at_once && m_exist[0]) {
-      combine_rows<false>(m_registers, p.op, rows);
+      combine_lines<false>(m_registers, p.op, block);
     } else {
       for (int l = 0; l < lines; ++l) {
-        for (int k = 0; k < rows.count; ++k) {
-          const A next = rows.x[l][k];
-          A& y = rows.y[l][k];
+        for (int k = 0; k < block.count; ++k) {
+          const A next = block.x[l][k];
+          A& y = block.y[l][k];
           if (is_exclusive) y = this->result(m_folds[l], m_exist[l]);
-          if (!is_masked || rows.counts[l][k]) this->add(m_folds[l], m_exist[l], next);
+          if (!is_masked || block.counts[l][k]) this->add(m_folds[l], m_exist[l], next);
           if (!is_exclusive) y = this->result(m_folds[l], m_exist[l]);
         }
       }
@@ -188,7 +186,7 @@ class RowsInOrder : InOrderScanner<P> {
   }
 
   static constexpr int front = std::max<int>(1, 64 / sizeof(A));
-  // Not a multiple of 4096 bytes: the blocks of all lines would share some sets of L1.
+  // Not a multiple of 4096 bytes: the blocks of all lines would compete for the same L1 sets.
   static constexpr int pitch = most + 2 * front;
   alignas(cache_line) A m_staged[lines_at_once * pitch];
   alignas(cache_line) A m_folds[lines_at_once];

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Masks in registers.
+/// Blends of registers by masks.
 
 #include <KokkosScan/impl/host/move.hpp>
 #include <KokkosScan/impl/host/registers.hpp>
@@ -13,12 +13,12 @@
 
 namespace KokkosScan::impl::host {
 
-/// The signed integers that comparisons of values of type T give: all bits of a lane, or none.
+/// The type of comparison results for values of type T: all bits of a lane are set, or none.
 template <class T>
 using truth_t = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
-/// Each lane of the lower or upper half of each place twice, as one that is twice as wide: so
-/// truths of a type become those of a wider one.
+/// Duplicates each lane of the lower or upper half of each place, which converts the truths of a
+/// type to those of a type that is twice as wide.
 template <bool upper, int places>
 [[gnu::always_inline]] inline Register<std::int16_t, places> widen(
     const Register<std::int8_t, places>& r) {
@@ -43,8 +43,8 @@ template <bool upper, int places>
   return (native_t<std::int64_t, places>)shuffle<i, i, i + 1, i + 1>(r, r).lanes;
 }
 
-/// The truths of 16 neighbouring bools, and of 16 at each other place `distance` on, as they select
-/// values of type T: those of four packs.
+/// The truths of four packs: of 16 neighbouring bools, and for each further place of 16 that are
+/// `distance` further on.
 template <class T, int places>
 struct Truths {
   Register<truth_t<T>, places> of_pack[4][Pack<T>::parts];
@@ -75,8 +75,8 @@ typedef std::int8_t eight_bytes __attribute__((vector_size(8)));
 typedef std::int8_t four_bytes __attribute__((vector_size(4)));
 #endif
 
-/// The truths of as many neighbouring bools as each place has lanes, as they select values of type
-/// T: from `selected` for the first place, from `of_second` for the other.
+/// The truths of one register: from `selected` for the first place, and from `of_second` for the
+/// second.
 template <class T, int places>
 [[gnu::always_inline]] inline Register<truth_t<T>, places> truths_of_lanes(
     const StoredBool* selected, [[maybe_unused]] const StoredBool* of_second) {
@@ -111,13 +111,13 @@ template <class T, int places>
   }
 }
 
-/// Each value whose truth is all bits, and `other` where it is none.
+/// Blends two registers: `values` where the truth is all bits, `other` where it is none.
 template <class T, int places>
-[[gnu::always_inline]] inline Register<T, places> select(const Register<truth_t<T>, places>& truth,
-                                                         const Register<T, places>& values,
-                                                         const Register<T, places>& other) {
+[[gnu::always_inline]] inline Register<T, places> blend(const Register<truth_t<T>, places>& truth,
+                                                        const Register<T, places>& values,
+                                                        const Register<T, places>& other) {
   if constexpr (places == 2) {
-    return truth.lanes < 0 ? values.lanes : other.lanes;  // one instruction of AVX
+    return truth.lanes < 0 ? values.lanes : other.lanes;  // a single AVX instruction
   } else {
     using Bits = native_t<truth_t<T>, places>;
     return (native_t<T, places>)(((Bits)values.lanes & truth.lanes) |

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Scans strips of neighbouring lines in order, some rows at a time.
+/// In-order scans of strips of neighbouring lines, several rows at a time.
 
 #include <KokkosScan/impl/host/in_order_scanner.hpp>
 #include <algorithm>
@@ -14,11 +14,9 @@
 
 namespace KokkosScan::impl::host {
 
-// ---- Columns ------------------------------------------------------------------------------------
-
-/// Scans strips of neighbouring lines, some rows at a time, on one thread.
+/// Scans strips of neighbouring lines in order, several rows at a time, on one thread.
 template <class P>
-class ColumnsInOrder : InOrderScanner<P> {
+class StripsInOrder : InOrderScanner<P> {
   using Base = InOrderScanner<P>;
   using Base::is_masked, Base::m_problem, Base::m_registers, Base::m_streams;
   using typename Base::A;
@@ -32,7 +30,7 @@ class ColumnsInOrder : InOrderScanner<P> {
 
   using Base::Base;
 
-  /// Scans strips begin ... end - 1 of those into which each row of neighbouring lines is cut.
+  /// Scans strips begin ... end - 1, where each row of neighbouring lines has `strips_of_row`.
   void scan(std::int64_t begin, std::int64_t end, std::int64_t strips_of_row) {
     const Batch& batch = m_problem.batch;
     const std::int64_t lines_of_row = batch.extent[batch.rank - 1];
@@ -92,7 +90,7 @@ class ColumnsInOrder : InOrderScanner<P> {
     }
   }
 
-  /// Takes the first elements as they are.
+  /// Scans the first row: without a start, folds begin with the first elements.
   void scan_first(const Coordinates& c, const ArrayLine<Value>& results, int width) {
     for (int w = 0; w < width; w += segment) {
       load_across<segment>(without_masks(m_problem.input), line_at(c, w), 0,
@@ -107,7 +105,7 @@ class ColumnsInOrder : InOrderScanner<P> {
   void scan_segment(const Coordinates& c, const ArrayLine<Value>& results, std::int64_t k, int rows,
                     int w, int width) {
     const P& p = m_problem;
-    Columns<A> block{m_x, segment, m_x, segment, m_folds + w, rows, width, p.form, false};
+    BlockOfStrip<A> block{m_x, segment, m_x, segment, m_folds + w, rows, width, p.form, false};
     const auto& values = without_masks(p.input);
     const ArrayLine<const A> stored = as_stored<A>(values, c);
     constexpr bool is_staged = is_masked && !combines_registers<Op, A>;
@@ -125,7 +123,7 @@ class ColumnsInOrder : InOrderScanner<P> {
       block.streams = m_streams_rows;
     }
     if constexpr (is_masked) {
-      CountsOfColumns<A> counts{as_stored_bools(m_counts), segment, nullptr, p.identity.value};
+      CountsOfStrip<A> counts{as_stored_bools(m_counts), segment, nullptr, p.identity.value};
       const ArrayLine<const StoredBool> stored_counts = counts_as_stored<true>(p.input, c);
       if (stored_counts.data != nullptr) {
         counts.counts = &stored_counts(k) + w;
@@ -140,22 +138,22 @@ class ColumnsInOrder : InOrderScanner<P> {
         combine_masked(counts, rows, w, width);
       } else if (std::memchr(exist, 0, static_cast<std::size_t>(width)) != nullptr) {
         counts.exist = exist;
-        combine_columns(m_registers, p.op, block, counts);
+        combine_strip(m_registers, p.op, block, counts);
         for (int i = 0; i < rows; ++i) {
           const StoredBool* const of_row = counts.counts + i * counts.row;
           for (int j = 0; j < width; ++j) exist[j] = exist[j] | of_row[j];
         }
       } else {
-        combine_columns(m_registers, p.op, block, counts);
+        combine_strip(m_registers, p.op, block, counts);
       }
     } else {
-      combine_columns(m_registers, p.op, block);
+      combine_strip(m_registers, p.op, block);
     }
     if constexpr (!std::is_same_v<A, Value> || is_staged) store(results, k, rows, w, width);
   }
 
-  /// Combines staged elements of lines that may not have a fold yet.
-  void combine_masked(const CountsOfColumns<A>& counts, int rows, int w, int width) {
+  /// Combines staged elements of lines whose fold may not exist yet.
+  void combine_masked(const CountsOfStrip<A>& counts, int rows, int w, int width) {
     const bool is_exclusive = m_problem.form == Form::exclusive;
     for (int i = 0; i < rows; ++i) {
       A* const x = m_x + i * segment;

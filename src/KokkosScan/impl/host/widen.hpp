@@ -3,15 +3,14 @@
 #pragma once
 
 /// \file
-/// Scans that combine in a wider type: of integers of 1 and 2 bytes, in 4 bytes, which fill
-/// vectors, and products of floats, in double.
+/// Scans that combine in a wider type: integers of 1 and 2 bytes in 4 bytes, which vectorise, and
+/// products of floats in double.
 ///
-/// Values are converted to the narrow type first, as if they were combined in it, and then widened.
-/// Sums and products of integers agree with those of the narrow type in all bits that it has,
-/// minima and maxima are equal, and results are stored in the narrow type. So they have the same
-/// bits. Products of floats are carried in double from the first factor on: each multiplication of
-/// two floats could cost half a unit of the result, and what several factors combine to, without
-/// those before them, can leave the range of float where the product of all does not.
+/// Values are first converted to the original accumulator and then widened. For integers, sums and
+/// products agree modulo 2^8 or 2^16, minima and maxima are equal, and results are converted back
+/// when they are stored, so they have the same bits. Products of floats are carried in double from
+/// the first factor on: each multiplication of two floats would add half a unit of error, and the
+/// product of some neighbours may leave the range of float although the product of all does not.
 
 #include <KokkosScan/impl/host/load.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -21,17 +20,17 @@
 
 namespace KokkosScan::impl::host {
 
-/// Whether values of type T are integers that are combined in another type.
+/// Whether T is an integer type that is combined in a wider one.
 template <class T>
-inline constexpr bool is_narrow =
+inline constexpr bool is_widened =
     std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) < sizeof(std::int32_t);
 
-/// The operator in the type that it combines in, if that is another than its own. Only those are
-/// taken whose bits agree in both.
+/// The operator in the wider type, if the operator has one. Only operators with the same bits in
+/// both types are listed.
 template <class Op>
 struct WideOperator {};
 template <template <class> class Op, class Narrow>
-requires is_built_in<Op<Narrow>> && is_narrow<Narrow>
+requires is_built_in<Op<Narrow>> && is_widened<Narrow>
 struct WideOperator<Op<Narrow>> {
   using type = Op<std::int32_t>;
 };
@@ -45,54 +44,54 @@ Maybe<Wide> widened(const Maybe<Narrow>& value) {
   return value.exists ? Maybe<Wide>(value.value) : Maybe<Wide>();
 }
 
-/// One line of values that are converted to Narrow.
+/// One line of values that are converted to Narrow and then widened.
 template <class Narrow, class Line>
-struct NarrowLine {
+struct WidenedLine {
   Line values;
 };
 
-/// An input whose values are converted to Narrow before they are accumulators.
+/// An input whose values are converted to Narrow and then widened.
 template <class Narrow, class In>
-struct NarrowInput {
+struct WidenedInput {
   In values;
 
   template <class Place>
   auto line(const Place& place) const {
     auto values_line = values.line(place);
-    return NarrowLine<Narrow, decltype(values_line)>{values_line};
+    return WidenedLine<Narrow, decltype(values_line)>{values_line};
   }
 };
 
 template <int Most, class A, class Narrow, class Line>
-void load_along(const NarrowLine<Narrow, Line>& line, std::int64_t k, int count, A* x) {
+void load_along(const WidenedLine<Narrow, Line>& line, std::int64_t k, int count, A* x) {
   Narrow loaded[Most];
   const Narrow* values = as_stored<Narrow>(line.values, 1);
   if (values == nullptr) load_along<Most>(line.values, k, count, loaded);
   convert(values == nullptr ? loaded : values + k, count, x);
 }
 template <int Most, class A, class Narrow, class In>
-void load_across(const NarrowInput<Narrow, In>& in, const Coordinates& c, std::int64_t k, int count,
-                 A* x) {
+void load_across(const WidenedInput<Narrow, In>& in, const Coordinates& c, std::int64_t k,
+                 int count, A* x) {
   Narrow loaded[Most];
   const ArrayLine<const Narrow> values = as_stored<Narrow>(in.values, c);
   if (values.data == nullptr) load_across<Most>(in.values, c, k, count, loaded);
   convert(values.data == nullptr ? loaded : &values(k), count, x);
 }
 template <class Narrow, class Line>
-void prefetch_along(const NarrowLine<Narrow, Line>& line, std::int64_t k, int count,
+void prefetch_along(const WidenedLine<Narrow, Line>& line, std::int64_t k, int count,
                     Caches caches) {
   prefetch_along(line.values, k, count, caches);
 }
 template <class Narrow, class In>
-int direction_of_run(const NarrowInput<Narrow, In>& in) {
+int direction_of_run(const WidenedInput<Narrow, In>& in) {
   return direction_of_run(in.values);
 }
 template <class Narrow, class In, class Value>
-bool is_in_place(const NarrowInput<Narrow, In>& in, const Value* out) {
+bool is_in_place(const WidenedInput<Narrow, In>& in, const Value* out) {
   return is_in_place(in.values, out);
 }
 template <int Most, class A, class Narrow, class In>
-bool load_run(const NarrowInput<Narrow, In>& in, const Rectangle& r, A* x) {
+bool load_run(const WidenedInput<Narrow, In>& in, const Rectangle& r, A* x) {
   Narrow loaded[Most];
   const Narrow* values = as_stored_run<Narrow>(in.values, r);
   if (values == nullptr) {
@@ -103,13 +102,14 @@ bool load_run(const NarrowInput<Narrow, In>& in, const Rectangle& r, A* x) {
   return true;
 }
 template <class Narrow, class In>
-void prefetch_run(const NarrowInput<Narrow, In>& in, const Rectangle& r, int ahead, Caches caches) {
+void prefetch_run(const WidenedInput<Narrow, In>& in, const Rectangle& r, int ahead,
+                  Caches caches) {
   prefetch_run(in.values, r, ahead, caches);
 }
 
-/// A starting value for each line, which is converted to Narrow before it is an accumulator.
+/// A starting value for each line, which is converted to Narrow and then widened.
 template <class Wide, class Narrow, class T>
-struct NarrowStartOfEachLine {
+struct WidenedStartOfEachLine {
   StartOfEachLine<Narrow, T> values;
 
   template <class Place>
@@ -123,25 +123,25 @@ CommonStart<Wide> widened_start(const CommonStart<Narrow>& start) {
   return {widened<Wide>(start.value)};
 }
 template <class Wide, class Narrow, class T>
-NarrowStartOfEachLine<Wide, Narrow, T> widened_start(const StartOfEachLine<Narrow, T>& start) {
+WidenedStartOfEachLine<Wide, Narrow, T> widened_start(const StartOfEachLine<Narrow, T>& start) {
   return {start};
 }
 
-/// The same problem, combined in the wider type; its results and totals have the types they had.
+/// The same problem, combined in the wider type. Results and totals keep their types.
 template <class Narrow, class Op, class In, class Value, class Start, class Total>
 auto widened(const Problem<Narrow, Op, In, Value, Start, Total>& p) {
   using WideOp = typename WideOperator<Op>::type;
   using Wide = typename WideOp::accumulator_type;
   const auto start = widened_start<Wide>(p.start);
-  using WideProblem = Problem<Wide, WideOp, NarrowInput<Narrow, In>, Value,
+  using WideProblem = Problem<Wide, WideOp, WidenedInput<Narrow, In>, Value,
                               std::remove_const_t<decltype(start)>, Total>;
   return WideProblem{
       p.function, p.n,      p.batch, p.form,  p.extra, WideOp{}, widened<Wide>(p.identity),
       {p.input},  p.output, start,   p.totals};
 }
 
-/// Whether a problem is scanned so: integers where results are stored as these, products of float
-/// always.
+/// Whether a problem is combined in a wider type: integers if results are stored in the same type,
+/// products of float always.
 template <class P>
 inline constexpr bool can_be_widened = false;
 template <class Narrow, class Op, class In, class Start>
