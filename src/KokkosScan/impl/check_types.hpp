@@ -187,8 +187,7 @@ inline constexpr bool is_start_of_each_line = ViewLike<Start> || is_elementwise<
 
 // ---- Outputs ------------------------------------------------------------------------------------
 
-/// The rank and memory of an output, the type from which the accumulator follows, and the type of
-/// the output in a Problem.
+/// The rank, memory and value type of an output, and its type in a Problem.
 template <class View>
 struct OutputTraits {
   static constexpr int rank = view_rank<View>;
@@ -271,8 +270,7 @@ inline constexpr bool fills_first_member =
   x.operator To();
 };
 
-/// Whether there is a conversion: static_cast, except one that only fills an aggregate's first
-/// member.
+/// Whether there is a conversion, other than a cast that only fills an aggregate's first member.
 template <class From, class To>
 concept Converts = requires(const From& x) {
   static_cast<To>(x);
@@ -341,8 +339,7 @@ enum class Refusal {
   workspace_memory
 };
 
-/// Whether a function without state can be called with an accumulator, and returns what converts
-/// to T.
+/// Whether a stateless function of an accumulator returns a value that converts to T.
 template <class F, class A, class T>
 concept Projects = requires(const F& f, const A& result) {
   { f(result) } -> ConvertsTo<T>;

@@ -110,8 +110,7 @@ template <bool streams, bool is_exclusive, int places, class Op, class A, class 
       }
     }
     if (b.rows == rows_at_once) {
-      // All loads first: a load waits for an earlier store to an address that differs by a multiple
-      // of 4096 bytes (4K aliasing).
+      // All loads first, to avoid 4K aliasing with earlier stores.
       Register<A, places> from[rows_at_once];
       for (int k = 0; k < rows_at_once; ++k) from[k] = element(k);
       for (int k = 0; k < rows_at_once; ++k) combine_next(from[k]);

@@ -31,9 +31,8 @@ inline bool is_untouched([[maybe_unused]] const void* address) {
 #endif
 }
 
-/// Whether the results of a problem go to memory that has never been touched. On first touch the
-/// system fills a page with zeros, which puts it into the caches, so non-temporal stores do not
-/// pay.
+/// Whether results go to memory that has never been touched. On first touch the system fills a
+/// page with zeros, which puts it into the caches, so non-temporal stores do not pay.
 template <class P>
 bool has_untouched_results(const P& p) {
   for (int quarter = 1; quarter < 4; ++quarter) {

@@ -131,8 +131,7 @@ template <int places = 1, class T>
   return p;
 }
 
-/// Stores the four values of one place to any address, or with non-temporal stores to a multiple
-/// of 16.
+/// Stores the four values of one place; non-temporal stores require a multiple of 16.
 template <bool streams, int place = 0, class T, int places>
 [[gnu::always_inline]] inline void store(T* to, const Pack<T, places>& p) {
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < Pack<T>::parts; ++i, to += Pack<T>::lanes) {
@@ -159,8 +158,7 @@ template <class T>
   }
 }
 
-/// Loads the first `count` of four values at each place, 1 to 3, followed by `fill`. Reads nothing
-/// else.
+/// Loads the first `count` (1 to 3) of four values at each place, and nothing else; then `fill`.
 template <int places, class T>
 [[gnu::always_inline]] inline Pack<T, places> load_some(const T* from, std::int64_t distance,
                                                         int count, T fill) {
