@@ -105,7 +105,8 @@ struct Bfloat16 {
   }
 };
 
-/// A bool of one byte, as in NumPy and PyTorch. Its minimum and maximum are logical and and or.
+/// True and false as NumPy and PyTorch store them: one byte, of which 0 is false and any other may
+/// be true; results are 0 and 1. Its minimum and maximum are the logical and and or.
 using Boolean = std::uint8_t;
 
 /// The C++ type of a DType.

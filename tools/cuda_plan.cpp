@@ -92,16 +92,15 @@ struct PlannedDevice {
     planned->ring = counted(plan.buffers, "tile") + " at once";
   }
   void describe(const cuda::WideColumnPlan& plan) const {
-    planned->tile =
-        number(cuda::rows_of_wide_tile) + " rows of a strip of " + counted(plan.columns, "column");
-    planned->ring = number(plan.strips) + " strips of " + counted(plan.tiles, "tile");
+    planned->tile = number(std::int64_t{plan.rows} * cuda::elements_of_row) +
+                    " rows of a strip of " + counted(plan.columns, "column");
+    planned->ring =
+        number(plan.strips) + " strips of " + counted(plan.tiles, "tile") +
+        (plan.blocks_of_strip > 0 ? ", " + counted(plan.blocks_of_strip, "block") + " each"
+                                  : ", in the order of memory");
   }
   void describe(const cuda::ColumnTiling& tiling) const {
     planned->tile = number(tiling.rows) + " rows of " + counted(tiling.columns, "column");
-  }
-  void describe(const cuda::ColumnRingShape& shape) const {
-    describe(shape.tiling);
-    planned->ring = counted(shape.stages, "tile") + " at once";
   }
   void describe(const cuda::ColumnShape& shape) const {
     planned->tile = number(std::int64_t{shape.groups} * cuda::chunk_of_column) +
@@ -195,7 +194,9 @@ Planned plan_with(const PlanOptions& options, const PlannedShape& shape, Planned
   using A = Values;
   constexpr bool masked = std::is_same_v<Mask, bool>;
   using Array = impl::Array<const A>;
-  using In = std::conditional_t<masked, impl::Selected<A, Array, impl::Array<const bool>>, Array>;
+  using In =
+      std::conditional_t<masked, impl::Selected<A, Array, impl::Array<const impl::StoredBool>>,
+                         Array>;
   using P = impl::Problem<A, Op, In, A, impl::CommonStart<A>, A>;
 
   const std::int64_t lines = shape.outer * shape.inner;
@@ -221,8 +222,8 @@ Planned plan_with(const PlanOptions& options, const PlannedShape& shape, Planned
   const Array values{first(static_cast<const A*>(nullptr), 1, shape.n), strides(shape.n)};
   const auto input = [&] {
     if constexpr (masked) {
-      const impl::Array<const bool> mask{first(static_cast<const bool*>(nullptr), 2, shape.n),
-                                         strides(shape.n)};
+      const impl::Array<const impl::StoredBool> mask{
+          first(static_cast<const impl::StoredBool*>(nullptr), 2, shape.n), strides(shape.n)};
       return In{values, mask, Op::identity()};
     } else {
       return values;
@@ -314,9 +315,6 @@ std::string reason(const Planned& planned, const PlannedShape& shape) {
                                                          : cuda::widest_row_of_long_columns) +
            ", so long that blocks share them";
   }
-  if (kernel == "cuda/parts_of_columns") {
-    return side_by_side + ", so long and so few in all that blocks share them";
-  }
   if (kernel == "cuda/columns_by_threads") {
     return side_by_side + ", so short and so many that each thread has one";
   }
@@ -325,8 +323,9 @@ std::string reason(const Planned& planned, const PlannedShape& shape) {
   }
   if (kernel == "cuda/wide_columns") {
     return side_by_side +
-           ": blocks take tiles of strips of them in the order of memory, as rows are no aligned "
-           "packs, or to walk down strips of packs would take longer";
+           ": blocks keep tiles of strips of them in registers, as rows are no aligned packs, or "
+           "to "
+           "walk down strips of packs would take longer";
   }
   if (kernel == "cuda/column_tiles") return "columns for which no other kernel is made";
   return "more columns than a number of 32 bits holds, or longer ones";

@@ -61,6 +61,20 @@ constexpr std::optional<DType> dtype_coded(std::string_view code) {
   return std::nullopt;
 }
 
+/// The type of one of NumPy's characters, such as "d", which headers may have as well.
+constexpr std::optional<DType> dtype_of_character(std::string_view code) {
+  if (code.size() != 1) return std::nullopt;
+  constexpr std::string_view characters = "?bhilqBHILQefdFD";
+  constexpr std::array types{DType::boolean, DType::int8,    DType::int16,     DType::int32,
+                             DType::int64,   DType::int64,   DType::uint8,     DType::uint16,
+                             DType::uint32,  DType::uint64,  DType::uint64,    DType::float16,
+                             DType::float32, DType::float64, DType::complex64, DType::complex128};
+  static_assert(types.size() == characters.size());
+  const std::size_t place = characters.find(code[0]);
+  if (place == std::string_view::npos) return std::nullopt;
+  return types[place];
+}
+
 inline constexpr std::size_t numpy_dtypes = std::ranges::count_if(dtype_table, is_of_numpy);
 
 /// NumPy's types, in the order of DType.

@@ -55,6 +55,7 @@ Examples:
   kokkos-scan scan --mask m.npy --totals t.npy x.npy y.npy
                                                       only where m is true; totals beside
   kokkos-scan scan --memory 2G x.npy y.npy            an array that is larger than memory
+  producer | kokkos-scan scan - - | consumer          from standard input to standard output
 
 The first one equals numpy.save("y.npy", numpy.cumulative_sum(numpy.load("x.npy"), axis=-1)).
 OUT may be IN. It is replaced when all has succeeded and is untouched otherwise; then
@@ -100,10 +101,12 @@ void add_space(CLI::App& command, std::string& space) {
 
 CLI::App& add_scan(CLI::App& app, ScanOptions& options) {
   CLI::App& scan = *app.add_subcommand("scan", "Scan every line of a .npy array along an axis");
-  scan.add_option("IN", options.input, "Array to scan, a .npy file of rank 1 to 8")
+  scan.add_option("IN", options.input,
+                  "Array to scan, a .npy file of rank 1 to 8; - is standard input")
       ->required()
       ->type_name("");
-  scan.add_option("OUT", options.output, "File for the result, in the order (C or Fortran) of IN")
+  scan.add_option("OUT", options.output,
+                  "File for the result, in the order (C or Fortran) of IN; - is standard output")
       ->required()
       ->type_name("");
   scan.add_option("--axis", options.axis,

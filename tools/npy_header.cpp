@@ -11,7 +11,7 @@
 #include "error.hpp"
 
 static_assert(std::endian::native == std::endian::little,
-              "kokkos-scan: arrays are read and written as little-endian memory.");
+              "kokkos-scan: arrays are written as little-endian memory.");
 
 namespace scan_tool {
 namespace {
@@ -46,7 +46,7 @@ class HeaderParser {
     skip_space();
     if (m_position != m_text.size()) malformed("text after the dictionary");
     if (!m_dtype || !m_order || !m_shape) malformed("a dictionary that lacks one of its keys");
-    return {*m_dtype, *m_order, *m_shape};
+    return {*m_dtype, *m_order, *m_shape, m_byte_order};
   }
 
  private:
@@ -108,15 +108,18 @@ class HeaderParser {
       byte_order = code[0];
       code.remove_prefix(1);
     }
-    if (const std::optional<DType> result = dtype_coded(code)) {
-      if (byte_order == '>' && size_of(*result) > 1) unusable("big-endian dtype " + quoted(text));
+    std::optional<DType> result = dtype_coded(code);
+    if (!result) result = dtype_of_character(code);
+    if (!result && code == text) result = dtype_named(code);
+    if (result) {
+      if (byte_order == '>' && size_of(*result) > 1) m_byte_order = ByteOrder::swapped;
       return *result;
     }
     unusable((code.starts_with('O') ? "object dtype " : "dtype ") + quoted(text));
   }
 
   [[noreturn]] void unusable(const std::string& found) const {
-    refuse(m_path, found, "little-endian " + one_of(dtype_names()));
+    refuse(m_path, found, one_of(dtype_names()));
   }
 
   Order order() {
@@ -149,6 +152,7 @@ class HeaderParser {
   std::string_view m_text;
   std::size_t m_position = 0;
   std::optional<DType> m_dtype;
+  ByteOrder m_byte_order = ByteOrder::own;
   std::optional<Order> m_order;
   std::optional<Shape> m_shape;
 };
@@ -201,6 +205,13 @@ std::string format_npy_header(const NpyHeader& header) {
   result += static_cast<char>(text.size() & 0xffU);
   result += static_cast<char>(text.size() >> 8);
   return result + text;
+}
+
+void swap_bytes(DType dtype, std::span<std::byte> elements) {
+  const std::size_t unit = size_of(dtype) / (info(dtype).kind == Kind::complex ? 2 : 1);
+  for (std::byte* at = elements.data(); at != elements.data() + elements.size(); at += unit) {
+    std::reverse(at, at + unit);
+  }
 }
 
 std::string to_string(const Shape& shape) {

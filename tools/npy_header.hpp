@@ -20,6 +20,9 @@ namespace scan_tool {
 /// order.
 enum class Order { c, fortran };
 
+/// The order of the bytes of an element: that of this machine, or the other one.
+enum class ByteOrder { own, swapped };
+
 /// The extents of an array.
 using Shape = std::vector<std::int64_t>;
 
@@ -28,6 +31,7 @@ struct NpyHeader {
   DType dtype = DType::float64;
   Order order = Order::c;
   Shape shape;
+  ByteOrder byte_order = ByteOrder::own;
 };
 
 /// A header, and its size in bytes: the offset of the data.
@@ -42,6 +46,9 @@ ParsedHeader parse_npy_header(const std::string& path, std::span<const std::byte
 
 /// The header that numpy.save writes: version 1.0, padded to a multiple of 64 bytes.
 std::string format_npy_header(const NpyHeader& header);
+
+/// Turns the bytes of elements of another byte order, in place; those of complex numbers in halves.
+void swap_bytes(DType dtype, std::span<std::byte> elements);
 
 /// The shape as Python prints it: (3, 4).
 std::string to_string(const Shape& shape);

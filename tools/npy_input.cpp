@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include "error.hpp"
 
@@ -20,11 +22,46 @@ namespace {
   refuse(path, "no readable file (" + system_reason() + ")", "a .npy file");
 }
 
+/// Standard input as a file: itself, if it is one, else a temporary one without a name.
+int open_standard_input(const std::string& path) {
+  if (::isatty(STDIN_FILENO) != 0) refuse(path, "a terminal", "a .npy file in standard input");
+  struct stat status {};
+  if (::fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode) &&
+      ::lseek(STDIN_FILENO, 0, SEEK_CUR) == 0) {
+    return ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+  }
+  std::string name = temporary_folder() + "/kokkos-scan.XXXXXX";
+  const int file = ::mkostemp(name.data(), O_CLOEXEC);
+  if (file < 0) return file;
+  ::unlink(name.c_str());
+  std::vector<std::byte> bytes(1 << 20);
+  while (true) {
+    const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) unreadable(path);
+    if (count == 0) return file;
+    for (ssize_t done = 0; done < count;) {
+      const ssize_t written =
+          ::write(file, bytes.data() + done, static_cast<std::size_t>(count - done));
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) unreadable(path);
+      done += written;
+    }
+  }
+}
+
 }  // namespace
+
+std::string temporary_folder() {
+  const char* const named = std::getenv("TMPDIR");
+  return named == nullptr || *named == '\0' ? "/tmp" : named;
+}
 
 MappedFile::MappedFile(const std::string& path) {
   // Non-blocking, so that a pipe without a writer is refused instead of waited for.
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int file = path == standard_stream
+                       ? open_standard_input(path)
+                       : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) unreadable(path);
   struct stat status {};
   const bool known = ::fstat(file, &status) == 0;
@@ -83,6 +120,7 @@ NpyInput::NpyInput(std::string path) : m_path(std::move(path)), m_file(m_path) {
 void NpyInput::read(std::int64_t first, std::span<std::byte> bytes) const {
   const auto size = info(m_header.dtype).size;
   if (!m_file.read(m_begin + first * size, bytes)) unreadable(m_path);
+  if (m_header.byte_order == ByteOrder::swapped) swap_bytes(m_header.dtype, bytes);
 }
 
 void NpyInput::expect(std::int64_t first, std::int64_t count) const {

@@ -9,12 +9,19 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "npy_header.hpp"
 
 namespace scan_tool {
 
-/// The bytes of a regular file, read on demand.
+/// What the command line calls standard input and standard output.
+inline constexpr std::string_view standard_stream = "-";
+
+/// Where temporary files belong.
+std::string temporary_folder();
+
+/// The bytes of a regular file, read as they are needed, or of standard input.
 class MappedFile {
  public:
   /// \throws UserError if the file cannot be read
@@ -44,9 +51,10 @@ class NpyInput {
   [[nodiscard]] const std::string& path() const { return m_path; }
   [[nodiscard]] const NpyHeader& header() const { return m_header; }
   [[nodiscard]] std::int64_t count() const { return m_count; }
-  /// The bytes of the elements. Like NumPy, this ignores anything after them in the file.
+  /// The elements, exactly, in the byte order that the header says; what follows them in the file
+  /// is ignored, as NumPy does.
   [[nodiscard]] std::span<const std::byte> data() const { return m_data; }
-  /// Copies the bytes of elements from number `first` on.
+  /// Copies the bytes of elements from number `first` on, in the machine's order.
   /// \throws UserError if they cannot be read
   void read(std::int64_t first, std::span<std::byte> bytes) const;
   /// Advises the system that these elements are needed soon.

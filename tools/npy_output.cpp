@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "error.hpp"
 
@@ -84,6 +85,13 @@ mode_t default_mode() {
 }  // namespace
 
 NpyOutput::NpyOutput(std::string path) : m_path(std::move(path)) {
+  if (is_standard_output()) {
+    if (::isatty(STDOUT_FILENO) != 0) {
+      refuse(m_path, "a terminal", "a file or a pipe as standard output");
+    }
+    make_temporary(temporary_folder(), 0600);
+    return;
+  }
   const std::filesystem::path target = followed(m_path);
   m_target = target.string();
   struct stat status {};
@@ -98,8 +106,12 @@ NpyOutput::NpyOutput(std::string path) : m_path(std::move(path)) {
   }
   if (exists && ::access(m_target.c_str(), W_OK) != 0) unwritable();
 
+  make_temporary(target.parent_path().string(), exists ? status.st_mode & 07777 : default_mode());
+}
+
+void NpyOutput::make_temporary(const std::string& folder, mode_t mode) {
   handle_signals();
-  m_temporary = (target.parent_path() / ".kokkos-scan.XXXXXX").string();
+  m_temporary = (std::filesystem::path(folder) / ".kokkos-scan.XXXXXX").string();
   const SignalBlock block;
   m_file = ::mkostemp(m_temporary.data(), O_CLOEXEC);
   if (m_file < 0) {
@@ -107,7 +119,7 @@ NpyOutput::NpyOutput(std::string path) : m_path(std::move(path)) {
     unwritable();
   }
   *std::find(unfinished.begin(), unfinished.end(), nullptr) = m_temporary.c_str();
-  ::fchmod(m_file, exists ? status.st_mode & 07777 : default_mode());
+  ::fchmod(m_file, mode);
 }
 
 NpyOutput::NpyOutput(std::string path, const std::string& temporary) : m_path(std::move(path)) {
@@ -117,6 +129,12 @@ NpyOutput::NpyOutput(std::string path, const std::string& temporary) : m_path(st
 }
 
 NpyOutput::~NpyOutput() { discard(); }
+
+bool NpyOutput::replaces(const std::string& file) const {
+  if (file == standard_stream || is_standard_output()) return false;
+  std::error_code error;
+  return std::filesystem::equivalent(file, m_target, error);
+}
 
 void NpyOutput::unwritable() const {
   refuse(m_path, "no way to write there (" + system_reason() + ")", "a file that can be written");
@@ -163,8 +181,35 @@ void NpyOutput::finish() {
   if (::close(file) != 0) unwritable();
 }
 
+void NpyOutput::copy_to_standard_output() {
+  const int from = ::open(m_temporary.c_str(), O_RDONLY | O_CLOEXEC);
+  if (from < 0) unwritable();
+  discard();  // it stays readable, and nothing stays behind if nobody reads the pipe
+  std::vector<std::byte> bytes(1 << 20);
+  ssize_t count = 0;
+  while ((count = ::read(from, bytes.data(), bytes.size())) != 0) {
+    if (count < 0 && errno != EINTR) break;
+    for (ssize_t done = 0; done < count;) {
+      const ssize_t written =
+          ::write(STDOUT_FILENO, bytes.data() + done, static_cast<std::size_t>(count - done));
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) {
+        ::close(from);
+        unwritable();
+      }
+      done += written;
+    }
+  }
+  ::close(from);
+  if (count < 0) unwritable();
+}
+
 void NpyOutput::commit() {
-  if (m_temporary.empty()) return;  // another process removes it
+  if (m_temporary.empty()) return;  // another process does it
+  if (is_standard_output()) {
+    copy_to_standard_output();
+    return;
+  }
   const SignalBlock block;
   if (std::rename(m_temporary.c_str(), m_target.c_str()) != 0) unwritable();
   std::replace(unfinished.begin(), unfinished.end(), m_temporary.c_str(),

@@ -5,12 +5,15 @@
 /// \file
 /// A .npy file for writing: a temporary file that is renamed when it is complete.
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 
 #include "npy_header.hpp"
+#include "npy_input.hpp"
 
 namespace scan_tool {
 
@@ -18,8 +21,9 @@ namespace scan_tool {
 /// file of that name is unchanged.
 class NpyOutput {
  public:
-  /// Creates a temporary file in the folder of `path`, following symbolic links.
-  /// \throws UserError if that fails, or if `path` exists and is not a regular file
+  /// Makes a temporary file in the folder of `path`; a symbolic link is followed. "-" is standard
+  /// output, to which commit() copies.
+  /// \throws UserError if that is not possible or something other than a file has the name
   explicit NpyOutput(std::string path);
   /// Opens the file that another process has created as `temporary` and will commit.
   /// \throws UserError if it cannot be written
@@ -31,6 +35,10 @@ class NpyOutput {
   [[nodiscard]] const std::string& path() const { return m_path; }
   /// The path that commit() replaces, without symbolic links; to detect outputs that coincide.
   [[nodiscard]] const std::string& target() const { return m_target; }
+  [[nodiscard]] bool is_standard_output() const { return m_path == standard_stream; }
+
+  /// Whether a file is the one that commit() replaces: also by links, symbolic or hard.
+  [[nodiscard]] bool replaces(const std::string& file) const;
 
   /// The name of the file until commit().
   [[nodiscard]] const std::string& temporary() const { return m_temporary; }
@@ -47,6 +55,8 @@ class NpyOutput {
 
  private:
   [[noreturn]] void unwritable() const;
+  void make_temporary(const std::string& folder, mode_t mode);
+  void copy_to_standard_output();
   void discard();
 
   std::string m_path;

@@ -18,6 +18,7 @@
 #include "npy_input.hpp"
 #include "npy_output.hpp"
 #include "parse_value.hpp"
+#include "progress.hpp"
 #include "scan_in_pieces.hpp"
 #include "scan_plan.hpp"
 #include "scan_problem.hpp"
@@ -101,6 +102,37 @@ void check_mask(const NpyInput& mask, const NpyInput& input) {
   }
 }
 
+/// Refuses to replace what the caller would lose. OUT alone may be IN.
+void check_apart(const ScanOptions& options, const NpyOutput& output, const NpyOutput* totals) {
+  const auto refuse_mask = [&](const std::string& what, const NpyOutput& written) {
+    if (!options.mask || !written.replaces(*options.mask)) return;
+    refuse(what, "the file of the mask " + *options.mask, "another file");
+  };
+  refuse_mask("OUT", output);
+  if (totals == nullptr) return;
+  refuse_mask("--totals", *totals);
+  if ((totals->path() == standard_stream && output.is_standard_output()) ||
+      (!output.is_standard_output() && totals->target() == output.target()) ||
+      output.replaces(totals->target())) {
+    refuse("--totals", "the output file " + *options.totals, "another file");
+  }
+  if (totals->replaces(options.input)) {
+    refuse("--totals", "the input file " + *options.totals, "another file");
+  }
+}
+
+/// Standard input is read once, and ranks have none of their own.
+void check_streams(const ScanOptions& options, const Ranks& ranks) {
+  if (options.mask && *options.mask == standard_stream && options.input == standard_stream) {
+    refuse("--mask", "standard input, which is IN", "a file");
+  }
+  if (ranks.size() == 1) return;
+  for (const std::string& path :
+       {options.input, options.output, options.mask.value_or(""), options.totals.value_or("")}) {
+    if (path == standard_stream) refuse(path, "standard input or output", "a file for many ranks");
+  }
+}
+
 Geometry geometry(const std::string& path, const NpyHeader& header, std::size_t axis) {
   const auto at = header.shape.begin() + static_cast<std::ptrdiff_t>(axis);
   const Shape before(header.shape.begin(), at);
@@ -145,6 +177,10 @@ template <class A>
 class Values {
  public:
   Values(const NpyInput& input, DType dtype) {
+    if (input.header().byte_order == ByteOrder::swapped) {
+      load_swapped(input, dtype);
+      return;
+    }
     const std::byte* const bytes = input.data().data();
     const bool same = input.header().dtype == dtype && size_of(dtype) == sizeof(A) &&
                       info(dtype).kind != Kind::boolean;
@@ -162,6 +198,23 @@ class Values {
   [[nodiscard]] A* scratch() const { return m_copy.data(); }
 
  private:
+  void load_swapped(const NpyInput& input, DType dtype) {
+    const DType from = input.header().dtype;
+    m_copy = Buffer<A>(input.count());
+    std::vector<std::byte> bytes(std::min<std::size_t>(1 << 16, m_copy.span().size()) *
+                                 size_of(from));
+    std::int64_t first = 0;
+    for (std::span<A> rest = m_copy.span(); !rest.empty();) {
+      const std::size_t count = std::min<std::size_t>(1 << 16, rest.size());
+      const std::span<std::byte> part(bytes.data(), count * size_of(from));
+      input.read(first, part);
+      load<A>(part, from, dtype, rest.first(count));
+      first += static_cast<std::int64_t>(count);
+      rest = rest.subspan(count);
+    }
+    m_data = m_copy.data();
+  }
+
   Buffer<A> m_copy;
   const A* m_data = nullptr;
 };
@@ -170,12 +223,15 @@ template <class A>
 void write(NpyOutput& file, const NpyHeader& header, std::span<const A> values) {
   constexpr std::size_t block = 1 << 16;
   file.write_header(header);
+  Progress progress(static_cast<std::int64_t>(values.size_bytes()),
+                    Progress::Shown::where_stderr_is_a_terminal);
   std::vector<std::byte> bytes(std::min(block, values.size()) * size_of(header.dtype));
   while (!values.empty()) {
     const std::size_t count = std::min(block, values.size());
     const std::span<std::byte> part(bytes.data(), count * size_of(header.dtype));
     store<A>(values.first(count), header.dtype, part);
     file.write(part);
+    progress.add(static_cast<std::int64_t>(count * sizeof(A)));
     values = values.subspan(count);
   }
   file.finish();
@@ -264,6 +320,7 @@ void run_scan(const ScanOptions& options, Ranks& ranks) {
              "--exclusive: the last value of an inclusive scan is the total");
     }
     if (options.memory) memory = parse_bytes("--memory", *options.memory);
+    check_streams(options, ranks);
     input.emplace(options.input);
     const std::size_t axis = checked_axis(*input, options.axis);
     const DType dtype = output_dtype(options, *input, operation);
@@ -281,11 +338,9 @@ void run_scan(const ScanOptions& options, Ranks& ranks) {
       temporary_output = output->temporary();
       if (options.totals) {
         totals.emplace(*options.totals);
-        if (totals->target() == output->target()) {
-          refuse("--totals", "the output file " + *options.totals, "another file");
-        }
         temporary_totals = totals->temporary();
       }
+      check_apart(options, *output, totals ? &*totals : nullptr);
     }
     plan.emplace(ScanPlan{options, *input, mask ? &*mask : nullptr, output, totals, operation, axis,
                           dtype, cut});

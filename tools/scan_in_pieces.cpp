@@ -16,6 +16,7 @@
 #include "buffer.hpp"
 #include "convert.hpp"
 #include "parse_value.hpp"
+#include "progress.hpp"
 
 namespace scan_tool {
 namespace {
@@ -144,6 +145,12 @@ class ScanInPieces {
     const Range mine = m_share_lines
                            ? Range{0, m_geometry.outer}
                            : part_of({0, m_geometry.outer}, m_ranks.rank(), m_ranks.size());
+    // Of this rank, which stands for all.
+    const std::int64_t elements =
+        mine.count * m_geometry.length * m_geometry.inner / (m_share_lines ? m_ranks.size() : 1);
+    m_progress.emplace(
+        elements * info(m_plan.input.header().dtype).size,
+        m_ranks.rank() == 0 ? Progress::Shown::where_stderr_is_a_terminal : Progress::Shown::never);
     const auto all = [&] {
       for (std::int64_t o = mine.first; o < mine.end(); o += m_outers) {
         for (std::int64_t i = 0; i < m_geometry.inner; i += m_inners) {
@@ -160,6 +167,7 @@ class ScanInPieces {
       m_plan.output->finish();
       if (m_plan.totals) m_plan.totals->finish();
     });
+    m_progress.reset();
   }
 
  private:
@@ -277,6 +285,7 @@ class ScanInPieces {
       attempt([&] { read(lines, mine); });
       scan_piece(lines, mine, all.count, has_extra);
       attempt([&] { begin_writing(lines, mine, has_extra); });
+      m_progress->add(lines.count() * mine.count * info(m_plan.input.header().dtype).size);
       std::swap(m_starts, m_totals);
     }
     if (!m_plan.totals) return;
@@ -462,6 +471,7 @@ class ScanInPieces {
   Buffer<std::uint8_t> m_mask;
   Buffer<A> m_starts, m_totals, m_other_totals;
   Buffer<std::uint8_t> m_have_counted;
+  std::optional<Progress> m_progress;
   // Offsets of the data in files.
   std::int64_t m_output_begin = 0;
   std::int64_t m_totals_begin = 0;

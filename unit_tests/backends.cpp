@@ -166,6 +166,14 @@ TEST(backends, every_regime_and_team_size_equals_the_oracle_for_minima) {
   equals_oracle<std::int8_t>(ks::Min{});
 }
 
+/// Those that are not the std::intN_t of their width.
+TEST(backends, every_regime_and_team_size_equals_the_oracle_for_other_integers) {
+  static_assert(!std::is_same_v<long long, std::int64_t> || !std::is_same_v<long, std::int64_t>);
+  equals_oracle<std::conditional_t<std::is_same_v<long long, std::int64_t>, long, long long>>(
+      ks::Sum{});
+  equals_oracle<char32_t>(ks::Max{});
+}
+
 // ---- intervals: every combine is watched --------------------------------------------------------
 
 // G: uninitialised operands reach the operator (cccl #458, cudf #8705).

@@ -46,9 +46,6 @@ std::int64_t from_environment(char const* name, std::int64_t otherwise) {
 /// Memory that is poisoned except for the elements of arrays.
 template <class T>
 class Memory {
-  // Elements of std::vector<bool> have no addresses.
-  using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
-
  public:
   /// An array of these extents with random strides: dense, or in half of the cases with padding or
   /// a random order of dimensions.
@@ -66,16 +63,16 @@ class Memory {
       if (!is_dense && random.below(3) == 0) size += random.below(9);
     }
     std::int64_t const offset = random.below(20);
-    m_values.assign(static_cast<std::size_t>(size + offset + 40), poisoned<Stored>());
+    m_values.assign(static_cast<std::size_t>(size + offset + 40), poisoned<T>());
     auto const u = [](std::int64_t i) { return static_cast<std::size_t>(i); };
-    return Box<T>(reinterpret_cast<T*>(m_values.data()) + offset,
+    return Box<T>(m_values.data() + offset,
                   Kokkos::LayoutStride(u(extents[0]), u(strides[0]), u(extents[1]), u(strides[1]),
                                        u(extents[2]), u(strides[2])));
   }
-  std::vector<Stored>& values() { return m_values; }
+  std::vector<T>& values() { return m_values; }
 
  private:
-  std::vector<Stored> m_values;
+  std::vector<T> m_values;
 };
 
 /// Values whose results do not depend on the order of combination: small sums, products of powers
@@ -147,7 +144,7 @@ void scan_case(std::uint64_t seed, std::int64_t number) {
   if (has_extra) ++out_extents[axis];
 
   Memory<T> in_memory, out_memory, starts_memory, totals_memory;
-  Memory<bool> mask_memory;
+  Memory<std::uint8_t> mask_memory;
   Box<T> const out = out_memory.place(random, out_extents);
   Box<T> x = in_memory.place(random, extents);
   if (in_place) {
@@ -159,7 +156,7 @@ void scan_case(std::uint64_t seed, std::int64_t number) {
                Kokkos::LayoutStride(u(extents[0]), out.stride(0), u(extents[1]), out.stride(1),
                                     u(extents[2]), out.stride(2)));
   }
-  Box<bool> const mask = mask_memory.place(random, extents);
+  Box<std::uint8_t> const mask = mask_memory.place(random, extents);
   std::array<std::int64_t, 2> others{};
   for (int d = 0, i = 0; d < 3; ++d) {
     if (d != axis) others[i++] = extents[d];
@@ -173,7 +170,9 @@ void scan_case(std::uint64_t seed, std::int64_t number) {
     for (std::int64_t j = 0; j < extents[1]; ++j) {
       for (std::int64_t k = 0; k < extents[2]; ++k) {
         x(u(i), u(j), u(k)) = value<T, Op>(random);
-        mask(u(i), u(j), u(k)) = random.below(3) != 0;
+        // Any byte but 0 is true.
+        std::uint8_t const truths[] = {0, 1, 255};
+        mask(u(i), u(j), u(k)) = truths[random.below(3)];
       }
     }
   }
@@ -196,7 +195,7 @@ void scan_case(std::uint64_t seed, std::int64_t number) {
         R const before = fold;
         if (step < n) {
           auto const e = at(is_backward ? n - 1 - step : step);
-          bool const selected = kind != Inputs::masked || mask(e[0], e[1], e[2]);
+          bool const selected = kind != Inputs::masked || mask(e[0], e[1], e[2]) != 0;
           T const element = selected ? x(e[0], e[1], e[2]) : Operator::identity();
           fold = has_fold ? R(op(fold, static_cast<R>(element))) : static_cast<R>(element);
           has_fold = true;
@@ -247,7 +246,7 @@ void scan_case(std::uint64_t seed, std::int64_t number) {
     }
   };
   if constexpr (kind == Inputs::masked) {
-    scan(ks::masked(x, mask));
+    scan(ks::masked(x, Box<bool>(reinterpret_cast<bool*>(mask.data()), mask.layout())));
   } else if constexpr (kind == Inputs::computed) {
     scan(ks::elementwise(x, ElementOf<T>{x}));
   } else {

@@ -24,6 +24,14 @@ set(exclusive_identity
     "an exclusive scan needs an operator with an identity, or along(...).starting_at(...).")
 set(mask_identity "a mask needs an operator with an identity.")
 set(mask_rank "a mask must have the rank of what it masks.")
+set(mask_values
+    "the values of a mask must convert to bool and not be floating-point numbers. The mask is the second argument of masked(values, mask)."
+)
+set(not_assignable
+    "values and accumulators must be assignable, so without const members or references.")
+set(start_as_operator
+    "the argument after the axis is the operator, not a number. A starting value is given by along(axis).starting_at(value)."
+)
 set(const_output "the output must not be a View of const values.")
 set(workspace_kind "the workspace must be a Kokkos View of std::byte of rank 1.")
 set(elementwise_call
@@ -71,6 +79,18 @@ add_test(
     "OPTIONS=-Werror;-Wsign-conversion;-Wold-style-cast;-Wconversion" -D
     SOURCE=${CMAKE_CURRENT_SOURCE_DIR}/concepts/refused.cpp -P
     ${CMAKE_CURRENT_SOURCE_DIR}/concepts/compile.cmake)
+
+# Of flags that take NaN and infinity away there is a warning, here an error.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_test(
+    NAME concepts.finite_math
+    COMMAND
+      ${CMAKE_COMMAND} -D DATABASE=${CMAKE_BINARY_DIR}/compile_commands.json -D
+      LIKE=${CMAKE_CURRENT_SOURCE_DIR}/concepts.cpp -D
+      SOURCE=${CMAKE_CURRENT_SOURCE_DIR}/concepts/refused.cpp -D CASE=finite_math -D
+      "OPTIONS=-ffast-math;-Werror=cpp" -D "SENTENCE=KokkosScan: with -ffinite-math-only" -P
+      ${CMAKE_CURRENT_SOURCE_DIR}/concepts/compile.cmake)
+endif()
 
 kokkos_scan_refuse(no_execution_space
                    "the first argument must be a Kokkos execution space instance.")
@@ -132,6 +152,14 @@ kokkos_scan_refuse(selection_with_a_count_of_float "the count must be an integer
 kokkos_scan_refuse(selection_into_another_type "the input's values must convert to those of the output")
 kokkos_scan_refuse(values_that_are_not_trivially_copyable
                    "values and accumulators must be trivially copyable.")
+kokkos_scan_refuse(values_with_a_const_member "${not_assignable}")
+kokkos_scan_refuse(values_with_an_address_of
+                   "values and accumulators must have no operator& of their own.")
+kokkos_scan_refuse(selected_values_with_a_const_member
+                   "values that are selected must be trivially copyable and assignable,")
+kokkos_scan_refuse(start_as_operator "${start_as_operator}")
+kokkos_scan_refuse(integer_start_as_operator "${start_as_operator}")
+kokkos_scan_refuse(start_as_axis "${axis_kind} A starting value is given by along(axis).starting_at(value).")
 kokkos_scan_refuse(input_that_does_not_convert
                    "the input's values must convert to the accumulator.")
 kokkos_scan_refuse(accumulator_that_does_not_convert
@@ -145,7 +173,12 @@ kokkos_scan_refuse(mask_without_identity "${mask_identity}")
 kokkos_scan_refuse(start_does_not_replace_the_identity_for_a_mask "${mask_identity}")
 kokkos_scan_refuse(mask_of_another_rank "${mask_rank}")
 kokkos_scan_refuse(inner_mask_of_another_rank "${mask_rank}")
-kokkos_scan_refuse(mask_of_structs "the values of a mask must convert to bool.")
+kokkos_scan_refuse(mask_of_structs "${mask_values}")
+kokkos_scan_refuse(swapped_mask_and_values "${mask_values}")
+kokkos_scan_refuse(mask_that_computes_numbers "${mask_values}")
+kokkos_scan_refuse(selection_by_numbers
+                   "a mask must be a Kokkos View or elementwise(...) whose values convert to bool and are no floating-point numbers."
+)
 kokkos_scan_refuse(starting_values_that_do_not_convert
                    "starting values must convert to the accumulator.")
 kokkos_scan_refuse(totals_that_do_not_convert

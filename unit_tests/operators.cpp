@@ -149,6 +149,34 @@ void check_lambda() {
   }
 }
 
+#if !defined(KOKKOS_ENABLE_CUDA)  // which has other addresses for functions of devices
+int add(int a, int b) { return a + b; }
+bool is_odd(int a) { return a % 2 != 0; }
+
+/// The names of functions, which stand for their addresses.
+void check_functions() {
+  Kokkos::View<int*, Exec> const x("x", 5), y("y", 5);
+  Kokkos::View<int, Exec> const count("count");
+  for (int i = 0; i < 5; ++i) x(i) = i + 1;
+  auto const expect = [&](std::initializer_list<int> values) {
+    Exec().fence();
+    int i = 0;
+    for (int const value : values) EXPECT_EQ(y(i++), value);
+  };
+  ks::inclusive_scan(Exec(), x, y, 0, add);
+  expect({1, 3, 6, 10, 15});
+  ks::exclusive_scan(Exec(), x, y, ks::along(0).starting_at(100), add);
+  expect({100, 101, 103, 106, 110});
+  ks::inclusive_scan(Exec(), x, y, ks::along(0).backward().in_order(), add);
+  expect({15, 14, 12, 9, 5});
+  EXPECT_EQ(ks::workspace_bytes(Exec(), x, y, 0, add), ks::workspace_bytes(Exec(), x, y, 0, &add));
+  ks::select(Exec(), x, is_odd, y, count);
+  expect({1, 3, 5});
+  EXPECT_EQ(count(), 3);
+  EXPECT_EQ(ks::select_workspace_bytes(Exec(), x, is_odd, y, count), 0U);
+}
+#endif
+
 }  // namespace test::operators
 
 using namespace test;  // NOLINT: a test file
@@ -161,6 +189,9 @@ TEST(operators, last_value) {
 }
 TEST(operators, without_identity) { operators::check_without_identity(); }
 TEST(operators, lambda) { operators::check_lambda(); }
+#if !defined(KOKKOS_ENABLE_CUDA)
+TEST(operators, functions) { operators::check_functions(); }
+#endif
 TEST(operators, state) { operators::check_state(); }
 TEST(operators, large_struct) { operators::check_large(); }
 TEST(operators, struct_with_plus) { operators::check_vectors(); }

@@ -119,13 +119,17 @@ class Plan {
  private:
   template <impl::Function function, class In, class Out, class Lines, class Op>
   void scan(const In& in, const Out& out, const Lines& lines, const Op& op) {
-    if constexpr (impl::mpi::are_right<function, Exec, In, Out, Lines, Op>()) {
+    if constexpr (std::is_function_v<Op>) {
+      scan<function>(in, out, lines, impl::kept_callable(op));
+    } else if constexpr (impl::mpi::are_right<function, Exec, In, Out, Lines, Op>()) {
       impl::mpi::scan(m_shared, function, in, out, lines, op);
     }
   }
   template <impl::Function function, class In, class Out, class Lines, class Op>
   auto begin(const In& in, const Out& out, const Lines& lines, const Op& op) {
-    if constexpr (impl::mpi::are_right<function, Exec, In, Out, Lines, Op>()) {
+    if constexpr (std::is_function_v<Op>) {
+      return begin<function>(in, out, lines, impl::kept_callable(op));
+    } else if constexpr (impl::mpi::are_right<function, Exec, In, Out, Lines, Op>()) {
       using Run = typename impl::mpi::Types<Exec, In, Out, Lines, Op>::Run;
       return Pending<Exec, Run>(m_shared, function, in, out, lines, op);
     }

@@ -22,6 +22,15 @@
 
 #include <KokkosScan/impl/arithmetic.hpp>
 
+// Compilers then take it that nothing is NaN or infinite, here as well.
+#if defined(__FINITE_MATH_ONLY__) && !defined(KOKKOSSCAN_ACCEPT_FINITE_MATH)
+#if __FINITE_MATH_ONLY__
+// clang-format off
+#warning "KokkosScan: with -ffinite-math-only (-ffast-math, -Ofast) minima, maxima and logarithms of sums lose NaN and infinity. -fno-finite-math-only keeps them; KOKKOSSCAN_ACCEPT_FINITE_MATH silences this."
+// clang-format on
+#endif
+#endif
+
 namespace KokkosScan {
 
 /// \defgroup operators Operators

@@ -110,11 +110,11 @@ void exclusive_scan(const Exec& exec, const In& in, const Out& out, const Lines&
 template <class Exec, class In, class Out, class Lines = Along<>, class Op = Sum<>>
 [[nodiscard]] std::size_t workspace_bytes(const Exec& exec, const In& in, const Out& out,
                                           const Lines& lines = along(-1), const Op& op = {}) {
-  constexpr impl::Refusal refusal =
-      impl::refusal_of<impl::Function::workspace_bytes, Exec, In, Out, Lines, Op>();
+  constexpr impl::Refusal refusal = impl::refusal_of<impl::Function::workspace_bytes, Exec, In, Out,
+                                                     Lines, decltype(impl::kept_callable(op))>();
   impl::explain<refusal>();
   if constexpr (refusal == impl::Refusal::none) {
-    return impl::workspace_bytes(exec, in, out, lines, op, impl::ByDefault{});
+    return impl::workspace_bytes(exec, in, out, lines, impl::kept_callable(op), impl::ByDefault{});
   } else {
     return 0;
   }

@@ -57,10 +57,12 @@ template <class Exec, class In, class Keep, class Out, class Count, class Worksp
 void select(const Exec& exec, const In& x, const Keep& keep, const Out& out, const Count& count,
             const Workspace& workspace = {}) {
   constexpr impl::SelectRefusal refusal =
-      impl::refusal_of_select<Exec, In, Keep, Out, Count, Workspace>();
+      impl::refusal_of_select<Exec, In, decltype(impl::kept_callable(keep)), Out, Count,
+                              Workspace>();
   impl::explain<refusal>();
   if constexpr (refusal == impl::SelectRefusal::none) {
-    impl::select(exec, x, keep, out, count, workspace, impl::SelectByDefault{});
+    impl::select(exec, x, impl::kept_callable(keep), out, count, workspace,
+                 impl::SelectByDefault{});
   }
 }
 
@@ -73,10 +75,11 @@ template <class Exec, class In, class Keep, class Out, class Count>
 [[nodiscard]] std::size_t select_workspace_bytes(const Exec& exec, const In& x, const Keep& keep,
                                                  const Out& out, const Count& count) {
   constexpr impl::SelectRefusal refusal =
-      impl::refusal_of_select<Exec, In, Keep, Out, Count, None>();
+      impl::refusal_of_select<Exec, In, decltype(impl::kept_callable(keep)), Out, Count, None>();
   impl::explain<refusal>();
   if constexpr (refusal == impl::SelectRefusal::none) {
-    return impl::select_workspace_bytes(exec, x, keep, out, count, impl::SelectByDefault{});
+    return impl::select_workspace_bytes(exec, x, impl::kept_callable(keep), out, count,
+                                        impl::SelectByDefault{});
   } else {
     return 0;
   }

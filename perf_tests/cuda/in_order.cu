@@ -153,8 +153,8 @@ auto problem(const Memory& memory, const Shape& s) {
   const impl::Array<T> y{reinterpret_cast<T*>(memory.y), reduced};
   const auto input = [&] {
     if constexpr (masked) {
-      return impl::Selected<A, impl::Array<const T>, impl::Array<const bool>>{
-          x, {memory.mask, reduced}, A(0)};
+      return impl::Selected<A, impl::Array<const T>, impl::Array<const impl::StoredBool>>{
+          x, {impl::as_stored_bools(memory.mask), reduced}, A(0)};
     } else {
       return x;
     }

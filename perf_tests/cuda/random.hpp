@@ -246,7 +246,8 @@ struct RandomScan {
   using Values = std::conditional_t<input == Input::computed, ks::impl::Computed<3, ElementsOf<In>>,
                                     ks::impl::Array<const In>>;
   using Scanned =
-      std::conditional_t<is_masked, ks::impl::Selected<A, Values, ks::impl::Array<const bool>>,
+      std::conditional_t<is_masked,
+                         ks::impl::Selected<A, Values, ks::impl::Array<const ks::impl::StoredBool>>,
                          Values>;
   using P = ks::impl::Problem<A, Op, Scanned, Out, ks::impl::CommonStart<A>, Out>;
 
@@ -290,7 +291,9 @@ struct RandomScan {
                 shape.is_backward ? -1 : 1,
                 strides_of_lines};
       } else if constexpr (is_masked) {
-        return {{in + first, strides}, {arrays.mask + first, strides}, Op::identity()};
+        return {{in + first, strides},
+                {ks::impl::as_stored_bools(arrays.mask) + first, strides},
+                Op::identity()};
       } else {
         return {in + first, strides};
       }

@@ -134,7 +134,9 @@ void measure(const char* type, const Memory& memory, std::int64_t n, double frac
   fill_mask<<<1056, 256>>>(memory.mask, x, n, keep);
   const auto s = [&] {
     if constexpr (by_mask) {
-      return selection<T>(memory, 1, n, impl::Array<const bool>{memory.mask, {1, {n}}});
+      return selection<T>(
+          memory, 1, n,
+          impl::Array<const impl::StoredBool>{impl::as_stored_bools(memory.mask), {1, {n}}});
     } else {
       return selection<T>(memory, 1, n, impl::Predicate<IsBelow<T>>{keep});
     }

@@ -402,6 +402,40 @@ void extreme_of_arrays(std::int64_t operation, nb::handle x, nb::handle values, 
   without_gil([&] { kokkos_scan_python::extreme(request); });
 }
 
+/// What a mask keeps of each row, see CompactRequest.
+void compact_of_arrays(nb::handle x, nb::handle mask, nb::handle out, nb::handle index,
+                       nb::handle counts, std::uintptr_t stream, bool is_bfloat16) {
+  CompactRequest request;
+  const auto x_memory = memory_of<AnyArray>(x, "x");
+  if (x_memory.ndim() != 2) refuse_type("x must have two dimensions.");
+  request.rows = static_cast<std::int64_t>(x_memory.shape(0));
+  request.length = static_cast<std::int64_t>(x_memory.shape(1));
+  request.place = place_of(x_memory, stream);
+  check_place(x_memory, "x", request.place);
+  request.input = array_of(x_memory, "x", is_bfloat16);
+  const std::array<std::int64_t, 2> shape{request.rows, request.length};
+  const auto checked = [&](const auto& memory, const char* name, std::int64_t rank, DType dtype,
+                           bool may_be_bfloat16) {
+    check_place(memory, name, request.place);
+    check_shape(memory, name, rank, shape.data());
+    const Array array = array_of(memory, name, may_be_bfloat16);
+    expect_dtype(array, name, dtype);
+    return array;
+  };
+  const auto mask_memory = memory_of<AnyArray>(mask, "mask");
+  request.mask = checked(mask_memory, "mask", 2, DType::boolean, false);
+  const auto out_memory = memory_of<WritableArray>(out, "out");
+  request.output = checked(out_memory, "out", 2, request.input.dtype, is_bfloat16);
+  const auto counts_memory = memory_of<WritableArray>(counts, "counts");
+  request.counts = checked(counts_memory, "counts", 1, DType::int64, false);
+  WritableArray index_memory;
+  if (!index.is_none()) {
+    index_memory = memory_of<WritableArray>(index, "indices");
+    request.index = checked(index_memory, "indices", 2, DType::int64, false);
+  }
+  without_gil([&] { kokkos_scan_python::compact(request); });
+}
+
 /// h(k) = a(k) h(k-1) + b(k). See RecurrenceRequest.
 void recurrence_of_arrays(nb::handle a, nb::handle b, nb::handle out, bool include_initial,
                           bool reverse, nb::handle initial, std::uintptr_t stream,
@@ -481,6 +515,9 @@ NB_MODULE(_core, module) {
   module.def("extreme", &ks::extreme_of_arrays, nb::arg("operation"), nb::arg("x"),
              nb::arg("values"), nb::arg("indices"), nb::arg("reverse"), nb::arg("mask").none(),
              nb::arg("stream"), nb::arg("is_bfloat16"));
+  module.def("compact", &ks::compact_of_arrays, nb::arg("x"), nb::arg("mask"), nb::arg("out"),
+             nb::arg("indices").none(), nb::arg("counts"), nb::arg("stream"),
+             nb::arg("is_bfloat16"));
   module.attr("tree_version") = ks::tree_version();
   module.def("longest_line", &ks::longest_line);
   module.def("recurrence", &ks::recurrence_of_arrays, nb::arg("a"), nb::arg("b"), nb::arg("out"),

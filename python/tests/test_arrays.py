@@ -95,7 +95,7 @@ def test_jax():
         ks.cumulative_sum(x, axis=1, out=jnp.zeros((3, 4)))  # immutable
 
 
-@pytest.mark.parametrize("x", [[1, 2], 3, "text", None, (1.0,), object()])
+@pytest.mark.parametrize("x", ["text", None, ["text"], {1: 2}, object(), [[1], [2, 3]], iter([1])])
 def test_what_is_no_array(x):
     with pytest.raises(TypeError, match="expected an array that speaks DLPack or the buffer"):
         ks.cumulative_sum(x)

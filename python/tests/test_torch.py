@@ -5,9 +5,11 @@
 import itertools
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -453,6 +455,73 @@ def test_errors_are_pythons():
             (ValueError, lambda: ks.cumulative_sum(x, axis=0, out=torch.empty(3)), "out has shape")]:
         with pytest.raises(kind, match=sentence.replace(".", "[.]")):
             call()
+
+
+def test_arguments_have_a_sentence_each():
+    x = torch.rand(2, 3)
+    for function in (kt.cumsum, kt.cumprod, kt.cummin, kt.cummax, kt.logcumsumexp):
+        for kind, call, sentence in [
+                (TypeError, lambda f: f([1.0], 0), "x is a list: expected a Tensor."),
+                (TypeError, lambda f: f(), "x is a NoneType: expected a Tensor."),
+                (TypeError, lambda f: f(x, 0.0), "dim is a float: expected an int."),
+                (TypeError, lambda f: f(x, 1, axis=1), "axis and dim are two names of one argument"),
+                (ValueError, lambda f: f(x), "x has 2 dimensions: dim must be given."),
+                (TypeError, lambda f: f(x, 0, dtype="float64"), "dtype is 'float64': expected a torch.dtype."),
+                (TypeError, lambda f: f(x, 0, mask=[True]), "mask is a list: expected a Tensor."),
+                (TypeError, lambda f: f(x, 0, initial="1"), "initial is a str: expected a number or a Tensor."),
+                (TypeError, lambda f: f(x, 0, reverse="yes"), "reverse is a str: expected a bool."),
+                (TypeError, lambda f: f(x, 0, exclusive=None), "exclusive is a NoneType: expected a bool."),
+                (TypeError, lambda f: f(x, 0, out=[1]), "out is a list, but x is a Tensor."),
+                (ValueError, lambda f: f(x, 0, out=torch.empty(5)), "out has shape (5,), but expected is (2, 3).")]:
+            with pytest.raises(kind, match="kokkos_scan: " + re.escape(sentence)):
+                call(function)
+    for kind, call, sentence in [
+            (TypeError, lambda: kt.cummax(x, 0, return_indices="yes"), "return_indices is a str: expected a bool."),
+            (TypeError, lambda: kt.cummax([1], 0, return_indices=True), "x is a list: expected a Tensor."),
+            (TypeError, lambda: kt.nancumsum([1.0], 0), "x is a list: expected a Tensor."),
+            (TypeError, lambda: kt.ewm_mean([1.0], 0.5), "x is a list: expected a Tensor."),
+            (TypeError, lambda: kt.ewm_mean(x, "0.5"), "alpha is a str: expected a number."),
+            (TypeError, lambda: kt.cumulative_trapezoid([1.0]), "y is a list: expected a Tensor."),
+            (TypeError, lambda: kt.cumulative_trapezoid(x, [1.0]), "x is a list: expected a Tensor."),
+            (TypeError, lambda: kt.linear_recurrence(0.5, x, 1.0), "dim is a float: expected an int."),
+            (TypeError, lambda: ks.cumulative_sum(x, axis=0, initial="1"), "initial is a str: expected a number"),
+            (TypeError, lambda: ks.cumulative_sum(x, axis=0, mask=[True]), "mask is a list: expected a Tensor."),
+            (ValueError, lambda: kt.cumsum(x.int(), 0, initial=0.5), "initial is 0.5, which int64 does not hold."),
+            (ValueError, lambda: kt.cumsum(x, 0, dtype=torch.uint8, initial=-1), "initial is -1, which uint8 does")]:
+        with pytest.raises(kind, match="kokkos_scan: " + re.escape(sentence)):
+            call()
+
+
+def test_names_and_flags_of_both_libraries():
+    x = torch.tensor([[1.0, 2, 3], [6, 5, 4]])
+    for function in (kt.cumsum, kt.cumprod, kt.cummin, kt.cummax, kt.logcumsumexp, kt.nancumsum, kt.nancumprod):
+        expected = function(x, 1)
+        for found in (function(x, dim=1), function(x, axis=1), function(input=x, dim=-1)):
+            assert torch.equal(found, expected)
+        assert torch.equal(function(x[0]), expected[0])
+        for out in (torch.empty(2, 3), torch.empty(0)):
+            assert function(x, 1, out=out) is out and torch.equal(out, expected)
+        for true in (1, np.True_):
+            assert torch.equal(function(x, 1, reverse=true), function(x, 1, reverse=True))
+    values, indices = kt.cummax(input=x, axis=1, return_indices=1)
+    assert torch.equal(values, x.cummax(1).values) and torch.equal(indices, x.cummax(1).indices)
+    assert torch.equal(kt.cumsum(x, 0, dtype=float), x.double().cumsum(0))
+    out = torch.zeros(3, dtype=torch.int64)
+    assert torch.equal(kt.cumsum(torch.tensor([0.5, 1.5, 2]), 0, out=out), torch.tensor([0, 1, 3]))
+
+
+def test_numbers_that_start_keep_their_digits():
+    for initial in (0.1, 1e300, 1 / 3):
+        x = torch.zeros(2, dtype=torch.float64)
+        for found in (kt.cumsum(x, 0, initial=initial), ks.cumulative_sum(x, initial=initial),
+                      kt.cumprod(x + 1, 0, initial=initial), kt.cumsum(x, 0, initial=initial, in_order=True)):
+            assert found[0].item() == initial
+    z = torch.zeros(1, dtype=torch.complex128)
+    assert kt.cumsum(z, 0, initial=0.1 + 0.2j).item() == 0.1 + 0.2j
+    assert kt.cumsum(z, 0, initial=0.1).item() == 0.1
+    large = torch.zeros(1, dtype=torch.uint64)
+    assert kt.cumsum(large, 0, dtype=torch.uint64, initial=2**64 - 1).item() == 2**64 - 1
+    assert kt.cumsum(large.long(), 0, initial=2**62 + 1).item() == 2**62 + 1
 
 
 @pytest.mark.skipif(IS_FALLBACK, reason="PyTorch drops tangents of operators in Python")

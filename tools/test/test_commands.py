@@ -86,7 +86,7 @@ class Commands(unittest.TestCase):
                                   (["8x2048x5123", "--axis=1"], "cuda/wide_columns"),
                                   (["72x1000000", "--axis=0"], "cuda/columns_by_threads"),
                                   (["1048576x64", "--axis=-2"], "cuda/shared_narrow_columns"),
-                                  (["1048576x256", "--axis=-2"], "cuda/parts_of_columns")):
+                                  (["1048576x256", "--axis=-2"], "cuda/wide_columns")):
             self.assertEqual(self.plan(*arguments)["kernel"], kernel, arguments)
         rows = self.plan("3x1000x5x7", "--axis", "1")
         self.assertIn("105 lines of 1000 elements: (outer, n, inner) = (3, 1000, 35)", rows["lines"])
@@ -191,6 +191,16 @@ class Files(unittest.TestCase):
                 for blanks in range(4):
                     found = self.scan(raw_npy(header + blanks * " ", data, version), "--dtype=int32")
                     self.equal(found, [1, 3, 6, 10], np.int32)
+        for descr, data in (("int32", data), ("i", data), ("<i", data), ("l", np.arange(1, 5).tobytes()),
+                            ("float64", np.arange(1.0, 5).tobytes()), ("<d", np.arange(1.0, 5).tobytes()),
+                            (">d", np.arange(1, 5, dtype=">f8").tobytes()), ("?", b"\1\2\0\377"),
+                            (">F", np.arange(1, 5, dtype=">c8").tobytes()), ("e", np.ones(4, "f2").tobytes())):
+            file = raw_npy(f"{{'descr': '{descr}', 'fortran_order': False, 'shape': (4,)}}", data)
+            found = self.scan(file)
+            expected = np.load(self.path("x.npy"))
+            expected = np.cumulative_sum(expected, dtype=expected.dtype.newbyteorder("=")
+                                         if expected.dtype.kind in "fc" else None)
+            self.equal(found, expected, expected.dtype)
         for descr in (">i1", "<i1", "|i1", "i1"):
             header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': (3,), }}"
             self.equal(self.scan(raw_npy(header, b"\1\2\3")), [1, 3, 6], np.int64)
@@ -390,21 +400,67 @@ class Files(unittest.TestCase):
     def names(self):
         return sorted(os.listdir(self.folder))
 
-    def test_output_may_be_an_input(self):
+    def test_output_may_be_the_input(self):
         x, mask = np.arange(6.0), np.arange(6) % 2 == 0
         save(self.path("x.npy"), x)
         save(self.path("m.npy"), mask)
         TOOL.must("scan", "x.npy", "x.npy", cwd=self.folder)
         self.equal(np.load(self.path("x.npy")), np.cumsum(x), "float64")
-        TOOL.must("scan", "--mask=m.npy", "x.npy", "m.npy", cwd=self.folder)
-        self.equal(np.load(self.path("m.npy")), np.cumsum(np.cumsum(x) * mask), "float64")
-        TOOL.must("scan", "--totals=x.npy", "--exclusive", "x.npy", "y.npy", cwd=self.folder)
-        self.equal(np.load(self.path("y.npy")), [0, 0, 1, 4, 10, 20], "float64")
-        self.equal(np.load(self.path("x.npy")), 35, "float64")
-        save(self.path("m.npy"), mask)
+        os.link(self.path("x.npy"), self.path("hard.npy"))
+        os.symlink("x.npy", self.path("link.npy"))
+        TOOL.must("scan", "--mask=m.npy", "hard.npy", "link.npy", cwd=self.folder)
+        self.equal(np.load(self.path("x.npy")), np.cumsum(np.cumsum(x) * mask), "float64")
+        self.equal(np.load(self.path("hard.npy")), np.cumsum(x), "float64")
         TOOL.must("scan", "--mask=m.npy", "m.npy", "y.npy", cwd=self.folder)
         self.equal(np.load(self.path("y.npy")), np.cumsum(mask), "int64")
-        self.assertEqual(self.names(), ["m.npy", "x.npy", "y.npy"])
+        self.assertEqual(self.names(), ["hard.npy", "link.npy", "m.npy", "x.npy", "y.npy"])
+
+    def test_standard_input_and_output(self):
+        x = np.random.default_rng(3).integers(0, 100, (50, 1000))
+        save(self.path("x.npy"), x)
+        save(self.path("m.npy"), x < 50)
+        TOOL.must("scan", "--mask=m.npy", "--totals=t.npy", "x.npy", "y.npy", cwd=self.folder)
+
+        def content(name):
+            with open(self.path(name), "rb") as file:
+                return file.read()
+
+        expected, totals = content("y.npy"), content("t.npy")
+
+        def run(*arguments, given="x.npy", **options):
+            # By a pipe, which is read to its end, and as a file.
+            for as_file in (False, True):
+                with open(self.path(given), "rb") as file:
+                    source = {"stdin": file} if as_file else {"input": content(given)}
+                    process = TOOL.run("scan", *arguments, cwd=self.folder, text=False, **source, **options)
+                self.assertEqual((process.returncode, process.stderr), (0, b""))
+                yield process.stdout
+
+        for memory in ([], ["--memory=16K"]):
+            for out in run(*memory, "--mask=m.npy", "-", "-"):
+                self.assertEqual(out, expected)
+            for out in run(*memory, "--mask=-", "x.npy", "-", given="m.npy"):
+                self.assertEqual(out, expected)
+            for out in run(*memory, "--mask=m.npy", "--totals=-", "-", "z.npy"):
+                self.assertEqual(out, totals)
+                self.assertEqual(content("z.npy"), expected)
+        self.assertFalse(os.path.exists(self.path("-")))
+        # A file of that name.
+        TOOL.must("scan", "x.npy", "./-", cwd=self.folder)
+        self.assertTrue(os.path.exists(self.path("-")))
+        # Nothing stays behind, whether or not anybody reads.
+        folder = self.path("temporary")
+        os.mkdir(folder)
+        environment = {**os.environ, "TMPDIR": folder}
+        for out in run("--mask=m.npy", "-", "-", env=environment):
+            self.assertEqual(out, expected)
+        read, write = os.pipe()
+        os.close(read)
+        process = TOOL.run("scan", "x.npy", "-", cwd=self.folder, capture_output=False, stdout=write,
+                           stderr=subprocess.PIPE, env=environment)
+        os.close(write)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertEqual(os.listdir(folder), [])
 
     def test_links_are_followed(self):
         os.mkdir(self.path("data"))

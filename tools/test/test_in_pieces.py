@@ -8,11 +8,13 @@ bounded, and mistakes end all ranks.
 """
 import argparse
 import os
+import pty
 import resource
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from support import Tool, np
@@ -63,7 +65,8 @@ class Case:
             self.arguments += ["--dtype", "complex128" if is_complex else "float32"]
 
     def write(self, folder):
-        np.save(os.path.join(folder, "x.npy"), self.x)
+        big_endian = self.x.dtype.newbyteorder(">")
+        np.save(os.path.join(folder, "x.npy"), self.x.astype(big_endian) if self.rng.random() < 0.2 else self.x)
         if self.mask is not None:
             np.save(os.path.join(folder, "m.npy"), self.mask)
             self.arguments += ["--mask", "m.npy"]
@@ -104,6 +107,31 @@ class InPieces(unittest.TestCase):
         run("scan", *case.arguments, "--totals", "t.npy", "x.npy", "y.npy")
         case.compare(self.folder, (what, case.arguments))
         self.assertEqual([name for name in os.listdir(self.folder) if name.startswith(".")], [])
+
+    def test_progress_on_a_terminal(self):
+        """A line that goes away; elsewhere not a word, as all other tests see."""
+        np.save(self.path("x.npy"), np.ones(400_000))
+        for arguments in (["--memory=4K"], ["--memory=1G"]):
+            own, other = pty.openpty()
+            begin = time.monotonic()
+            process = subprocess.Popen([*TOOL.command, "scan", *arguments, "x.npy", "y.npy"], cwd=self.folder,
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=other)
+            os.close(other)
+            seen = b""
+            while True:
+                try:
+                    seen += os.read(own, 4096)
+                except OSError:  # the other end is closed
+                    break
+                if not seen:
+                    break
+            os.close(own)
+            self.assertEqual((process.wait(), process.stdout.read()), (0, b""))
+            process.stdout.close()
+            if time.monotonic() - begin > 2:
+                self.assertRegex(seen, rb"\[[#.]{20}\] \d+ % of 3.2 MB, [\d.]+ [kM]?B/s, \d+ s left")
+            if seen:
+                self.assertTrue(seen.endswith(b"\r\033[K"), seen)
 
     def test_one_process(self):
         for seed in range(150):

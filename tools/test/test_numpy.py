@@ -53,6 +53,7 @@ class Case:
         self.initial = self.random_initial() if rng.random() < 0.3 else None
         self.totals = bool(rng.random() < 0.3)
         self.in_place = bool(rng.random() < 0.15)
+        self.is_big_endian = bool(rng.random() < 0.2)
 
     def default_dtype(self):
         if self.op in ("min", "max"):
@@ -168,6 +169,8 @@ class Case:
         ordered = np.asfortranarray if self.is_fortran else np.ascontiguousarray
         array = ordered(self.array)
         path = os.path.join(folder, "in.npy")
+        if self.is_big_endian:
+            array = array.astype(array.dtype.newbyteorder(">"))
         save(path, array, self.version)
         fortran = bool(not array.flags.c_contiguous and array.flags.f_contiguous)
         if self.mask is not None:

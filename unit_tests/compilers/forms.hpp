@@ -131,7 +131,8 @@ void sums(const char* name) {
       exec.fence();
       compare<>(name, {axis, is_backward}, y, value, add, std::optional<Out>{});
       const int more = axis == 0 ? 1 : 0;
-      const Array<Exec, Out> longer("longer", rows + more, columns + 1 - more);
+      const Array<Exec, Out> longer("longer", static_cast<std::size_t>(rows + more),
+                                    static_cast<std::size_t>(columns + 1 - more));
       ks::exclusive_scan(exec, x, y, along);
       ks::exclusive_scan(exec, x, longer, along);
       exec.fence();

@@ -53,6 +53,24 @@ struct Copied {
   Copied() = default;
   KOKKOS_FUNCTION Copied(Copied const& other) : value(other.value) {}
 };
+struct WithConstMember {
+  std::int32_t const value;
+};
+struct AddConstMembers {
+  KOKKOS_FUNCTION WithConstMember operator()(WithConstMember const& a,
+                                             WithConstMember const& b) const {
+    return {a.value + b.value};
+  }
+};
+struct WithAddressOf {
+  std::int32_t value;
+  int operator&() const { return value; }  // NOLINT
+};
+struct AddWithAddressOf {
+  KOKKOS_FUNCTION WithAddressOf operator()(WithAddressOf const& a, WithAddressOf const& b) const {
+    return {a.value + b.value};
+  }
+};
 struct AddCopied {
   KOKKOS_FUNCTION Copied operator()(Copied const& a, Copied const&) const { return a; }
 };
@@ -248,6 +266,21 @@ void calls() {
 #elif defined(REFUSED_values_that_are_not_trivially_copyable)
   View<Copied*> const z("z", 3);
   ks::inclusive_scan(exec, z, z, 0, AddCopied{});
+#elif defined(REFUSED_values_with_a_const_member)
+  Kokkos::View<WithConstMember*, Exec, Kokkos::MemoryUnmanaged> const z(nullptr, 0);
+  ks::inclusive_scan(exec, z, z, 0, AddConstMembers{});
+#elif defined(REFUSED_values_with_an_address_of)
+  Kokkos::View<WithAddressOf*, Exec, Kokkos::MemoryUnmanaged> const z(nullptr, 0);
+  ks::inclusive_scan(exec, z, z, 0, AddWithAddressOf{});
+#elif defined(REFUSED_selected_values_with_a_const_member)
+  Kokkos::View<WithConstMember*, Exec, Kokkos::MemoryUnmanaged> const z(nullptr, 0);
+  ks::select(exec, z, View<bool*>("mask", 0), z, View<int>("count"));
+#elif defined(REFUSED_start_as_operator)
+  ks::exclusive_scan(exec, x, y, 1, 0.0f);
+#elif defined(REFUSED_integer_start_as_operator)
+  (void)ks::workspace_bytes(exec, x, y, 1, 0);
+#elif defined(REFUSED_start_as_axis)
+  ks::exclusive_scan(exec, x, y, 0.0f);
 #elif defined(REFUSED_input_that_does_not_convert)
   ks::inclusive_scan(exec, View<Pair**>("z", 3, 4), y);
 #elif defined(REFUSED_accumulator_that_does_not_convert)
@@ -271,6 +304,12 @@ void calls() {
   ks::inclusive_scan(exec, ks::masked(x, View<bool*>("mask", 3)), y);
 #elif defined(REFUSED_mask_of_structs)
   ks::inclusive_scan(exec, ks::masked(x, View<Pair**>("mask", 3, 4)), y);
+#elif defined(REFUSED_swapped_mask_and_values)
+  ks::inclusive_scan(exec, ks::masked(mask, x), y);
+#elif defined(REFUSED_mask_that_computes_numbers)
+  ks::inclusive_scan(exec, ks::masked(x, ks::elementwise(extents, TwoIndices{})), y);
+#elif defined(REFUSED_selection_by_numbers)
+  ks::select(exec, x, x, y, View<int*>("count", 3));
 #elif defined(REFUSED_inner_mask_of_another_rank)
   ks::inclusive_scan(exec, ks::masked(ks::masked(x, View<bool*>("mask", 3)), mask), y);
 #elif defined(REFUSED_starting_values_of_another_rank)

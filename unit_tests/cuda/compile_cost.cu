@@ -37,7 +37,8 @@ template void call(Problem<ks::Sum<float>, Floats> const&, std::byte*);
 #endif
 #if COST >= 4
 template void call(
-    Problem<ks::Sum<float>, impl::Selected<float, Floats, impl::Array<bool const>>> const&,
+    Problem<ks::Sum<float>,
+            impl::Selected<float, Floats, impl::Array<impl::StoredBool const>>> const&,
     std::byte*);
 template void call(Problem<ks::Max<float>, Floats> const&, std::byte*);
 template void call(Problem<ks::Prod<float>, Floats> const&, std::byte*);

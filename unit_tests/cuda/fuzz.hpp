@@ -73,6 +73,14 @@ class Random {
   std::uint64_t m_state;
 };
 
+/// A truth as it may lie in memory: as any byte but 0, or as 0.
+inline impl::StoredBool truth(Random& random, bool value) {
+  unsigned char const bytes[] = {1, 85, 255};
+  impl::StoredBool stored(value);
+  if (value) stored.byte = bytes[random.between(0, 2)];
+  return stored;
+}
+
 // ---- What is combined -------------------------------------------------------------------------
 
 /// Matrices {1 a c, 0 1 b, 0 0 1}: exact, and not commutative.
@@ -623,7 +631,7 @@ class Case {
   static constexpr bool is_in_place_possible =
       !K::is_computed && (std::is_same_v<Element, Value> ||
                           (K::sink == Sink::projected && sizeof(Element) == sizeof(Result)));
-  using Mask = impl::Array<bool const>;
+  using Mask = impl::Array<impl::StoredBool const>;
   template <bool masked>
   using InputOf = std::conditional_t<masked, impl::Selected<A, Values, Mask>, Values>;
   using StartValue =
@@ -735,7 +743,7 @@ class Case {
     if (K::has_maps) m_coefficients = place<Element>(m_n, true);
     if (K::source == Source::maps) m_of_lines = place<Element>(1, false);
     if (K::is_masked) {
-      m_mask = place<bool>(m_n, true);
+      m_mask = place<impl::StoredBool>(m_n, true);
       share_one_line(m_mask);
     }
     if (starts_each_line) m_starts = place<Value>(1, false);
@@ -817,7 +825,7 @@ class Case {
   auto problem(std::byte* block) const {
     InputOf<masked> in;
     if constexpr (masked) {
-      in = {values(block), array<bool const>(m_mask, block), K::Combines::identity()};
+      in = {values(block), array<impl::StoredBool const>(m_mask, block), K::Combines::identity()};
     } else {
       in = values(block);
     }
@@ -887,7 +895,7 @@ class Case {
         if constexpr (K::is_masked) {
           selected = m_selects == Selects::all ||
                      (m_selects == Selects::some && m_random.uniform() < density);
-          array<bool>(m_mask, block).line(c)(k) = selected;
+          array<impl::StoredBool>(m_mask, block).line(c)(k) = truth(m_random, selected);
         }
         if constexpr (!K::is_computed) {
           if (selected || !hides_poison) {
@@ -902,7 +910,7 @@ class Case {
         auto const c = m_batch.coordinates(l);
         for (std::int64_t k = 0; k < m_n; ++k) {
           auto& element = input<Element>(block).line(c)(k);
-          if (array<bool>(m_mask, block).line(c)(k) && is_poison(element)) {
+          if (array<impl::StoredBool>(m_mask, block).line(c)(k) && is_poison(element)) {
             element = random_element<K, Element>(m_random);
           }
         }
@@ -987,7 +995,7 @@ class Case {
         if (k == m_n) break;
         A next = static_cast<A>(line(k));
         if constexpr (K::is_masked) {
-          if (!array<bool const>(m_mask, m_before.data()).line(c)(k)) {
+          if (!array<impl::StoredBool const>(m_mask, m_before.data()).line(c)(k)) {
             if (K::is_in_order) continue;
             next = K::Combines::identity();
           }
@@ -1099,7 +1107,7 @@ class SelectionCase {
     m_lines = std::max<std::int64_t>(1, most / m_n / m_random.log_uniform(16));
     m_is_one_line = m_lines == 1 && m_random.one_in(2);
     m_input = place<Element>(m_n);
-    if (K::is_masked) m_mask = place<bool>(m_n);
+    if (K::is_masked) m_mask = place<impl::StoredBool>(m_n);
     m_output = place<Value>(m_n);
     m_counts = place<Count>(1);
     m_bytes += 64;
@@ -1109,7 +1117,8 @@ class SelectionCase {
     for (auto& byte : m_before) byte = static_cast<std::byte>(m_random());
     for (std::int64_t i = 0; i < m_lines && K::is_masked; ++i) {
       for (std::int64_t k = 0; k < m_n; ++k) {
-        array<bool>(m_mask, m_before.data()).line(at(i))(k) = m_random.uniform() < density;
+        array<impl::StoredBool>(m_mask, m_before.data()).line(at(i))(k) =
+            truth(m_random, m_random.uniform() < density);
       }
     }
   }
@@ -1165,8 +1174,8 @@ class SelectionCase {
   using Count = typename K::Count;
   static constexpr std::size_t alignment = 256;
 
-  using Keep =
-      std::conditional_t<K::is_masked, impl::Array<bool const>, impl::Predicate<IsBelow<Element>>>;
+  using Keep = std::conditional_t<K::is_masked, impl::Array<impl::StoredBool const>,
+                                  impl::Predicate<IsBelow<Element>>>;
 
   static impl::LineOfBatch at(std::int64_t line) { return {line}; }
   /// Takes memory for lines behind all others, as Case does.
@@ -1192,7 +1201,7 @@ class SelectionCase {
   auto selection(std::byte* block) const {
     Keep keep;
     if constexpr (K::is_masked) {
-      keep = array<bool const>(m_mask, block);
+      keep = array<impl::StoredBool const>(m_mask, block);
     } else {
       keep = {m_keep};
     }

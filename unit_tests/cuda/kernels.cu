@@ -55,11 +55,11 @@ auto problem_of(T const* x, bool const* mask, T* y, std::int64_t n, std::int64_t
   std::int64_t const first = backward ? (n - 1) * along : 0;
   impl::Strides const strides{backward ? -along : along, {across}};
   using Values = impl::Array<T const>;
-  using Mask = impl::Array<bool const>;
+  using Mask = impl::Array<impl::StoredBool const>;
   using In = std::conditional_t<masked == Masked::yes, impl::Selected<T, Values, Mask>, Values>;
   In in;
   if constexpr (masked == Masked::yes) {
-    in = {{x + first, strides}, {mask + first, strides}, Op::identity()};
+    in = {{x + first, strides}, {impl::as_stored_bools(mask) + first, strides}, Op::identity()};
   } else {
     in = {x + first, strides};
   }
@@ -225,7 +225,7 @@ bool selects(std::int64_t n, std::int64_t lines) {
     if constexpr (impl::is_predicate<Keep>) {
       return Keep{IsOdd{}};
     } else {
-      return Keep{mask.data(), strides};
+      return Keep{impl::as_stored_bools(mask.data()), strides};
     }
   }();
   using In = impl::Array<std::uint32_t const>;
@@ -282,6 +282,7 @@ int main(int argc, char** argv) {
       test::failures_of_folds<float>("folds of float") +
       test::failures_of_folds<std::int64_t>("folds of int64") +
       test::failures_of_selection<test::impl::Predicate<test::IsOdd>>("selections by a predicate") +
-      test::failures_of_selection<test::impl::Array<bool const>>("selections by a mask");
+      test::failures_of_selection<test::impl::Array<impl::StoredBool const>>(
+          "selections by a mask");
   return failed == 0 ? 0 : 1;
 }

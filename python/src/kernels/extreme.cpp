@@ -166,7 +166,8 @@ struct StoreBest {
   }
 };
 
-template <class Bits, class Packing>
+/// \tparam Element as what the elements are read: bools have one of two values, whatever their bits
+template <class Bits, class Packing, class Element = Bits>
 void extreme_of(ExtremeRequest request) {
   auto& extent = request.extent;
   const std::int64_t length = extent[1];
@@ -183,7 +184,7 @@ void extreme_of(ExtremeRequest request) {
     const bool is_backward = request.direction == Direction::backward;
     const Places<Place> places{is_backward ? static_cast<Place>(length) : Place{1},
                                is_backward ? static_cast<Place>(-1) : Place{1}};
-    const auto elements = three_view<const Bits, Exec>(request.input, extent, extent[1]);
+    const auto elements = three_view<const Element, Exec>(request.input, extent, extent[1]);
     const KokkosScan::Elementwise<3, KokkosScan::impl::IndexAlong<Place>> indices{
         {extent[0], extent[1], extent[2]}, {axis}};
     const StoreBest<Bits, Packing> store{order,
@@ -217,6 +218,9 @@ void extreme(const ExtremeRequest& request) {
   }
   switch (info(request.input.dtype).size) {
     case 1:
+      if (request.input.dtype == DType::boolean) {
+        return extreme_of<std::uint8_t, InOneNumber, bool>(request);
+      }
       return extreme_of<std::uint8_t, InOneNumber>(request);
     case 2:
       return extreme_of<std::uint16_t, InOneNumber>(request);

@@ -191,7 +191,7 @@ struct StoreDerivatives {
   Offset scanned;  ///< number of elements of a line that have a gradient
   Offset extent[3];
   AxisAndTwo<const T, Offset> input, result, starts;  ///< starts have stride 0 along the axis
-  AxisAndTwo<const bool, Offset> mask;
+  AxisAndTwo<const Boolean, Offset> mask;
   AxisAndTwo<T, Offset> by_previous;
   AxisAndTwo<Derivative, Offset> by_element;
   T start;
@@ -254,7 +254,7 @@ struct StoreDerivatives {
 
    private:
     KOKKOS_FUNCTION bool is_chosen(int ahead) const {
-      return all.mask.data == nullptr || all.mask.at(index)[ahead * all.mask.along];
+      return all.mask.data == nullptr || all.mask.at(index)[ahead * all.mask.along] != 0;
     }
     KOKKOS_FUNCTION Derivative x(int ahead) const {
       return static_cast<Derivative>(all.input.at(index)[ahead * all.input.along]);

@@ -99,7 +99,7 @@ struct Convert {
   std::int64_t to_stride[max_rank] = {};
   DType from_dtype = To;
   const void* from = nullptr;
-  const bool* mask = nullptr;  ///< null if there is no mask
+  const Boolean* mask = nullptr;  ///< null if there is no mask
   stored_t<To>* to = nullptr;
   stored_t<To> masked = {};
   std::int64_t elements_of_part = 1;  ///< elements of a row (last dimension) per call
@@ -124,9 +124,11 @@ struct Convert {
     visit(from_dtype, [&]<DType From>() {
       const auto* const source = static_cast<const stored_t<From>*>(from) + from_offset;
       for (std::int64_t k = first; k < end; ++k) {
-        const bool is_chosen = mask == nullptr || mask[mask_offset + k * mask_stride[rank - 1]];
-        to[to_offset + k * to_stride[rank - 1]] =
-            is_chosen ? converted<To>(source[k * from_stride[rank - 1]]) : masked;
+        const bool is_chosen =
+            mask == nullptr || mask[mask_offset + k * mask_stride[rank - 1]] != 0;
+        auto element = source[k * from_stride[rank - 1]];
+        if constexpr (From == DType::boolean) element = element != 0 ? 1 : 0;
+        to[to_offset + k * to_stride[rank - 1]] = is_chosen ? converted<To>(element) : masked;
       }
     });
   }
@@ -199,7 +201,7 @@ void convert(const Request& request, const Array& place) {
   to_the_end(convert.to_stride);
   convert.from_dtype = request.input.dtype;
   convert.from = request.input.data;
-  convert.mask = keeps_mask(request) ? nullptr : static_cast<const bool*>(request.mask.data);
+  convert.mask = keeps_mask(request) ? nullptr : static_cast<const Boolean*>(request.mask.data);
   convert.to = static_cast<stored_t<To>*>(place.data);
   convert.masked = identity<To>(request.operation);
   on_instance(request.place, elements_of(request), [&]<class Exec>(const Exec& exec) {

@@ -162,6 +162,22 @@ struct RecurrenceRequest {
 /// Enqueues the computation of a recurrence; one launch.
 KOKKOS_SCAN_PYTHON_API void recurrence(const RecurrenceRequest& request);
 
+/// What a mask keeps of each row of two dimensions, at the front of the row of the output; what is
+/// behind stays as it was.
+struct CompactRequest {
+  std::int64_t rows = 0;
+  std::int64_t length = 0;
+  Array input;
+  Array mask;    ///< of bool
+  Array output;  ///< of the input's type, written
+  Array index;   ///< of int64, written where it exists: where in their rows the elements were
+  Array counts;  ///< of int64, contiguous, written: elements that were kept of each row
+  Place place;
+};
+
+/// Enqueues the selection; a launch for the elements and one for the indices.
+KOKKOS_SCAN_PYTHON_API void compact(const CompactRequest& request);
+
 /// Finalises Kokkos if it was initialised here, after all scans. Later scans are refused.
 KOKKOS_SCAN_PYTHON_API void finalize();
 

@@ -29,6 +29,10 @@ auto value_of(const Number& number) {
   }
 }
 
+/// As what the library reads and writes elements of a type: of bools any byte but 0 is true.
+template <DType D>
+using element_t = std::conditional_t<D == DType::boolean, bool, stored_t<D>>;
+
 /// The elements of a request.
 inline std::int64_t elements_of(const Request& request) {
   std::int64_t count = 1;
@@ -41,7 +45,7 @@ inline std::int64_t elements_of(const Request& request) {
 /// \tparam D  the type of the output
 template <class Exec, DType D, class Op, Grouping grouping = Grouping::by_tree>
 class ScanRun {
-  using T = stored_t<D>;
+  using T = element_t<D>;
 
  public:
   ScanRun(const Exec& exec, const Request& request) : m_exec(exec), m_request(request) {}
@@ -169,8 +173,9 @@ bool scan_sums(const Request& request) {
     return is_sum ? scan_input<D, Sum<>, T>(request) : scan_input<D, Prod<>, T>(request);
   }
   if constexpr (D == DType::int64) {
-    // Counts, and types that NumPy and PyTorch widen by default.
-    if (is_sum && info(request.input.dtype).size == 1 && request.input.dtype != DType::int8) {
+    // Counts, and what NumPy and PyTorch widen by default.
+    if (is_sum && request.input.dtype == DType::boolean) return scan_input<D, Sum<>, bool>(request);
+    if (is_sum && request.input.dtype == DType::uint8) {
       return scan_input<D, Sum<>, std::uint8_t>(request);
     }
     if (is_sum && request.input.dtype == DType::int32) {
@@ -195,7 +200,7 @@ bool scan_logarithms(const Request& request) {
 template <DType D>
 bool scan_orders(const Request& request) {
   if (request.input.dtype != D) return false;
-  using T = stored_t<D>;
+  using T = element_t<D>;
   return request.operation == Operation::min ? scan_input<D, KokkosScan::Min<>, T>(request)
                                              : scan_input<D, KokkosScan::Max<>, T>(request);
 }

@@ -68,6 +68,55 @@ def checked_axis(axis, ndim):
     return counted
 
 
+def checked_flag(flag, name):
+    """A flag as a bool: NumPy's are, and so are numbers."""
+    if isinstance(flag, (bool, int, np.bool_)):
+        return bool(flag)
+    raise TypeError(f"kokkos_scan: {name} is a {type(flag).__name__}: expected a bool.")
+
+
+def _does_not_hold(number, code):
+    return ValueError(f"kokkos_scan: initial is {number}, which {NAMES[code]} does not hold.")
+
+
+def checked_number(number, code):
+    """A number that a type holds: rounded where the type is a floating one, else as it is."""
+    if code >= FLOAT16:
+        if isinstance(number, int):
+            try:
+                float(number)
+            except OverflowError:
+                raise _does_not_hold(number, code) from None
+        return number
+    if code == BOOL:
+        return bool(number)
+    limits = np.iinfo(NAMES[code])
+    # Infinity and NaN are no integers, either.
+    if isinstance(number, float) and not number.is_integer():
+        raise _does_not_hold(number, code)
+    if not limits.min <= number <= limits.max:
+        raise _does_not_hold(number, code)
+    return int(number)
+
+
+def as_numpy(x, name):
+    """What numpy.asarray makes of lists, Series and whatever else, if these are numbers."""
+    refusal = TypeError(f"kokkos_scan: {name} is a {type(x).__name__}: expected an array that speaks "
+                        "DLPack or the buffer protocol, or what numpy.asarray makes an array of "
+                        "numbers of.")
+    if x is None or isinstance(x, str):
+        raise refusal
+    try:
+        # NumPy takes bytes for text, though they have a buffer.
+        array = np.asarray(memoryview(x) if isinstance(x, bytes) else x)
+    except (TypeError, ValueError):
+        raise refusal from None
+    # Arrays of another type get a sentence that names it.
+    if array.dtype.kind in "OUS" and not hasattr(x, "dtype"):
+        raise refusal
+    return array
+
+
 def _refuse_dtype(dtype, name):
     raise TypeError(f"kokkos_scan: {name} has type {dtype}: expected one of {', '.join(NAMES)}.")
 
@@ -77,6 +126,7 @@ class _NumpyLike:
 
     is_torch = False
     has_reshape = True
+    has_casts = True  #: whether results are converted to the type of out
 
     def __init__(self, module):
         self._module = module
@@ -106,8 +156,22 @@ class _NumpyLike:
         code = _CODES.get(dtype.name)
         return _refuse_dtype(dtype, name) if code is None else code
 
+    def output(self, out):
+        """An array of this module that results can be written to."""
+        if not isinstance(out, self._module.ndarray):
+            raise TypeError(f"kokkos_scan: out is a {type(out).__name__}, but x is a "
+                            f"{self._module.__name__} array.")
+        return self.array(out, "out")
+
+    def dtype(self, dtype):
+        try:
+            return np.dtype(dtype)
+        except TypeError:
+            raise TypeError(f"kokkos_scan: dtype is {dtype!r}: expected one of "
+                            f"{', '.join(NAMES)}.") from None
+
     def code_of_dtype(self, dtype):
-        dtype = np.dtype(dtype)
+        dtype = self.dtype(dtype)
         code = self._code_of.get(dtype)
         return self._unusual_code(dtype, "the result") if code is None else code
 
@@ -145,10 +209,14 @@ class _NumpyLike:
                              "elements must be in the machine's byte order, at multiples of their size.")
         return out
 
-    def broadcast(self, mask, shape, name):
+    def mask(self, mask, name):
         if not isinstance(mask, self._module.ndarray):
             raise TypeError(f"kokkos_scan: {name} is a {type(mask).__name__}, but x is a "
                             f"{self._module.__name__} array.")
+        return mask
+
+    def broadcast(self, mask, shape, name):
+        mask = self.mask(mask, name)
         if mask.dtype != np.bool_:
             raise TypeError(f"kokkos_scan: {name} has type {mask.dtype}: expected bool.")
         if mask.shape == shape:
@@ -159,18 +227,24 @@ class _NumpyLike:
             raise ValueError(f"kokkos_scan: {name} has shape {mask.shape}, which does not broadcast "
                              f"to {shape}, the shape of x.") from None
 
-    def initial(self, initial, lines, code):
+    def starts(self, initial):
         if not isinstance(initial, (self._module.ndarray, np.generic)):
             raise TypeError(f"kokkos_scan: initial is a {type(initial).__name__}: expected a number "
                             f"or a {self._module.__name__} array.")
+        return initial
+
+    def converted(self, initial, code):
+        return self._module.asarray(initial).astype(self._dtype_of[code], copy=False)
+
+    def initial(self, initial, lines, code):
+        initial = self.starts(initial)
         if initial.dtype.kind == "c" and code < COMPLEX64:
             raise TypeError(f"kokkos_scan: the initial value is complex, but the result has type "
                             f"{NAMES[code]}.")
         if initial.shape not in ((), lines):
             raise ValueError(f"kokkos_scan: initial has shape {initial.shape}, but expected is "
                              f"{lines}, the shape of x without the axis.")
-        values = self._module.asarray(initial).astype(self._dtype_of[code], copy=False)
-        return self._module.broadcast_to(values, lines)
+        return self._module.broadcast_to(self.converted(initial, code), lines)
 
     def finished(self, result, stream):
         return result
@@ -186,14 +260,26 @@ class _Numpy(_NumpyLike):
         if isinstance(x, np.ma.MaskedArray):
             raise TypeError(f"kokkos_scan: {name} is a masked array: give its data as x and "
                             "~x.mask as mask.")
-        if not isinstance(x, (np.ndarray, np.generic)):
-            # The buffer protocol alone.
-            try:
-                x = np.asarray(memoryview(x))
-            except TypeError:
-                raise TypeError(f"kokkos_scan: {name} is a {type(x).__name__}: expected an array that "
-                                "speaks DLPack or the buffer protocol.") from None
-        return super().array(np.asarray(x), name)
+        return super().array(as_numpy(x, name), name)
+
+    def mask(self, mask, name):
+        return mask if isinstance(mask, np.ndarray) else as_numpy(mask, name)
+
+    def starts(self, initial):
+        if isinstance(initial, (str, bytes)):
+            return super().starts(initial)
+        return initial if isinstance(initial, (np.ndarray, np.generic)) else as_numpy(initial, "initial")
+
+    def converted(self, initial, code):
+        dtype = self._dtype_of[code]
+        if dtype == np.bool_ or np.can_cast(initial.dtype, dtype) or code >= FLOAT16:
+            return super().converted(initial, code)
+        with np.errstate(invalid="ignore"):
+            values = super().converted(initial, code)
+        lost = np.asarray(values != initial)
+        if lost.any():
+            raise _does_not_hold(np.asarray(initial)[lost].flat[0], code)
+        return values
 
     def stream(self, x):
         return 0
@@ -243,6 +329,7 @@ class _Dlpack(_Numpy):
     are made by NumPy and given to the library's from_dlpack."""
 
     has_reshape = False
+    has_casts = False
 
     def __init__(self, x):
         super().__init__()
@@ -260,6 +347,12 @@ class _Dlpack(_Numpy):
 
     def array(self, x, name):
         return super().array(self._seen(x, name), name)
+
+    def output(self, out):
+        if not isinstance(out, (self._type, np.ndarray)):
+            raise TypeError(f"kokkos_scan: out is a {type(out).__name__}, but x is a "
+                            f"{self._type.__name__}.")
+        return self.array(out, "out")
 
     def writable(self, out, shape):
         return super().writable(self._seen(out, "out"), shape)
@@ -313,6 +406,7 @@ class _DlpackCuda:
 
     is_torch = False
     has_reshape = False
+    has_casts = False
     _stream = 1
 
     def __init__(self, x):
@@ -330,6 +424,9 @@ class _DlpackCuda:
         capsule = x.__dlpack__(stream=self._stream)
         array, shape, code = _core.imported(capsule, name)
         return _DeviceArray(array, shape, code, x.__dlpack_device__())
+
+    def output(self, out):
+        return self.array(out, "out")
 
     def code(self, x, name):
         return self.array(x, name).code

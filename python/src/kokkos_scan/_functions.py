@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The array functions."""
 
+import math
+
 import numpy as np
 
 from . import _arrays, _core
@@ -14,7 +16,8 @@ _PARAMETERS = """
     x : array
         Anything that speaks DLPack or the buffer protocol, of at most eight dimensions and any
         strides. It is not copied (NumPy arrays in another byte order, and such whose elements do
-        not lie at multiples of their size, are).
+        not lie at multiples of their size, are). Lists, Series and the like become arrays of NumPy.
+        NumPy's timedelta64 has sums, minima and maxima, and datetime64 minima and maxima.
     axis : int, optional
         The axis; negative counts from the end. May be left out where there is one only.
     dtype : optional
@@ -24,7 +27,9 @@ _PARAMETERS = """
         The result has one element more along the axis: it begins with the initial value (the
         operation's identity where none is given) and ends with the total.
     out : array, optional
-        Where the result is written; it may be x itself. It has the result's shape and type.
+        Where the result is written; it may be x itself. It has the result's shape. As in NumPy, it
+        may be of another type, to which results are converted; where no dtype is given, the type of
+        x and out, as numpy.result_type has it, is combined in.
     exclusive : bool
         Each result leaves out the element itself and begins with the initial value.
     reverse : bool
@@ -32,7 +37,8 @@ _PARAMETERS = """
     mask : array of bool, optional
         Elements count where it is true. Its shape broadcasts to that of x.
     initial : number or array, optional
-        What each line starts with: a number, or an array of the shape of x without the axis.
+        What each line starts with: a number, or an array of the shape of x without the axis. Where
+        the result is an integer, it must be one that the type holds.
     return_totals : bool
         Return (result, totals); totals have the shape of x without the axis and what each whole
         line combines to, its initial value included.
@@ -65,8 +71,69 @@ def _default_code(operation, code):
     return code if operation >= MIN else _arrays.PROMOTED[code]
 
 
+def _code_for_out(kind, operation, x, code, out):
+    """The type in which elements combine whose results go to an array of another type: NumPy's for both.
+    Whole numbers wrap alike in either, but for minima and maxima."""
+    of_out = kind.code(out, "out")
+    is_same = code == of_out or _arrays.BFLOAT16 in (code, of_out)
+    if is_same or (operation < MIN and _arrays.BOOL < min(code, of_out) and
+                   max(code, of_out) < _arrays.FLOAT16):
+        return of_out
+    both = kind.code_of_dtype(np.result_type(x.dtype, out.dtype))
+    return _default_code(operation, both) if operation == LOGSUMEXP else both
+
+
+def _cumulate_times(operation, x, axis, dtype, include_initial, out, exclusive, reverse, mask,
+                    initial, return_totals):
+    """Scans of times and of their differences: those of whole numbers, and NaT where one came before."""
+    kind = _arrays.kind_of(x)
+    is_sum = operation == SUM and x.dtype.kind == "m"
+    if not is_sum and operation not in (MIN, MAX):
+        _arrays._refuse_dtype(x.dtype, "x")
+    unit = x.dtype if dtype is None else kind.dtype(dtype)
+    if unit.kind != x.dtype.kind:
+        raise TypeError(f"kokkos_scan: {x.dtype} does not convert to {unit}.")
+    values = x.astype(unit.newbyteorder("="), copy=False)
+    if initial is not None:
+        initial = np.asarray(initial)
+        if initial.dtype.kind != unit.kind:
+            raise TypeError(f"kokkos_scan: initial has type {initial.dtype}: expected {unit}.")
+        initial = initial.astype(values.dtype, copy=False)
+    options = include_initial, None, exclusive, reverse, mask
+    results = _cumulate(operation, values.view("i8"), axis, None, *options,
+                        None if initial is None else initial.view("i8"), True, False)
+    results = [result.view(values.dtype) for result in results]
+    is_nat = np.isnat(values)
+    if is_nat.any() or (initial is not None and np.isnat(initial).any()):
+        after_nat = _cumulate(MAX, is_nat, axis, None, *options,
+                              None if initial is None else np.isnat(initial), True, False)
+        for result, place in zip(results, after_nat):
+            result[place] = "NaT"
+    if out is not None:
+        results[0] = _stored(out, results[0])
+    return tuple(results) if return_totals else results[0]
+
+
+def _stored(out, result):
+    """out, with results in it that were computed elsewhere."""
+    if out.shape != result.shape and (out.ndim or result.shape != (1,)):
+        raise ValueError(f"kokkos_scan: out has shape {out.shape}, but expected is {result.shape}.")
+    try:
+        out[...] = result if out.ndim else result[0]
+    except (TypeError, ValueError) as error:  # it is read-only, or its type another kind
+        raise type(error)(f"kokkos_scan: out takes no results: {error}") from None
+    return out
+
+
 def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
               return_totals, in_order):
+    # One condition, as short calls count every tenth of a microsecond.
+    if not (type(include_initial) is type(exclusive) is type(reverse) is type(return_totals) is
+            type(in_order) is bool):
+        flag = _arrays.checked_flag
+        include_initial = flag(include_initial, "include_initial")
+        exclusive, reverse = flag(exclusive, "exclusive"), flag(reverse, "reverse")
+        return_totals, in_order = flag(return_totals, "return_totals"), flag(in_order, "in_order")
     if exclusive and include_initial:
         raise ValueError("kokkos_scan: exclusive=True and include_initial=True say different things "
                          "of the result's shape: choose one.")
@@ -83,11 +150,17 @@ def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, revers
         axis = 0
     else:
         axis = _arrays.checked_axis(axis, x.ndim)
+    if out is not None:
+        seen = kind.output(out)
+    if type(x) is np.ndarray and x.dtype.kind in "mM":
+        return _cumulate_times(operation, x, axis, dtype, include_initial, out, exclusive, reverse,
+                               mask, initial, return_totals)
     code = kind.code(x, "x")
     if dtype is not None:
         result_code = kind.code_of_dtype(dtype)
     elif out is not None:
-        result_code = kind.code(kind.array(out, "out"), "out")
+        result_code = (_code_for_out(kind, operation, x, code, seen) if kind.has_casts
+                       else kind.code(seen, "out"))
     else:
         result_code = _default_code(operation, code)
     if result_code < _arrays.COMPLEX64 <= code:
@@ -101,22 +174,28 @@ def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, revers
     shape = x.shape
     if include_initial:
         shape = (*shape[:axis], shape[axis] + 1, *shape[axis + 1:])
-    if out is None:
+    is_cast = out is not None and kind.code(seen, "out") != result_code
+    if is_cast and (not kind.has_casts or kind.code(seen, "out") < _arrays.COMPLEX64 <= result_code):
+        raise TypeError(f"kokkos_scan: out has type {_arrays.NAMES[kind.code(seen, 'out')]}, but the "
+                        f"result has {_arrays.NAMES[result_code]}.")
+    if is_cast and seen.shape != shape:  # before all else is computed
+        raise ValueError(f"kokkos_scan: out has shape {seen.shape}, but expected is {shape}.")
+    if out is None or is_cast:
         result = kind.empty(x, shape, result_code)
     else:
-        if kind.code(kind.array(out, "out"), "out") != result_code:
-            raise TypeError(f"kokkos_scan: out has type {_arrays.NAMES[kind.code(out, 'out')]}, but "
-                            f"the result has {_arrays.NAMES[result_code]}.")
         result = kind.writable(out, shape)
     lines = (*x.shape[:axis], *x.shape[axis + 1:])
     totals = kind.empty(x, lines, result_code) if return_totals else None
     if mask is not None:
         mask = kind.broadcast(mask, x.shape, "mask")
-    if initial is not None and not isinstance(initial, (bool, int, float, complex)):
-        initial = kind.initial(initial, lines, result_code)
-    if isinstance(initial, complex) and result_code < _arrays.COMPLEX64:
-        raise TypeError(f"kokkos_scan: the initial value is complex, but the result has type "
-                        f"{_arrays.NAMES[result_code]}.")
+    if initial is not None:
+        if not isinstance(initial, (bool, int, float, complex)):
+            initial = kind.initial(initial, lines, result_code)
+        elif isinstance(initial, complex) and result_code < _arrays.COMPLEX64:
+            raise TypeError(f"kokkos_scan: the initial value is complex, but the result has type "
+                            f"{_arrays.NAMES[result_code]}.")
+        else:
+            initial = _arrays.checked_number(initial, result_code)
 
     bfloat16 = (code == _arrays.BFLOAT16) + 2 * (result_code == _arrays.BFLOAT16)
     stream = kind.stream(x)
@@ -127,7 +206,10 @@ def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, revers
                else kind.exported(initial, stream),
                None if totals is None else kind.exported(totals, stream), stream, bfloat16,
                in_order)
-    result = out if out is not None else kind.finished(result, stream)
+    if is_cast:
+        result = _stored(out, result)
+    else:
+        result = out if out is not None else kind.finished(result, stream)
     return (result, kind.finished(totals, stream)) if return_totals else result
 
 
@@ -145,7 +227,7 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, out=N
 
 def _extreme(operation, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
              return_totals, in_order, return_indices):
-    if not return_indices:
+    if return_indices is False or not _arrays.checked_flag(return_indices, "return_indices"):
         return _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse, mask,
                          initial, return_totals, in_order)
     if exclusive or include_initial or return_totals or initial is not None:
@@ -174,7 +256,7 @@ def _extreme(operation, x, axis, dtype, include_initial, out, exclusive, reverse
     axis = _arrays.checked_axis(axis, seen.ndim)
     code = kind.code(seen, "x")
     if out is not None:
-        given = kind.array(out, "out")
+        given = kind.output(out)
         if kind.code(given, "out") != code:
             raise TypeError(f"kokkos_scan: out has type {_arrays.NAMES[kind.code(given, 'out')]}, but "
                             f"the result has {_arrays.NAMES[code]}.")
@@ -233,7 +315,7 @@ def _without_nan(x, mask):
             raise TypeError(f"kokkos_scan: NaNs are skipped in arrays of NumPy, CuPy and PyTorch, "
                             f"not in a {type(x).__name__}.")
         x = kind.array(x, "x")
-        if kind.code(x, "x") < _arrays.FLOAT16:
+        if x.dtype.kind in "mM" or kind.code(x, "x") < _arrays.FLOAT16:
             return mask
     elif not (x.is_floating_point() or x.is_complex()):
         return mask
@@ -241,14 +323,6 @@ def _without_nan(x, mask):
         x = x.reshape(1)
     numbers = x == x
     return numbers if mask is None else numbers & mask
-
-
-def nancumsum(x, /, *, axis=None, mask=None, **options):
-    return cumulative_sum(x, axis=axis, mask=_without_nan(x, mask), **options)
-
-
-def nancumprod(x, /, *, axis=None, mask=None, **options):
-    return cumulative_prod(x, axis=axis, mask=_without_nan(x, mask), **options)
 
 
 def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, include_initial=False):
@@ -275,12 +349,14 @@ def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, includ
     -------
     array
         Of the kind, the type and the device of b. States are computed in double and rounded once. A
-        coefficient of 0 forgets the state before it, even one that is infinite or NaN.
+        coefficient of 0 forgets the state before it, even an infinite one; NaN stays.
     """
     kind = _arrays.kind_of(b)
-    if axis is None and b.ndim > 1:
-        raise ValueError(f"kokkos_scan: b has {b.ndim} dimensions: axis must be given.")
+    reverse = _arrays.checked_flag(reverse, "reverse")
+    include_initial = _arrays.checked_flag(include_initial, "include_initial")
     if kind.is_torch:
+        if axis is None and b.ndim > 1:
+            raise ValueError(f"kokkos_scan: b has {b.ndim} dimensions: axis must be given.")
         from . import torch
 
         return torch.linear_recurrence(a, b, -1 if axis is None else axis, initial, reverse,
@@ -289,6 +365,8 @@ def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, includ
         raise TypeError(f"kokkos_scan: linear_recurrence takes arrays of NumPy, CuPy and PyTorch, not "
                         f"a {type(b).__name__}.")
     b = kind.array(b, "b")
+    if axis is None and b.ndim > 1:
+        raise ValueError(f"kokkos_scan: b has {b.ndim} dimensions: axis must be given.")
     axis = 0 if axis is None else _arrays.checked_axis(axis, b.ndim)
     code = kind.code(b, "b")
     if not _arrays.is_real_code(code):
@@ -314,23 +392,111 @@ def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, includ
     return result
 
 
-def _alias(function, name):
-    """A function that is called as PyTorch's: the axis is the second argument."""
-
-    def alias(x, dim, **options):
-        return function(x, axis=dim, **options)
-
-    alias.__name__ = alias.__qualname__ = name
-    alias.__doc__ = f"""{function.__name__} with the arguments of torch.{name}.
+def compact(x, mask, /, *, axis=None, return_indices=False, fill_value=0):
+    """The elements where a mask is true, beside each other: x[mask], or that of each line.
 
     Parameters
     ----------
     x : array
-        As in {function.__name__}.
-    dim : int
-        The axis.
-    options
-        All other keywords of {function.__name__}."""
+        An array of NumPy, CuPy or PyTorch, or of what numpy.asarray makes one.
+    mask : array of bool
+        Its shape broadcasts to that of x.
+    axis : int, optional
+        Of each line along this axis the elements that are kept come to its front. Default: those of
+        all x, in the order of C, as x[mask] and torch.masked_select have them.
+    return_indices : bool
+        Return where the elements were as well, as int64: along the axis, or in x.reshape(-1).
+    fill_value : number
+        What is behind them in each line, where there is an axis.
+
+    Returns
+    -------
+    Without an axis, the elements: an array of one dimension of the length that they have. With an
+    axis (values, counts): an array of the shape of x, and how many of each line were kept, of the
+    shape of x without the axis. Indices come behind the values; they are -1 behind those of a line.
+    """
+    kind = _arrays.kind_of(x)
+    return_indices = _arrays.checked_flag(return_indices, "return_indices")
+    if kind.is_torch:
+        from . import torch
+
+        return torch.compact(x, mask, axis=axis, return_indices=return_indices, fill_value=fill_value)
+    if not kind.has_reshape:
+        raise TypeError(f"kokkos_scan: compact takes arrays of NumPy, CuPy and PyTorch, not a "
+                        f"{type(x).__name__}.")
+    if axis is not None and not isinstance(fill_value, (bool, int, float, complex, np.generic)):
+        raise TypeError(f"kokkos_scan: fill_value is a {type(fill_value).__name__}: expected a number.")
+    x = kind.array(x, "x")
+    code = kind.code(x, "x")
+    mask = kind.broadcast(mask, x.shape, "mask")
+    module = kind._module
+    if axis is None:
+        rows, of_rows = x.reshape(1, -1), mask.reshape(1, -1)
+    else:
+        axis = _arrays.checked_axis(axis, x.ndim)
+        x, mask = module.moveaxis(x, axis, -1), module.moveaxis(mask, axis, -1)
+        two = (math.prod(x.shape[:-1]), x.shape[-1])
+        rows, of_rows = x.reshape(two), mask.reshape(two)
+    values = kind.empty_rows(rows, rows.shape, code)
+    index = kind.empty_rows(rows, rows.shape, _arrays.INT64) if return_indices else None
+    counts = kind.empty_rows(rows, rows.shape[:1], _arrays.INT64)
+    if axis is not None:
+        values[...] = fill_value
+        if return_indices:
+            index[...] = -1
+    if rows.size:
+        stream = kind.stream(rows)
+        _core.compact(kind.exported(rows, stream), kind.exported(of_rows, stream),
+                      kind.exported(values, stream),
+                      None if index is None else kind.exported(index, stream),
+                      kind.exported(counts, stream), stream, code == _arrays.BFLOAT16)
+    else:
+        counts[...] = 0
+    found = [values] if index is None else [values, index]
+    if axis is None:
+        count = int(counts[0])
+        # Not a small part of much memory.
+        found = [a[0, :count] if 2 * count > a.size else a[0, :count].copy() for a in found]
+        return tuple(found) if return_indices else found[0]
+    found = [module.moveaxis(a.reshape(x.shape), -1, axis) for a in found]
+    return (*found, counts.reshape(x.shape[:-1]))
+
+
+def _flat(x, mask):
+    """What NumPy's names scan without an axis: all elements, in the order of C."""
+    kind = _arrays.kind_of(x)
+    if kind.is_torch or not kind.has_reshape:
+        return x, mask  # one axis needs no name; of others it is said that they do
+    x = kind.array(x, "x")
+    if x.ndim > 1:
+        if mask is not None:
+            mask = kind.broadcast(mask, x.shape, "mask").reshape(-1)
+        x = x.reshape(-1)
+    return x, mask
+
+
+def _alias(function, name, *, flattens=False, skips_nan=False):
+    """A function that is called as NumPy's or PyTorch's of that name."""
+
+    def alias(x=None, axis=None, dtype=None, out=None, *, dim=None, a=None, input=None, mask=None,
+              **options):
+        if dim is not None:
+            if axis is not None:
+                raise TypeError("kokkos_scan: axis and dim are two names of one argument: choose one.")
+            axis = dim
+        if x is None:
+            x = input if a is None else a
+        if skips_nan:
+            mask = _without_nan(x, mask)
+        if axis is None and flattens:
+            x, mask = _flat(x, mask)
+        return function(x, axis=axis, dtype=dtype, out=out, mask=mask, **options)
+
+    alias.__name__ = alias.__qualname__ = name
+    what = " of the elements that are not NaN, as the others are masked out" if skips_nan else ""
+    alias.__doc__ = (f"``{function.__name__}(x, axis=axis, **options)``{what}; ``dim`` is another name of "
+                     "the axis." + (f"\n\nAs in numpy.{name}, all elements of arrays are scanned as one "
+                                    "line where there is no axis." if flattens else ""))
     return alias
 
 
@@ -344,12 +510,11 @@ for _function, _what, _dtype in (
     if _dtype is _ORDER_DTYPE:
         _text = _text.replace("\n    Returns", _INDICES + "\n    Returns")
     _function.__doc__ = f"The cumulative {_what} of the elements along an axis.\n" + _text
-for _function, _of in ((nancumsum, cumulative_sum), (nancumprod, cumulative_prod)):
-    _function.__doc__ = (f"{_of.__name__} of the elements that are not NaN, as numpy.{_function.__name__}: the others "
-                         "are masked out.\nIt takes the same keywords.")
 
-cumsum = _alias(cumulative_sum, "cumsum")
-cumprod = _alias(cumulative_prod, "cumprod")
+cumsum = _alias(cumulative_sum, "cumsum", flattens=True)
+cumprod = _alias(cumulative_prod, "cumprod", flattens=True)
+nancumsum = _alias(cumulative_sum, "nancumsum", flattens=True, skips_nan=True)
+nancumprod = _alias(cumulative_prod, "nancumprod", flattens=True, skips_nan=True)
 cummin = _alias(cumulative_min, "cummin")
 cummax = _alias(cumulative_max, "cummax")
 logcumsumexp = _alias(cumulative_logsumexp, "logcumsumexp")

@@ -11,10 +11,12 @@ host space, those of CUDA devices on the current stream.
 """
 
 import math
+import numbers
+import operator
 
 import torch
 
-from . import _core, _functions, _tensors
+from . import _arrays, _core, _functions, _tensors
 
 try:
     import kokkos_scan._torch as _torch
@@ -22,7 +24,7 @@ except ModuleNotFoundError:  # built where PyTorch's headers were not
     from . import _torch_fallback as _torch
 
 __all__ = ["CumProd", "CumSum", "ExclusiveCumSum", "MaskedCumSum", "ReverseCumSum", "cummax", "cummin",
-           "cumprod", "cumsum", "cumulative_trapezoid", "ewm_mean", "linear_recurrence",
+           "compact", "cumprod", "cumsum", "cumulative_trapezoid", "ewm_mean", "linear_recurrence",
            "logcumsumexp", "nancumprod", "nancumsum"]
 
 _OPERATORS = tuple(getattr(torch.ops.kokkos_scan, f"cumulative_{name}").default
@@ -135,14 +137,68 @@ class _InOrder(torch.autograd.Function):
         return None, of_x, None, None, None, None, None, None, of_initial
 
 
-def _as_tensor(initial):
-    is_number = initial is not None and not isinstance(initial, torch.Tensor)
-    return torch.tensor(initial) if is_number else initial
+def _as_tensor(initial, dtype):
+    """A number as a tensor that keeps all its digits: PyTorch's default would be float32."""
+    if initial is None or isinstance(initial, torch.Tensor):
+        return initial
+    if not isinstance(initial, numbers.Number):
+        raise TypeError(f"kokkos_scan: initial is a {type(initial).__name__}: expected a number or a "
+                        "Tensor.")
+    if isinstance(initial, numbers.Complex) and not isinstance(initial, numbers.Real):
+        return torch.tensor(complex(initial), dtype=torch.complex128)
+    initial = int(initial) if isinstance(initial, numbers.Integral) else float(initial)
+    code = _arrays._CODES.get(str(dtype).removeprefix("torch."))
+    if code is not None:
+        initial = _arrays.checked_number(initial, code)
+    if isinstance(initial, int):
+        is_large = not -2**63 <= initial < 2**63
+        if not is_large or dtype == torch.uint64:
+            return torch.tensor(initial, dtype=torch.uint64 if is_large else torch.int64)
+    return torch.tensor(initial, dtype=torch.float64)
+
+
+def _default_dtype(operation, x):
+    is_whole = not (x.dtype.is_floating_point or x.dtype.is_complex)
+    return torch.int64 if is_whole and operation not in (_functions.MIN, _functions.MAX) else x.dtype
+
+
+def _checked_tensor(x, name):
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"kokkos_scan: {name} is a {type(x).__name__}: expected a Tensor.")
+    return x
+
+
+def _checked_call(x, dim, axis, input, dtype, mask):
+    """The tensor, the dimension and the type, by whatever name they were given."""
+    x = _checked_tensor(input if x is None else x, "x")
+    if axis is not None:
+        if dim is not None:
+            raise TypeError("kokkos_scan: axis and dim are two names of one argument: choose one.")
+        dim = axis
+    if dim is None:
+        if x.dim() > 1:
+            raise ValueError(f"kokkos_scan: x has {x.dim()} dimensions: dim must be given.")
+        dim = 0
+    if dtype is not None and not isinstance(dtype, torch.dtype):
+        named = {float: torch.float64, int: torch.int64, bool: torch.bool, complex: torch.complex128}
+        if dtype not in named:
+            raise TypeError(f"kokkos_scan: dtype is {dtype!r}: expected a torch.dtype.")
+        dtype = named[dtype]
+    if mask is not None:
+        _checked_tensor(mask, "mask")
+    return x, _checked_dim(dim), dtype
+
+
+def _checked_dim(dim):
+    try:
+        return operator.index(dim)
+    except TypeError:
+        raise TypeError(f"kokkos_scan: dim is a {type(dim).__name__}: expected an int.") from None
 
 
 def _apply(operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial,
            in_order=False):
-    initial = _as_tensor(initial)
+    initial = _as_tensor(initial, _default_dtype(operation, x) if dtype is None else dtype)
     if in_order and operation < _functions.MIN:
         result_dtype = x.dtype if dtype is None else dtype
         # Whole numbers have the same bits in any order.
@@ -153,14 +209,23 @@ def _apply(operation, x, dim, dtype, include_initial, exclusive, reverse, mask, 
 
 
 def _function(operation, name, what, torch_name):
-    def function(x, dim, *, dtype=None, include_initial=False, exclusive=False, reverse=False,
-                 mask=None, initial=None, in_order=False):
-        if dtype is None and initial is None and not (include_initial or in_order or
-                                                      _is_compiling()):
+    def function(x=None, dim=None, *, dtype=None, include_initial=False, exclusive=False,
+                 reverse=False, mask=None, initial=None, in_order=False, out=None, axis=None,
+                 input=None):
+        if not (type(include_initial) is type(exclusive) is type(reverse) is type(in_order) is bool):
+            flag = _arrays.checked_flag
+            include_initial, exclusive = flag(include_initial, "include_initial"), flag(exclusive, "exclusive")
+            reverse, in_order = flag(reverse, "reverse"), flag(in_order, "in_order")
+        if dtype is initial is out is axis is input is None and not (include_initial or in_order or
+                                                                     _is_compiling()):
             # Half of the time of a call through torch.ops.
             result = _scan(operation, x, dim, exclusive, reverse, mask)
             if result is not NotImplemented:
                 return result
+        x, dim, dtype = _checked_call(x, dim, axis, input, dtype, mask)
+        if out is not None:
+            return cumulate(operation, x, dim, dtype, include_initial, out, exclusive, reverse, mask,
+                            initial, False, in_order)
         return _apply(operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial,
                       in_order)
 
@@ -190,7 +255,10 @@ def _function(operation, name, what, torch_name):
         What each line starts with: one value, or a tensor of the shape of x without the dimension.
     in_order : bool
         Combine one element after the other, as a serial loop does: the same bits on every device.
-"""
+    out : Tensor, optional
+        Where the result is written; it may be x. Its type is the result's where no dtype is given.
+
+    ``axis`` and ``input`` are other names of dim and x; a tensor of one dimension needs no dim."""
     return function
 
 
@@ -204,22 +272,25 @@ _cummax = _function(_functions.MAX, "cummax", "maximum",
 
 
 def _with_indices(operation, values_of, name):
-    def function(x, dim, *, return_indices=False, **options):
-        if not return_indices:
+    def function(x=None, dim=None, *, return_indices=False, **options):
+        if return_indices is False or not _arrays.checked_flag(return_indices, "return_indices"):
             return values_of(x, dim, **options)
+        mask = options.get("mask")
+        x, dim, _ = _checked_call(x, dim, options.pop("axis", None), options.pop("input", None), None, mask)
         refused = sorted(set(options) - {"reverse", "mask", "in_order"})
         if refused:
             raise ValueError(f"kokkos_scan: return_indices=True goes with the inclusive results "
                              f"alone: not with {', '.join(refused)}.")
-        return torch.ops.kokkos_scan.cumulative_extreme(x, dim, operation,
-                                                        options.get("reverse", False),
-                                                        options.get("mask"))
+        reverse = _arrays.checked_flag(options.get("reverse", False), "reverse")
+        return torch.ops.kokkos_scan.cumulative_extreme(x, dim, operation, reverse, mask)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = values_of.__doc__ + """    return_indices : bool
+    function.__doc__ = values_of.__doc__.replace("""
+    ``axis``""", """    return_indices : bool
         Return (values, indices), the indices as int64: of equal elements, and of NaNs, the last one
         in the order of the scan, as PyTorch has it; -1 where the mask has been false so far.
-"""
+
+    ``axis``""")
     return function
 
 
@@ -227,22 +298,28 @@ cummin = _with_indices(_functions.MIN, _cummin, "cummin")
 cummax = _with_indices(_functions.MAX, _cummax, "cummax")
 
 
-def logcumsumexp(x, dim, *, dtype=None, include_initial=False, exclusive=False, reverse=False,
-                 mask=None, initial=None):
+def logcumsumexp(x=None, dim=None, *, dtype=None, include_initial=False, exclusive=False,
+                 reverse=False, mask=None, initial=None, out=None, axis=None, input=None):
     """The cumulative logarithm of the sum of exponentials, as torch.logcumsumexp.
 
     Its arguments are those of cumsum. Nothing overflows, and a line starts with -infinity."""
-    return _apply(_functions.LOGSUMEXP, x, dim, dtype, include_initial, exclusive, reverse, mask,
-                  initial)
+    flag = _arrays.checked_flag
+    call = (flag(include_initial, "include_initial"), flag(exclusive, "exclusive"), flag(reverse, "reverse"))
+    x, dim, dtype = _checked_call(x, dim, axis, input, dtype, mask)
+    if out is not None:
+        return cumulate(_functions.LOGSUMEXP, x, dim, dtype, call[0], out, *call[1:], mask, initial, False)
+    return _apply(_functions.LOGSUMEXP, x, dim, dtype, *call, mask, initial)
 
 
-def nancumsum(x, dim, *, mask=None, **options):
+def nancumsum(x=None, dim=None, *, mask=None, input=None, **options):
     """cumsum of the elements that are not NaN; the others are masked out and have no gradient."""
+    x = _checked_tensor(input if x is None else x, "x")
     return cumsum(x, dim, mask=_functions._without_nan(x, mask), **options)
 
 
-def nancumprod(x, dim, *, mask=None, **options):
+def nancumprod(x=None, dim=None, *, mask=None, input=None, **options):
     """cumprod of the elements that are not NaN; the others are masked out and have no gradient."""
+    x = _checked_tensor(input if x is None else x, "x")
     return cumprod(x, dim, mask=_functions._without_nan(x, mask), **options)
 
 
@@ -268,6 +345,7 @@ def _three(x, dim, length):
 
 
 def _counted(dim, x):
+    dim = _checked_dim(dim)
     rank = max(x.dim(), 1)
     if not -rank <= dim < rank:
         raise IndexError(f"kokkos_scan: axis {dim} is out of range for x of rank {x.dim()}: allowed "
@@ -424,7 +502,7 @@ def linear_recurrence(a, b, dim=-1, initial=None, reverse=False, *, include_init
     """The states h of the recurrence h[k] = a[k] * h[k-1] + b[k] along a dimension.
 
     States are computed in double and rounded once to the type of b. A coefficient of 0 forgets the
-    state before it, even one that is infinite or NaN. Gradients flow to a, b and initial, by one
+    state before it, even an infinite one; NaN stays. Gradients flow to a, b and initial, by one
     recurrence in the other direction.
 
     Parameters
@@ -480,6 +558,9 @@ def ewm_mean(x, alpha, dim=-1, *, adjust=True):
     With adjust=True, sum(w[i] x[k-i]) / sum(w[i]) over i = 0 ... k with w[i] = (1 - alpha)**i. With
     adjust=False, y[0] = x[0] and y[k] = (1 - alpha) y[k-1] + alpha x[k]. 0 < alpha <= 1. Gradients
     flow to x."""
+    _checked_tensor(x, "x")
+    if not isinstance(alpha, numbers.Real):
+        raise TypeError(f"kokkos_scan: alpha is a {type(alpha).__name__}: expected a number.")
     if not 0 < alpha <= 1:
         raise ValueError(f"kokkos_scan: alpha is {alpha}, but must satisfy 0 < alpha <= 1.")
     dim = _counted(dim, x)
@@ -500,6 +581,9 @@ def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
 
     There are n - 1 results for n samples y at the places x (of one dimension, or of the shape of y),
     or at distances dx. Gradients flow to y and x."""
+    _checked_tensor(y, "y")
+    if x is not None:
+        _checked_tensor(x, "x")
     dim = _counted(dim, y)
     n = y.shape[dim]
     if n == 0:
@@ -527,13 +611,19 @@ def cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse
         if x.ndim > 1:
             raise ValueError(f"kokkos_scan: x has {x.ndim} dimensions: axis must be given.")
         axis = 0
+    x, axis, dtype = _checked_call(x, axis, None, None, dtype, mask)
     if x.ndim == 0:
         x = x.reshape(1)
     if out is not None:
         if not isinstance(out, torch.Tensor):
             raise TypeError(f"kokkos_scan: out is a {type(out).__name__}, but x is a Tensor.")
         dtype = out.dtype if dtype is None else dtype
-        initial = _as_tensor(initial)
+        initial = _as_tensor(initial, dtype)
+        if out.dim() == 1 and out.numel() == 0 and x.numel():
+            # As PyTorch has it: an empty tensor becomes one of the result's shape.
+            sizes = list(x.shape)
+            sizes[_counted(axis, x)] += 1 if include_initial else 0
+            out.resize_(sizes)
         if _may_be_written(out, (x, mask, initial)):
             _check_out(out, _expected(operation, x, axis, dtype, include_initial, exclusive,
                                       reverse, mask, initial))
@@ -564,6 +654,53 @@ def cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse
         _check_out(out, result)
         result = out.copy_(result)
     return (result, total) if return_totals else result
+
+
+def compact(x, mask, *, axis=None, dim=None, return_indices=False, fill_value=0):
+    """The elements where a mask is true, beside each other: torch.masked_select, or, with a
+    dimension, that of each line. Its arguments and results are those of kokkos_scan.compact.
+    Gradients flow to x."""
+    _checked_tensor(x, "x")
+    if _checked_tensor(mask, "mask").dtype != torch.bool:
+        raise TypeError(f"kokkos_scan: mask has type {mask.dtype}: expected bool.")
+    if mask.device != x.device:
+        raise ValueError(f"kokkos_scan: mask is on {mask.device}, but x is on {x.device}.")
+    if not isinstance(fill_value, numbers.Number):
+        raise TypeError(f"kokkos_scan: fill_value is a {type(fill_value).__name__}: expected a number.")
+    return_indices = _arrays.checked_flag(return_indices, "return_indices")
+    dim = axis if dim is None else dim
+    line = x.reshape(1) if x.dim() == 0 else x
+    try:
+        mask = mask.expand(x.shape).reshape(line.shape)
+    except RuntimeError:
+        raise ValueError(f"kokkos_scan: mask has shape {tuple(mask.shape)}, which does not broadcast to "
+                         f"{tuple(x.shape)}, the shape of x.") from None
+    if dim is None:
+        line, mask = line.reshape(1, -1), mask.reshape(1, -1)
+    else:
+        dim = _counted(dim, x)
+        line, mask = line.movedim(dim, -1), mask.movedim(dim, -1)
+    with torch.no_grad():
+        rows = line.reshape(math.prod(line.shape[:-1]), line.shape[-1]).resolve_conj().resolve_neg()
+        has_gradient = x.requires_grad
+        values = rows.new_full(rows.shape, fill_value)
+        index = rows.new_full(rows.shape, -1, dtype=torch.int64) if return_indices or has_gradient else None
+        counts = rows.new_zeros(rows.shape[0], dtype=torch.int64)
+        if rows.numel():
+            stream = _tensors.stream_of(rows)
+            _core.compact(*(None if t is None else _exported(t, stream)
+                            for t in (rows, mask.reshape(rows.shape), values, index, counts)), stream,
+                          x.dtype == torch.bfloat16)
+    if has_gradient and torch.is_grad_enabled():  # by what has a gradient
+        gathered = line.reshape(rows.shape).gather(1, index.clamp(min=0)) if rows.numel() else line.reshape(rows.shape)
+        values = torch.where(index < 0, values, gathered)
+    found = [values, index] if return_indices else [values]
+    if dim is None:
+        count = int(counts[0])
+        found = [t[0, :count] if 2 * count > t.numel() else t[0, :count].clone() for t in found]
+        return tuple(found) if return_indices else found[0]
+    found = [t.reshape(line.shape).movedim(-1, dim) for t in found]
+    return (*found, counts.reshape(line.shape[:-1]))
 
 
 class _Scan(torch.nn.Module):

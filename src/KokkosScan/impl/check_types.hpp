@@ -14,6 +14,7 @@
 #include <KokkosScan/operators.hpp>
 #include <KokkosScan/outputs.hpp>
 #include <Kokkos_Core.hpp>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -25,6 +26,26 @@ namespace KokkosScan::impl {
 template <class Exec, class View>
 inline constexpr bool can_access =
     Kokkos::SpaceAccessibility<Exec, typename View::memory_space>::accessible;
+
+/// Whether kernels can store values of a type and find where they lie. A struct with a const member
+/// is trivially copyable, but cannot be assigned.
+template <class T>
+concept Assignable = std::is_copy_assignable_v<T>;
+template <class T>
+concept Addressable = requires(T& x) {
+  { &x } -> std::same_as<T*>;
+};
+/// Whether values of a type can be those of a mask: floating-point numbers are none, or swapped
+/// arguments of masked() would go unnoticed.
+template <class T>
+concept MaskValue =
+    std::is_constructible_v<bool, const T&> && !std::is_floating_point_v<accumulator_t<T>>;
+
+/// A callable as it is kept: of a function its address.
+template <class F>
+std::decay_t<const F&> kept_callable(const F& f) {
+  return f;
+}
 
 // ---- Inputs -------------------------------------------------------------------------------------
 
@@ -64,9 +85,9 @@ struct InputTraits<Masked<In, Mask>> {
   static constexpr bool masks_have_rank = InputTraits<Mask>::rank == rank &&
                                           InputTraits<In>::masks_have_rank &&
                                           InputTraits<Mask>::masks_have_rank;
-  static constexpr bool masks_are_boolean =
-      std::is_constructible_v<bool, const typename InputTraits<Mask>::Value&> &&
-      InputTraits<In>::masks_are_boolean && InputTraits<Mask>::masks_are_boolean;
+  static constexpr bool masks_are_boolean = MaskValue<typename InputTraits<Mask>::Value> &&
+                                            InputTraits<In>::masks_are_boolean &&
+                                            InputTraits<Mask>::masks_are_boolean;
   static constexpr bool zips_masked =
       InputTraits<In>::zips_masked || InputTraits<Mask>::zips_masked;
   static constexpr bool zips_one_rank =
@@ -304,6 +325,8 @@ enum class Refusal {
   sum_of_bool,
   order_of_complex,
   not_trivially_copyable,
+  not_assignable,
+  not_addressable,
   input_fills_aggregate,
   input_conversion,
   zip_conversion,
@@ -318,6 +341,7 @@ enum class Refusal {
   comparison,
   logarithm,
   indexed_values,
+  start_as_operator,
   operator_call,
   identity_of_aggregate,
   exclusive_identity,
@@ -357,6 +381,8 @@ struct RefusalOfOutput {
   using Value = value_of<Out>;
   static constexpr Refusal value = !std::is_trivially_copyable_v<Value>
                                        ? Refusal::not_trivially_copyable
+                                   : !Assignable<Value>           ? Refusal::not_assignable
+                                   : !Addressable<Value>          ? Refusal::not_addressable
                                    : fills_first_member<R, Value> ? Refusal::output_fills_aggregate
                                    : !Converts<R, Value>          ? Refusal::output_conversion
                                                                   : Refusal::none;
@@ -365,6 +391,8 @@ template <class View, class F, class A, class R>
 struct RefusalOfOutput<Projected<View, F>, A, R> {
   static constexpr Refusal value =
       !std::is_trivially_copyable_v<value_of<View>>                ? Refusal::not_trivially_copyable
+      : !Assignable<value_of<View>>                                ? Refusal::not_assignable
+      : !Addressable<value_of<View>>                               ? Refusal::not_addressable
       : !std::is_empty_v<F> || !std::is_default_constructible_v<F> ? Refusal::projection_state
       : !Projects<F, A, value_of<View>>                            ? Refusal::projection
                                                                    : Refusal::none;
@@ -420,6 +448,10 @@ constexpr Refusal refusal_of_totals() {
     return Refusal::totals_memory;
   else if constexpr (!Converts<R, value_of<Totals>>)
     return Refusal::totals_conversion;
+  else if constexpr (!Assignable<value_of<Totals>>)
+    return Refusal::not_assignable;
+  else if constexpr (!Addressable<value_of<Totals>>)
+    return Refusal::not_addressable;
   else
     return Refusal::none;
 }
@@ -454,6 +486,8 @@ constexpr Refusal refusal_of_operator() {
     return Refusal::comparison;
   else if constexpr (is_log_sum_exp<Op> && !std::is_floating_point_v<A>)
     return Refusal::logarithm;
+  else if constexpr (std::is_arithmetic_v<Op>)
+    return Refusal::start_as_operator;
   else if constexpr (!OperatorOn<Op, A>)
     return Refusal::operator_call;
   else if constexpr (!needs_identity || HasIdentity<Op, A>)
@@ -504,6 +538,10 @@ constexpr Refusal refusal_of_values() {
     return Refusal::indexed_values;
   else if constexpr (!std::is_trivially_copyable_v<A>)
     return Refusal::not_trivially_copyable;
+  else if constexpr (!Assignable<A>)
+    return Refusal::not_assignable;
+  else if constexpr (!Addressable<A> || !Addressable<typename I::Value>)
+    return Refusal::not_addressable;
   else if constexpr (fills_first_member<typename I::Value, A>)
     return Refusal::input_fills_aggregate;
   else if constexpr (!Converts<typename I::Value, A>)
@@ -560,13 +598,15 @@ constexpr void explain() {
                 "function of the indices becomes one by elementwise(extents, function).");
   static_assert(r != Refusal::input,
                 "KokkosScan: the input must be a Kokkos View, masked(...), elementwise(...) or "
-                "zip(...).");
+                "zip(...). Other memory, such as that of a std::vector v, becomes a View by "
+                "Kokkos::View<T*, Kokkos::HostSpace>(v.data(), v.size()).");
   static_assert(r != Refusal::output,
                 "KokkosScan: the output must be a Kokkos View, projected(view, function) or "
                 "for_each_result(...).");
   static_assert(r != Refusal::axis,
                 "KokkosScan: an axis must be an int or another integer, not a bool, a character, a "
-                "floating-point number or an enumeration.");
+                "floating-point number or an enumeration. A starting value is given by "
+                "along(axis).starting_at(value).");
   static_assert(
       r != Refusal::lines,
       "KokkosScan: the argument after the output must be an axis or along(axis); an operator needs "
@@ -597,6 +637,11 @@ constexpr void explain() {
                 "KokkosScan: complex values have no order, so Min and Max cannot combine them.");
   static_assert(r != Refusal::not_trivially_copyable,
                 "KokkosScan: values and accumulators must be trivially copyable.");
+  static_assert(r != Refusal::not_assignable,
+                "KokkosScan: values and accumulators must be assignable, so without const members "
+                "or references.");
+  static_assert(r != Refusal::not_addressable,
+                "KokkosScan: values and accumulators must have no operator& of their own.");
   static_assert(r != Refusal::input_fills_aggregate,
                 "KokkosScan: the input's values would fill the first member of the accumulator and "
                 "leave the others 0; give the accumulator a constructor from them.");
@@ -635,6 +680,9 @@ constexpr void explain() {
       r != Refusal::indexed_values,
       "KokkosScan: ArgMin and ArgMax combine Indexed<T, Index>: scan indexed(view) into a "
       "View of Indexed, or name the accumulator, as in ArgMax<Ties::first, Indexed<double>>.");
+  static_assert(r != Refusal::start_as_operator,
+                "KokkosScan: the argument after the axis is the operator, not a number. A starting "
+                "value is given by along(axis).starting_at(value).");
   static_assert(r != Refusal::operator_call,
                 "KokkosScan: the operator must be callable, as const, with two accumulators, and "
                 "return what converts to the accumulator. That follows the output's values where "
@@ -650,7 +698,8 @@ constexpr void explain() {
                 "KokkosScan: a mask needs an operator with an identity.");
   static_assert(r != Refusal::mask_rank, "KokkosScan: a mask must have the rank of what it masks.");
   static_assert(r != Refusal::mask_values,
-                "KokkosScan: the values of a mask must convert to bool.");
+                "KokkosScan: the values of a mask must convert to bool and not be floating-point "
+                "numbers. The mask is the second argument of masked(values, mask).");
   static_assert(r != Refusal::start_function,
                 "KokkosScan: the function of computed starting values must be callable, as const, "
                 "with one std::int64_t for each extent.");

@@ -134,6 +134,12 @@ Array<T> array_of(const Operand& operand, T* data) {
   return {data == nullptr ? nullptr : data + operand.first, operand.strides};
 }
 
+/// The same of what is only read: of bools as they lie in memory.
+template <class Read, class T>
+Array<const Read> read_array_of(const Operand& operand, const T* data) {
+  return array_of(operand, reinterpret_cast<const Read*>(data));
+}
+
 /// Shared by all parts of an input: the value of masked-out elements, the axis and the direction.
 template <class A>
 struct InputContext {
@@ -155,26 +161,33 @@ auto computed(const F& function, const Operand& operand, int axis, Direction dir
 
 template <class A, class View>
 auto build_input(const View& view, const InputContext<A>&, const Operand*& next) {
-  using T = const typename View::non_const_value_type;
-  return array_of<T>(*next++, view.data());
+  return read_array_of<read_as_t<typename View::non_const_value_type>>(*next++, view.data());
 }
 template <class A, class View>
 auto build_input(const OfEachLine<View>& input, const InputContext<A>&, const Operand*& next) {
-  using T = const typename View::non_const_value_type;
-  return ValueOfLine<T>{array_of<T>(*next++, input.values.data())};
+  using T = read_as_t<typename View::non_const_value_type>;
+  return ValueOfLine<const T>{read_array_of<T>(*next++, input.values.data())};
 }
 template <class A, std::size_t Rank, class F>
 auto build_input(const Elementwise<Rank, F>& input, const InputContext<A>& context,
                  const Operand*& next) {
   return computed<Rank>(input.function, *next++, context.axis, context.direction);
 }
+/// A mask.
+template <class Mask>
+auto build_mask(const Mask& mask, int axis, Direction direction, const Operand*& next) {
+  if constexpr (ViewLike<Mask>) {
+    return read_array_of<mask_read_as_t<typename Mask::non_const_value_type>>(*next++, mask.data());
+  } else {
+    // One that is masked itself is false where its own mask is.
+    return build_input<bool>(mask, InputContext<bool>{Maybe<bool>(false), axis, direction}, next);
+  }
+}
 template <class A, class Values, class Mask>
 auto build_input(const Masked<Values, Mask>& input, const InputContext<A>& context,
                  const Operand*& next) {
   auto values = build_input<A>(input.values, context, next);
-  // A masked mask is false where its own mask is false.
-  const InputContext<bool> of_mask{Maybe<bool>(false), context.axis, context.direction};
-  auto mask = build_input<bool>(input.mask, of_mask, next);
+  auto mask = build_mask(input.mask, context.axis, context.direction, next);
   return Selected<A, decltype(values), decltype(mask)>{values, mask, context.identity.value};
 }
 
@@ -259,8 +272,8 @@ auto build_start(const Start& start, const Operand& operand) {
   if constexpr (std::is_same_v<Start, None>) {
     return CommonStart<A>{};
   } else if constexpr (ViewLike<Start>) {
-    using T = typename Start::non_const_value_type;
-    return StartOfEachLine<A, T>{array_of<const T>(operand, start.data())};
+    using T = read_as_t<typename Start::non_const_value_type>;
+    return StartOfEachLine<A, T>{read_array_of<T>(operand, start.data())};
   } else if constexpr (is_elementwise<Start>) {
     return StartOfEachLine<A, decltype(computed_start(start, operand))>{
         computed_start(start, operand)};
@@ -400,9 +413,12 @@ void scan(Function function, const Exec& exec, const In& in, const Out& out,
 template <Function function, class Exec, class In, class Out, class Lines, class Op>
 void checked_scan(const Exec& exec, const In& in, const Out& out, const Lines& lines,
                   const Op& op) {
-  constexpr Refusal refusal = refusal_of<function, Exec, In, Out, Lines, Op>();
+  constexpr Refusal refusal =
+      refusal_of<function, Exec, In, Out, Lines, decltype(kept_callable(op))>();
   explain<refusal>();
-  if constexpr (refusal == Refusal::none) scan(function, exec, in, out, lines, op, ByDefault{});
+  if constexpr (refusal == Refusal::none) {
+    scan(function, exec, in, out, lines, kept_callable(op), ByDefault{});
+  }
 }
 
 /// workspace_bytes, after the types have been checked.

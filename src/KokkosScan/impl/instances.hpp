@@ -19,10 +19,10 @@ namespace KokkosScan::impl {
 /// A scan of plain arrays of T, with one optional starting value for all lines, and totals.
 template <class T, class Op>
 using PlainProblem = Problem<T, Op, Array<const T>, T, CommonStart<T>, T>;
-/// The same with a mask of bool.
+/// The same with a mask of bools.
 template <class T, class Op>
 using MaskedProblem =
-    Problem<T, Op, Selected<T, Array<const T>, Array<const bool>>, T, CommonStart<T>, T>;
+    Problem<T, Op, Selected<T, Array<const T>, Array<const StoredBool>>, T, CommonStart<T>, T>;
 
 /// Explicit instances for a type. KEYWORDS is `template` or `extern template`.
 #define KOKKOSSCAN_IMPL_INSTANCE(KEYWORDS, PROBLEM, T, OP)                                      \

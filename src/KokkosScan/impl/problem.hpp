@@ -7,6 +7,7 @@
 
 #include <KokkosScan/impl/accumulate.hpp>
 #include <KokkosScan/impl/arithmetic.hpp>
+#include <KokkosScan/impl/stored_bool.hpp>
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -213,7 +214,7 @@ struct List<> {
   template <class Function, class... Args>
   KOKKOS_FORCEINLINE_FUNCTION auto call(const Function& function, std::int64_t,
                                         const Args&... args) const {
-    return function(args...);
+    return function(as_argument(args)...);
   }
 };
 template <class First, class... Rest>

@@ -28,8 +28,8 @@ struct InOrderTypes {
   /// Whether elements can be copied to shared memory as they are, and results back.
   static constexpr bool is_copied =
       (std::is_same_v<In, Array<const A>> ||
-       std::is_same_v<In, Selected<A, Array<const A>, Array<const bool>>>)&&std::is_same_v<Value,
-                                                                                           A> &&
+       std::is_same_v<
+           In, Selected<A, Array<const A>, Array<const StoredBool>>>)&&std::is_same_v<Value, A> &&
       is_copied_apart<A>;
   /// Elements that one instruction moves within shared memory.
   static constexpr int pack = is_copied ? quad / static_cast<int>(sizeof(A)) : 1;

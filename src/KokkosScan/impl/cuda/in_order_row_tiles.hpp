@@ -24,7 +24,7 @@ __host__ __device__ const Array<const A>& values_of(const Array<const A>& in) {
 }
 template <class A>
 __host__ __device__ const Array<const A>& values_of(
-    const Selected<A, Array<const A>, Array<const bool>>& in) {
+    const Selected<A, Array<const A>, Array<const StoredBool>>& in) {
   return in.values;
 }
 
@@ -228,13 +228,13 @@ class TilesOfRows {
   template <int B>
   __device__ __forceinline__ void load_mask(std::int64_t k, int stage, int length) const {
     const auto& mask = p.input.mask;
-    const bool* const from = mask.data + lowest(k, length, mask.strides.along);
+    const StoredBool* const from = mask.data + lowest(k, length, mask.strides.along);
     unsigned char* const to = counts(stage);
     for_each_unit(
         WarpWalk(m_lane, m_lines, length / B),
         [&](int line, int unit) {
-          return Addresses<const bool, unsigned char>{from + places()[line].mask + unit * B,
-                                                      to + line * m_shape.mask_pitch + unit * B};
+          return Addresses<const StoredBool, unsigned char>{
+              from + places()[line].mask + unit * B, to + line * m_shape.mask_pitch + unit * B};
         },
         [](const auto& at, const auto& exist) {
           if constexpr (B > 1) {

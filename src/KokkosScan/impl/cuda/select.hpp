@@ -144,7 +144,8 @@ struct SelectedQuad {
       kept = 0;
 #pragma unroll
       for (int i = 0; i < quad_of_selection; ++i) {
-        if ((whole || i < left) && static_cast<bool>(keep.function(x[i]))) kept |= 1u << i;
+        if ((whole || i < left) && static_cast<bool>(keep.function(as_argument(x[i]))))
+          kept |= 1u << i;
       }
     } else if (!whole && left <= 0) {
       kept = 0;

@@ -219,13 +219,13 @@ struct StagedParts {
   template <class Get, class Function, class... Elements>
   __device__ __forceinline__ auto call(const Get&, const Function& function,
                                        const Elements&... elements) const {
-    return rounded(function(elements...));
+    return rounded(function(as_argument(elements)...));
   }
   template <class Get, class Function, class A, int E, class... Packs>
   __device__ __forceinline__ void call_for_packs(const Get&, const Function& function, A (&x)[E],
                                                  const Packs&... packs) const {
 #pragma unroll
-    for (int i = 0; i < E; ++i) x[i] = static_cast<A>(rounded(function(packs[i]...)));
+    for (int i = 0; i < E; ++i) x[i] = static_cast<A>(rounded(function(as_argument(packs[i])...)));
   }
 };
 template <class First, class... Rest>

@@ -7,6 +7,7 @@
 
 #include <KokkosScan/impl/host/move.hpp>
 #include <KokkosScan/impl/host/registers.hpp>
+#include <KokkosScan/impl/stored_bool.hpp>
 #include <cstdint>
 #include <type_traits>
 
@@ -47,7 +48,7 @@ template <class T, int places>
 struct Truths {
   Register<truth_t<T>, places> of_pack[4][Pack<T>::parts];
 
-  [[gnu::always_inline]] explicit Truths(const bool* selected, std::int64_t distance = 0) {
+  [[gnu::always_inline]] explicit Truths(const StoredBool* selected, std::int64_t distance = 0) {
     Register<std::int8_t, places> bytes;
     KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
       __builtin_memcpy(reinterpret_cast<char*>(&bytes.lanes) + 16 * place,
@@ -76,9 +77,9 @@ typedef std::int8_t four_bytes __attribute__((vector_size(4)));
 /// The truths of one register, from `selected` for the first place and `of_second` for the second.
 template <class T, int places>
 [[gnu::always_inline]] inline Register<truth_t<T>, places> truths_of_lanes(
-    const bool* selected, [[maybe_unused]] const bool* of_second) {
+    const StoredBool* selected, [[maybe_unused]] const StoredBool* of_second) {
   using Word = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int16_t>;
-  const auto word = [](const bool* from) __attribute__((always_inline)) {
+  const auto word = [](const StoredBool* from) __attribute__((always_inline)) {
     Word bools;
     __builtin_memcpy(&bools, from, sizeof bools);
     return bools;

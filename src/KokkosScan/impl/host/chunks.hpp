@@ -38,7 +38,7 @@ using PacksOfChunk = Pack<A, places>[chunk_length / pack_length];
 template <class A>
 struct MaskedElements {
   const A* values;
-  const bool* selected;
+  const StoredBool* selected;
   A other;
 
   [[gnu::always_inline]] MaskedElements operator+(std::int64_t k) const {

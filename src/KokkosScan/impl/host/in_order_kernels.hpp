@@ -44,10 +44,10 @@ struct BlockOfStrip {
 /// The mask of these elements.
 template <class A>
 struct CountsOfStrip {
-  const bool* counts;
-  std::int64_t row;   ///< distance between the flags of a line
-  const bool* exist;  ///< whether each line has a fold yet; null if all have
-  A identity;         ///< the result of lines without a fold
+  const StoredBool* counts;
+  std::int64_t row;   ///< between those of the elements of a line
+  const bool* exist;  ///< whether a line has a fold; null where all have
+  A identity;         ///< the result where it has none
 };
 /// For inputs without a mask.
 struct AllCount {};
@@ -65,7 +65,7 @@ template <bool streams, bool is_exclusive, int places, class Op, class A, class 
   constexpr int lanes_of_place = 16 / static_cast<int>(sizeof(A));
   constexpr int lanes = places * lanes_of_place;
   [[maybe_unused]] const Register<A, places> none = hidden<places>(neutral(op));
-  [[maybe_unused]] const auto truths_at = [](const bool* at) __attribute__((always_inline)) {
+  [[maybe_unused]] const auto truths_at = [](const StoredBool* at) __attribute__((always_inline)) {
     return truths_of_lanes<A, places>(at, at + lanes_of_place);
   };
   int w = 0;
@@ -97,7 +97,7 @@ template <bool streams, bool is_exclusive, int places, class Op, class A, class 
     if constexpr (is_masked) {
       if (c.exist != nullptr) {
         const Register<A, places> identity = broadcast<places>(c.identity).part[0];
-        Register<truth_t<A>, places> exist = truths_at(c.exist + w);
+        Register<truth_t<A>, places> exist = truths_at(as_stored_bools(c.exist + w));
         for (int k = 0; k < b.rows; ++k) {
           const Register<A, places> next = combine_registers(op, fold, element(k));
           if (is_exclusive) store(blend(exist, fold, identity));
@@ -192,7 +192,7 @@ struct BlockOfLines {
   A* folds;             ///< the fold of each line so far
   int count;            ///< elements per line
   Form form;
-  const bool* counts[lines_at_once];  ///< the mask, if there is one
+  const StoredBool* counts[lines_at_once];  ///< which of them count, where there is a mask
 };
 
 /// Transposes a square of lanes at each place.
@@ -218,7 +218,7 @@ template <class A, int places>
 /// \param counts the mask, if there is one
 template <int squares, bool is_masked, bool is_exclusive, int places, class Op, class A>
 [[gnu::always_inline]] inline void combine_squares(const Op& op, const A* const* x, A* const* y,
-                                                   [[maybe_unused]] const bool* const* counts,
+                                                   [[maybe_unused]] const StoredBool* const* counts,
                                                    int k, Register<A, places>& fold) {
   constexpr int lanes = 16 / static_cast<int>(sizeof(A));
   [[maybe_unused]] const Register<A, places> none = hidden<places>(neutral(op));

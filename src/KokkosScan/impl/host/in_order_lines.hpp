@@ -93,8 +93,8 @@ class LinesInOrder : InOrderScanner<P> {
       for (int l = 0; l < lines; ++l) {
         block.x[l] = load(place(l), k, block.count, block.y[l]);
         if constexpr (is_masked) {
-          const bool* const stored = counts_as_stored<false>(p.input, place(l)).data;
-          block.counts[l] = stored == nullptr ? m_counts + l * most : stored + k;
+          const StoredBool* const stored = counts_as_stored<false>(p.input, place(l)).data;
+          block.counts[l] = stored == nullptr ? as_stored_bools(m_counts) + l * most : stored + k;
           if (stored == nullptr) {
             load_counts<most, false>(p.input, place(l), k, block.count, m_counts + l * most);
           }
@@ -149,7 +149,7 @@ class LinesInOrder : InOrderScanner<P> {
         // Results before the first unmasked element are the neutral value: make them the identity.
         int before = 0;
         if constexpr (is_masked) {
-          const bool* const counts = block.counts[l];
+          const StoredBool* const counts = block.counts[l];
           before = static_cast<int>(std::find(counts, counts + block.count, true) - counts);
         }
         m_exist[l] = before < block.count;

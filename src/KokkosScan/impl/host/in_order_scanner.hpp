@@ -53,17 +53,18 @@ void load_counts(const Selected<A, Values, Mask>& in, const Coordinates& c, std:
 /// The mask of the line at `c` in place, if its neighbours along the line (or across lines) are
 /// contiguous; else data is null. Nested masks have to be loaded.
 template <bool across, class In>
-ArrayLine<const bool> counts_as_stored(const In&, const Coordinates&) {
+ArrayLine<const StoredBool> counts_as_stored(const In&, const Coordinates&) {
   return {nullptr, 0};
 }
 template <bool across, class A, class Values, class Mask>
-ArrayLine<const bool> counts_as_stored(const Selected<A, Values, Mask>& in, const Coordinates& c) {
+ArrayLine<const StoredBool> counts_as_stored(const Selected<A, Values, Mask>& in,
+                                             const Coordinates& c) {
   if constexpr (is_selected<Values>) {
     return {nullptr, 0};
   } else if constexpr (across) {
-    return as_stored<bool>(in.mask, c);
+    return as_stored<StoredBool>(in.mask, c);
   } else {
-    return {as_stored<bool>(in.mask.line(c), 1), 1};
+    return {as_stored<StoredBool>(in.mask.line(c), 1), 1};
   }
 }
 

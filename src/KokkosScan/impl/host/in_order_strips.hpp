@@ -123,8 +123,8 @@ class StripsInOrder : InOrderScanner<P> {
       block.streams = m_streams_rows;
     }
     if constexpr (is_masked) {
-      CountsOfStrip<A> counts{m_counts, segment, nullptr, p.identity.value};
-      const ArrayLine<const bool> stored_counts = counts_as_stored<true>(p.input, c);
+      CountsOfStrip<A> counts{as_stored_bools(m_counts), segment, nullptr, p.identity.value};
+      const ArrayLine<const StoredBool> stored_counts = counts_as_stored<true>(p.input, c);
       if (stored_counts.data != nullptr) {
         counts.counts = &stored_counts(k) + w;
         counts.row = stored_counts.stride;
@@ -140,7 +140,7 @@ class StripsInOrder : InOrderScanner<P> {
         counts.exist = exist;
         combine_strip(m_registers, p.op, block, counts);
         for (int i = 0; i < rows; ++i) {
-          const bool* const of_row = counts.counts + i * counts.row;
+          const StoredBool* const of_row = counts.counts + i * counts.row;
           for (int j = 0; j < width; ++j) exist[j] = exist[j] | of_row[j];
         }
       } else {

@@ -30,7 +30,7 @@ void load_strided(const T* from, std::int64_t stride, int count, A* x) {
 
 /// Blends values and `identity` by a mask, as many as fill whole registers; returns their number.
 template <class A>
-int blend_registers(const bool* selected, const A* values, A identity, int count, A* x) {
+int blend_registers(const StoredBool* selected, const A* values, A identity, int count, A* x) {
   return call_with(
       widest_registers(), [=](auto places) __attribute__((always_inline)) {
         constexpr int lanes = places * 16 / sizeof(A);
@@ -47,18 +47,18 @@ int blend_registers(const bool* selected, const A* values, A identity, int count
 
 /// Blends values and `identity` by a mask.
 template <class A>
-void blend(const bool* selected, const A* values, A identity, int count, A* x) {
+void blend(const StoredBool* selected, const A* values, A identity, int count, A* x) {
   int i = 0;
   if constexpr (is_vectorized<A>) i = blend_registers(selected, values, identity, count, x);
   for (; i < count; ++i) {
     if constexpr (std::is_integral_v<A>) {
-      // All bits or none: compilers vectorise this.
-      const auto bits = static_cast<A>(0 - selected[i]);
+      // All bits or none, which compilers vectorise.
+      const auto bits = static_cast<A>(0 - static_cast<bool>(selected[i]));
       x[i] = static_cast<A>(identity ^ ((identity ^ values[i]) & bits));
     } else {
       // A table instead of a branch, which random masks would mispredict.
       const A choice[] = {identity, values[i]};
-      x[i] = choice[selected[i]];
+      x[i] = choice[static_cast<bool>(selected[i])];
     }
   }
 }
@@ -132,12 +132,12 @@ const A* as_stored(const Line&, std::int64_t) {
 template <int Most, class A, class Values, class Mask>
 void load_along(const SelectedLine<A, Values, Mask>& line, std::int64_t k, int count, A* x) {
   bool loaded[Most];
-  const bool* selected = as_stored<bool>(line.mask, 1);
+  const StoredBool* selected = as_stored<StoredBool>(line.mask, 1);
   const A* values = as_stored<A>(line.values, 1);
   if (selected == nullptr) load_along<Most>(line.mask, k, count, loaded);
   if (values == nullptr) load_along<Most>(line.values, k, count, x);
-  blend(selected == nullptr ? loaded : selected + k, values == nullptr ? x : values + k,
-        line.identity, count, x);
+  blend(selected == nullptr ? as_stored_bools(loaded) : selected + k,
+        values == nullptr ? x : values + k, line.identity, count, x);
 }
 
 /// Prefetches elements k ... k + count - 1 of a line, which need not exist, if they are contiguous.
@@ -164,8 +164,9 @@ const A* elements_of(const Line& line, std::int64_t step) {
 }
 template <class A>
 MaskedElements<A> elements_of(
-    const SelectedLine<A, ArrayLine<const A>, ArrayLine<const bool>>& line, std::int64_t step) {
-  const bool* selected = as_stored<bool>(line.mask, step);
+    const SelectedLine<A, ArrayLine<const A>, ArrayLine<const StoredBool>>& line,
+    std::int64_t step) {
+  const StoredBool* selected = as_stored<StoredBool>(line.mask, step);
   return {selected == nullptr ? nullptr : as_stored<A>(line.values, step), selected, line.identity};
 }
 
@@ -212,15 +213,15 @@ template <int Most, class A, class Values, class Mask>
 void load_across(const Selected<A, Values, Mask>& in, const Coordinates& c, std::int64_t k,
                  int count, A* x) {
   bool loaded[Most];
-  const ArrayLine<const bool> selected = as_stored<bool>(in.mask, c);
+  const ArrayLine<const StoredBool> selected = as_stored<StoredBool>(in.mask, c);
   const ArrayLine<const A> values = as_stored<A>(in.values, c);
   if (selected.data == nullptr) load_across<Most>(in.mask, c, k, count, loaded);
   if (values.data == nullptr) load_across<Most>(in.values, c, k, count, x);
   // Hardware prefetching does not follow, because rows are loaded a short piece at a time.
   if (selected.data != nullptr) prefetch(&selected(k + 1), count, Caches::all);
   if (values.data != nullptr) prefetch(&values(k + 1), count, Caches::all);
-  blend(selected.data == nullptr ? loaded : &selected(k), values.data == nullptr ? x : &values(k),
-        in.identity, count, x);
+  blend(selected.data == nullptr ? as_stored_bools(loaded) : &selected(k),
+        values.data == nullptr ? x : &values(k), in.identity, count, x);
 }
 
 /// Whether results overwrite the elements.
@@ -316,10 +317,10 @@ template <int Most, class A, class Values, class Mask>
 bool load_run(const Selected<A, Values, Mask>& in, const Rectangle& r, A* x) {
   if (direction_of_run(in.values) != direction_of_run(in.mask)) return false;
   bool loaded[Most];
-  const bool* selected = as_stored_run<bool>(in.mask, r);
+  const StoredBool* selected = as_stored_run<StoredBool>(in.mask, r);
   if (selected == nullptr) {
     if (!load_run<Most>(in.mask, r, loaded)) return false;
-    selected = loaded;
+    selected = as_stored_bools(loaded);
   }
   const A* values = as_stored_run<A>(in.values, r);
   if (values == nullptr) {

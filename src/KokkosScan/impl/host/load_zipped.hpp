@@ -22,7 +22,7 @@ bool load_parts(const List<>&, const Load&, const Function& function, int count,
       widest_registers(), [=](auto) __attribute__((always_inline)) {
         A* const to = x;
         const int n = count;
-        for (int i = 0; i < n; ++i) to[i] = static_cast<A>(function(loaded[i]...));
+        for (int i = 0; i < n; ++i) to[i] = static_cast<A>(function(as_argument(loaded[i])...));
       });
   return true;
 }

@@ -89,7 +89,8 @@ template <class A>
 template <class A>
 [[gnu::always_inline]] inline MaskedElements<A> as_elements(const A* values,
                                                             const MaskedElements<A>& x) {
-  static constexpr bool all[8] = {true, true, true, true, true, true, true, true};
+  static constexpr StoredBool yes(true);
+  static constexpr StoredBool all[8] = {yes, yes, yes, yes, yes, yes, yes, yes};
   return {values, all, x.other};
 }
 

@@ -8,6 +8,7 @@
 #include <KokkosScan/impl/host/move.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
+#include <KokkosScan/impl/stored_bool.hpp>
 #include <cstdint>
 
 namespace KokkosScan::impl::host {
@@ -36,9 +37,9 @@ struct alignas(page_bytes) SlabState {
 /// The mask of a block's elements.
 template <class A>
 struct MaskOfRows {
-  const bool* selected;    ///< of the first row; null if there is no mask
-  std::int64_t row, slab;  ///< distances between rows and between slabs
-  A identity;              ///< replaces masked-out elements
+  const StoredBool* selected;  ///< of the first row; null if there is no mask
+  std::int64_t row, slab;      ///< distances between rows and between slabs
+  A identity;                  ///< replaces masked-out elements
 };
 
 /// Rows k ... k + rows - 1 of each of several slabs.

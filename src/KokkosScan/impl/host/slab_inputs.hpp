@@ -76,7 +76,7 @@ class SlabInputs {
   /// Whether the input is a masked array.
   static constexpr bool is_masked_array =
       std::is_same_v<std::remove_cv_t<decltype(P::input)>,
-                     Selected<A, Array<const A>, Array<const bool>>>;
+                     Selected<A, Array<const A>, Array<const StoredBool>>>;
 
   SlabInputs(const P& problem, bool streams, bool has_rows)
       : m_problem(problem),
@@ -130,7 +130,7 @@ class SlabInputs {
     const auto& in = m_problem.input;
     if constexpr (is_masked_array) {
       return as_stored<A>(in.values, c).data != nullptr &&
-             as_stored<bool>(in.mask, c).data != nullptr;
+             as_stored<StoredBool>(in.mask, c).data != nullptr;
     } else {
       return as_stored<A>(in, c).data != nullptr;
     }

@@ -55,7 +55,7 @@ constexpr SelectRefusal refusal_of_keep() {
       return SelectRefusal::elementwise_function;
     else if constexpr (K::rank != I::rank)
       return SelectRefusal::mask_rank;
-    else if constexpr (!std::is_constructible_v<bool, const typename K::Value&>)
+    else if constexpr (!MaskValue<typename K::Value>)
       return SelectRefusal::mask_values;
     else if constexpr (!K::template accessible<Exec>)
       return SelectRefusal::input_memory;
@@ -90,7 +90,9 @@ constexpr SelectRefusal refusal_of_select_values() {
     return SelectRefusal::counts_values;
   else if constexpr (!std::is_trivially_copyable_v<typename I::Value> ||
                      !std::is_trivially_copyable_v<value_of<Out>> ||
-                     !std::is_default_constructible_v<value_of<Out>>)
+                     !std::is_default_constructible_v<value_of<Out>> ||
+                     !Assignable<value_of<Out>> || !Addressable<value_of<Out>> ||
+                     !Addressable<typename I::Value>)
     return SelectRefusal::not_trivially_copyable;
   else if constexpr (!Converts<typename I::Value, value_of<Out>>)
     return SelectRefusal::conversion;
@@ -154,8 +156,8 @@ constexpr void explain() {
                 "KokkosScan: the execution space cannot access the memory of the count.");
   static_assert(r != R::counts_values, "KokkosScan: the count must be an integer.");
   static_assert(r != R::not_trivially_copyable,
-                "KokkosScan: values that are selected must be trivially copyable and have a "
-                "default constructor.");
+                "KokkosScan: values that are selected must be trivially copyable and assignable, "
+                "and have a default constructor and no operator& of their own.");
   static_assert(
       r != R::conversion,
       "KokkosScan: the input's values must convert to those of the output, which are made "
@@ -163,7 +165,7 @@ constexpr void explain() {
   static_assert(r != R::mask_rank, "KokkosScan: a mask must have the rank of what it masks.");
   static_assert(r != R::mask_values,
                 "KokkosScan: a mask must be a Kokkos View or elementwise(...) whose values convert "
-                "to bool.");
+                "to bool and are no floating-point numbers.");
   static_assert(
       r != R::predicate,
       "KokkosScan: the third argument of select must be a mask, or a predicate that is "

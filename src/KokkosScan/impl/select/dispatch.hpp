@@ -68,8 +68,7 @@ class SelectOperands {
 template <class Keep>
 auto build_keep(const Keep& keep, int axis, const Operand*& next) {
   if constexpr (ScanInput<Keep>) {
-    return build_input<bool>(keep, InputContext<bool>{Maybe<bool>(false), axis, Direction::forward},
-                             next);
+    return build_mask(keep, axis, Direction::forward, next);
   } else {
     return Predicate<Keep>{keep};
   }

@@ -65,7 +65,7 @@ struct Selection {
 template <class Keep, class Element>
 KOKKOS_FORCEINLINE_FUNCTION bool is_kept(const Keep& keep, std::int64_t k, const Element& element) {
   if constexpr (is_predicate<Keep>) {
-    return static_cast<bool>(keep.function(element));
+    return static_cast<bool>(keep.function(as_argument(element)));
   } else {
     return static_cast<bool>(keep(k));
   }
