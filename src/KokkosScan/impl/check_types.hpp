@@ -27,21 +27,21 @@ template <class Exec, class View>
 inline constexpr bool can_access =
     Kokkos::SpaceAccessibility<Exec, typename View::memory_space>::accessible;
 
-/// Whether kernels can store values of a type and find where they lie. A struct with a const member
-/// is trivially copyable, but cannot be assigned.
+/// Whether kernels can assign values of a type and take their addresses. A struct with a const
+/// member is trivially copyable, but not assignable.
 template <class T>
 concept Assignable = std::is_copy_assignable_v<T>;
 template <class T>
 concept Addressable = requires(T& x) {
   { &x } -> std::same_as<T*>;
 };
-/// Whether values of a type can be those of a mask: floating-point numbers are none, or swapped
-/// arguments of masked() would go unnoticed.
+/// Whether a type can be that of a mask. Floating-point types are excluded, so that swapped
+/// arguments of masked() are noticed.
 template <class T>
 concept MaskValue =
     std::is_constructible_v<bool, const T&> && !std::is_floating_point_v<accumulator_t<T>>;
 
-/// A callable as it is kept: of a function its address.
+/// The stored form of a callable: a function's address, or the object.
 template <class F>
 std::decay_t<const F&> kept_callable(const F& f) {
   return f;

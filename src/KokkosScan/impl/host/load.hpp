@@ -52,7 +52,7 @@ void blend(const StoredBool* selected, const A* values, A identity, int count, A
   if constexpr (is_vectorized<A>) i = blend_registers(selected, values, identity, count, x);
   for (; i < count; ++i) {
     if constexpr (std::is_integral_v<A>) {
-      // All bits or none, which compilers vectorise.
+      // All bits or none: compilers vectorise this.
       const auto bits = static_cast<A>(0 - static_cast<bool>(selected[i]));
       x[i] = static_cast<A>(identity ^ ((identity ^ values[i]) & bits));
     } else {
