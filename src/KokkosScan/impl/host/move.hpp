@@ -82,8 +82,7 @@ inline constexpr bool can_stream = true;
 inline constexpr bool can_stream = false;
 #endif
 
-/// The caches to prefetch to: all of them, or only the nearest one for elements that are used once
-/// and should not evict others.
+/// The caches to prefetch to: all, or only the nearest one for elements that are used once.
 enum class Caches { all, nearest };
 
 /// The prefetch distance in elements, and the caches to prefetch to.
