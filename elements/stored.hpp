@@ -105,8 +105,8 @@ struct Bfloat16 {
   }
 };
 
-/// True and false as NumPy and PyTorch store them: one byte, of which 0 is false and any other may
-/// be true; results are 0 and 1. Its minimum and maximum are the logical and and or.
+/// A bool of one byte, as in NumPy and PyTorch: any non-zero byte is true, results are 0 and 1. Its
+/// minimum and maximum are logical and and or.
 using Boolean = std::uint8_t;
 
 /// The C++ type of a DType.

@@ -6,11 +6,11 @@
     perf_tests/host_peers.py --out peers.json [--seconds 60] [--mib 256] [--threads N]
     perf_tests/host_peers.py --random FILE --out peers.json [--threads N]
 
-Shapes, names and counters are those of perf_scan: medians, in turns with copies of the same bytes by
-NumPy and PyTorch. NumPy has one thread. With --random, sums of PyTorch in the shapes of a file that
-perf_random wrote, and what fraction of a copy the library has of what PyTorch has. Where kokkos_scan
-can be imported (scripts/python perf_tests/host_peers.py ...), it is called as well, in turns with
-PyTorch: PyTorch's time over its own, with a given output and with new tensors.
+Shapes, names and counters are those of perf_scan: medians, measured alternately with copies of the
+same bytes by NumPy and PyTorch. NumPy uses one thread. With --random, it measures sums of PyTorch in
+the shapes of a file written by perf_random, and compares fractions of a copy. If kokkos_scan can be
+imported (scripts/python perf_tests/host_peers.py ...), it is measured alternately with PyTorch: the
+ratio of times, with a given output and with new tensors.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def cumsum_backward(x, axis):
 
 
 def scans(x, y, mask, axis):
-    """{(variant, peer): a function that scans x}, the results in y where the peer can."""
+    """{(variant, peer): a function that scans x}, with results in y if the peer supports that."""
     tx, ty = torch.from_numpy(x), torch.from_numpy(y)
     made = {
         ("", "numpy"): lambda: np.cumsum(x, axis=axis, out=y, dtype=y.dtype),
@@ -59,10 +59,10 @@ def seconds(work):
 
 
 def measure(work, copies, size):
-    """The fields of a benchmark: size bytes are moved by the work, copies have the rates of theirs."""
+    """The fields of a benchmark. `size` is the number of bytes that the work moves."""
     work()
     once = seconds(work)
-    repeat = max(1, int(2e-4 / once))  # short ones several times
+    repeat = max(1, int(2e-4 / once))  # repeat short work
     rounds = min(max(int(0.3 / (once * repeat)), 1), 15)
     times, rates = [], [[] for _ in copies]
     for _ in range(rounds):
@@ -80,7 +80,7 @@ def measure(work, copies, size):
 
 
 def shapes(count):
-    """(extents, axis, whether with variants), the most important first."""
+    """(extents, axis, whether to measure variants), the most important first."""
     yield (count // 32768, 32768), 1, True
     yield (count // 32768, 32768), 0, True
     for n in (16, 8, 64, 1024, 4096, 2, 262144, 16777216, count):

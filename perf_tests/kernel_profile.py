@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Profiles cases of perf_scan_cuda with Nsight Compute, and prints what bounds their kernels as a
-Markdown table.
+"""Profiles cases of perf_scan_cuda with Nsight Compute, and prints a Markdown table of the bottlenecks
+of their kernels.
 
     perf_tests/kernel_profile.py PROGRAM CASE...
 
 PROGRAM is perf_scan_cuda, a CASE the name of one of its cases, such as
-inclusive_scan/Cuda/float/32768x32768/axis:1. Profiled is the first launch of a kernel of this library, with the
-clocks that Nsight Compute sets. Needs ncu and the permission to read performance counters.
+inclusive_scan/Cuda/float/32768x32768/axis:1. Profiles the first launch of a kernel of this library, with the clocks
+that Nsight Compute sets. Needs ncu and the permission to read performance counters.
 """
 
 import argparse

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""mpi_model.py: what a scan over ranks costs, by the model of docs/mpi.md.
+"""mpi_model.py: the time of a scan over ranks, by the model of docs/mpi.md.
 
-By a tree it walks through the steps of the blocks, as impl/mpi/tree.hpp does, for a rank in the middle. In order
-the last rank waits for as many blocks as there are ranks before it (impl/mpi/pipeline.hpp).
+For the tree it simulates the steps of impl/mpi/tree.hpp for a rank in the middle. In order, the last rank waits for
+as many blocks as there are ranks before it (impl/mpi/pipeline.hpp).
 """
 
 import math
 
-ELEMENT = 8  # bytes of an element and of an accumulator
-COPY = 4.0e12  # bytes a second that a copy reads and writes on one GPU
-STEP = 20e-6  # seconds that a step costs beside the work: ends and beginnings of kernels (docs/limits.md)
-IN_ORDER = 0.9  # of the speed of a copy that a scan in order has, where a block has many lines
-LINKS = {"NVLink": (5e-6, 400e9), "400 Gb/s": (5e-6, 45e9)}  # latency in s, bytes a second
+ELEMENT = 8  # size of an element and of an accumulator in bytes
+COPY = 4.0e12  # bytes per second that a copy reads and writes on one GPU
+STEP = 20e-6  # overhead of a step in seconds: kernel launches (docs/limits.md)
+IN_ORDER = 0.9  # speed of an in-order scan of many lines, as a fraction of a copy
+LINKS = {"NVLink": (5e-6, 400e9), "400 Gb/s": (5e-6, 45e9)}  # latency in s, bytes per second
 
 
 def blocks_of(lines, part, in_order=False):

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times what others have for running maxima, logarithms of sums and recurrences on a GPU.
+"""Times other implementations of running maxima, logarithms of sums and recurrences on a GPU.
 
     perf_tests/output_peers.py [--seconds 60] [--log2-elements 28]
 
 Shapes are those of cuda/outputs.cu, (outer, n, inner) with the scan along n, of floats: PyTorch's
 cummax (with its int64 indices) and logcumsumexp, torch.associative_scan compiled, and a Triton
-kernel of the kind that accelerated-scan has: a program a line, which composes affine maps by
+kernel like that of accelerated-scan: one program per line, which composes affine maps by
 tl.associative_scan and carries the last state from block to block. Each time is the median of 7 in
-microseconds, beside that of a copy of as many bytes. What takes longer than the seconds left, to
-compile, say, is left out.
+microseconds, printed with that of a copy of as many bytes. Cases that would exceed the time limit,
+for example in compilation, are omitted.
 """
 
 import argparse

@@ -6,12 +6,12 @@
     perf_tests/peers.py --out peers.json [--seconds 150] [--log2-elements 30]
     perf_tests/peers.py --out peers.json --shapes random-2.json... [--library librandom.so] [--worst 10]
 
-With --shapes, PyTorch and torch.compile on the slowest cases of each type in result files of the
-group "random" (cuda/random.cu), and at the end a table of them beside the library: with --library
-(cuda/random_library.cu) measured in turns with them, else as the files have it.
+With --shapes, it measures PyTorch and torch.compile on the slowest cases of each type in result files
+of the group "random" (cuda/random.cu), and prints a table that compares them with the library: with
+--library (cuda/random_library.cu) measured alternately with them, otherwise from the files.
 
-Shapes, names and counters are those of perf_scan_cuda: medians of CUDA events, in turns with
-copies of the same bytes. What fails, or does not fit in the time, is recorded as an error.
+Shapes, names and counters are those of perf_scan_cuda: medians of CUDA events, measured alternately
+with copies of the same bytes. Cases that fail or exceed the time limit are recorded as errors.
 """
 
 import argparse

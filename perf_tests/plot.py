@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Draws how fast sums of floats along the last axis are, against the length of the lines.
+"""Plots the speed of sums of floats along the last axis against the length of the lines.
 
     perf_tests/plot.py RESULT.json... --out docs/cuda_lengths.svg
 
-Reads what perf_scan_cuda and peers.py have written, or perf_scan and host_peers.py; of several figures of a case it takes the lowest.
+Reads the results of perf_scan_cuda and peers.py, or of perf_scan and host_peers.py. If a case occurs several times,
+the lowest figure counts.
 """
 
 import argparse

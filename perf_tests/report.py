@@ -5,9 +5,9 @@
 
     perf_tests/report.py RESULT.json... [--filter=EXPRESSION] [--worst=N | --types]
 
-Several files with the same case (runs on several machines, say) show the lower fraction first.
-With --types each case of float is a row, with the fractions of the other types and how many times as fast as
-each peer it is, by bytes a second.
+If several files have the same case (for example from several machines), the lower fraction comes first.
+With --types each case of float is a row, with the fractions of the other types and the speedup over each peer in
+bytes per second.
 """
 
 import argparse

@@ -61,7 +61,7 @@ constexpr std::optional<DType> dtype_coded(std::string_view code) {
   return std::nullopt;
 }
 
-/// The type of one of NumPy's characters, such as "d", which headers may have as well.
+/// The type for one of NumPy's character codes, such as "d", which headers may contain.
 constexpr std::optional<DType> dtype_of_character(std::string_view code) {
   if (code.size() != 1) return std::nullopt;
   constexpr std::string_view characters = "?bhilqBHILQefdFD";

@@ -20,7 +20,7 @@ namespace scan_tool {
 /// order.
 enum class Order { c, fortran };
 
-/// The order of the bytes of an element: that of this machine, or the other one.
+/// The byte order of elements: that of this machine, or the opposite.
 enum class ByteOrder { own, swapped };
 
 /// The extents of an array.
@@ -47,7 +47,7 @@ ParsedHeader parse_npy_header(const std::string& path, std::span<const std::byte
 /// The header that numpy.save writes: version 1.0, padded to a multiple of 64 bytes.
 std::string format_npy_header(const NpyHeader& header);
 
-/// Turns the bytes of elements of another byte order, in place; those of complex numbers in halves.
+/// Swaps the byte order of elements in place; complex numbers are swapped as two numbers.
 void swap_bytes(DType dtype, std::span<std::byte> elements);
 
 /// The shape as Python prints it: (3, 4).

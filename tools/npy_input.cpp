@@ -22,7 +22,7 @@ namespace {
   refuse(path, "no readable file (" + system_reason() + ")", "a .npy file");
 }
 
-/// Standard input as a file: itself, if it is one, else a temporary one without a name.
+/// Standard input as a file descriptor: itself if it is a file, else an unnamed temporary copy.
 int open_standard_input(const std::string& path) {
   if (::isatty(STDIN_FILENO) != 0) refuse(path, "a terminal", "a .npy file in standard input");
   struct stat status {};

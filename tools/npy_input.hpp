@@ -15,13 +15,13 @@
 
 namespace scan_tool {
 
-/// What the command line calls standard input and standard output.
+/// The name of standard input and standard output on the command line.
 inline constexpr std::string_view standard_stream = "-";
 
-/// Where temporary files belong.
+/// The folder for temporary files.
 std::string temporary_folder();
 
-/// The bytes of a regular file, read as they are needed, or of standard input.
+/// The bytes of a regular file, read on demand, or of standard input.
 class MappedFile {
  public:
   /// \throws UserError if the file cannot be read
@@ -51,10 +51,10 @@ class NpyInput {
   [[nodiscard]] const std::string& path() const { return m_path; }
   [[nodiscard]] const NpyHeader& header() const { return m_header; }
   [[nodiscard]] std::int64_t count() const { return m_count; }
-  /// The elements, exactly, in the byte order that the header says; what follows them in the file
-  /// is ignored, as NumPy does.
+  /// The bytes of the elements, in the header's byte order. Like NumPy, this ignores anything after
+  /// them in the file.
   [[nodiscard]] std::span<const std::byte> data() const { return m_data; }
-  /// Copies the bytes of elements from number `first` on, in the machine's order.
+  /// Copies the bytes of elements from number `first` on, in this machine's byte order.
   /// \throws UserError if they cannot be read
   void read(std::int64_t first, std::span<std::byte> bytes) const;
   /// Advises the system that these elements are needed soon.

@@ -184,7 +184,7 @@ void NpyOutput::finish() {
 void NpyOutput::copy_to_standard_output() {
   const int from = ::open(m_temporary.c_str(), O_RDONLY | O_CLOEXEC);
   if (from < 0) unwritable();
-  discard();  // it stays readable, and nothing stays behind if nobody reads the pipe
+  discard();  // the open file stays readable, and nothing is left behind if writing fails
   std::vector<std::byte> bytes(1 << 20);
   ssize_t count = 0;
   while ((count = ::read(from, bytes.data(), bytes.size())) != 0) {
@@ -205,7 +205,7 @@ void NpyOutput::copy_to_standard_output() {
 }
 
 void NpyOutput::commit() {
-  if (m_temporary.empty()) return;  // another process does it
+  if (m_temporary.empty()) return;  // another process removes it
   if (is_standard_output()) {
     copy_to_standard_output();
     return;

@@ -21,9 +21,9 @@ namespace scan_tool {
 /// file of that name is unchanged.
 class NpyOutput {
  public:
-  /// Makes a temporary file in the folder of `path`; a symbolic link is followed. "-" is standard
+  /// Creates a temporary file in the folder of `path`, following symbolic links. "-" is standard
   /// output, to which commit() copies.
-  /// \throws UserError if that is not possible or something other than a file has the name
+  /// \throws UserError if that fails, or if `path` exists and is not a regular file
   explicit NpyOutput(std::string path);
   /// Opens the file that another process has created as `temporary` and will commit.
   /// \throws UserError if it cannot be written
@@ -37,7 +37,7 @@ class NpyOutput {
   [[nodiscard]] const std::string& target() const { return m_target; }
   [[nodiscard]] bool is_standard_output() const { return m_path == standard_stream; }
 
-  /// Whether a file is the one that commit() replaces: also by links, symbolic or hard.
+  /// Whether a file is the one that commit() replaces, also by symbolic or hard links.
   [[nodiscard]] bool replaces(const std::string& file) const;
 
   /// The name of the file until commit().

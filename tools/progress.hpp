@@ -3,27 +3,26 @@
 #pragma once
 
 /// \file
-/// How far a long run is, on a terminal.
+/// A progress bar for long runs on a terminal.
 
 #include <chrono>
 #include <cstdint>
 
 namespace scan_tool {
 
-/// A line on stderr that says how much has been done, how fast, and how long the rest takes; it
-/// goes away at the end. Nothing is printed in the first half second, and nothing where stderr is
-/// no terminal.
+/// A line on stderr with progress, speed and remaining time, which is removed at the end. Nothing
+/// is printed in the first half second, or if stderr is no terminal.
 class Progress {
  public:
   enum class Shown { where_stderr_is_a_terminal, never };
 
-  /// \param bytes all that there are
+  /// \param bytes total number of bytes
   Progress(std::int64_t bytes, Shown shown);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// So many more have been done.
+  /// Adds bytes that have been processed.
   void add(std::int64_t bytes);
 
  private:

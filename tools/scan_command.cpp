@@ -102,7 +102,7 @@ void check_mask(const NpyInput& mask, const NpyInput& input) {
   }
 }
 
-/// Refuses to replace what the caller would lose. OUT alone may be IN.
+/// Refuses to overwrite input files. Only OUT may be IN.
 void check_apart(const ScanOptions& options, const NpyOutput& output, const NpyOutput* totals) {
   const auto refuse_mask = [&](const std::string& what, const NpyOutput& written) {
     if (!options.mask || !written.replaces(*options.mask)) return;
@@ -121,7 +121,7 @@ void check_apart(const ScanOptions& options, const NpyOutput& output, const NpyO
   }
 }
 
-/// Standard input is read once, and ranks have none of their own.
+/// Standard input can be read only once, and standard streams need a single rank.
 void check_streams(const ScanOptions& options, const Ranks& ranks) {
   if (options.mask && *options.mask == standard_stream && options.input == standard_stream) {
     refuse("--mask", "standard input, which is IN", "a file");

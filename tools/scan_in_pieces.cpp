@@ -145,7 +145,7 @@ class ScanInPieces {
     const Range mine = m_share_lines
                            ? Range{0, m_geometry.outer}
                            : part_of({0, m_geometry.outer}, m_ranks.rank(), m_ranks.size());
-    // Of this rank, which stands for all.
+    // The elements of this rank, as an estimate for all.
     const std::int64_t elements =
         mine.count * m_geometry.length * m_geometry.inner / (m_share_lines ? m_ranks.size() : 1);
     m_progress.emplace(

@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-# What the compiler must refuse, and in which sentence: CASE, SENTENCE, ...
+# Calls that must not compile, and the expected message: CASE, SENTENCE, ...
 set(operator_axis
     "the argument after the output must be an axis or along(axis); an operator needs an explicit axis before it."
 )
 set(axis_kind
     "an axis must be an int or another integer, not a bool, a character, a floating-point number or an enumeration."
 )
-# A semicolon would make two sentences of one: so far as it goes.
+# Sentences are given up to their first semicolon, which separates CMake list elements.
 set(fills_input "the input's values would fill the first member of the accumulator")
 set(fills_start "a starting value would fill the first member of the accumulator")
 set(no_identity "Sum and Prod have no identity for a struct that a number does not construct")
@@ -38,7 +38,7 @@ set(elementwise_call
     "the function of elementwise must be callable, as const, with one std::int64_t for each extent."
 )
 set(header ${CMAKE_CURRENT_BINARY_DIR}/concepts/header.hpp)
-# Lists would split the sentences at their semicolons.
+# CMake lists split at semicolons.
 function(kokkos_scan_refuse case sentence)
   add_test(
     NAME concepts.refused.${case}
@@ -53,7 +53,7 @@ endfunction()
 
 # Its command compiles the cases too, with a header of their own.
 set_target_properties(unit_test_concepts PROPERTIES EXPORT_COMPILE_COMMANDS ON DISABLE_PRECOMPILE_HEADERS ON)
-# What all cases include, precompiled where GCC compiles: most of the time goes there.
+# A precompiled header with what all cases include, if the compiler is GCC, to save most of the time.
 add_test(
   NAME concepts.header
   COMMAND
@@ -70,7 +70,7 @@ add_test(
     ${CMAKE_CURRENT_SOURCE_DIR}/concepts/compile.cmake)
 set_tests_properties(concepts.accepted PROPERTIES FIXTURES_REQUIRED concepts_header)
 
-# Nor do the headers, included as a project's own are, have what stricter projects make errors.
+# Headers must compile without warnings that stricter projects turn into errors.
 add_test(
   NAME concepts.without_warnings
   COMMAND
@@ -114,7 +114,7 @@ kokkos_scan_refuse(lambda_as_inner_mask "${mask_kind}")
 kokkos_scan_refuse(struct_without_plus "Sum needs a + b for two accumulators a and b.")
 kokkos_scan_refuse(struct_without_times "Prod needs a * b for two accumulators a and b.")
 kokkos_scan_refuse(struct_without_less "Min and Max need a < b for two accumulators a and b.")
-# Of C++20's conversions of a number to an aggregate.
+# C++20 conversions of numbers to aggregates.
 kokkos_scan_refuse(input_that_fills_an_aggregate "${fills_input}")
 kokkos_scan_refuse(computed_input_that_fills_an_aggregate "${fills_input}")
 kokkos_scan_refuse(output_that_is_filled

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Bools of any bytes: those of images are 0 and 255, and NumPy and PyTorch take any byte but 0 for
-// true. To read such a byte as a bool is undefined, so each way in which arrays of bool are read is
-// here: as masks, as values, by functions of the caller's, in order and not, on all backends of a
-// space. (The CUDA kernels meet them in unit_tests/cuda/fuzz.hpp.)
+// Bools with arbitrary bytes: image masks contain 0 and 255, and in NumPy and PyTorch any non-zero
+// byte is true. Reading such a byte as a bool is undefined behaviour, so this tests all ways in
+// which arrays of bool are read: as masks, as values, by users' functions, in order or not, on all
+// backends of a space. (unit_tests/cuda/fuzz.hpp tests the CUDA kernels.)
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ Matrix<unsigned char> random_bytes(std::size_t rows, std::size_t columns) {
 Unmanaged<bool> as_bools(Matrix<unsigned char> const& bytes) {
   return Unmanaged<bool>(reinterpret_cast<bool*>(bytes.data()), bytes.extent(0), bytes.extent(1));
 }
-/// Small whole numbers, of which no order of addition rounds a sum.
+/// Small integers, whose sums are exact in any order.
 template <class T>
 Matrix<T> random_numbers(std::size_t rows, std::size_t columns) {
   Random random(rows + columns * 1000);
@@ -70,7 +70,7 @@ void expect_sums(Matrix<T> const& sums, int axis, Value const& value) {
   }
 }
 
-/// Shapes that are scanned by different kernels.
+/// Shapes for different kernels.
 std::initializer_list<std::pair<std::size_t, std::size_t>> const shapes{
     {7, 501}, {501, 7}, {3000, 1}, {1, 3000}, {40, 200}, {100, 3}, {2100, 2}, {5, 5}};
 
@@ -130,7 +130,7 @@ TEST(lines, masks_of_any_bytes_for_the_generic_backend) {
   for (Regime const regime : forced_regimes) check_masks<float>(by_tree, forced(regime));
 }
 
-/// A mask of integers is false where they are 0, whatever their lowest byte.
+/// A mask of integers is true where they are non-zero, even if their lowest byte is 0.
 TEST(lines, masks_of_wider_integers) {
   for_each_shape([&](std::size_t rows, std::size_t columns, int axis) {
     auto const x = random_numbers<double>(rows, columns);
@@ -159,7 +159,7 @@ struct AddBools {
   }
 };
 
-/// Bools as values count as 0 and 1, to functions of the caller's as well.
+/// Bools as values are 0 and 1, also for users' functions.
 TEST(lines, bools_of_any_bytes_as_values) {
   for_each_shape([&](std::size_t rows, std::size_t columns, int axis) {
     auto const bytes = random_bytes(rows, columns);
@@ -190,7 +190,7 @@ TEST(lines, masks_of_any_bytes_that_are_masked) {
   });
 }
 
-/// Starting values, one value a line, and minima and maxima, which are bools of one byte again.
+/// Starting values, one value per line, and minima and maxima, which are bools again.
 TEST(lines, bools_of_any_bytes_of_each_line) {
   std::size_t const rows = 9, columns = 40;
   Kokkos::View<unsigned char*, Device> const starts("starts", rows);
@@ -221,7 +221,7 @@ TEST(lines, bools_of_any_bytes_of_each_line) {
   };
   Matrix<bool> const most("most", rows, columns);
   ks::inclusive_scan(Exec(), as_bools(bytes), most, 1, ks::Max<>{});
-  // In place as well.
+  // Also in place.
   ks::inclusive_scan(Exec(), as_bools(bytes), as_bools(bytes), 1, ks::Max<>{});
   auto const of_most = as_bytes(most), of_place = as_bytes(as_bools(bytes));
   for (std::size_t i = 0; i < rows; ++i) {

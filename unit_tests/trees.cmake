@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-# The same with other tuning numbers: copies of their headers, in which each of these lines is another. A
-# number that is not found has another name or value now: mend its line here.
+# Compiles trees.cpp again with copies of the tuning headers in which these numbers are changed. If a
+# number is not found, its name or value has changed: update its line here.
 get_target_property(folders KokkosScan::KokkosScan INTERFACE_INCLUDE_DIRECTORIES)
 list(TRANSFORM folders REPLACE "^\\$<BUILD_INTERFACE:(.*)>$" "\\1")
 set(varied ${CMAKE_CURRENT_BINARY_DIR}/varied)
 
-# vary(HEADER OLD|NEW...): OLD is a regular expression; of "name = value|NEW" the value is replaced.
+# vary(HEADER OLD|NEW...): OLD is a regular expression; in "name = value|NEW" only the value is replaced.
 function(vary header)
   find_file(file ${header} PATHS ${folders} NO_DEFAULT_PATH NO_CACHE REQUIRED)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
@@ -77,7 +77,7 @@ add_executable(unit_test_trees_varied trees.cpp)
 target_include_directories(unit_test_trees_varied BEFORE PRIVATE ${varied})
 target_include_directories(unit_test_trees_varied PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(unit_test_trees_varied PRIVATE kokkos_scan_test_main)
-# Kernels of KokkosScan::ETI have the numbers as they are.
+# Kernels in KokkosScan::ETI have the original numbers.
 target_compile_options(unit_test_trees_varied PRIVATE ${test_options} -UKOKKOSSCAN_ENABLE_ETI)
 add_test(NAME trees_varied COMMAND unit_test_trees_varied)
 set_tests_properties(trees_varied PROPERTIES TIMEOUT 900 ENVIRONMENT "${test_environment}")

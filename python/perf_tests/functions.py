@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times what kokkos_scan.torch has beside sums and products, and PyTorch's way to the same results:
+"""Times the functions of kokkos_scan.torch other than sums and products, and PyTorch's equivalents:
 
     scripts/python python/perf_tests/functions.py [--log2-elements 28] [--device cuda|cpu]
                                                   [--no-compile]
 
 Each is float32 along dim 1 of shapes with long rows, very long rows and columns. Times are medians
-in ms; the programs of a row take turns, so that a change of clocks meets all alike. A copy moves as
-many bytes as the function must read and write. What PyTorch refuses is printed as a dash.
+in ms; the programs of a row alternate, so that clock changes affect all alike. A copy moves as many
+bytes as the function must read and write. A dash means that PyTorch fails.
 """
 
 import argparse

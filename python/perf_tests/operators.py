@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times the five operators of kokkos_scan.torch beside PyTorch, eager and compiled, the call of the
-kernels without PyTorch, and a copy:
+"""Times the five operators of kokkos_scan.torch, PyTorch eager and compiled, calls of the kernels
+without PyTorch, and a copy:
 
     scripts/python python/perf_tests/operators.py [--rows R] [--cols C] [--device cuda|cpu]
                                                   [--backward] [--no-compile]
 
-Each row is a median; the programs of a row take turns, so that a change of clocks meets all alike.
-GB/s count what must be read and written: 8 bytes an element, 9 with a mask. Results are compared with
-PyTorch's in float64, a few lines at a time. Each gradient is timed with its forward scan.
+Each row is a median; the programs of a row alternate, so that clock changes affect all alike.
+GB/s count the bytes that must be read and written: 8 per element, 9 with a mask. Results are compared
+with PyTorch's in float64, a few lines at a time. Each gradient is timed with its forward scan.
 """
 
 import argparse

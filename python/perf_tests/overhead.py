@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a call costs where there is next to nothing to scan: 1 x 8 elements, beside PyTorch and NumPy:
+"""Times the overhead of a call, on 1 x 8 elements, compared with PyTorch and NumPy:
 
     scripts/python python/perf_tests/overhead.py [--device cuda|cpu]
 
-Microseconds a call, the best of several rounds that take turns. On CUDA devices calls are enqueued
-without waiting, so this is the time of the host.
+Prints microseconds per call, the best of several alternating rounds. On CUDA devices calls are
+enqueued without waiting, so this is host time.
 """
 
 import argparse

@@ -402,7 +402,7 @@ void extreme_of_arrays(std::int64_t operation, nb::handle x, nb::handle values, 
   without_gil([&] { kokkos_scan_python::extreme(request); });
 }
 
-/// What a mask keeps of each row, see CompactRequest.
+/// The elements of each row that a mask keeps. See CompactRequest.
 void compact_of_arrays(nb::handle x, nb::handle mask, nb::handle out, nb::handle index,
                        nb::handle counts, std::uintptr_t stream, bool is_bfloat16) {
   CompactRequest request;

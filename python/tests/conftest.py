@@ -5,7 +5,7 @@ import os
 import hypothesis
 import pytest
 
-# The same examples in every run: a failure must be the change's.
+# The same examples in every run, so that a failure is caused by a change.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None,
                                      max_examples=int(os.environ.get("KOKKOS_SCAN_EXAMPLES", 400)),
                                      suppress_health_check=list(hypothesis.HealthCheck))

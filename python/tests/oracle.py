@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scans as NumPy computes them, in the widest type, element by element along the axis."""
+"""Reference scans by NumPy, in the widest type, element by element along the axis."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ COMPLEX = ["complex64", "complex128"]
 
 
 def promoted(dtype, operation):
-    """The type in which numpy.cumulative_sum answers."""
+    """The result type of numpy.cumulative_sum."""
     dtype = np.dtype(dtype)
     if operation in ("min", "max"):
         return dtype
@@ -68,14 +68,14 @@ def scan(operation, x, axis, *, dtype=None, include_initial=False, exclusive=Fal
 
 
 def assert_close(found, expected, x=None):
-    """Equal for whole numbers, close in relation to what was added for others."""
+    """Integers must be equal, other values close relative to the sum of magnitudes."""
     found = np.asarray(found)
     assert found.shape == expected.shape, (found.shape, expected.shape)
     assert found.dtype == expected.dtype, (found.dtype, expected.dtype)
     if expected.dtype.kind in "biu":
         np.testing.assert_array_equal(found, expected)
     else:
-        # 16 units in the last place: 8 are promised, and the oracle rounds once.
+        # 16 ulp: 8 are promised, and the oracle rounds once.
         rtol = 16 * np.finfo(expected.dtype).eps
         scale = np.abs(x[np.isfinite(x)]).sum() if x is not None and x.size else 1
         with np.errstate(all="ignore"):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arrays of other kinds: what goes in comes out."""
+"""Arrays of other libraries: results have the kind of the input."""
 
 import array
 import sys
@@ -26,7 +26,7 @@ def test_bytes_are_unsigned_integers():
 
 
 class OnlyDlpack:
-    """A library's array that speaks DLPack and nothing else."""
+    """An array that supports only DLPack."""
 
     def __init__(self, values):
         self.values = values
@@ -59,7 +59,7 @@ def test_any_dlpack_array():
 
 
 def test_capsules_are_taken_once():
-    # As arrays of CUDA devices come: each capsule holds its memory once.
+    # Like arrays of CUDA devices: each capsule can be consumed once.
     from kokkos_scan import _core
 
     grad, x = np.array([[1.0, 2, 3], [4, 5, 6]]), np.array([[1.0, 3, 2], [0, 1, 0.5]])

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Each refusal: its type, its words, and that nothing was written."""
+"""Errors: type, message, and that nothing is written."""
 
 import numpy as np
 import pytest

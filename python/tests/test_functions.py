@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Indices of minima and maxima, logarithms of sums, recurrences and NaN-skipping sums of arrays, beside
-NumPy and plain loops."""
+"""Indices of minima and maxima, logarithms of sums, recurrences and NaN-skipping sums of arrays, compared
+with NumPy and plain loops."""
 
 import pathlib
 import re
@@ -18,7 +18,7 @@ EXTREMES = [(ks.cumulative_min, np.minimum), (ks.cumulative_max, np.maximum)]
 
 
 def random_array(rng, shape, dtype):
-    """Few different values, so that many are equal; NaN and zeros of both signs among floats."""
+    """Few different values, so that many are equal; floats include NaN and zeros of both signs."""
     x = rng.integers(0, 6, shape).astype(dtype)
     if x.dtype.kind == "f" and x.size:
         x[rng.random(shape) < 0.05] = np.nan
@@ -28,7 +28,7 @@ def random_array(rng, shape, dtype):
 
 
 def last_of_equals(ufunc, line, keep):
-    """Where the extreme stands, by a loop: of equal ones and of NaNs the last."""
+    """The index of the extreme, by a loop: the last of equal values or NaNs."""
     best, found = -1, []
     for k, value in enumerate(line):
         if keep[k]:
@@ -183,7 +183,7 @@ def test_linear_recurrence(dtype, reverse, n):
     b = rng.normal(size=(3, n, 2)).astype(dtype)
     start = rng.normal(size=(3, 2)).astype(dtype)
     expected = loop(a, b, start.astype(np.float64), reverse)
-    # Double is what states are computed in, so it has more roundings.
+    # States are computed in double, so double results have more rounding errors.
     tolerance = (16 if dtype == "float64" else 2) * np.finfo(dtype).eps
     found = ks.linear_recurrence(a, b, axis=1, initial=start, reverse=reverse, include_initial=True)
     np.testing.assert_allclose(found, expected, tolerance, tolerance)
@@ -199,7 +199,7 @@ def test_linear_recurrence(dtype, reverse, n):
 
 
 def test_recurrence_overflows_only_where_the_loop_does():
-    # Products of the coefficients leave the range of double, states do not.
+    # Products of coefficients exceed the range of double, but states do not.
     a = np.full((1, 2000, 1), 1e30)
     b = np.zeros((1, 2000, 1))
     a[0, 1500] = 0

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""in_order=True has the bits of numpy.cumsum and numpy.cumprod, and of a serial loop."""
+"""Scans with in_order=True are bitwise equal to numpy.cumsum, numpy.cumprod and a serial loop."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ import kokkos_scan as ks
 
 FUNCTION = {"sum": ks.cumulative_sum, "prod": ks.cumulative_prod}
 CUMULATE = {"sum": np.cumsum, "prod": np.cumprod}
-# What NumPy accumulates in the type itself, without a product of complex numbers.
+# Operations that NumPy accumulates in the type itself, except products of complex numbers.
 CASES = [("float32", "sum"), ("float64", "sum"), ("complex64", "sum"), ("complex128", "sum"),
          ("float32", "prod"), ("float64", "prod")]
 
@@ -40,7 +40,7 @@ def test_equals_numpy(dtype, operation):
         backward = FUNCTION[operation](np.flip(x, axis), axis=axis, in_order=True, reverse=True)
         assert same_bits(np.ascontiguousarray(np.flip(backward, axis)), expected)
         with_initial = FUNCTION[operation](x, axis=axis, in_order=True, include_initial=True)
-        # It begins with the identity, which the first element does not meet.
+        # The first result is the identity, but it is not combined with the first element.
         rest = np.moveaxis(with_initial, axis, 0)[1:]
         assert same_bits(np.ascontiguousarray(np.moveaxis(rest, 0, axis)), expected)
 
@@ -101,7 +101,7 @@ def test_torch():
     assert kt.cumsum(torch.tensor(2.0), 0, in_order=True).shape == ()
     with pytest.raises(ValueError):
         kt.cumsum(x, 1, initial=torch.zeros(3), in_order=True)
-    # Gradients are those of the scan by default.
+    # Gradients are those of the default scan.
     for function in (kt.cumsum, kt.cumprod):
         y = x.double().requires_grad_()
         initial = torch.full((20,), 1.25, dtype=torch.float64, requires_grad=True)

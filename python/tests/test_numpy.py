@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arrays of NumPy: values against NumPy over random shapes, strides, axes, types and options."""
+"""NumPy arrays: comparison with NumPy for random shapes, strides, axes, types and options."""
 
 import itertools
 import tracemalloc
@@ -61,7 +61,7 @@ def test_values(array, operation, data):
     dtype = data.draw(st.sampled_from([None, None, *ALL]))
     if dtype is not None:
         kinds = x.dtype.kind + np.dtype(dtype).kind
-        # What C and NumPy leave undefined, and what has no meaning.
+        # Undefined in C and NumPy, or meaningless.
         real_to_integer = kinds[0] == "f" and kinds[1] in "iu"
         if kinds[0] == "c" != kinds[1] or real_to_integer or (kinds[1] == "c" and operation in (
                 "min", "max")):
@@ -79,12 +79,12 @@ def test_values(array, operation, data):
     totals = data.draw(st.booleans())
     found = FUNCTION[operation](x, axis=axis, return_totals=totals, **options)
     expected, expected_totals = oracle.scan(operation, x, axis, **options)
-    np.testing.assert_array_equal(x, before)  # nobody wrote to the input
+    np.testing.assert_array_equal(x, before)  # the input is unchanged
     scale = None
     if operation == "sum":
         scale = np.append(x.astype(result_type).ravel(), options.get("initial", 0))
     if operation == "prod" and result_type.kind in "fc":
-        return  # tolerance is per factor: see test_products
+        return  # the tolerance is per factor; see test_products
     if totals:
         found, found_totals = found
         oracle.assert_close(found_totals, expected_totals, scale)
@@ -129,7 +129,7 @@ def test_out_of_another_array():
     assert ks.cumulative_sum(x, axis=0, out=part) is part
     np.testing.assert_array_equal(part, np.cumulative_sum(x, axis=0))
     assert (out[1::2] == -1).all() and (out[:, ::2] == -1).all()
-    # The type of out is that of the result, as in NumPy.
+    # As in NumPy, out determines the type of the result.
     small = np.empty((3, 4), "int16")
     ks.cumulative_sum(x, axis=1, out=small)
     np.testing.assert_array_equal(small, np.cumulative_sum(x, axis=1, dtype="int16"))
@@ -208,9 +208,9 @@ def test_every_float16_survives():
     nan = np.isnan(bits)
     np.testing.assert_array_equal(ks.cumulative_sum(bits, axis=1, dtype="float32")[~nan],
                                   bits.astype("float32")[~nan])
-    # Rounding to float16: NumPy's, at every number and in the middle between neighbours.
+    # Rounding to float16 as in NumPy, at every number and halfway between neighbours.
     x = np.arange(0, 2**31 - 2**23, 2**11, dtype="uint32").view("float32")[:, None]
-    # Once: by way of float32, a double beside that middle would be rounded to it first.
+    # Rounds once: through float32, a double next to halfway would first be rounded to halfway.
     neighbours = np.arange(0x7c00, dtype="uint16").view("float16").astype("float64")[:, None]
     middle = (neighbours[1:] + neighbours[:-1]) / 2
     for y in (x, -x, np.nextafter(x, 0), np.nextafter(x, np.inf),
@@ -222,7 +222,7 @@ def test_every_float16_survives():
 
 
 def test_float16_adds_up_in_float32():
-    x = np.ones(5000, "float16")  # float16 itself stays at 2048
+    x = np.ones(5000, "float16")  # in float16, the sum would stop at 2048
     np.testing.assert_array_equal(ks.cumulative_sum(x)[-3:], np.array([4998, 4999, 5000], "float16"))
 
 
@@ -266,7 +266,7 @@ def test_input_is_not_copied():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < base[:, ::2].nbytes / 10
-    # Of any strides, 0 among them: a copy of this one would not fit anywhere.
+    # Any strides, including 0: a copy of this array would not fit into memory.
     huge = np.broadcast_to(np.float32(1), (2**30, 2**20))
     assert ks.cumulative_sum(huge[: 2**18, : 2**10 : 2**8], axis=1)[-1].tolist() == [1, 2, 3, 4]
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The wheel, where scripts/build-wheel has made one beside the package under test."""
+"""The wheel, if scripts/build-wheel has built one next to the package under test."""
 
 import os
 import pathlib
@@ -28,7 +28,7 @@ def test_wheel_has_the_package_and_nothing_else():
 
 @pytest.mark.skipif(not (BUILD / "site").exists(), reason="no unpacked wheel beside the package")
 def test_unpacked_wheel_works_from_anywhere(tmp_path):
-    # Moved, so that nothing is found by where it was built.
+    # Moved, so that nothing depends on the build location.
     (BUILD / "site").rename(BUILD / "moved")
     try:
         out = subprocess.run(

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a process sees: threads, memory, fork, start and end."""
+"""Process-wide behaviour: threads, memory, fork, startup and exit."""
 
 import gc
 import os
@@ -18,7 +18,7 @@ import kokkos_scan as ks
 
 
 def run(program, **environment):
-    """Runs a program in a process of its own and returns what it printed."""
+    """Runs a program in its own process and returns its output."""
     process = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], text=True,
                              capture_output=True, timeout=300, env={**os.environ, **environment})
     assert process.returncode == 0, process.stderr
@@ -60,7 +60,7 @@ def test_the_gil_is_released():
     switch = sys.getswitchinterval()
     thread.start()
     try:
-        # A thread that held the GIL would give it away only between calls.
+        # If scans held the GIL, other threads would run only between calls.
         for _ in range(5):
             began = time.perf_counter()
             ks.cumulative_sum(x, axis=1, out=x)
@@ -90,7 +90,7 @@ def test_no_leak():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     before = calls(10_000)
-    # 100 bytes a call would be 10 MB.
+    # A leak of 100 bytes per call would be 10 MB.
     assert calls(100_000) - before < 4_000  # KiB
     references = sys.getrefcount(x)
     calls(100)
@@ -121,7 +121,7 @@ def test_import_starts_nothing():
 
 
 def test_end_of_the_process():
-    # A scan of another thread is waited for, a later one refused; no message, no crash.
+    # At exit, scans of other threads are waited for, later ones refused; no message, no crash.
     out = run("""
         import atexit, threading
         import numpy as np
@@ -143,7 +143,7 @@ def test_end_of_the_process():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_forked_child_scans():
-    # OpenMP's threads do not come along; the child must not wait for them.
+    # fork() does not copy OpenMP threads; the child must not wait for them.
     out = run("""
         import os, signal, warnings
         warnings.simplefilter("ignore")

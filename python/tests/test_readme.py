@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The Python of docs/python.md: its blocks are lines of this file."""
+"""The Python code of docs/python.md: its code blocks are lines of this file."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors: values against torch on the same device, gradients, operators, compilation."""
+"""Tensors: comparison with torch on the same device, gradients, operators, compilation."""
 
 import itertools
 import os
@@ -41,7 +41,7 @@ def identity(operation, dtype):
 
 def composed(operation, x, dim, exclusive=False, include_initial=False, reverse=False, mask=None,
              initial=None):
-    """What one would write with torch alone."""
+    """The equivalent code with torch only."""
     if operation in ("sum", "prod") and not (x.is_floating_point() or x.is_complex()):
         x = x.to(torch.int64)
     if mask is not None:
@@ -65,7 +65,7 @@ def composed(operation, x, dim, exclusive=False, include_initial=False, reverse=
 def random(shape, dtype, device="cpu", seed=0):
     generator = torch.Generator().manual_seed(seed)
     if dtype.is_floating_point or dtype.is_complex:
-        # Multiples of 1/4 within reach of float16's exact sums.
+        # Multiples of 1/4 whose sums are exact in float16.
         wide = torch.complex128 if dtype.is_complex else torch.float64
         x = torch.randint(-4, 5, shape, generator=generator).to(wide) / 4
         if dtype.is_complex:
@@ -88,7 +88,7 @@ def test_values(device, data):
     dim = data.draw(st.integers(-rank, rank - 1))
     shape[dim] = data.draw(st.sampled_from([0, 1, 5, 33, 130] if operation != "prod" else [0, 1, 5]))
     seed = data.draw(st.integers(0, 2**31))
-    # Any strides that PyTorch has: permuted, stepped, expanded.
+    # Any strides that PyTorch supports: permuted, stepped, expanded.
     x = random([2 * s + 1 for s in shape], dtype, device, seed)
     x = x[tuple(slice(1, None, 2) for _ in shape)]
     order = data.draw(st.permutations(range(rank)))
@@ -140,7 +140,7 @@ def test_five_operators(device):
     x = torch.rand((1024, 32768), generator=torch.Generator().manual_seed(0)).to(device)
     mask = (torch.rand(x.shape, generator=torch.Generator().manual_seed(1)) < 0.5).to(device)
     close = dict(rtol=1e-5, atol=1e-5)
-    # torch itself adds up in float32: the reference is its float64.
+    # torch accumulates in float32, so the reference is torch in float64.
     wide = x.double()
     total = torch.cumsum(wide, 1)
     for module, arguments, expected in (
@@ -200,7 +200,7 @@ def test_lazy_conjugates_and_subclasses():
 
 
 def with_zeros(shape, seed=0):
-    """Random numbers with lines of no, one, two and only zeros."""
+    """Random numbers; lines have no zero, one, two, or only zeros."""
     x = torch.randn(shape, dtype=torch.double, generator=torch.Generator().manual_seed(seed))
     flat = x.view(-1)
     flat[::3] = 0
@@ -279,7 +279,7 @@ def test_gradients_of_products_agree_with_torch_in_every_type():
 
 
 def test_gradient_where_products_overflow():
-    # The results end in infinities, which the loss does not use: 0 * infinity is no gradient.
+    # Results end in infinities, which the loss does not use: gradients must not be 0 * infinity.
     x = torch.full((1, 3000), 1.5, dtype=torch.double, requires_grad=True)
     y = kt.cumprod(x, 1)
     assert torch.isinf(y[0, -1])
@@ -344,7 +344,7 @@ def test_compile(device, dynamic):
         return y.sin() + kt.MaskedCumSum(1)(x, mask) + kt.cumsum(x, 1, exclusive=True, initial=2)
 
     torch._dynamo.reset()
-    # The graph is traced whole, gradients included; code is left to PyTorch's own tests.
+    # The whole graph is traced, including gradients; code generation is left to PyTorch's tests.
     compiled = torch.compile(model, backend="aot_eager", fullgraph=True, dynamic=dynamic)
     for n in (4, 7):
         x = torch.rand((3, n), device=device, requires_grad=True)
@@ -526,7 +526,7 @@ def test_numbers_that_start_keep_their_digits():
 
 @pytest.mark.skipif(IS_FALLBACK, reason="PyTorch drops tangents of operators in Python")
 def test_forward_mode_is_refused():
-    # Not wrong without a word.
+    # An error, not a wrong result.
     with torch.autograd.forward_ad.dual_level():
         dual = torch.autograd.forward_ad.make_dual(torch.ones(3), torch.ones(3))
         with pytest.raises((NotImplementedError, RuntimeError)):
@@ -535,7 +535,7 @@ def test_forward_mode_is_refused():
 
 @pytest.mark.skipif(IS_FALLBACK, reason="this is the run without the C++ operators")
 def test_operators_in_python_where_cpp_is_missing(tmp_path):
-    # The whole of this file once more, with a package that has no module of the C++ operators.
+    # Runs this file again with a package that lacks the module of C++ operators.
     package = tmp_path / "kokkos_scan"
     package.mkdir()
     for file in pathlib.Path(ks.__file__).parent.iterdir():
@@ -563,7 +563,7 @@ def test_side_streams():
     results = []
     for stream in streams:
         with torch.cuda.stream(stream):
-            torch.cuda._sleep(10_000_000)  # what follows must wait for it
+            torch.cuda._sleep(10_000_000)  # later work must wait for it
             y = x.clone()
             results.append(kt.cumsum(y, 1))
             y.fill_(float("nan"))  # after the scan has read it
@@ -587,7 +587,7 @@ def test_calls_are_asynchronous():
 @pytest.mark.parametrize("shape, dim", [((64, 1000), 1), ((1000, 64), 0), ((2, 2**22), 1)])
 def test_graph_capture(shape, dim):
     x = torch.rand(shape, device="cuda")
-    kt.cumsum(x, dim)  # on the default stream; the capture is on another one, new to the package
+    kt.cumsum(x, dim)  # on the default stream; the capture uses another stream, which the package has not seen
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -637,7 +637,7 @@ def test_devices_do_not_mix():
 def test_host_and_device_do_not_mix():
     with pytest.raises(ValueError, match="mask is on cpu"):
         kt.cumsum(torch.ones(3, device="cuda"), 0, mask=torch.ones(3, dtype=torch.bool))
-    # A number of the host is a number.
+    # A zero-dimensional host tensor is a number.
     x = torch.ones(3, device="cuda")
     assert kt.cumsum(x, 0, initial=torch.tensor(2.0)).tolist() == [3, 4, 5]
     assert kt.cumsum(x, 0, initial=torch.tensor(2.0, device="cuda")).tolist() == [3, 4, 5]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The functions of kokkos_scan.torch beside those of PyTorch, or a loop: values, gradients, torch.compile."""
+"""The functions of kokkos_scan.torch, compared with PyTorch or a loop: values, gradients, torch.compile."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_gradient_of_values_beside_indices(device, dtype):
         x = torch.randint(0, 4, shape, device=device).to(dtype).requires_grad_()
         g = torch.rand(shape, device=device).to(dtype)
         ours, = torch.autograd.grad(kt.cummax(x, dim, return_indices=True)[0], x, g)
-        # PyTorch adds up to an element in its type.
+        # PyTorch accumulates in the tensor's type.
         wide = x.detach().double().requires_grad_()
         theirs, = torch.autograd.grad(torch.cummax(wide, dim).values, wide, g.double())
         torch.testing.assert_close(ours, theirs.to(dtype))

@@ -3,8 +3,8 @@
 
 # cmake -D DATABASE=compile_commands.json -D LIKE=FILE [-D HEADER=FILE]
 #       [-D SOURCE=FILE [-D CASE=NAME -D SENTENCE=TEXT] [-D OPTIONS=LIST]] -P compile.cmake
-# Compiles SOURCE with the command that compiles LIKE. With CASE, which becomes a definition, it must
-# fail and print SENTENCE and no other error; else it must succeed. Without SOURCE, writes HEADER,
+# Compiles SOURCE with the command for LIKE. With CASE, which is defined as a macro, it must fail and
+# print SENTENCE and no other error; otherwise it must succeed. Without SOURCE, it writes HEADER,
 # which includes the library, and precompiles it if the compiler is GCC.
 
 file(READ ${DATABASE} database)
@@ -57,7 +57,7 @@ if(CASE)
   list(APPEND arguments -DREFUSED_${CASE})
 endif()
 
-# Where the compiler can, it stops before it generates code.
+# Skip code generation if the compiler supports that.
 execute_process(
   COMMAND ${arguments} -fsyntax-only
   WORKING_DIRECTORY ${directory}

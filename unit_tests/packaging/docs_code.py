@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """docs_code.py CHECKOUT: the code in README.md, CONTRIBUTING.md and docs/ is compiled and run.
 
-Before each block of C++ stands a comment that names a file of examples/ or unit_tests/,
+Each block of C++ is preceded by a comment that names a file of examples/ or unit_tests/,
 
     <!-- from examples/running_sum.cpp -->
 
-in which the lines of the block follow each other, perhaps with more indentation; likewise before
-CMake, and before a table with C++ in it, each cell of which is a line of the file; before each block
-of Python one that names a file of python/tests/. Blocks of other languages may be marked in the
-same way, with any file. install.cmake runs the commands by which README.md installs.
+which must contain the lines of the block consecutively, with any indentation. The same holds for
+CMake, and for tables with C++ code, each cell of which must be a line of the file. Blocks of Python
+refer to files of python/tests/. Blocks of other languages may refer to any file. The commands with
+which README.md installs are run by install.cmake.
 """
 
 import pathlib

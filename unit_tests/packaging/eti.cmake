@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 # cmake -D CHECKOUT=FOLDER -D BUILD=FOLDER -D WORK=FOLDER -D KOKKOS=FOLDER -P eti.cmake
-# Installs a build that has the library KokkosScan::ETI, and links a program to it that must not
-# compile what the library holds.
+# Installs a build with the library KokkosScan::ETI, and links a program to it that must not compile
+# the instances in the library.
 
 cmake_minimum_required(VERSION 3.23)
 file(REMOVE_RECURSE ${WORK})
@@ -25,11 +25,11 @@ find_program(nm nm)
 if(nm)
   file(GLOB_RECURSE object ${WORK}/my_code/build/*main.cpp.o)
   run(${nm} ${object})
-  # The instances are named but not there, and nothing of a backend scans.
+  # The instances are undefined symbols, and no backend code is compiled.
   if(NOT output MATCHES " U [^\n]*scan_by_default" OR output MATCHES " [WTt] [^\n]*4host7Backend4scan")
     message(FATAL_ERROR "The program compiles what KokkosScan::ETI holds.")
   endif()
-  # Another problem has the kernels of hosts from there.
+  # Other problems use the host kernels in the library.
   file(GLOB_RECURSE object ${WORK}/my_code/build/*starts.cpp.o)
   run(${nm} ${object})
   set(kernels "4host[0-9]+combine_(slabs|short_lines|chunks)I")

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 # cmake -D CHECKOUT=FOLDER -D WORK=FOLDER -D KOKKOS=FOLDER -D EXAMPLES=BOOL -P install.cmake
-# Installs the checkout, moves what was installed, and uses it as others would, also for the EXAMPLES. KOKKOS is
-# where its KokkosConfig.cmake lies. Generator and compiler are those of the environment, CMAKE_GENERATOR and CXX.
+# Installs the checkout, moves the installed tree, and uses it like other projects do, optionally with the EXAMPLES.
+# KOKKOS is the folder of KokkosConfig.cmake. CMAKE_GENERATOR and CXX set the generator and compiler.
 
 cmake_minimum_required(VERSION 3.23)
 
@@ -33,7 +33,7 @@ endfunction()
 
 # use(PROJECT OPTION...): configures, builds and tests a project that uses kokkos-scan.
 function(use project)
-  # Optimising takes longer than running.
+  # Compiling with optimisation takes longer than running without.
   run("Configure ${project}" ${CMAKE_COMMAND} -S ${project} -B ${project}/build -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0
       -DCMAKE_EXPORT_COMPILE_COMMANDS=ON ${ARGN})
   run("Build ${project}" ${CMAKE_COMMAND} --build ${project}/build --parallel 2)
@@ -49,7 +49,7 @@ set(prefix ${WORK}/prefix)
 run("Configure"
     ${CMAKE_COMMAND} -S ${CHECKOUT} -B ${WORK}/library -DCMAKE_INSTALL_PREFIX=${prefix}
     -DCMAKE_PREFIX_PATH=${KOKKOS} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)
-# With nothing but Kokkos there is nothing to compile.
+# If only Kokkos is available, nothing has to be compiled.
 if(EXISTS ${WORK}/library/compile_commands.json)
   file(READ ${WORK}/library/compile_commands.json commands)
   if(commands MATCHES "command")
@@ -92,13 +92,13 @@ foreach(name IN LISTS installed)
   endforeach()
 endforeach()
 
-# A program of two files, every header alone, what the target brings, which versions are accepted.
+# A program of two files, every header by itself, the properties of the target, accepted versions.
 set(consumer ${CMAKE_CURRENT_LIST_DIR}/consumer)
 file(COPY ${consumer}/ DESTINATION ${WORK}/installed)
 set(ENV{CMAKE_PREFIX_PATH} ${moved}:${KOKKOS})
 use(${WORK}/installed -DKOKKOS_SCAN_AT=${moved})
 
-# The examples, as someone would who copies them.
+# The examples, copied like a user would.
 if(EXAMPLES)
   file(COPY ${CHECKOUT}/examples DESTINATION ${WORK})
   use(${WORK}/examples)

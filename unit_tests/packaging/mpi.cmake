@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 # cmake -D CHECKOUT=FOLDER -D WORK=FOLDER -D KOKKOS=FOLDER -D PREFLAGS=OPTION -P mpi.cmake
-# Installs the library with KokkosScan::MPI, links a program to it as docs/mpi.md tells, and runs it on
-# 4 ranks. A project that does not ask for the component must not need MPI.
-# PREFLAGS is what mpirun is told where there are fewer cores than ranks.
+# Installs the library with KokkosScan::MPI, links a program to it as described in docs/mpi.md, and
+# runs it on 4 ranks. Projects that do not request the component must not need MPI. PREFLAGS are the
+# options of mpirun for machines with fewer cores than ranks.
 
 cmake_minimum_required(VERSION 3.23)
 file(REMOVE_RECURSE ${WORK})

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""presets.py CHECKOUT: CMakePresets.json sets options that exist, and without one nothing is built
-that needs more than Kokkos."""
+"""presets.py CHECKOUT: checks that CMakePresets.json sets existing options, and that without a preset
+nothing is built that needs more than Kokkos."""
 
 import json
 import pathlib

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""spack_recipe.py CHECKOUT: what the Spack recipe and CMakeLists.txt both say is the same.
+"""spack_recipe.py CHECKOUT: checks that the Spack recipe agrees with CMakeLists.txt.
 
-Spack itself is not needed, so this does not show that it accepts the recipe.
+This does not need Spack, so it does not check that Spack accepts the recipe.
 """
 
 import ast

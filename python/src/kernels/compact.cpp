@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What a mask keeps of each row. Elements are moved as bits, so there is a kernel for each size.
+// The elements of each row that a mask keeps. Elements are moved as bits, so kernels depend on
+// their size only.
 
 #include <KokkosScan/select.hpp>
 #include <Kokkos_Core.hpp>
@@ -15,7 +16,7 @@
 namespace kokkos_scan_python {
 namespace {
 
-/// The elements of complex128.
+/// An element of complex128.
 struct Bits128 {
   std::uint64_t low, high;
 };

@@ -166,7 +166,7 @@ struct StoreBest {
   }
 };
 
-/// \tparam Element as what the elements are read: bools have one of two values, whatever their bits
+/// \tparam Element the type with which elements are read; for bools, any non-zero byte is true
 template <class Bits, class Packing, class Element = Bits>
 void extreme_of(ExtremeRequest request) {
   auto& extent = request.extent;

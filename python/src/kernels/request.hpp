@@ -162,20 +162,20 @@ struct RecurrenceRequest {
 /// Enqueues the computation of a recurrence; one launch.
 KOKKOS_SCAN_PYTHON_API void recurrence(const RecurrenceRequest& request);
 
-/// What a mask keeps of each row of two dimensions, at the front of the row of the output; what is
-/// behind stays as it was.
+/// Compacts the elements that a mask keeps to the front of each row of a two-dimensional output.
+/// The rest of a row is unchanged.
 struct CompactRequest {
   std::int64_t rows = 0;
   std::int64_t length = 0;
   Array input;
   Array mask;    ///< of bool
   Array output;  ///< of the input's type, written
-  Array index;   ///< of int64, written where it exists: where in their rows the elements were
-  Array counts;  ///< of int64, contiguous, written: elements that were kept of each row
+  Array index;   ///< of int64, written if it exists: indices of the kept elements in their rows
+  Array counts;  ///< of int64, contiguous, written: number of kept elements in each row
   Place place;
 };
 
-/// Enqueues the selection; a launch for the elements and one for the indices.
+/// Enqueues the compaction: one launch for the elements, one for the indices.
 KOKKOS_SCAN_PYTHON_API void compact(const CompactRequest& request);
 
 /// Finalises Kokkos if it was initialised here, after all scans. Later scans are refused.

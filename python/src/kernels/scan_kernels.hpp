@@ -29,7 +29,7 @@ auto value_of(const Number& number) {
   }
 }
 
-/// As what the library reads and writes elements of a type: of bools any byte but 0 is true.
+/// The type with which the library reads and writes elements; any non-zero byte of a bool is true.
 template <DType D>
 using element_t = std::conditional_t<D == DType::boolean, bool, stored_t<D>>;
 

@@ -38,8 +38,7 @@ KOKKOS_FORCEINLINE_FUNCTION T rounded(T value) {
   return value;
 }
 
-/// An unsigned type at least as wide as unsigned int: narrower types promote to signed int, whose
-/// products overflow.
+/// An unsigned type that does not promote to signed int, whose products would overflow.
 template <class T>
 struct WrappingType {
   using type =

@@ -27,21 +27,21 @@ template <class Exec, class View>
 inline constexpr bool can_access =
     Kokkos::SpaceAccessibility<Exec, typename View::memory_space>::accessible;
 
-/// Whether kernels can store values of a type and find where they lie. A struct with a const member
-/// is trivially copyable, but cannot be assigned.
+/// Whether kernels can assign values of a type and take their addresses. A struct with a const
+/// member is trivially copyable, but not assignable.
 template <class T>
 concept Assignable = std::is_copy_assignable_v<T>;
 template <class T>
 concept Addressable = requires(T& x) {
   { &x } -> std::same_as<T*>;
 };
-/// Whether values of a type can be those of a mask: floating-point numbers are none, or swapped
-/// arguments of masked() would go unnoticed.
+/// Whether a type can be that of a mask. Floating-point types are excluded, so that swapped
+/// arguments of masked() are noticed.
 template <class T>
 concept MaskValue =
     std::is_constructible_v<bool, const T&> && !std::is_floating_point_v<accumulator_t<T>>;
 
-/// A callable as it is kept: of a function its address.
+/// The stored form of a callable: a function's address, or the object.
 template <class F>
 std::decay_t<const F&> kept_callable(const F& f) {
   return f;
@@ -208,8 +208,7 @@ inline constexpr bool is_start_of_each_line = ViewLike<Start> || is_elementwise<
 
 // ---- Outputs ------------------------------------------------------------------------------------
 
-/// The rank and memory of an output, the type from which the accumulator follows, and the type of
-/// the output in a Problem.
+/// The rank, memory and value type of an output, and its type in a Problem.
 template <class View>
 struct OutputTraits {
   static constexpr int rank = view_rank<View>;
@@ -292,8 +291,7 @@ inline constexpr bool fills_first_member =
   x.operator To();
 };
 
-/// Whether there is a conversion: static_cast, except one that only fills an aggregate's first
-/// member.
+/// Whether there is a conversion, other than a cast that only fills an aggregate's first member.
 template <class From, class To>
 concept Converts = requires(const From& x) {
   static_cast<To>(x);
@@ -365,8 +363,7 @@ enum class Refusal {
   workspace_memory
 };
 
-/// Whether a function without state can be called with an accumulator, and returns what converts
-/// to T.
+/// Whether a stateless function of an accumulator returns a value that converts to T.
 template <class F, class A, class T>
 concept Projects = requires(const F& f, const A& result) {
   { f(result) } -> ConvertsTo<T>;

@@ -134,7 +134,7 @@ Array<T> array_of(const Operand& operand, T* data) {
   return {data == nullptr ? nullptr : data + operand.first, operand.strides};
 }
 
-/// The same of what is only read: of bools as they lie in memory.
+/// The same for read-only arrays; bools are read as StoredBool.
 template <class Read, class T>
 Array<const Read> read_array_of(const Operand& operand, const T* data) {
   return array_of(operand, reinterpret_cast<const Read*>(data));
@@ -173,13 +173,13 @@ auto build_input(const Elementwise<Rank, F>& input, const InputContext<A>& conte
                  const Operand*& next) {
   return computed<Rank>(input.function, *next++, context.axis, context.direction);
 }
-/// A mask.
+/// The mask of an input.
 template <class Mask>
 auto build_mask(const Mask& mask, int axis, Direction direction, const Operand*& next) {
   if constexpr (ViewLike<Mask>) {
     return read_array_of<mask_read_as_t<typename Mask::non_const_value_type>>(*next++, mask.data());
   } else {
-    // One that is masked itself is false where its own mask is.
+    // A masked mask is false where its own mask is false.
     return build_input<bool>(mask, InputContext<bool>{Maybe<bool>(false), axis, direction}, next);
   }
 }

@@ -19,7 +19,7 @@ namespace KokkosScan::impl {
 /// A scan of plain arrays of T, with one optional starting value for all lines, and totals.
 template <class T, class Op>
 using PlainProblem = Problem<T, Op, Array<const T>, T, CommonStart<T>, T>;
-/// The same with a mask of bools.
+/// The same with a mask of bool.
 template <class T, class Op>
 using MaskedProblem =
     Problem<T, Op, Selected<T, Array<const T>, Array<const StoredBool>>, T, CommonStart<T>, T>;

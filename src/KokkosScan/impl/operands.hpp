@@ -200,8 +200,7 @@ inline void check_extent(Function function, const Operand& operand, int d, const
   }
 }
 
-/// A stable insertion sort of a few values: std::stable_sort() adds 6 KB of code to each source
-/// that calls it.
+/// A stable insertion sort. (std::stable_sort() adds 6 KB of code to each source that calls it.)
 template <class T, class IsBefore>
 void sort_few(T* values, int count, const IsBefore& is_before) {
   for (int i = 1; i < count; ++i) {
@@ -312,8 +311,7 @@ inline std::pair<std::intptr_t, std::intptr_t> bytes_of(const Operand& a) {
   return {low, high};
 }
 
-/// Whether some element of a and some element of b share a byte. Exact, or yes if that cannot be
-/// decided cheaply.
+/// Whether elements of a and b share a byte. Exact, or yes if that cannot be decided cheaply.
 [[gnu::noinline]] inline bool may_overlap(const Operand& a, const Operand& b) {
   if (a.data == nullptr || b.data == nullptr || a.empty() || b.empty()) return false;
   const auto [a_low, a_high] = bytes_of(a);
@@ -348,8 +346,7 @@ inline std::pair<std::intptr_t, std::intptr_t> bytes_of(const Operand& a) {
   return offsets.meets_itself(a.element_size);
 }
 
-/// Whether each element of a is the element of b at the same index, shifted by `shift` along the
-/// axis.
+/// Whether each element of a is that of b at the same index, shifted by `shift` along the axis.
 inline bool coincide(const Operand& a, const Operand& b, int axis, std::int64_t shift) {
   if (a.type == nullptr || a.type != b.type || a.rank != b.rank) return false;
   if (shift != 0 && a.data != b.data + shift * b.stride[axis] * b.element_size) return false;
@@ -440,8 +437,7 @@ inline const Operand& fastest_operand(const Operand& input, const Operand& outpu
   return output.type == nullptr && input.type != nullptr ? input : output;
 }
 
-/// Gives a function's operand the strides of a dense array without the axis, which Computed::line()
-/// expects.
+/// Gives a function's operand the strides that Computed::line() expects: dense, without the axis.
 [[gnu::noinline]] inline void address_computed(Operand& operand, int axis) {
   std::int64_t stride = 1;
   for (int d = operand.rank - 1; d >= 0; --d) {

@@ -10,8 +10,7 @@
 
 namespace KokkosScan::impl {
 
-/// Throws Error(message). Without exceptions (-fno-exceptions) it ends the program with the
-/// message, as Kokkos does.
+/// Throws Error(message). With -fno-exceptions it aborts with the message, as Kokkos does.
 template <class Error>
 [[noreturn]] void raise(const std::string& message) {
 #if defined(__cpp_exceptions)

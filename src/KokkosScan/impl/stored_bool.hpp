@@ -3,16 +3,15 @@
 #pragma once
 
 /// \file
-/// Bools as they lie in memory.
+/// Bools in memory, of which any non-zero byte is true.
 
 #include <Kokkos_Core.hpp>
 #include <type_traits>
 
 namespace KokkosScan::impl {
 
-/// A byte that stands for true unless it is 0, as NumPy and PyTorch take it: masks of images have
-/// 255. To read such a byte as a bool is undefined, and compilers compute with what they read; so
-/// kernels read arrays of bool as arrays of these.
+/// A byte that is true unless it is 0, as in NumPy and PyTorch (image masks contain 255). Reading
+/// such a byte as a bool is undefined behaviour, so kernels read arrays of bool as this type.
 struct
 #if defined(__GNUC__)
     [[gnu::may_alias]]
@@ -29,22 +28,22 @@ struct
 };
 static_assert(sizeof(StoredBool) == sizeof(bool) && alignof(StoredBool) == alignof(bool));
 
-/// The type as which kernels read elements of type T.
+/// The type with which kernels read elements of type T.
 template <class T>
 using read_as_t = std::conditional_t<std::is_same_v<T, bool>, StoredBool, T>;
-/// The same where they are masks: of all types of one byte alike.
+/// The same for masks, where all 1-byte integers are read alike.
 template <class T>
 using mask_read_as_t =
     std::conditional_t<std::is_integral_v<T> && sizeof(T) == 1, StoredBool, read_as_t<T>>;
 
-/// An element as functions of the caller's are given it.
+/// An element as an argument of a user's function.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION const T& as_argument(const T& element) {
   return element;
 }
 KOKKOS_FORCEINLINE_FUNCTION bool as_argument(const StoredBool& element) { return element; }
 
-/// Bools that were computed, as those that lie in memory.
+/// Computed bools as stored ones.
 inline const StoredBool* as_stored_bools(const bool* computed) {
   return reinterpret_cast<const StoredBool*>(computed);
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What the CUDA kernels take from Kokkos, for a compiler that has none: annotations and names.
+// The annotations and names that the CUDA kernels need, for compilation without Kokkos.
 
 #include <cmath>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The same scan as in main.cpp, so that both files hold its code, and one more.
+// The same scan as in main.cpp, to test the one-definition rule, and another one.
 #include <KokkosScan/KokkosScan.hpp>
 #include <Kokkos_Core.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A call that the library does not hold, as each line has a starting value. Its kernels are there.
+// A call that is not in the library, because each line has a starting value. It uses its kernels.
 #include <KokkosScan/KokkosScan.hpp>
 #include <Kokkos_Core.hpp>
 

@@ -43,8 +43,7 @@ template <bool upper, int places>
   return (native_t<std::int64_t, places>)shuffle<i, i, i + 1, i + 1>(r, r).lanes;
 }
 
-/// The truths of four packs: of 16 neighbouring bools, and for each further place of 16 that are
-/// `distance` further on.
+/// The truths of four packs: 16 neighbouring bools for each place, places being `distance` apart.
 template <class T, int places>
 struct Truths {
   Register<truth_t<T>, places> of_pack[4][Pack<T>::parts];
@@ -75,8 +74,7 @@ typedef std::int8_t eight_bytes __attribute__((vector_size(8)));
 typedef std::int8_t four_bytes __attribute__((vector_size(4)));
 #endif
 
-/// The truths of one register: from `selected` for the first place, and from `of_second` for the
-/// second.
+/// The truths of one register, from `selected` for the first place and `of_second` for the second.
 template <class T, int places>
 [[gnu::always_inline]] inline Register<truth_t<T>, places> truths_of_lanes(
     const StoredBool* selected, [[maybe_unused]] const StoredBool* of_second) {

@@ -29,8 +29,7 @@ struct LastChunk {
   A total;
 };
 
-/// One chunk at each place of the registers: first its packs of elements, then the prefixes within
-/// the chunk, then the results.
+/// One chunk at each place of registers: its packs of elements, then of prefixes, then of results.
 template <class A, int places>
 using PacksOfChunk = Pack<A, places>[chunk_length / pack_length];
 

@@ -84,8 +84,7 @@ template <class Function, class First, class... Rest>
 inline constexpr bool is_loaded_to_arrays<ZippedInput<Function, List<First, Rest...>>> =
     is_loaded_to_arrays<First>&& is_loaded_to_arrays<ZippedInput<Function, List<Rest...>>>;
 
-/// Rows k, k + 1, ... of neighbouring lines from the line at `c` on, in place; data is null if they
-/// have to be loaded.
+/// Rows k, k + 1, ... of the lines from `c` on, in place; data is null if they must be loaded.
 template <class T>
 StoredRows<T> stored_rows(const Array<const T>& in, const Coordinates& c, std::int64_t k) {
   const ArrayLine<const T> line = as_stored<T>(in, c);
@@ -107,9 +106,8 @@ auto stored_rows(const Function& function, const List<First, Rest...>& parts, co
   return stored_rows(function, parts.rest, c, k, rows..., stored_rows(parts.first, c, k));
 }
 
-/// Whether an input zips arrays to a struct, which need not be stored before it is combined. (A
-/// number must be stored: a product in the function could be contracted with the operator to an
-/// FMA.)
+/// Whether an input zips arrays to a struct, which need not be stored before it is combined.
+/// (Numbers must be stored, or products could be contracted with the operator to an FMA.)
 template <class A, class In>
 inline constexpr bool is_zipped_of_arrays = false;
 template <class T>

@@ -3,8 +3,7 @@
 #pragma once
 
 /// \file
-/// The loops of the general kernels, for any type and operator. Iterations are independent, so that
-/// compilers can vectorise them.
+/// The loops of the general kernels, with independent iterations that compilers can vectorise.
 
 #include <KokkosScan/impl/host/chunks.hpp>
 #include <cstdint>
@@ -13,8 +12,7 @@
 
 namespace KokkosScan::impl::host {
 
-/// Elements of `width` neighbouring lines. A row has one element of each line; several runs of rows
-/// are folded side by side.
+/// Several runs of rows, folded side by side. A row has one element of each of `width` lines.
 template <class A>
 struct Runs {
   const A* data;
@@ -165,8 +163,7 @@ template <class A, int count, bool has_carry, bool is_exclusive, class Op, class
   }
 }
 
-/// Scans rows in the middle of a chunk, several at a time, so that folds are loaded and stored once
-/// for all of them.
+/// Scans rows within a chunk, several at a time, to load and store folds once for all of them.
 template <class A, class Op, class X, class R, class Value>
 [[gnu::always_inline]] inline void scan_wide_rows(const Op& op, WideRows<X, R, Value> b, int rows,
                                                   bool is_exclusive) {

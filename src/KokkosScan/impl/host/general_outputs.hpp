@@ -110,8 +110,7 @@ void store_slabs(const Called<A, Rank, Function>& output, Coordinates c, int dim
   }
 }
 
-/// The address of a row of results if it is contiguous, so that results can be computed in place;
-/// else null.
+/// The address of a row of results if it is contiguous, to compute results in place; else null.
 template <class Value>
 Value* place_of_rows(const Array<Value>& output, const Coordinates& c, std::int64_t k, int width) {
   const auto line = output.line(c);

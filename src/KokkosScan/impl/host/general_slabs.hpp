@@ -51,8 +51,7 @@ class General {
   static constexpr int segment = most / rows_of_segment;
 
  public:
-  /// Maximum width of a strip: its state fits L2, and rows are long enough for hardware
-  /// prefetching.
+  /// Maximum width of a strip: its state fits L2, and hardware prefetching follows its rows.
   static constexpr int most_width = std::max<int>(most, strip_bytes / sizeof(R));
 
   General(const P& problem, const SlabsOfRows& slabs, Registers registers)

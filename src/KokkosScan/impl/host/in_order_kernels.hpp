@@ -45,9 +45,9 @@ struct BlockOfStrip {
 template <class A>
 struct CountsOfStrip {
   const StoredBool* counts;
-  std::int64_t row;   ///< between those of the elements of a line
-  const bool* exist;  ///< whether a line has a fold; null where all have
-  A identity;         ///< the result where it has none
+  std::int64_t row;   ///< distance between the flags of a line
+  const bool* exist;  ///< whether each line has a fold yet; null if all have
+  A identity;         ///< the result of lines without a fold
 };
 /// For inputs without a mask.
 struct AllCount {};
@@ -110,8 +110,7 @@ template <bool streams, bool is_exclusive, int places, class Op, class A, class 
       }
     }
     if (b.rows == rows_at_once) {
-      // All loads first: a load waits for an earlier store to an address that differs by a multiple
-      // of 4096 bytes (4K aliasing).
+      // All loads first, to avoid 4K aliasing with earlier stores.
       Register<A, places> from[rows_at_once];
       for (int k = 0; k < rows_at_once; ++k) from[k] = element(k);
       for (int k = 0; k < rows_at_once; ++k) combine_next(from[k]);
@@ -193,7 +192,7 @@ struct BlockOfLines {
   A* folds;             ///< the fold of each line so far
   int count;            ///< elements per line
   Form form;
-  const StoredBool* counts[lines_at_once];  ///< which of them count, where there is a mask
+  const StoredBool* counts[lines_at_once];  ///< the mask, if there is one
 };
 
 /// Transposes a square of lanes at each place.

@@ -30,9 +30,8 @@ inline Registers widest_registers() {
   return least_registers;
 }
 
-/// Resets the x87 registers at the end of its scope. GCC 12 and 13 sometimes load a pair of doubles
-/// through an MMX register (movq2dq). MMX registers alias those of x87, in which any long double
-/// would be NaN afterwards.
+/// Resets the x87 registers at the end of its scope. GCC 12 and 13 sometimes load pairs of doubles
+/// through MMX registers (movq2dq), which alias x87: long doubles would be NaN afterwards.
 struct EmptiesX87 {
   EmptiesX87() = default;
   EmptiesX87(const EmptiesX87&) = delete;
@@ -116,8 +115,7 @@ template <class F>
 template <auto value>
 inline constexpr std::integral_constant<std::remove_const_t<decltype(value)>, value> constant{};
 
-/// Converts `count` neighbours, upwards (step 1) or downwards (step -1) from the first. The
-/// compiler vectorises the loop.
+/// Converts `count` neighbours, upwards (step 1) or downwards (step -1), in a vectorised loop.
 template <int step = 1, class To, class From>
 void convert(const From* from, int count, To* to) {
   call_with(
@@ -135,8 +133,7 @@ struct RowDistances {
   std::int64_t slab, row;
 };
 
-/// Converts rows of `length` neighbours without a call for each row. Plain copies do not gain from
-/// wide registers.
+/// Converts rows of `length` neighbours in one call. Plain copies do not gain from wide registers.
 template <class To, class From>
 void convert_rows(const From* from, const RowDistances& from_distances, int slabs, int rows,
                   int length, To* to, const RowDistances& to_distances) {

@@ -31,9 +31,8 @@ inline bool is_untouched([[maybe_unused]] const void* address) {
 #endif
 }
 
-/// Whether the results of a problem go to memory that has never been touched. On first touch the
-/// system fills a page with zeros, which puts it into the caches, so non-temporal stores do not
-/// pay.
+/// Whether results go to memory that has never been touched. On first touch the system fills a
+/// page with zeros, which puts it into the caches, so non-temporal stores do not pay.
 template <class P>
 bool has_untouched_results(const P& p) {
   for (int quarter = 1; quarter < 4; ++quarter) {
@@ -61,8 +60,7 @@ Destination destination_of(const P& p, Destination wanted) {
   return name(function) + " [host/" + path + end;
 }
 
-/// The number of units of work: each takes several pieces, but there is one for each thread if
-/// there are that many pieces.
+/// The number of units of work: of several pieces each, but at least one unit per thread.
 inline std::int64_t units_of_work(std::int64_t pieces, std::int64_t elements_of_piece,
                                   std::int64_t threads) {
   return std::clamp<std::int64_t>(

@@ -3,8 +3,7 @@
 #pragma once
 
 /// \file
-/// Scans single lines from the first element to the last: lines that are contiguous in memory, and
-/// lines without contiguous neighbours.
+/// Scans line by line: lines that are contiguous in memory, or have no contiguous neighbours.
 
 #include <KokkosScan/impl/host/blocks_of_line.hpp>
 #include <KokkosScan/impl/host/chunks.hpp>

@@ -52,7 +52,7 @@ void blend(const StoredBool* selected, const A* values, A identity, int count, A
   if constexpr (is_vectorized<A>) i = blend_registers(selected, values, identity, count, x);
   for (; i < count; ++i) {
     if constexpr (std::is_integral_v<A>) {
-      // All bits or none, which compilers vectorise.
+      // All bits or none: compilers vectorise this.
       const auto bits = static_cast<A>(0 - static_cast<bool>(selected[i]));
       x[i] = static_cast<A>(identity ^ ((identity ^ values[i]) & bits));
     } else {
@@ -157,8 +157,7 @@ void prefetch_along(const SelectedLine<A, Values, Mask>& line, std::int64_t k, i
   prefetch_along(line.mask, k, count, caches);
 }
 
-/// The elements of a line as kernels read them in place, `step` apart; null if they have to be
-/// loaded.
+/// The elements of a line in place, `step` apart; null if they have to be loaded.
 template <class A, class Line>
 const A* elements_of(const Line& line, std::int64_t step) {
   return as_stored<A>(line, step);
@@ -173,8 +172,7 @@ MaskedElements<A> elements_of(
 
 // ---- Neighbouring lines -------------------------------------------------------------------------
 
-/// Loads element k of `count` lines, which are neighbours in the last dimension of the batch; the
-/// first is at `c`.
+/// Loads element k of `count` neighbouring lines (in the last dimension), the first being at `c`.
 template <int Most, class A, class T>
 void load_across(const Array<T>& in, const Coordinates& c, std::int64_t k, int count, A* x) {
   const std::int64_t stride = c.rank > 0 ? in.strides.batch[c.rank - 1] : 0;
@@ -198,8 +196,7 @@ template <int Most, class A, class T>
 void load_across(const ValueOfLine<T>& in, const Coordinates& c, std::int64_t, int count, A* x) {
   load_across<Most>(in.values, c, 0, count, x);
 }
-/// The line at `c` in place, if it and its neighbours lie in memory as rows of A; else data is
-/// null.
+/// The line at `c` in place, if rows of it and its neighbours lie in memory as A; else no data.
 template <class A, class T>
 ArrayLine<const A> as_stored(const Array<T>& in, const Coordinates& c) {
   if constexpr (std::is_same_v<const A, T>) {
@@ -334,8 +331,7 @@ bool load_run(const Selected<A, Values, Mask>& in, const Rectangle& r, A* x) {
   return true;
 }
 
-/// If a rectangle is contiguous, prefetches the memory that is `ahead` elements further in the
-/// direction of the scan.
+/// Prefetches the memory `ahead` elements further in scan direction, if a rectangle is contiguous.
 template <class T>
 void prefetch_run(const Array<T>& in, const Rectangle& r, int ahead, Caches caches) {
   const T* const run = as_run(in, r);

@@ -82,8 +82,7 @@ inline constexpr bool can_stream = true;
 inline constexpr bool can_stream = false;
 #endif
 
-/// The caches to prefetch to: all of them, or only the nearest one for elements that are used once
-/// and should not evict others.
+/// The caches to prefetch to: all, or only the nearest one for elements that are used once.
 enum class Caches { all, nearest };
 
 /// The prefetch distance in elements, and the caches to prefetch to.
@@ -131,8 +130,7 @@ template <int places = 1, class T>
   return p;
 }
 
-/// Stores the four values of one place to any address, or with non-temporal stores to a multiple
-/// of 16.
+/// Stores the four values of one place; non-temporal stores require a multiple of 16.
 template <bool streams, int place = 0, class T, int places>
 [[gnu::always_inline]] inline void store(T* to, const Pack<T, places>& p) {
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < Pack<T>::parts; ++i, to += Pack<T>::lanes) {
@@ -159,8 +157,7 @@ template <class T>
   }
 }
 
-/// Loads the first `count` of four values at each place, 1 to 3, followed by `fill`. Reads nothing
-/// else.
+/// Loads the first `count` (1 to 3) of four values at each place, and nothing else; then `fill`.
 template <int places, class T>
 [[gnu::always_inline]] inline Pack<T, places> load_some(const T* from, std::int64_t distance,
                                                         int count, T fill) {

@@ -284,8 +284,7 @@ template <int places = 1, class T>
 template <int places, class T>
 [[gnu::always_inline]] inline Register<T, places> hidden(const T& value) {
   auto r = broadcast<places>(value).part[0];
-  // Clang makes no such shuffles, and rejects wide registers in asm of functions that are not
-  // compiled for AVX.
+  // Clang makes no such shuffles, and rejects wide registers in asm unless compiling for AVX.
 #if defined(__SSE2__) && !defined(__clang__)
   asm("" : "+x"(r.lanes));
 #endif
@@ -299,8 +298,7 @@ template <class T>
   return address;
 }
 
-/// Hides from GCC that a condition is loop-invariant: it would compile the loop once for each
-/// outcome.
+/// Hides from GCC that a condition is loop-invariant: it would compile the loop for each outcome.
 [[gnu::always_inline]] inline bool hidden(bool condition) {
   int value = condition ? 1 : 0;
   asm("" : "+r"(value));

@@ -93,8 +93,7 @@ inline constexpr int least_pack_row = pack_row_bytes / sizeof(A);
   }
 }
 
-/// A pack of rows that is combined at once, so that the state is loaded and stored once for four
-/// rows.
+/// A pack of rows that is combined at once, to load and store the state once for four rows.
 template <int places, class Op, class A, class R>
 class PackOfRows {
   using V = Register<A, places>;
@@ -228,8 +227,7 @@ void combine_rows(Registers registers, const Op& op, const SlabBlock<A, R>& slab
         const auto exact = exactly(op);
         const V none = broadcast<places>(neutral(op)).part[0];
         const int width = block.width;
-        // The memory that registers at the ends of rows may read: the block, if rows are
-        // contiguous.
+        // Memory that registers at the ends of rows may read: the block, if rows are contiguous.
         const bool is_dense = Rows::are_dense(block);
         const std::int64_t first_slab = block.x_slab < 0 ? block.slabs - 1 : 0;
         const std::int64_t last_slab = block.slabs - 1 - first_slab;

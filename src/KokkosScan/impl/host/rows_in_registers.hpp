@@ -217,8 +217,7 @@ class LinesInRegisters {
 
   const Op m_op;
   const V m_none;
-  /// The first line of the first register, which is the base of all addresses, and the distance
-  /// from it to the second register.
+  /// The first line of the first register, the base of all addresses; the distance to the second.
   std::int64_t m_first, m_next;
   // Always written before they are read, but compilers do not see that.
   V m_carry[registers] = {}, m_total[registers] = {};
@@ -268,8 +267,7 @@ template <class Op, class A, class R>
       });
 }
 
-/// Scans a block of slabs whose rows fill `registers_of_row` registers, or half of one, with the
-/// state in registers.
+/// Scans slabs whose rows fill `registers_of_row` registers, or half of one; state in registers.
 template <int registers_of_row, bool is_half, class Op, class A, class R>
 [[gnu::noinline]] void combine_in_registers(Registers registers, const Op& op,
                                             const SlabBlock<A, R>& slabs) {

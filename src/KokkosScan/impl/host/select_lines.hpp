@@ -5,9 +5,8 @@
 /// \file
 /// Selection on hosts. A part of a line is compacted into a buffer in L2 without branches: each
 /// element is stored, and overwritten by the next one unless it is kept. Once the number of
-/// elements kept before the part is known, the buffer is copied to its place. So only kept elements
-/// are written to the output, once, and threads that share a line only wait for each other's
-/// counts.
+/// elements kept before the part is known, the buffer is copied to its place. So the output is
+/// written once, and threads that share a line only wait for each other's counts.
 
 #include <KokkosScan/impl/host/launch.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>

@@ -3,8 +3,7 @@
 #pragma once
 
 /// \file
-/// A block of slabs: the addresses of its rows and results, the state of its lines, and how kernels
-/// prefetch and store.
+/// A block of slabs: its rows and results, the state of its lines, and how kernels prefetch.
 
 #include <KokkosScan/impl/host/move.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>

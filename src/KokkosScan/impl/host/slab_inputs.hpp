@@ -3,8 +3,7 @@
 #pragma once
 
 /// \file
-/// The inputs of blocks of slabs: elements, in place or loaded; starting values; and the state of
-/// lines.
+/// The inputs of blocks of slabs: elements, starting values, and the state of lines.
 
 #include <KokkosScan/impl/host/load.hpp>
 #include <KokkosScan/impl/host/rows.hpp>
@@ -301,8 +300,7 @@ class SlabInputs {
     return block;
   }
 
-  /// Whether whole lines with gaps between them are read in place: a register behind the last line
-  /// reads another line.
+  /// Whether whole lines with gaps are read in place: registers behind them read other lines.
   [[nodiscard]] bool reads_lines(const Rectangle& r) const {
     const Array<const A>& in = m_problem.input;
     return r.width == 1 && r.slabs > 1 && r.rows == r.n && r.n > 1 && in.strides.along == 1 &&

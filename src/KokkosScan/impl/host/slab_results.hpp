@@ -45,8 +45,7 @@ class SlabResults {
     return is_plain<A, Value> && !m_streams && !is_in_place(m_problem.input, m_problem.output.data);
   }
 
-  /// Whether rows with gaps between them may be stored directly, by registers that do not exceed
-  /// them.
+  /// Whether rows with gaps may be stored directly, by registers that do not exceed them.
   [[nodiscard]] bool may_keep_gaps(int width) const {
     constexpr int widest = 32 / sizeof(A);
     return is_plain<A, Value> && width >= widest && !is_dense(width) &&
@@ -123,8 +122,7 @@ class SlabResults {
     if constexpr (is_plain<A, Value>) block.b = &line(k);
   }
 
-  /// Stores slabs of `extent` rows to `to`. Slabs are `distance` apart in L1 and `slab` apart in
-  /// memory.
+  /// Stores slabs of `extent` rows to `to`: `distance` apart in L1, `slab` apart in memory.
   [[gnu::noinline]] void store_slabs(const A* results, std::int64_t distance, int slabs, int extent,
                                      int width, Value* to, std::int64_t slab) const {
     const std::int64_t row = std::abs(m_problem.output.strides.along);

@@ -3,16 +3,14 @@
 #pragma once
 
 /// \file
-/// The tuned numbers of the host backend. None of them changes a result; the numbers that do are in
-/// trees.hpp.
+/// The tuned numbers of the host backend. None changes a result; those that do are in trees.hpp.
 
 #include <cstdint>
 
 namespace KokkosScan::impl::host {
 
-/// Elements of a line that are loaded at a time if they are not scanned in place: they and their
-/// results stay in L1. 128 to 512 are equally fast; with 1024, loads stall while results are
-/// stored.
+/// Elements of a line that are loaded at a time if they are not scanned in place, to stay in L1.
+/// 128 to 512 are equally fast; with 1024, loads stall while results are stored.
 inline constexpr int block_length = 256;
 
 /// Maximum size of lines of which two are combined side by side. Longer lines are faster one after
@@ -61,9 +59,8 @@ inline constexpr int turn_bytes = 256;
 /// boundary, and results that wait for non-temporal stores share one page.
 inline constexpr int page_bytes = 4096;
 
-/// Minimum size of rows that are combined row by row in memory order. On Zen 3, rows of 264 bytes
-/// are faster through L1 and rows of 560 bytes row by row; on a Xeon, rows of up to 400 bytes are
-/// equally fast both ways.
+/// Minimum size of rows that are combined row by row in memory order. On Zen 3, 264 bytes are
+/// faster through L1 and 560 bytes row by row; on a Xeon, up to 400 bytes are equally fast.
 inline constexpr int wide_row_bytes = 448;
 
 /// The same for strips of masked rows, and twice that for whole masked rows. The alternative is to

@@ -25,8 +25,7 @@ template <class T>
 inline constexpr bool is_widened =
     std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) < sizeof(std::int32_t);
 
-/// The operator in the wider type, if the operator has one. Only operators with the same bits in
-/// both types are listed.
+/// The operator in the wider type, if it has one with the same bits.
 template <class Op>
 struct WideOperator {};
 template <template <class> class Op, class Narrow>
@@ -140,8 +139,7 @@ auto widened(const Problem<Narrow, Op, In, Value, Start, Total>& p) {
       {p.input},  p.output, start,   p.totals};
 }
 
-/// Whether a problem is combined in a wider type: integers if results are stored in the same type,
-/// products of float always.
+/// Whether a problem is combined in a wider type: integers only if results are of the same type.
 template <class P>
 inline constexpr bool can_be_widened = false;
 template <class Narrow, class Op, class In, class Start>

@@ -3,8 +3,7 @@
 #pragma once
 
 /// \file
-/// A duplicate of the caller's communicator, which carries all messages, and MPI's errors as
-/// exceptions.
+/// A duplicate of the caller's communicator, which carries all messages, and MPI's errors.
 
 #include <mpi.h>
 

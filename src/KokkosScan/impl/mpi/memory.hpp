@@ -60,8 +60,7 @@ bool takes_memory_of() {
   return false;
 }
 
-/// A buffer that grows on demand and is kept otherwise. It is not a View, because freeing a View
-/// fences all instances.
+/// A buffer that grows on demand. It is not a View, because freeing a View fences all instances.
 template <class Space>
 class Memory {
  public:
@@ -70,8 +69,7 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  /// Makes room for `bytes` bytes. The contents are lost; waits until `exec` has finished with
-  /// them.
+  /// Makes room for `bytes` bytes. Contents are lost; waits until `exec` has finished with them.
   template <class Exec>
   void reserve(const Exec& exec, std::size_t bytes) {
     if (bytes <= m_bytes) return;

@@ -159,8 +159,7 @@ class Pipeline : public LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, h
                : m_arrays.received;
   }
 
-  /// Passes all blocks through this rank. On devices a block is scanned while the one before it is
-  /// sent.
+  /// Passes all blocks through this rank. Devices scan a block while the one before it is sent.
   void pass_all() {
     for (std::int64_t b = 0; b < m_blocks.count; ++b) {
       if (m_position > 0) wait_for(b);

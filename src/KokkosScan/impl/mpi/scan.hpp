@@ -3,8 +3,7 @@
 #pragma once
 
 /// \file
-/// A call of a scan over ranks: it is checked on all ranks, cut into blocks, and run as a tree or
-/// as a pipeline.
+/// A call of a scan over ranks: checked on all ranks, cut into blocks, run as tree or pipeline.
 
 #include <KokkosScan/impl/in_order.hpp>
 #include <KokkosScan/impl/mpi/local.hpp>

@@ -23,7 +23,6 @@
 
 namespace KokkosScan::impl {
 
-/// Elements per word.
 inline constexpr std::int64_t bits_of_word = 64;
 
 /// Step 1: one bit for each element, set if it is kept.
@@ -141,7 +140,6 @@ struct ThreeSteps {
   template <class Count, class Space>
   using CountsView =
       Kokkos::View<Count*, Kokkos::LayoutStride, Space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  /// The scan of the counts.
   template <class Count>
   using CountsProblem = Problem<std::int64_t, Sum<std::int64_t>, Computed<2, CountBits>,
                                 std::int64_t, CommonStart<std::int64_t>, Count>;

@@ -21,8 +21,7 @@ namespace KokkosScan::impl::team {
 /// The minimum number of elements in a part.
 inline constexpr std::int64_t least_part = 2048;
 
-/// The number of parts into which each line is cut so that `work` lines, or strips of lines, keep
-/// all threads busy.
+/// The number of parts per line with which `work` lines, or strips of lines, keep threads busy.
 inline std::int64_t parts_of_line(std::int64_t n, std::int64_t work, std::int64_t threads) {
   if (work >= threads) return 1;
   return std::max<std::int64_t>(1, std::min(divide_up(threads, work), n / least_part));
