@@ -14,6 +14,8 @@
 /// --type=float, double, masked (floats), bytes (into int32), wide (floats in double), product (of
 /// floats), computed (floats that a function reads), or several joined by commas;
 /// --log2-elements=28; --first=N begins with shape number N of the seed;
+/// --workload=FAMILY, several joined by commas, or all: shapes that people have (workloads.hpp), 12
+/// of each family unless --count says how many; rows and slabs as many as --log2-elements hold.
 /// --shape=OUTERxNxINNER, or several joined by commas, are the only shapes; --gap=N leaves N
 /// elements out behind each row, --offset=N at the begin of arrays; --results=inclusive, exclusive,
 /// extra (n+1), and --backward; --list prints the shapes and ends. Tune on one seed, report others.
@@ -40,6 +42,7 @@
 
 #include "device.hpp"
 #include "random.hpp"
+#include "workloads.hpp"
 
 namespace perf {
 namespace {
@@ -224,7 +227,7 @@ void print(const Result& result) {
 }
 
 /// Prints worst, p10, median and the ten worst cases.
-void summarize(const RandomKind& kind, std::uint64_t seed, std::vector<Result> results) {
+void summarize(const std::string& what, std::uint64_t seed, std::vector<Result> results) {
   results.erase(std::remove_if(results.begin(), results.end(),
                                [](const Result& r) { return !r.error.empty(); }),
                 results.end());
@@ -235,7 +238,7 @@ void summarize(const RandomKind& kind, std::uint64_t seed, std::vector<Result> r
   std::snprintf(text, sizeof text,
                 "%s, seed %llu, %zu shapes: worst %.3f, tenth %.3f, median %.3f of a copy; "
                 "%.0f MHz at the end\n",
-                kind.option, static_cast<unsigned long long>(seed), results.size(),
+                what.c_str(), static_cast<unsigned long long>(seed), results.size(),
                 results.front().fraction, results[results.size() / 10].fraction,
                 results[results.size() / 2].fraction, sm_clock_mhz(nullptr));
   std::cout << text;
@@ -244,8 +247,8 @@ void summarize(const RandomKind& kind, std::uint64_t seed, std::vector<Result> r
 
 struct Options {
   std::uint64_t seed = 1;
-  int first = 0, count = 60, log2 = 28;
-  std::string type = "float", out;
+  int first = 0, count = 0, log2 = 28;
+  std::string type = "float", workload, out;
   std::vector<Shape> shapes;
   std::int64_t gap = 0, offset = 0;
   Results results = Results::inclusive;
@@ -268,6 +271,8 @@ Options parse(int argc, char** argv) {
       options.log2 = std::atoi(value.c_str());
     } else if (name == "--type") {
       options.type = value;
+    } else if (name == "--workload") {
+      options.workload = value;
     } else if (name == "--gap") {
       options.gap = std::atoll(value.c_str());
     } else if (name == "--offset") {
@@ -300,30 +305,60 @@ Options parse(int argc, char** argv) {
                                   "; options are at the head of random.cu");
     }
   }
-  if (options.log2 < 10 || options.log2 > 32 || options.count < 1 || options.first < 0 ||
+  if (options.log2 < 10 || options.log2 > 32 || options.count < 0 || options.first < 0 ||
       options.gap < 0 || options.offset < 0) {
     throw std::invalid_argument(
-        "--log2-elements is from 10 to 32, --count at least 1, --gap and --offset at least 0");
+        "--log2-elements is from 10 to 32, --count, --gap and --offset at least 0");
   }
   return options;
 }
 
-int run(const Options& options) {
-  const std::vector<RandomKind> all = random_kinds();
-  std::vector<Shape> shapes = options.shapes;
-  if (shapes.empty()) {
-    shapes = random_shapes(options.seed, options.first + options.count, options.log2);
+/// Shapes that are measured together.
+struct Group {
+  std::string name;  ///< or none
+  std::vector<Shape> shapes;
+};
+/// What the options ask for.
+std::vector<Group> groups_of(const Options& options) {
+  std::vector<Group> groups;
+  if (!options.shapes.empty()) {
+    groups.push_back({"", options.shapes});
+  } else if (options.workload.empty()) {
+    const int count = options.count > 0 ? options.count : 60;
+    groups.push_back({"", random_shapes(options.seed, options.first + count, options.log2)});
+    auto& shapes = groups.back().shapes;
     shapes.erase(shapes.begin(), shapes.begin() + options.first);
   }
-  for (Shape& shape : shapes) {
-    shape.gap = options.gap;
-    shape.offset = options.offset;
-    shape.results = options.results;
-    shape.is_backward = options.is_backward;
+  const std::string wanted = "," + options.workload + ",";
+  for (const Workload& workload : workloads()) {
+    if (options.workload != "all" &&
+        wanted.find(std::string(",") + workload.name + ",") == std::string::npos) {
+      continue;
+    }
+    const int count = options.count > 0 ? options.count : 12;
+    groups.push_back({workload.name, workload_shapes(workload, options.seed, count,
+                                                     std::int64_t{1} << options.log2)});
   }
+  if (groups.empty()) throw std::invalid_argument("no workload " + options.workload);
+  for (Group& group : groups) {
+    for (Shape& shape : group.shapes) {
+      shape.gap = options.gap;
+      shape.offset = options.offset;
+      if (options.results != Results::inclusive) shape.results = options.results;
+      shape.is_backward = shape.is_backward || options.is_backward;
+    }
+  }
+  return groups;
+}
+
+int run(const Options& options) {
+  const std::vector<RandomKind> all = random_kinds();
+  const std::vector<Group> groups = groups_of(options);
   if (options.is_list) {
-    for (const Shape& shape : shapes) {
-      std::cout << shape.outer << 'x' << shape.n << 'x' << shape.inner << '\n';
+    for (const Group& group : groups) {
+      for (const Shape& shape : group.shapes) {
+        std::cout << shape.outer << 'x' << shape.n << 'x' << shape.inner << '\n';
+      }
     }
     return 0;
   }
@@ -334,16 +369,18 @@ int run(const Options& options) {
     const auto kind =
         std::find_if(all.begin(), all.end(), [&](const RandomKind& k) { return type == k.option; });
     if (kind == all.end()) throw std::invalid_argument("no type " + type);
-    std::vector<Result> results;
-    for (const Shape& shape : shapes) {
-      results.push_back(measure(*kind, shape));
-      json.add(results.back());
-      if (!results.back().error.empty()) {
-        print(results.back());
-        status = 1;
+    for (const Group& group : groups) {
+      std::vector<Result> results;
+      for (const Shape& shape : group.shapes) {
+        results.push_back(measure(*kind, shape));
+        json.add(results.back());
+        if (!results.back().error.empty()) {
+          print(results.back());
+          status = 1;
+        }
       }
+      summarize(kind->option + (group.name.empty() ? "" : " " + group.name), options.seed, results);
     }
-    summarize(*kind, options.seed, results);
   }
   return status;
 }
