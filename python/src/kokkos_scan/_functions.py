@@ -382,7 +382,8 @@ def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, includ
     if result.size:
         three = _arrays.ThreeDimensions(b.shape, axis)
         stream = kind.stream(b)
-        _core.recurrence(kind.exported(three.of(a), stream), kind.exported(three.of(b), stream),
+        _core.recurrence(a if isinstance(a, float) else kind.exported(three.of(a), stream),
+                         kind.exported(three.of(b), stream),
                          kind.exported(three.of(result, shape[axis]), stream), include_initial,
                          reverse, None if initial is None else
                          kind.exported(three.of_lines(initial), stream), stream,
