@@ -113,6 +113,17 @@ def _cumulate_times(operation, x, axis, dtype, include_initial, out, exclusive, 
     return tuple(results) if return_totals else results[0]
 
 
+_UFUNCS = (np.add, np.multiply, np.minimum, np.maximum, np.logaddexp)
+
+
+def _wrapped(operation, x, results):
+    """Results as the class of x has those of NumPy: matrices are matrices, and units stay."""
+    empty = _UFUNCS[operation].accumulate(x[:0])  # or what the class refuses
+    if type(empty) is np.ndarray:
+        return results
+    return tuple(empty.__array_wrap__(result) for result in results)
+
+
 def _stored(out, result):
     """out, with results in it that were computed elsewhere."""
     if out.shape != result.shape and (out.ndim or result.shape != (1,)):
@@ -142,6 +153,7 @@ def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, revers
 
         return torch.cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse,
                               mask, initial, return_totals, in_order)
+    given = x
     x = kind.array(x, "x")
     if axis is None:
         if x.ndim != 1:
@@ -205,6 +217,11 @@ def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, revers
                else kind.exported(initial, stream),
                None if totals is None else kind.exported(totals, stream), stream, bfloat16,
                in_order)
+    if type(given) is not type(x) and isinstance(given, np.ndarray) and given.ndim:
+        if out is None:
+            result, *_ = _wrapped(operation, given, (result,))
+        if return_totals:
+            totals, *_ = _wrapped(operation, given, (totals,))
     if is_cast:
         result = _stored(out, result)
     else:
@@ -466,11 +483,12 @@ def _flat(x, mask):
     kind = _arrays.kind_of(x)
     if kind.is_torch or not kind.has_reshape:
         return x, mask  # one axis needs no name; of others it is said that they do
-    x = kind.array(x, "x")
-    if x.ndim > 1:
+    seen = kind.array(x, "x")
+    if seen.ndim > 1:
         if mask is not None:
-            mask = kind.broadcast(mask, x.shape, "mask").reshape(-1)
-        x = x.reshape(-1)
+            mask = kind.broadcast(mask, seen.shape, "mask").reshape(-1)
+        flat = x.reshape(-1) if isinstance(x, np.ndarray) else seen.reshape(-1)
+        x = flat if flat.ndim == 1 else seen.reshape(-1)  # matrices have two dimensions always
     return x, mask
 
 

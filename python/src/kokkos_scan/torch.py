@@ -171,6 +171,8 @@ def _checked_tensor(x, name):
 def _checked_call(x, dim, axis, input, dtype, mask):
     """The tensor, the dimension and the type, by whatever name they were given."""
     x = _checked_tensor(input if x is None else x, "x")
+    if x.layout != torch.strided:
+        raise TypeError(f"kokkos_scan: x has the layout {x.layout}: expected torch.strided.")
     if axis is not None:
         if dim is not None:
             raise TypeError("kokkos_scan: axis and dim are two names of one argument: choose one.")
@@ -219,7 +221,10 @@ def _function(operation, name, what, torch_name):
         if dtype is initial is out is axis is input is None and not (include_initial or in_order or
                                                                      _is_compiling()):
             # Half of the time of a call through torch.ops.
-            result = _scan(operation, x, dim, exclusive, reverse, mask)
+            try:
+                result = _scan(operation, x, dim, exclusive, reverse, mask)
+            except NotImplementedError:  # what follows says why, if it knows
+                result = NotImplemented
             if result is not NotImplemented:
                 return result
         x, dim, dtype = _checked_call(x, dim, axis, input, dtype, mask)
