@@ -70,12 +70,10 @@ def _default_code(operation, code):
     return code if operation >= MIN else _arrays.PROMOTED[code]
 
 
-def _code_for_out(kind, operation, x, code, out):
+def _code_for_out(kind, operation, x, code, out, of_out):
     """The type in which elements combine whose results go to an array of another type: NumPy's for both.
     Whole numbers wrap alike in either, but for minima and maxima."""
-    of_out = kind.code(out, "out")
-    is_same = code == of_out or _arrays.BFLOAT16 in (code, of_out)
-    if is_same or (operation < MIN and _arrays.BOOL < min(code, of_out) and
+    if _arrays.BFLOAT16 in (code, of_out) or (operation < MIN and _arrays.BOOL < min(code, of_out) and
                    max(code, of_out) < _arrays.FLOAT16):
         return of_out
     both = kind.code_of_dtype(np.result_type(x.dtype, out.dtype))
@@ -169,9 +167,11 @@ def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, revers
     code = kind.code(x, "x")
     if dtype is not None:
         result_code = kind.code_of_dtype(dtype)
+        out_code = result_code if out is None else kind.code(seen, "out")
     elif out is not None:
-        result_code = (_code_for_out(kind, operation, x, code, seen) if kind.has_casts
-                       else kind.code(seen, "out"))
+        result_code = out_code = kind.code(seen, "out")
+        if out_code != code and kind.has_casts:
+            result_code = _code_for_out(kind, operation, x, code, seen, out_code)
     else:
         result_code = _default_code(operation, code)
     if result_code < _arrays.COMPLEX64 <= code:
@@ -185,10 +185,10 @@ def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, revers
     shape = x.shape
     if include_initial:
         shape = (*shape[:axis], shape[axis] + 1, *shape[axis + 1:])
-    is_cast = out is not None and kind.code(seen, "out") != result_code
-    if is_cast and (not kind.has_casts or kind.code(seen, "out") < _arrays.COMPLEX64 <= result_code):
-        raise TypeError(f"kokkos_scan: out has type {_arrays.NAMES[kind.code(seen, 'out')]}, but the "
-                        f"result has {_arrays.NAMES[result_code]}.")
+    is_cast = out is not None and out_code != result_code
+    if is_cast and (not kind.has_casts or out_code < _arrays.COMPLEX64 <= result_code):
+        raise TypeError(f"kokkos_scan: out has type {_arrays.NAMES[out_code]}, but the result has "
+                        f"{_arrays.NAMES[result_code]}.")
     if is_cast and seen.shape != shape:  # before all else is computed
         raise ValueError(f"kokkos_scan: out has shape {seen.shape}, but expected is {shape}.")
     if out is None or is_cast:

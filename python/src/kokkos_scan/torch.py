@@ -141,6 +141,8 @@ def _as_tensor(initial, dtype):
     """A number as a tensor that keeps all its digits: PyTorch's default would be float32."""
     if initial is None or isinstance(initial, torch.Tensor):
         return initial
+    if type(initial) is float and dtype.is_floating_point:  # the way of most calls
+        return torch.tensor(initial, dtype=torch.float64)
     if not isinstance(initial, numbers.Number):
         raise TypeError(f"kokkos_scan: initial is a {type(initial).__name__}: expected a number or a "
                         "Tensor.")
@@ -214,10 +216,6 @@ def _function(operation, name, what, torch_name):
     def function(x=None, dim=None, *, dtype=None, include_initial=False, exclusive=False,
                  reverse=False, mask=None, initial=None, in_order=False, out=None, axis=None,
                  input=None):
-        if not (type(include_initial) is type(exclusive) is type(reverse) is type(in_order) is bool):
-            flag = _arrays.checked_flag
-            include_initial, exclusive = flag(include_initial, "include_initial"), flag(exclusive, "exclusive")
-            reverse, in_order = flag(reverse, "reverse"), flag(in_order, "in_order")
         if dtype is initial is out is axis is input is None and not (include_initial or in_order or
                                                                      _is_compiling()):
             # Half of the time of a call through torch.ops.
@@ -227,6 +225,10 @@ def _function(operation, name, what, torch_name):
                 result = NotImplemented
             if result is not NotImplemented:
                 return result
+        if not (type(include_initial) is type(exclusive) is type(reverse) is type(in_order) is bool):
+            flag = _arrays.checked_flag
+            include_initial, exclusive = flag(include_initial, "include_initial"), flag(exclusive, "exclusive")
+            reverse, in_order = flag(reverse, "reverse"), flag(in_order, "in_order")
         x, dim, dtype = _checked_call(x, dim, axis, input, dtype, mask)
         if out is not None:
             return cumulate(operation, x, dim, dtype, include_initial, out, exclusive, reverse, mask,
