@@ -328,6 +328,78 @@ struct ArgMax {
   }
 };
 
+/// Bitwise and, a & b, of integers.
+///
+/// `BitAnd{}` combines in the accumulator of the output's values; `BitAnd<T>{}` in T.
+///
+/// Example: `ks::inclusive_scan(exec, x, y, 0, ks::BitAnd{});`
+template <class T = void>
+struct BitAnd {
+  /// The type that is combined.
+  using accumulator_type = T;
+  /// a & b
+  KOKKOS_FORCEINLINE_FUNCTION T operator()(const T& a, const T& b) const requires std::integral<T> {
+    return static_cast<T>(a & b);
+  }
+  /// All bits; true of bool.
+  static constexpr T identity() requires std::integral<T> { return static_cast<T>(~T(0)); }
+};
+
+/// Bitwise or, a | b, of integers; otherwise as BitAnd.
+///
+/// Example: `ks::inclusive_scan(exec, x, y, 0, ks::BitOr{});`
+template <class T = void>
+struct BitOr {
+  /// The type that is combined.
+  using accumulator_type = T;
+  /// a | b
+  KOKKOS_FORCEINLINE_FUNCTION T operator()(const T& a, const T& b) const requires std::integral<T> {
+    return static_cast<T>(a | b);
+  }
+  /// No bit.
+  static constexpr T identity() requires std::integral<T> { return T(0); }
+};
+
+/// Bitwise exclusive or, a ^ b, of integers; otherwise as BitAnd.
+///
+/// Example: `ks::inclusive_scan(exec, x, y, 0, ks::BitXor{});`
+template <class T = void>
+struct BitXor {
+  /// The type that is combined.
+  using accumulator_type = T;
+  /// a ^ b
+  KOKKOS_FORCEINLINE_FUNCTION T operator()(const T& a, const T& b) const requires std::integral<T> {
+    return static_cast<T>(a ^ b);
+  }
+  /// No bit.
+  static constexpr T identity() requires std::integral<T> { return T(0); }
+};
+
+/// Whether all so far are true. Values convert to bool before they are combined, and results from
+/// it.
+///
+/// Example: `ks::inclusive_scan(exec, x, y, 0, ks::LogicalAnd{});`
+struct LogicalAnd {
+  /// The type that is combined.
+  using accumulator_type = bool;
+  /// a && b
+  KOKKOS_FORCEINLINE_FUNCTION bool operator()(const bool& a, const bool& b) const { return a && b; }
+  /// true
+  static constexpr bool identity() { return true; }
+};
+
+/// Whether one so far is true; otherwise as LogicalAnd.
+///
+/// Example: `ks::inclusive_scan(exec, x, y, 0, ks::LogicalOr{});`
+struct LogicalOr {
+  /// The type that is combined.
+  using accumulator_type = bool;
+  /// a || b
+  KOKKOS_FORCEINLINE_FUNCTION bool operator()(const bool& a, const bool& b) const { return a || b; }
+  /// false
+  static constexpr bool identity() { return false; }
+};
+
 /// `Sum{}`: the accumulator follows from the output.
 template <>
 struct Sum<void> {
@@ -362,6 +434,34 @@ struct Max<void> {
   template <class T>
   KOKKOS_FORCEINLINE_FUNCTION T operator()(const T& a, const T& b) const {
     return Max<T>{}(a, b);
+  }
+};
+
+/// `BitAnd{}`: the accumulator follows from the output.
+template <>
+struct BitAnd<void> {
+  /// a & b
+  template <std::integral T>
+  KOKKOS_FORCEINLINE_FUNCTION T operator()(const T& a, const T& b) const {
+    return BitAnd<T>{}(a, b);
+  }
+};
+/// `BitOr{}`: the accumulator follows from the output.
+template <>
+struct BitOr<void> {
+  /// a | b
+  template <std::integral T>
+  KOKKOS_FORCEINLINE_FUNCTION T operator()(const T& a, const T& b) const {
+    return BitOr<T>{}(a, b);
+  }
+};
+/// `BitXor{}`: the accumulator follows from the output.
+template <>
+struct BitXor<void> {
+  /// a ^ b
+  template <std::integral T>
+  KOKKOS_FORCEINLINE_FUNCTION T operator()(const T& a, const T& b) const {
+    return BitXor<T>{}(a, b);
   }
 };
 

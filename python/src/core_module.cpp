@@ -447,7 +447,11 @@ void recurrence_of_arrays(nb::handle a, nb::handle b, nb::handle out, bool inclu
   std::copy(all.extent.begin(), all.extent.end(), request.extent);
   request.place = all.place;
   std::vector<std::int64_t> shape(all.extent.begin(), all.extent.end());
-  request.a = all.read<AnyArray>(a, "a", shape, is_bfloat16);
+  if (nb::isinstance<nb::float_>(a)) {
+    request.coefficient = nb::cast<double>(a);
+  } else {
+    request.a = all.read<AnyArray>(a, "a", shape, is_bfloat16);
+  }
   shape[1] += include_initial ? 1 : 0;
   request.output_length = shape[1];
   request.output = all.read<WritableArray>(out, "out", shape, is_bfloat16);

@@ -700,6 +700,7 @@ PyObject* scan_plain(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   // A tensor subclass or a mode may override PyTorch's functions.
   const bool has_mask = arguments[5] != Py_None;
   if (!THPVariable_CheckExact(arguments[1]) || !PyLong_CheckExact(arguments[2]) ||
+      !PyBool_Check(arguments[3]) || !PyBool_Check(arguments[4]) ||
       (has_mask && !THPVariable_CheckExact(arguments[5])) ||
       at::impl::torch_function_mode_enabled()) {
     Py_RETURN_NOTIMPLEMENTED;

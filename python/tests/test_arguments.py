@@ -202,3 +202,34 @@ def test_integers_that_start(dtype, initial):
         else:
             with pytest.raises(ValueError, match=f"kokkos_scan: initial is .*, which {dtype} does not hold"):
                 ks.cumulative_sum(np.zeros(1, dtype), dtype=dtype, initial=start)
+
+
+class Length(np.ndarray):
+    """An array with a unit, as those of astropy are; products have none."""
+
+    def __array_finalize__(self, other):
+        self.unit = getattr(other, "unit", "m")
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        if ufunc is np.multiply:
+            raise TypeError("products of lengths are no lengths")
+        result = getattr(ufunc, method)(*(np.asarray(x) for x in inputs), **options)
+        result = result.view(Length)
+        result.unit = self.unit
+        return result
+
+
+def test_subclasses_of_arrays():
+    x = np.array([[1.0, 2], [3, 4]]).view(Length)
+    x.unit = "km"
+    for found in (ks.cumulative_sum(x, axis=1), ks.cumsum(x), ks.cumulative_max(x, axis=0, reverse=True),
+                  *ks.cumulative_sum(x, axis=0, return_totals=True)):
+        assert type(found) is Length and found.unit == "km"
+    np.testing.assert_array_equal(np.asarray(ks.cumsum(x)), [1, 3, 6, 10])
+    with pytest.raises(TypeError, match="products of lengths"):
+        ks.cumulative_prod(x, axis=0)
+    out = np.zeros((2, 2))
+    assert ks.cumulative_sum(x, axis=1, out=out) is out and out[1, 1] == 7
+    matrix = np.matrix([[1, 2], [3, 4]])
+    found = ks.cumulative_sum(matrix, axis=0)
+    assert type(found) is np.matrix and found.tolist() == [[1, 2], [4, 6]]

@@ -230,3 +230,21 @@ def test_versions():
     version = re.search(r"TREE_VERSION (\d+)", header.read_text())[1]
     assert ks.tree_version == int(version)
     assert "Kokkos " in ks.configuration()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_numbers_as_coefficients_keep_their_digits(dtype):
+    # 0.9999 is 1 in float16: the states grew without end.
+    state = 0.0
+    for _ in range(20000):
+        state = 0.9999 * state + 1
+    found = ks.linear_recurrence(0.9999, np.ones(20000, dtype))
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found[-1], np.float64(state).astype(dtype), rtol=1e-12)
+    assert ks.linear_recurrence(0.9999, np.ones(20000, dtype), reverse=True, include_initial=True)[0] == found[-1]
+
+
+def test_infinite_states_are_forgotten_and_nan_stays():
+    a = np.array([0.5, 0.5, 0.0, 0.5])
+    np.testing.assert_array_equal(ks.linear_recurrence(a, np.array([1, np.inf, 1, 1])), [1, np.inf, 1, 1.5])
+    np.testing.assert_array_equal(ks.linear_recurrence(a, np.array([1, np.nan, 1, 1])), [1, np.nan, np.nan, np.nan])

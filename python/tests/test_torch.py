@@ -463,6 +463,7 @@ def test_arguments_have_a_sentence_each():
         for kind, call, sentence in [
                 (TypeError, lambda f: f([1.0], 0), "x is a list: expected a Tensor."),
                 (TypeError, lambda f: f(), "x is a NoneType: expected a Tensor."),
+                (TypeError, lambda f: f(torch.eye(3).to_sparse(), 0), "x has the layout torch.sparse_coo: expected"),
                 (TypeError, lambda f: f(x, 0.0), "dim is a float: expected an int."),
                 (TypeError, lambda f: f(x, 1, axis=1), "axis and dim are two names of one argument"),
                 (ValueError, lambda f: f(x), "x has 2 dimensions: dim must be given."),

@@ -329,3 +329,48 @@ def test_operators_are_registered_as_they_should_be():
     torch.library.opcheck(torch.ops.kokkos_scan.cumulative_extreme,
                           (x.requires_grad_(), 1, ks._functions.MAX, False, x > 0.3))
     torch.library.opcheck(torch.ops.kokkos_scan.cumulative_logsumexp, (a, 1))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_numbers_as_coefficients_keep_their_digits(dtype):
+    for alpha in (0.01, 0.001):
+        for adjust in (True, False):
+            found = kt.ewm_mean(torch.ones(20000, dtype=dtype), alpha, adjust=adjust)
+            assert found.dtype == dtype
+            torch.testing.assert_close(found, torch.ones_like(found), rtol=max(1e-12, 2 * torch.finfo(dtype).eps),
+                                       atol=0)
+    b = torch.randn(3, 40, dtype=torch.float64, requires_grad=True)
+    initial = torch.randn(3, dtype=torch.float64, requires_grad=True)
+    for options in ({}, {"reverse": True}, {"include_initial": True}):
+        found = kt.linear_recurrence(0.75, b, 1, initial, **options)
+        expected = kt.linear_recurrence(torch.full_like(b, 0.75), b, 1, initial, **options)
+        assert torch.equal(found, expected)
+        assert torch.autograd.gradcheck(lambda b, h: kt.linear_recurrence(0.75, b, 1, h, **options), (b, initial))
+        assert torch.autograd.gradgradcheck(lambda b, h: kt.linear_recurrence(0.75, b, 1, h, **options), (b, initial))
+    with pytest.raises(TypeError, match="kokkos_scan: a is a str: expected a number or a Tensor"):
+        kt.linear_recurrence("0.5", b)
+
+
+def test_whole_numbers_have_means():
+    found = kt.ewm_mean(torch.arange(4), 0.5)
+    torch.testing.assert_close(found, kt.ewm_mean(torch.arange(4.0, dtype=torch.float64), 0.5))
+
+
+def test_trapezoids_as_in_torch():
+    y = torch.rand(2, 3, 5, dtype=torch.float64)
+    for dim in (0, 1, 2, -1):
+        n = y.shape[dim]
+        for shape in {(n,), tuple(y.shape), tuple(n if d == dim % 3 else 1 for d in range(3)), (3, 5), (1, 5), (1, 1, 5)}:
+            x = torch.rand(shape, dtype=torch.float64)
+            try:
+                expected = torch.cumulative_trapezoid(y, x, dim=dim)
+            except RuntimeError:
+                continue
+            if expected.shape == torch.cumulative_trapezoid(y, dim=dim).shape:
+                torch.testing.assert_close(kt.cumulative_trapezoid(y, x, dim=dim), expected)
+    for call in (lambda: kt.cumulative_trapezoid(torch.tensor([True, True])),
+                 lambda: kt.cumulative_trapezoid(torch.ones(2), torch.tensor([True, False]))):
+        with pytest.raises(RuntimeError, match="kokkos_scan: the trapezoidal rule needs numbers"):
+            call()
+    with pytest.raises(RuntimeError, match="does not broadcast"):
+        kt.cumulative_trapezoid(y, torch.rand(3, 4, dtype=torch.float64))

@@ -59,6 +59,14 @@ struct StepOf {
   }
 };
 
+/// The same where all coefficients are one number.
+template <class T>
+struct StepOfNumber {
+  double a;
+
+  KOKKOS_FUNCTION Step operator()(const T& b) const { return {a, wide_value(b)}; }
+};
+
 template <DType D>
 void recurrence_of(const RecurrenceRequest& request) {
   using T = stored_t<D>;
@@ -69,12 +77,19 @@ void recurrence_of(const RecurrenceRequest& request) {
     const auto view = [&](const Array& array) {
       return three_view<const T, Exec>(array, extent, extent[1]);
     };
-    const auto in = KokkosScan::zip_transform(StepOf<T>{}, view(request.b), view(request.a));
-    const auto run = [&](const auto& lines) {
+    const auto scan = [&](const auto& in, const auto& lines) {
       if (request.output_length == extent[1]) {
         KokkosScan::inclusive_scan(exec, in, out, lines, ComposeSteps{});
       } else {
         KokkosScan::exclusive_scan(exec, in, out, lines, ComposeSteps{});
+      }
+    };
+    const auto run = [&](const auto& lines) {
+      const auto b = view(request.b);
+      if (request.a.exists) {
+        scan(KokkosScan::zip_transform(StepOf<T>{}, b, view(request.a)), lines);
+      } else {
+        scan(KokkosScan::zip_transform(StepOfNumber<T>{request.coefficient}, b), lines);
       }
     };
     const KokkosScan::Along<> forward = KokkosScan::along(1);

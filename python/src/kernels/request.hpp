@@ -150,7 +150,8 @@ constexpr std::int64_t longest_line(std::int64_t size) {
 struct RecurrenceRequest {
   Direction direction = Direction::forward;
   std::int64_t extent[3] = {};
-  Array a;
+  Array a;                 ///< where it is absent, all coefficients are `coefficient`
+  double coefficient = 0;  ///< which is not rounded to the type of the arrays
   Array b;
   Array starts;  ///< h(-1) for each line, with the first and third dimension; 0 if absent
   Array output;

@@ -186,10 +186,11 @@ class _NumpyLike:
         return self._module.empty(shape, self._dtype_of[code])
 
     def coefficients(self, a, b):
-        """Those of a recurrence, in the type and the shape of b."""
+        """Those of a recurrence, in the type and the shape of b; a number, which keeps all its digits,
+        as a float."""
         if isinstance(a, (bool, int, float)):
-            a = self._module.full((), a, b.dtype)
-        elif not isinstance(a, (self._module.ndarray, np.generic)):
+            return float(a)
+        if not isinstance(a, (self._module.ndarray, np.generic)):
             raise TypeError(f"kokkos_scan: a is a {type(a).__name__}: expected a number or a "
                             f"{self._module.__name__} array.")
         if a.dtype != b.dtype:

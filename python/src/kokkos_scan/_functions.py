@@ -71,12 +71,10 @@ def _default_code(operation, code):
     return code if operation >= MIN else _arrays.PROMOTED[code]
 
 
-def _code_for_out(kind, operation, x, code, out):
+def _code_for_out(kind, operation, x, code, out, of_out):
     """The type in which elements combine whose results go to an array of another type: NumPy's for both.
     Whole numbers wrap alike in either, but for minima and maxima."""
-    of_out = kind.code(out, "out")
-    is_same = code == of_out or _arrays.BFLOAT16 in (code, of_out)
-    if is_same or (operation < MIN and _arrays.BOOL < min(code, of_out) and
+    if _arrays.BFLOAT16 in (code, of_out) or (operation < MIN and _arrays.BOOL < min(code, of_out) and
                    max(code, of_out) < _arrays.FLOAT16):
         return of_out
     both = kind.code_of_dtype(np.result_type(x.dtype, out.dtype))
@@ -114,6 +112,17 @@ def _cumulate_times(operation, x, axis, dtype, include_initial, out, exclusive, 
     return tuple(results) if return_totals else results[0]
 
 
+_UFUNCS = (np.add, np.multiply, np.minimum, np.maximum, np.logaddexp)
+
+
+def _wrapped(operation, x, results):
+    """Results as the class of x has those of NumPy: matrices are matrices, and units stay."""
+    empty = _UFUNCS[operation].accumulate(x[:0])  # or what the class refuses
+    if type(empty) is np.ndarray:
+        return results
+    return tuple(empty.__array_wrap__(result) for result in results)
+
+
 def _stored(out, result):
     """out, with results in it that were computed elsewhere."""
     if out.shape != result.shape and (out.ndim or result.shape != (1,)):
@@ -143,6 +152,7 @@ def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, revers
 
         return torch.cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse,
                               mask, initial, return_totals, in_order)
+    given = x
     x = kind.array(x, "x")
     if axis is None:
         if x.ndim != 1:
@@ -158,9 +168,11 @@ def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, revers
     code = kind.code(x, "x")
     if dtype is not None:
         result_code = kind.code_of_dtype(dtype)
+        out_code = result_code if out is None else kind.code(seen, "out")
     elif out is not None:
-        result_code = (_code_for_out(kind, operation, x, code, seen) if kind.has_casts
-                       else kind.code(seen, "out"))
+        result_code = out_code = kind.code(seen, "out")
+        if out_code != code and kind.has_casts:
+            result_code = _code_for_out(kind, operation, x, code, seen, out_code)
     else:
         result_code = _default_code(operation, code)
     if result_code < _arrays.COMPLEX64 <= code:
@@ -174,10 +186,10 @@ def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, revers
     shape = x.shape
     if include_initial:
         shape = (*shape[:axis], shape[axis] + 1, *shape[axis + 1:])
-    is_cast = out is not None and kind.code(seen, "out") != result_code
-    if is_cast and (not kind.has_casts or kind.code(seen, "out") < _arrays.COMPLEX64 <= result_code):
-        raise TypeError(f"kokkos_scan: out has type {_arrays.NAMES[kind.code(seen, 'out')]}, but the "
-                        f"result has {_arrays.NAMES[result_code]}.")
+    is_cast = out is not None and out_code != result_code
+    if is_cast and (not kind.has_casts or out_code < _arrays.COMPLEX64 <= result_code):
+        raise TypeError(f"kokkos_scan: out has type {_arrays.NAMES[out_code]}, but the result has "
+                        f"{_arrays.NAMES[result_code]}.")
     if is_cast and seen.shape != shape:  # before all else is computed
         raise ValueError(f"kokkos_scan: out has shape {seen.shape}, but expected is {shape}.")
     if out is None or is_cast:
@@ -206,6 +218,11 @@ def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, revers
                else kind.exported(initial, stream),
                None if totals is None else kind.exported(totals, stream), stream, bfloat16,
                in_order)
+    if type(given) is not type(x) and isinstance(given, np.ndarray) and given.ndim:
+        if out is None:
+            result, *_ = _wrapped(operation, given, (result,))
+        if return_totals:
+            totals, *_ = _wrapped(operation, given, (totals,))
     if is_cast:
         result = _stored(out, result)
     else:
@@ -384,7 +401,8 @@ def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, includ
     if result.size:
         three = _arrays.ThreeDimensions(b.shape, axis)
         stream = kind.stream(b)
-        _core.recurrence(kind.exported(three.of(a), stream), kind.exported(three.of(b), stream),
+        _core.recurrence(a if isinstance(a, float) else kind.exported(three.of(a), stream),
+                         kind.exported(three.of(b), stream),
                          kind.exported(three.of(result, shape[axis]), stream), include_initial,
                          reverse, None if initial is None else
                          kind.exported(three.of_lines(initial), stream), stream,
@@ -467,11 +485,12 @@ def _flat(x, mask):
     kind = _arrays.kind_of(x)
     if kind.is_torch or not kind.has_reshape:
         return x, mask  # one axis needs no name; of others it is said that they do
-    x = kind.array(x, "x")
-    if x.ndim > 1:
+    seen = kind.array(x, "x")
+    if seen.ndim > 1:
         if mask is not None:
-            mask = kind.broadcast(mask, x.shape, "mask").reshape(-1)
-        x = x.reshape(-1)
+            mask = kind.broadcast(mask, seen.shape, "mask").reshape(-1)
+        flat = x.reshape(-1) if isinstance(x, np.ndarray) else seen.reshape(-1)
+        x = flat if flat.ndim == 1 else seen.reshape(-1)  # matrices have two dimensions always
     return x, mask
 
 

@@ -141,6 +141,8 @@ def _as_tensor(initial, dtype):
     """A number as a tensor that keeps all its digits: PyTorch's default would be float32."""
     if initial is None or isinstance(initial, torch.Tensor):
         return initial
+    if type(initial) is float and dtype.is_floating_point:  # the way of most calls
+        return torch.tensor(initial, dtype=torch.float64)
     if not isinstance(initial, numbers.Number):
         raise TypeError(f"kokkos_scan: initial is a {type(initial).__name__}: expected a number or a "
                         "Tensor.")
@@ -171,6 +173,8 @@ def _checked_tensor(x, name):
 def _checked_call(x, dim, axis, input, dtype, mask):
     """The tensor, the dimension and the type, by whatever name they were given."""
     x = _checked_tensor(input if x is None else x, "x")
+    if x.layout != torch.strided:
+        raise TypeError(f"kokkos_scan: x has the layout {x.layout}: expected torch.strided.")
     if axis is not None:
         if dim is not None:
             raise TypeError("kokkos_scan: axis and dim are two names of one argument: choose one.")
@@ -212,16 +216,19 @@ def _function(operation, name, what, torch_name):
     def function(x=None, dim=None, *, dtype=None, include_initial=False, exclusive=False,
                  reverse=False, mask=None, initial=None, in_order=False, out=None, axis=None,
                  input=None):
+        if dtype is initial is out is axis is input is None and not (include_initial or in_order or
+                                                                     _is_compiling()):
+            # Half of the time of a call through torch.ops.
+            try:
+                result = _scan(operation, x, dim, exclusive, reverse, mask)
+            except NotImplementedError:  # what follows says why, if it knows
+                result = NotImplemented
+            if result is not NotImplemented:
+                return result
         if not (type(include_initial) is type(exclusive) is type(reverse) is type(in_order) is bool):
             flag = _arrays.checked_flag
             include_initial, exclusive = flag(include_initial, "include_initial"), flag(exclusive, "exclusive")
             reverse, in_order = flag(reverse, "reverse"), flag(in_order, "in_order")
-        if dtype is initial is out is axis is input is None and not (include_initial or in_order or
-                                                                     _is_compiling()):
-            # Half of the time of a call through torch.ops.
-            result = _scan(operation, x, dim, exclusive, reverse, mask)
-            if result is not NotImplemented:
-                return result
         x, dim, dtype = _checked_call(x, dim, axis, input, dtype, mask)
         if out is not None:
             return cumulate(operation, x, dim, dtype, include_initial, out, exclusive, reverse, mask,
@@ -394,10 +401,11 @@ def _recurrence(a, b, dim, initial, reverse, include_initial):
     states = b.new_empty(_states_shape(b, dim, include_initial))
     if states.numel():
         stream = _tensors.stream_of(b)
-        a, b = _tensors.along_lines(a, dim), _tensors.along_lines(b, dim)
+        b = _tensors.along_lines(b, dim)
+        of_line = float(a) if a.dim() == 0 else _exported(_three(_tensors.along_lines(a, dim), dim, length), stream)
         before, behind = math.prod(b.shape[:dim]), math.prod(b.shape[dim + 1:])
         _core.recurrence(
-            _exported(_three(a, dim, length), stream), _exported(_three(b, dim, length), stream),
+            of_line, _exported(_three(b, dim, length), stream),
             _exported(_three(states, dim, states.shape[dim]), stream), include_initial, reverse,
             None if initial is None else _exported(initial.reshape(before, behind), stream), stream,
             b.dtype == torch.bfloat16)
@@ -454,14 +462,14 @@ def _recurrence_gradients(a, states, grad, dim, initial, reverse, wants_a):
     gradients themselves. With g the gradient of the states, r[k] = g[k] + a[k+1] r[k+1] is a
     recurrence the other way: r is the gradient of b, r[k] h[k-1] that of a, and a[0] r[0] that of the
     initial state."""
-    length = a.shape[dim]
+    length = states.shape[dim]
     # The last state's own gradient starts the recurrence, so that no array is shifted.
     end, rest, shifted = (0, 1, 0) if reverse else (length - 1, 0, 1)
     r = torch.ops.kokkos_scan.linear_recurrence(
-        a.narrow(dim, shifted, length - 1), grad.narrow(dim, rest, length - 1), dim,
+        a.narrow(dim, shifted, length - 1) if a.dim() else a, grad.narrow(dim, rest, length - 1), dim,
         grad.select(dim, end), not reverse, True)
     begin = length - 1 if reverse else 0
-    of_initial = a.select(dim, begin) * r.select(dim, begin)
+    of_initial = (a.select(dim, begin) if a.dim() else a) * r.select(dim, begin)
     if not wants_a:
         return None, r, of_initial
     start = (torch.zeros_like(states.select(dim, 0)) if initial is None else initial).unsqueeze(dim)
@@ -478,7 +486,7 @@ def _recurrence_gradients(a, states, grad, dim, initial, reverse, wants_a):
 def _recurrence_backward(ctx, grad):
     a, initial, states = ctx.saved_tensors
     dim, reverse, include_initial = ctx.call
-    length = a.shape[dim]
+    length = states.shape[dim] - (1 if include_initial else 0)
     first = 1 if include_initial and not reverse else 0
     if length:
         of_a, of_b, of_initial = _recurrence_gradients(
@@ -529,9 +537,13 @@ def linear_recurrence(a, b, dim=-1, initial=None, reverse=False, *, include_init
     dim = _counted(dim, b)
     if b.dim() == 0:
         raise ValueError("kokkos_scan: b has no dimension to go along.")
-    if not isinstance(a, torch.Tensor):
-        a = torch.full((), a, dtype=b.dtype, device=b.device)
-    for name, t in (("a", a), ("initial", initial)):
+    is_number = not isinstance(a, torch.Tensor)
+    if is_number:
+        if not isinstance(a, numbers.Real):
+            raise TypeError(f"kokkos_scan: a is a {type(a).__name__}: expected a number or a Tensor.")
+        # Of no dimension: the kernel takes it as a number, which is not rounded to the type of b.
+        a = torch.tensor(float(a), dtype=torch.float64)
+    for name, t in (("a", None if is_number else a), ("initial", initial)):
         if isinstance(t, torch.Tensor) and (t.dtype != b.dtype or t.device != b.device):
             raise TypeError(f"kokkos_scan: {name} has type {t.dtype} on {t.device}, but b has "
                             f"{b.dtype} on {b.device}.")
@@ -543,7 +555,7 @@ def linear_recurrence(a, b, dim=-1, initial=None, reverse=False, *, include_init
             raise ValueError(f"kokkos_scan: initial has shape {tuple(initial.shape)}, but expected is "
                              f"{tuple(lines)}, the shape of b without the axis.")
         initial = initial.expand(lines)
-    if a.shape != b.shape:
+    if not is_number and a.shape != b.shape:
         try:
             a = a.expand(b.shape)
         except RuntimeError:
@@ -556,13 +568,15 @@ def ewm_mean(x, alpha, dim=-1, *, adjust=True):
     """The exponentially weighted mean, as pandas.DataFrame.ewm(alpha=alpha, adjust=adjust).mean().
 
     With adjust=True, sum(w[i] x[k-i]) / sum(w[i]) over i = 0 ... k with w[i] = (1 - alpha)**i. With
-    adjust=False, y[0] = x[0] and y[k] = (1 - alpha) y[k-1] + alpha x[k]. 0 < alpha <= 1. Gradients
-    flow to x."""
+    adjust=False, y[0] = x[0] and y[k] = (1 - alpha) y[k-1] + alpha x[k]. 0 < alpha <= 1. Whole numbers
+    count as float64. A NaN stays in all that follows, where pandas leaves it out. Gradients flow to x."""
     _checked_tensor(x, "x")
     if not isinstance(alpha, numbers.Real):
         raise TypeError(f"kokkos_scan: alpha is a {type(alpha).__name__}: expected a number.")
     if not 0 < alpha <= 1:
         raise ValueError(f"kokkos_scan: alpha is {alpha}, but must satisfy 0 < alpha <= 1.")
+    if not (x.is_floating_point() or x.is_complex()):
+        x = x.double()  # as pandas
     dim = _counted(dim, x)
     decay = 1 - alpha
     if not adjust:
@@ -579,11 +593,13 @@ def ewm_mean(x, alpha, dim=-1, *, adjust=True):
 def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     """The cumulative integral by the trapezoidal rule, as torch.cumulative_trapezoid.
 
-    There are n - 1 results for n samples y at the places x (of one dimension, or of the shape of y),
+    There are n - 1 results for n samples y at the places x (of one dimension, or that broadcast to y),
     or at distances dx. Gradients flow to y and x."""
     _checked_tensor(y, "y")
     if x is not None:
         _checked_tensor(x, "x")
+    if y.dtype == torch.bool or (x is not None and x.dtype == torch.bool):
+        raise RuntimeError("kokkos_scan: the trapezoidal rule needs numbers, not truth values.")
     dim = _counted(dim, y)
     n = y.shape[dim]
     if n == 0:
@@ -598,9 +614,13 @@ def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
         shape = [1] * y.dim()
         shape[dim] = n
         x = x.reshape(shape)
-    elif x.shape != y.shape:
-        raise RuntimeError(f"kokkos_scan: x has shape {tuple(x.shape)}, but expected is "
-                           f"{tuple(y.shape)}, the shape of y, or one dimension.")
+    else:
+        x = x.reshape([1] * (y.dim() - x.dim()) + list(x.shape))
+        if x.dim() != y.dim() or any(of_x not in (1, of_y) for of_x, of_y in zip(x.shape, y.shape)):
+            raise RuntimeError(f"kokkos_scan: x has shape {tuple(x.shape)}, which does not broadcast to "
+                               f"{tuple(y.shape)}, the shape of y.")
+        if x.shape[dim] != n:
+            x = x.expand(*x.shape[:dim], n, *x.shape[dim + 1:])
     return cumsum(pairs * (x.diff(dim=dim) / 2), dim)
 
 

@@ -34,6 +34,15 @@ inline constexpr bool is_min_or_max<Max<T>> = true;
 /// Whether Op is one of the four operators for which backends have kernels of their own.
 template <class Op>
 inline constexpr bool is_built_in = is_sum<Op> || is_product<Op> || is_min_or_max<Op>;
+/// Whether Op combines each bit by itself.
+template <class Op>
+inline constexpr bool is_of_bits = std::same_as<Op, LogicalAnd> || std::same_as<Op, LogicalOr>;
+template <class T>
+inline constexpr bool is_of_bits<BitAnd<T>> = true;
+template <class T>
+inline constexpr bool is_of_bits<BitOr<T>> = true;
+template <class T>
+inline constexpr bool is_of_bits<BitXor<T>> = true;
 template <class Op>
 inline constexpr bool is_log_sum_exp = false;
 template <class T>
@@ -91,6 +100,18 @@ template <class A>
 LogSumExp<A> bind(const LogSumExp<void>&) {
   return {};
 }
+template <class A>
+BitAnd<A> bind(const BitAnd<void>&) {
+  return {};
+}
+template <class A>
+BitOr<A> bind(const BitOr<void>&) {
+  return {};
+}
+template <class A>
+BitXor<A> bind(const BitXor<void>&) {
+  return {};
+}
 template <class Op, class A>
 using bound_t = std::remove_cvref_t<decltype(bind<A>(std::declval<const Op&>()))>;
 
@@ -135,7 +156,7 @@ inline constexpr bool is_in_order<InOrder<Op>> = true;
 /// return one of their operands. (Ties are resolved the same way in every order: the first of equal
 /// values, which matters for zeros of both signs, and the first NaN.)
 template <class Op, class A>
-inline constexpr bool associates_exactly = is_arg_min_or_max<Op> ||
+inline constexpr bool associates_exactly = is_arg_min_or_max<Op> || is_of_bits<Op> ||
                                            (std::is_integral_v<A> && is_built_in<Op>) ||
                                            (std::is_arithmetic_v<A> && is_min_or_max<Op>);
 
