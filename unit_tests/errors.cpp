@@ -104,6 +104,10 @@ struct IndexSum {
   }
 };
 
+struct IsOnDiagonal {
+  KOKKOS_FUNCTION bool operator()(std::int64_t i, std::int64_t j) const { return i == j; }
+};
+
 template <class Function>
 void axis_out_of_range_of_computed_input() {
   auto const y = field("y", 3, 4, poison);
@@ -211,7 +215,8 @@ void mask_extents() {
             f + "extent 1 of mask \"m2\" is 6, but extent 1 of input \"x\" is 5.");
   std::array<std::int64_t, 2> const extents{4, 4};
   auto const computed = ks::elementwise(extents, IndexSum{});
-  EXPECT_EQ(refusal([&] { Function::scan(Exec(), ks::masked(x, computed), y, 1); }),
+  auto const computed_mask = ks::elementwise(extents, IsOnDiagonal{});
+  EXPECT_EQ(refusal([&] { Function::scan(Exec(), ks::masked(x, computed_mask), y, 1); }),
             f + "extent 1 of mask \"elementwise\" is 4, but extent 1 of input \"x\" is 5.");
   EXPECT_EQ(refusal([&] { Function::scan(Exec(), ks::masked(computed, m), y, 1); }),
             f + "extent 0 of mask \"m\" is 3, but extent 0 of input \"elementwise\" is 4.");

@@ -28,18 +28,20 @@ std::string overlap(std::string const& function, std::string const& a, std::stri
 }
 
 /// rows x columns elements of `memory` from `offset`.
-Field<float> part(Flat<float> const& memory, std::size_t offset, std::size_t rows,
-                  std::size_t row_stride, std::size_t columns, std::size_t column_stride) {
-  return Field<float>(memory.data() + offset,
-                      Kokkos::LayoutStride(rows, row_stride, columns, column_stride));
+template <class T>
+Field<T> part(Flat<T> const& memory, std::size_t offset, std::size_t rows, std::size_t row_stride,
+              std::size_t columns, std::size_t column_stride) {
+  return Field<T>(memory.data() + offset,
+                  Kokkos::LayoutStride(rows, row_stride, columns, column_stride));
 }
 LineField<float> line_part(Flat<float> const& memory, std::size_t offset, std::size_t size,
                            std::size_t stride) {
   return LineField<float>(memory.data() + offset, Kokkos::LayoutStride(size, stride));
 }
-Flat<float> ones(std::string const& label, std::size_t size) {
-  Flat<float> const memory(label, size);
-  fill(memory, 1.0f);
+template <class T = float>
+Flat<T> ones(std::string const& label, std::size_t size) {
+  Flat<T> const memory(label, size);
+  fill(memory, T(1));
   return memory;
 }
 
@@ -110,16 +112,16 @@ TEST(errors, overlap_names_the_labels) {
 }
 
 /// Results for values of 1: the index along the axis, from 1 (inclusive) or 0 (exclusive).
-template <class Function>
-void expect_counts(Flat<float> const& memory, Field<float> const& y, int axis) {
+template <class Function, class T>
+void expect_counts(Flat<T> const& memory, Field<T> const& y, int axis) {
   auto const host = to_host(memory);
-  float const first = std::is_same_v<Function, Inclusive> ? 1 : 0;
+  T const first = std::is_same_v<Function, Inclusive> ? 1 : 0;
   for (std::size_t i = 0; i < y.extent(0); ++i) {
     for (std::size_t j = 0; j < y.extent(1); ++j) {
       auto const at = static_cast<std::size_t>(y.data() - memory.data()) +
                       i * static_cast<std::size_t>(y.stride(0)) +
                       j * static_cast<std::size_t>(y.stride(1));
-      ASSERT_EQ(host[at], first + static_cast<float>(axis == 0 ? i : j)) << i << ", " << j;
+      ASSERT_EQ(host[at], first + static_cast<T>(axis == 0 ? i : j)) << i << ", " << j;
     }
   }
 }
@@ -224,8 +226,8 @@ TEST(errors, the_same_address_with_another_type_is_refused) {
 template <class Function>
 void overlap_with_a_mask() {
   std::string const message = overlap(Function::name, "output \"\"", "mask \"\"");
-  auto const m = ones("m", 100);
-  auto const x = ones("x", 20);
+  auto const m = ones<std::int32_t>("m", 100);
+  auto const x = ones<std::int32_t>("x", 20);
   auto const plain = part(x, 0, 4, 5, 5, 1);
   auto const y = part(m, 0, 4, 5, 5, 1);
   // Any type that converts to bool can be a mask.
@@ -235,7 +237,7 @@ void overlap_with_a_mask() {
   EXPECT_EQ(
       refusal([&] { Function::scan(Exec(), ks::masked(plain, part(m, 0, 4, 6, 5, 1)), y, 1); }),
       message);
-  EXPECT_TRUE(is_all(m, 1.0f));
+  EXPECT_TRUE(is_all(m, 1));
   // Operands that are only read may overlap.
   EXPECT_EQ(refusal([&] { Function::scan(Exec(), ks::masked(plain, plain), y, 1); }),
             "nothing was thrown");

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <type_traits>
 
 namespace forms {
 
@@ -23,6 +24,14 @@ struct Number {
 };
 struct Product {
   KOKKOS_FUNCTION double operator()(double a, double b) const { return a * b; }
+};
+/// Bools reach a function of the caller's as bool, whatever kernels read them as.
+struct Both {
+  template <class A, class B>
+  KOKKOS_FUNCTION int operator()(const A& a, const B& b) const {
+    static_assert(std::is_same_v<A, bool> && std::is_same_v<B, bool>);
+    return a && b ? 1 : 0;
+  }
 };
 struct Twice {
   KOKKOS_FUNCTION double operator()(double result) const { return 2 * result; }
@@ -92,6 +101,13 @@ void inputs() {
   compare<>("zip_transform", {0}, z, product, std::plus<>{}, std::optional<int>{});
 
   const auto flags = filled<Exec, bool>(is_kept);
+  const Array<Exec, int> both("both", rows, columns);
+  for (int axis = 0; axis < 2; ++axis) {
+    ks::inclusive_scan(exec, ks::zip_transform(Both{}, flags, flags), both, axis);
+    exec.fence();
+    compare<>("bools of a zip_transform", {axis}, both, is_kept, std::plus<>{},
+              std::optional<int>{});
+  }
   ks::inclusive_scan(exec, ks::zip(numbers<Exec, float>(), flags), ks::projected(y, ValueOf{}), 1,
                      AddFlagged{});
   exec.fence();

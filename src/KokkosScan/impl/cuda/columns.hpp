@@ -166,7 +166,7 @@ struct Columns<List<>, E> {
                                        const ColumnSlots&, A (&x)[E],
                                        const Loaded&... parts) const {
 #pragma unroll
-    for (int e = 0; e < E; ++e) x[e] = static_cast<A>(rounded(function(parts[e]...)));
+    for (int e = 0; e < E; ++e) x[e] = static_cast<A>(rounded(function(as_argument(parts[e])...)));
   }
 };
 template <class First, class... Rest, int E>

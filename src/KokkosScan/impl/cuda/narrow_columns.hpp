@@ -558,8 +558,9 @@ class NarrowColumnScan {
     return static_cast<R>(m_op(fold_at(chunk, 0), fold));
   }
 
-  [[nodiscard]] __device__ __forceinline__ auto runs_of_results(const NarrowColumnTile& tile,
-                                                                int buffer, MoveRows how) const {
+  // Not [[nodiscard]]: nvcc 12 hands its return type to the host's compiler as void.
+  __device__ __forceinline__ auto runs_of_results(const NarrowColumnTile& tile, int buffer,
+                                                  MoveRows how) const {
     return TileRuns(m_p.batch, m_plan, tile, m_p.output, results(tile, buffer), how);
   }
   /// Stores the results of a tile, in bulk.

@@ -214,7 +214,7 @@ struct WideColumns<List<>, E> {
   template <class Function, class... Elements>
   __device__ __forceinline__ auto call(const Function& function, int,
                                        const Elements&... elements) const {
-    return rounded(function(elements...));
+    return rounded(function(as_argument(elements)...));
   }
   __device__ __forceinline__ void advance() {}
 };
