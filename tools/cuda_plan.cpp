@@ -92,15 +92,16 @@ struct PlannedDevice {
     planned->ring = counted(plan.buffers, "tile") + " at once";
   }
   void describe(const cuda::WideColumnPlan& plan) const {
-    planned->tile = number(std::int64_t{plan.rows} * cuda::elements_of_row) +
-                    " rows of a strip of " + counted(plan.columns, "column");
-    planned->ring =
-        number(plan.strips) + " strips of " + counted(plan.tiles, "tile") +
-        (plan.blocks_of_strip > 0 ? ", " + counted(plan.blocks_of_strip, "block") + " each"
-                                  : ", in the order of memory");
+    planned->tile =
+        number(cuda::rows_of_wide_tile) + " rows of a strip of " + counted(plan.columns, "column");
+    planned->ring = number(plan.strips) + " strips of " + counted(plan.tiles, "tile");
   }
   void describe(const cuda::ColumnTiling& tiling) const {
     planned->tile = number(tiling.rows) + " rows of " + counted(tiling.columns, "column");
+  }
+  void describe(const cuda::ColumnRingShape& shape) const {
+    describe(shape.tiling);
+    planned->ring = counted(shape.stages, "tile") + " at once";
   }
   void describe(const cuda::ColumnShape& shape) const {
     planned->tile = number(std::int64_t{shape.groups} * cuda::chunk_of_column) +
@@ -315,6 +316,9 @@ std::string reason(const Planned& planned, const PlannedShape& shape) {
                                                          : cuda::widest_row_of_long_columns) +
            ", so long that blocks share them";
   }
+  if (kernel == "cuda/parts_of_columns") {
+    return side_by_side + ", so long and so few in all that blocks share them";
+  }
   if (kernel == "cuda/columns_by_threads") {
     return side_by_side + ", so short and so many that each thread has one";
   }
@@ -323,9 +327,8 @@ std::string reason(const Planned& planned, const PlannedShape& shape) {
   }
   if (kernel == "cuda/wide_columns") {
     return side_by_side +
-           ": blocks keep tiles of strips of them in registers, as rows are no aligned packs, or "
-           "to "
-           "walk down strips of packs would take longer";
+           ": blocks take tiles of strips of them in the order of memory, as rows are no aligned "
+           "packs, or to walk down strips of packs would take longer";
   }
   if (kernel == "cuda/column_tiles") return "columns for which no other kernel is made";
   return "more columns than a number of 32 bits holds, or longer ones";

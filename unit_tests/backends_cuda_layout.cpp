@@ -148,6 +148,29 @@ cuda::StripPlan plan_of_strips(std::int64_t outer, std::int64_t n, std::int64_t 
                             cuda::threads_of_strips<4>, 132});
 }
 
+// Parts of columns: where blocks share long ones.
+TEST(backends, cuda_parts_of_columns_are_long_and_few) {
+  auto const takes = [&](std::int64_t outer, std::int64_t n, std::int64_t inner, bool has_packs) {
+    bool const fill_strips = has_packs && plan_of_strips(outer, n, inner).time <
+                                              1 / cuda::column_speeds({true, false, 4, 4}).shared;
+    return cuda::takes_parts_of_columns(n, inner, outer * inner, fill_strips,
+                                        !has_packs && inner >= cuda::narrowest_rows,
+                                        cuda::columns_of_wider_rows, 132);
+  };
+  EXPECT_TRUE(takes(1, 4097, 256, true));
+  EXPECT_FALSE(takes(1, 4096, 256, true));
+  EXPECT_FALSE(takes(64, 8192, 4096, true));
+  EXPECT_TRUE(takes(1, 16807, 343, false));
+  EXPECT_FALSE(takes(2, 16807, 343, false));
+  EXPECT_TRUE(takes(129, 16807, 65, false));
+  EXPECT_FALSE(takes(131, 16807, 129, false));
+  EXPECT_TRUE(takes(132, 16807, 63, false));
+  // Tiles of wide columns would leave most lanes idle.
+  EXPECT_TRUE(takes(2000, 16807, 63, false));
+  EXPECT_FALSE(takes(2000, 16807, 64, false));
+  EXPECT_FALSE(takes(2401, 2401, 343, false));
+}
+
 // Strips of columns: as wide as 64 lanes, and narrower where multiprocessors or lanes would be
 // idle.
 TEST(backends, cuda_strips_fill_the_multiprocessors) {
@@ -218,6 +241,52 @@ TEST(backends, cuda_chunks_of_columns_know_their_rows_and_sections) {
     ASSERT_EQ(cuda::has_section_before(chunk), element >= 4096);
     ASSERT_EQ(cuda::has_row_before(chunk), element % 4096 >= 128);
     ASSERT_EQ(cuda::is_in_second_half(chunk), element % 128 == 64);
+  }
+}
+
+// Tiles of the kernel for parts of columns fit, their borders are those of rows of chunks, and a
+// section has a whole number of them.
+TEST(backends, cuda_tiles_of_parts_of_columns_cover_them) {
+  auto const check = [](std::int64_t n, int inner, int bytes, int bytes_of_fold, int widest,
+                        bool are_aligned, cuda::BytesOfPart const& most) {
+    SCOPED_TRACE(::testing::Message()
+                 << n << " x " << inner << ", " << bytes << " bytes, folds " << bytes_of_fold
+                 << ", widest " << widest << ", tiles of " << most.usual);
+    auto const t = cuda::tile_parts(n, inner, bytes, bytes_of_fold, widest, are_aligned, most);
+    constexpr int row = 128;
+    ASSERT_GE(t.columns, 1);
+    ASSERT_LE(t.columns, widest);
+    ASSERT_GE(std::int64_t{t.strips} * t.columns, inner);
+    ASSERT_LT(std::int64_t{t.strips - 1} * t.columns, inner);
+    if (are_aligned && t.strips > 1 && t.columns >= cuda::unit_of_parts) {
+      ASSERT_EQ(t.columns % cuda::unit_of_parts, 0);
+    }
+    ASSERT_EQ(t.rows, t.groups * cuda::chunk_of_column);
+    ASSERT_EQ(t.rows % row, 0);
+    ASSERT_EQ(4096 % t.rows, 0);
+    int const least = row * bytes + row / cuda::chunk_of_column * bytes_of_fold;
+    ASSERT_LE(t.elements() * bytes + t.items() * bytes_of_fold, std::max(most.most, least));
+    for (int const item : {0, 1, t.columns - 1, t.columns, t.items() - 1}) {
+      ASSERT_EQ(t.by_columns.quotient(item), item / t.columns);
+    }
+  };
+  // Multiprocessors of Ada, Ampere and Hopper.
+  for (int const bytes_of_block : {99 << 10, 163 << 10, 227 << 10}) {
+    for (bool const are_aligned : {false, true}) {
+      auto const most = cuda::bytes_of_part(bytes_of_block, are_aligned);
+      for (auto const& size : all_sizes) {
+        for (int const inner :
+             {1, 2, 3, 6, 7, 16, 31, 32, 33, 36, 64, 65, 100, 125, 128, 129, 16000}) {
+          for (int const bytes_of_fold : {1, 4, 8, 64}) {
+            for (int const widest : {32, 128}) {
+              for (std::int64_t const n : {4096, 100'000}) {
+                check(n, inner, size.all, bytes_of_fold, widest, are_aligned, most);
+              }
+            }
+          }
+        }
+      }
+    }
   }
 }
 
@@ -420,8 +489,8 @@ TEST(backends, cuda_shared_narrow_columns_have_plans) {
   EXPECT_GT(shared, 50'000);
 }
 
-// Strips of wide columns cover each row once and have equal widths; their tiles are rows of chunks,
-// of which a section has a whole number of tiles.
+// Strips of wide columns cover each row once, have equal widths, and change little where a row has
+// one column more; their tiles are rows of chunks.
 TEST(backends, cuda_wide_columns_have_plans) {
   std::mt19937_64 random(11);
   auto const log_uniform = [&](double least, double most) {
@@ -431,48 +500,36 @@ TEST(backends, cuda_wide_columns_have_plans) {
   auto const one_of = [&](auto const& list) { return list[random() % std::size(list)]; };
   for (int i = 0; i < 100'000; ++i) {
     std::int64_t const n = log_uniform(1, 1e6);
-    std::int64_t const inner = log_uniform(1, 1e8);
+    std::int64_t const inner = log_uniform(32, 1e8);
     std::int64_t const outer = log_uniform(1, 1e5);
-    int const bytes = one_of(std::array{1, 2, 4, 8, 16});
-    int const multiprocessors = one_of(std::array{0, 4, 68, 108, 132, 148});
+    int const bytes = one_of(std::array{1, 2, 4, 8});
     bool const has_lines = random() % 2 == 0;
-    bool const has_packs = has_lines || random() % 2 == 0;
-    SCOPED_TRACE(::testing::Message() << outer << " x " << n << " x " << inner << " of " << bytes
-                                      << " bytes, " << multiprocessors << " multiprocessors");
-    auto const facts_of = [&](std::int64_t rows, std::int64_t columns) {
-      return cuda::WideColumnFacts{rows,      columns,   outer,          bytes,
-                                   has_lines, has_packs, multiprocessors};
+    SCOPED_TRACE(::testing::Message()
+                 << outer << " x " << n << " x " << inner << " of " << bytes << " bytes");
+    auto const plan_of = [&](std::int64_t columns) {
+      return cuda::plan_wide_columns(n, columns, outer, bytes, has_lines);
     };
-    cuda::WideColumnPlan const plan = cuda::plan_wide_columns(facts_of(n, inner));
-    int const slots = cuda::slots_of_wide_thread(bytes);
+    cuda::WideColumnPlan const plan = plan_of(inner);
+    int const widest = lanes * cuda::columns_of_wide_thread(bytes);
     ASSERT_GE(plan.columns, 1);
-    ASSERT_LE(plan.columns, lanes * plan.groups);
-    ASSERT_GT(plan.columns, lanes * (plan.groups - 1));
+    ASSERT_LE(plan.columns, widest);
     ASSERT_GE(std::int64_t{plan.strips_of_row} * plan.columns, inner);
     ASSERT_LT(std::int64_t{plan.strips_of_row - 1} * plan.columns, inner);
     ASSERT_EQ(plan.strips, plan.strips_of_row * outer);
-    // As many slots as a lane has, but in strips of 96 columns.
-    ASSERT_GE(plan.rows, 1);
-    ASSERT_EQ(plan.rows * (plan.groups == 3 ? 4 : plan.groups), slots);
-    ASSERT_EQ(cuda::rows_of_section % plan.rows, 0);
-    std::int64_t const rows_of_tile = std::int64_t{plan.rows} * cuda::elements_of_row;
-    ASSERT_GE(plan.tiles * rows_of_tile, n);
-    ASSERT_LT((plan.tiles - 1) * rows_of_tile, n);
-    // Blocks that find room at once walk, no more of a strip than it has tiles, and only where
-    // strips are few.
-    ASSERT_GE(plan.blocks_of_strip, 0);
-    ASSERT_LE(plan.blocks_of_strip, plan.tiles);
-    if (plan.blocks_of_strip > 1) {
-      ASSERT_LE(plan.blocks_of_strip * plan.strips,
-                std::int64_t{multiprocessors} * cuda::blocks_of_wide_columns);
-    }
-    if (plan.strips >= std::max(1, multiprocessors)) {
-      ASSERT_EQ(plan.blocks_of_strip, 0);
-    }
+    ASSERT_GE(std::int64_t{plan.tiles} * cuda::rows_of_wide_tile, n);
+    ASSERT_LT(std::int64_t{plan.tiles - 1} * cuda::rows_of_wide_tile, n);
+    // No more strips than there must be, which are at least half as wide as they may be.
+    ASSERT_LE(plan.strips_of_row, cuda::divide_up(inner, widest));
+    ASSERT_GE(2 * plan.columns, std::min<std::int64_t>(widest, inner));
+    cuda::WideColumnPlan const next = plan_of(inner + 1);
+    ASSERT_LE(next.strips_of_row, plan.strips_of_row + 1);
+    ASSERT_GE(next.strips_of_row, plan.strips_of_row - 1);
     auto const time_of = [&](std::int64_t rows, std::int64_t columns) {
-      return cuda::time_of_wide_columns(facts_of(rows, columns), 0.8);
+      return cuda::time_of_wide_columns(rows, columns, outer, bytes, 132, 0.8);
     };
     ASSERT_GE(time_of(n, inner), 1 / 0.8);
+    ASSERT_LE(time_of(n + 1, inner), 2 * time_of(n, inner));
+    ASSERT_LE(time_of(n, inner + 1), 2 * time_of(n, inner));
   }
 }
 
@@ -494,11 +551,9 @@ TEST(backends, cuda_strips_give_way_to_wide_columns) {
                                  cuda::usual_threads_of_strip(pack * elements.bytes),
                                  cuda::threads_of_strips<2>,
                                  132};
-    return cuda::takes_strips(
-        facts, cuda::plan_strips(facts),
-        cuda::time_of_wide_columns(
-            {n, inner, outer, elements.bytes, inner * bytes % 128 == 0, inner % pack == 0, 132},
-            cuda::speed_of_wide_columns(elements)));
+    return cuda::takes_strips(facts, cuda::plan_strips(facts),
+                              cuda::time_of_wide_columns(n, inner, outer, elements.bytes, 132,
+                                                         cuda::column_speeds(elements).wide));
   };
   for (cuda::ColumnElements const& kind : {floats, doubles, floats_in_double, masked}) {
     EXPECT_TRUE(walks(1, 32768, 32768, kind));

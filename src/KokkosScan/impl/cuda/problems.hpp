@@ -7,6 +7,7 @@
 /// space with enqueue(), clear(), multiprocessors() and shared_bytes_of_block(), as launch.hpp has
 /// them for Kokkos::Cuda. For one that only plans, no kernel is compiled.
 
+#include <KokkosScan/impl/cuda/column_parts.hpp>
 #include <KokkosScan/impl/cuda/column_threads.hpp>
 #include <KokkosScan/impl/cuda/column_tiles.hpp>
 #include <KokkosScan/impl/cuda/columns.hpp>
@@ -67,13 +68,13 @@ struct Backend {
     if (!stays_in_registers<P>(n)) {
       bytes = Carry<R>::bytes(lines, cut_line(n, Types<P>::size_that_cuts).tiles_of_line);
     }
+    if (n > elements_of_section) {
+      bytes = std::max(bytes, PublishedColumns<R>::bytes(n, lines, lines));
+    }
     if (const std::int64_t tiles = most_shared_tiles(n, shared_tile_bounds<P>)) {
-      bytes = std::max(bytes, PublishedColumns<R>::bytes(lines, tiles));
+      bytes = std::max(bytes, PublishedColumns<R>::bytes_of_tiles(lines, tiles));
     }
-    if (sizeof(typename P::A) <= largest_of_shared_columns &&
-        (may_be_wide<P> || n > elements_of_section)) {
-      bytes = std::max(bytes, PublishedTiles<R>::bytes(n, lines));
-    }
+    if (may_be_wide<P>) bytes = std::max(bytes, PublishedTiles<R>::bytes(n, lines));
     return static_cast<std::size_t>(bytes);
   }
 
@@ -264,6 +265,57 @@ struct Backend {
       return In::template moves_columns<1> ? 1 : 0;
     }
   }();
+  /// How the kernel for parts of columns cuts a problem.
+  ///
+  /// \param are_aligned whether rows are made of aligned packs
+  template <class Exec, class P>
+  static ColumnTiling cut_into_parts(const Exec& exec, const P& p, bool are_aligned) {
+    using R = typename Types<P>::R;
+    const int widest = std::min(widest_of_parts, CarriedParts<P>::values_at_once);
+    // Indices alone need no memory.
+    const int bytes = std::max(1, StagedRows<typename Types<P>::In>::bytes_of_element);
+    return tile_parts(p.n, neighbours(p.batch), bytes, sizeof(R), widest, are_aligned,
+                      bytes_of_part(shared_bytes_of_block(exec), are_aligned));
+  }
+  template <class Exec, class P>
+  static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace,
+                                    bool are_aligned) {
+    using R = typename Types<P>::R;
+    const ColumnTiling tiling = cut_into_parts(exec, p, are_aligned);
+    const std::int64_t strips = p.batch.count / tiling.inner * tiling.strips;
+    const std::int64_t tiles = divide_up(p.n, tiling.rows);
+    const int bytes_of_tile = StagedRows<typename Types<P>::In>::bytes(tiling.rows, tiling.columns);
+    const int bytes =
+        static_cast<int>(divide_up(bytes_of_tile + bytes_of_column_folds<R>(tiling), 128)) * 128;
+    const int bytes_of_ring = bytes_of_column_ring<CarriedParts<P>>(tiling.columns);
+    const int stages =
+        std::clamp((shared_bytes_of_block(exec) - bytes_of_ring) / bytes, 1, most_stages);
+    const auto columns_of_carrier = static_cast<int>(divide_up(tiling.columns, row_carriers));
+    const ColumnRingShape shape{tiling,
+                                strips,
+                                tiles,
+                                stages,
+                                bytes_of_tile,
+                                bytes,
+                                columns_of_carrier,
+                                Divisor(columns_of_carrier)};
+    const Launch launch{p.function, "cuda/parts_of_columns",
+                        std::min<std::int64_t>(strips * tiles, std::max(1, multiprocessors(exec))),
+                        threads_of_column_ring<P>, bytes_of_ring + stages * bytes};
+    const auto needed =
+        static_cast<std::size_t>(PublishedColumns<R>::bytes(p.n, p.batch.count, strips));
+    std::optional<Temporary<Exec>> memory;
+    if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
+    clear(exec, launch, workspace, needed, p.n, p.batch.count);
+    const PublishedColumns<R> published{reinterpret_cast<std::uint64_t*>(workspace), p.batch.count,
+                                        strips, divide_up(p.n, elements_of_section)};
+    if constexpr (OnlyPlans<Exec>) {
+      exec.would_launch(launch, shape);
+    } else {
+      enqueue(exec, launch, cuda::scan_parts_of_columns<P>, p.n, p.batch.count, p, shape,
+              published);
+    }
+  }
   template <class Exec, class P>
   static void scan_narrow_columns(const Exec& exec, const P& p, std::byte* workspace) {
     using R = typename Types<P>::R;
@@ -272,12 +324,12 @@ struct Backend {
     const Launch launch{p.function, "cuda/shared_narrow_columns", plan.blocks,
                         threads_of_shared_narrow_columns<P>, plan.shared_bytes()};
     const auto needed =
-        static_cast<std::size_t>(PublishedColumns<R>::bytes(p.batch.count, plan.steps));
+        static_cast<std::size_t>(PublishedColumns<R>::bytes_of_tiles(p.batch.count, plan.steps));
     std::optional<Temporary<Exec>> memory;
     if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
     clear(exec, launch, workspace, needed, p.n, p.batch.count);
     const PublishedColumns<R> published{reinterpret_cast<std::uint64_t*>(workspace), p.batch.count,
-                                        divide_up(plan.steps, tiles_of_narrow_group)};
+                                        0, divide_up(plan.steps, tiles_of_narrow_group)};
     if constexpr (OnlyPlans<Exec>) {
       exec.would_launch(launch, plan);
     } else {
@@ -305,20 +357,20 @@ struct Backend {
     }
     const bool are_rows = has_columns(p) && inner >= narrowest_rows;
     const bool has_sectors = has_rows_of<bytes_of_sector>(p);
+    constexpr ColumnSpeeds speeds = column_speeds(column_elements<P>);
     const double time_of_wide =
-        may_be_wide<P> && are_rows ? time_of_wide_columns(wide_column_facts(exec, p),
-                                                          speed_of_wide_columns(column_elements<P>))
-                                   : std::numeric_limits<double>::infinity();
+        may_be_wide<P> && are_rows
+            ? time_of_wide_columns(p.n, inner, p.batch.count / inner, sizeof(typename P::A),
+                                   multiprocessors(exec), speeds.wide)
+            : std::numeric_limits<double>::infinity();
     const bool walks =
         columns_of_strips<P> != 0 && strips.lanes > 0 && takes_strips(facts, strips, time_of_wide);
     const bool are_wide = may_be_wide<P> && !walks && are_rows;
-    // So few that blocks must share them, whatever lies between.
-    if constexpr (sizeof(typename P::A) <= largest_of_shared_columns) {
-      const bool are_few =
-          p.batch.count < std::int64_t{lines_of_shared_columns} * multiprocessors(exec);
-      if (p.n > elements_of_section && are_few && !are_wide && !walks) {
-        return scan_wide_columns(exec, p, workspace);
-      }
+    const bool fill_strips = has_packs && strips.time < 1 / speeds.shared;
+    if (takes_parts_of_columns(p.n, inner, p.batch.count, fill_strips, are_wide,
+                               has_sectors ? speeds.shared_columns : columns_of_wider_rows,
+                               multiprocessors(exec))) {
+      return scan_parts_of_columns(exec, p, workspace, has_packs);
     }
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
       const bool has_strips = walks && has_sectors && strips.time < time_of_column_threads;
@@ -363,26 +415,16 @@ struct Backend {
            neighbours(p.batch) * static_cast<std::int64_t>(sizeof(typename P::Value)) % bytes == 0;
   }
   template <class Exec, class P>
-  static WideColumnFacts wide_column_facts(const Exec& exec, const P& p) {
-    const std::int64_t inner = neighbours(p.batch);
-    return {p.n,
-            inner,
-            p.batch.count / inner,
-            sizeof(typename P::A),
-            has_rows_of<bytes_of_line>(p),
-            has_aligned_rows(p),
-            multiprocessors(exec)};
-  }
-  template <class Exec, class P>
   static void scan_wide_columns(const Exec& exec, const P& p, std::byte* workspace) {
     using R = typename Types<P>::R;
-    const WideColumnPlan plan = plan_wide_columns(wide_column_facts(exec, p));
+    const std::int64_t inner = neighbours(p.batch);
+    const WideColumnPlan plan = plan_wide_columns(
+        p.n, inner, p.batch.count / inner, sizeof(typename P::A), has_rows_of<bytes_of_line>(p));
     const std::int64_t tiles = plan.strips * plan.tiles;
     const std::int64_t resident =
         std::int64_t{std::max(1, multiprocessors(exec))} * blocks_of_wide_columns;
-    const std::int64_t blocks =
-        plan.blocks_of_strip > 0 ? plan.strips * plan.blocks_of_strip : std::min(tiles, resident);
-    const Launch launch{p.function, "cuda/wide_columns", plan.tiles == 1 ? tiles : blocks,
+    const Launch launch{p.function, "cuda/wide_columns",
+                        plan.tiles == 1 ? tiles : std::min(tiles, resident),
                         threads_of_wide_columns, static_cast<int>(sizeof(WideColumnBlock<P>))};
     std::optional<Temporary<Exec>> memory;
     if (plan.tiles > 1) {
@@ -391,8 +433,7 @@ struct Backend {
       clear(exec, launch, workspace, needed, p.n, p.batch.count);
     }
     const PublishedTiles<R> published{reinterpret_cast<std::uint64_t*>(workspace), plan.inner,
-                                      rows_of_column(p.n), sections_of_column(p.n),
-                                      plan.blocks_of_strip > 0 ? plan.strips : 1};
+                                      plan.tiles, sections_of_column(p.n)};
     if constexpr (OnlyPlans<Exec>) {
       exec.would_launch(launch, plan);
     } else {

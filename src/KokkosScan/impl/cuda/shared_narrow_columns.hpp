@@ -27,46 +27,12 @@
 /// and a part that is empty is left out.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
-#include <KokkosScan/impl/cuda/carry.hpp>
+#include <KokkosScan/impl/cuda/column_carry.hpp>
 #include <KokkosScan/impl/cuda/narrow_columns.hpp>
 #include <cstddef>
 #include <cstdint>
 
 namespace KokkosScan::impl::cuda {
-
-/// The memory through which blocks communicate: a counter of tickets and, of each column, entries
-/// that wait to be published. Entry 0 is the starting value, as a total may be stored in its place
-/// while others still need it; 1 + g the total of group g of tiles; then come those of tiles.
-template <class R>
-struct PublishedColumns {
-  std::uint64_t* memory;
-  std::int64_t columns;  ///< of all slabs
-  std::int64_t groups;   ///< of tiles of a column
-
-  static constexpr int words = Published<R>::words;
-
-  static constexpr std::int64_t bytes(std::int64_t columns, std::int64_t tiles) {
-    return 8 * (1 + columns * (1 + divide_up(tiles, tiles_of_narrow_group) + tiles) * words);
-  }
-  [[nodiscard]] __device__ __forceinline__ std::uint64_t* tickets() const { return memory; }
-  [[nodiscard]] __device__ __forceinline__ std::int64_t entry_of_tile(std::int64_t tile) const {
-    return 1 + groups + tile;
-  }
-  [[nodiscard]] __device__ __forceinline__ std::uint64_t* at(std::int64_t entry,
-                                                             std::int64_t column) const {
-    return memory + 1 + (entry * columns + column) * words;
-  }
-  __device__ __forceinline__ void publish(std::int64_t entry, std::int64_t column,
-                                          const R& value) const {
-    const Published<R> published(value);
-    std::uint64_t* const to = at(entry, column);
-#pragma unroll
-    for (int w = 0; w < words; ++w) store_word(to + w, published.word[w]);
-  }
-};
-
-/// Published words that registers of a lane hold at once.
-inline constexpr int words_at_once = 8;
 
 /// Warps of a block that carry, each the columns of its lanes.
 inline constexpr int narrow_carriers = 3;
@@ -163,7 +129,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       // Asked for while the tile is stored: not earlier, so that tiles are loaded in the order of
       // their tickets.
       std::int64_t ticket = 0;
-      take_ticket_if(lane() == 0, m_published.tickets(), ticket);
+      take_ticket_if(lane() == 0, m_published.turns(), ticket);
       block().stored[at.stage].wait(at.parity ^ 1);
       exists = take_tile(shuffle(ticket, 0), at.stage);
     }
@@ -332,7 +298,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
     }
     const R with = before.then(m_op, own.value());
     if (chunk.ends_tile && !tile.is_last) {  // others wait for it
-      m_published.publish(m_published.entry_of_tile(tile.step), line_of(tile) + chunk.column, with);
+      m_published.publish(m_published.entry_of_row(tile.step), line_of(tile) + chunk.column, with);
     }
     this->fold_at(chunk, chunk.number + 1) = with;
   }
@@ -442,7 +408,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
         Prefix none(m_op);
         Prefix of_tiles(m_op);
         fold_entries(line, exists, none, 0, 0, of_tiles,
-                     m_published.entry_of_tile(std::int64_t{group} * tiles_of_narrow_group),
+                     m_published.entry_of_row(std::int64_t{group} * tiles_of_narrow_group),
                      tiles_of_narrow_group);
         if (exists) m_published.publish(1 + group, line, of_tiles.value());
       }
@@ -483,7 +449,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
           Prefix of_groups =
               known > first_entry && exists ? Prefix(m_op, groups[column]) : Prefix(m_op);
           fold_entries(line, exists, of_groups, known, needed - known, of_tiles,
-                       m_published.entry_of_tile(step - in_group), in_group);
+                       m_published.entry_of_row(step - in_group), in_group);
           if (exists) {
             if (needed > first_entry) groups[column] = of_groups.value();
             const Prefix before = join(m_op, of_groups, of_tiles);

@@ -126,6 +126,15 @@ constexpr StripPlan plan_strips(const StripFacts& facts) {
   return best;
 }
 
+/// What other kernels reach with such elements, as fractions of a copy, and columns for each
+/// multiprocessor below which blocks share long ones rather than take tiles of wide columns, where
+/// rows are whole sectors.
+struct ColumnSpeeds {
+  double wide;    ///< tiles of wide columns
+  double shared;  ///< blocks that share long columns
+  int shared_columns;
+};
+
 /// What is known of elements.
 struct ColumnElements {
   bool are_plain;            ///< of arrays, combined by a built-in operator
@@ -134,14 +143,14 @@ struct ColumnElements {
   int least_bytes;           ///< of an element or a result
 };
 
-/// What tiles of wide columns reach with such elements, as a fraction of a copy, measured on
-/// H100 and H200.
-constexpr double speed_of_wide_columns(const ColumnElements& e) {
-  if (!e.are_plain) return 0.50;
-  if (e.have_several_arrays) return 0.66;
-  if (e.least_bytes < 4) return 0.70;
-  if (e.bytes <= 4) return 0.87;
-  return e.least_bytes < e.bytes ? 0.83 : 0.88;
+/// What was measured of them on H100 and H200.
+constexpr ColumnSpeeds column_speeds(const ColumnElements& e) {
+  if (!e.are_plain) return {0.50, 0.74, lines_of_shared_columns};
+  if (e.have_several_arrays) return {0.66, 0.70, 24};
+  if (e.least_bytes < 4) return {0.70, 0.74, lines_of_shared_columns};
+  if (e.bytes <= 4) return {0.87, 0.74, 24};
+  if (e.least_bytes < e.bytes) return {0.83, 0.74, 75};
+  return {0.88, 0.72, columns_of_wider_rows};
 }
 
 /// How long strips may take at most where threads have a column each otherwise.

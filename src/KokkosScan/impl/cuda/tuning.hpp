@@ -146,9 +146,50 @@ constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, int byte
           Divisor(static_cast<int>(columns))};
 }
 
+/// Threads of the group that folds and of each group that scans in blocks that take parts of
+/// columns. Two groups that scan tiles in turns do not wait for each other's stores: 0.78 instead
+/// of 0.73 of (343, 16807, 49) with one of 256.
+inline constexpr int threads_that_fold = 128;
+inline constexpr int threads_that_scan = 128;
+inline constexpr int scanning_groups = 2;
+/// Warps of such a block that carry rows, and that copy elements, or compute them: all together a
+/// multiple of four, as the registers of a multiprocessor are in four parts. With one carrier 0.43
+/// instead of 0.59 of 2^23 x 32; with three that compute 0.19 instead of 0.47 of (1, 6000000, 40).
+inline constexpr int row_carriers = 4;
+inline constexpr int column_loaders_that_copy = 3;
+inline constexpr int column_loaders_that_compute = 15;
+
+/// Bytes of a tile of the kernel for parts of columns, and of the totals of its chunks.
+struct BytesOfPart {
+  int usual;
+  int most;  ///< where the tile would be not much more than half as large as usual otherwise
+};
+
+/// So many tiles are in flight: four of aligned rows, three of others, whose strips are better wide
+/// (on an H100, (1, 600000, 448): 0.76 instead of 0.67; but (1, 600000, 355): 0.58 instead of
+/// 0.66).
+///
+/// \param are_aligned whether rows are made of aligned packs
+constexpr BytesOfPart bytes_of_part(int bytes_of_block, bool are_aligned) {
+  const int usual = are_aligned ? bytes_of_block / 40 * 9 : bytes_of_block / 15 * 4;
+  return {usual, usual / 10 * 11};
+}
+
 /// Columns for each multiprocessor below which blocks may share them. With 128 instead of 192 (1,
 /// 10887, 24657) has 0.58 instead of 0.72, (311, 14875, 58) 0.72 instead of 0.82.
 inline constexpr int lines_of_shared_columns = 192;
+
+/// Widest strips of columns that blocks share, and of so many columns widths are multiples where
+/// rows are aligned: those of sectors ((1, 476095, 564): 0.74 instead of 0.56).
+inline constexpr int widest_of_parts = 128;
+inline constexpr int unit_of_parts = 8;
+
+/// The narrowest rows of which the kernel for wide columns makes strips where these are long, and
+/// columns for each multiprocessor from which on it is faster: if rows are wider than its strips,
+/// and if they are not.
+inline constexpr int narrowest_of_wide = 64;
+inline constexpr int columns_of_wider_rows = 5;
+inline constexpr int columns_of_narrower_rows = 64;
 
 /// Columns that threads take one by one, if they are not short: the longest, where blocks could
 /// walk down strips of sectors and where not; the widest rows of which tiles of wide columns leave
@@ -163,6 +204,59 @@ inline constexpr int longest_of_threads = 448;
 inline constexpr int widest_with_idle_lanes = 96;
 inline constexpr int bytes_of_threads = 8;
 inline constexpr int columns_of_multiprocessor = 512;
+
+/// Whether the kernel for parts of columns runs: where blocks share columns, as columns alone would
+/// not keep all multiprocessors busy.
+///
+/// \param lines       of all
+/// \param fill_strips whether strips of these would be as fast (strip_plan.hpp)
+/// \param are_wide    whether the kernel for wide columns would take them otherwise
+/// \param of_wider    columns of wider rows for each multiprocessor from which on it is faster
+constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::int64_t lines,
+                                      bool fill_strips, bool are_wide, int of_wider,
+                                      int multiprocessors) {
+  if (n <= elements_of_section) return false;
+  int most = lines_of_shared_columns;
+  if (are_wide) {
+    if (inner < narrowest_of_wide) return true;
+    most = inner < widest_of_parts ? columns_of_narrower_rows : of_wider;
+  }
+  return lines < std::int64_t{most} * multiprocessors && !fill_strips;
+}
+
+/// The tiles of the kernel for parts of columns: strips; a power of two of rows of chunks, so that
+/// a section is so many whole tiles.
+///
+/// \param bytes         of an element in shared memory
+/// \param bytes_of_fold of a chunk
+/// \param most_columns  of a strip
+/// \param are_aligned   whether rows are made of aligned packs
+constexpr ColumnTiling tile_parts(std::int64_t n, std::int64_t inner, int bytes, int bytes_of_fold,
+                                  int most_columns, bool are_aligned,
+                                  const BytesOfPart& bytes_of_tile) {
+  const int bytes_of_column = row_of_chunks * (chunk_of_column * bytes + bytes_of_fold);
+  int most = std::clamp(bytes_of_tile.usual / bytes_of_column, 1, most_columns);
+  const int unit = are_aligned && most >= unit_of_parts ? unit_of_parts : 1;
+  most -= most % unit;
+  // Strips of equal width.
+  std::int64_t columns = divide_up(inner, divide_up(inner, most));
+  if (columns < inner) columns = divide_up(columns, unit) * unit;
+  const std::int64_t least_bytes = columns * bytes_of_column;
+  const auto fit = std::max<std::int64_t>(1, bytes_of_tile.usual / least_bytes);
+  auto times = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fit)));
+  // Rather tiles that are a little too large than ones that are not much more than half full.
+  if (2 * times * least_bytes <= bytes_of_tile.most) times *= 2;
+  const std::int64_t groups = std::min<std::int64_t>(times * row_of_chunks, chunks_of_section);
+  return {static_cast<int>(inner),
+          static_cast<int>(columns),
+          static_cast<int>(columns),
+          static_cast<int>(divide_up(inner, columns)),
+          static_cast<int>(groups),
+          static_cast<int>(groups * chunk_of_column),
+          static_cast<int>(divide_up(n, chunk_of_column)),
+          0,
+          Divisor(static_cast<int>(columns))};
+}
 
 /// Threads of a block that scan such columns, and blocks of a multiprocessor for which it must have
 /// registers and shared memory.

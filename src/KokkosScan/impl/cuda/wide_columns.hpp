@@ -3,31 +3,26 @@
 #pragma once
 
 /// \file
-/// The kernel that keeps columns in registers: lines side by side that need not be aligned, nor
-/// neighbours in memory.
+/// The kernel for wide columns: 32 or more lines side by side that are neighbours in memory,
+/// whatever their alignment.
 ///
-/// Columns are cut into strips of up to 128, and these into tiles of a row of chunks (128 rows), or
-/// two or four of them where strips are so narrow that threads have slots left. 8 warps take 16
-/// rows of each. A thread loads two chunks for each of its slots, which lie a warp's width apart,
-/// element by element into registers and folds them; a thread for each column and row of chunks
-/// puts what comes before each chunk where the chunks' folds were; then each thread scans its
-/// chunks. column_tree.hpp has the combination tree.
+/// Columns are cut into strips, and these into tiles of 128 rows, a row of chunks. Blocks take
+/// tiles by ticket in the order of memory: the tiles of the same rows, then those below them. So
+/// all blocks work in one part of memory, and what two of them write to the same 128 bytes is
+/// written at nearly the same time (blocks that walked down strips of their own drifted apart,
+/// which cost up to a third).
 ///
-/// Blocks learn what comes before a tile in one of two ways.
-///
-/// - In the order of memory: blocks take tiles by ticket, those of the same rows first, then those
-///   below them. So all blocks work in one part of memory, and what two of them write to the same
-///   128 bytes is written at nearly the same time (blocks that walked down strips of their own
-///   drifted apart, which cost up to a third). A block publishes what comes before the tile below,
-///   which has usually been done before that is taken: what comes before a tile is one look at
-///   memory.
-/// - Where strips are too few for that, some blocks walk down each: they take the strip's tiles by
-///   ticket and publish the fold of each row of chunks, and of each section, as soon as they have
-///   it. A block keeps what comes before its last tile, and reads what has been published since
-///   then; so no chain runs from tile to tile (Maleki, Yang, Burtscher, "Higher-order and
-///   tuple-based massively-parallel prefix sums", PLDI 2016).
-///
-/// Whoever waits, waits for tiles of earlier tickets, which blocks have that run.
+/// 8 warps take 16 rows each. A thread loads two chunks of each of its columns, a warp's width
+/// apart, element by element into registers and folds them; a thread for each column finds what
+/// comes before the tile, puts what comes before each chunk where the chunks' folds were, and
+/// publishes what comes before the next tile; then each thread scans its chunks. The tile above has
+/// usually been scanned before, so that this is one look at memory; where strips are few, it is in
+/// work, and a block looks back: over the rows of its section to the nearest that knows what comes
+/// before it, and over sections likewise. (After Merrill and Garland, "Single-pass Parallel Prefix
+/// Scan with Decoupled Look-back", NVIDIA 2016; but all folds go left to right, so that it does not
+/// matter where the look ends.) A block that waits for a tile waits for one of an earlier ticket,
+/// which publishes its own fold without waiting for anybody. column_tree.hpp has the combination
+/// tree.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/carry.hpp>
@@ -46,106 +41,9 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// A tile, in shared memory: what threads need of it would take too many registers.
-struct WideColumnTile {
-  std::int64_t n, outer;
-  int first_row;      ///< of chunks, in the column
-  int rows;           ///< of chunks, as many as a tile may have
-  int groups;         ///< of 32 columns: the logarithm of slots of a lane in a row of chunks
-  int first_column;   ///< of the strip
-  int strip_columns;  ///< that are there
-  bool exists;
-  bool is_whole;  ///< whether it has all of its rows
-
-  /// For one thread.
-  __device__ __forceinline__ void set(const WideColumnPlan& plan, std::int64_t length,
-                                      std::int64_t strip, std::int64_t tile) {
-    const Division at(strip, plan.strips_of_row);
-    n = length;
-    outer = at.quotient;
-    rows = plan.rows;
-    groups = plan.groups > 2 ? 2 : plan.groups - 1;
-    first_column = static_cast<int>(at.remainder) * plan.columns;
-    const int left = plan.inner - first_column;
-    strip_columns = left < plan.columns ? left : plan.columns;
-    exists = tile < plan.tiles;
-    first_row = static_cast<int>(tile) * rows;
-    is_whole = std::int64_t{first_row + rows} * elements_of_row <= n;
-  }
-  /// The row of chunks of slot e among those of the tile; its column in the strip for a lane; and
-  /// whether both are there.
-  [[nodiscard]] __device__ __forceinline__ int row_of(int e) const { return e >> groups; }
-  [[nodiscard]] __device__ __forceinline__ int column_of(int e, int lane) const {
-    return (e - (e >> groups << groups)) * lanes + lane;
-  }
-  [[nodiscard]] __device__ __forceinline__ bool has(int e, int lane) const {
-    return row_of(e) < rows && column_of(e, lane) < strip_columns;
-  }
-  [[nodiscard]] __device__ __forceinline__ ColumnPlace column(const Batch& batch, int c) const {
-    return {batch, outer, first_column + c};
-  }
-  /// Columns of a strip, with those that are left free.
-  [[nodiscard]] __device__ __forceinline__ int padded_columns() const { return lanes << groups; }
-  [[nodiscard]] __device__ __forceinline__ int section() const {
-    return first_row / rows_of_section;
-  }
-  [[nodiscard]] __device__ __forceinline__ int row_of_section() const {
-    return first_row % rows_of_section;
-  }
-
-  // What the own thread has.
-  static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % lanes; }
-  static __device__ __forceinline__ int warp() { return static_cast<int>(threadIdx.x) / lanes; }
-  [[nodiscard]] __device__ __forceinline__ bool has(int e) const { return has(e, lane()); }
-  /// The place of a slot that is there; else any.
-  [[nodiscard]] __device__ __forceinline__ ColumnPlace place(const Batch& batch, int e) const {
-    return column(batch, has(e) ? column_of(e, lane()) : 0);
-  }
-  /// The first element of a slot in its column, and how many there are.
-  [[nodiscard]] __device__ __forceinline__ std::int64_t k(int e) const {
-    return std::int64_t{first_row + row_of(e)} * elements_of_row + warp() * rows_of_wide_thread;
-  }
-  [[nodiscard]] __device__ __forceinline__ int length(int e) const {
-    const std::int64_t left = n - k(e);
-    return !has(e) || left <= 0
-               ? 0
-               : (left < rows_of_wide_thread ? static_cast<int>(left) : rows_of_wide_thread);
-  }
-};
-
-/// Where the slots of a thread are in an array.
-template <class T, int E>
-struct WideSlots {
-  T* data[E];
-  std::int64_t along;
-
-  __device__ __forceinline__ WideSlots(const Array<T>& array, const Batch& batch,
-                                       const WideColumnTile& at)
-      : along(array.strides.along) {
-    const std::int64_t between = batch.rank > 0 ? array.strides.batch[batch.rank - 1] : 0;
-    T* const first = array.line(at.column(batch, 0)).data + at.k(0) * along + at.lane() * between;
-#pragma unroll
-    for (int e = 0; e < E; ++e) {
-      data[e] = first + at.row_of(e) * (elements_of_row * along) + at.column_of(e, 0) * between;
-    }
-  }
-  [[nodiscard]] __device__ __forceinline__ T& get(int e) const { return *data[e]; }
-  __device__ __forceinline__ void advance() {
-#pragma unroll
-    for (int e = 0; e < E; ++e) {
-      data[e] += along;
-#if defined(__CUDACC__)
-      // Else each address would be computed from the first: six instructions instead of two.
-      asm("" : "+l"(data[e]));
-#endif
-    }
-  }
-};
-
-/// Where a thread reads its slots.
+/// Where a thread reads its columns, a warp's width apart.
 ///
-///     get(e)     an element of slot e, at first the first
-///     advance()  to the next elements
+///     get(k, e)  element k of column e
 ///
 /// Most inputs: their lines know how.
 template <class In, int E>
@@ -153,25 +51,30 @@ struct WideColumns {
   using Line = decltype(std::declval<In>().line(std::declval<ColumnPlace>()));
 
   Line line[E];
-  const WideColumnTile& at;
-  int v = 0;
 
-  __device__ __forceinline__ WideColumns(const In& in, const Batch& batch,
-                                         const WideColumnTile& tile)
-      : WideColumns(in, batch, tile, std::make_integer_sequence<int, E>{}) {}
-  __device__ __forceinline__ auto get(int e) const { return line[e](at.k(e) + v); }
-  __device__ __forceinline__ void advance() { ++v; }
+  /// \param columns that are there
+  __device__ __forceinline__ WideColumns(const In& in, const ColumnPlace& place, int columns)
+      : WideColumns(in, place, columns, std::make_integer_sequence<int, E>{}) {}
+  __device__ __forceinline__ auto get(std::int64_t k, int e) const { return line[e](k); }
 
  private:
   template <int... e>
-  __device__ __forceinline__ WideColumns(const In& in, const Batch& batch,
-                                         const WideColumnTile& tile,
+  __device__ __forceinline__ WideColumns(const In& in, const ColumnPlace& place, int columns,
                                          std::integer_sequence<int, e...>)
-      : line{in.line(tile.place(batch, e))...}, at(tile) {}
+      : line{in.line(ColumnPlace{place.batch, place.outer,
+                                 place.column + (e < columns ? e * lanes : 0)})...} {}
 };
 template <class T, int E>
-struct WideColumns<Array<const T>, E> : WideSlots<const T, E> {
-  using WideSlots<const T, E>::WideSlots;
+struct WideColumns<Array<const T>, E> {
+  const T* data;
+  std::int64_t along;
+
+  __device__ __forceinline__ WideColumns(const Array<const T>& in, const ColumnPlace& place,
+                                         int /* columns */)
+      : data(in.line(place).data), along(in.strides.along) {}
+  __device__ __forceinline__ T get(std::int64_t k, int e) const {
+    return data[k * along + e * lanes];
+  }
 };
 template <class A, class Values, class Mask, int E>
 struct WideColumns<Selected<A, Values, Mask>, E> {
@@ -179,17 +82,13 @@ struct WideColumns<Selected<A, Values, Mask>, E> {
   WideColumns<Mask, E> mask;
   const A& identity;
 
-  __device__ __forceinline__ WideColumns(const Selected<A, Values, Mask>& in, const Batch& batch,
-                                         const WideColumnTile& at)
-      : values(in.values, batch, at), mask(in.mask, batch, at), identity(in.identity) {}
-  __device__ __forceinline__ A get(int e) const {
-    const bool selected = static_cast<bool>(mask.get(e));
-    const A value = static_cast<A>(values.get(e));
+  __device__ __forceinline__ WideColumns(const Selected<A, Values, Mask>& in,
+                                         const ColumnPlace& place, int columns)
+      : values(in.values, place, columns), mask(in.mask, place, columns), identity(in.identity) {}
+  __device__ __forceinline__ A get(std::int64_t k, int e) const {
+    const bool selected = static_cast<bool>(mask.get(k, e));
+    const A value = static_cast<A>(values.get(k, e));
     return selected ? value : identity;
-  }
-  __device__ __forceinline__ void advance() {
-    values.advance();
-    mask.advance();
   }
 };
 /// Indices along the axis are known where they are asked for.
@@ -198,43 +97,35 @@ struct WideColumns<Computed<Rank, IndexAlong<Index>>, E> {
   using In = Computed<Rank, IndexAlong<Index>>;
 
   const In& in;
-  const WideColumnTile& at;
-  int v = 0;
 
-  __device__ __forceinline__ WideColumns(const In& of, const Batch&, const WideColumnTile& tile)
-      : in(of), at(tile) {}
-  [[nodiscard]] __device__ __forceinline__ Index get(int e) const {
-    return static_cast<Index>(in.first + in.step * (at.k(e) + v));
+  __device__ __forceinline__ WideColumns(const In& of, const ColumnPlace&, int /* columns */)
+      : in(of) {}
+  [[nodiscard]] __device__ __forceinline__ Index get(std::int64_t k, int /* e */) const {
+    return static_cast<Index>(in.first + in.step * k);
   }
-  __device__ __forceinline__ void advance() { ++v; }
 };
 template <int E>
 struct WideColumns<List<>, E> {
-  __device__ __forceinline__ WideColumns(const List<>&, const Batch&, const WideColumnTile&) {}
+  __device__ __forceinline__ WideColumns(const List<>&, const ColumnPlace&, int) {}
   template <class Function, class... Elements>
-  __device__ __forceinline__ auto call(const Function& function, int,
+  __device__ __forceinline__ auto call(const Function& function, std::int64_t, int,
                                        const Elements&... elements) const {
     return rounded(function(as_argument(elements)...));
   }
-  __device__ __forceinline__ void advance() {}
 };
 template <class First, class... Rest, int E>
 struct WideColumns<List<First, Rest...>, E> {
   WideColumns<First, E> first;
   WideColumns<List<Rest...>, E> rest;
 
-  __device__ __forceinline__ WideColumns(const List<First, Rest...>& parts, const Batch& batch,
-                                         const WideColumnTile& at)
-      : first(parts.first, batch, at), rest(parts.rest, batch, at) {}
-  /// function(elements..., an element of slot e of each part).
+  __device__ __forceinline__ WideColumns(const List<First, Rest...>& parts,
+                                         const ColumnPlace& place, int columns)
+      : first(parts.first, place, columns), rest(parts.rest, place, columns) {}
+  /// function(elements..., element k of column e of each part).
   template <class Function, class... Elements>
-  __device__ __forceinline__ auto call(const Function& function, int e,
+  __device__ __forceinline__ auto call(const Function& function, std::int64_t k, int e,
                                        const Elements&... elements) const {
-    return rest.call(function, e, elements..., first.get(e));
-  }
-  __device__ __forceinline__ void advance() {
-    first.advance();
-    rest.advance();
+    return rest.call(function, k, e, elements..., first.get(k, e));
   }
 };
 template <class Function, class Parts, int E>
@@ -242,74 +133,99 @@ struct WideColumns<ZippedInput<Function, Parts>, E> {
   WideColumns<Parts, E> parts;
   const Function& function;
 
-  __device__ __forceinline__ WideColumns(const ZippedInput<Function, Parts>& in, const Batch& batch,
-                                         const WideColumnTile& at)
-      : parts(in.parts, batch, at), function(in.function) {}
-  __device__ __forceinline__ auto get(int e) const { return parts.call(function, e); }
-  __device__ __forceinline__ void advance() { parts.advance(); }
+  __device__ __forceinline__ WideColumns(const ZippedInput<Function, Parts>& in,
+                                         const ColumnPlace& place, int columns)
+      : parts(in.parts, place, columns), function(in.function) {}
+  __device__ __forceinline__ auto get(std::int64_t k, int e) const {
+    return parts.call(function, k, e);
+  }
 };
 
-/// Stores results of slots, `count`[e] of slot e.
-template <class Value, class A, int V, int E>
-__device__ __forceinline__ void store_slots(const Array<Value>& out, const Batch& batch,
-                                            const WideColumnTile& at, const int (&count)[E],
-                                            const A (&x)[V][E]) {
-  WideSlots<Value, E> slots(out, batch, at);
+/// Where a thread stores its columns, a warp's width apart.
+///
+///     store(first, k, count, columns, x)  stores x[v][e] as element k + v of column e, of those
+///     that
+///                                         are there; `first` is where column 0 is
+///
+template <class Out, int E>
+struct WideResults;
+template <class Value, int E>
+struct WideResults<Array<Value>, E> {
+  Value* const data;
+  const std::int64_t along;
+
+  __device__ __forceinline__ WideResults(const Array<Value>& out, const ColumnPlace& first)
+      : data(out.line(first).data), along(out.strides.along) {}
+  template <class A, int V>
+  __device__ __forceinline__ void store(const ColumnPlace&, std::int64_t k, int count, int columns,
+                                        const A (&x)[V][E]) const {
+    Value* to = data + k * along;
 #pragma unroll
-  for (int v = 0; v < V; ++v, slots.advance()) {
+    for (int v = 0; v < V; ++v, to += along) {
+      if (v >= count) continue;
 #pragma unroll
-    for (int e = 0; e < E; ++e) {
-      if (v < count[e]) slots.get(e) = static_cast<Value>(x[v][e]);
+      for (int e = 0; e < E; ++e) {
+        if (e < columns) to[e * lanes] = static_cast<Value>(x[v][e]);
+      }
     }
   }
-}
+};
 /// A function, column by column: each knows its own indices.
-template <class Value, int Rank, class Function, class A, int V, int E>
-__device__ __forceinline__ void store_slots(const Called<Value, Rank, Function>& out,
-                                            const Batch& batch, const WideColumnTile& at,
-                                            const int (&count)[E], const A (&x)[V][E]) {
+template <class Value, int Rank, class Function, int E>
+struct WideResults<Called<Value, Rank, Function>, E> {
+  const Called<Value, Rank, Function>& out;
+
+  __device__ __forceinline__ WideResults(const Called<Value, Rank, Function>& of,
+                                         const ColumnPlace&)
+      : out(of) {}
+  template <class A, int V>
+  __device__ __forceinline__ void store(const ColumnPlace& first, std::int64_t k, int count,
+                                        int columns, const A (&x)[V][E]) const {
 #pragma unroll
-  for (int e = 0; e < E; ++e) {
-    if (count[e] > 0) call_for_chunk(out.line(at.place(batch, e)), at.k(e), count[e], x, e);
+    for (int e = 0; e < E; ++e) {
+      if (e >= columns) continue;
+      const auto line = out.line(ColumnPlace{first.batch, first.outer, first.column + e * lanes});
+      call_for_chunk(line, k, count, x, e);
+    }
   }
-}
+};
 
 /// Where blocks tell each other about their tiles: for each row of chunks and each section of a
-/// column a value whose words are not 0 once it is there, neighbouring columns beside each other.
+/// column words that are not 0 once they are there, neighbouring columns beside each other.
 ///
-/// In the order of memory the value of a row is the fold of its section's rows up to and with it,
-/// that of a section the fold of the starting value and all sections up to and with it. Where
-/// blocks walk each is its own fold.
+/// Each has two values: its own fold; and that of all up to and with it, which for a row is the
+/// fold of its section's rows, for a section that of the starting value and all sections.
 template <class R>
 struct PublishedTiles {
   static constexpr int words = Published<R>::words;
 
   std::uint64_t* memory;
   std::int64_t inner;  ///< columns that are neighbours
-  std::int64_t rows, sections;
-  std::int64_t counters;
+  std::int64_t tiles, sections;
 
-  /// Bytes for columns of n elements. A column of one row of chunks is no other block's.
+  /// Bytes for columns of n elements. A column of one tile is no other block's.
   static constexpr std::int64_t bytes(std::int64_t n, std::int64_t lines) {
-    return rows_of_column(n) == 1
+    return tiles_of_column(n) == 1
                ? 0
-               : 8 * (lines + words * lines * (rows_of_column(n) + sections_of_column(n)));
+               : 16 + 16 * words * lines * (tiles_of_column(n) + sections_of_column(n));
   }
-  /// Where tiles are counted that blocks have taken: of a strip, or of all.
-  [[nodiscard]] __device__ __forceinline__ std::uint64_t* tickets(std::int64_t strip) const {
-    return memory + strip;
-  }
+  [[nodiscard]] __device__ __forceinline__ std::uint64_t* tickets() const { return memory; }
+  /// Where the own fold of a row is, that of a section, and the fold of all up to and with it.
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* row(const ColumnPlace& column,
-                                                              int row) const {
-    return memory + counters + (column.outer * (rows + sections) + row) * distance() +
-           column.column;
+                                                              std::int64_t row) const {
+    return memory + 2 + (column.outer * (tiles + sections) + row) * distance() + column.column;
   }
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* section(const ColumnPlace& column,
-                                                                  int section) const {
-    return row(column, static_cast<int>(rows) + section);
+                                                                  std::int64_t section) const {
+    return row(column, tiles + section);
+  }
+  [[nodiscard]] __device__ __forceinline__ std::uint64_t* of_all(std::uint64_t* own) const {
+    return own + words * inner;
   }
   /// Words from a row to the next.
-  [[nodiscard]] __device__ __forceinline__ std::int64_t distance() const { return words * inner; }
+  [[nodiscard]] __device__ __forceinline__ std::int64_t distance() const {
+    return 2 * words * inner;
+  }
   __device__ __forceinline__ void publish(std::uint64_t* at, const R& value) const {
     const Published<R> published(value);
 #pragma unroll
@@ -328,14 +244,29 @@ struct PublishedTiles {
     for (int w = 0; w < words; ++w) all = all && seen.word[w] != 0;
     return all;
   }
-  /// The value, when it is there.
-  __device__ __forceinline__ void wait(const std::uint64_t* at, Published<R>& seen,
-                                       R& value) const {
-    while (!is_there(seen)) {
+};
+
+/// The two values of a row or a section, as far as they are there.
+template <class R>
+struct OwnOrAll {
+  Published<R> own, of_all;
+
+  __device__ __forceinline__ void look(const PublishedTiles<R>& published, std::uint64_t* at) {
+    own = published.look(at);
+    of_all = published.look(published.of_all(at));
+  }
+  /// Waits for one of them.
+  ///
+  /// \return whether it is that of all
+  [[nodiscard]] __device__ __forceinline__ bool wait(const PublishedTiles<R>& published,
+                                                     std::uint64_t* at, R& value) {
+    while (!published.is_there(of_all) && !published.is_there(own)) {
       pause();
-      seen = look(at);
+      look(published, at);
     }
-    seen.get(value);
+    const bool is_of_all = published.is_there(of_all);
+    (is_of_all ? of_all : own).get(value);
+    return is_of_all;
   }
 };
 
@@ -343,21 +274,61 @@ struct PublishedTiles {
 template <class P>
 struct WideColumnBlock {
   using R = typename Types<P>::R;
-  static constexpr int slots = slots_of_wide_thread(sizeof(typename P::A));
-  static constexpr int width = lanes * slots;
+  static constexpr int columns_of_thread = columns_of_wide_thread(sizeof(typename P::A));
+  static constexpr int width = lanes * columns_of_thread;
 
-  /// In turns, of each lane's slots: the folds of chunks, then what comes before each of them and
-  /// behind the last.
+  /// In turns: the folds of chunks, then what comes before each of them and behind the last.
   R chunks[2][row_of_chunks + 1][width];
-  /// What comes before a row of chunks: the fold of the starting value and earlier sections, and
-  /// that of earlier rows of the section.
-  R sections[width], rows[width];
-  /// The same of each column of a strip that blocks walk down, before the next tile.
-  R known_sections[width], known_rows[width];
-  /// Words that have been published since then.
-  static constexpr int words = 4096;
-  std::uint64_t found[words];
-  WideColumnTile tiles[2];
+  /// What comes before the tile: the fold of the starting value and earlier sections, and that of
+  /// earlier rows of the section.
+  R sections[width], rows_before[width];
+  /// What a look back has found, the nearest row first, and whether it is the fold of all.
+  R rows[rows_of_section][width];
+  bool are_of_all[rows_of_section][width];
+  std::int64_t ticket;
+};
+
+/// A tile, and what of it a thread has.
+struct WideColumnTile {
+  const Batch& batch;
+  std::int64_t outer;
+  int tile;
+  int first_column;   ///< of the strip
+  int strip_columns;  ///< that are there
+  int lane_column;    ///< the thread's first
+  int columns;        ///< of the thread
+  std::int64_t k;     ///< the first row of the thread
+  int length;         ///< rows of the thread
+
+  __device__ __forceinline__ WideColumnTile(const Batch& of, const WideColumnPlan& plan,
+                                            std::int64_t n, std::int64_t number)
+      : batch(of) {
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    const int warp = static_cast<int>(threadIdx.x) / lanes;
+    const Division at(number, plan.strips);
+    const Division strip(at.remainder, plan.strips_of_row);
+    tile = static_cast<int>(at.quotient);
+    outer = strip.quotient;
+    first_column = static_cast<int>(strip.remainder) * plan.columns;
+    const int left = plan.inner - first_column;
+    strip_columns = left < plan.columns ? left : plan.columns;
+    columns = lane < strip_columns ? (strip_columns - lane + lanes - 1) / lanes : 0;
+    lane_column = first_column + (columns > 0 ? lane : 0);
+    k = std::int64_t{tile} * rows_of_wide_tile + warp * rows_of_wide_thread;
+    const std::int64_t rows = n - k;
+    length = columns == 0 || rows <= 0
+                 ? 0
+                 : (rows < rows_of_wide_thread ? static_cast<int>(rows) : rows_of_wide_thread);
+  }
+  /// Column e of the thread, and column c of the strip.
+  [[nodiscard]] __device__ __forceinline__ ColumnPlace of_thread(int e) const {
+    return {batch, outer, lane_column + e * lanes};
+  }
+  [[nodiscard]] __device__ __forceinline__ ColumnPlace of_strip(int c) const {
+    return {batch, outer, first_column + c};
+  }
+  [[nodiscard]] __device__ __forceinline__ int section() const { return tile / rows_of_section; }
+  [[nodiscard]] __device__ __forceinline__ int row() const { return tile % rows_of_section; }
 };
 
 /// A thread of a block that takes tiles.
@@ -370,8 +341,9 @@ class WideColumnScan {
   using Carrying = typename T::Carrying;
   using Prefix = Fold<Carrying, R>;
   using Block = WideColumnBlock<P>;
-  static constexpr int E = Block::slots;
-  using At = WideColumnTile;
+  static constexpr int E = Block::columns_of_thread;
+  using Input = WideColumns<typename T::In, E>;
+  using Results = WideResults<typename T::Out, E>;
   static constexpr int V = rows_of_wide_thread;
   static constexpr int chunks_of_thread = V / chunk_of_column;
   static constexpr int width = Block::width;
@@ -382,249 +354,239 @@ class WideColumnScan {
       : m_p(p), m_op(carrying(p.op)), m_plan(plan), m_published(published) {}
 
   __device__ __forceinline__ void run() {
-    const std::int64_t strip = blockIdx.x % m_plan.strips;  // that the block walks down
-    std::uint64_t* const tickets = m_published.tickets(walks() ? strip : 0);
     std::int64_t ticket = blockIdx.x;
-    int known = 0;  // rows of chunks that the block knows, where it walks
-    take_ticket_if(is_shared() && takes_tickets(), tickets, ticket);
+    const bool is_shared = m_plan.tiles > 1;
+    take_ticket_if(is_shared && takes_tickets(), m_published.tickets(), ticket);
 #pragma unroll 1
     for (int turn = 0;; turn ^= 1) {
-      if (takes_tickets()) {
-        const Division by_strip(ticket, m_plan.strips);
-        block().tiles[turn].set(m_plan, m_p.n, walks() ? strip : by_strip.remainder,
-                                walks() ? ticket : by_strip.quotient);
-      }
+      if (takes_tickets()) block().ticket = ticket;
       __syncthreads();
-      if (!block().tiles[turn].exists) return;
-      scan_tile(block().tiles[turn], turn, tickets, ticket, known);
-      if (!is_shared()) return;
+      const std::int64_t number = block().ticket;
+      if (number >= m_plan.strips * m_plan.tiles) return;
+      scan_tile(WideColumnTile(m_p.batch, m_plan, m_p.n, number), turn, ticket);
+      if (!is_shared) return;
     }
   }
 
  private:
   static __device__ __forceinline__ int own() { return static_cast<int>(threadIdx.x); }
+  static __device__ __forceinline__ int own_lane() { return own() % lanes; }
+  static __device__ __forceinline__ int own_warp() { return own() / lanes; }
   static __device__ __forceinline__ Block& block() {
     return *reinterpret_cast<Block*>(shared_memory());
   }
-  [[nodiscard]] __device__ __forceinline__ bool is_shared() const { return m_plan.tiles > 1; }
-  [[nodiscard]] __device__ __forceinline__ bool walks() const { return m_plan.blocks_of_strip > 0; }
   /// The last thread, which has no column to look for.
   static __device__ __forceinline__ bool takes_tickets() {
     return own() == threads_of_wide_columns - 1;
   }
-  /// Whether slot e takes part: built-in operators do no harm where there is nothing.
-  static __device__ __forceinline__ bool takes_part(const At& at, int e) {
-    return is_harmless<Op> || at.has(e);
+  /// Whether column e takes part: built-in operators do no harm where there is none.
+  static __device__ __forceinline__ bool is_there(const WideColumnTile& at, int e) {
+    return is_harmless<Op> || e < at.columns;
   }
 
+  /// What comes before a tile in one column, as words that may not be there.
+  struct Seen {
+    Published<R> sections, rows;
+  };
+
   /// \param ticket becomes the next one of the thread that takes them, when this block need not
-  ///               wait for others any more: who waits for a tile does so from when it is taken
-  __device__ __forceinline__ void scan_tile(const At& at, int turn, std::uint64_t* tickets,
-                                            std::int64_t& ticket, int& known) const {
-    // Of the first threads each has a column besides its slots, or a row of chunks of one.
-    const bool has_column = own() < at.strip_columns;
-    const bool has_row = own() < width && at.has(own() / lanes, own() % lanes);
-    Published<R> sections{}, rows{};
-    if (has_column) {
-      if (!walks()) {
-        look_above(at, sections, rows);
-      } else if (known == 0) {
-        put_start(at, block().known_sections[own()]);
-      }
-    }
+  /// wait
+  ///               for others any more: who waits for a tile does so from when it is taken
+  __device__ __forceinline__ void scan_tile(const WideColumnTile& at, int turn,
+                                            std::int64_t& ticket) const {
+    // Each of the first threads has a column of the strip besides its elements.
+    const bool carries = own() < at.strip_columns;
+    Seen seen{};
+    if (carries) seen = look_for(at);
     A x[V][E];
     load(at, x);
     fold(at, x, turn);
-    __syncthreads();
-    if (has_row) {
-      // The last row of a column need not be whole, and nothing needs its fold.
-      const int row = at.first_row + at.row_of(own() / lanes);
-      if (row + 1 < m_published.rows) {
-        const R of_row = fold_row(turn);
-        block().chunks[turn][row_of_chunks][own()] = of_row;
-        const ColumnPlace column = at.column(m_p.batch, at.column_of(own() / lanes, own() % lanes));
-        if (walks()) m_published.publish(m_published.row(column, row), of_row);
+    const bool is_found = !carries || take(at, seen);
+    const bool are_found = __syncthreads_and(static_cast<int>(is_found)) != 0;
+    if (!are_found) {
+      if (carries) publish_own(at, turn);
+      look_back(m_published, m_published.row(at.of_strip(own() % width), at.tile - 1), at.row(),
+                at.strip_columns);
+      __syncthreads();
+    }
+    take_ticket_if(m_plan.tiles > 1 && takes_tickets(), m_published.tickets(), ticket);
+    if (carries) {
+      if (!are_found) {
+        find(m_p.op, m_published, m_published.section(at.of_strip(own()), 0), at.row(),
+             at.section(), m_p.start.exists());
+        publish_all(at, block().chunks[turn][row_of_chunks][own()], true);
       }
+      const R of_tile = put_before_chunks(at, turn);
+      if (are_found) publish_all(at, of_tile, false);
     }
-    if (walks()) {
-      if (at.first_row > known) gather(at, known);
-    } else if (has_column) {
-      take_above(at, sections, rows);
-    }
-    take_ticket_if(is_shared() && takes_tickets(), tickets, ticket);
-    if (at.rows > 1) __syncthreads();
-    if (has_column) carry(at, turn);
-    known = at.first_row + at.rows;
-    if (at.rows > 1) __syncthreads();
-    if (has_row) put_before_chunks(at, turn);
     __syncthreads();
     scan(at, x, turn);
   }
 
-  __device__ __forceinline__ void put_start(const At& at, R& to) const {
-    if (m_p.start.exists()) to = static_cast<R>(m_p.start.at(at.column(m_p.batch, own())).value);
-  }
-  /// Looks for what comes before a tile, in the order of memory.
-  __device__ __forceinline__ void look_above(const At& at, Published<R>& sections,
-                                             Published<R>& rows) const {
-    const ColumnPlace column = at.column(m_p.batch, own());
+  /// Looks for what comes before a tile.
+  [[nodiscard]] __device__ __forceinline__ Seen look_for(const WideColumnTile& at) const {
+    const ColumnPlace column = at.of_strip(own());
+    Seen seen{};
     if (at.section() > 0) {
-      sections = m_published.look(m_published.section(column, at.section() - 1));
+      seen.sections =
+          m_published.look(m_published.of_all(m_published.section(column, at.section() - 1)));
     } else {
-      put_start(at, block().known_sections[own()]);
+      put_start(column);
     }
-    if (at.row_of_section() > 0) {
-      rows = m_published.look(m_published.row(column, at.first_row - 1));
-    }
+    if (at.row() > 0)
+      seen.rows = m_published.look(m_published.of_all(m_published.row(column, at.tile - 1)));
+    return seen;
   }
-  /// Waits for it.
-  __device__ __forceinline__ void take_above(const At& at, Published<R>& sections,
-                                             Published<R>& rows) const {
-    const ColumnPlace column = at.column(m_p.batch, own());
-    if (at.section() > 0) {
-      m_published.wait(m_published.section(column, at.section() - 1), sections,
-                       block().known_sections[own()]);
-    }
-    if (at.row_of_section() > 0) {
-      m_published.wait(m_published.row(column, at.first_row - 1), rows, block().known_rows[own()]);
-    }
+  __device__ __forceinline__ void put_start(const ColumnPlace& column) const {
+    if (!m_p.start.exists()) return;
+    block().sections[own()] = static_cast<R>(m_p.start.at(column).value);
   }
-  /// Continues what is known of each column of a strip to before a tile: by whole sections, then by
-  /// the rows of its section. Their words are copied into shared memory, all at once and without
-  /// registers; those that are not there yet are asked for again.
-  ///
-  /// \param known rows of chunks
-  __device__ __forceinline__ void gather(const At& at, int known) const {
-    constexpr int words = PublishedTiles<R>::words;
-    const int padded = at.padded_columns();
-    const int sharing = threads_of_wide_columns / padded;  // threads that have one column
-    const int c = own() % padded;
-    const int room = Block::words / words / padded;
-    const int section = known / rows_of_section;
-    const int sections = at.section() - section;
-    const int row = sections > 0 ? at.section() * rows_of_section : known;
-    const int count = sections + at.first_row - row;
-    const bool has_column = own() < at.strip_columns;
-    const ColumnPlace column = at.column(m_p.batch, c < at.strip_columns ? c : 0);
-    const auto entry = [&](int i) {
-      return i < sections ? m_published.section(column, section + i)
-                          : m_published.row(column, row + i - sections);
-    };
-    const auto found = [&](int i) -> std::uint64_t& {
-      return block().found[i * words * padded + c];
-    };
-#pragma unroll 1
-    for (int done = 0; done < count; done += room) {
-      const int end = count - done < room ? count - done : room;
-      const int first = c < at.strip_columns ? own() / padded : end;
-      if (done > 0) __syncthreads();
-#pragma unroll 1
-      for (int i = first; i < end; i += sharing) {
-        const std::uint64_t* const from = entry(done + i);
-#pragma unroll
-        for (int w = 0; w < words; ++w) {
-          __pipeline_memcpy_async(&found(i) + w * padded, from + w * m_published.inner, 8);
-        }
-      }
-      __pipeline_commit();
-      __pipeline_wait_prior(0);
-#pragma unroll 1
-      for (int i = first; i < end; i += sharing) {
-#pragma unroll
-        for (int w = 0; w < words; ++w) {
-          std::uint64_t& word = (&found(i))[w * padded];
-          while (word == 0) {
-            pause();
-            word = look_at_word(entry(done + i) + w * m_published.inner);
-          }
-        }
-      }
-      __syncthreads();
-      if (!has_column) continue;
-      Prefix before(m_op), rows(m_op);
-      if (section > 0 || m_p.start.exists() || (done > 0 && sections > 0)) {
-        before = Prefix(m_op, block().known_sections[own()]);
-      }
-      if (done > sections || (sections == 0 && known % rows_of_section > 0)) {
-        rows = Prefix(m_op, block().known_rows[own()]);
-      }
-#pragma unroll 4
-      for (int i = 0; i < end; ++i) {
-        Published<R> seen;
-#pragma unroll
-        for (int w = 0; w < words; ++w) seen.word[w] = (&found(i))[w * padded];
-        R value;
-        seen.get(value);
-        if (done + i < sections) {
-          before = Prefix(m_op, before.then(m_op, value));
-        } else {
-          rows = Prefix(m_op, rows.then(m_op, value));
-        }
-      }
-      if (before.exists()) block().known_sections[own()] = before.value();
-      if (rows.exists()) block().known_rows[own()] = rows.value();
-    }
+  /// Whether all of it is there, which is put where others find it then.
+  [[nodiscard]] __device__ __forceinline__ bool take(const WideColumnTile& at,
+                                                     const Seen& seen) const {
+    const bool has_sections = at.section() == 0 || m_published.is_there(seen.sections);
+    const bool has_rows = at.row() == 0 || m_published.is_there(seen.rows);
+    if (at.section() > 0 && has_sections) seen.sections.get(block().sections[own()]);
+    if (at.row() > 0 && has_rows) seen.rows.get(block().rows_before[own()]);
+    return has_sections && has_rows;
   }
 
-  /// From what comes before a tile to what comes before each of its rows of chunks and before the
-  /// next tile, in the own thread's column.
-  __device__ __forceinline__ void carry(const At& at, int turn) const {
-    const ColumnPlace column = at.column(m_p.batch, own());
-    const Prefix sections = at.section() > 0 || m_p.start.exists()
-                                ? Prefix(m_op, block().known_sections[own()])
-                                : Prefix(m_op);
-    Prefix rows = at.row_of_section() > 0 ? Prefix(m_op, block().known_rows[own()]) : Prefix(m_op);
-    int slot = own();
-    for (int row = 0; row < at.rows; ++row, slot += at.padded_columns()) {
-      if (sections.exists()) block().sections[slot] = sections.value();
-      if (rows.exists()) block().rows[slot] = rows.value();
-      // Behind the last whole row of a column nothing needs it.
-      if (at.first_row + row + 1 >= m_published.rows) return;
-      rows = Prefix(m_op, rows.then(m_op, block().chunks[turn][row_of_chunks][slot]));
-    }
-    const int next = at.first_row + at.rows;
-    if (next % rows_of_section != 0) {
-      if (walks()) {
-        block().known_rows[own()] = rows.value();
-      } else {
-        m_published.publish(m_published.row(column, next - 1), rows.value());
-      }
-      return;
-    }
-    const R all = sections.then(m_op, rows.value());
-    m_published.publish(m_published.section(column, at.section()), walks() ? rows.value() : all);
-    if (walks()) block().known_sections[own()] = all;
-  }
-
-  /// The fold of a row of chunks, if all of these are whole.
-  [[nodiscard]] __device__ __forceinline__ R fold_row(int turn) const {
-    const auto& chunks = block().chunks[turn];
-    R halves[2];
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      R half = chunks[h * half_row_of_chunks][own()];
+  /// Publishes the fold of a tile, before it is known what comes before it. Then totals may take
+  /// the place of starting values: these are read before, where a look back may need them.
+  __device__ __forceinline__ void publish_own(const WideColumnTile& at, int turn) const {
+    const ColumnPlace column = at.of_strip(own());
+    if (at.section() > 0) put_start(column);
+    if (at.tile + 1 == m_plan.tiles) return;
+    const auto fold_half = [&](int first) {
+      const auto& chunks = block().chunks[turn];
+      R half = chunks[first][own()];
 #pragma unroll
       for (int g = 1; g < half_row_of_chunks; ++g) {
-        half = static_cast<R>(m_op(half, chunks[h * half_row_of_chunks + g][own()]));
+        half = static_cast<R>(m_op(half, chunks[first + g][own()]));
       }
-      halves[h] = half;
+      return half;
+    };
+    const R fold = static_cast<R>(m_op(fold_half(0), fold_half(half_row_of_chunks)));
+    m_published.publish(m_published.row(column, at.tile), fold);
+    block().chunks[turn][row_of_chunks][own()] = fold;
+  }
+  /// Waits for rows before a tile, the nearest first, until there is one of each column that knows
+  /// all before it. A thread looks at two rows of one column at once, or at one where there are no
+  /// more registers.
+  ///
+  /// Called, as its registers are not there where elements are in registers.
+  ///
+  /// \param words   of the row before the tile in the thread's column
+  /// \param rows    of the section before the tile
+  /// \param columns of the strip
+  static __device__ __noinline__ void look_back(const PublishedTiles<R>& published,
+                                                std::uint64_t* words, int rows, int columns) {
+    constexpr int at_once = is_carried_throughout<Op, A> ? 1 : 2;
+    constexpr int rows_at_once = at_once * (threads_of_wide_columns / width);
+    const int c = own() % width;
+#pragma unroll 1
+    for (int seen = 0; seen < rows; seen += rows_at_once) {
+      if (seen > 0) {
+        __syncthreads();
+        bool is_found = own() >= columns;
+        for (int i = seen - rows_at_once; !is_found && i < seen; ++i) {
+          is_found = block().are_of_all[i][own()];
+        }
+        if (__syncthreads_and(static_cast<int>(is_found)) != 0) return;
+      }
+      const int back = seen + own() / width * at_once;
+      OwnOrAll<R> values[at_once];
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        if (c >= columns || back + i >= rows) continue;
+        values[i].look(published, words - (back + i) * published.distance());
+      }
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        if (c >= columns || back + i >= rows) continue;
+        block().are_of_all[back + i][c] = values[i].wait(
+            published, words - (back + i) * published.distance(), block().rows[back + i][c]);
+      }
     }
-    return static_cast<R>(m_op(halves[0], halves[1]));
+  }
+  /// From rows that have been seen to what comes before a tile: in this thread's column the fold of
+  /// earlier rows of the section, and that of the starting value, which is there, and sections.
+  ///
+  /// \param words    of the column's first section
+  /// \param rows     of the section before the tile
+  /// \param sections before the tile
+  static __device__ __noinline__ void find(const Op& of_elements,
+                                           const PublishedTiles<R>& published, std::uint64_t* words,
+                                           int rows, int sections, bool has_start) {
+    const auto op = carrying(of_elements);
+    if (rows > 0) {
+      int back = 0;
+      while (back + 1 < rows && !block().are_of_all[back][own()]) ++back;
+      R value = block().rows[back][own()];
+      while (--back >= 0) value = static_cast<R>(op(value, block().rows[back][own()]));
+      block().rows_before[own()] = value;
+    }
+    if (sections == 0) return;
+    int section = sections;
+    R value;
+    bool is_of_all = false;
+    while (!is_of_all && section > 0) {
+      std::uint64_t* const at = words + --section * published.distance();
+      OwnOrAll<R> values;
+      values.look(published, at);
+      is_of_all = values.wait(published, at, value);
+    }
+    Prefix all(op);
+    if (!is_of_all && has_start) all = Prefix(op, block().sections[own()]);
+    for (;;) {
+      all = Prefix(op, is_of_all ? value : all.then(op, value));
+      is_of_all = false;
+      if (++section == sections) break;
+      // All of these have been seen: by now some may know all before them as well.
+      std::uint64_t* const at = words + section * published.distance();
+      Published<R> seen = published.look(at);
+      while (!published.is_there(seen)) seen = published.look(at);
+      seen.get(value);
+    }
+    block().sections[own()] = all.value();
   }
 
-  /// Puts what comes before each chunk of a row and behind the last whole one where the folds of
+  /// Publishes what comes before the next tile.
+  ///
+  /// \param of_tile   the fold of this one; of no meaning for the last of a column
+  /// \param was_awaited whether others may wait where this block did, for a section
+  __device__ __forceinline__ void publish_all(const WideColumnTile& at, const R& of_tile,
+                                              bool was_awaited) const {
+    if (at.tile + 1 == m_plan.tiles) return;
+    const ColumnPlace column = at.of_strip(own());
+    const R rows = rows_before(at).then(m_op, of_tile);
+    if (at.row() < rows_of_section - 1) {
+      return m_published.publish(m_published.of_all(m_published.row(column, at.tile)), rows);
+    }
+    std::uint64_t* const section = m_published.section(column, at.section());
+    if (was_awaited) m_published.publish(section, rows);
+    m_published.publish(m_published.of_all(section), sections_before(at).then(m_op, rows));
+  }
+  [[nodiscard]] __device__ __forceinline__ Prefix sections_before(const WideColumnTile& at) const {
+    const bool exist = at.section() > 0 || m_p.start.exists();
+    return exist ? Prefix(m_op, block().sections[own()]) : Prefix(m_op);
+  }
+  [[nodiscard]] __device__ __forceinline__ Prefix rows_before(const WideColumnTile& at) const {
+    return at.row() > 0 ? Prefix(m_op, block().rows_before[own()]) : Prefix(m_op);
+  }
+
+  /// Puts what comes before each chunk of a column and behind the last whole one where the folds of
   /// chunks were.
-  __device__ __forceinline__ void put_before_chunks(const At& at, int turn) const {
+  ///
+  /// \return the fold of the tile, if all of its chunks are whole
+  [[nodiscard]] __device__ __forceinline__ R put_before_chunks(const WideColumnTile& at,
+                                                               int turn) const {
     auto& chunks = block().chunks[turn];
     const int c = own();
-    const int row = at.row_of(own() / lanes);
-    const std::int64_t left =
-        (m_p.n - std::int64_t{at.first_row + row} * elements_of_row) / chunk_of_column;
+    const std::int64_t left = (m_p.n - std::int64_t{at.tile} * rows_of_wide_tile) / chunk_of_column;
     const int whole = left < row_of_chunks ? static_cast<int>(left) : row_of_chunks;
-    const Prefix sections =
-        at.section() > 0 || m_p.start.exists() ? Prefix(m_op, block().sections[c]) : Prefix(m_op);
-    const Prefix rows =
-        at.row_of_section() + row > 0 ? Prefix(m_op, block().rows[c]) : Prefix(m_op);
+    const Prefix sections = sections_before(at);
+    const Prefix rows = rows_before(at);
     Prefix half(m_op), of_half(m_op);
 #pragma unroll
     for (int g = 0; g <= row_of_chunks; ++g) {
@@ -637,41 +599,41 @@ class WideColumnScan {
       if (g < whole) of_half = Prefix(m_op, of_half.then(m_op, chunks[g][c]));
       if (all.exists()) chunks[g][c] = all.value();
     }
+    return whole == row_of_chunks ? half.then(m_op, of_half.value()) : R{};
   }
 
-  __device__ __forceinline__ void load(const At& at, A (&x)[V][E]) const {
-    WideColumns<typename T::In, E> input(m_p.input, m_p.batch, at);
-    if (at.is_whole) {
+  __device__ __forceinline__ void load(const WideColumnTile& at, A (&x)[V][E]) const {
+    const Input input(m_p.input, at.of_thread(0), at.columns);
+    if (at.length == V) {
       // Without other conditions, which would make each load wait for the last.
-      bool exists[E];
 #pragma unroll
-      for (int e = 0; e < E; ++e) exists[e] = at.has(e);
+      for (int v = 0; v < V; ++v) {
 #pragma unroll
-      for (int v = 0; v < V; ++v, input.advance()) {
-#pragma unroll
-        for (int e = 0; e < E; ++e) x[v][e] = exists[e] ? static_cast<A>(input.get(e)) : A{};
+        for (int e = 0; e < E; ++e) {
+          x[v][e] = e < at.columns ? static_cast<A>(input.get(at.k + v, e)) : A{};
+        }
       }
     } else {
-      int count[E];
 #pragma unroll
-      for (int e = 0; e < E; ++e) count[e] = at.length(e);
+      for (int v = 0; v < V; ++v) {
 #pragma unroll
-      for (int v = 0; v < V; ++v, input.advance()) {
-#pragma unroll
-        for (int e = 0; e < E; ++e) x[v][e] = v < count[e] ? static_cast<A>(input.get(e)) : A{};
+        for (int e = 0; e < E; ++e) {
+          x[v][e] = v < at.length && e < at.columns ? static_cast<A>(input.get(at.k + v, e)) : A{};
+        }
       }
     }
   }
 
   /// Chunks that are not full are the last of their columns: nothing needs their folds.
-  __device__ __forceinline__ void fold(const At& at, const A (&x)[V][E], int turn) const {
+  __device__ __forceinline__ void fold(const WideColumnTile& at, const A (&x)[V][E],
+                                       int turn) const {
 #pragma unroll
-    for (int e = 0; e < E; ++e) {
-      if (!takes_part(at, e)) continue;
+    for (int i = 0; i < chunks_of_thread; ++i) {
+      if (!is_harmless<Op> && at.length < (i + 1) * chunk_of_column) continue;
 #pragma unroll
-      for (int i = 0; i < chunks_of_thread; ++i) {
-        if (!is_harmless<Op> && at.length(e) < (i + 1) * chunk_of_column) continue;
-        block().chunks[turn][At::warp() * chunks_of_thread + i][At::lane() + e * lanes] =
+      for (int e = 0; e < E; ++e) {
+        if (!is_there(at, e)) continue;
+        block().chunks[turn][own_warp() * chunks_of_thread + i][own_lane() + e * lanes] =
             fold_chunk_of_column<R>(m_p.op, m_op, x, e, i * chunk_of_column);
       }
     }
@@ -682,26 +644,24 @@ class WideColumnScan {
   }
 
   /// From the elements of a thread to results, which are stored.
-  __device__ __forceinline__ void scan(const At& at, A (&x)[V][E], int turn) const {
+  __device__ __forceinline__ void scan(const WideColumnTile& at, A (&x)[V][E], int turn) const {
+    if (at.length == 0) return;
     const auto& chunks = block().chunks[turn];
-    const int first = At::warp() * chunks_of_thread;
-    A at_begin[E];
-    int count[E];
+    const int first = own_warp() * chunks_of_thread;
+    A at_begin[1][E];
     // x becomes B after each element.
 #pragma unroll
     for (int e = 0; e < E; ++e) {
-      at_begin[e] = m_p.identity.value;
-      count[e] = at.is_whole ? (at.has(e) ? V : 0) : at.length(e);
-      if (!takes_part(at, e)) continue;
-      const std::int64_t k = at.k(e);
-      const int c = At::lane() + e * lanes;
-      if (has_before(k)) at_begin[e] = static_cast<A>(chunks[first][c]);
+      at_begin[0][e] = m_p.identity.value;
+      if (!is_there(at, e)) continue;
+      const int c = own_lane() + e * lanes;
+      if (has_before(at.k)) at_begin[0][e] = static_cast<A>(chunks[first][c]);
 #pragma unroll
       for (int i = 0; i < chunks_of_thread; ++i) {
-        const int length = count[e] - i * chunk_of_column;
+        const int length = at.length - i * chunk_of_column;
         if (i > 0 && length <= 0) continue;
         Prefix run(m_op);
-        if (is_eager<Carrying> || has_before(k + i * chunk_of_column))
+        if (is_eager<Carrying> || has_before(at.k + i * chunk_of_column))
           run = Prefix(m_op, chunks[first + i][c]);
 #pragma unroll
         for (int p = 0; p < chunk_of_column; p += pack_of_column) {
@@ -712,31 +672,26 @@ class WideColumnScan {
         }
       }
     }
-    store_ends(at, x, at_begin, count);
-    if (m_p.form == Form::exclusive) {
-#pragma unroll
-      for (int e = 0; e < E; ++e) {
-#pragma unroll
-        for (int v = V - 1; v > 0; --v) x[v][e] = x[v - 1][e];
-        x[0][e] = at_begin[e];
-      }
-    }
-    store_slots(m_p.output, m_p.batch, at, count, x);
+    store_ends(at, x, at_begin[0]);
+    const Results results(m_p.output, at.of_thread(0));
+    const bool is_exclusive = m_p.form == Form::exclusive;
+    if (is_exclusive) results.store(at.of_thread(0), at.k, 1, at.columns, at_begin);
+    const int shift = static_cast<int>(is_exclusive);
+    results.store(at.of_thread(0), at.k + shift, at.length - shift, at.columns, x);
   }
-  __device__ __forceinline__ void store_ends(const At& at, const A (&x)[V][E],
-                                             const A (&at_begin)[E], const int (&count)[E]) const {
+  __device__ __forceinline__ void store_ends(const WideColumnTile& at, const A (&x)[V][E],
+                                             const A (&at_begin)[E]) const {
     const Ends<P> ends{m_p};
     if (!ends.exist()) return;
 #pragma unroll
     for (int e = 0; e < E; ++e) {
-      if (count[e] == 0) continue;
-      const ColumnPlace place = at.place(m_p.batch, e);
-      if (at.k(e) == 0) ends.store_begin(place, at_begin[e]);
-      if (at.k(e) + count[e] < m_p.n) continue;
+      if (e >= at.columns) continue;
+      if (at.k == 0) ends.store_begin(at.of_thread(e), at_begin[e]);
+      if (at.k + at.length < m_p.n) continue;
       A last = x[0][e];
 #pragma unroll
-      for (int v = 1; v < V; ++v) last = v < count[e] ? x[v][e] : last;
-      ends.store_end(place, last);
+      for (int v = 1; v < V; ++v) last = v < at.length ? x[v][e] : last;
+      ends.store_end(at.of_thread(e), last);
     }
   }
 

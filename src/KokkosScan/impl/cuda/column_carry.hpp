@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// How blocks that share columns learn what comes before their tiles.
+///
+/// Blocks take the tiles of a strip of columns by tickets, from its first rows on, and publish the
+/// total of each row of chunks as soon as they have folded it (column_tree.hpp has the words and
+/// the combination tree). Whoever has the tile that ends a section publishes the section's total,
+/// which takes those of its rows. A block keeps the prefix of each column from its tile to its next
+/// of the same strip: it needs the totals of the sections that lie between, and of the rows before
+/// the tile in its own section. No chain runs through sections or tiles, since each total needs
+/// nothing but elements; and none is waited for that a block publishes which has not started.
+
+#include <KokkosScan/impl/cuda/carry.hpp>
+#include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/cuda/warp.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace KokkosScan::impl::cuda {
+
+/// The memory through which blocks communicate: tickets and, of each column, entries that wait to
+/// be published. Entry 0 is the starting value, as a total may be stored in its place while others
+/// still need it; 1 + s the total of section s; then come those of the rows of chunks.
+template <class R>
+struct PublishedColumns {
+  std::uint64_t* memory;
+  std::int64_t columns;  ///< of all strips
+  std::int64_t strips;
+  std::int64_t sections;  ///< of a column
+
+  static constexpr int words = Published<R>::words;
+
+  static constexpr std::int64_t bytes(std::int64_t n, std::int64_t columns, std::int64_t strips) {
+    const std::int64_t entries =
+        1 + divide_up(n, elements_of_section) + divide_up(n, elements_of_row);
+    return 8 * (1 + strips + columns * entries * words);
+  }
+  /// The same of narrow columns, whose tiles and groups of tiles are rows and sections here; all
+  /// strips have one counter of tickets, that of turns.
+  static constexpr std::int64_t bytes_of_tiles(std::int64_t columns, std::int64_t tiles) {
+    return 8 * (1 + columns * (1 + divide_up(tiles, tiles_of_narrow_group) + tiles) * words);
+  }
+  /// Counts the strips that blocks have turned to after their first.
+  [[nodiscard]] __device__ __forceinline__ std::uint64_t* turns() const { return memory; }
+  /// Counts the tiles of a strip that blocks have taken.
+  [[nodiscard]] __device__ __forceinline__ std::uint64_t* tickets(std::int64_t strip) const {
+    return memory + 1 + strip;
+  }
+  [[nodiscard]] __device__ __forceinline__ std::int64_t entry_of_row(std::int64_t row) const {
+    return 1 + sections + row;
+  }
+  /// \param column number among those of all strips
+  [[nodiscard]] __device__ __forceinline__ std::uint64_t* at(std::int64_t entry,
+                                                             std::int64_t column) const {
+    return memory + 1 + strips + (entry * columns + column) * words;
+  }
+  __device__ __forceinline__ void publish(std::int64_t entry, std::int64_t column,
+                                          const R& value) const {
+    const Published<R> published(value);
+    std::uint64_t* const to = at(entry, column);
+#pragma unroll
+    for (int w = 0; w < words; ++w) store_word(to + w, published.word[w]);
+  }
+};
+
+/// Published words that registers of a lane hold at once.
+inline constexpr int words_at_once = 8;
+
+/// A fold of published entries for each column of a strip, which a warp continues from tile to tile
+/// of its block.
+///
+/// \tparam Op in which totals combine
+template <class Op, class R>
+class CarriedColumns {
+ public:
+  using Value = R;
+  /// Values that are read together, of which shared memory holds so many.
+  static constexpr int values_at_once =
+      lanes * std::max(1, words_at_once / PublishedColumns<R>::words);
+  /// Bytes of shared memory.
+  ///
+  /// \param width most columns of a strip
+  __host__ __device__ static constexpr int bytes(int width) {
+    return (values_at_once + width) * static_cast<int>(sizeof(R));
+  }
+
+  /// \param width columns that the warp has, those of a whole strip
+  __device__ __forceinline__ CarriedColumns(std::byte* memory, const PublishedColumns<R>& published,
+                                            const Divisor& by_width, int width)
+      : m_values(reinterpret_cast<R*>(memory)),
+        m_folds(m_values + values_at_once),
+        m_width(width),
+        m_at_once(values_at_once / width) {
+#pragma unroll
+    for (int j = 0; j < values; ++j) {
+      const int v = lane() + j * lanes;
+      m_entry[j] = by_width.quotient(v);
+      const int column = v - m_entry[j] * width;
+      m_place[j] = (m_entry[j] * static_cast<int>(published.columns) + column) * words;
+    }
+  }
+
+  /// The fold of a column, for the lane that has set it: number column % lanes.
+  [[nodiscard]] __device__ __forceinline__ R& operator[](int column) const {
+    return m_folds[column];
+  }
+
+  /// Continues the folds with entries, when they have been published.
+  ///
+  /// \param exists       whether something has been folded before
+  /// \param columns      of the warp's that are there
+  /// \param first_column its number among the columns of all strips
+  __device__ __forceinline__ void add(const Op& op, const PublishedColumns<R>& published,
+                                      int columns, std::int64_t first_column, std::int64_t entry,
+                                      int count, bool exists) const {
+    while (count > 0) {
+      const int now = count < m_at_once ? count : m_at_once;
+      read(published.at(entry, first_column), columns, now);
+      for (int c = lane(); c < columns; c += lanes) {
+        Fold<Op, R> run = exists ? Fold<Op, R>(op, m_folds[c]) : Fold<Op, R>(op);
+#pragma unroll 8
+        for (int i = 0; i < now; ++i) {
+          run = Fold<Op, R>(op, run.then(op, m_values[i * m_width + c]));
+        }
+        m_folds[c] = run.value();
+      }
+      __syncwarp();
+      exists = true;
+      entry += now;
+      count -= now;
+    }
+  }
+
+ private:
+  static constexpr int words = PublishedColumns<R>::words;
+  static constexpr int values = values_at_once / lanes;  ///< of a lane
+
+  static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % lanes; }
+
+  /// Reads entries into shared memory, in rows of `width`.
+  ///
+  /// \param from the first entry of the first column
+  __device__ __forceinline__ void read(const std::uint64_t* from, int columns, int entries) const {
+    Published<R> value[values];
+    unsigned missing = 0;
+#pragma unroll
+    for (int j = 0; j < values; ++j) {
+      const int column = lane() + j * lanes - m_entry[j] * m_width;
+      missing |= m_entry[j] < entries && column < columns ? 1u << j : 0u;
+#pragma unroll
+      for (int w = 0; w < words; ++w) value[j].word[w] = 0;
+    }
+    // All that is needed is asked for at once; all lanes leave together.
+    while (!__all_sync(~0u, missing == 0)) {
+#pragma unroll
+      for (int j = 0; j < values; ++j) {
+#pragma unroll
+        for (int w = 0; w < words; ++w) {
+          load_word_if((missing >> j & 1) != 0, from + m_place[j] + w, value[j].word[w]);
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < values; ++j) {
+        bool is_there = true;
+#pragma unroll
+        for (int w = 0; w < words; ++w) is_there = is_there && value[j].word[w] != 0;
+        if (is_there) missing &= ~(1u << j);
+      }
+      if (missing != 0) pause();
+    }
+#pragma unroll
+    for (int j = 0; j < values; ++j) {
+      R x;  // of its own, as it would be written to memory byte by byte
+      value[j].get(x);
+      m_values[lane() + j * lanes] = x;
+    }
+    __syncwarp();
+  }
+
+  R* m_values;
+  R* m_folds;
+  int m_width;
+  int m_at_once;        ///< entries that are read together
+  int m_entry[values];  ///< of the values that this lane reads
+  int m_place[values];  ///< in words, from that of the first; so few entries are not far apart
+};
+
+}  // namespace KokkosScan::impl::cuda
