@@ -262,7 +262,7 @@ struct StagedRows<List<>> {
   __device__ __forceinline__ void call(const Function& function, int, int, int, A (&x)[V],
                                        const Chunks&... chunks) const {
 #pragma unroll
-    for (int v = 0; v < V; ++v) x[v] = static_cast<A>(rounded(function(chunks[v]...)));
+    for (int v = 0; v < V; ++v) x[v] = static_cast<A>(rounded(function(as_argument(chunks[v])...)));
   }
 };
 template <class First, class... Rest>

@@ -15,7 +15,6 @@
 #include <KokkosScan/impl/cuda/device.hpp>
 #include <KokkosScan/impl/raise.hpp>
 #include <stdexcept>
-#include <string>
 
 namespace KokkosScan::impl {
 
