@@ -175,7 +175,9 @@ template <class Exec, class In, class Out, class Lines = Along<>, class Op = Sum
 void inclusive_scan(const Exec& exec, MPI_Comm comm, const In& in, const Out& out,
                     const Lines& lines = along(-1), const Op& op = {}) {
   constexpr auto function = impl::Function::inclusive_scan;
-  if constexpr (impl::mpi::are_right<function, Exec, In, Out, Lines, Op>()) {
+  if constexpr (std::is_function_v<Op>) {
+    inclusive_scan(exec, comm, in, out, lines, impl::kept_callable(op));
+  } else if constexpr (impl::mpi::are_right<function, Exec, In, Out, Lines, Op>()) {
     impl::mpi::Shared<Exec> shared(impl::mpi::duplicate_of(comm), exec, {});
     impl::mpi::scan(shared, function, in, out, lines, op);
   }
@@ -190,7 +192,9 @@ template <class Exec, class In, class Out, class Lines = Along<>, class Op = Sum
 void exclusive_scan(const Exec& exec, MPI_Comm comm, const In& in, const Out& out,
                     const Lines& lines = along(-1), const Op& op = {}) {
   constexpr auto function = impl::Function::exclusive_scan;
-  if constexpr (impl::mpi::are_right<function, Exec, In, Out, Lines, Op>()) {
+  if constexpr (std::is_function_v<Op>) {
+    exclusive_scan(exec, comm, in, out, lines, impl::kept_callable(op));
+  } else if constexpr (impl::mpi::are_right<function, Exec, In, Out, Lines, Op>()) {
     impl::mpi::Shared<Exec> shared(impl::mpi::duplicate_of(comm), exec, {});
     impl::mpi::scan(shared, function, in, out, lines, op);
   }

@@ -96,7 +96,9 @@ class RowOfTile {
         move_pack(flags, reinterpret_cast<const std::byte*>(m_counts + at));
 #pragma unroll
         for (int e = 0; e < pack; ++e) {
-          to.counts |= static_cast<unsigned>(flags[backward ? pack - 1 - e : e]) << (i * pack + e);
+          // Copied as they are in memory: any byte but 0 counts.
+          const bool is_counted = flags[backward ? pack - 1 - e : e] != 0;
+          to.counts |= static_cast<unsigned>(is_counted) << (i * pack + e);
         }
       }
     }
@@ -123,7 +125,7 @@ class RowOfTile {
       const int at = backward ? m_length - 1 - i : first + i;
       A x[1] = {m_line[at]};
       unsigned counts = 1;
-      if constexpr (T::is_masked) counts = m_counts[at];
+      if constexpr (T::is_masked) counts = m_counts[at] != 0 ? 1 : 0;
       fold.template scan<T::is_masked>(p, x, 1, counts, is_exclusive);
       m_line[at] = x[0];
     }
