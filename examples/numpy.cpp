@@ -12,6 +12,7 @@
 //   cumprod, axis=0: 1 2 3, 4 10 18
 //   flip, cumsum, flip: 6 5 3, 15 11 6
 //   cumsum, where: 1 1 4, 0 5 11
+//   maximum.accumulate: 1 2 3, 4 5 6
 //   include_initial: 0 1 3 6, 0 4 9 15
 
 #include <KokkosScan/KokkosScan.hpp>
@@ -65,6 +66,8 @@ int main() {
   print("flip, cumsum, flip", y);
   ks::inclusive_scan(exec, ks::masked(x, m), y, 1);
   print("cumsum, where", y);
+  ks::inclusive_scan(exec, x, y, 1, ks::Max{});
+  print("maximum.accumulate", y);
   //! [inclusive]
   include_initial(exec, x);
 }
