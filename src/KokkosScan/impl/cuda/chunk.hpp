@@ -10,7 +10,8 @@
 /// by halves in the accumulator, or in the carried type for operators that use it throughout. The
 /// rest combines in the carried type: packs of a chunk left to right, chunks of a warp with the
 /// Kogge-Stone scheme, warps left to right, tiles as in carry.hpp. Let P be the fold of all before
-/// a chunk and the starting value, p that of its earlier packs, x_1, ... a pack's elements. Then
+/// a chunk, including the starting value, p that of its earlier packs, and x_1, x_2, ... the
+/// elements of the pack. Then
 ///
 ///     B(k) = ((P * p) * x_1) * x_2 ...    within a pack, in the accumulator, to which P * p is
 ///                                         rounded (for log-sum-exp, to a sum in float),
@@ -19,7 +20,6 @@
 ///
 /// and empty parts are omitted. If the carried type is the accumulator, packs do not matter:
 /// P * x_1 * x_2 ... combine left to right.
-/// matter: P * x_1 * x_2 ... combine left to right.
 
 #include <KokkosScan/impl/cuda/stage.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
