@@ -21,7 +21,7 @@ static_assert(std::max(longest_beside_strips, longest_of_threads) <= elements_of
 
 /// Scans columns, one per thread.
 ///
-/// \param stores_together whether warps store at the same time: faster unless rows are whole sectors
+/// \param stores_together whether warps store together: faster unless rows are whole sectors
 template <class P>
 __global__ void __launch_bounds__(threads_of_columns,
                                   blocks_of_column_threads(sizeof(typename P::A)))
