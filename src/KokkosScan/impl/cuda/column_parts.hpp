@@ -157,7 +157,6 @@ struct ColumnPartInStage {
     sections = chunks + shape.tiling.items();
     rows = sections + shape.tiling.columns;
   }
-  /// Reads a chunk.
   template <bool is_whole, class A, int V>
   __device__ __forceinline__ void get(const ColumnChunk& c, int length, A (&x)[V][1]) const {
     A column[V];
@@ -357,7 +356,7 @@ __device__ __forceinline__ void carry_rows(const P& problem, const ColumnRingSha
   const int width = tiling.columns;
   const CarriedParts<P> before(memory_of_carry, published, shape.by_columns_of_carrier,
                                shape.columns_of_carrier);
-  std::int64_t strip = -1;  // its first column
+  std::int64_t strip = -1;  // identified by its first column
   std::int64_t next_row = 0;
   for (Turn turn;; turn.advance(shape.stages)) {
     const int s = turn.stage;
@@ -414,7 +413,7 @@ __device__ __forceinline__ void carry_sections(const P& problem, const ColumnRin
   const ColumnTiling& tiling = shape.tiling;
   const std::int64_t first_entry = problem.start.exists() ? 0 : 1;
   const CarriedParts<P> before(memory_of_carry, published, tiling.by_columns, tiling.columns);
-  std::int64_t strip = -1;  // its first column
+  std::int64_t strip = -1;  // identified by its first column
   std::int64_t next_entry = 0;
   for (Turn turn;; turn.advance(shape.stages)) {
     const int s = turn.stage;

@@ -4,7 +4,7 @@
 
 /// \file
 /// The kernel for columns that no other kernel takes: short, few, unaligned, computed, or not
-/// contiguous at all.
+/// neighbours in memory.
 ///
 /// A block takes a tile of rows and columns. Each thread folds chunks of its columns, the totals
 /// meet in shared memory, and each thread scans its chunks with their prefixes (column_tree.hpp has
@@ -53,7 +53,7 @@ struct ColumnTile {
   [[nodiscard]] __device__ __forceinline__ int in_memory_order(int k) const {
     return backward ? rows - 1 - k : k;
   }
-  /// The number of the element in row k, in scan order, of a column.
+  /// The number of a column's element in row k, in scan order.
   [[nodiscard]] __device__ __forceinline__ int element(int k, int column) const {
     return in_memory_order(k) * tiling.pitch + column;
   }

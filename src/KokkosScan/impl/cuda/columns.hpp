@@ -385,7 +385,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       reinterpret_cast<R*>(slots + chunks_in_flight * bytes_of_slots * threads.count) + lane;
   R* const all_halves = all_totals + 2 * groups * width;
   R* const carries = all_halves + 2 * (groups / half_row_of_chunks) * width;
-  // Slots of a block; or of a warp, if its lanes exchange results, as these differ in size.
+  // Slots interleave over the block or, if lanes exchange results of another size, over the warp.
   const auto slots_of = [&](int slot) {
     if constexpr (Output::bytes_of_slot == 0) {
       return ColumnSlots{slots + slot * bytes_of_slots * threads.count, threads};

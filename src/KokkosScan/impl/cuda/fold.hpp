@@ -247,7 +247,7 @@ struct LineFold {
     return static_cast<std::size_t>(threads + lines) * sizeof(typename Combination<P>::R);
   }
 
-  /// \param workspace workspace_bytes() of memory
+  /// \param workspace of workspace_bytes() bytes
   template <class Exec, class P>
   static void fold(const Exec& exec, const P& p, std::byte* workspace) {
     using R = typename Combination<P>::R;

@@ -26,12 +26,12 @@ inline constexpr int threads_of_many_columns = 256;
 inline constexpr int bytes_of_short_chunk_in_order = 16;
 inline constexpr int bytes_of_chunk_in_order = 32;
 inline constexpr int bytes_of_long_chunk_in_order = 128;
-/// Columns for each multiprocessor from which they are many.
+/// At least this many columns for each multiprocessor are many.
 inline constexpr int many_columns_in_order = 1024;
 /// Fewest neighbouring columns for which warps share columns if rows are unaligned.
 inline constexpr int least_columns_of_windows = 128;
 
-/// Elements of a chunk of so many bytes.
+/// Elements of a chunk of this many bytes.
 template <class A>
 constexpr int length_of_chunk_in_order(int bytes) {
   return std::max(1, bytes / static_cast<int>(sizeof(A)));

@@ -15,7 +15,7 @@ namespace KokkosScan::impl::cuda {
 
 /// The most tiles that are being loaded into shared memory.
 inline constexpr int most_ahead_in_order = 7;
-/// Bytes of shared memory that blocks on a multiprocessor may have together.
+/// Bytes of shared memory for all blocks on a multiprocessor.
 inline constexpr int shared_bytes_in_order = 200 * 1024;
 
 /// The stages of shared memory that tiles pass through.

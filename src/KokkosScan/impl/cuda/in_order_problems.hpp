@@ -75,14 +75,13 @@ struct InOrderBackend {
   }
 
  private:
-  /// Whether the default backend's kernel scans short columns: not masked ones, as it would combine
-  /// an identity for each masked element, nor elements so large that single loads are efficient.
+  /// Whether a kernel of Backend scans short columns: not masked ones, as it would combine an
+  /// identity for each unselected element, nor elements so large that single loads are efficient.
   template <class P>
   static constexpr bool takes_short_columns =
       Backend::supports<P> && !InOrderTypes<P>::is_masked && sizeof(typename P::A) <= 4;
 
-  /// Whether the default backend's kernel scans short contiguous rows, of which it moves many at
-  /// once.
+  /// Whether that kernel scans short rows that follow each other, of which it moves many at once.
   template <class P>
   static constexpr bool takes_short_rows =
       Backend::supports<P>&& InOrderTypes<P>::is_copied && !InOrderTypes<P>::is_masked;

@@ -51,7 +51,7 @@ struct RowsFacts {
   std::int64_t n;
   std::int64_t lines;
   int size;        ///< bytes of an accumulator
-  bool is_copied;  ///< whether tiles are copied asynchronously
+  bool is_copied;  ///< whether tiles are copied, not loaded through registers
   bool is_masked;
   int bytes_of_place;  ///< that a warp needs for the offsets of a line
   int multiprocessors;

@@ -18,7 +18,7 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// A lane's line in a tile, as it lies in shared memory.
+/// The part of a lane's line in a tile in shared memory.
 template <class P>
 class RowOfTile {
   using T = InOrderTypes<P>;

@@ -196,7 +196,7 @@ struct FoldsOfPacks {
   }
 };
 
-/// Bytes of shared memory through which a warp exchanges a row.
+/// Bytes of shared memory in which a warp rearranges a row.
 template <class P, class T = Types<P>>
 inline constexpr int bytes_of_row = sizeof(typename T::A) * lanes* T::pack;
 /// Bytes of shared memory for the totals of warps.
