@@ -3,12 +3,12 @@
 #pragma once
 
 /// \file
-/// The CUDA backend, where Kokkos has CUDA for GPUs that have what the kernels use. Older ones take
-/// the generic backend.
+/// The CUDA backend, compiled if Kokkos is configured for CUDA and for GPUs with the instructions
+/// that the kernels use. Older GPUs use the generic backend.
 
 #include <Kokkos_Core.hpp>
 
-// The kernels need compute capability 8.0. Kokkos is configured for one generation of GPUs.
+// The kernels need compute capability 8.0. Kokkos is configured for one GPU architecture.
 #if defined(KOKKOS_ENABLE_CUDA) && !defined(KOKKOS_ARCH_KEPLER) &&   \
     !defined(KOKKOS_ARCH_MAXWELL) && !defined(KOKKOS_ARCH_PASCAL) && \
     !defined(KOKKOS_ARCH_VOLTA) && !defined(KOKKOS_ARCH_TURING75)

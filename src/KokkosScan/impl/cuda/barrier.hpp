@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Barriers in shared memory, at which warps of different tasks meet and copies arrive.
+/// Shared-memory barriers, at which specialised warps synchronise and asynchronous copies complete.
 
 #include <KokkosScan/impl/cuda/span.hpp>
 #include <cstddef>
@@ -12,29 +12,29 @@
 namespace KokkosScan::impl::cuda {
 
 #if defined(__CUDACC__)
-/// Called where a thread asks again and again; without a GPU, other threads run then.
+/// Called in polling loops. The emulation without a GPU switches to another thread here.
 __device__ __forceinline__ void pause() {}
 
-/// Waits for all of a group of threads, whole warps, as __syncthreads() does for those of a block.
+/// Waits for all threads of a group of whole warps, as __syncthreads() does for a block.
 ///
-/// \param group number, not 0
+/// \param group number of the hardware barrier, not 0
 template <int threads>
 __device__ __forceinline__ void sync_group(int group) {
-  // Not bar.sync in assembly: compilers copy that into branches, where part of a warp waits
-  // forever.
+  // Not bar.sync in inline assembly: compilers duplicate that into branches, where part of a warp
+  // waits forever.
   __barrier_sync_count(static_cast<unsigned>(group), threads);
 }
 
-/// A barrier (mbarrier): a phase ends when as many arrivals as it expects and all announced bytes
-/// are there. Phases have alternating parities, beginning with 0.
+/// An mbarrier: a phase ends when the expected arrivals have happened and all announced bytes have
+/// been copied. Phases have alternating parities, beginning with 0.
 class Barrier {
  public:
-  /// For one thread, before all others use it.
+  /// Called by one thread, before any other uses the barrier.
   __device__ __forceinline__ void initialize(int arrivals) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address()), "r"(arrivals)
                  : "memory");
   }
-  /// What this thread has written is visible to those that wait for the phase.
+  /// Arrives. Earlier writes of this thread are visible to threads that wait for the phase.
   __device__ __forceinline__ void arrive() {
     [[maybe_unused]] std::uint64_t state;
     asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];"
@@ -42,17 +42,17 @@ class Barrier {
                  : "r"(address())
                  : "memory");
   }
-  /// Arrives when the asynchronous copies of this thread have.
+  /// Arrives once the earlier asynchronous copies of this thread have completed.
   __device__ __forceinline__ void arrive_after_copies() {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(address())
                  : "memory");
   }
-  /// Waits until the phase of this parity has ended; of a barrier that has had none, that before
-  /// the first, of parity 1, has.
+  /// Waits until the phase of this parity has ended. For a new barrier, a phase of parity 1 counts
+  /// as ended.
   __device__ __forceinline__ void wait(int parity) const {
     while (!has_ended(parity)) pause();
   }
-  /// Begins a bulk copy of whole quads, whose bytes the phase waits for. For one thread, before it
+  /// Begins a bulk copy of whole quads, for which the phase waits. Called by one thread, before it
   /// arrives.
   __device__ __forceinline__ void begin_bulk_load([[maybe_unused]] std::byte* to,
                                                   [[maybe_unused]] const std::byte* from,
@@ -71,7 +71,7 @@ class Barrier {
   }
 
  private:
-  /// May sleep for a while before it says no.
+  /// May suspend the thread for a while before it returns false.
   [[nodiscard]] __device__ __forceinline__ bool has_ended(int parity) const {
 #if __CUDA_ARCH__ >= 900
 #define KOKKOS_SCAN_MBARRIER_WAIT "mbarrier.try_wait"
@@ -97,7 +97,7 @@ class Barrier {
 };
 #endif
 
-/// A place in the ring: the stage of a tile, and the parity of its phase.
+/// A position in the ring: the stage of a tile, and the parity of its phase.
 struct Turn {
   int stage = 0;
   int parity = 0;
@@ -108,7 +108,7 @@ struct Turn {
       parity ^= 1;
     }
   }
-  /// To the next stage of one of several groups that share the stages.
+  /// Moves to the next stage of this group, one of several that share the stages.
   __device__ __forceinline__ void advance(int stages, int groups) {
     stage += groups;
     if (stage >= stages) {
@@ -118,17 +118,17 @@ struct Turn {
   }
 };
 
-/// Makes initialised barriers visible to copies. For the thread that has initialised them.
+/// Makes initialised barriers visible to the async proxy. Called by the initialising thread.
 __device__ __forceinline__ void after_initialization() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 #endif
 }
 
-/// Begins to load the quads in which some bytes lie, as far as the last of these: what is before
-/// them in the first quad, too, which nobody may use, instead of waiting for single elements. It
-/// belongs to the same allocation, since those begin at multiples of 16. For one thread, which must
-/// arrive at the barrier, and arrive there after its copies.
+/// Begins to load all quads that contain some of these bytes. Bytes of the first quad before them
+/// are loaded too, which is faster than single elements, but must not be used. They belong to the
+/// same allocation, since allocations are aligned to 16 bytes. Called by one thread, which must
+/// arrive at the barrier and call arrive_after_copies().
 __device__ __forceinline__ void begin_bulk_load_of_quads(std::byte* to, const std::byte* from,
                                                          int bytes, Barrier& barrier) {
   const int before = misalignment(from);
@@ -140,8 +140,8 @@ __device__ __forceinline__ void begin_bulk_load_of_quads(std::byte* to, const st
   if (last > 0) begin_copy_of_quad(to + whole, from + whole, last);
 }
 
-/// Begins to copy a span into shared memory, whole quads as above. Threads share the work; each
-/// must arrive at the barrier, and arrive there after its copies.
+/// Begins to copy a span into shared memory, in whole quads as above. The threads share the work;
+/// each must arrive at the barrier and call arrive_after_copies().
 __device__ __forceinline__ void begin_copy_in(const std::byte* from, const Span& to, int bytes,
                                               Barrier& barrier, const Threads& threads) {
   if (has_bulk_copies() && to.padding == 0) {

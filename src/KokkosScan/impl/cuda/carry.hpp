@@ -3,18 +3,18 @@
 #pragma once
 
 /// \file
-/// How the tiles of a long line learn what comes before them.
+/// How a tile of a long line obtains its prefix.
 ///
-/// Blocks take tiles by a ticket, in the order of memory, so whoever waits, waits for blocks that
-/// have started: no tile needs another to be resident. A block publishes the total of its tile as
-/// soon as it knows it. Each block reads the totals of all tiles, and keeps a prefix of its own
-/// from its tile to its next: no chain of prefixes runs from block to block, as in a look-back.
-/// (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016,
-/// has chains of inclusive prefixes instead.)
+/// Blocks take tiles by ticket, in memory order. A block only ever waits for blocks with lower
+/// tickets, which have started, so there is no deadlock even if not all blocks are resident. Each
+/// block publishes the total of its tile as soon as it is known. It reads the totals of all tiles
+/// and keeps a running prefix from its tile to its next, so no chain of prefixes runs from block
+/// to block, as it does in decoupled look-back (Merrill and Garland, "Single-pass Parallel Prefix
+/// Scan with Decoupled Look-back", NVIDIA 2016).
 ///
-/// The prefix of a tile is one expression, whoever computes it: the tiles of a line form groups of
-/// 32, within which totals combine by the scheme of Kogge and Stone; groups combine left to right.
-/// The starting value is part of the first tile's total.
+/// A tile's prefix is the same expression in every block: the tiles of a line form groups of 32,
+/// within which totals combine with the Kogge-Stone scheme; groups combine left to right. The
+/// starting value is part of the first tile's total.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
@@ -26,9 +26,9 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// How a value is written to global memory, where others wait for it: as 64-bit words that are not
-/// zero once they are there. Each is read and written whole, so no order between them is needed.
-/// Memory must be zero before. In general a word holds 32 bits of the value below a flag.
+/// How a value is published in global memory: as 64-bit words that are nonzero once present. Each
+/// word is read and written atomically, so no fences are needed. The memory must be cleared before.
+/// In general a word holds 32 bits of the value and a flag above them.
 template <class R>
 struct Published {
   static constexpr int words = Words<R>::count;
@@ -49,7 +49,7 @@ struct Published {
   }
 };
 
-/// A double is one word, in which the bits of one NaN among many mean that it is not there.
+/// A double is published as one word, in which one of the many NaNs means "absent".
 template <>
 struct Published<double> {
   static constexpr int words = 1;
@@ -77,7 +77,7 @@ __device__ __forceinline__ void store_word(std::uint64_t* at, std::uint64_t word
   *at = word;
 #endif
 }
-/// \tparam Distance of the word from `at`: a constant, for which no register is needed
+/// \tparam Distance of the word from `at`: an immediate offset, which needs no register
 template <int Distance>
 __device__ __forceinline__ std::uint64_t load_word(const std::uint64_t* at) {
 #if defined(__CUDACC__)
@@ -93,13 +93,13 @@ __device__ __forceinline__ std::uint64_t load_word(const std::uint64_t* at) {
 }
 
 #if defined(__CUDACC__)
-/// A word as it is now: 0 where it is not there yet.
+/// The current value of a word, 0 if it has not been published yet.
 __device__ __forceinline__ std::uint64_t look_at_word(const std::uint64_t* at) {
   return load_word<0>(at);
 }
 #endif
 
-/// Loads a word if the condition holds, else leaves it as it is.
+/// Loads a word if the condition holds, else leaves `word` unchanged.
 __device__ __forceinline__ void load_word_if(bool condition, const std::uint64_t* at,
                                              std::uint64_t& word) {
 #if defined(__CUDACC__)
@@ -117,8 +117,8 @@ __device__ __forceinline__ void load_word_if(bool condition, const std::uint64_t
 #endif
 }
 
-/// Takes the next ticket from a counter, if the condition holds. (With a branch the thread would
-/// wait for the number at the end of the branch.)
+/// Takes the next ticket from a counter if the condition holds. Predicated, since with a branch the
+/// thread would wait for the ticket at the end of the branch.
 __device__ __forceinline__ void take_ticket_if(bool condition, std::uint64_t* counter,
                                                std::int64_t& ticket) {
 #if defined(__CUDACC__)
@@ -136,7 +136,7 @@ __device__ __forceinline__ void take_ticket_if(bool condition, std::uint64_t* co
 #endif
 }
 
-/// The memory through which blocks communicate: tickets, and the total of each tile.
+/// The global memory through which blocks communicate: tickets, and the total of each tile.
 template <class R>
 struct Carry {
   std::uint64_t* memory;
@@ -146,7 +146,7 @@ struct Carry {
     return tiles_of_line <= 1 ? 0 : 16 + lines * tiles_of_line * Published<R>::words * 8;
   }
 
-  /// Where the tiles that blocks have taken are counted.
+  /// The ticket counter.
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* tickets() const { return memory; }
   /// Where the total of a tile is published.
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* total(std::int64_t line,
@@ -162,23 +162,23 @@ struct Carry {
   }
 };
 
-/// What comes before a tile, and what comes before the next.
+/// The prefix of a tile, and that of the next tile.
 template <class Op, class R>
 struct Prefixes {
   Fold<Op, R> before;
-  R with;  ///< meaningless for the last tile of a line
+  R with;  ///< undefined for the last tile of a line
 };
 
-/// The prefix that a warp carries from tile to tile of its block, in ascending order.
+/// The prefix that a warp carries from one tile of its block to the next, in ascending order.
 template <class Op, class R>
 class CarriedPrefix {
  public:
   __device__ __forceinline__ explicit CarriedPrefix(const Op& op) : m_groups(op) {}
 
-  /// Waits for the totals before a tile.
+  /// Waits for the totals of earlier tiles and returns the prefixes.
   ///
-  /// \param total of the tile, in the first tile with the starting value before it; the last tile
-  ///              of a line has none that another would need
+  /// \param total of the tile, which in the first tile includes the starting value; the last tile
+  ///              of a line has none, as no other tile needs it
   __device__ __forceinline__ Prefixes<Op, R> move_to(const Op& op, const Carry<R>& carry,
                                                      std::int64_t line, std::int64_t tile,
                                                      const R& total) {
@@ -190,7 +190,7 @@ class CarriedPrefix {
     const bool has_total = tile < carry.tiles_of_line - 1;
     Prefixes<Op, R> prefixes{Fold<Op, R>(op), total};
     for (std::int64_t left = tile - m_group * lanes;; left -= at_once * lanes) {
-      // What takes long to combine is not combined for groups that are not there.
+      // Operators that are slow to combine are not applied to groups that do not exist.
       const bool is_found = !is_eager<Op> && left < lanes
                                 ? look<1>(op, carry, left, has_total, total, prefixes)
                                 : look<at_once>(op, carry, left, has_total, total, prefixes);
@@ -199,32 +199,32 @@ class CarriedPrefix {
   }
 
  private:
-  /// Groups whose totals registers hold at once. Usually a block moves on by one tile for each
-  /// multiprocessor, so that it meets up to 6 groups with 132.
+  /// Groups whose totals are held in registers at once. Usually a block advances by one tile per
+  /// multiprocessor, so with 132 multiprocessors it meets up to 6 groups.
   static constexpr int at_once = sizeof(R) <= 8 ? 6 : (sizeof(R) <= 16 ? 2 : 1);
 
-  /// Combines the totals of some groups, from the present one on.
+  /// Combines the totals of several groups, beginning with the current one.
   ///
-  /// \param left tiles before the own one, from the first of these groups on
-  /// \return whether the own tile is in one of these groups; then the prefixes are known
+  /// \param left number of tiles from the first of these groups to this block's tile
+  /// \return whether this block's tile is in one of these groups, so that the prefixes are known
   template <int groups>
   __device__ __forceinline__ bool look(const Op& op, const Carry<R>& carry, std::int64_t left,
                                        bool has_total, const R& total, Prefixes<Op, R>& prefixes) {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const std::uint64_t* const at = carry.total(m_line, m_group * lanes + lane);
-    // All that is needed is asked for at once, as it takes long to be answered.
+    // All loads are issued together to hide their latency.
     Published<R> totals[groups];
     unsigned missing = 0;
 #pragma unroll
     for (int row = 0; row < groups; ++row) {
       missing |= row * lanes + lane < left ? 1u << row : 0u;
     }
-    // All lanes leave together: where they do not, each shuffle of a warp becomes a long detour.
+    // All lanes leave the loop together: in divergent code every shuffle is slow.
     while (!__all_sync(~0u, missing == 0)) {
       read(at, totals, missing, std::make_integer_sequence<int, groups>{});
       if (missing != 0) pause();
     }
-    // Several scans at once, as each step of one waits for the last.
+    // Interleaves several scans, since each step of a scan depends on the one before.
     R folds[groups];
 #pragma unroll
     for (int row = 0; row < groups; ++row) {
@@ -245,7 +245,7 @@ class CarriedPrefix {
           const R of_group = shuffle(folds[row], own - 1);
           prefixes.before = Fold<Op, R>(op, m_groups.then(op, of_group));
         }
-        // The last tile of a line has no total that an operator of a user may see.
+        // The last tile of a line has no total, so it must not be passed to a user's operator.
         prefixes.with = shuffle(folds[row], own);
         if (is_eager<Op> || has_total) prefixes.with = m_groups.then(op, prefixes.with);
         is_found = true;
@@ -258,7 +258,7 @@ class CarriedPrefix {
     return is_found;
   }
 
-  /// Reads the totals that are missing, one of each group.
+  /// Reads the missing totals, one of each group.
   template <int groups, int... Row>
   static __device__ __forceinline__ void read(const std::uint64_t* at,
                                               Published<R> (&totals)[groups], unsigned& missing,
@@ -281,7 +281,7 @@ class CarriedPrefix {
   }
   static constexpr int words = Published<R>::words;
 
-  Fold<Op, R> m_groups;  ///< before the group
+  Fold<Op, R> m_groups;  ///< of earlier groups
   std::int64_t m_line = -1;
   std::int64_t m_group = 0;
 };

@@ -6,20 +6,20 @@
 /// How a thread folds and scans its chunk of a tile in shared memory, and how the chunks of a line
 /// combine.
 ///
-/// The combination tree counts from the element that is scanned first. Up to four neighbours make a
-/// pack, which combines by halves in the accumulator, or in the carried type what is carried
-/// throughout; everything above combines in the carried type: the packs of a chunk left to right,
-/// the chunks of a warp by the scheme of Kogge and Stone, warps left to right, tiles as carry.hpp
-/// says. With P the fold of all before a chunk, which includes the starting value, p that of the
-/// packs before the own one, and x_1, x_2, ... the elements of the pack,
+/// The combination tree is indexed in scan order. Up to four neighbours form a pack, which combines
+/// by halves in the accumulator, or in the carried type for operators that use it throughout. The
+/// rest combines in the carried type: packs of a chunk left to right, chunks of a warp with the
+/// Kogge-Stone scheme, warps left to right, tiles as in carry.hpp. Let P be the fold of all before
+/// a chunk, including the starting value, p that of its earlier packs, and x_1, x_2, ... the
+/// elements of the pack. Then
 ///
 ///     B(k) = ((P * p) * x_1) * x_2 ...    within a pack, in the accumulator, to which P * p is
-///                                         rounded (logarithms of sums as sums in float),
+///                                         rounded (for log-sum-exp, to a sum in float),
 ///     B(k) = P * p                        at the end of a pack, where p includes it,
 ///     B(k) = P                            at the end of a chunk, where P includes it,
 ///
-/// and a part that is empty is left out. Where the carried type is the accumulator, packs do not
-/// matter: P * x_1 * x_2 ... combine left to right.
+/// and empty parts are omitted. If the carried type is the accumulator, packs do not matter:
+/// P * x_1 * x_2 ... combine left to right.
 
 #include <KokkosScan/impl/cuda/stage.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
@@ -32,7 +32,7 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// What a problem's types are to the kernels.
+/// The types of a problem, and the sizes that the kernels derive from them.
 template <class P>
 struct Types : Combination<P> {
   using Carrying = typename Combination<P>::Wide;
@@ -41,33 +41,33 @@ struct Types : Combination<P> {
   using Value = typename P::Value;
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
 
-  /// Whether results take the place of elements in shared memory.
+  /// Whether results overwrite elements in shared memory.
   static constexpr bool in_place = reuses_slots<In, Value>;
-  /// Whether elements lie in several arrays.
+  /// Whether an element consists of values from several arrays.
   static constexpr bool has_several_arrays = Stage<In>::bytes_of_element > Stage<In>::widest;
-  /// Bytes of a result in a place of its own.
+  /// Bytes of a result that has a slot of its own, else 0.
   static constexpr int bytes_of_result = in_place ? 0 : static_cast<int>(sizeof(Value));
   static constexpr ElementSize size{std::max<int>(Stage<In>::widest, sizeof(Value)),
                                     Stage<In>::bytes_of_element + bytes_of_result};
-  /// In tiles of lines.
+  /// The sizes in tiles of contiguous lines.
   static constexpr ElementSize size_in_lines{size.widest,
                                              InLines<In>::bytes_of_element + bytes_of_result};
-  /// What of it has a say in the combination tree.
+  /// The part of the size that the combination tree depends on.
   static constexpr ElementSize size_that_cuts{
       std::max<int>(cuda::size_that_cuts<In>.widest, sizeof(Value)),
       cuda::size_that_cuts<In>.all + bytes_of_result};
   static constexpr int pack = pack_length(size.widest);
-  /// Whether whole lines are stored by bulk copies. A multiprocessor's do not keep up where there
-  /// are more bytes to store than to load: sums of int8 in int64 have 0.69 instead of 0.89 to 0.91.
+  /// Whether whole lines are stored by bulk copies. These cannot keep up when more bytes are stored
+  /// than loaded.
   static constexpr bool stores_in_bulk =
       !is_called<Out> && static_cast<int>(sizeof(Value)) <= Stage<In>::bytes_of_element;
   static constexpr bool has_packs =
       Stage<In>::template has_packs<pack> && is_one_move<sizeof(Value) * pack>;
-  /// Whether packs that are not aligned are read by the words in which they lie: not where these
-  /// have results of others.
+  /// Whether unaligned packs are read as the words that contain them: not if these words may also
+  /// contain results of other threads.
   static constexpr bool reads_words =
       Stage<In>::has_parts_of_words && !(in_place && is_part_of_word<Value>);
-  /// Bytes of shared memory for a tile of columns, or one of lines.
+  /// Bytes of shared memory for a tile of columns, or for one of lines.
   static constexpr int bytes_of_columns(int elements) {
     return Stage<In>::bytes(elements, 0, quad) + bytes_of_results(elements, 0, quad);
   }
@@ -82,16 +82,16 @@ struct Types : Combination<P> {
   }
 };
 
-/// Where the results of a tile are in shared memory: as its elements or, for n+1 results, with room
-/// for one more in each line, so that they lie as in global memory.
+/// The results of a tile in shared memory: in the slots of its elements or, for n+1 results, with
+/// room for one more in each line, so that the layout is that of global memory.
 template <class Value>
 struct Results {
   Slots<Value> slots;
   int pitch;      ///< from line to line
-  int first;      ///< place of a line's first result, in the order of memory
+  int first;      ///< slot of a line's first result, in memory order
   bool are_wide;  ///< whether there is room for n+1
 
-  /// The number of the slot of result e of a line, in the order of memory.
+  /// The index of the slot of result e of a line, in memory order.
   [[nodiscard]] __device__ __forceinline__ int slot(int line, int e) const {
     return line * pitch + first + e;
   }
@@ -101,9 +101,9 @@ struct Results {
   }
 };
 
-/// Where the results of a tile are in shared memory, whose elements have their place.
+/// Allocates the results of a tile in shared memory, after its elements.
 ///
-/// \param flat their address in global memory, if they follow each other there
+/// \param flat their address in global memory, if they are contiguous there
 template <class P>
 __device__ __forceinline__ auto place_results(const typename Types<P>::Value* flat, Region& region,
                                               const Stage<typename Types<P>::In>& input) {
@@ -114,8 +114,8 @@ __device__ __forceinline__ auto place_results(const typename Types<P>::Value* fl
   }
 }
 
-/// How a thread reaches the elements of its chunk: packs of them or single ones, in the order of
-/// memory or against it.
+/// How a thread accesses the elements of its chunk: as packs or one by one, in memory order or
+/// reversed.
 struct Access {
   bool packs;
   bool backward;
@@ -132,11 +132,11 @@ __device__ __forceinline__ T fold_pack(const Op& op, const A (&x)[E]) {
   }
 }
 
-/// In which type the elements of a pack combine.
+/// The type in which the elements of a pack combine.
 template <class Op, class A>
 using packed_t = std::conditional_t<is_carried_throughout<Op, A>, carried_t<Op, A>, A>;
 
-/// The operator by which they do.
+/// The operator that combines them.
 template <class A, class Op>
 __device__ __forceinline__ decltype(auto) packing(const Op& op) {
   if constexpr (is_carried_throughout<Op, A>) {
@@ -146,7 +146,7 @@ __device__ __forceinline__ decltype(auto) packing(const Op& op) {
   }
 }
 
-/// Sums of the exponentials of a pack up to and with each, in float, by one scale for all.
+/// Inclusive sums of a pack's exponentials, in float, with a common scale.
 template <int E>
 struct ExponentialsOfPack {
   float scale;
@@ -164,9 +164,9 @@ struct ExponentialsOfPack {
     }
   }
   [[nodiscard]] __device__ __forceinline__ ScaledSum fold() const { return {scale, sums[E - 1]}; }
-  /// The logarithms of these sums and of what is before the pack, from the elements.
+  /// Replaces the elements by the logarithms of these sums plus the sum before the pack.
   __device__ __forceinline__ void take_logarithms(const ScaledSum& before, float (&x)[E]) const {
-    // By the scale of a larger element, those before it lose digits, or are nothing.
+    // With the scale of a larger element, earlier ones would lose digits or vanish.
     if (before.scale < scale && !(x[0] - 64 * scale >= -32)) {
       ScaledSum sum = before;
 #pragma unroll
@@ -199,17 +199,17 @@ __device__ __forceinline__ carried_t<Op, A> carried_pack(const Op& op, const A (
   }
 }
 
-/// From the elements of a pack to B after each of them. `run`, all before the pack, becomes all
-/// with it if it is full.
+/// Replaces the elements of a pack by B after each of them. `run`, the fold of everything before,
+/// is extended by the pack if it is full.
 ///
-/// \param valid   elements that there are
-/// \param is_full whether to go on as if all were there: results behind them are thrown away
+/// \param valid   number of elements that exist
+/// \param is_full whether to treat the pack as full: results past the last element are discarded
 template <class Op, class Carrying, class R, class A, int E>
 __device__ __forceinline__ void scan_pack(const Op& op, const Carrying& carrying_op,
                                           Fold<Carrying, R>& run, A (&x)[E], int valid,
                                           bool is_full) {
   if constexpr (sums_exponentials<Op, A>) {
-    // What is not there may be too large for the scale of the others.
+    // Elements that do not exist could be too large for the common scale.
 #pragma unroll
     for (int i = 0; i < E; ++i) x[i] = i < valid ? x[i] : neutral<A>(op);
     const ExponentialsOfPack<E> pack(x);
@@ -245,8 +245,8 @@ class Chunk {
   static constexpr int pack = T::pack;
 
  public:
-  /// \param line   of the tile
-  /// \param e      number of the first element in the line, in the order of memory
+  /// \param line   index in the tile
+  /// \param e      index of the first element in the line, in memory order
   /// \param length at least 1
   __device__ __forceinline__ Chunk(const P& problem, const Input& input,
                                    const Results<Value>& results, const Tile& tile, int line, int e,
@@ -282,9 +282,9 @@ class Chunk {
 
   /// Scans the chunk and writes its results to their slots.
   ///
-  /// \tparam at_once packs that are read before the first of them is scanned, if there are so many
-  /// \param before all that comes before the chunk
-  /// \param first  B at the begin of the chunk
+  /// \tparam at_once packs that are read before the first of them is scanned, if there are as many
+  /// \param before the fold of everything before the chunk
+  /// \param first  B at the beginning of the chunk
   /// \return B at the end of the chunk
   template <int at_once, bool packs, bool backward>
   [[nodiscard]] __device__ __forceinline__ A scan(const Fold<Carrying, R>& before,
@@ -376,7 +376,7 @@ class Chunk {
     }
   }
 
-  /// From elements to B after each of them; `run`, all before the pack, becomes all with it.
+  /// Replaces elements by B after each of them, and extends `run` by the pack.
   template <bool full>
   __device__ __forceinline__ void scan_pack(Fold<Carrying, R>& run, A (&x)[pack], int valid) const {
     if constexpr (std::is_same_v<A, R>) {
@@ -400,7 +400,7 @@ class Chunk {
   int m_length;
 };
 
-/// Calls f with the access of a problem as constants.
+/// Calls f with the access of a problem as compile-time constants.
 template <class P, class F>
 __device__ __forceinline__ auto with_access(Access access, const F& f) {
   using T = Types<P>;
@@ -413,8 +413,8 @@ __device__ __forceinline__ auto with_access(Access access, const F& f) {
 }
 // ---- The chunks of a line -----------------------------------------------------------------------
 
-/// Stores what the ends of a line have besides the results: B(0) before an inclusive output, B(n)
-/// behind an exclusive one, and the total.
+/// Stores what a line has besides its n results: B(0) before an inclusive output, B(n) after an
+/// exclusive one, and the total.
 template <class P>
 struct Ends {
   using Value = typename Types<P>::Value;
@@ -424,7 +424,7 @@ struct Ends {
   [[nodiscard]] __device__ __forceinline__ bool exist() const {
     return problem.extra != Extra::none || problem.totals.data != nullptr;
   }
-  /// \param extra the slot of the line's extra result, or null where it goes to global memory
+  /// \param extra the slot of the line's extra result, or null if it is stored to global memory
   template <class Line>
   __device__ __forceinline__ void store_begin(const Line& line, const typename P::A& value,
                                               Value* extra = nullptr) const {
@@ -454,12 +454,12 @@ struct Ends {
   }
 };
 
-/// A starting value in the carried type.
+/// The starting value in the carried type.
 template <class R, class Op, class A>
 __device__ __forceinline__ Fold<Op, R> fold_of_start(const Op& op, const Maybe<A>& start) {
   return start.exists ? Fold<Op, R>(op, static_cast<R>(start.value)) : Fold<Op, R>(op);
 }
-/// The fold of the warps from `first` to before `end`.
+/// The fold of the totals of warps first ... end - 1.
 template <class Op, class R>
 __device__ __forceinline__ Fold<Op, R> fold_warps(const Op& op, const R* totals, int first,
                                                   int end) {
@@ -468,17 +468,17 @@ __device__ __forceinline__ Fold<Op, R> fold_warps(const Op& op, const R* totals,
   return fold;
 }
 
-/// The chunk of a thread among those of its line.
+/// The position of a thread's chunk in its line.
 struct Place {
-  int line;           ///< of the tile
-  int chunk;          ///< of the line
+  int line;           ///< index in the tile
+  int chunk;          ///< index in the line
   int place_in_warp;  ///< among the lanes of the same line
   int k;              ///< the first element, in scan order within the tile
-  int length;         ///< 0 where there is nothing to do
+  int length;         ///< 0 if the thread has no chunk
 
-  /// \param lines  of the tile
-  /// \param length of each in the tile
-  /// \param thread number among those of the tile
+  /// \param lines  number of lines in the tile
+  /// \param length elements of each line in the tile
+  /// \param thread index among the threads of the tile
   __device__ __forceinline__ Place(const Shape& shape, int lines, int length_of_line, int thread) {
     const int lane = thread % lanes;
     const int threads_of_line = shape.cut.threads_of_line;
@@ -500,15 +500,15 @@ struct Place {
   }
 };
 
-/// What the first half of the scan of a tile, which folds, leaves to the second, which scans.
+/// What the fold of a tile passes on to its scan.
 template <class P>
 struct FoldedChunk {
   using R = typename Types<P>::R;
-  R folds;         ///< of the lanes of the line up to and with this one
-  R folds_before;  ///< without this one
+  R folds;         ///< of the lanes of the line up to and including this one
+  R folds_before;  ///< excluding this one
 };
 
-/// Folds the chunk of this thread, and those of the lanes before it.
+/// Folds the chunk of this thread, and scans the folds of the warp's lanes.
 template <class P>
 __device__ __forceinline__ FoldedChunk<P> fold_chunks(const P& problem, Access access,
                                                       const Chunk<P>& chunk, const Place& place) {
@@ -524,10 +524,10 @@ __device__ __forceinline__ FoldedChunk<P> fold_chunks(const P& problem, Access a
   return {folds, shuffle_up(folds, 1)};
 }
 
-/// Scans the chunk of this thread, writes its results, and stores what the ends of its line need.
+/// Scans the chunk of this thread, writes its results, and stores the ends of its line.
 ///
-/// \param before_warp what comes before the warp or, where lines share one, before the line
-/// \param with_warp   what comes before the next warp
+/// \param before_warp the prefix of the warp or, if lines share a warp, of the line
+/// \param with_warp   the prefix of the next warp
 template <class P, class R, class Prefix>
 __device__ __forceinline__ void scan_chunk(const P& problem, const Shape& shape, Access access,
                                            const Tile& tile, bool is_first_tile, bool is_last_tile,
@@ -549,7 +549,7 @@ __device__ __forceinline__ void scan_chunk(const P& problem, const Shape& shape,
     return chunk.template scan<at_once, packs.value, backward.value>(before, first);
   });
   if (place.length == shape.cut.chunk) {
-    // What the next chunk has before it.
+    // B at the beginning of the next chunk.
     last = static_cast<A>(ends_warp ? with_warp : before_warp.then(op, folded.folds));
     if (problem.form == Form::inclusive) chunk.write_last(access.backward, last);
   }
@@ -562,7 +562,7 @@ __device__ __forceinline__ void scan_chunk(const P& problem, const Shape& shape,
   }
 }
 
-/// Bytes of the totals of a block's warps.
+/// Bytes of shared memory for the totals of a block's warps.
 template <class R>
 inline constexpr int bytes_of_totals = sizeof(R) * (most_threads / lanes);
 

@@ -3,15 +3,15 @@
 #pragma once
 
 /// \file
-/// How blocks that share columns learn what comes before their tiles.
+/// How blocks that share columns obtain the prefixes of their tiles.
 ///
-/// Blocks take the tiles of a strip of columns by tickets, from its first rows on, and publish the
-/// total of each row of chunks as soon as they have folded it (column_tree.hpp has the words and
-/// the combination tree). Whoever has the tile that ends a section publishes the section's total,
-/// which takes those of its rows. A block keeps the prefix of each column from its tile to its next
-/// of the same strip: it needs the totals of the sections that lie between, and of the rows before
-/// the tile in its own section. No chain runs through sections or tiles, since each total needs
-/// nothing but elements; and none is waited for that a block publishes which has not started.
+/// Blocks take the tiles of a strip by ticket, in scan order, and publish the total of each row of
+/// chunks as soon as they have folded it (column_tree.hpp defines the words and the combination
+/// tree). The block with the tile that ends a section publishes the section's total, for which it
+/// reads those of the section's rows. A block keeps the prefix of each column from its tile to its
+/// next of the same strip: it reads the totals of the sections in between, and of earlier rows of
+/// the tile's section. There is no chain of prefixes, since each total depends on elements only. A
+/// block only ever waits for blocks with lower tickets, so there is no deadlock.
 
 #include <KokkosScan/impl/cuda/carry.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
@@ -22,9 +22,9 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// The memory through which blocks communicate: tickets and, of each column, entries that wait to
-/// be published. Entry 0 is the starting value, as a total may be stored in its place while others
-/// still need it; 1 + s the total of section s; then come those of the rows of chunks.
+/// The global memory through which blocks communicate: tickets, and entries that are published for
+/// each column. Entry 0 is a copy of the starting value, since a total may overwrite that while
+/// others still need it; entry 1 + s is the total of section s; the rows of chunks follow.
 template <class R>
 struct PublishedColumns {
   std::uint64_t* memory;
@@ -39,21 +39,21 @@ struct PublishedColumns {
         1 + divide_up(n, elements_of_section) + divide_up(n, elements_of_row);
     return 8 * (1 + strips + columns * entries * words);
   }
-  /// The same of narrow columns, whose tiles and groups of tiles are rows and sections here; all
-  /// strips have one counter of tickets, that of turns.
+  /// The same for narrow columns, with tiles and groups of tiles as rows and sections; all strips
+  /// share one ticket counter, turns().
   static constexpr std::int64_t bytes_of_tiles(std::int64_t columns, std::int64_t tiles) {
     return 8 * (1 + columns * (1 + divide_up(tiles, tiles_of_narrow_group) + tiles) * words);
   }
-  /// Counts the strips that blocks have turned to after their first.
+  /// Counts the strips that blocks have begun after their first.
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* turns() const { return memory; }
-  /// Counts the tiles of a strip that blocks have taken.
+  /// The ticket counter of a strip.
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* tickets(std::int64_t strip) const {
     return memory + 1 + strip;
   }
   [[nodiscard]] __device__ __forceinline__ std::int64_t entry_of_row(std::int64_t row) const {
     return 1 + sections + row;
   }
-  /// \param column number among those of all strips
+  /// \param column index among the columns of all strips
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* at(std::int64_t entry,
                                                              std::int64_t column) const {
     return memory + 1 + strips + (entry * columns + column) * words;
@@ -67,28 +67,28 @@ struct PublishedColumns {
   }
 };
 
-/// Published words that registers of a lane hold at once.
+/// Published words that a lane holds in registers at once.
 inline constexpr int words_at_once = 8;
 
-/// A fold of published entries for each column of a strip, which a warp continues from tile to tile
-/// of its block.
+/// A fold of published entries for each column of a strip, which a warp carries from one tile of
+/// its block to the next.
 ///
-/// \tparam Op in which totals combine
+/// \tparam Op combines the totals
 template <class Op, class R>
 class CarriedColumns {
  public:
   using Value = R;
-  /// Values that are read together, of which shared memory holds so many.
+  /// Values that are read together into shared memory.
   static constexpr int values_at_once =
       lanes * std::max(1, words_at_once / PublishedColumns<R>::words);
   /// Bytes of shared memory.
   ///
-  /// \param width most columns of a strip
+  /// \param width the most columns of a strip
   __host__ __device__ static constexpr int bytes(int width) {
     return (values_at_once + width) * static_cast<int>(sizeof(R));
   }
 
-  /// \param width columns that the warp has, those of a whole strip
+  /// \param width the warp's columns in a whole strip
   __device__ __forceinline__ CarriedColumns(std::byte* memory, const PublishedColumns<R>& published,
                                             const Divisor& by_width, int width)
       : m_values(reinterpret_cast<R*>(memory)),
@@ -104,16 +104,16 @@ class CarriedColumns {
     }
   }
 
-  /// The fold of a column, for the lane that has set it: number column % lanes.
+  /// The fold of a column, for the lane that has set it: lane column % lanes.
   [[nodiscard]] __device__ __forceinline__ R& operator[](int column) const {
     return m_folds[column];
   }
 
-  /// Continues the folds with entries, when they have been published.
+  /// Waits for published entries and appends them to the folds.
   ///
-  /// \param exists       whether something has been folded before
-  /// \param columns      of the warp's that are there
-  /// \param first_column its number among the columns of all strips
+  /// \param exists       whether the folds are nonempty
+  /// \param columns      how many of the warp's columns exist
+  /// \param first_column index among the columns of all strips
   __device__ __forceinline__ void add(const Op& op, const PublishedColumns<R>& published,
                                       int columns, std::int64_t first_column, std::int64_t entry,
                                       int count, bool exists) const {
@@ -154,7 +154,7 @@ class CarriedColumns {
 #pragma unroll
       for (int w = 0; w < words; ++w) value[j].word[w] = 0;
     }
-    // All that is needed is asked for at once; all lanes leave together.
+    // All loads are issued together to hide latency, and all lanes leave the loop together.
     while (!__all_sync(~0u, missing == 0)) {
 #pragma unroll
       for (int j = 0; j < values; ++j) {
@@ -174,7 +174,7 @@ class CarriedColumns {
     }
 #pragma unroll
     for (int j = 0; j < values; ++j) {
-      R x;  // of its own, as it would be written to memory byte by byte
+      R x;  // a local copy: get() would write to shared memory byte by byte
       value[j].get(x);
       m_values[lane() + j * lanes] = x;
     }
@@ -186,7 +186,7 @@ class CarriedColumns {
   int m_width;
   int m_at_once;        ///< entries that are read together
   int m_entry[values];  ///< of the values that this lane reads
-  int m_place[values];  ///< in words, from that of the first; so few entries are not far apart
+  int m_place[values];  ///< offset in words from the first value; an int suffices
 };
 
 }  // namespace KokkosScan::impl::cuda

@@ -3,16 +3,16 @@
 #pragma once
 
 /// \file
-/// The kernel for parts of columns: of long ones, so few that blocks must share them.
+/// The kernel for parts of columns, which are long and so few that blocks must share them.
 ///
 /// One block stays on each multiprocessor and has several tiles of a strip of columns in flight,
-/// each in a stage of its shared memory; where a strip is done it turns to another. As in parts.hpp
-/// its warps have tasks of their own. Some take tiles by ticket, and begin to load them. A group of
-/// warps folds tiles and publishes the totals of rows of chunks. Some warps, each with columns of
-/// its own, carry what comes before each tile in its section, and publish the totals of sections;
-/// one carries what comes before the section (column_carry.hpp). Two more groups, in turns, scan
-/// the tiles whose prefixes are known (column_tree.hpp has the combination tree), and store the
-/// results from registers.
+/// each in a stage of its shared memory. When a strip is done, the block continues with another.
+/// The warps are specialised as in parts.hpp. Some take tiles by ticket and begin to load them. One
+/// group folds tiles and publishes the totals of rows of chunks. Some warps, each with columns of
+/// its own, carry the prefixes within sections and publish the totals of sections; one carries the
+/// prefixes of sections (column_carry.hpp). Two more groups alternate: they scan tiles whose
+/// prefixes are known (column_tree.hpp has the combination tree), and store the results from
+/// registers.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/chunk.hpp>
@@ -30,7 +30,7 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// A launch for parts of columns.
+/// The launch parameters of this kernel.
 struct ColumnRingShape {
   ColumnTiling tiling;
   std::int64_t strips;
@@ -38,11 +38,11 @@ struct ColumnRingShape {
   int stages;
   int bytes_of_tile;
   int bytes_of_stage;
-  int columns_of_carrier;  ///< of a warp that carries rows
+  int columns_of_carrier;  ///< columns of each warp that carries rows
   Divisor by_columns_of_carrier;
 };
 
-/// A tile of a strip; of no rows where there are no more.
+/// A tile of a strip; one without rows means that there are no more.
 struct ColumnPart {
   std::int64_t outer;
   std::int64_t begin;  ///< the first row, in scan order
@@ -72,7 +72,7 @@ struct ColumnPart {
   [[nodiscard]] __device__ __forceinline__ std::int64_t first_row() const {
     return begin / elements_of_row;
   }
-  /// The first column's number among all.
+  /// The index of the first column among all columns.
   [[nodiscard]] __device__ __forceinline__ std::int64_t column(const ColumnTiling& tiling) const {
     return outer * tiling.inner + first_column;
   }
@@ -90,16 +90,16 @@ inline constexpr int threads_of_column_ring = threads_that_fold +
 /// What the warps of a block share besides the tiles, as in Ring.
 struct alignas(quad) ColumnRing {
   Barrier taken[most_stages];          ///< the part is known
-  Barrier loaded[most_stages];         ///< its elements are there
-  Barrier chunks_folded[most_stages];  ///< the totals of chunks are there
-  Barrier folded[most_stages];         ///< those of rows, too
-  Barrier carried[most_stages];        ///< the prefixes are there
+  Barrier loaded[most_stages];         ///< its elements have arrived
+  Barrier chunks_folded[most_stages];  ///< the totals of chunks are ready
+  Barrier folded[most_stages];         ///< the totals of rows, too
+  Barrier carried[most_stages];        ///< the prefixes are ready
   Barrier scanned[most_stages];        ///< the stage is free
   ColumnPart parts[most_stages];
 
-  /// For one thread, before all others use it.
+  /// Called by one thread, before any other uses the barriers.
   ///
-  /// \param loaders warps that load
+  /// \param loaders number of warps that load
   __device__ __forceinline__ void initialize(int stages, int loaders) {
     constexpr int folding = threads_that_fold / lanes;
     constexpr int scanning = threads_that_scan / lanes;
@@ -115,7 +115,7 @@ struct alignas(quad) ColumnRing {
   }
 };
 
-/// Bytes of what is in front of the stages.
+/// Bytes of shared memory before the stages.
 template <class Carried>
 __host__ __device__ constexpr int bytes_of_column_ring(int width) {
   const int bytes =
@@ -123,7 +123,7 @@ __host__ __device__ constexpr int bytes_of_column_ring(int width) {
   return (bytes + 127) / 128 * 128;
 }
 
-/// Bytes of what belongs to a tile between folding and scanning: the folds of chunks in their rows,
+/// Bytes of what a tile passes on from folding to scanning: the folds of chunks within their rows,
 /// and the prefixes.
 template <class R>
 __host__ __device__ constexpr int bytes_of_column_folds(const ColumnTiling& tiling) {
@@ -142,9 +142,9 @@ struct ColumnPartInStage {
   using R = typename Types<P>::R;
 
   StagedRows<typename Types<P>::In> input;
-  R* chunks;    ///< the folds of chunks and those before them in their rows
-  R* sections;  ///< the prefixes of columns: earlier sections,
-  R* rows;      ///< and, for each row of the tile, earlier rows of its section
+  R* chunks;    ///< the folds of chunks, and of those before them in their rows
+  R* sections;  ///< for each column, the fold of earlier sections
+  R* rows;      ///< for each row of the tile, the fold of earlier rows of its section
 
   __device__ __forceinline__ ColumnPartInStage(const P& problem, const ColumnRingShape& shape,
                                                const ColumnTile& tile, const Turn& turn) {
@@ -157,7 +157,6 @@ struct ColumnPartInStage {
     sections = chunks + shape.tiling.items();
     rows = sections + shape.tiling.columns;
   }
-  /// Reads a chunk.
   template <bool is_whole, class A, int V>
   __device__ __forceinline__ void get(const ColumnChunk& c, int length, A (&x)[V][1]) const {
     A column[V];
@@ -167,7 +166,7 @@ struct ColumnPartInStage {
   }
 };
 
-/// Calls f(whether all chunks of a tile are whole, as a constant).
+/// Calls f with a compile-time constant: whether all chunks of a tile are whole.
 template <class F>
 __device__ __forceinline__ void with_wholeness(const ColumnRingShape& shape, const ColumnPart& part,
                                                const F& f) {
@@ -197,9 +196,9 @@ __device__ __forceinline__ void store_chunk(const Called<Value, Rank, Function>&
   call_for_chunk(output.line(place), k, length, x, 0);
 }
 
-/// The task of some warps: take tiles and begin to load them.
+/// Task of some warps: take tiles and begin to load them.
 ///
-/// \param thread number among those of the task
+/// \param thread index among the threads of the task
 template <class P, class R>
 __device__ __forceinline__ void load_column_parts(const P& problem, const ColumnRingShape& shape,
                                                   const PublishedColumns<R>& published,
@@ -210,18 +209,18 @@ __device__ __forceinline__ void load_column_parts(const P& problem, const Column
     take_ticket_if(lane == 0, counter, number);
     return shuffle(number, 0);
   };
-  // Blocks turn to strips in order: to those that nobody has begun, then to help others. One that
-  // has found so many strips done that all are leaves.
+  // Blocks take strips in order: first those that nobody has begun, then they help others. A block
+  // exits after it has found so many strips done that all of them are.
   std::int64_t turn_of_strip = blockIdx.x;
   std::int64_t strip = turn_of_strip % shape.strips;
   const std::int64_t most_misses = 1 + 2 * shape.strips / gridDim.x;
   std::int64_t misses = 0;
   Turn turn;
   bool exists = true;
-  // At the end each stage says so, as groups that scan have stages of their own.
+  // Each stage must signal the end, since each scanning group has stages of its own.
   for (int ends = 0; ends < shape.stages; turn.advance(shape.stages)) {
     const int s = turn.stage;
-    if (thread < lanes) {  // the first of the warps
+    if (thread < lanes) {  // the first of the loading warps
       ring.scanned[s].wait(turn.parity ^ 1);
       std::int64_t ticket = take(published.tickets(strip));
       while (exists && ticket >= shape.tiles_of_strip) {
@@ -260,9 +259,9 @@ __device__ __forceinline__ void load_column_parts(const P& problem, const Column
   }
 }
 
-/// The task of a group: folds tiles, and publishes the totals of rows of chunks.
+/// Task of one group: folds tiles, and publishes the totals of rows of chunks.
 ///
-/// \param thread number in the group
+/// \param thread index in the group
 template <class P, class R>
 __device__ __forceinline__ void fold_column_parts(const P& problem, const ColumnRingShape& shape,
                                                   const PublishedColumns<R>& published,
@@ -286,7 +285,7 @@ __device__ __forceinline__ void fold_column_parts(const P& problem, const Column
       constexpr bool are_whole = decltype(wholeness)::value;
       for (int item = thread; item < tiling.items(); item += threads) {
         const ColumnChunk c = tile.chunk(item);
-        // Chunks that are not full are the last of their columns: nothing needs their totals.
+        // Only the last chunk of a column can be partial, and nothing needs its total.
         const bool is_full = are_whole ? c.column < part.columns : tile.length(c) == V;
         if (!is_full) continue;
         A x[V][1];
@@ -298,7 +297,7 @@ __device__ __forceinline__ void fold_column_parts(const P& problem, const Column
     if (lane == 0) ring.chunks_folded[s].arrive();
     ring.chunks_folded[s].wait(turn.parity);
 
-    // Half a row of chunks for each thread: neighbours have halves of the same row.
+    // Each thread folds half a row of chunks; neighbouring threads fold the halves of one row.
     constexpr int half = half_row_of_chunks;
     const int rows = (part.rows + elements_of_row - 1) / elements_of_row;
     const int items = 2 * rows * width;
@@ -341,10 +340,10 @@ __device__ __forceinline__ void fold_column_parts(const P& problem, const Column
   }
 }
 
-/// The task of some warps: find out what comes before each row of chunks in its section, and
-/// publish the totals of sections. Each has columns of its own.
+/// Task of some warps, each with columns of its own: compute the prefix of each row of chunks
+/// within its section, and publish the totals of sections.
 ///
-/// \param carrier number of the warp
+/// \param carrier index of the warp
 template <class P, class R>
 __device__ __forceinline__ void carry_rows(const P& problem, const ColumnRingShape& shape,
                                            const PublishedColumns<R>& published, ColumnRing& ring,
@@ -357,7 +356,7 @@ __device__ __forceinline__ void carry_rows(const P& problem, const ColumnRingSha
   const int width = tiling.columns;
   const CarriedParts<P> before(memory_of_carry, published, shape.by_columns_of_carrier,
                                shape.columns_of_carrier);
-  std::int64_t strip = -1;  // its first column
+  std::int64_t strip = -1;  // identified by its first column
   std::int64_t next_row = 0;
   for (Turn turn;; turn.advance(shape.stages)) {
     const int s = turn.stage;
@@ -365,7 +364,7 @@ __device__ __forceinline__ void carry_rows(const P& problem, const ColumnRingSha
     const ColumnPart part = ring.parts[s];
     if (!part.exists()) return;
     const ColumnPartInStage<P> memory(problem, shape, part.tile(problem, tiling), turn);
-    // Until then most totals of others have arrived.
+    // Waits first, since by then most totals of other blocks have arrived.
     ring.folded[s].wait(turn.parity);
     const std::int64_t row = part.first_row();
     const std::int64_t section_begin = row - row % rows_of_section;
@@ -404,7 +403,7 @@ __device__ __forceinline__ void carry_rows(const P& problem, const ColumnRingSha
   }
 }
 
-/// The task of one warp: finds out what comes before the section of each tile.
+/// Task of one warp: computes the prefix of each tile's section.
 template <class P, class R>
 __device__ __forceinline__ void carry_sections(const P& problem, const ColumnRingShape& shape,
                                                const PublishedColumns<R>& published,
@@ -414,7 +413,7 @@ __device__ __forceinline__ void carry_sections(const P& problem, const ColumnRin
   const ColumnTiling& tiling = shape.tiling;
   const std::int64_t first_entry = problem.start.exists() ? 0 : 1;
   const CarriedParts<P> before(memory_of_carry, published, tiling.by_columns, tiling.columns);
-  std::int64_t strip = -1;  // its first column
+  std::int64_t strip = -1;  // identified by its first column
   std::int64_t next_entry = 0;
   for (Turn turn;; turn.advance(shape.stages)) {
     const int s = turn.stage;
@@ -432,7 +431,7 @@ __device__ __forceinline__ void carry_sections(const P& problem, const ColumnRin
       }
     }
     ring.folded[s].wait(turn.parity);
-    // Entry e is what section e - 1 has added.
+    // Entry e is the total of section e - 1, or the starting value.
     const std::int64_t end = part.first_row() / rows_of_section + 1;
     before.add(op, published, part.columns, strip, next_entry, static_cast<int>(end - next_entry),
                next_entry > first_entry);
@@ -445,8 +444,8 @@ __device__ __forceinline__ void carry_sections(const P& problem, const ColumnRin
   }
 }
 
-/// From B after each element x[v][e] of a chunk to its results; stores what the ends of the column
-/// have besides.
+/// Turns x[v][e], B after each element of a chunk, into results, and stores what the column has
+/// besides.
 ///
 /// \param at_begin B before the chunk
 template <class P, class A, int V>
@@ -470,10 +469,10 @@ __device__ __forceinline__ void finish_chunk(const P& problem, const ColumnPlace
   }
 }
 
-/// The task of some groups, each with stages of its own: scans tiles, and stores them.
+/// Task of some groups, each with stages of its own: scan tiles and store the results.
 ///
-/// \param group  its number
-/// \param thread number in the group
+/// \param group  index of the group
+/// \param thread index in the group
 template <class P, class R>
 __device__ __forceinline__ void scan_column_parts(const P& problem, const ColumnRingShape& shape,
                                                   ColumnRing& ring, int group, int thread) {
@@ -499,7 +498,7 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
     const bool begins_section = first_row % rows_of_section == 0;
     ring.folded[s].wait(turn.parity);
     ring.carried[s].wait(turn.parity);
-    // The chunks in which columns begin and end, if they are in this tile.
+    // The first and the last chunk of the columns, if they are in this tile.
     const int first_chunk = part.begin == 0 ? 0 : -1;
     const int last_chunk = part.begin + part.rows == problem.n ? (part.rows - 1) / V : -1;
     with_wholeness(shape, part, [&](auto wholeness) {
@@ -526,7 +525,7 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
         A with{};
         if (is_full) with = static_cast<A>(prefix.join_all(op, Prefix(op, *chunk)).value());
 
-        // Scan: x becomes B after each element.
+        // Scan: replaces x by B after each element.
         const A at_begin =
             is_first && !has_start ? problem.identity.value : static_cast<A>(run.value());
 #pragma unroll

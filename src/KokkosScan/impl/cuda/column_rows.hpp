@@ -5,13 +5,12 @@
 /// \file
 /// The elements of a tile of columns in shared memory, row by row.
 ///
-/// Rows follow each other in scan order. Those of an array begin as many bytes behind a multiple of
-/// 16 as in global memory, so that each can be copied with the quads in which it lies, whatever its
-/// alignment. What is before it in the first belongs to neighbours that others may be storing; it
-/// is copied, but not read. Rows that begin alike are copied 16 bytes a thread, which
-/// takes few instructions then ((1, 1048576, 256) has 0.63 instead of 0.56 in bulk), long ones that
-/// do not by a copy in bulk for each. Elements that are computed, or that are not neighbours in
-/// memory, are loaded one by one.
+/// Rows are in scan order. Each row of an array begins at the same offset from a multiple of 16 as
+/// in global memory, so that it can be copied as whole quads, whatever its alignment. The bytes
+/// before a row in its first quad belong to neighbours that other blocks may be storing; they are
+/// copied, but not used. Rows of equal alignment are copied with 16 bytes per thread, which then
+/// takes few instructions and is faster; long rows of varying alignment are copied with one bulk
+/// copy each. Elements that are computed, or not contiguous in memory, are loaded one by one.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/column_tiles.hpp>
@@ -27,23 +26,22 @@ namespace KokkosScan::impl::cuda {
 
 /// The rows of an input that belong to a tile of columns.
 ///
-///     bytes_of_element                   in shared memory, but for what alignment takes
+///     bytes_of_element                   in shared memory, without padding for alignment
 ///     bytes(rows, columns)               of a tile
-///     place(in, tile, memory)            takes its share of the memory
+///     place(in, tile, memory)            allocates the rows from the memory
 ///     begin_load(in, tile, barrier, threads)
-///                                        loads the tile, or begins copies that the barrier waits
-///                                        for
+///                                        loads the tile, or begins copies for which the barrier
+///                                        waits
 ///     get_chunk<is_whole>(k, column, length, x)
-///                                        reads a chunk of a column from its element k on
+///                                        reads a chunk of a column, from element k on
 template <class In>
 struct StagedRows;
 
-/// Fewest bytes of a row that is copied in bulk, as a multiprocessor begins a copy in about 50
-/// cycles: of masks in rows of 80 bytes (1, 1000000, 241) has 0.485 instead of 0.43.
+/// Fewest bytes of a row for a bulk copy: a multiprocessor needs about 50 cycles to issue one
+/// (H200), too long for shorter rows.
 inline constexpr int least_bytes_in_bulk = 128;
 
-/// Rows of values, of which each begins `begin`, `begin + step`, ... bytes (modulo 16) behind a
-/// multiple of 16.
+/// Rows of values. Row k begins `begin + k * step` bytes (modulo 16) after a multiple of 16.
 template <class T>
 class RowsOfValues {
  public:
@@ -51,7 +49,7 @@ class RowsOfValues {
   static constexpr int size = sizeof(T);
   static constexpr int bytes_of_element = size;
 
-  /// How far apart rows are in shared memory.
+  /// The distance between rows in shared memory.
   __host__ __device__ static constexpr int pitch(int columns) {
     return (columns * size + 2 * quad - 1 - unit_of<T>) / quad * quad;
   }
@@ -62,7 +60,7 @@ class RowsOfValues {
   /// \param k the first element, in scan order; a multiple of eight
   template <bool is_whole, class A, int V>
   __device__ __forceinline__ void get_chunk(int k, int column, int length, A (&x)[V]) const {
-    // Rows that are eight apart begin alike, unless they are made of single bytes.
+    // Rows that are eight apart have equal alignment, unless elements are single bytes.
     const int begin = size > 1 ? m_begin : m_begin + k * m_step;
     const std::byte* const chunk = m_rows + k * m_pitch + column * size;
 #pragma unroll
@@ -74,7 +72,7 @@ class RowsOfValues {
   }
 
  protected:
-  /// \param begin, step of rows in bytes; only their last four bits count
+  /// \param begin, step of rows in bytes, modulo 16
   __device__ __forceinline__ void place(const ColumnTile& tile, std::byte*& memory, int begin,
                                         int step) {
     m_rows = memory;
@@ -83,7 +81,7 @@ class RowsOfValues {
     m_step = step;
     memory += tile.tiling.rows * m_pitch;
   }
-  /// Whether all rows begin alike.
+  /// Whether all rows have equal alignment.
   [[nodiscard]] __device__ __forceinline__ bool begin_alike() const { return m_step == 0; }
   /// Where row k begins.
   [[nodiscard]] __device__ __forceinline__ std::byte* row(int k) const {
@@ -98,7 +96,7 @@ class RowsOfValues {
   }
 
  private:
-  std::byte* m_rows;  ///< a multiple of 16
+  std::byte* m_rows;  ///< aligned to 16 bytes
   int m_pitch;
   int m_begin;
   int m_step;
@@ -134,7 +132,7 @@ class StagedRows<Array<const T>> : public RowsOfValues<T> {
   [[nodiscard]] __device__ __forceinline__ const std::byte* global_row(int k) const {
     return reinterpret_cast<const std::byte*>(m_first) + k * m_distance;
   }
-  /// Copies rows that begin alike: a thread has the same quad of several.
+  /// Copies rows of equal alignment: a thread copies the same quad of several rows.
   __device__ __forceinline__ void begin_copies_alike(const ColumnTile& tile, int bytes,
                                                      const Threads& threads) const {
     const int before = misalignment(m_first);
@@ -154,7 +152,7 @@ class StagedRows<Array<const T>> : public RowsOfValues<T> {
       to += step_of_slots;
     }
   }
-  /// Copies rows that begin anywhere likewise.
+  /// The same for rows of any alignment.
   __device__ __forceinline__ void begin_copies(const ColumnTile& tile, int bytes,
                                                const Threads& threads) const {
     const int quads = (quad - unit_of<T> + bytes + quad - 1) / quad;
@@ -197,7 +195,7 @@ class StagedRows<Computed<Rank, Function>>
   }
 };
 
-/// Indices along the axis are known where they are read.
+/// Indices along the axis are computed when they are read.
 template <int Rank, class Index>
 class StagedRows<Computed<Rank, IndexAlong<Index>>> {
   using In = Computed<Rank, IndexAlong<Index>>;
@@ -225,7 +223,7 @@ class StagedRows<Computed<Rank, IndexAlong<Index>>> {
   std::int64_t m_first, m_step;
 };
 
-/// One value a line: read where it is.
+/// One value per line, which is read in place.
 template <class T>
 struct StagedRows<ValueOfLine<T>> {
   using Value = std::remove_const_t<T>;
@@ -284,7 +282,7 @@ struct StagedRows<List<First, Rest...>> {
     m_first.begin_load(in.first, tile, barrier, threads);
     m_rest.begin_load(in.rest, tile, barrier, threads);
   }
-  /// x becomes function(chunks..., those of this list).
+  /// Sets x to function(chunks..., chunks of this list).
   template <bool is_whole, class Function, class A, int V, class... Chunks>
   __device__ __forceinline__ void call(const Function& function, int k, int column, int length,
                                        A (&x)[V], const Chunks&... chunks) const {

@@ -3,10 +3,10 @@
 #pragma once
 
 /// \file
-/// The kernel for columns so many that each thread has one: it walks down its column, chunk by
-/// chunk, and waits for nobody. Neighbouring threads have neighbouring columns, whatever their
-/// alignment. column_tree.hpp has the combination tree. (Loads and ends are written out here and in
-/// column_tiles.hpp: by functions that both call, 72 x 10^6 has 0.80 instead of 0.85.)
+/// The kernel for so many columns that each thread scans one, chunk by chunk, without waiting.
+/// Neighbouring threads scan neighbouring columns, of any alignment. column_tree.hpp has the
+/// combination tree. (Loads and ends are duplicated here and in column_tiles.hpp, since functions
+/// that both call were slower.)
 
 #include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/column_tree.hpp>
@@ -19,10 +19,9 @@ namespace KokkosScan::impl::cuda {
 
 static_assert(std::max(longest_beside_strips, longest_of_threads) <= elements_of_section);
 
-/// Scans columns of which each thread has one.
+/// Scans columns, one per thread.
 ///
-/// \param stores_together whether rows are not made of sectors: (95189, 60, 47) has 0.83 instead of
-///                        0.63 then, but (449, 38, 15712) 0.905 instead of 0.93
+/// \param stores_together whether warps store together: faster unless rows are whole sectors
 template <class P>
 __global__ void __launch_bounds__(threads_of_columns,
                                   blocks_of_column_threads(sizeof(typename P::A)))
@@ -47,17 +46,16 @@ __global__ void __launch_bounds__(threads_of_columns,
   const bool has_start = problem.start.exists();
   const int n = static_cast<int>(problem.n);
 
-  // Columns have one section, so that only the starting value comes before it.
+  // Columns have one section, so only the starting value comes before it.
   ColumnPrefix<typename T::Carrying, R> prefix(op);
   prefix.sections = fold_of_start<R>(op, problem.start.at(place));
-  Prefix chunks(op);  // before the own one in its half of the row
+  Prefix chunks(op);  // earlier chunks in this half of the row
   for (int k = 0; k < n; k += V) {
     const int left = n - k;
     const int length = left < V ? left : V;
     const bool is_full = length == V;
 
-    // Load: without conditions where they are not needed, which would make each load wait for the
-    // last.
+    // Load: without conditions for a full chunk, so that the loads do not wait for each other.
     A x[V][1];
     if (is_full) {
 #pragma unroll
@@ -67,7 +65,7 @@ __global__ void __launch_bounds__(threads_of_columns,
       for (int v = 0; v < V; ++v) x[v][0] = v < length ? static_cast<A>(input(k + v)) : A{};
     }
 
-    // Scan: x becomes B after each element.
+    // Scan: replaces x by B after each element.
     Prefix run = prefix.join_all(op, chunks);
     const A at_begin = k == 0 && !has_start ? problem.identity.value : static_cast<A>(run.value());
     if (is_full) {
@@ -103,8 +101,8 @@ __global__ void __launch_bounds__(threads_of_columns,
       x[0][0] = at_begin;
     }
 
-    // Store: all warps at once, where two of them write to the same 32 bytes. Else the memory is
-    // read for the rest of these, as long as it is not there.
+    // Store: all warps together if two of them write to the same sector. Otherwise L2 would fetch
+    // the rest of a partially written sector from memory.
     if (stores_together) __syncthreads();
     if (!exists) continue;
 #pragma unroll

@@ -3,14 +3,14 @@
 #pragma once
 
 /// \file
-/// The kernel for columns that are not scanned in strips: those that are short, few, not aligned,
-/// computed or not neighbours at all.
+/// The kernel for columns that no other kernel takes: short, few, unaligned, computed, or not
+/// neighbours in memory.
 ///
-/// A block takes a tile of rows and columns, each thread folds chunks of its columns, totals meet
-/// in shared memory, and each thread scans its chunks with all that comes before (column_tree.hpp
-/// has the combination tree). Rows of many columns are read and written where they are. Narrow ones
-/// go through shared memory: threads move elements in the order of memory. A column that is longer
-/// than the tile is scanned tile after tile by the same block.
+/// A block takes a tile of rows and columns. Each thread folds chunks of its columns, the totals
+/// meet in shared memory, and each thread scans its chunks with their prefixes (column_tree.hpp has
+/// the combination tree). Wide rows are read and written in place. Narrow ones go through shared
+/// memory, so that threads move elements in memory order. A column that is longer than the tile is
+/// scanned tile after tile by the same block.
 
 #include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/column_tree.hpp>
@@ -27,13 +27,12 @@ namespace KokkosScan::impl::cuda {
 
 /// A chunk of a column of a tile.
 struct ColumnChunk {
-  int chunk;  ///< of the tile's part of the column, in scan order
+  int chunk;  ///< index in the tile's part of the column, in scan order
   int column;
 };
 
-/// Rows of columns that are neighbours, of a slab: that is all that neighbours have. Elements are
-/// numbered as in memory: rows, in these columns; where elements do not follow each other as in
-/// memory, rows are a pitch apart.
+/// Rows of neighbouring columns of a slab. Elements are numbered in memory order: row by row within
+/// these columns. Where elements are not contiguous in memory, rows are a pitch apart.
 struct ColumnTile {
   static constexpr bool may_be_flat = false;
 
@@ -50,15 +49,15 @@ struct ColumnTile {
   [[nodiscard]] __device__ __forceinline__ ColumnPlace place(int column) const {
     return {batch, outer, first_column + column};
   }
-  /// The number of row k in scan order, or back.
+  /// Converts a row from scan order to memory order, or back.
   [[nodiscard]] __device__ __forceinline__ int in_memory_order(int k) const {
     return backward ? rows - 1 - k : k;
   }
-  /// The number of the element in row k, in scan order, of a column.
+  /// The number of a column's element in row k, in scan order.
   [[nodiscard]] __device__ __forceinline__ int element(int k, int column) const {
     return in_memory_order(k) * tiling.pitch + column;
   }
-  /// How far apart the numbers of neighbours in scan order are.
+  /// The difference between the numbers of neighbours in scan order.
   [[nodiscard]] __device__ __forceinline__ int step() const {
     return backward ? -tiling.pitch : tiling.pitch;
   }
@@ -66,13 +65,13 @@ struct ColumnTile {
     const int chunk = tiling.by_columns.quotient(item);
     return {chunk, item - chunk * tiling.columns};
   }
-  /// Elements of a chunk, 0 where it is not there.
+  /// The number of elements of a chunk, 0 if it does not exist.
   [[nodiscard]] __device__ __forceinline__ int length(const ColumnChunk& c) const {
     const int left = rows - c.chunk * chunk_of_column;
     const bool exists = c.chunk < tiling.groups && c.column < columns && left > 0;
     return exists ? (left < chunk_of_column ? left : chunk_of_column) : 0;
   }
-  /// Elements do not follow each other in memory as in the tile.
+  /// Null, since the layout of a tile differs from that of memory.
   template <class T>
   [[nodiscard]] static __device__ __forceinline__ T* flat(const Array<T>&) {
     return nullptr;
@@ -84,7 +83,7 @@ struct ColumnTile {
   }
 };
 
-/// Values that are equally far apart.
+/// Equidistant values.
 template <class T, class Distance, int count>
 struct SeveralOf {
   static constexpr int size = count;
@@ -96,8 +95,8 @@ struct SeveralOf {
   }
 };
 
-/// Calls f(slots, addresses) for all elements of an array, some at a time, in the order of memory.
-/// The threads share the elements. Slots are not padded.
+/// Calls f(slots, addresses) for all elements of an array, several at a time, in memory order. The
+/// threads share the elements. Slots are not padded.
 template <class T, class F>
 __device__ __forceinline__ void for_each_element(const ColumnTile& tile, const Array<T>& array,
                                                  const Slots<std::remove_const_t<T>>& slots,
@@ -106,8 +105,8 @@ __device__ __forceinline__ void for_each_element(const ColumnTile& tile, const A
   const Strides& strides = array.strides;
   const std::int64_t along = tile.backward ? -strides.along : strides.along;
   const std::int64_t across = tile.batch.rank == 0 ? 0 : strides.batch[tile.batch.rank - 1];
-  // Neighbouring threads take neighbours in memory: of a row, or of a column; where it is long,
-  // those of a warp.
+  // Neighbouring threads take elements that are neighbours in memory, of a row or of a column. If
+  // that is long, those are the threads of a warp.
   const bool by_rows = (across < 0 ? -across : across) <= (along < 0 ? -along : along);
   const int inner = by_rows ? tile.columns : tile.rows;
   const int outer = by_rows ? tile.rows : tile.columns;
@@ -116,7 +115,7 @@ __device__ __forceinline__ void for_each_element(const ColumnTile& tile, const A
   const int inner_step = by_rows ? 1 : tile.tiling.pitch;
   const int outer_step = by_rows ? tile.tiling.pitch : 1;
   int lanes_of_inner = lanes;
-  int at_once = threads.count >> 5;  // not a division, which would be joined with that below
+  int at_once = threads.count >> 5;  // a division would be merged with the one below
   int first = threads.own >> 5;
   if (inner < lanes) {
     lanes_of_inner = inner;
@@ -126,7 +125,7 @@ __device__ __forceinline__ void for_each_element(const ColumnTile& tile, const A
   if (first >= at_once) return;
   const std::int64_t stride = at_once * outer_stride;
   const int step = at_once * outer_step;
-  constexpr int most = 4;  // without conditions, which would make each wait for the last
+  constexpr int most = 4;  // handled without conditions, so that loads do not wait for each other
   T* const data = array.data + tile.place(0).offset(strides) +
                   (tile.begin + tile.in_memory_order(0)) * strides.along;
   for (int i = threads.own - first * lanes_of_inner; i < inner; i += lanes_of_inner) {
@@ -147,8 +146,8 @@ __device__ __forceinline__ void for_each_element(const ColumnTile& tile, const A
   }
 }
 
-/// Calls put(k, column, element) for the elements of a tile, row k in scan order. The threads share
-/// them, each a chunk at a time.
+/// Calls put(k, column, element) for the elements of a tile, where k is the row in scan order. The
+/// threads share the chunks.
 template <class T, class In, class Put>
 __device__ __forceinline__ void load_chunks(const In& in, const ColumnTile& tile,
                                             const Threads& threads, const Put& put) {
@@ -161,7 +160,7 @@ __device__ __forceinline__ void load_chunks(const In& in, const ColumnTile& tile
     const int first = c.chunk * V;
     const std::int64_t k = tile.begin + first;
     if (length == V) {
-      // Without conditions, which would make each value wait for the last.
+      // Without conditions, so that the loads do not wait for each other.
       T x[V];
 #pragma unroll
       for (int v = 0; v < V; ++v) x[v] = line(k + v);
@@ -181,8 +180,7 @@ __device__ __forceinline__ void fill_columns(const Slots<T>& slots, const In& in
   });
 }
 
-/// Calls a function for the results of a tile, neighbouring threads for those of neighbouring
-/// columns.
+/// Calls a function for the results of a tile; neighbouring threads take neighbouring columns.
 template <class Value, int Rank, class Function>
 __device__ __forceinline__ void call_for_results(const Slots<Value>& results,
                                                  const Called<Value, Rank, Function>& output,
@@ -202,14 +200,14 @@ __device__ __forceinline__ void call_for_results(const Slots<Value>& results,
   }
 }
 
-/// What a block has to do: tiles of the same columns, one after the other.
+/// The task of a block: tiles of the same columns, one after the other.
 struct ColumnTask {
   std::int64_t outer;  ///< the slab
   int first_column;
   int columns;
 
   static __device__ __forceinline__ ColumnTask find(const ColumnTiling& tiling, unsigned number) {
-    // In the order of memory: strips of the same rows follow each other.
+    // In memory order: strips of the same rows are neighbours.
     const auto strips = static_cast<unsigned>(tiling.strips);
     const unsigned outer = strips == 1 ? number : number / strips;
     const int strip = static_cast<int>(number - outer * strips);
@@ -224,7 +222,7 @@ template <class P>
 inline constexpr bool has_starts_of_lines =
     !std::is_same_v<decltype(P::start), CommonStart<typename P::A>>;
 
-/// What of a tile goes through shared memory.
+/// Which operands of a tile go through shared memory.
 struct ColumnStaging {
   bool input;
   bool results;
@@ -264,8 +262,8 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
   const bool carried = tiling.is_carried();  // whether columns have several tiles
   const bool has_start = problem.start.exists();
 
-  // In shared memory: totals of chunks and of half rows of chunks, in turns what comes before the
-  // tile (or only the starting values), elements and results.
+  // Shared memory holds the totals of chunks and of half rows of chunks, two buffers for the carry
+  // between tiles (or only the starting values), elements and results.
   R* const totals = reinterpret_cast<R*>(shared_memory());
   R* const totals_of_halves = totals + tiling.totals();
   R* const carries = totals_of_halves + tiling.full_halves * width;
@@ -304,7 +302,7 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
       length_of[q] = tile.length(chunk_of[q]);
       const ColumnChunk& c = chunk_of[q];
       const int length = length_of[q];
-      // Without conditions where they are not needed: each would make a load wait for the last.
+      // Without conditions if possible, so that the loads do not wait for each other.
       if (stages_input) {
         int e = tile.element(c.chunk * V, c.column);
         const int e_step = tile.step();
@@ -327,7 +325,7 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
     const ColumnCarry<R> carry{carries + turn * ColumnCarry<R>::folds * width, width};
     const ColumnCarry<R> next_carry{carries + (turn ^ 1) * ColumnCarry<R>::folds * width, width};
     if (has_start && (carried ? first == 0 : has_starts_of_lines<P>)) {
-      // Read before others may store totals in place of starting values.
+      // Read now, since totals may later overwrite the starting values.
       for (int i = threads.own; i < width; i += threads.count) {
         const ColumnPlace place = tile.place(i);
         if (place.column < tiling.inner) {
@@ -336,7 +334,7 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
       }
     }
 
-    // Fold. Chunks that are not full are the last of their columns: nothing needs their totals.
+    // Fold. Only the last chunk of a column can be partial, and nothing needs its total.
     R total[Q] = {};
 #pragma unroll
     for (int q = 0; q < Q; ++q) {
@@ -346,7 +344,7 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
     }
     if (tiling.chunks > 1 || has_starts_of_lines<P>) __syncthreads();
 
-    // Carry: from chunk to chunk of half a row, from half to half.
+    // Carry: from chunk to chunk within half a row, then from half to half.
     if (tiling.full_halves > 0) {
       for (int i = threads.own; i < tiling.full_halves * width; i += threads.count) {
         constexpr int chunks = half_row_of_chunks;
@@ -374,14 +372,14 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
       const bool is_full = length == V;
       const bool hands_on = carried && c.chunk == tiling.groups - 1 && chunk + 1 < tiling.chunks;
 
-      // What comes before.
+      // The prefix of the chunk.
       Prefix before(op);
       const R* const own = totals + threads.own + q * threads.count;
       const R* other = own - c.chunk % half_row_of_chunks * width;
       for (; other < own; other += width) {
         before = Prefix(op, before.then(op, *other));
       }
-      R with{};  // ... the next chunk
+      R with{};  // the prefix of the next chunk
       if (is_full) with = before.then(op, total[q]);
       const R* const halves = totals_of_halves + c.column;
       if (carried) {
@@ -391,7 +389,7 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
         if (hands_on) next_carry.put(op, c.column, chunk + 1, prefix, with);
         if (is_full) with = prefix.join_all(op, Prefix(op, with)).value();
       } else {
-        // Most columns are so short that nothing comes before.
+        // Most columns are too short to have earlier halves.
         if (half > 0) {
           ColumnPrefix<typename T::Carrying, R> prefix(op);
           prefix.add_halves(op, halves, width, half);
@@ -407,7 +405,7 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
         }
       }
 
-      // Scan: x becomes B after each element.
+      // Scan: replaces x by B after each element.
       const A at_begin =
           chunk == 0 && !has_start ? problem.identity.value : static_cast<A>(before.value());
       Prefix run = before;

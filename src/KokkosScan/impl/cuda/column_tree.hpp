@@ -3,25 +3,24 @@
 #pragma once
 
 /// \file
-/// How the elements of a line combine whose neighbours are neighbours in memory, a column; and what
-/// the kernels for columns share.
+/// How the elements of a column combine, that is, of a line whose neighbouring lines are its
+/// neighbours in memory; and what the kernels for columns share.
 ///
-/// The combination tree counts from the element that is scanned first. Four elements make a pack,
-/// which combines as in chunk.hpp, two packs a chunk, 8 chunks half a row of chunks, two halves a
-/// row, 32 rows a section; each combine left to right, chunks and all above in the carried type.
-/// With P the fold of the starting value and all earlier sections, Q that of the earlier rows of
-/// the section, h the first half of the row, if the own chunk lies in the second, q the earlier
-/// chunks of the own half, p the packs before the own one in the chunk, and x_1, x_2, ... the
-/// elements of the pack,
+/// The combination tree is indexed in scan order. Four elements form a pack, which combines as in
+/// chunk.hpp. Two packs form a chunk, 8 chunks half a row of chunks, two halves a row, 32 rows a
+/// section. Each combines left to right, chunks and all above in the carried type. Let P be the
+/// fold of the starting value and all earlier sections, Q that of the section's earlier rows, h
+/// that of the row's first half, if the chunk is in the second, q that of earlier chunks in its
+/// half, p that of earlier packs in the chunk, and x_1, x_2, ... the elements of the pack. Then
 ///
 ///     B(k) = (((P * (Q * (h * q))) * p) * x_1) * x_2 ...    within a pack, in the accumulator, to
-///                                                           which what is in front is rounded,
+///                                                           which the prefix is rounded,
 ///     B(k) = (P * (Q * (h * q))) * p                        at the end of a pack, where p includes
 ///                                                           it,
 ///     B(k) = P * (Q * (h * q))                              at the end of a chunk, where q
 ///                                                           includes it,
 ///
-/// and a part that is empty is left out. How columns are cut into tiles or strips does not matter.
+/// and empty parts are omitted. How columns are cut into tiles or strips does not matter.
 
 #include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
@@ -32,12 +31,12 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// The offset of all columns that are neighbours, in a batch of more dimensions than two: rare.
+/// The offset of a slab in a batch of more than two dimensions, which is rare.
 inline __device__ __noinline__ std::int64_t offset_of_neighbours(const Batch& batch,
                                                                  const Strides& strides,
                                                                  std::int64_t outer) {
   std::int64_t sum = 0;
-  // One copy of a division: this is compiled into each kernel.
+  // Not unrolled, for a single copy of the division: this is compiled into each kernel.
 #pragma unroll 1
   for (int d = batch.rank - 2; d >= 0; --d) {
     const Division at(outer, batch.extent[d]);
@@ -47,7 +46,7 @@ inline __device__ __noinline__ std::int64_t offset_of_neighbours(const Batch& ba
   return sum;
 }
 
-/// A column: the how-manieth of its neighbours, and these of all.
+/// A column: its index among its neighbours, and the index of its slab.
 struct ColumnPlace {
   const Batch& batch;
   std::int64_t outer;
@@ -60,10 +59,10 @@ struct ColumnPlace {
   }
 };
 
-/// From the elements x[p][e], x[p + 1][e], ... of a pack to B after each of them. `run`, all before
-/// the pack, becomes all with it.
+/// Replaces the elements x[p][e], x[p + 1][e], ... of a pack by B after each of them, and extends
+/// `run`, the fold of everything before, by the pack.
 ///
-/// \param valid elements from the pack's first on
+/// \param valid number of elements from the first of the pack on
 template <class Op, class Carrying, class R, class A, int V, int E>
 __device__ __forceinline__ void scan_pack_of_column(const Op& op, const Carrying& carrying_op,
                                                     Fold<Carrying, R>& run, A (&x)[V][E], int p,
@@ -92,7 +91,7 @@ __device__ __forceinline__ void call_for_chunk(const Line& line, std::int64_t k,
                                                const A (&x)[V][E], int e) {
   using Value = typename Line::Result;
   if (length == V) {
-    // Without conditions, behind which a function would wait for what it reads.
+    // Without conditions, so that loads of the function do not wait for each other.
 #pragma unroll
     for (int v = 0; v < V; ++v) line(k + v) = static_cast<Value>(x[v][e]);
   } else {
@@ -103,7 +102,7 @@ __device__ __forceinline__ void call_for_chunk(const Line& line, std::int64_t k,
   }
 }
 
-/// What comes before a chunk of a column but the chunks of its own half row: P, Q and h.
+/// The prefix of a chunk of a column without earlier chunks of its half row: P, Q and h.
 template <class Op, class R>
 struct ColumnPrefix {
   Fold<Op, R> sections, rows, half;
@@ -115,7 +114,7 @@ struct ColumnPrefix {
       const Op& op, const Fold<Op, R>& chunks_before) const {
     return join(op, sections, join(op, rows, join(op, half, chunks_before)));
   }
-  /// Continues with halves of rows, of which the first is the first of its row.
+  /// Appends halves of rows, the first of which begins a row.
   ///
   /// \param halves in memory, `stride` apart
   __device__ __forceinline__ void add_halves(const Op& op, const R* halves, int stride, int count) {
@@ -127,7 +126,7 @@ struct ColumnPrefix {
   }
 };
 
-/// A prefix of each column in shared memory, as a tile hands it to the next.
+/// The prefix of each column in shared memory, which a tile passes on to the next.
 template <class R>
 struct ColumnCarry {
   static constexpr int folds = 3;  ///< of a column
@@ -137,8 +136,8 @@ struct ColumnCarry {
 
   /// The prefix of a column before a tile.
   ///
-  /// \param chunk        the tile's first, which begins half a row
-  /// \param has_sections whether something comes before its section
+  /// \param chunk        the first chunk of the tile, which begins half a row
+  /// \param has_sections whether anything comes before its section
   template <class Op>
   [[nodiscard]] __device__ __forceinline__ ColumnPrefix<Op, R> get(const Op& op, int column,
                                                                    int chunk,
@@ -149,11 +148,11 @@ struct ColumnCarry {
     if (is_in_second_half(chunk)) prefix.half = Fold<Op, R>(op, memory[2 * stride + column]);
     return prefix;
   }
-  /// What comes before the next tile.
+  /// Stores the prefix of the next tile.
   ///
-  /// \param chunk  the next tile's first
-  /// \param prefix before the last half row of this one
-  /// \param chunks of that half row
+  /// \param chunk  the first chunk of the next tile
+  /// \param prefix before the last half row of this tile
+  /// \param chunks the fold of that half row's chunks
   template <class Op>
   __device__ __forceinline__ void put(const Op& op, int column, int chunk,
                                       const ColumnPrefix<Op, R>& prefix, const R& chunks) const {

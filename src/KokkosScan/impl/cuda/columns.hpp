@@ -3,14 +3,14 @@
 #pragma once
 
 /// \file
-/// The kernel for columns that are many, long and made of aligned packs.
+/// The kernel for many long columns made of aligned packs.
 ///
-/// A block walks down a strip of columns, then down the next of its strips. Its lanes lie across
-/// the strip, so that every load and store covers neighbouring addresses; groups of lanes take
-/// chunks of rows below each other. While a thread works on one chunk its next ones are on their
-/// way to slots of its own in shared memory. It folds its chunk in registers, the totals of the
-/// chunks meet in shared memory, and each thread scans its chunk with all that comes before.
-/// column_tree.hpp has the combination tree.
+/// A block walks down a strip of columns, then down its next strip. Lanes lie across the strip, so
+/// that every load and store covers neighbouring addresses; groups of lanes take consecutive chunks
+/// of rows. A software pipeline prefetches the next chunks of each thread into slots of its own in
+/// shared memory. A thread folds its chunk in registers, the totals of the chunks meet in shared
+/// memory, and each thread scans its chunk with its prefix. column_tree.hpp has the combination
+/// tree.
 
 #include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/column_tree.hpp>
@@ -29,26 +29,25 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Where a thread keeps the chunks that are on their way, in shared memory that no other thread of
-/// those which share it uses.
+/// The slots of a thread in shared memory for its prefetched chunks.
 struct ColumnSlots {
   std::byte* memory;
   Threads threads;
 
-  /// The slot of row v, for rows of `bytes`: neighbouring threads are neighbours.
+  /// The slot of row v, for rows of `bytes`. Slots of neighbouring threads are adjacent.
   [[nodiscard]] __device__ __forceinline__ std::byte* at(int v, int bytes) const {
     return memory + (v * threads.count + threads.own) * bytes;
   }
-  /// Slots behind those with rows of `bytes`.
+  /// The slots after those with rows of `bytes`.
   [[nodiscard]] __device__ __forceinline__ ColumnSlots behind(int bytes) const {
     return {memory + chunk_of_column * threads.count * bytes, threads};
   }
 };
 
-/// Where a thread reads E neighbouring columns, which one instruction moves.
+/// How a thread reads E neighbouring columns, with one memory instruction per row.
 ///
-///     begin_load(k, v, slots)   begins to load element k, the chunk's v-th
-///     load(k, v, slots, x)      its values, which have arrived
+///     begin_load(k, v, slots)   begins to load element k, the v-th of the chunk
+///     load(k, v, slots, x)      reads it after it has arrived
 ///
 template <class In, int E>
 struct Columns;
@@ -57,10 +56,10 @@ template <class T, int E>
 struct Columns<Array<const T>, E> {
   using Value = T;
   static constexpr int bytes = sizeof(T) * E;
-  /// Whether elements go through slots.
+  /// Whether elements are copied to slots asynchronously.
   static constexpr bool is_async = is_one_copy<bytes>;
   static constexpr int bytes_of_slot = is_async ? bytes : 0;
-  /// Whether nothing is read but what has arrived in slots.
+  /// Whether load() reads nothing but slots.
   static constexpr bool reads_slots = is_async;
 
   const T* data;
@@ -121,7 +120,7 @@ template <class T, int E>
 struct Columns<ValueOfLine<T>, E> {
   using Value = std::remove_const_t<T>;
   static constexpr int bytes_of_slot = 0;
-  static constexpr bool reads_slots = true;  // nothing is read where it may not be
+  static constexpr bool reads_slots = true;  // load() reads no memory
 
   Value values[E];
 
@@ -186,7 +185,7 @@ struct Columns<List<First, Rest...>, E> {
     first.begin_load(k, v, slots);
     rest.begin_load(k, v, slots.behind(OfFirst::bytes_of_slot));
   }
-  /// x becomes function(parts..., those of this list).
+  /// Sets x to function(parts..., parts of this list).
   template <class Function, class A, class... Loaded>
   __device__ __forceinline__ void call(const Function& function, std::int64_t k, int v,
                                        const ColumnSlots& slots, A (&x)[E],
@@ -222,14 +221,14 @@ struct Columns<ZippedInput<Function, Parts>, E> {
 
 /// The part of a strip that a thread works on: E columns, or none.
 struct ColumnStrip {
-  std::int64_t line;  ///< number of the first column; of another one where this is not there
+  std::int64_t line;  ///< index of the first column; of some other one if that does not exist
   bool exists;
 };
 
-/// Where a thread stores E neighbouring columns.
+/// How a thread stores E neighbouring columns.
 ///
-///     store(k, length, slots, x)  stores x[v] as elements k + v of those that there are. The
-///                                 slots are free; all lanes of the warp take part
+///     store(k, length, slots, x)  stores x[v] as element k + v, for v < length. The slots must be
+///                                 free, and all lanes of the warp must call it
 ///
 template <class Out, int E>
 struct ColumnResults;
@@ -255,17 +254,17 @@ struct ColumnResults<Array<Value>, E> {
     }
   }
 };
-/// A function: the lanes of a warp exchange their columns, so that what neighbouring lanes store is
-/// side by side. Column e of a lane is number e * lanes + lane of the warp's.
+/// A function: the lanes of a warp exchange their columns, so that neighbouring lanes store
+/// neighbours. Column e of a lane is then column e * lanes + lane of the warp.
 template <class Value, int Rank, class Function, int E>
 struct ColumnResults<Called<Value, Rank, Function>, E> {
   static constexpr int bytes_of_slot = E > 1 ? static_cast<int>(sizeof(Value)) * E : 0;
 
   const Called<Value, Rank, Function>& out;
-  // Found once a strip, as that takes divisions.
+  // Computed once per strip, as that takes divisions.
   std::int64_t index[E][Rank];
 
-  /// All lanes of the warp take part.
+  /// Called by all lanes of the warp.
   __device__ __forceinline__ ColumnResults(const Called<Value, Rank, Function>& of,
                                            const LineNumber& line)
       : out(of) {
@@ -320,14 +319,14 @@ struct ColumnResults<Called<Value, Rank, Function>, E> {
   }
 };
 
-/// How a launch shares columns; results do not depend on it.
+/// How a launch distributes columns; results do not depend on it.
 struct ColumnShape {
   int inner;         ///< columns that are neighbours
   int lanes_of_row;  ///< a power of two
-  int groups;  ///< that take chunks below each other: if in several rounds, whole half rows of
-               ///< chunks
+  int groups;  ///< that take consecutive chunks; whole half rows of chunks if there are several
+               ///< rounds
   int strips_of_row;    ///< of neighbouring columns
-  std::int64_t strips;  ///< of all
+  std::int64_t strips;  ///< of all columns
   int chunks;           ///< of a column
 };
 
@@ -335,7 +334,7 @@ struct ColumnShape {
 template <int E>
 __device__ __forceinline__ ColumnStrip find_strip(const ColumnShape& shape, int lane,
                                                   std::int64_t number) {
-  // In the order of memory: strips of the same rows follow each other.
+  // In memory order: strips of the same rows are neighbours.
   const std::int64_t outer = number / shape.strips_of_row;
   const int strip = static_cast<int>(number - outer * shape.strips_of_row);
   const int column = (strip * shape.lanes_of_row + lane) * E;
@@ -343,8 +342,7 @@ __device__ __forceinline__ ColumnStrip find_strip(const ColumnShape& shape, int 
   return {outer * shape.inner + (exists ? column : 0), exists};
 }
 
-/// Bytes of a thread's slot: of the elements of a row and, where a function is called, of its
-/// results.
+/// Bytes of a thread's slot for one row of its elements or, if a function is called, results.
 template <class P, int E>
 inline constexpr int bytes_of_column_slot =
     std::max(Columns<typename Types<P>::In, E>::bytes_of_slot,
@@ -372,13 +370,13 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   const int lane = threads.own % shape.lanes_of_row;
   const int group = threads.own / shape.lanes_of_row;
   const int groups = shape.groups;
-  // The last warp may have more threads than there are groups for.
+  // The last warp may have threads that belong to no group.
   const bool is_spare = group >= groups;
   const int own_half = group / half_row_of_chunks;
   const bool ends_half = group % half_row_of_chunks == half_row_of_chunks - 1;
 
-  // In shared memory: slots; in turns, the totals of chunks and of half rows of chunks, and what
-  // comes before the round.
+  // Shared memory holds slots, then two buffers each for the totals of chunks, those of half rows
+  // of chunks, and the carry between rounds.
   const int width = shape.lanes_of_row * E;
   const int stride = shape.lanes_of_row;  // between the columns of a thread
   std::byte* const slots = shared_memory();
@@ -387,7 +385,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       reinterpret_cast<R*>(slots + chunks_in_flight * bytes_of_slots * threads.count) + lane;
   R* const all_halves = all_totals + 2 * groups * width;
   R* const carries = all_halves + 2 * (groups / half_row_of_chunks) * width;
-  // Of all threads; or of those of a warp, which exchange results of other sizes than elements.
+  // Slots interleave over the block or, if lanes exchange results of another size, over the warp.
   const auto slots_of = [&](int slot) {
     if constexpr (Output::bytes_of_slot == 0) {
       return ColumnSlots{slots + slot * bytes_of_slots * threads.count, threads};
@@ -398,7 +396,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
     }
   };
 
-  // Begins to load the chunk of this thread in the next round, which may be of the next strip.
+  // Begins to load this thread's chunk of the next round, which may belong to the next strip.
   std::int64_t number_ahead = blockIdx.x;
   ColumnStrip ahead = find_strip<E>(shape, lane, number_ahead);
   int first_ahead = 0;
@@ -438,7 +436,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
     const ColumnStrip strip = find_strip<E>(shape, lane, number);
     const LineNumber line{problem.batch, strip.line};
     const auto line_of = [&](int e) { return LineNumber{problem.batch, strip.line + e}; };
-    // Whether columns take part: built-in operators do no harm where there are none.
+    // Built-in operators may also combine the undefined values of columns that do not exist.
     const bool are_there = is_harmless<typename T::Op> || strip.exists;
     const Input input(problem.input, line);
     const Output results(problem.output, line);
@@ -452,15 +450,15 @@ __global__ void __launch_bounds__(most_threads_of_strip,
                              ? 0
                              : (left < V ? static_cast<int>(left) : V);
 
-      // Load: another chunk is asked for before this one is waited for.
+      // Load: another chunk is requested before this one is awaited.
       begin_load();
       __pipeline_wait_prior(chunks_in_flight - 1);
       const ColumnSlots loaded = slots_of(slot);
       slot = slot == chunks_in_flight - 1 ? 0 : slot + 1;
       A x[V][E];
       if (Input::reads_slots) {
-        // Without conditions, which would make each load wait for the last. What slots hold behind
-        // the end of a column is of no use.
+        // Without conditions, so that the loads do not wait for each other. Slots past the end of a
+        // column are read, but not used.
 #pragma unroll
         for (int v = 0; v < V; ++v) input.load(k + v, v, loaded, x[v]);
       } else {
@@ -472,7 +470,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
         }
       }
 
-      // Fold. Chunks that are not full are the last of their columns: nothing needs their totals.
+      // Fold. Only the last chunk of a column can be partial, and nothing needs its total.
       const bool is_full = length == V;
       R* const totals = all_totals + turn * groups * width;
       R* const halves = all_halves + turn * (groups / half_row_of_chunks) * width;
@@ -485,7 +483,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
           own_totals[e * stride] = fold_chunk_of_column<R>(problem.op, op, x, e);
         }
       }
-      // What comes before the strip: read before others may store totals in its place.
+      // The starting value is read now, since totals may later overwrite it.
       if (first == 0 && has_start && group == 0) {
 #pragma unroll
         for (int e = 0; e < E; ++e) {
@@ -539,7 +537,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
             if (hands_on) next_carry.put(op, e * stride, first + groups, prefix, chunks);
           }
 
-          // Scan: x becomes B after each element.
+          // Scan: replaces x by B after each element.
           at_begin[e] = is_none ? problem.identity.value : static_cast<A>(before.value());
           Prefix run = before;
 #pragma unroll

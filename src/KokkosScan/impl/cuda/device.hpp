@@ -9,9 +9,9 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Calls with `device` as the current one; a host thread may be on another.
+/// Calls `call` with `device` as the current device, which may be another one in this host thread.
 ///
-/// \return what the call returns, or else why the device could not be changed
+/// \return the result of the call, or the error of changing the device
 template <class Call>
 cudaError_t on_device(int device, const Call& call) {
   int current = 0;

@@ -3,14 +3,14 @@
 #pragma once
 
 /// \file
-/// Folds of whole lines, without results: what a scan over ranks needs of a rank first
-/// (impl/mpi/tree.hpp). It happens in the carried type, and values combine in the order of the
-/// line: the operator need not commute.
+/// Folds of whole lines, without results: the first thing that a scan over ranks needs of a rank
+/// (impl/mpi/tree.hpp). They use the carried type and combine values in the order of the line, so
+/// the operator need not commute.
 ///
-/// In contiguous lines a lane folds a few neighbours, which its warp joins by shuffles, tile by
-/// tile. Of other lines each thread has one, next to those of its neighbours, and reads several
-/// elements before it combines them. Lines are cut into parts where there are too few of them to
-/// keep the device busy; parts are folded likewise.
+/// In contiguous lines a lane folds a few neighbours, whose folds its warp combines with shuffles,
+/// tile by tile. Other lines are folded by one thread each, which reads several elements before it
+/// combines them; neighbouring threads have neighbouring lines. If there are too few lines to keep
+/// the device busy, they are cut into parts, which are folded in the same way.
 
 #include <KokkosScan/impl/cuda/launch.hpp>
 #include <KokkosScan/impl/cuda/operand_access.hpp>
@@ -28,10 +28,10 @@ namespace KokkosScan::impl::cuda {
 
 inline constexpr int threads_that_fold_lines = 256;
 inline constexpr int warps_that_fold_lines = threads_that_fold_lines / lanes;
-/// Neighbours that a lane folds: lanes that read far apart keep memory busy for longer.
+/// Neighbours that a lane folds: few, so that the loads of a warp cover few sectors.
 template <class R>
 inline constexpr int neighbours_that_fold = sizeof(R) <= 8 ? 4 : (sizeof(R) <= 16 ? 2 : 1);
-/// Short lines that a lane reads from before it combines.
+/// Short lines from which a lane reads before it combines.
 inline constexpr int short_lines_at_once = 4;
 /// Elements of a column that a thread reads before it combines.
 template <class R>
@@ -39,12 +39,12 @@ inline constexpr int rows_that_fold = sizeof(R) <= 8 ? 8 : (sizeof(R) <= 16 ? 4 
 /// The fewest elements of a part.
 inline constexpr std::int64_t least_row_part = 512;
 inline constexpr std::int64_t least_column_part = 64;
-/// Parts of rows for each warp that finds room: the last ones of several end together.
+/// Parts of rows for each resident warp: with several, the load is balanced better at the end.
 inline constexpr int rounds_of_rows = 2;
-/// The most parts of a line that one warp joins.
+/// The most parts of a line that one warp combines.
 inline constexpr std::int64_t most_parts_of_warp = 1024;
 
-/// Where folds go: to the totals of the problem, or to memory of their own if lines are cut.
+/// Where folds are stored: in the totals of the problem, or in the workspace if lines are cut.
 template <class R>
 struct FoldedParts {
   std::int64_t parts;   ///< of a line
@@ -62,7 +62,7 @@ struct FoldedParts {
   }
 };
 
-/// Reads elements of a line in the carried type.
+/// Reads elements of a line and converts them to the carried type.
 template <class P>
 struct ReadLine {
   using A = typename P::A;
@@ -74,9 +74,9 @@ struct ReadLine {
   }
 };
 
-/// Element 0 ... count - 1 from `first` on, of which a lane has at most N.
+/// Reads the elements from `first` to before `end`, at most N.
 ///
-/// \return how many it has
+/// \return how many were read
 template <int N, class R, class Read>
 __device__ __forceinline__ int read_neighbours(R (&x)[N], const Read& read, std::int64_t first,
                                                std::int64_t end) {
@@ -102,7 +102,7 @@ __device__ __forceinline__ R fold_neighbours(const Op& op, const R (&x)[N], int 
   return fold;
 }
 
-/// The fold of elements begin ... end - 1, at least one, by a warp; all its lanes have it.
+/// The fold of elements begin ... end - 1, at least one, by a warp. All lanes return it.
 template <class R, class Op, class Read>
 __device__ __forceinline__ R fold_by_warp(const Op& op, const Read& read, std::int64_t begin,
                                           std::int64_t end) {
@@ -112,7 +112,7 @@ __device__ __forceinline__ R fold_by_warp(const Op& op, const Read& read, std::i
   R x[N];
   int count = read_neighbours(x, read, begin + lane * N, end);
   for (std::int64_t tile = begin; tile < end; tile += lanes * N) {
-    // The next tile is on its way while this one is joined.
+    // Prefetches the next tile.
     R next[N];
     const int next_count = read_neighbours(next, read, tile + (lanes + lane) * N, end);
     const R folds = scan_lanes(op, fold_neighbours(op, x, count), lane, count > 0);
@@ -126,7 +126,7 @@ __device__ __forceinline__ R fold_by_warp(const Op& op, const Read& read, std::i
   return fold.value();
 }
 
-/// A warp for each part of a contiguous line.
+/// Folds parts of contiguous lines, one per warp.
 template <class P>
 __global__ void __launch_bounds__(threads_that_fold_lines)
     fold_rows(const __grid_constant__ P p,
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(threads_that_fold_lines)
   if (threadIdx.x % lanes == 0) parts.store(p, place, at.quotient, at.remainder, fold);
 }
 
-/// Contiguous lines that a warp, or a part of one, has in its lanes at once.
+/// Folds short contiguous lines, each by a warp or a part of one.
 ///
 /// \param width lanes of a line
 template <class P>
@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(threads_that_fold_lines)
   }
 }
 
-/// A thread for each part of a line, of any strides.
+/// Folds parts of lines of any strides, one per thread.
 template <class P>
 __global__ void __launch_bounds__(threads_that_fold_lines)
     fold_columns(const __grid_constant__ P p,
@@ -206,9 +206,9 @@ __global__ void __launch_bounds__(threads_that_fold_lines)
   parts.store(p, place, at.remainder, at.quotient, fold);
 }
 
-/// Joins the parts of each line.
+/// Combines the parts of each line.
 ///
-/// \param warps of a line, with neighbouring parts: one, or all of a block
+/// \param warps per line, each with neighbouring parts: one, or all warps of a block
 template <class P>
 __global__ void __launch_bounds__(threads_that_fold_lines)
     join_parts(const __grid_constant__ P p,
@@ -236,10 +236,10 @@ __global__ void __launch_bounds__(threads_that_fold_lines)
   p.totals.line(p.batch.coordinates(line))(0) = fold;
 }
 
-/// Folds of lines that have elements, stored in the totals of a problem, whose type is the carried
-/// one. For the types of problems that Backend supports.
+/// Folds lines of at least one element and stores the folds in the totals of a problem, whose type
+/// is the carried one. For the types of problems that Backend supports.
 struct LineFold {
-  /// At least the bytes that fold() needs for this many lines of n elements, or fewer.
+  /// The bytes that suffice for fold() with this many lines of n elements, or fewer.
   template <class P, class Exec>
   static std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) {
     if (n < 2 * least_column_part) return 0;
@@ -247,7 +247,7 @@ struct LineFold {
     return static_cast<std::size_t>(threads + lines) * sizeof(typename Combination<P>::R);
   }
 
-  /// \param workspace workspace_bytes() of memory
+  /// \param workspace of workspace_bytes() bytes
   template <class Exec, class P>
   static void fold(const Exec& exec, const P& p, std::byte* workspace) {
     using R = typename Combination<P>::R;
@@ -263,8 +263,8 @@ struct LineFold {
                           threads_that_fold_lines, 0};
       return enqueue(exec, launch, fold_short_rows<P>, p.n, lines, p, width);
     }
-    // Warps have a row each, and all that find room are wanted. Threads read several rows of their
-    // columns at once, so a quarter of them does.
+    // A warp folds one row, so all resident warps are needed. A thread reads several rows of its
+    // column at once, so a quarter of the resident threads suffices.
     const std::int64_t threads = std::int64_t{threads_of_multiprocessor} * multiprocessors(exec);
     const std::int64_t most = are_rows ? threads / lanes * rounds_of_rows : threads;
     const std::int64_t enough = are_rows ? most : threads / 4;

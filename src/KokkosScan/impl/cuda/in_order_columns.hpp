@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Columns in order, in registers: neighbouring threads have neighbouring lines, of any layout. A
-/// thread loads the next elements of its own while it combines some.
+/// Columns in order, in registers: neighbouring threads scan neighbouring lines, of any layout. A
+/// thread prefetches elements while it combines earlier ones.
 
 #include <KokkosScan/impl/cuda/in_order_fold.hpp>
 #include <KokkosScan/impl/in_order.hpp>
@@ -14,24 +14,24 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Threads of a block that scans columns in order: as a rule, where there are so few columns that
-/// all multiprocessors shall have as many, where warps share columns, and where rows are not
-/// aligned and they share nothing.
+/// Threads of a block that scans columns in order: by default; for so few columns that they must be
+/// spread evenly over the multiprocessors; where warps share columns; and where rows are unaligned
+/// and warps share none.
 inline constexpr int threads_of_columns_in_order = 128;
 inline constexpr int threads_of_few_columns_in_order = 64;
 inline constexpr int threads_of_shared_columns_in_order = 64;
 inline constexpr int threads_of_many_columns = 256;
-/// Bytes of each of two chunks in registers: where columns are no longer than the first; where
-/// there are threads enough to hide the latency of memory; and where there are not.
+/// Bytes of each of two chunks in registers: for columns that fit into the first; if there are
+/// enough threads to hide the memory latency; and if there are not.
 inline constexpr int bytes_of_short_chunk_in_order = 16;
 inline constexpr int bytes_of_chunk_in_order = 32;
 inline constexpr int bytes_of_long_chunk_in_order = 128;
-/// Columns for each multiprocessor from which they are many.
+/// At least this many columns for each multiprocessor are many.
 inline constexpr int many_columns_in_order = 1024;
-/// Neighbours from which warps share columns where rows are not aligned.
+/// Fewest neighbouring columns for which warps share columns if rows are unaligned.
 inline constexpr int least_columns_of_windows = 128;
 
-/// Elements of a chunk of so many bytes.
+/// Elements of a chunk of this many bytes.
 template <class A>
 constexpr int length_of_chunk_in_order(int bytes) {
   return std::max(1, bytes / static_cast<int>(sizeof(A)));
@@ -43,8 +43,8 @@ struct ChunkInOrder {
   A x[N];
   BitOfEach<N> counts = 0;
 
-  /// Loads elements from k on. Behind the end of the line the last is loaded again: a condition
-  /// would make each load wait for the one before.
+  /// Loads elements from k on. Past the end of the line the last is loaded again, since with a
+  /// condition the loads would wait for each other.
   template <class Line>
   __device__ __forceinline__ void load(const Line& line, std::int64_t k, std::int64_t n) {
     if constexpr (masked) counts = 0;
@@ -65,16 +65,16 @@ struct ChunkInOrder {
   }
 };
 
-/// Which columns a warp scans and which of their results it stores, where rows are not aligned:
-/// warps share some columns, and each stores whole pieces of memory of a row, those that begin
-/// among its columns and not among the next warp's. A piece that two warps wrote in part would be
-/// read first. So the input must not be the output: shared columns are read twice.
+/// Which columns a warp scans and which of their results it stores, if rows are unaligned:
+/// neighbouring warps share some columns, and each warp stores whole sectors, namely those that
+/// begin among its columns and not among the next warp's. L2 would have to fetch sectors that are
+/// partially written. Shared columns are read twice, so the input must not be the output.
 struct Windows {
-  int shared;  ///< columns that a warp shares with the next, as many as a piece has; 0: none
-  std::int64_t warps_of_slab;  ///< for the columns that are neighbours
+  int shared;                  ///< columns that a warp shares with the next: a sector of them, or 0
+  std::int64_t warps_of_slab;  ///< for the columns of a slab
 };
 
-/// Bytes of a piece of memory.
+/// Bytes of a sector.
 inline constexpr int bytes_of_piece = 32;
 
 /// The column of a thread, and what its warp stores.
@@ -82,8 +82,8 @@ template <class P>
 struct ColumnOfThread {
   std::int64_t number;
   bool exists;
-  bool is_first, is_last;  ///< whether the warp is, of those that share columns
-  unsigned before;         ///< elements of its piece that precede the warp's first column in row 0
+  bool is_first, is_last;  ///< whether the warp is the first or last of those that share columns
+  unsigned before;         ///< elements in the sector before the warp's first column, in row 0
 
   __device__ __forceinline__ explicit ColumnOfThread(const P& p)
       : number(std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x),
@@ -91,7 +91,7 @@ struct ColumnOfThread {
         is_first(true),
         is_last(true),
         before(0) {}
-  /// Where warps share columns.
+  /// For warps that share columns.
   __device__ __forceinline__ ColumnOfThread(const P& p, const Windows& windows)
       : ColumnOfThread(p) {
     find(p, windows);
@@ -99,7 +99,7 @@ struct ColumnOfThread {
   /// Whether the warp stores the result of this thread in row k.
   __device__ __forceinline__ bool stores(const Windows& windows, unsigned k, unsigned row) const {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
-    // Only the lowest bits count, so sums and products may wrap.
+    // Only the lowest bits matter, so sums and products may wrap.
     const auto first =
         static_cast<int>(-(before + k * row) & static_cast<unsigned>(windows.shared - 1));
     return (is_first || lane >= first) && (is_last || lane < first + lanes - windows.shared);
@@ -123,7 +123,7 @@ struct ColumnOfThread {
   }
 };
 
-/// Scans lines of which each thread has one.
+/// Scans lines, one per thread.
 ///
 /// \tparam N      elements of a chunk
 /// \tparam shares whether warps share columns

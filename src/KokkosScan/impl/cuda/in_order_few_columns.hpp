@@ -3,9 +3,9 @@
 #pragma once
 
 /// \file
-/// Columns in order, where there are so few that registers cannot hold what must be on its way:
-/// tiles of some rows of 32 of them go through shared memory, 16 bytes at a time where rows are
-/// aligned. Else columns may have any layout.
+/// Columns in order, if they are so few that registers cannot hold enough elements in flight. Tiles
+/// of some rows of 32 columns go through shared memory, 16 bytes at a time if rows are aligned.
+/// Otherwise columns may have any layout.
 
 #include <KokkosScan/impl/cuda/in_order_fold.hpp>
 #include <KokkosScan/impl/cuda/in_order_pipeline.hpp>
@@ -16,15 +16,15 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Columns for each multiprocessor below which they are few.
+/// Fewer columns than this for each multiprocessor are few.
 inline constexpr int few_columns_in_order = 192;
 /// Elements of a column in a tile.
 template <class A>
 inline constexpr int rows_of_few_columns = 256 / static_cast<int>(sizeof(A));
 
-/// The tiles of 32 columns, or fewer.
+/// The tiles of up to 32 columns.
 ///
-/// \tparam E elements that are moved at once: of neighbouring columns, or one
+/// \tparam E elements that are moved at once, of neighbouring columns
 template <int E, class P>
 class TilesOfColumns {
   using A = typename P::A;
@@ -32,12 +32,12 @@ class TilesOfColumns {
   static constexpr int lanes_of_row = lanes / E;
   static constexpr int moves = rows / E;  ///< of a lane in a tile
   static_assert(rows % E == 0);
-  /// Moves whose addresses do not wait for each other.
+  /// Moves with independent addresses.
   static constexpr int at_once = std::min(4, moves);
   static constexpr int chunk = 64 / static_cast<int>(sizeof(A));
 
  public:
-  /// \param first number of the first column
+  /// \param first index of the first column
   __device__ __forceinline__ TilesOfColumns(const P& problem, std::int64_t first)
       : p(problem),
         m_lane(static_cast<int>(threadIdx.x) % lanes),
@@ -45,7 +45,7 @@ class TilesOfColumns {
         m_exists(first + m_lane < p.batch.count),
         m_place(p.batch.coordinates(m_exists ? first + m_lane : first)),
         m_slots(reinterpret_cast<A*>(shared_memory())) {
-    // Lanes that move neighbours begin at a column of their own, whose place they find alike.
+    // A lane that moves packs needs the address of its pack, not that of the column it scans.
     const Coordinates begin =
         E == 1 ? m_place : p.batch.coordinates(first + m_lane % lanes_of_row * E);
     m_from = p.input.line(begin).data;
@@ -75,7 +75,7 @@ class TilesOfColumns {
     if (!m_exists) return;
     A* const slots = slots_of(stage) + m_lane;
     const int count = rows_of(tile);
-    // Asked for once a tile: within a loop it would be asked for each element.
+    // Branches here, once per tile, instead of once per element.
     if (p.form == Form::exclusive) {
       combine(fold, slots, count, Known<true>());
     } else {
@@ -117,7 +117,7 @@ class TilesOfColumns {
                                           IsExclusive is_exclusive) const {
     int first = 0;
     if (count == rows) {
-      // Written out, so that elements are loaded chunks ahead of those that are combined.
+      // Software pipeline: each chunk is read from shared memory while the one before is combined.
       A next[chunk];
       get(next, slots);
 #pragma unroll
@@ -125,7 +125,7 @@ class TilesOfColumns {
         A x[chunk];
 #pragma unroll
         for (int i = 0; i < chunk; ++i) x[i] = next[i];
-        // Before these are stored, as the next may seem to be in their places.
+        // Before the stores, which the compiler must assume to alias the next elements.
         if (first + chunk < rows) get(next, slots + (first + chunk) * lanes);
         if (first == 0) {
           fold.template scan<false>(p, x, chunk, 0, is_exclusive);
@@ -168,7 +168,7 @@ class TilesOfColumns {
 
   const P& p;
   int m_lane;
-  int m_row;  ///< of the first that a lane moves in a tile
+  int m_row;  ///< the first row that a lane moves in a tile
   bool m_exists;
   Coordinates m_place;
   A* m_slots;
@@ -179,8 +179,7 @@ class TilesOfColumns {
 /// Scans columns whose elements are copied, without a mask.
 ///
 /// \tparam E elements that are moved at once: if several, the number of columns is a multiple of
-/// 32,
-///           and all 32 of a block are neighbours
+///           32, and the 32 columns of a block are neighbours
 template <int E, class P>
 __global__ void __launch_bounds__(TilePipeline::threads)
     scan_few_columns_in_order(const __grid_constant__ P p,

@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// What the kernels for scans in order share. A thread has a line, as each line waits for its last
-/// combination; what remains is to have many elements on their way while threads wait.
+/// What the kernels for scans in order share. A thread scans a whole line, since each combination
+/// needs the one before. What remains is to keep many elements in flight while threads wait.
 
 #include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/stage.hpp>
@@ -18,20 +18,20 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// What the types of a problem are to these kernels.
+/// The types of a problem as these kernels see them.
 template <class P>
 struct InOrderTypes {
   using A = typename P::A;
   using In = std::remove_cv_t<decltype(P::input)>;
   using Value = std::remove_pointer_t<decltype(P::output.data)>;
   static constexpr bool is_masked = is_selected<In>;
-  /// Whether elements can be copied to shared memory as they are, and results back.
+  /// Whether elements are copied to shared memory unconverted, and results back.
   static constexpr bool is_copied =
       (std::is_same_v<In, Array<const A>> ||
        std::is_same_v<
            In, Selected<A, Array<const A>, Array<const StoredBool>>>)&&std::is_same_v<Value, A> &&
       is_copied_apart<A>;
-  /// Elements that one instruction moves within shared memory.
+  /// Elements that one instruction moves from or to shared memory.
   static constexpr int pack = is_copied ? quad / static_cast<int>(sizeof(A)) : 1;
 };
 
@@ -39,17 +39,17 @@ struct InOrderTypes {
 template <int N>
 using BitOfEach = std::conditional_t<(N > 32), std::uint64_t, std::uint32_t>;
 
-/// A bool that is known when kernels are compiled. (Members of std are not for devices.)
+/// A compile-time bool. (Members of std::bool_constant are not device functions.)
 template <bool value>
 struct Known {
   __device__ __forceinline__ constexpr operator bool() const { return value; }
 };
 
-/// B(k) of a line, of which nothing is known before an element counts.
+/// B(k) of a line, which does not exist before the first element that counts.
 template <class P>
 struct RunningFold {
   using A = typename P::A;
-  /// Whether an operator may be given what does not count, its result being thrown away.
+  /// Whether the operator may combine elements that do not count; that result is discarded.
   static constexpr bool combines_all = is_eager<std::remove_cvref_t<decltype(P::op.op)>>;
 
   A value;
@@ -60,11 +60,11 @@ struct RunningFold {
   [[nodiscard]] __device__ __forceinline__ A result(const P& p) const {
     return exists ? value : p.identity.value;
   }
-  /// Combines elements, which become results.
+  /// Replaces elements by results.
   ///
-  /// \param length how many there are, if they are fewer than N
-  /// \param counts a bit for each that counts, where there is a mask
-  /// \param is_exclusive a bool or, where one warp combines for all, a constant
+  /// \param length number of elements, if fewer than N
+  /// \param counts a bit for each element that counts, if there is a mask
+  /// \param is_exclusive a bool or, if one warp combines for all, a compile-time constant
   template <bool masked, int N, class IsExclusive>
   __device__ __forceinline__ void scan(const P& p, A (&x)[N], int length, BitOfEach<N> counts,
                                        IsExclusive is_exclusive) {
@@ -81,10 +81,10 @@ struct RunningFold {
       x[i] = is_exclusive ? before : result(p);
     }
   }
-  /// Combines elements of a line that has a fold, all of which count.
+  /// The same if the fold exists and all elements count.
   template <int N, class IsExclusive>
   __device__ __forceinline__ void scan_all(const P& p, A (&x)[N], IsExclusive is_exclusive) {
-    // Two loops: a choice for each element would take as long as its combination.
+    // Two loops: a branch for each element would take as long as its combination.
     if (is_exclusive) {
 #pragma unroll
       for (int i = 0; i < N; ++i) {

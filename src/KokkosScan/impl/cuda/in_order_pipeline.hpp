@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Tiles on their way through shared memory: one warp loads them, one combines and one stores, at
-/// the same time. A warp alone waits for its own instructions, some cycles for each.
+/// Tiles that pass through shared memory: one warp loads them, one combines and one stores, at the
+/// same time. A single warp would stall on the latency of its own instructions.
 
 #include <KokkosScan/impl/cuda/stage.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
@@ -13,27 +13,27 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// The most tiles that are on their way to shared memory.
+/// The most tiles that are being loaded into shared memory.
 inline constexpr int most_ahead_in_order = 7;
-/// Bytes of shared memory that blocks on a multiprocessor may have together.
+/// Bytes of shared memory for all blocks on a multiprocessor.
 inline constexpr int shared_bytes_in_order = 200 * 1024;
 
-/// How tiles go through shared memory.
+/// The stages of shared memory that tiles pass through.
 struct TilePipeline {
   static constexpr int threads = 3 * lanes;
 
-  int ahead;   ///< tiles that are on their way to shared memory
-  int stages;  ///< tiles that are there at once
+  int ahead;   ///< tiles that are being loaded
+  int stages;  ///< tiles that fit into shared memory
   int needed;  ///< stages that are used
 
   TilePipeline() = default;
-  /// \param tiles    that are scanned one after another
+  /// \param tiles    of a block, one after another
   /// \param blocks   on a multiprocessor
   /// \param bytes    of a tile
-  /// \param others   that each block has besides
+  /// \param others   other bytes of shared memory in each block
   constexpr TilePipeline(std::int64_t tiles, std::int64_t blocks, int bytes, int others,
                          int shared_bytes_of_block) {
-    // What is combined, what is stored, and what comes.
+    // One stage is combined, one is stored, and the others are loaded.
     const std::int64_t room = std::min<std::int64_t>(
         shared_bytes_in_order / std::max<std::int64_t>(1, blocks), shared_bytes_of_block);
     ahead = static_cast<int>(
@@ -43,7 +43,7 @@ struct TilePipeline {
   }
 };
 
-/// Waits until at most so many groups of copies are on their way, fewer than most_ahead_in_order.
+/// Waits until at most this many groups of copies are in flight, fewer than most_ahead_in_order.
 __device__ __forceinline__ void wait_for_copies(int groups) {
   switch (groups) {
     case 0:
@@ -63,11 +63,11 @@ __device__ __forceinline__ void wait_for_copies(int groups) {
   }
 }
 
-/// Takes tiles 0 ... count - 1 through shared memory.
+/// Passes tiles 0 ... count - 1 through shared memory.
 ///
 /// \param load    load(tile, stage) begins to load a tile
-/// \param combine combine(tile, stage), with elements that become results
-/// \param store   store(tile, stage)
+/// \param combine combine(tile, stage) replaces elements by results
+/// \param store   store(tile, stage) stores them
 template <class Load, class Combine, class Store>
 __device__ __forceinline__ void run_pipeline(const TilePipeline& pipeline, std::int64_t count,
                                              const Load& load, const Combine& combine,
@@ -87,11 +87,11 @@ __device__ __forceinline__ void run_pipeline(const TilePipeline& pipeline, std::
   if (warp == 0) {
     for (int i = 1; i < pipeline.ahead; ++i) load_next();
   }
-  // A tile is combined one step after it has come, and stored one after that.
+  // A tile is combined one step after it has arrived, and stored one step later.
 #pragma unroll 1
   for (std::int64_t step = 0; step < count + 2; ++step) {
     if (warp == 0) {
-      // To where a tile was that is stored.
+      // Into the stage of a tile that has been stored.
       load_next();
       wait_for_copies(pipeline.ahead - 1);
     } else if (step >= warp && tile < count) {

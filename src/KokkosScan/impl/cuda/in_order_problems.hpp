@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Which kernel scans which problem in order: written for any execution space with enqueue(),
+/// Chooses the kernel that scans a problem in order, for any execution space with enqueue(),
 /// multiprocessors() and shared_bytes_of_block(), as launch.hpp has them for Kokkos::Cuda.
 
 #include <KokkosScan/impl/cuda/in_order_columns.hpp>
@@ -24,7 +24,7 @@ namespace KokkosScan::impl::cuda {
 
 /// The CUDA backend for scans in order. It needs no workspace.
 struct InOrderBackend {
-  /// Whether the kernels exist for a type of problem: values that can be kept in arrays.
+  /// Whether the kernels exist for a type of problem: its values must be storable in arrays.
   template <class P>
   static constexpr bool supports =
       !is_called<decltype(P::output)> && std::is_default_constructible_v<typename P::A> &&
@@ -64,7 +64,7 @@ struct InOrderBackend {
       }
     }
     if (!has_aligned_rows(p.output)) {
-      // As many neighbours as can share the pieces of memory in which two warps meet.
+      // Large blocks, so that most warps that share sectors are in the same block.
       are_many ? scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_many_columns)
                : scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_many_columns);
     } else if (are_many) {
@@ -75,15 +75,13 @@ struct InOrderBackend {
   }
 
  private:
-  /// Whether short columns are scanned by the kernel that does so by default: not where elements
-  /// are masked out, for which it combines an identity, nor where they are large enough for threads
-  /// to load one by one.
+  /// Whether a kernel of Backend scans short columns: not masked ones, as it would combine an
+  /// identity for each unselected element, nor elements so large that single loads are efficient.
   template <class P>
   static constexpr bool takes_short_columns =
       Backend::supports<P> && !InOrderTypes<P>::is_masked && sizeof(typename P::A) <= 4;
 
-  /// Whether short rows that follow each other are scanned by that kernel, which moves many at
-  /// once.
+  /// Whether that kernel scans short rows that follow each other, of which it moves many at once.
   template <class P>
   static constexpr bool takes_short_rows =
       Backend::supports<P>&& InOrderTypes<P>::is_copied && !InOrderTypes<P>::is_masked;
@@ -91,7 +89,7 @@ struct InOrderBackend {
   static bool follow_each_other(const P& p, const Array<T>& array) {
     return p.batch.rank == 1 && array.strides.batch[0] == p.n;
   }
-  /// Rows as columns that have no neighbours.
+  /// Rows as columns without neighbours.
   template <class P>
   static P as_columns(P p) {
     p.batch.extent[p.batch.rank] = 1;
@@ -101,14 +99,14 @@ struct InOrderBackend {
     return p;
   }
 
-  /// Whether neighbouring columns begin at multiples of the 32 bytes that memory is read by.
+  /// Whether rows of neighbouring columns begin at multiples of a sector.
   template <class T>
   static bool has_aligned_rows(const Array<T>& array) {
     return array.strides.along * static_cast<std::int64_t>(sizeof(T)) % 32 == 0;
   }
 
-  /// How warps share columns: where rows are not aligned, long enough, and not those of the input.
-  /// Shared columns start twice, so that no total may take the place of a start.
+  /// How warps share columns: if rows are unaligned, long enough, and not those of the input. Since
+  /// shared columns start twice, no total may overwrite a starting value.
   template <class P>
   static Windows windows_of(const P& p) {
     constexpr int piece = bytes_of_piece / static_cast<int>(sizeof(*p.output.data));
@@ -126,7 +124,7 @@ struct InOrderBackend {
     }
     return {0, 0};
   }
-  /// The lowest and the highest address of elements or results.
+  /// The lowest and the highest address of an operand.
   struct Bytes {
     std::uintptr_t lowest, highest;
   };
@@ -149,7 +147,7 @@ struct InOrderBackend {
   }
 
   /// \tparam bytes  of a chunk
-  /// \tparam shares whether warps share columns, as `windows` says
+  /// \tparam shares whether warps share columns, as described by `windows`
   template <int bytes, bool shares = false, class Exec, class P>
   static void scan_columns(const Exec& exec, const P& p, int threads,
                            const Windows& windows = {0, 0}) {
@@ -179,7 +177,7 @@ struct InOrderBackend {
             has_packs ? scan_few_columns_in_order<E, P> : scan_few_columns_in_order<1, P>, p.n,
             p.batch.count, p, pipeline);
   }
-  /// Whether each row of 32 columns is made of aligned packs.
+  /// Whether each row of 32 columns consists of aligned packs.
   template <int E, class P, class T>
   static bool columns_are_packs(const P& p, const Array<T>& array) {
     const Batch& batch = p.batch;
@@ -210,7 +208,7 @@ struct InOrderBackend {
     enqueue(exec, launch, plan.is_one_tile ? scan_short_rows_in_order<P> : scan_rows_in_order<P>,
             p.n, p.batch.count, p, plan.shape);
   }
-  /// Whether the lines of an array are made of aligned packs.
+  /// Whether the lines of an array consist of aligned packs.
   template <int E, class P, class T>
   static bool has_packs(const P& p, const Array<T>& array) {
     return p.n % E == 0 && OperandAccess<Array<T>>::template has_aligned_packs<E>(array, p.batch);

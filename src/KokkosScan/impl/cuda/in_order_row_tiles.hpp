@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// The tiles of rows that a warp scans in order: how they travel between global and shared memory.
+/// The tiles of rows that a warp scans in order: how they move between global and shared memory.
 
 #include <KokkosScan/impl/cuda/in_order_fold.hpp>
 #include <KokkosScan/impl/cuda/in_order_row_plan.hpp>
@@ -17,7 +17,7 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Arrays of values, which may have a mask, as they are copied to shared memory.
+/// The array of values, which may be masked, that is copied to shared memory.
 template <class A>
 __host__ __device__ const Array<const A>& values_of(const Array<const A>& in) {
   return in;
@@ -28,7 +28,7 @@ __host__ __device__ const Array<const A>& values_of(
   return in.values;
 }
 
-/// Goes through all units of all lines, a lane each, in the order of memory.
+/// Visits all units of all lines in memory order, one per lane at a time.
 class WarpWalk {
  public:
   WarpWalk() = default;
@@ -58,12 +58,12 @@ class WarpWalk {
   int m_lines, m_units, m_step_lines, m_step_units;
 };
 
-/// Where a line is in each operand that is copied, in elements.
+/// The offset of a line in each operand that is copied, in elements.
 struct RowOffsets {
   std::int64_t input, mask, output;
 };
 
-/// What a warp keeps in shared memory of where each of its lines is.
+/// What a warp keeps in shared memory to locate each of its lines.
 template <class P>
 using PlaceOfRow = std::conditional_t<InOrderTypes<P>::is_copied, RowOffsets, Coordinates>;
 
@@ -75,12 +75,12 @@ class TilesOfRows {
   using Value = typename T::Value;
   static constexpr int size = sizeof(A);
   static constexpr int pack = T::pack;
-  /// Loads of a lane that wait together.
+  /// Loads of a lane that are in flight together.
   static constexpr int at_once = std::clamp(64 / size, 1, 8);
   static constexpr int copies_at_once = 4;
 
  public:
-  /// \param memory that a warp, or three, have
+  /// \param memory shared memory of one warp, or of the three of a pipeline
   __device__ __forceinline__ TilesOfRows(const P& problem, const RowsInOrder& shape, int lane,
                                          int lines, std::byte* memory)
       : p(problem),
@@ -90,7 +90,7 @@ class TilesOfRows {
         m_memory(memory),
         m_packs(lane, lines, shape.length < pack ? 1 : shape.length / pack),
         m_elements(lane, lines, shape.length) {}
-  /// Writes down where the lines are, for all warps that share them.
+  /// Stores where the lines are, for all warps that share them.
   __device__ __forceinline__ void find_places(std::int64_t first) const {
     if (m_lane < m_lines) {
       const Coordinates place = p.batch.coordinates(first + m_lane);
@@ -109,16 +109,16 @@ class TilesOfRows {
   [[nodiscard]] __device__ __forceinline__ A* slots(int stage) const {
     return reinterpret_cast<A*>(m_memory + stage * m_shape.stage);
   }
-  /// Whether elements count, behind the slots.
+  /// The flags of elements that count, which follow the slots.
   [[nodiscard]] __device__ __forceinline__ unsigned char* counts(int stage) const {
     return reinterpret_cast<unsigned char*>(slots(stage) + m_shape.lines * m_shape.pitch);
   }
-  /// Elements of a line in the tile that begins with element k.
+  /// The number of elements of a line in the tile that begins with element k.
   [[nodiscard]] __device__ __forceinline__ int length_at(std::int64_t k) const {
     const std::int64_t left = p.n - k;
     return left < m_shape.length ? static_cast<int>(left) : m_shape.length;
   }
-  /// Whether tiles lie against the scan order: what is copied lies in the order of memory.
+  /// Whether tiles are in reverse scan order, since copied elements stay in memory order.
   [[nodiscard]] __device__ __forceinline__ bool is_backward() const {
     return T::is_copied && p.output.strides.along < 0;
   }
@@ -146,7 +146,7 @@ class TilesOfRows {
       load_one_by_one(k, stage, length);
     }
   }
-  /// Stores it.
+  /// Stores the tile that begins with element k.
   __device__ __forceinline__ void store(std::int64_t k, int stage) const {
     const int length = length_at(k);
     if constexpr (T::is_copied) {
@@ -169,19 +169,19 @@ class TilesOfRows {
   [[nodiscard]] __device__ __forceinline__ PlaceOfRow<P>* places() const {
     return reinterpret_cast<PlaceOfRow<P>*>(m_memory + m_shape.pipeline.needed * m_shape.stage);
   }
-  /// The distance of a tile's lowest element from the first of its line.
+  /// The offset of a tile's lowest element from the first element of its line.
   [[nodiscard]] __device__ __forceinline__ static std::int64_t lowest(std::int64_t k, int length,
                                                                       std::int64_t along) {
     return along < 0 ? -(k + length - 1) : k;
   }
-  /// Through a tile, E elements at a time. It takes divisions, so that of whole tiles is kept.
+  /// A walk through a tile, E elements at a time. Those of whole tiles are kept to avoid divisions.
   template <int E>
   [[nodiscard]] __device__ __forceinline__ WarpWalk walk_of(int length) const {
     if (length < m_shape.length) return WarpWalk(m_lane, m_lines, length / E);
     return E == pack ? m_packs : m_elements;
   }
-  /// Calls address(line, unit) for some units and then move(addresses, exist): so that nothing
-  /// waits for shared memory unit by unit. Behind the last, line 0 stands for one.
+  /// Calls address(line, unit) for several units and then move(addresses, exist), so that their
+  /// shared memory latencies overlap. Past the last unit it uses line 0.
   template <class Address, class Move>
   __device__ __forceinline__ static void for_each_unit(WarpWalk walk, const Address& address,
                                                        const Move& move) {
@@ -273,7 +273,7 @@ class TilesOfRows {
         });
   }
 
-  /// Loads a tile that is not copied, in scan order.
+  /// Loads a tile through registers, in scan order.
   __device__ __forceinline__ void load_one_by_one(std::int64_t k, int stage, int length) const {
     A* const to = slots(stage);
     for (WarpWalk walk = walk_of<1>(length); !walk.is_done();) {

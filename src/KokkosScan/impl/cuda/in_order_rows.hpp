@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Rows in order: up to 32 lines go through shared memory tile by tile, so that global memory is
-/// read and written along the lines, and are combined by a warp, a lane each.
+/// Rows in order: up to 32 lines go through shared memory tile by tile, so that accesses to global
+/// memory are coalesced along the lines. A warp combines them, one line per lane.
 
 #include <KokkosScan/impl/cuda/in_order_fold.hpp>
 #include <KokkosScan/impl/cuda/in_order_pipeline.hpp>
@@ -18,28 +18,28 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// A lane's line in a tile, as it lies in shared memory.
+/// The part of a lane's line in a tile in shared memory.
 template <class P>
 class RowOfTile {
   using T = InOrderTypes<P>;
   using A = typename T::A;
   static constexpr int size = sizeof(A);
   static constexpr int pack = T::pack;
-  /// Packs that a lane loads while it combines as many.
+  /// Packs that a lane prefetches from shared memory while it combines as many.
   static constexpr int packs = std::max(1, 64 / (pack * size));
 
  public:
-  /// \param counts whether elements count, where there is a mask
+  /// \param counts flags of elements that count, if there is a mask
   __device__ __forceinline__ RowOfTile(const P& problem, A* line, const unsigned char* counts,
                                        int length)
       : p(problem), m_line(line), m_counts(counts), m_packs(length / pack), m_length(length) {}
 
-  /// Combines the elements, which become results.
+  /// Replaces the elements by results.
   ///
-  /// \tparam backward whether they lie against the scan order
+  /// \tparam backward whether they are in reverse scan order
   template <bool backward>
   __device__ __forceinline__ void scan(RunningFold<P>& fold) const {
-    // Asked for once a tile: within a loop it would be asked for each element.
+    // Branches here, once per tile, instead of once per element.
     if (p.form == Form::exclusive) {
       scan<backward>(fold, Known<true>());
     } else {
@@ -50,7 +50,7 @@ class RowOfTile {
  private:
   template <bool backward, class IsExclusive>
   __device__ __forceinline__ void scan(RunningFold<P>& fold, IsExclusive is_exclusive) const {
-    // Elements that are no whole pack are the last in memory.
+    // Elements after the last whole pack are the last in memory.
     if (backward) scan_rest<backward>(fold, is_exclusive);
     Elements<packs> next;
     if (packs <= m_packs) get<backward>(next, 0);
@@ -58,7 +58,7 @@ class RowOfTile {
 #pragma unroll 2
     for (; first + packs <= m_packs; first += packs) {
       Elements<packs> chunk = next;
-      // Before these are stored, as the next may seem to be in their places.
+      // Before the stores, which the compiler must assume to alias the next elements.
       if (first + 2 * packs <= m_packs) get<backward>(next, first + packs);
       scan<backward>(fold, chunk, first, is_exclusive);
     }
@@ -76,7 +76,7 @@ class RowOfTile {
     A x[count * pack];
     unsigned counts;
   };
-  /// The place of a pack, by its number in scan order.
+  /// The position of a pack, from its index in scan order.
   template <bool backward>
   [[nodiscard]] __device__ __forceinline__ int place_of(int number) const {
     return (backward ? m_packs - 1 - number : number) * pack;
@@ -96,7 +96,7 @@ class RowOfTile {
         move_pack(flags, reinterpret_cast<const std::byte*>(m_counts + at));
 #pragma unroll
         for (int e = 0; e < pack; ++e) {
-          // Copied as they are in memory: any byte but 0 counts.
+          // The bytes of the mask are copied unchanged: any nonzero byte counts.
           const bool is_counted = flags[backward ? pack - 1 - e : e] != 0;
           to.counts |= static_cast<unsigned>(is_counted) << (i * pack + e);
         }
@@ -138,7 +138,7 @@ class RowOfTile {
   int m_length;
 };
 
-/// The lines that share a warp, or three.
+/// The lines of one warp, or of the three of a pipeline.
 template <class P>
 class LinesOfWarp {
  public:
@@ -191,7 +191,7 @@ class LinesOfWarp {
   RunningFold<P> m_fold;
 };
 
-/// Scans short rows: each warp a tile of whole lines.
+/// Scans short rows: each warp scans a tile of whole lines.
 template <class P>
 __global__ void __launch_bounds__(threads_of_rows_in_order)
     scan_short_rows_in_order(const __grid_constant__ P p,
@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(threads_of_rows_in_order)
   lines_of_warp.end();
 }
 
-/// Scans rows through several tiles: each block the lines of a warp.
+/// Scans rows in several tiles: the three warps of a block share the lines.
 template <class P>
 __global__ void __launch_bounds__(TilePipeline::threads, 5)
     scan_rows_in_order(const __grid_constant__ P p, const __grid_constant__ RowsInOrder shape) {

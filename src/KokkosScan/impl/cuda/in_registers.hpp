@@ -3,14 +3,14 @@
 #pragma once
 
 /// \file
-/// The kernel for lines that fill a warp and fit into the registers of a block: each element is
-/// loaded once, scanned in registers, and its result stored once. All loads are issued before the
-/// first value is used.
+/// The kernel for lines that fill at least a warp and fit into the registers of a block: each
+/// element is loaded once, scanned in registers, and its result stored once. All loads are issued
+/// before the first value is used.
 ///
-/// The combination tree is that of chunk.hpp: E neighbours make a pack, V packs a chunk, 32 chunks
-/// the part of a warp. Lanes have loaded packs in turns, so that they move neighbouring addresses,
-/// but each folds the packs of one chunk: the folds of packs change hands in shared memory, and
-/// what comes before each pack goes the way back. E and V depend on the types alone.
+/// The combination tree is that of chunk.hpp: E neighbours form a pack, V packs a chunk, 32 chunks
+/// the part of a warp. Lanes load packs in a striped arrangement, so that accesses are coalesced,
+/// but each folds the packs of one chunk: shared memory transposes the folds of packs and, on the
+/// way back, their prefixes. E and V depend on the types alone.
 
 #include <KokkosScan/impl/cuda/span.hpp>
 #include <KokkosScan/impl/cuda/stage.hpp>
@@ -34,8 +34,8 @@ __device__ __forceinline__ void load_at_once(const T* from, T (&to)[E]) {
   memcpy(static_cast<void*>(to), &word, sizeof(W));
 }
 
-/// Stores a pack with one instruction. (As an assignment, which the compiler may move, results of
-/// other packs would wait in registers and spill.)
+/// Stores a pack with one instruction. (The compiler could move a plain assignment, and results of
+/// other packs would stay in registers and spill.)
 template <int E, class T>
 __device__ __forceinline__ void store_at_once(T* to, const T (&from)[E]) {
   using W = typename UnitOf<sizeof(T) * E>::type;
@@ -44,8 +44,8 @@ __device__ __forceinline__ void store_at_once(T* to, const T (&from)[E]) {
   __stcg(reinterpret_cast<W*>(to), word);
 }
 
-/// E neighbours in shared memory, moved 16 bytes at a time where they fill those: scalar access to
-/// packs would meet the same bank E times.
+/// E neighbours in shared memory, moved in units of 16 bytes if they fill those: scalar access
+/// would have E-way bank conflicts.
 template <class T, int E>
 struct alignas(sizeof(T) * E % 16 == 0 ? 16 : alignof(T)) Pack {
   T value[E];
@@ -58,7 +58,7 @@ __device__ __forceinline__ void read_pack(const A* row, A (&x)[E], int lane) {
 #pragma unroll
   for (int i = 0; i < E; ++i) x[i] = pack.value[i];
 }
-/// Writes it.
+/// Writes the lane's pack of a row in shared memory.
 template <class A, int E>
 __device__ __forceinline__ void write_pack(A* row, const A (&x)[E], int lane) {
   Pack<A, E> pack;
@@ -67,7 +67,7 @@ __device__ __forceinline__ void write_pack(A* row, const A (&x)[E], int lane) {
   reinterpret_cast<Pack<A, E>*>(row)[lane] = pack;
 }
 
-/// Changes a row from striped (x[i] is element i * 32 + lane) to packed (x[i] is element
+/// Rearranges a row from striped (x[i] is element i * 32 + lane) to packed (x[i] is element
 /// lane * E + i), through shared memory of the warp.
 template <class A, int E>
 __device__ __forceinline__ void stripes_to_packs(A* row, A (&x)[E], int lane) {
@@ -78,7 +78,7 @@ __device__ __forceinline__ void stripes_to_packs(A* row, A (&x)[E], int lane) {
   __syncwarp();
 }
 
-/// The way back.
+/// The inverse of stripes_to_packs().
 template <class A, int E>
 __device__ __forceinline__ void packs_to_stripes(A* row, A (&x)[E], int lane) {
   write_pack(row, x, lane);
@@ -90,8 +90,8 @@ __device__ __forceinline__ void packs_to_stripes(A* row, A (&x)[E], int lane) {
 
 // ---- Load ---------------------------------------------------------------------------------------
 
-/// Loads V packs of a line, `step` elements apart, the first from element k on; the packs are
-/// aligned in memory and n is a multiple of their length. Elements from n on have any value.
+/// Loads V packs of a line, `step` elements apart, the first at element k. The packs are aligned in
+/// memory, and n is a multiple of their length. Elements from n on are unspecified.
 template <int V, int E, class A, class T>
 __device__ __forceinline__ void load_packs(const ArrayLine<T>& line, int k, int step, int n,
                                            A (&x)[V][E]) {
@@ -99,7 +99,7 @@ __device__ __forceinline__ void load_packs(const ArrayLine<T>& line, int k, int 
   const bool backward = line.stride < 0;
   const Raw* pack = backward ? line.data - k - (E - 1) : line.data + k;
   const int stride = backward ? -step : step;
-  Raw raw[V][E] = {};  // some of which are converted although they were not loaded
+  Raw raw[V][E] = {};  // initialised, since packs past the end are converted, too
 #pragma unroll
   for (int v = 0; v < V; ++v) {
     if (k + v * step < n) load_at_once(pack, raw[v]);
@@ -134,7 +134,7 @@ __device__ __forceinline__ void load_packs(const SelectedLine<A, Values, Mask>& 
   }
 }
 
-/// Loads `count` stripes of a line: elements k, k + 32, ...
+/// Loads `Count` stripes of a line: elements k, k + 32, ...
 template <int Count, class A, class T>
 __device__ __forceinline__ void load_stripes(const ArrayLine<T>& line, int k, int n, A* x) {
   const T* element = line.data + k * line.stride;
@@ -145,7 +145,7 @@ __device__ __forceinline__ void load_stripes(const ArrayLine<T>& line, int k, in
     element += step;
   }
 }
-/// Values first, then a part of the mask at a time, for which there are registers.
+/// Loads the values first, then the mask in several steps to limit register pressure.
 template <int Count, class A, class Values, class Mask>
 __device__ __forceinline__ void load_stripes(const SelectedLine<A, Values, Mask>& line, int k,
                                              int n, A* x) {
@@ -163,7 +163,7 @@ __device__ __forceinline__ void load_stripes(const SelectedLine<A, Values, Mask>
 
 // ---- Store --------------------------------------------------------------------------------------
 
-/// Stores a whole pack of results at `pack`, its lowest address.
+/// Stores a pack of results at `pack`, its lowest address.
 template <int E, class Value, class A>
 __device__ __forceinline__ void store_pack(Value* pack, bool backward, const A (&x)[E]) {
   Value raw[E];
@@ -172,9 +172,9 @@ __device__ __forceinline__ void store_pack(Value* pack, bool backward, const A (
   store_at_once(pack, raw);
 }
 
-/// From the elements of a pack to B after each but the last.
+/// Replaces the elements of a pack by B after each but the last.
 ///
-/// \param before what comes before the pack, or what is neutral
+/// \param before the prefix of the pack, or a neutral value
 template <int E, class Op, class A, class R>
 __device__ __forceinline__ void scan_pack(const Op& op, const R& before, A (&x)[E]) {
   A run = static_cast<A>(before);
@@ -182,11 +182,11 @@ __device__ __forceinline__ void scan_pack(const Op& op, const R& before, A (&x)[
   for (int i = 0; i < E - 1; ++i) x[i] = run = op(run, x[i]);
 }
 
-/// The folds of a warp's packs in shared memory: lanes write neighbours, and read the packs of a
+/// The folds of a warp's packs in shared memory. Lanes write neighbours, and read the packs of a
 /// chunk, without bank conflicts.
 template <int V, class R>
 struct FoldsOfPacks {
-  /// With one of what comes behind the last pack; a multiple of 16.
+  /// Includes one fold after the last pack. A multiple of 16.
   static constexpr int bytes = (sizeof(R) * (lanes * V + lanes + 1) + quad - 1) / quad * quad;
 
   R* memory;
@@ -196,25 +196,25 @@ struct FoldsOfPacks {
   }
 };
 
-/// Bytes of shared memory through which a warp exchanges a row.
+/// Bytes of shared memory in which a warp rearranges a row.
 template <class P, class T = Types<P>>
 inline constexpr int bytes_of_row = sizeof(typename T::A) * lanes* T::pack;
 /// Bytes of shared memory for the totals of warps.
 template <class R>
 inline constexpr int bytes_of_warp_totals = sizeof(R) * (most_threads_in_registers / lanes);
 
-/// Rows of a warp: what the registers for elements hold.
+/// Rows of a warp, as many as the registers for elements can hold.
 template <class P>
 inline constexpr int rows_of_warp =
     std::max<int>(1, element_registers / (Types<P>::pack * registers_of(sizeof(typename P::A))));
 
-/// Whether the packs of lines are aligned, so that one instruction moves each, in the input and the
-/// output. Else elements are loaded, and results stored, one by one: a row at a time through shared
-/// memory.
+/// Whether the packs of lines are aligned in the input and in the output, so that one instruction
+/// moves each. Unaligned elements and results are moved one by one, and rows are rearranged in
+/// shared memory.
 struct AlignedPacks {
   bool in_input, in_output;
 
-  /// Bytes of shared memory that a warp uses alone.
+  /// Bytes of shared memory for each warp.
   template <class P>
   [[nodiscard]] KOKKOS_FUNCTION constexpr int bytes_of_warp() const {
     return FoldsOfPacks<rows_of_warp<P>, typename Types<P>::R>::bytes +
@@ -222,7 +222,7 @@ struct AlignedPacks {
   }
 };
 
-/// Scans lines of which a block holds one.
+/// Scans lines, one per block.
 template <class P>
 __global__ void __launch_bounds__(most_threads_in_registers)
     scan_in_registers(const __grid_constant__ P problem, AlignedPacks packs) {
@@ -244,7 +244,7 @@ __global__ void __launch_bounds__(most_threads_in_registers)
   const int first = warp * V * row_length;
   const auto input = problem.input.line(number);
   const ArrayLine<Value> output = problem.output.line(number);
-  // Shared memory holds totals of warps, then what each warp uses.
+  // Shared memory holds the totals of warps, then the memory of each warp.
   R* const totals = reinterpret_cast<R*>(shared);
   std::byte* const of_warp = shared + bytes_of_warp_totals<R> + warp * packs.bytes_of_warp<P>();
   const FoldsOfPacks<V, R> folds_of_packs{reinterpret_cast<R*>(of_warp)};
@@ -260,11 +260,11 @@ __global__ void __launch_bounds__(most_threads_in_registers)
     for (int v = 0; v < V; ++v) stripes_to_packs(reinterpret_cast<A*>(row), x[v], lane);
   }
 
-  // Fold the packs, the chunk, and those of the lanes before.
+  // Fold the packs, the chunk, and the chunks of the lanes before.
 #pragma unroll
   for (int v = 0; v < V; ++v) {
-    // Rows behind the end: those of products are not worth their conversions to the carried type,
-    // those of sums are worth less than a branch.
+    // Rows past the end are skipped for operators that convert each element to the carried type,
+    // such as products; for sums a branch would cost more.
     constexpr int rows_at_once = 4;
     if (is_carried_throughout<typename Types<P>::Op, A> &&
         first + v / rows_at_once * rows_at_once * row_length >= n) {
@@ -278,7 +278,7 @@ __global__ void __launch_bounds__(most_threads_in_registers)
   for (int v = 1; v < V; ++v) chunk = op(chunk, folds_of_packs[lane * V + v]);
   const R chunks = scan_lanes(op, chunk, lane, true);
 
-  // Carry. A total may be stored in place of the starting value, behind the barrier.
+  // Carry. The starting value is read before the barrier, since a total may overwrite it after it.
   using Prefix = Fold<Op, R>;
   const Maybe<A> start_value = problem.start.at(number);
   const Prefix start = fold_of_start<R>(op, start_value);
@@ -298,7 +298,7 @@ __global__ void __launch_bounds__(most_threads_in_registers)
   if (lane == lanes - 1) folds_of_packs[lanes * V] = start.then(op, warps_before.then(op, chunks));
   __syncwarp();
 
-  // Scan: x becomes the results.
+  // Scan: replaces x by the results.
   const Ends<P> ends{problem};
   const bool inclusive = problem.form == Form::inclusive;
 #pragma unroll
@@ -306,7 +306,7 @@ __global__ void __launch_bounds__(most_threads_in_registers)
     const int k = first + v * row_length + lane * E;
     const R before_pack = folds_of_packs[v * lanes + lane];
     const R with_pack = folds_of_packs[v * lanes + lane + 1];
-    // B(k); nothing comes before the first element of a line without a starting value.
+    // B(k), which is the identity at the beginning of a line without a starting value.
     const A at_begin =
         k == 0 && !start_value.exists ? problem.identity.value : static_cast<A>(before_pack);
     scan_pack(problem.op, before_pack, x[v]);
@@ -340,7 +340,7 @@ __global__ void __launch_bounds__(most_threads_in_registers)
     }
   }
   if (ends.exist()) {
-    // The row in which this thread has the last pack of the line, if it has it.
+    // The row in which this thread has the last pack of the line, if it has that.
     const int left = n - E - (first + lane * E);
     const int v = left / row_length;
     if (left == v * row_length && left >= 0 && v < V) {

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// What a launch is, and how an instance of Kokkos::Cuda does it.
+/// What a launch consists of, and how it is enqueued on an instance of Kokkos::Cuda.
 
 #include <KokkosScan/impl/operands.hpp>
 #include <Kokkos_Core.hpp>
@@ -14,20 +14,20 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// One kernel with the numbers of its launch.
+/// A kernel's name and launch configuration.
 struct Launch {
   Function function;
-  const char* path;  ///< behind the function in labels
+  const char* path;  ///< follows the function in labels
   std::int64_t blocks;
   int threads;
   int shared_bytes;
 
-  /// What Kokkos Tools and errors call it; made only where one of them asks.
+  /// The name in Kokkos Tools and errors; made only when one of them asks.
   [[nodiscard]] std::string label() const { return name(function) + " [" + path + "]"; }
 };
 
-/// An execution space instance that has no kernels: would_launch() is told of each launch, and of
-/// what the kernel would be given besides the problem.
+/// An execution space instance that only plans: would_launch() is called instead of each launch,
+/// with the arguments that the kernel would receive besides the problem.
 template <class Exec>
 concept OnlyPlans = requires {
   requires Exec::only_plans;
@@ -44,16 +44,16 @@ concept OnlyPlans = requires {
 
 namespace KokkosScan::impl::cuda {
 
-/// Refuses to go on after a failed call of the runtime.
+/// Throws if a call of the runtime has failed.
 inline void check(cudaError_t result, const Launch& launch, std::int64_t n, std::int64_t lines) {
   if (result == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // the exception reports it; later calls must not
+  static_cast<void>(cudaGetLastError());  // cleared, so that later calls do not report it again
   raise<std::runtime_error>(launch.label() + ": the launch for " + std::to_string(lines) +
                             " lines of " + std::to_string(n) +
                             " elements failed: " + cudaGetErrorString(result) + ".");
 }
 
-/// Enqueues a kernel on the instance's stream, on its device, and reports a launch that fails.
+/// Enqueues a kernel on the instance's stream and device, and throws if the launch fails.
 template <class Kernel, class... Arguments>
 void enqueue(const Kokkos::Cuda& exec, const Launch& launch, Kernel kernel, std::int64_t n,
              std::int64_t lines, const Arguments&... arguments) {
@@ -69,21 +69,21 @@ void enqueue(const Kokkos::Cuda& exec, const Launch& launch, Kernel kernel, std:
                                     &id);
   }
   const cudaError_t result = on_device(exec.cuda_device(), [&] {
-    // Of 48 KB, to which static shared memory counts: less than 1 KB in all kernels.
+    // 48 KB need no opt-in. Static shared memory is included, less than 1 KB in all kernels.
     constexpr int without_asking = 47 * 1024;
     if (launch.shared_bytes > without_asking) {
       const cudaError_t granted = cudaFuncSetAttribute(
           kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, launch.shared_bytes);
       if (granted != cudaSuccess) return granted;
     }
-    // Its own return code: cudaGetLastError() would also tell of what failed before.
+    // Not cudaGetLastError(), which would also report earlier errors.
     return cudaLaunchKernelEx(&config, kernel, arguments...);
   });
   if (has_tools) Kokkos::Tools::endParallelFor(id);
   check(result, launch, n, lines);
 }
 
-/// Enqueues that memory is cleared, for a launch that follows.
+/// Enqueues clearing the memory, for the launch that follows.
 inline void clear(const Kokkos::Cuda& exec, const Launch& launch, std::byte* memory,
                   std::size_t bytes, std::int64_t n, std::int64_t lines) {
   check(on_device(exec.cuda_device(),
@@ -91,7 +91,7 @@ inline void clear(const Kokkos::Cuda& exec, const Launch& launch, std::byte* mem
         launch, n, lines);
 }
 
-/// Bytes of shared memory that a block can have.
+/// The most bytes of shared memory of a block.
 inline int shared_bytes_of_block(const Kokkos::Cuda& exec) {
   return static_cast<int>(exec.cuda_device_prop().sharedMemPerBlockOptin);
 }

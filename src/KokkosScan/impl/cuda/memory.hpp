@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Stream-ordered memory for Kokkos::Cuda: neither taking nor freeing it fences.
+/// Stream-ordered memory for Kokkos::Cuda: neither allocation nor deallocation fences.
 
 #include <KokkosScan/impl/memory.hpp>
 #include <Kokkos_Core.hpp>
@@ -27,7 +27,7 @@ class Temporary<Kokkos::Cuda> {
     const cudaError_t result =
         cuda::on_device(m_device, [&] { return cudaMallocAsync(&data, bytes, m_stream); });
     if (result != cudaSuccess) {
-      static_cast<void>(cudaGetLastError());  // the exception reports it; later calls must not
+      static_cast<void>(cudaGetLastError());  // cleared, so that later calls do not report it again
       raise<std::runtime_error>("KokkosScan: a workspace of " + std::to_string(bytes) +
                                 " bytes could not be allocated: " + cudaGetErrorString(result) +
                                 ".");
