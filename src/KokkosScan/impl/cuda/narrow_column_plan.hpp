@@ -136,8 +136,7 @@ constexpr int passes_of_lanes(const NarrowColumnPlan& plan, int bytes) {
   return bytes < 4 ? (most * bytes + 3) / 4 : most;
 }
 
-/// The number of slabs that fills whole rounds of the threads, unless the last round is nearly
-/// full.
+/// The number of slabs that fills whole rounds of threads, or nearly fills the last round.
 ///
 /// \param most slabs that fit
 constexpr int slabs_for_threads(int most, int items_of_slab) {

@@ -239,8 +239,7 @@ class NarrowColumnScan {
             tile.shift_of_mask};
   }
 
-  /// The prefix of chunk 0 of a line of a tile. Those of the next chunks follow at a stride of
-  /// `columns`.
+  /// The prefix of chunk 0 of a line of a tile; later chunks follow with a stride of `columns`.
   ///
   /// \param slab in turn
   [[nodiscard]] __device__ __forceinline__ R* folds(int slab, int column) const {
@@ -323,7 +322,7 @@ class NarrowColumnScan {
       if constexpr (Input::has_mask) f(runs(Input::mask(m_p.input), mask(tile, buffer)));
     }
   }
-  /// Waits for rows that threads load, or loads what they load one by one.
+  /// Waits for asynchronously loaded rows, or loads elements one at a time.
   __device__ __forceinline__ void wait_for_elements(const NarrowColumnTile& tile,
                                                     int buffer) const {
     if (loads_rows()) {
