@@ -105,8 +105,8 @@ struct NarrowColumnPlan {
   [[nodiscard]] KOKKOS_FUNCTION constexpr int shared_bytes() const {
     return begin_of_carry() + bytes_of_carry;
   }
-  // The slab that threads process as number s, and where it begins in shared memory. Lanes
-  // alternate between pieces to avoid bank conflicts.
+  /// The slab that threads process as number s, and where it begins in shared memory. Lanes
+  /// alternate between pieces to avoid bank conflicts.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int slab_in_turn(int s) const {
     return (s & ((1 << log2_pieces) - 1)) * slabs_of_piece + (s >> log2_pieces);
   }

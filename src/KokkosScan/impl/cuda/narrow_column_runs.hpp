@@ -85,8 +85,7 @@ struct TileRuns {
   }
 
   /// Calls f(run, b, end) for each quad that overlaps bytes 0 to end of a run; the quad begins at
-  /// byte b. If there is one run, all threads share it; otherwise groups of threads take runs in
-  /// turn.
+  /// byte b. All threads share a single run; otherwise groups of threads take runs in turn.
   template <class F>
   __device__ __forceinline__ void for_each_quad(const Threads& threads, const F& f) const {
     // Bytes that the threads of a run cover at once: a power of two.
@@ -133,7 +132,7 @@ struct TileRuns {
   }
 };
 
-/// Loads elements: asynchronously where their size permits, otherwise through registers.
+/// Loads elements, asynchronously where their size permits.
 template <class T>
 struct LoadElements {
   template <int count>
@@ -187,7 +186,7 @@ template <class T>
 __device__ __forceinline__ void load_elements(const TileRuns<T>& rows, const Threads& threads) {
   rows.template for_each_element<8>(threads, LoadElements<T>());
 }
-// Stores the elements between two bytes of a run, one at a time.
+/// Stores the elements between two bytes of a run, one at a time.
 template <class T>
 __device__ __forceinline__ void store_some(const RunPlace& run, int begin, int end) {
 #pragma unroll 1
@@ -199,7 +198,7 @@ __device__ __forceinline__ void store_in_bulk(const TileRuns<T>& runs, int lane)
     const RunPlace first = run + pieces.head;
     if (pieces.quads > 0) begin_bulk_store(first.global, first.shared, pieces.quads * quad);
   };
-  if (runs.count == 1) {  // all lanes share the run; the edges have an element per lane
+  if (runs.count == 1) {  // shared by all lanes: an element each at the edges
     const RunPlace run = runs.at(0);
     const int bytes = runs.bytes_of(0);
     const Pieces pieces(misalignment(run.global), bytes);

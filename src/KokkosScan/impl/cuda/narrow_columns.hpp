@@ -140,8 +140,8 @@ class NarrowColumnScan {
   }
 
  protected:
-  // The task of the warp that moves. Tiles are found two turns ahead and loaded one ahead. Both
-  // tasks synchronise the same number of times per turn: two more if chunks are folded first.
+  /// The task of the warp that moves. Tiles are found two turns ahead and loaded one ahead. Both
+  /// tasks synchronise the same number of times per turn: two more if chunks are folded first.
   __device__ __forceinline__ void move_tiles() {
     __syncwarp();
 #pragma unroll 1
@@ -216,8 +216,8 @@ class NarrowColumnScan {
   [[nodiscard]] __device__ __forceinline__ bool stores_in_bulk(const NarrowColumnTile& tile) const {
     return has_bulk_copies() && tile.stores_runs;
   }
-  // Bytes of an operand in a buffer, padded for any offset modulo 128. A buffer holds the elements,
-  // then results that do not overwrite them, then the mask.
+  /// Bytes of an operand in a buffer, padded for any offset modulo 128. A buffer holds the
+  /// elements, then results that do not overwrite them, then the mask.
   [[nodiscard]] __device__ __forceinline__ int bytes_of(int size) const {
     return (m_plan.slots() * size + 2 * bulk_alignment - 1) / bulk_alignment * bulk_alignment;
   }
@@ -247,7 +247,7 @@ class NarrowColumnScan {
            slab * m_plan.folds_of_line() * m_plan.columns + column;
   }
 
-  // Finds the tile of a turn, which follows the previous one. For the moving warp.
+  /// Finds the tile of a turn, which follows the previous one. For the moving warp.
   __device__ __forceinline__ void find_tile(int turn) {
     std::int64_t strip = blockIdx.x;
     int step = 0;

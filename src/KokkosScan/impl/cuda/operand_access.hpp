@@ -123,8 +123,8 @@ struct OperandAccess<Selected<A, Values, Mask>> {
   }
 };
 
-/// Whether the lines of all operands are contiguous, in the direction of the output. (The strides
-/// of Views may be negative, independently of each other.)
+/// Whether the lines of all operands are contiguous, in the direction of the output. (Views may
+/// have negative strides, each its own.)
 template <class P>
 bool has_contiguous_lines(const P& p) {
   const std::int64_t along = is_backward(p.output) ? -1 : 1;

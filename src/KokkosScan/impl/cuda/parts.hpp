@@ -258,7 +258,7 @@ __device__ __forceinline__ void fold_parts(const P& problem, const RingShape& sh
         ring.folded[s].wait(turn.parity);
         R total = fold_warps(op, ring.totals(s), 0, shape.warps()).value();
         if (part.is_first && problem.start.exists()) {
-          // Read now: the last part may later store the total in its place.
+          // Read early: the last part may later store the total in its place.
           const R start = static_cast<R>(problem.start.at(tile.line(0)).value);
           if (lane == 0) ring.prefixes(s)[0] = start;
           total = op(start, total);

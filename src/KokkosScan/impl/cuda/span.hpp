@@ -304,7 +304,7 @@ __device__ __forceinline__ void copy_out(const Span& from, std::byte* to, int by
                                          const Threads& threads) {
   const Pieces pieces(from.begin, bytes);
   if (in_bulk && has_bulk_copies() && from.padding == 0) {
-    // One run per thread, as bulk copies of the lanes of a warp are issued one after another.
+    // Few large copies, as those of several lanes are issued one after another.
     constexpr int run = 4096;
     const int end = pieces.head + pieces.quads * quad;
     for (int b = pieces.head + threads.own * run; b < end; b += threads.count * run) {

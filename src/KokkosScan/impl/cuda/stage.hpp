@@ -258,8 +258,8 @@ __device__ __forceinline__ void store_elements(const Slots<T>& results, T* to, i
 }
 
 /// Computes elements e, e + of_line.count, ... of a line's part into the slots from `begin` on:
-/// `at_once` together while that many are left, then half as many, and so on. Conditional elements
-/// would wait for each other's loads.
+/// `at_once` together while that many are left, then half as many, and so on. Behind conditions
+/// they would wait for each other's loads.
 ///
 /// \param of_line threads that share the line
 /// \param along   index of element 0, in memory order, along the axis
@@ -484,7 +484,7 @@ __device__ __forceinline__ void begin_store(const Slots<T>& results, const Array
 }
 
 /// Quads of an array of T that a thread loads into registers: none if several arrays of lines are
-/// loaded together. Columns do not use this copy; one quad minimises the registers it leaves.
+/// loaded together. Columns do not use this copy; one quad minimises its registers.
 ///
 /// \tparam all bytes of an element in all arrays that are loaded together
 template <class AnyTile, class T, int all>

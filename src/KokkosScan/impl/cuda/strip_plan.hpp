@@ -49,7 +49,7 @@ inline constexpr int bytes_of_line = 128;
 
 /// What is cut into strips.
 struct StripFacts {
-  std::int64_t n;       ///< rows
+  std::int64_t n;       ///< elements of a column
   std::int64_t inner;   ///< neighbouring columns
   std::int64_t outer;   ///< groups of neighbouring columns
   int pack;             ///< columns per lane

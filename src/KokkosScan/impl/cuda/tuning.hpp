@@ -38,8 +38,8 @@ inline constexpr int most_stages = 8;
 /// Bulk loads are faster if addresses in shared and global memory are congruent modulo 128 bytes.
 inline constexpr int bulk_alignment = 128;
 
-/// Chunks of a thread in shared memory: one in use, the others in flight. Three or four halve the
-/// threads or slow down 16-bit integers.
+/// Chunks of a thread in shared memory: one in use, the others in flight. Three, with half of the
+/// threads, are slower; so are four for 16-bit integers.
 inline constexpr int chunks_in_flight = 2;
 
 /// Exact division of numbers below 2^15 by 1 to 2^15: the error of the inverse stays below 2^15 /
@@ -55,7 +55,7 @@ struct Divisor {
   }
 };
 
-/// The narrowest rows that warps read across, without a transposition.
+/// The narrowest rows that warps read across.
 inline constexpr int narrowest_rows = 32;
 
 /// Chunks of columns per thread, kept in registers. Four, which permit only three blocks, are
