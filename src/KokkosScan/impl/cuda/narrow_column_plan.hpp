@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// How short and narrow columns are shared out among blocks: a pure function of the shape and the
-/// device. It changes no result.
+/// How short and narrow columns are divided among blocks: a pure function of the shape and the
+/// device. It does not affect results.
 
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <algorithm>
@@ -12,21 +12,21 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// How an operand's elements are moved between global and shared memory.
+/// How the elements of an operand are moved between global and shared memory.
 enum class MoveRows {
-  one_by_one,   ///< each by itself, wherever it is
-  as_elements,  ///< each by itself, from or to rows that are equally far apart
-  as_rows,      ///< those of a row together, whatever its alignment
-  as_pieces,    ///< those of a piece of the tile together, with what is between its rows
+  one_by_one,   ///< one at a time, at any address
+  as_elements,  ///< one at a time, from or to rows with a constant pitch
+  as_rows,      ///< a row at a time, whatever its alignment
+  as_pieces,    ///< a piece of the tile at a time, with the gaps between its rows
 };
 
-/// Where an operand's rows are.
+/// Where the rows of an operand are.
 struct RowsInMemory {
-  bool exist;  ///< whether the elements of a row are neighbours, and rows in the order of results
-  std::int64_t row;   ///< elements from row to row
-  std::int64_t slab;  ///< elements from slab to slab; 0 if there is no such number
+  bool exist;         ///< whether each row is contiguous, and rows are in the order of results
+  std::int64_t row;   ///< elements from one row to the next
+  std::int64_t slab;  ///< elements from one slab to the next; 0 if that is not constant
 
-  /// Whether slabs follow each other as their rows do, if it has rows.
+  /// Whether slabs follow each other with the pitch of their rows, if there are rows.
   [[nodiscard]] constexpr bool is_even(std::int64_t n) const { return !exist || slab == n * row; }
   [[nodiscard]] constexpr bool operator==(const RowsInMemory&) const = default;
 };
@@ -34,62 +34,62 @@ struct RowsInMemory {
 /// What a plan depends on.
 struct NarrowColumnFacts {
   std::int64_t n;
-  std::int64_t stride;  ///< elements from one to the next of a line, the fewest of all operands
+  std::int64_t stride;  ///< elements between neighbours of a line, the minimum over all operands
   std::int64_t lines;
   std::int64_t inner;                ///< lines of a slab: those that are neighbours
-  RowsInMemory input, mask, output;  ///< the mask's are the input's if there is none
-  bool is_computed;                  ///< whether the input is not in memory at all
-  bool is_along;       ///< whether neighbours in memory are those of a line, somewhere
-  int element;         ///< bytes in shared memory of all that is kept of an element
-  int loaded, stored;  ///< bytes of an element of the input, and of the output
+  RowsInMemory input, mask, output;  ///< the mask's are the input's if there is no mask
+  bool is_computed;                  ///< whether the input is computed rather than stored
+  bool is_along;       ///< whether neighbours in memory belong to one line in some operand
+  int element;         ///< bytes in shared memory for all that is kept of an element
+  int loaded, stored;  ///< bytes of an input element and of an output element
   bool has_mask;
-  int unit;             ///< bytes of the smallest of these and of a mask
+  int unit;             ///< bytes of the smallest of these and of a mask element
   int accumulator;      ///< bytes
-  NarrowElement types;  ///< what says how columns are cut
+  NarrowElement types;  ///< the properties of the types that determine the cut
   int multiprocessors;
-  int shared_bytes;  ///< of a block at most
+  int shared_bytes;  ///< maximum for a block
 };
 
 /// Tiles of rows and columns: all rows of several whole slabs, or some rows and columns of one.
 struct NarrowColumnPlan {
   std::int64_t n;
   int inner;
-  int chunk;           ///< rows that a thread takes
-  int chunks_of_line;  ///< of which the last may be shorter, where a block has whole columns
+  int chunk;           ///< rows per thread
+  int chunks_of_line;  ///< the last may be shorter, where a block has whole columns
   int chunks;          ///< of a line in a tile
   int rows;            ///< of a slab in a tile
   int columns;         ///< of a tile
-  int strips_of_slab;  ///< next to each other
+  int strips_of_slab;  ///< side by side
   int steps;           ///< tiles of a strip, one below the other
   int slabs_of_tile;
-  int pitch;           ///< elements from row to row in shared memory
-  int pitch_of_slab;   ///< from slab to slab
-  int log2_pieces;     ///< of a tile, which lie apart in shared memory for the sake of its banks
-  int slabs_of_piece;  ///< that follow each other as their rows do, here and in memory
+  int pitch;           ///< elements between rows in shared memory
+  int pitch_of_slab;   ///< elements between slabs
+  int log2_pieces;     ///< of a tile, kept apart in shared memory to avoid bank conflicts
+  int slabs_of_piece;  ///< those with the pitch of their rows, here and in global memory
   int pitch_of_piece;
-  int buffers;  ///< tiles that a block has in shared memory
+  int buffers;  ///< tiles of a block in shared memory
   int bytes_of_buffer;
   int bytes_of_folds;  ///< of one tile
-  int bytes_of_carry;  ///< where blocks share strips
+  int bytes_of_carry;  ///< if blocks share strips
   std::int64_t slabs;
   std::int64_t strips;  ///< of all slabs
   std::int64_t blocks;
   MoveRows loads, stores;
   bool is_shared;  ///< whether blocks share strips
-  int width;       ///< columns that neighbouring threads have where they do
-  int segment;     ///< chunks of a column that combine first where they do
+  int width;       ///< columns of neighbouring threads, if blocks share strips
+  int segment;     ///< chunks of a column that combine first, if blocks share strips
   Divisor by_columns, by_chunks, by_slabs_of_piece, by_rows_of_piece, by_lanes, by_segments;
 
   [[nodiscard]] KOKKOS_FUNCTION constexpr int lines() const { return columns * slabs_of_tile; }
   [[nodiscard]] KOKKOS_FUNCTION constexpr int elements() const { return lines() * rows; }
-  /// What threads take one after the other: chunks of a tile.
+  /// Work items, distributed over the threads: the chunks of a tile.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int items() const { return lines() * chunks; }
   /// Whether chunks are folded before they are scanned.
   [[nodiscard]] KOKKOS_FUNCTION constexpr bool has_totals() const { return n > chunk; }
-  /// Folds that a block keeps of a line: what comes before each chunk, before the next tile, and
-  /// one more while these change.
+  /// Folds that a block keeps per line: the prefix of each chunk, the prefix of the next tile, and
+  /// one more while these are updated.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int folds_of_line() const { return chunks + 2; }
-  /// Elements in shared memory, with gaps.
+  /// Elements in shared memory, including gaps.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int slots() const {
     return log2_pieces > 0 ? pitch_of_piece << log2_pieces : pitch_of_slab * slabs_of_tile;
   }
@@ -105,8 +105,8 @@ struct NarrowColumnPlan {
   [[nodiscard]] KOKKOS_FUNCTION constexpr int shared_bytes() const {
     return begin_of_carry() + bytes_of_carry;
   }
-  // Lanes take slabs of all pieces in turns, so that they meet different banks.
-  /// The slab of a tile that is number s for the threads, and where it begins in shared memory.
+  /// The slab that threads process as number s, and where it begins in shared memory. Lanes
+  /// alternate between pieces to avoid bank conflicts.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int slab_in_turn(int s) const {
     return (s & ((1 << log2_pieces) - 1)) * slabs_of_piece + (s >> log2_pieces);
   }
@@ -120,7 +120,7 @@ struct NarrowColumnPlan {
   }
 };
 
-/// How often lanes turn to the banks of shared memory to read the same row of their chunks.
+/// The degree of bank conflicts when a warp reads the same row of its chunks.
 ///
 /// \param bytes of an element
 constexpr int passes_of_lanes(const NarrowColumnPlan& plan, int bytes) {
@@ -136,9 +136,9 @@ constexpr int passes_of_lanes(const NarrowColumnPlan& plan, int bytes) {
   return bytes < 4 ? (most * bytes + 3) / 4 : most;
 }
 
-/// So many slabs that the threads have an item each, or several, if there is no more room.
+/// The number of slabs that fills whole rounds of threads, or nearly fills the last round.
 ///
-/// \param most slabs for which there is room
+/// \param most slabs that fit
 constexpr int slabs_for_threads(int most, int items_of_slab) {
   const std::int64_t items = std::int64_t{most} * items_of_slab;
   const std::int64_t rounds = items / threads_of_narrow_columns;
@@ -147,11 +147,11 @@ constexpr int slabs_for_threads(int most, int items_of_slab) {
   return std::max(1, static_cast<int>(rounds * threads_of_narrow_columns / items_of_slab));
 }
 
-/// Puts pieces of a tile of many slabs as far apart in shared memory as is best for its banks.
+/// Spaces the pieces of a tile of many slabs in shared memory so that bank conflicts are fewest.
 ///
-/// \param quads elements by which a distance may grow, and those that are left free behind runs
+/// \param quads step of the spacing in elements, also the gap behind runs
 /// \param bytes of an element
-/// \param most  elements for which there is room
+/// \param most  elements that fit
 constexpr void spread_slabs(NarrowColumnPlan& plan, int quads, int bytes, int most) {
   constexpr int log2 = 3;
   int least = passes_of_lanes(plan, bytes);
@@ -171,44 +171,43 @@ constexpr void spread_slabs(NarrowColumnPlan& plan, int quads, int bytes, int mo
   }
 }
 
-/// Elements of which every distance that is a multiple is one of 16 bytes, too.
+/// The smallest number of elements that fills a multiple of 16 bytes.
 constexpr int elements_of_quads(int bytes) { return std::max(1, 16 / bytes); }
-/// Elements that are as far apart as others, up to such a multiple.
+/// The smallest distance from `least` on that is congruent to `others` modulo `quads`.
 ///
 /// \param least elements apart
 constexpr std::int64_t apart_alike(std::int64_t least, std::int64_t others, int quads) {
   return least + ((others - least) % quads + quads) % quads;
 }
-/// What decides how far apart rows are in shared memory.
+/// The operand that determines the row pitch in shared memory.
 ///
-/// \param of_pieces elements from row to row where pieces are moved, or 0
+/// \param of_pieces row pitch in elements where pieces are moved, or 0
 constexpr const RowsInMemory& leading_rows(const NarrowColumnFacts& f, std::int64_t of_pieces) {
   const bool is_input =
       f.input.exist && f.mask.exist && (of_pieces == 0 || of_pieces == f.input.row);
   return is_input ? f.input : f.output;
 }
-/// Elements that are left free behind runs that are loaded, so that no two have elements in the
-/// same 16 bytes: these are loaded as a whole.
+/// Elements left free behind each loaded run. Runs are loaded as whole quads, so no two may share
+/// one.
 constexpr int room_behind_runs(const NarrowColumnFacts& f) {
   return elements_of_quads(f.has_mask ? 1 : f.loaded) - 1;
 }
-/// Elements of which the distance of rows that are moved in bulk is a multiple in shared memory, up
-/// to what it is in global memory: of 16 bytes of each operand, and of whole sectors of the
-/// largest. (Floats (6099, 11, 4001), whose rows are 4 bytes apart up to such a multiple, had 0.84
-/// with 20 bytes in shared memory instead of 0.89.)
+/// Row pitches in shared and global memory are congruent modulo this number of elements, where rows
+/// are moved in bulk: 16 bytes of each operand, and a sector of the largest (with 16 bytes alone,
+/// floats (6099, 11, 4001) are slower on an H200).
 constexpr int elements_alike(const NarrowColumnFacts& f) {
   return std::max(elements_of_quads(f.unit), 32 / std::max(f.loaded, f.stored));
 }
-/// Elements from row to row in shared memory where rows are moved together.
+/// Row pitch in shared memory, in elements, where rows are moved together.
 constexpr std::int64_t pitch_of_rows(const NarrowColumnFacts& f, std::int64_t columns) {
   return apart_alike(columns + room_behind_runs(f), leading_rows(f, 0).row, elements_alike(f));
 }
-/// The most by which that may be more than the columns.
+/// The maximum by which this pitch exceeds the number of columns.
 constexpr int most_behind_rows(const NarrowColumnFacts& f) {
   return room_behind_runs(f) + elements_alike(f) - 1;
 }
-/// Elements from row to row where pieces are moved with what is between their rows; 0 if none are.
-/// What is between may be loaded, if that is not much, but not stored.
+/// Row pitch in elements where pieces are moved with the gaps between rows; 0 if none are. Small
+/// gaps may be loaded, but never stored.
 constexpr std::int64_t pitch_of_pieces(const NarrowColumnFacts& f, std::int64_t columns) {
   if (f.is_along || columns != f.inner) return 0;
   const std::int64_t between = f.input.row - columns;
@@ -217,13 +216,13 @@ constexpr std::int64_t pitch_of_pieces(const NarrowColumnFacts& f, std::int64_t 
   const bool may_be_dense = f.is_computed || (f.input.exist && f.mask.exist);
   return may_be_dense && f.output.exist && f.output.row == columns ? columns : 0;
 }
-/// What of a tile is moved at a time, in elements.
+/// The units in which a tile is moved, in elements.
 struct NarrowRuns {
   int count;
-  int length;    ///< with what is between the rows of a piece
-  int distance;  ///< from one to the next
+  int length;    ///< including the gaps between rows of a piece
+  int distance;  ///< from one run to the next
 
-  /// \param how as pieces, or else the rows of these
+  /// \param how as pieces, or else row by row
   constexpr NarrowRuns(const NarrowColumnPlan& plan, MoveRows how) {
     const bool are_pieces = how == MoveRows::as_pieces;
     const int rows = are_pieces ? plan.slabs_of_piece * plan.rows : 1;
@@ -232,7 +231,7 @@ struct NarrowRuns {
     distance = are_pieces ? plan.pitch_of_piece : plan.pitch;
   }
 };
-/// How an operand is moved to or from a tile whose slots are known.
+/// How an operand is moved, for a tile whose slots are known.
 ///
 /// \param bytes of an element
 constexpr MoveRows how_to_move(const NarrowColumnPlan& plan, const NarrowColumnFacts& f,
@@ -256,13 +255,11 @@ constexpr MoveRows how_to_move(const NarrowColumnPlan& plan, const NarrowColumnF
   }
   return MoveRows::as_elements;
 }
-/// Bytes of a tile, with room for what begins anywhere between two multiples of 128, of each of up
-/// to three operands.
+/// Bytes of a tile, with padding for up to three operands, each with any offset modulo 128.
 constexpr int bytes_of_narrow_buffer(const NarrowColumnPlan& plan, const NarrowColumnFacts& f) {
   return (plan.slots() * f.element + 127) / 128 * 128 + 6 * 128;
 }
-/// What follows from the tiles: how they are moved, how many strips there are, and how threads find
-/// their way.
+/// Derives the rest from the tiles: how they are moved, the number of strips, the divisors.
 constexpr void finish_plan(NarrowColumnPlan& plan, const NarrowColumnFacts& f) {
   plan.loads = how_to_move(plan, f, f.input, f.loaded, false);
   if (f.has_mask) plan.loads = std::min(plan.loads, how_to_move(plan, f, f.mask, 1, false));
@@ -275,8 +272,8 @@ constexpr void finish_plan(NarrowColumnPlan& plan, const NarrowColumnFacts& f) {
   plan.by_rows_of_piece = Divisor(plan.slabs_of_piece * plan.rows);
 }
 
-/// The plan for columns that blocks share: tiles of all columns of a slab that are neighbours, and
-/// so many rows as the combination tree says.
+/// The plan for columns that blocks share: a tile has all neighbouring columns of a slab, and the
+/// rows that the combination tree prescribes.
 constexpr NarrowColumnPlan plan_shared_narrow_columns(const NarrowColumnFacts& f,
                                                       const NarrowCut& cut) {
   NarrowColumnPlan plan{};
@@ -293,7 +290,7 @@ constexpr NarrowColumnPlan plan_shared_narrow_columns(const NarrowColumnFacts& f
   plan.rows = cut.chunks * cut.chunk;
   plan.steps = static_cast<int>(divide_up(f.n, plan.rows));
   plan.slabs_of_piece = 1;
-  /// How many tiles there is room for.
+  /// The number of tiles that fit.
   const auto fit = [&](std::int64_t pitch) {
     plan.pitch = static_cast<int>(pitch);
     plan.pitch_of_slab = plan.pitch_of_piece = plan.pitch * plan.rows;
@@ -303,7 +300,7 @@ constexpr NarrowColumnPlan plan_shared_narrow_columns(const NarrowColumnFacts& f
     while (plan.buffers > 0 && plan.shared_bytes() > room) --plan.buffers;
     return plan.buffers;
   };
-  // With those of segments.
+  // Including the folds of segments.
   const int folds = plan.lines() * (plan.folds_of_line() + cut.segment);
   plan.bytes_of_folds = (folds * f.types.carried + 15) / 16 * 16;
   plan.bytes_of_carry = (plan.columns * f.types.carried + 15) / 16 * 16;
@@ -338,16 +335,16 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
   plan.chunks_of_line = static_cast<int>(divide_up(n, plan.chunk));
   const std::int64_t slots =
       std::int64_t{std::max(1, f.multiprocessors)} * blocks_of_narrow_columns;
-  // As many elements as leave every block some tiles, but not so few that it waits for each. Two
-  // buffers share their room with three folds of a chunk.
+  // Large enough to amortise the latency of a tile, small enough to give every block several. Two
+  // buffers share the space with three folds per chunk.
   const std::int64_t most = std::min<std::int64_t>(
       plan.has_totals() ? std::int64_t{2} * plan.chunk * bytes_of_narrow_tile /
                               (2 * plan.chunk * f.element + 3 * f.types.carried)
                         : bytes_of_narrow_tile / f.element,
       (1 << 15) - 1);
   const int quads = elements_of_quads(f.unit);
-  // Rows as far apart, up to a multiple of 16 bytes, as in global memory, if they are of some
-  // length; else by an odd number, for threads that go down columns.
+  // Rows that are not short keep the pitch of global memory modulo 16 bytes. Others have an odd
+  // pitch, as threads walk down columns.
   const auto are_apart = [&](std::int64_t columns) {
     return f.is_along || columns * f.unit < least_bytes_of_run;
   };
@@ -372,9 +369,8 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
       plan.slabs_of_tile = slabs_for_threads(plan.slabs_of_tile, plan.chunks * plan.inner);
     }
   } else {
-    // All columns of some rows, if there are slabs for all blocks; else strips of nearly the same
-    // width, and of whole sectors of memory if there is room. A block that takes tiles from above
-    // gains nothing by more of them.
+    // All columns of some rows if there are slabs for all blocks. Otherwise strips of nearly equal
+    // width, whole sectors if they fit. More tiles do not help a block that takes them top down.
     const std::int64_t room = plan.has_totals() ? most : elements;
     std::int64_t widest = distance(f.inner) * plan.chunk <= room
                               ? f.inner

@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// How a tile of narrow columns travels between global and shared memory: in bulk, 16 bytes at a
-/// time whatever its alignment, or element by element.
+/// How a tile of narrow columns is moved between global and shared memory: in bulk, in quads,
+/// whatever its alignment, or element by element.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/narrow_column_plan.hpp>
@@ -17,7 +17,7 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// An element of a run, or where a run begins.
+/// An element of a run, or the start of a run.
 struct RunPlace {
   std::byte* global;
   std::byte* shared;
@@ -27,20 +27,20 @@ struct RunPlace {
   }
 };
 
-/// The runs of a tile that are moved together: its pieces, or the rows of these.
+/// The runs in which a tile is moved: its pieces, or their rows.
 template <class T>
 struct TileRuns {
   static constexpr int size = sizeof(T);
 
   std::byte* global;  ///< the first byte of the first run
   std::byte* shared;
-  std::int64_t distance, more_distance;  ///< bytes from run to run, and more from piece to piece
+  std::int64_t distance, more_distance;  ///< bytes between runs, and what is added between pieces
   int pitch, more_pitch;                 ///< the same in shared memory
-  int bytes, last_bytes;                 ///< of a run, and of the last
+  int bytes, last_bytes;                 ///< of a run, and of the last one
   int count;
   Divisor by_runs_of_piece;
 
-  /// \param how as pieces, or else the rows of these
+  /// \param how as pieces, or else row by row
   template <class U>
   __device__ __forceinline__ TileRuns(const Batch& batch, const NarrowColumnPlan& plan,
                                       const NarrowColumnTile& tile, const Array<U>& array,
@@ -84,12 +84,11 @@ struct TileRuns {
     return run == count - 1 ? last_bytes : bytes;
   }
 
-  /// Calls f(run, b, end) for each quad in which some of the bytes from 0 to end of a run lie, and
-  /// that begins at its byte b. All threads share one run, or groups of them have one after
-  /// another.
+  /// Calls f(run, b, end) for each quad that overlaps bytes 0 to end of a run; the quad begins at
+  /// byte b. All threads share a single run; otherwise groups of threads take runs in turn.
   template <class F>
   __device__ __forceinline__ void for_each_quad(const Threads& threads, const F& f) const {
-    // Threads of a run: a power of two.
+    // Bytes that the threads of a run cover at once: a power of two.
     int step = quad;
     while (step < bytes && step < lanes * quad) step *= 2;
     if (count == 1) step = threads.count * quad;
@@ -104,9 +103,9 @@ struct TileRuns {
       for (int b = own - misalignment(run.global); b < end; b += step) f(run, b, end);
     }
   }
-  /// Calls move_elements(places) for the elements of rows, some of a column at a time.
+  /// Calls move_elements(places) for the elements of rows, several of a column at a time.
   ///
-  /// \tparam at_once as many, then one after another
+  /// \tparam at_once elements per call; the rest are moved one at a time
   template <int at_once, class Elements>
   __device__ __forceinline__ void for_each_element(const Threads& threads,
                                                    const Elements& move_elements) const {
@@ -133,7 +132,7 @@ struct TileRuns {
   }
 };
 
-/// Begins to load some elements without registers, if that is possible; else loads all at once.
+/// Loads elements, asynchronously where their size permits.
 template <class T>
 struct LoadElements {
   template <int count>
@@ -152,7 +151,7 @@ struct LoadElements {
     }
   }
 };
-/// Stores some elements.
+/// Stores elements.
 template <class T>
 struct StoreElements {
   template <int count>
@@ -165,7 +164,7 @@ struct StoreElements {
   }
 };
 
-/// Begins to load runs by a bulk copy each. For the lanes of a warp.
+/// Begins to load runs, one bulk copy each. Called by all lanes of a warp.
 template <class T>
 __device__ __forceinline__ void load_in_bulk(const TileRuns<T>& runs, int lane, Barrier& loaded) {
 #pragma unroll 1
@@ -174,7 +173,7 @@ __device__ __forceinline__ void load_in_bulk(const TileRuns<T>& runs, int lane, 
     begin_bulk_load_of_quads(run.shared, run.global, runs.bytes_of(r), loaded);
   }
 }
-/// The same 16 bytes at a time.
+/// The same by asynchronous copies of quads.
 template <class T>
 __device__ __forceinline__ void load_in_quads(const TileRuns<T>& runs, const Threads& threads) {
   runs.for_each_quad(threads, [](const RunPlace& run, int b, int end) {
@@ -182,13 +181,12 @@ __device__ __forceinline__ void load_in_quads(const TileRuns<T>& runs, const Thr
     begin_copy_of_quad(at.shared, at.global, end - b);
   });
 }
-/// The same of rows, one by one.
+/// The same for rows, element by element.
 template <class T>
 __device__ __forceinline__ void load_elements(const TileRuns<T>& rows, const Threads& threads) {
   rows.template for_each_element<8>(threads, LoadElements<T>());
 }
-// And back.
-/// The elements of a run from a byte to another, one by one.
+/// Stores the elements between two bytes of a run, one at a time.
 template <class T>
 __device__ __forceinline__ void store_some(const RunPlace& run, int begin, int end) {
 #pragma unroll 1
@@ -200,7 +198,7 @@ __device__ __forceinline__ void store_in_bulk(const TileRuns<T>& runs, int lane)
     const RunPlace first = run + pieces.head;
     if (pieces.quads > 0) begin_bulk_store(first.global, first.shared, pieces.quads * quad);
   };
-  if (runs.count == 1) {  // all lanes share it: some have an element
+  if (runs.count == 1) {  // shared by all lanes: an element each at the edges
     const RunPlace run = runs.at(0);
     const int bytes = runs.bytes_of(0);
     const Pieces pieces(misalignment(run.global), bytes);

@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Tiles of short and narrow columns: where they are in memory and in shared memory, and how their
-/// elements travel, as runs of bytes or one by one.
+/// Tiles of short and narrow columns: their place in global and shared memory, and element-wise
+/// copies.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/column_tree.hpp>
@@ -17,10 +17,10 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Rows and columns of a slab, or several whole slabs. Rows are numbered in the order of memory.
+/// Rows and columns of one slab, or several whole slabs. Rows are numbered in memory order.
 struct NarrowColumnTile {
   std::int64_t strip;
-  int step;           ///< tiles of the strip before it
+  int step;           ///< tiles before it in the strip
   std::int64_t slab;  ///< the first
   int first_column;
   std::int64_t begin;  ///< the first row in scan order
@@ -28,7 +28,7 @@ struct NarrowColumnTile {
   int rows;
   int columns;
   int shift, shift_of_mask,
-      shift_of_results;  ///< bytes behind a multiple of 128, where each begins
+      shift_of_results;  ///< offsets of their starts modulo 128 bytes
   bool exists;
   bool is_last;  ///< of its strip
   bool stores_runs;
@@ -61,7 +61,7 @@ struct NarrowColumnTile {
   }
 };
 
-/// The address of a tile's first element in memory.
+/// The address of the first element of a tile in global memory.
 template <class T>
 __device__ __forceinline__ T* first_in_memory(const Batch& batch, const NarrowColumnTile& tile,
                                               const Array<T>& array) {
@@ -70,9 +70,8 @@ __device__ __forceinline__ T* first_in_memory(const Batch& batch, const NarrowCo
 }
 KOKKOS_FORCEINLINE_FUNCTION std::int64_t magnitude(std::int64_t x) { return x < 0 ? -x : x; }
 
-/// A tile in shared memory. What is moved in runs begins as many bytes behind a multiple of 16 as
-/// it does in global memory, and rows are as far apart up to a multiple of 16, so that the same 16
-/// bytes can be moved at once on both sides.
+/// A tile in shared memory. Runs have the same offset modulo 16 bytes as in global memory, and so
+/// has the row pitch, so that both sides can be accessed in aligned quads.
 template <class T>
 struct TileSlots {
   int begin;  ///< byte of the shared memory
@@ -82,7 +81,7 @@ struct TileSlots {
   }
 };
 
-/// Whether elements of the same line are neighbours rather than those of the same row.
+/// Whether neighbours in memory belong to one line rather than to one row.
 template <class T>
 KOKKOS_FUNCTION bool is_along(const Batch& batch, const Array<T>& array) {
   if (batch.rank == 0) return false;
@@ -105,20 +104,20 @@ KOKKOS_FUNCTION bool is_along(const Batch& batch, const Selected<A, Values, Mask
   return is_along(batch, in.values);
 }
 
-/// Some elements of a line of a tile: those of rows row, row + step, ... in the order of memory.
+/// Some elements of a line of a tile: rows row, row + step, ... in memory order.
 struct PartOfLine {
   int slab, column;
   int row, step;
 };
 
-/// Calls f(part) for this thread's parts of the lines of a tile. Neighbouring threads have
-/// neighbours in memory, those of a row or, `along` the lines, of a line; each has parts of as few
-/// lines as can be, since where the line of a function begins takes divisions.
+/// Calls f(part) for this thread's parts of lines. Neighbouring threads have neighbours in memory,
+/// within a row or, if `along`, within a line. Each thread has few lines, as finding the start of a
+/// line in a function takes divisions.
 template <class F>
 __device__ __forceinline__ void for_each_part(const NarrowColumnTile& tile, bool along,
                                               const Threads& threads, const F& f) {
   const int columns = tile.columns;
-  // Groups of about a warp share a line, or rows of a slab.
+  // Groups of about one warp share a line, or rows of a slab.
   const int columns_of_group = along ? 1 : (columns < threads.count ? columns : threads.count);
   const int rows_of_group = along ? (tile.rows < lanes ? tile.rows : lanes)
                                   : (columns_of_group < lanes ? lanes / columns_of_group : 1);
@@ -129,14 +128,14 @@ __device__ __forceinline__ void for_each_part(const NarrowColumnTile& tile, bool
   const int member = threads.own - group * group_size;
   const int row_of_member = member / columns_of_group;
   const int column_of_member = member - row_of_member * columns_of_group;
-  // Several groups share what one would have, if there are so many.
+  // If there are more groups than lines or slabs, several share one.
   const int shares = along ? tile.slabs * columns : tile.slabs;
   const int sharing = shares < groups ? groups / shares : 1;
   const int row = group % sharing * rows_of_group + row_of_member;
   const int step = sharing * rows_of_group;
 #pragma unroll 1
   for (int share = group / sharing; share < shares; share += groups / sharing) {
-    // One call of f, which is inlined.
+    // A single call of f, as f is inlined.
     const int slab = along ? share / columns : share;
     const int first = along ? share - slab * columns : column_of_member;
     const int end = along ? first + 1 : columns;
@@ -151,7 +150,7 @@ __device__ __forceinline__ void load_part(const NarrowColumnPlan& plan,
                                           bool backward, const TileSlots<T>& slots,
                                           const PartOfLine& part) {
   constexpr int at_once = sizeof(T) <= 8 ? 8 : 2;
-  // Read here: tiles are in shared memory, where they might change with each store to a slot.
+  // Cached: `tile` is in shared memory and would be reloaded after each store to a slot.
   const int last = tile.rows - 1;
   const std::int64_t first_k = tile.begin + (backward ? last : 0);
   const int direction = backward ? -1 : 1;
@@ -160,7 +159,7 @@ __device__ __forceinline__ void load_part(const NarrowColumnPlan& plan,
 #pragma unroll 1
   for (int first = part.row; first <= last; first += at_once * part.step) {
     T x[at_once];
-    // Without conditions, behind which a function would wait for what it reads.
+    // No conditions: loads behind a branch would wait for earlier ones.
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
       const int row = first + i * part.step < last ? first + i * part.step : last;
@@ -173,7 +172,7 @@ __device__ __forceinline__ void load_part(const NarrowColumnPlan& plan,
     }
   }
 }
-/// Loads the elements of a tile one by one.
+/// Loads the elements of a tile one at a time.
 template <class T, class In>
 __device__ __forceinline__ void load_one_by_one(const Batch& batch, const NarrowColumnPlan& plan,
                                                 const NarrowColumnTile& tile, const In& in,
@@ -184,8 +183,8 @@ __device__ __forceinline__ void load_one_by_one(const Batch& batch, const Narrow
     load_part(plan, tile, line, backward, slots, part);
   });
 }
-/// The same for arrays, which are seldom loaded so: a call. (Behind a call, what a function keeps
-/// would be read again after each store.)
+/// For arrays, not inlined, as this path is rare. (Behind a call, the members of a functor would be
+/// reloaded after each store.)
 template <class T, class E>
 __device__ __noinline__ void load_one_by_one(const Batch& batch, const NarrowColumnPlan& plan,
                                              const NarrowColumnTile& tile, const Array<E>& array,
@@ -219,7 +218,7 @@ __device__ __forceinline__ void store_part(const NarrowColumnPlan& plan,
     }
   }
 }
-/// Stores the results of a tile one by one.
+/// Stores the results of a tile one at a time.
 template <class T, class Out>
 __device__ __noinline__ void store_one_by_one(const Batch& batch, const NarrowColumnPlan& plan,
                                               const NarrowColumnTile& tile, const Out& out,

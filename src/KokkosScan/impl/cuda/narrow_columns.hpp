@@ -3,22 +3,22 @@
 #pragma once
 
 /// \file
-/// The kernel for short and for narrow columns: lines that are not neighbours in memory, of few
-/// elements or of elements near to each other. A block moves tiles of rows and columns to shared
-/// memory, as runs of bytes where it can be, whatever their alignment; threads fold chunks of
-/// columns, a thread combines those of a column, threads scan the chunks in place, and the block
-/// moves the tile back. Blocks share nothing: one takes all tiles of a column, from above. (In
-/// shared_narrow_columns.hpp they share long ones.)
+/// The kernel for short and for narrow columns: lines that are not contiguous, with few elements or
+/// a small stride. A block moves tiles of rows and columns to shared memory, as runs of bytes where
+/// possible, whatever their alignment. Threads fold chunks of columns, one thread per column
+/// combines its chunks, threads scan the chunks in place, and the block moves the tile back. Blocks
+/// share nothing: one block takes all tiles of a column, top down. (shared_narrow_columns.hpp
+/// shares long columns.)
 ///
-/// The combination tree counts from the element that is scanned first. rows_of_chunk() elements
-/// make a chunk; short columns are one. All combine in the carried type, from left to right. With P
-/// the fold of the starting value and all earlier chunks, and x the elements so far of the chunk,
-/// one after the other,
+/// The combination tree starts at the element that is scanned first. rows_of_chunk() elements make
+/// a chunk; a short column is one chunk. Everything combines left to right in the carried type. Let
+/// P be the fold of the starting value and all earlier chunks, and x_1, x_2, ... the elements of
+/// the chunk:
 ///
-///     B(k) = P * x_1 * x_2 ...    within a chunk, and at the end of the last,
-///     B(k) = P                    at the end of any other, where P includes it,
+///     B(k) = P * x_1 * x_2 ...    within a chunk, and at the end of the last chunk,
+///     B(k) = P                    at the end of any other chunk, where P includes it.
 ///
-/// and a part that is empty is left out.
+/// Empty parts are left out.
 
 #include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/narrow_column_plan.hpp>
@@ -32,8 +32,8 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// What a tile holds of an input in shared memory: the elements of an array, and those of a mask;
-/// or computed elements, if they are needed twice.
+/// What a tile holds of an input in shared memory: the elements of an array and of its mask, or
+/// computed elements if they are needed twice.
 template <class A, class In>
 struct NarrowInput {
   using Value = A;
@@ -62,7 +62,7 @@ struct NarrowInput<A, Array<const T>> {
 template <class A, class V, class M>
 struct NarrowInput<A, Selected<A, Array<const V>, Array<const M>>> {
   using Value = V;
-  /// One byte, so that tiles of every mask have room.
+  /// One byte, so that a tile with any mask fits.
   using Mask = std::conditional_t<sizeof(M) == 1, M, bool>;
   using In = Selected<A, Array<const V>, Array<const M>>;
   static constexpr bool is_stored = true;
@@ -76,7 +76,7 @@ struct NarrowInput<A, Selected<A, Array<const V>, Array<const M>>> {
   static KOKKOS_FORCEINLINE_FUNCTION const Array<const M>& mask(const In& in) { return in.mask; }
 };
 
-/// Whether results take the place of elements.
+/// Whether results overwrite the elements.
 template <class Input, class Value>
 inline constexpr bool narrow_in_place = may_share_slots<typename Input::Value, Value>;
 
@@ -93,14 +93,14 @@ struct NarrowColumnBlock {
 };
 static_assert(sizeof(NarrowColumnBlock) <= bytes_of_narrow_block);
 
-/// What comes before the chunks of a column.
+/// What is known of the prefix of a chunk.
 enum class ChunksBefore {
-  none,     ///< a chunk is a column
-  folded,   ///< a block has all chunks of a column: all before are folded together
-  in_tiles  ///< those of the tile are folded, and so are all tiles before it
+  none,     ///< a chunk is a whole column
+  folded,   ///< a block has all chunks of a column: the prefix is one fold
+  in_tiles  ///< the fold of earlier chunks of the tile, and that of all earlier tiles
 };
 
-/// A block: its threads, and a warp more that finds tiles and moves long runs.
+/// A block: the threads that scan, and one more warp that finds tiles and moves long runs.
 ///
 /// \tparam threads that share a tile
 template <class P, int threads>
@@ -121,7 +121,7 @@ class NarrowColumnScan {
       !is_called<typename T::Out> && NarrowInput<A, Array<const Value>>::is_run;
 
  public:
-  /// \param thread number among those that share a tile; of those that move, behind these
+  /// \param thread index among those that share a tile; the moving warp follows them
   __device__ __forceinline__ NarrowColumnScan(const P& p, const NarrowColumnPlan& plan, int thread)
       : m_p(p),
         m_plan(plan),
@@ -140,9 +140,8 @@ class NarrowColumnScan {
   }
 
  protected:
-  // Tiles are found two turns ahead, and loaded one ahead. Both tasks meet three times a turn, or
-  // more often where chunks are folded first.
-  /// The task of the warp that moves.
+  /// The task of the warp that moves. Tiles are found two turns ahead and loaded one ahead. Both
+  /// tasks synchronise the same number of times per turn: two more if chunks are folded first.
   __device__ __forceinline__ void move_tiles() {
     __syncwarp();
 #pragma unroll 1
@@ -166,7 +165,7 @@ class NarrowColumnScan {
       }
     }
   }
-  /// The task of the others.
+  /// The task of the scanning threads.
   __device__ __forceinline__ void scan_tiles() {
     __syncthreads();
 #pragma unroll 1
@@ -196,7 +195,7 @@ class NarrowColumnScan {
       before_bulk_copies();
       __syncthreads();
       if (!stores_in_bulk(tile)) store_of_threads(tile, buffer);
-      if (m_plan.buffers == 1) __syncthreads();  // the next tile is loaded when its turn comes
+      if (m_plan.buffers == 1) __syncthreads();  // the next tile is loaded in its own turn
     }
   }
   [[nodiscard]] __device__ __forceinline__ int buffer_of(int turn) const {
@@ -205,9 +204,9 @@ class NarrowColumnScan {
   [[nodiscard]] __device__ __forceinline__ static NarrowColumnBlock& block() {
     return *reinterpret_cast<NarrowColumnBlock*>(shared_memory());
   }
-  /// The lane of a thread of the warp that moves.
+  /// The lane of a thread of the moving warp.
   [[nodiscard]] __device__ __forceinline__ int lane() const { return m_thread - threads; }
-  /// Whether it is known where rows begin.
+  /// Whether the place of rows is known.
   [[nodiscard]] __device__ __forceinline__ bool loads_rows() const {
     return may_load_runs && m_plan.loads != MoveRows::one_by_one;
   }
@@ -217,8 +216,8 @@ class NarrowColumnScan {
   [[nodiscard]] __device__ __forceinline__ bool stores_in_bulk(const NarrowColumnTile& tile) const {
     return has_bulk_copies() && tile.stores_runs;
   }
-  // A buffer has the elements, then results that do not take their place, then the mask.
-  /// Bytes of an operand in a buffer: 128 more, as it may begin anywhere between two multiples.
+  /// Bytes of an operand in a buffer, padded for any offset modulo 128. A buffer holds the
+  /// elements, then results that do not overwrite them, then the mask.
   [[nodiscard]] __device__ __forceinline__ int bytes_of(int size) const {
     return (m_plan.slots() * size + 2 * bulk_alignment - 1) / bulk_alignment * bulk_alignment;
   }
@@ -240,7 +239,7 @@ class NarrowColumnScan {
             tile.shift_of_mask};
   }
 
-  /// What comes before chunk 0 of a line of a tile; before the next chunks, `columns` further on.
+  /// The prefix of chunk 0 of a line of a tile; later chunks follow with a stride of `columns`.
   ///
   /// \param slab in turn
   [[nodiscard]] __device__ __forceinline__ R* folds(int slab, int column) const {
@@ -248,8 +247,7 @@ class NarrowColumnScan {
            slab * m_plan.folds_of_line() * m_plan.columns + column;
   }
 
-  // For the warp that moves.
-  /// Finds the tile of a turn, which follows that of the last.
+  /// Finds the tile of a turn, which follows the previous one. For the moving warp.
   __device__ __forceinline__ void find_tile(int turn) {
     std::int64_t strip = blockIdx.x;
     int step = 0;
@@ -267,7 +265,7 @@ class NarrowColumnScan {
                                                                     int step) const {
     NarrowColumnTile tile(m_plan, strip, step);
     if (tile.exists) {
-      // Runs begin in shared memory where they do in global memory.
+      // Runs have the same offset modulo 128 in shared as in global memory.
       const bool loads_runs = may_load_runs && m_plan.loads > MoveRows::as_elements;
       if constexpr (may_load_runs) {
         if (loads_runs) {
@@ -285,7 +283,7 @@ class NarrowColumnScan {
               misalignment(first_in_memory(m_p.batch, tile, m_p.output), bulk_alignment);
           if (!in_place) tile.shift_of_results = shift;
           if (in_place && !loads_runs) tile.shift = shift;
-          // What took the place of elements may lie otherwise than in global memory.
+          // Results that overwrite elements may differ in alignment from global memory.
           tile.stores_runs = !in_place || (tile.shift - shift) % quad == 0;
         }
       }
@@ -293,7 +291,7 @@ class NarrowColumnScan {
     return tile;
   }
 
-  /// Begins to load the tile of a turn, in bulk.
+  /// Begins the bulk load of a turn's tile.
   __device__ __forceinline__ void begin_load_of_warp(int turn) const {
     const NarrowColumnTile& tile = block().tile(turn);
     if (!tile.exists) return;
@@ -302,7 +300,7 @@ class NarrowColumnScan {
     loaded.arrive_after_copies();
     loaded.arrive();
   }
-  /// The same otherwise.
+  /// The same without bulk copies.
   __device__ __forceinline__ void begin_load_of_threads(int turn) const {
     const NarrowColumnTile& tile = block().tile(turn);
     if (!loads_rows() || loads_in_bulk() || !tile.exists) return;
@@ -312,7 +310,7 @@ class NarrowColumnScan {
       load_in_quads(runs, sharing);
     });
   }
-  /// Calls f(runs) for the elements of a tile, and for its mask.
+  /// Calls f(runs) for the elements of a tile and for its mask.
   template <class F>
   __device__ __forceinline__ void with_runs(const NarrowColumnTile& tile, int buffer,
                                             const F& f) const {
@@ -324,7 +322,7 @@ class NarrowColumnScan {
       if constexpr (Input::has_mask) f(runs(Input::mask(m_p.input), mask(tile, buffer)));
     }
   }
-  /// Waits for rows that threads load, or loads what they load one by one.
+  /// Waits for asynchronously loaded rows, or loads elements one at a time.
   __device__ __forceinline__ void wait_for_elements(const NarrowColumnTile& tile,
                                                     int buffer) const {
     if (loads_rows()) {
@@ -341,15 +339,15 @@ class NarrowColumnScan {
     }
   }
 
-  /// A chunk of a line of a tile.
+  /// A chunk of a line in a tile.
   struct Chunk {
     int slab_in_turn, slab, column, number;
     int length;
     int slot;    ///< of the first element
-    int stride;  ///< from slot to slot
+    int stride;  ///< between slots
     bool ends_tile;
   };
-  /// Where a tile is in shared memory. (Read again for each chunk, it would come from there.)
+  /// Where a tile is in shared memory, kept in registers.
   struct Places {
     TileSlots<Loaded> elements;
     TileSlots<Value> results;
@@ -359,7 +357,7 @@ class NarrowColumnScan {
                                                          int buffer) const {
     return {elements(tile, buffer), results(tile, buffer), mask(tile, buffer)};
   }
-  /// Calls f(chunk) for those of this thread.
+  /// Calls f(chunk) for each chunk of this thread.
   ///
   /// \tparam has_totals whether lines have several chunks
   template <bool has_totals, class F>
@@ -371,7 +369,7 @@ class NarrowColumnScan {
     const int columns = tile.columns;
     Chunk chunk;
     chunk.number = 0;
-    chunk.length = rows;  // where it is the same for all, branches are
+    chunk.length = rows;  // uniform, so that branches are, too
     chunk.ends_tile = true;
     chunk.stride = backward ? -m_plan.pitch : m_plan.pitch;
 #pragma unroll 1
@@ -396,7 +394,7 @@ class NarrowColumnScan {
       f(chunk);
     }
   }
-  /// Calls f(get), where get(i) gives element i of a chunk.
+  /// Calls f(get), where get(i) reads element i of a chunk.
   template <bool has_totals, class F>
   __device__ __forceinline__ void with_elements(const NarrowColumnTile& tile, const Places& at,
                                                 const Chunk& chunk, const F& f) const {
@@ -417,8 +415,8 @@ class NarrowColumnScan {
       }
     }
   }
-  /// Calls f(x, count) for eight elements of a chunk at a time, then for four, two and one: without
-  /// conditions, which would make each load wait for the last.
+  /// Calls f(x, count) for eight elements of a chunk at a time, then for four, two and one.
+  /// Conditional loads would wait for each other.
   template <class Get, class F>
   static __device__ __forceinline__ void in_eights(int length, const Get& get, const F& f) {
     int i = 0;
@@ -448,14 +446,14 @@ class NarrowColumnScan {
     });
     return total;
   }
-  /// Puts the folds of all chunks where those of what comes before the next ones will be.
+  /// Stores the fold of each chunk where the prefix of the next chunk will be.
   __device__ __forceinline__ void fold_chunks(const NarrowColumnTile& tile, int buffer) const {
     const Places at = places(tile, buffer);
     for_each_chunk<true>(tile, [&](const Chunk& chunk) {
       fold_at(chunk, chunk.number + 1) = fold_chunk(tile, at, chunk).value();
     });
   }
-  /// From the folds of chunks to what comes before them, a line a thread.
+  /// Turns the folds of chunks into prefixes, one thread per line.
   __device__ __forceinline__ void combine_chunks(const NarrowColumnTile& tile) const {
     const int stride = m_plan.columns;
     const int chunks = (tile.rows + m_plan.chunk - 1) / m_plan.chunk;
@@ -548,7 +546,7 @@ class NarrowColumnScan {
   [[nodiscard]] __device__ __forceinline__ R& fold_at(const Chunk& chunk, int number) const {
     return folds(chunk.slab_in_turn, chunk.column)[number * m_plan.columns];
   }
-  /// What comes before a chunk that is not the first of its line.
+  /// The prefix of a chunk that is not the first of its line.
   template <ChunksBefore before>
   [[nodiscard]] __device__ __forceinline__ R fold_before(const NarrowColumnTile& tile,
                                                          const Chunk& chunk, int number) const {
@@ -558,18 +556,18 @@ class NarrowColumnScan {
     return static_cast<R>(m_op(fold_at(chunk, 0), fold));
   }
 
-  // Not [[nodiscard]]: nvcc 12 hands its return type to the host's compiler as void.
+  // Not [[nodiscard]]: nvcc 12 passes its return type to the host compiler as void.
   __device__ __forceinline__ auto runs_of_results(const NarrowColumnTile& tile, int buffer,
                                                   MoveRows how) const {
     return TileRuns(m_p.batch, m_plan, tile, m_p.output, results(tile, buffer), how);
   }
-  /// Stores the results of a tile, in bulk.
+  /// Stores the results of a tile in bulk.
   __device__ __forceinline__ void store_of_warp(const NarrowColumnTile& tile, int buffer) const {
     if constexpr (may_store_runs) {
       store_in_bulk(runs_of_results(tile, buffer, m_plan.stores), lane());
     }
   }
-  /// Stores them otherwise.
+  /// The same without bulk copies.
   __device__ __forceinline__ void store_of_threads(const NarrowColumnTile& tile, int buffer) const {
     const Threads sharing{m_thread, threads};
     if constexpr (may_store_runs) {

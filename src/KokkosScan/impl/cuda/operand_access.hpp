@@ -13,8 +13,8 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// How an operand lies in memory: whether lines follow neighbouring addresses, whether neighbouring
-/// lines do, and whether packs of either are aligned.
+/// How an operand lies in memory: whether the elements of a line are contiguous, whether
+/// neighbouring lines are, and whether packs in either direction are aligned.
 template <class Operand>
 struct OperandAccess;
 template <class T>
@@ -22,7 +22,7 @@ struct OperandAccess<Array<T>> {
   static constexpr bool constructible = std::is_default_constructible_v<std::remove_const_t<T>>;
   static constexpr bool is_stored = true;  ///< in memory, not computed
   static constexpr bool is_zipped = false;
-  /// \param along the stride along lines of neighbours, 1 or -1
+  /// \param along the stride of contiguous lines, 1 or -1
   static bool is_contiguous(const Array<T>& in, std::int64_t n, std::int64_t along) {
     return n == 1 || in.strides.along == along;
   }
@@ -41,14 +41,14 @@ struct OperandAccess<Array<T>> {
   }
   template <int E>
   static bool has_aligned_packs(const Array<T>& in, const Batch& batch) {
-    // The lowest address of the first pack; lines must keep its alignment.
+    // The lowest address of the first pack; all lines must preserve its alignment.
     const T* lowest = in.strides.along < 0 ? in.data - (E - 1) : in.data;
     bool aligned = reinterpret_cast<std::uintptr_t>(lowest) % (sizeof(T) * E) == 0;
     for (int d = 0; d < batch.rank; ++d) aligned = aligned && in.strides.batch[d] % E == 0;
     return aligned;
   }
 };
-/// Computed elements lie as any access wants them.
+/// Computed elements suit any access pattern.
 struct ComputedAccess {
   static constexpr bool constructible = true;
   static constexpr bool is_stored = false;
@@ -74,7 +74,7 @@ struct ComputedAccess {
 };
 template <int Rank, class Function>
 struct OperandAccess<Computed<Rank, Function>> : ComputedAccess {};
-/// A function of results lies as any access wants it, but takes them one by one.
+/// A function of results suits any access pattern, but takes results one at a time.
 template <class Value, int Rank, class Function>
 struct OperandAccess<Called<Value, Rank, Function>> {
   using Out = Called<Value, Rank, Function>;
@@ -123,8 +123,8 @@ struct OperandAccess<Selected<A, Values, Mask>> {
   }
 };
 
-/// Whether the elements of a line are neighbours in memory, in the direction of the output in all
-/// operands: Views may have negative strides, each its own.
+/// Whether the lines of all operands are contiguous, in the direction of the output. (Views may
+/// have negative strides, each its own.)
 template <class P>
 bool has_contiguous_lines(const P& p) {
   const std::int64_t along = is_backward(p.output) ? -1 : 1;

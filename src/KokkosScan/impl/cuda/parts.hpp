@@ -5,17 +5,16 @@
 /// \file
 /// The kernel for lines that are contiguous in memory and longer than a tile.
 ///
-/// One block stays on each multiprocessor and has several tiles in flight, each in a stage of its
-/// shared memory. Its warps have tasks of their own. One takes tickets for tiles and begins to load
-/// them; elements that are computed have warps for it. A group of warps folds tiles as soon as they
-/// are there, and publishes their totals. One
-/// warp carries the prefix from tile to tile (carry.hpp). A second group scans the tiles whose
-/// prefix is known (chunk.hpp has the combination tree), and one warp stores them. So totals are
-/// published as early as can be, and nothing waits but for memory. (Two warps that carry in turn
-/// bring less, as the memory is slower when more loads are in flight.)
+/// One persistent block per multiprocessor keeps several tiles in flight, each in a stage of shared
+/// memory. Its warps are specialised. One takes tickets for tiles and begins to load them; extra
+/// warps compute elements, if any are computed. A group of warps folds tiles as they arrive and
+/// publishes their totals. One warp carries the prefix from tile to tile (carry.hpp). A second
+/// group scans tiles with known prefixes (chunk.hpp has the combination tree), and one warp stores
+/// them. So totals are published as early as possible, and only memory is waited for. (A second
+/// carrying warp does not pay off: more loads in flight slow down memory.)
 ///
-/// No tile waits for a later ticket, and a ticket is taken by a block that runs; so some tile can
-/// always go on, whether or not blocks run at the same time.
+/// A tile only ever waits for tiles with lower tickets, and only running blocks take tickets. So
+/// there is no deadlock, even if not all blocks are resident.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/carry.hpp>
@@ -30,16 +29,16 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// A tile of a long line; of length 0 where there are no more.
+/// A tile of a long line; its length is 0 if there are no more tiles.
 struct Part {
   std::int64_t line;
   std::int64_t tile_of_line;
-  std::int64_t begin;  ///< the first element of the line, in scan order
+  std::int64_t begin;  ///< the first element in the line, in scan order
   int length;
   bool is_first;
   bool is_last;
 
-  /// \param number of the tile among all tiles, in the order of memory
+  /// \param number of the tile among all tiles, in memory order
   static __device__ __forceinline__ Part find(std::int64_t n, const Cut& cut, std::int64_t number) {
     const std::int64_t tiles = cut.tiles_of_line;
     const std::int64_t line = number / tiles;
@@ -57,21 +56,21 @@ struct Part {
   }
 };
 
-/// A launch for parts of lines.
+/// The launch shape for parts of lines.
 struct RingShape {
-  Shape shape;  ///< of a tile; its threads are those of a group
+  Shape shape;  ///< of a tile; its threads are those of one group
   std::int64_t tiles;
   int stages;
   int bytes_of_tile;
   int bytes_of_stage;
 
   [[nodiscard]] __host__ __device__ constexpr int warps() const { return shape.threads / lanes; }
-  /// Threads that call functions: of elements that are computed, or else of results.
+  /// Threads that call functions: of computed elements, or else of results.
   [[nodiscard]] __host__ __device__ constexpr int calling_threads() const {
     return groups_that_call * shape.threads;
   }
-  /// Threads of a block: two groups, one warp each that loads, carries and stores, and those that
-  /// call functions.
+  /// Threads of a block: two groups, one warp each to load, carry and store, and those that call
+  /// functions.
   [[nodiscard]] constexpr int threads(bool has_callers) const {
     return 2 * shape.threads + 3 * lanes + (has_callers ? calling_threads() : 0);
   }
@@ -81,8 +80,8 @@ template <bool has_callers>
 inline constexpr int most_threads_of_ring =
     (2 + (has_callers ? groups_that_call : 0)) * most_threads_of_part + 3 * lanes;
 
-/// Whether threads do nothing but call the function of elements or, where none are computed, of
-/// results. Where there are both, those that scan call that of results.
+/// Whether extra threads only call the function of elements or, if none are computed, of results.
+/// If there are both, the threads that scan call that of results.
 template <class P>
 inline constexpr bool computes_apart = Stage<typename Types<P>::In>::fills_lines;
 template <class P>
@@ -90,19 +89,19 @@ inline constexpr bool calls_apart = !computes_apart<P> && is_called<typename Typ
 template <class P>
 inline constexpr bool has_callers = computes_apart<P> || calls_apart<P>;
 
-/// What the warps of a block share besides the tiles. Each barrier is that of a stage, and has its
-/// phases with the tiles that the stage holds one after the other.
+/// What the warps of a block share besides tiles. Each stage has its own barriers; their phases
+/// follow the tiles that the stage holds in turn.
 template <class R>
 struct Ring {
-  Barrier loaded[most_stages];     ///< the part is known, its elements are there
-  Barrier computed[most_stages];   ///< those that are computed, too
-  Barrier folded[most_stages];     ///< the totals of warps are there
-  Barrier published[most_stages];  ///< the total of the part is there
-  Barrier carried[most_stages];    ///< the prefixes are there
-  Barrier scanned[most_stages];    ///< the results are there
+  Barrier loaded[most_stages];     ///< the part is known and its elements have arrived
+  Barrier computed[most_stages];   ///< so have computed elements
+  Barrier folded[most_stages];     ///< the totals of warps are ready
+  Barrier published[most_stages];  ///< the total of the part is ready
+  Barrier carried[most_stages];    ///< the prefixes are ready
+  Barrier scanned[most_stages];    ///< the results are ready
   Barrier stored[most_stages];     ///< the stage is free
   Part parts[most_stages];
-  // Not of type R, which may have a constructor.
+  // Bytes, as R may have a constructor.
   alignas(16) std::byte memory_of_totals[most_stages][most_threads / lanes][sizeof(R)];
   alignas(16) std::byte memory_of_total[most_stages][sizeof(R)];
   alignas(16) std::byte memory_of_prefixes[most_stages][2][sizeof(R)];
@@ -116,9 +115,9 @@ struct Ring {
   [[nodiscard]] __device__ __forceinline__ R* prefixes(int stage) {
     return reinterpret_cast<R*>(memory_of_prefixes[stage]);
   }
-  /// For one thread, before all others use it.
+  /// Called by one thread before all others use it.
   ///
-  /// \param storing warps that have a part in storing results
+  /// \param storing warps that take part in storing results
   __device__ __forceinline__ void initialize(int stages, int warps, int storing) {
     for (int s = 0; s < stages; ++s) {
       loaded[s].initialize(2 * lanes);
@@ -133,7 +132,7 @@ struct Ring {
   }
 };
 
-/// Bytes of a ring in front of its stages.
+/// Bytes of a ring before its stages.
 template <class R>
 inline constexpr int bytes_of_ring = (static_cast<int>(sizeof(Ring<R>)) + 127) / 128 * 128;
 
@@ -143,7 +142,7 @@ struct PartInStage {
   Stage<typename Types<P>::In> input;
   Results<typename Types<P>::Value> results;
 
-  typename Types<P>::R* folds;  ///< of each chunk and those before it in its warp
+  typename Types<P>::R* folds;  ///< inclusive folds of chunks within a warp
 
   __device__ __forceinline__ PartInStage(const P& problem, const RingShape& ring, const Tile& tile,
                                          int stage)
@@ -166,9 +165,9 @@ __device__ __forceinline__ void load_parts(const P& problem, const RingShape& sh
   Turn turn;
   for (bool exists = true; exists; turn.advance(shape.stages)) {
     const int s = turn.stage;
-    // The ticket is asked for while the stage is stored: not later, as it takes a while, and not
-    // earlier, so that tiles are loaded in the order of their tickets. (Memory is slower
-    // otherwise.) Of a stage that no tile has had, a phase before the first has ended.
+    // Request the ticket while the previous tile of the stage is stored: later would expose the
+    // latency, earlier would load tiles out of ticket order, which slows down memory. Waiting for
+    // the phase before the first returns at once, so unused stages do not block.
     ring.scanned[s].wait(turn.parity ^ 1);
     std::int64_t ticket = 0;
     take_ticket_if(lane == 0, carry.tickets(), ticket);
@@ -191,7 +190,7 @@ __device__ __forceinline__ void load_parts(const P& problem, const RingShape& sh
 
 /// The task of the threads that compute elements.
 ///
-/// \param thread number among them
+/// \param thread index among them
 template <class P, class R>
 __device__ __forceinline__ void compute_parts(const P& problem, const RingShape& shape,
                                               Ring<R>& ring, int thread) {
@@ -210,7 +209,7 @@ __device__ __forceinline__ void compute_parts(const P& problem, const RingShape&
 
 /// The task of the threads that call the function of results.
 ///
-/// \param thread number among them
+/// \param thread index among them
 template <class P, class R>
 __device__ __forceinline__ void call_for_parts(const P& problem, const RingShape& shape,
                                                Ring<R>& ring, int thread) {
@@ -229,9 +228,9 @@ __device__ __forceinline__ void call_for_parts(const P& problem, const RingShape
   }
 }
 
-/// The task of a group: folds tiles, and publishes their totals.
+/// The task of a group: folds tiles and publishes their totals.
 ///
-/// \param thread number in the group
+/// \param thread index in the group
 template <class P, class R>
 __device__ __forceinline__ void fold_parts(const P& problem, const RingShape& shape, Access access,
                                            const Carry<R>& carry, Ring<R>& ring, int thread) {
@@ -259,7 +258,7 @@ __device__ __forceinline__ void fold_parts(const P& problem, const RingShape& sh
         ring.folded[s].wait(turn.parity);
         R total = fold_warps(op, ring.totals(s), 0, shape.warps()).value();
         if (part.is_first && problem.start.exists()) {
-          // Read here, as a total may be stored in its place when the last part has what it needs.
+          // Read early: the last part may later store the total in its place.
           const R start = static_cast<R>(problem.start.at(tile.line(0)).value);
           if (lane == 0) ring.prefixes(s)[0] = start;
           total = op(start, total);
@@ -275,7 +274,7 @@ __device__ __forceinline__ void fold_parts(const P& problem, const RingShape& sh
   }
 }
 
-/// The task of one warp: finds out what comes before each tile.
+/// The task of one warp: finds the prefix of each tile.
 template <class P, class R>
 __device__ __forceinline__ void carry_prefixes(const P& problem, const RingShape& shape,
                                                const Carry<R>& carry, Ring<R>& ring) {
@@ -286,8 +285,8 @@ __device__ __forceinline__ void carry_prefixes(const P& problem, const RingShape
     ring.loaded[s].wait(turn.parity);
     const Part part = ring.parts[s];
     if (!part.exists()) return;
-    // Until then most totals of others have arrived: asking earlier would keep the memory busy that
-    // they are to be written to.
+    // By then most totals of other blocks have arrived. Polling earlier would compete with their
+    // stores.
     ring.published[s].wait(turn.parity);
     R total{};
     if (!part.is_last) total = ring.total(s);
@@ -327,7 +326,7 @@ __device__ __forceinline__ void store_parts(const P& problem, const RingShape& s
 
 /// The task of a group: scans tiles.
 ///
-/// \param thread number in the group
+/// \param thread index in the group
 template <class P, class R>
 __device__ __forceinline__ void scan_parts(const P& problem, const RingShape& shape, Access access,
                                            Ring<R>& ring, int thread) {
@@ -357,7 +356,7 @@ __device__ __forceinline__ void scan_parts(const P& problem, const RingShape& sh
     if (ends_warp && place.length > 0) {
       with_warp = part.is_last || warp < shape.warps() - 1
                       ? before_tile.then(op, warps_before.then(op, folded.folds))
-                      : ring.prefixes(s)[1];  // as the next tile computes it
+                      : ring.prefixes(s)[1];  // must be bit-identical in the next tile
     }
     scan_chunk(problem, shape.shape, access, tile, part.is_first, part.is_last, chunk, place,
                folded, join(op, before_tile, warps_before), with_warp);
@@ -380,7 +379,7 @@ __device__ __forceinline__ void scan_parts(const P& problem, const RingShape& sh
 
 /// Scans lines of several tiles.
 ///
-/// \param packs_are_aligned whether packs are, in all operands
+/// \param packs_are_aligned whether packs are aligned in all operands
 template <class P>
 __global__ void __launch_bounds__(most_threads_of_ring<has_callers<P>>, 1)
     scan_parts_of_lines(const __grid_constant__ P problem, const __grid_constant__ RingShape shape,
@@ -390,7 +389,7 @@ __global__ void __launch_bounds__(most_threads_of_ring<has_callers<P>>, 1)
   auto& ring = *reinterpret_cast<Ring<R>*>(shared_memory());
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = shape.shape.threads;
-  // A warp that stores and those that scan, or only some of these.
+  // The warps that arrive at `stored`.
   constexpr bool calls = is_called<typename Types<P>::Out>;
   const int storing =
       calls_apart<P> ? groups_that_call * shape.warps() : shape.warps() + (calls ? 0 : 1);

@@ -3,9 +3,9 @@
 #pragma once
 
 /// \file
-/// Which problems the CUDA kernels take, and which kernel takes which: written for any execution
-/// space with enqueue(), clear(), multiprocessors() and shared_bytes_of_block(), as launch.hpp has
-/// them for Kokkos::Cuda. For one that only plans, no kernel is compiled.
+/// Which problems the CUDA kernels accept, and which kernel scans each. Works for any execution
+/// space with enqueue(), clear(), multiprocessors() and shared_bytes_of_block(), as launch.hpp
+/// defines them for Kokkos::Cuda. For one that only plans, no kernel is compiled.
 
 #include <KokkosScan/impl/cuda/column_parts.hpp>
 #include <KokkosScan/impl/cuda/column_threads.hpp>
@@ -33,8 +33,8 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// The CUDA backend. Which kernel scans is a question of n and the strides along the lines, so that
-/// a line's result does not depend on how many others there are and where they lie.
+/// The CUDA backend. The kernel depends on n and the strides along the lines, so that the result of
+/// a line does not depend on the number and place of the others.
 struct Backend {
   /// Whether values of these types can be kept in arrays.
   template <class... Values>
@@ -42,14 +42,14 @@ struct Backend {
     return ((std::is_default_constructible_v<Values> && sizeof(Values) <= largest_value) && ...);
   }
 
-  /// Whether the kernels exist for a type of problem.
+  /// Whether kernels exist for a type of problem.
   template <class P>
   static constexpr bool supports =
       are_small<typename P::A, typename Types<P>::R, typename Types<P>::Value>() &&
       OperandAccess<decltype(P::input)>::constructible;
 
-  /// Whether the kernels take a problem: all but empty lines, and more columns or tiles than a
-  /// number holds.
+  /// Whether the kernels accept a problem: no empty lines, and the numbers of columns and tiles
+  /// must not overflow.
   template <class P>
   static bool accepts(const P& p) {
     static_assert(shared_tile_bounds<P>.rows >= chunk_of_column, "More tiles than a number holds.");
@@ -58,8 +58,8 @@ struct Backend {
                                         p.n / chunk_of_column < INT32_MAX - chunks_of_section));
   }
 
-  /// Bytes that a scan of `lines` lines of n elements needs at most: strides decide later which
-  /// kernel runs.
+  /// An upper bound for the workspace of a scan of `lines` lines of n elements; the strides, known
+  /// later, determine the kernel.
   template <class P, class Exec>
   static std::size_t workspace_bytes(const Exec&, std::int64_t n, std::int64_t lines) {
     using R = typename Types<P>::R;
@@ -87,7 +87,7 @@ struct Backend {
     scan(exec, p, workspace, cut_line(p.n, Types<P>::size_that_cuts));
   }
 
-  /// The same with lines cut in another way, for tests and measurements.
+  /// The same with lines cut differently, for tests and measurements.
   template <class Exec, class P>
   void scan(const Exec& exec, const P& p, std::byte* workspace, const Cut& cut) const {
     if (cut.tiles_of_line == 1) {
@@ -97,8 +97,8 @@ struct Backend {
     }
   }
 
-  /// Scans short columns, of up to longest_short_column elements: from left to right in the carried
-  /// type, so also in order.
+  /// Scans short columns, of up to longest_short_column elements: left to right in the carried
+  /// type, so it also serves scans in order.
   template <class Exec, class P>
   static void scan_short_columns(const Exec& exec, const P& p) {
     scan_whole_narrow_columns(exec, p, plan_narrow_columns(narrow_column_facts(exec, p)));
@@ -117,7 +117,7 @@ struct Backend {
     }
   }
 
-  /// Lines that follow each other in the batch's last dimension.
+  /// Lines that are consecutive in the last dimension of the batch.
   static std::int64_t neighbours(const Batch& batch) {
     return batch.rank == 0 ? 1 : batch.extent[batch.rank - 1];
   }
@@ -131,8 +131,7 @@ struct Backend {
     return has_columns(p.output, p.batch) && has_columns(p.input, p.batch);
   }
   /// Whether lines are kept in registers, if they fit: those of sums and products of 4 bytes that
-  /// are in memory. (32768 floats: 0.985 instead of 0.92; but 0.69 instead of 0.93 for maxima, 0.55
-  /// instead of 0.93 for 16 bits, 0.84 instead of 0.93 for doubles.)
+  /// are in memory. Other operators and sizes are slower so on an H200.
   template <class P>
   static constexpr bool may_stay_in_registers =
       Types<P>::size.widest == 4 &&
@@ -144,7 +143,7 @@ struct Backend {
   static bool stays_in_registers(std::int64_t n) {
     return may_stay_in_registers<P> && fits_registers(n, Types<P>::size, sizeof(typename P::A));
   }
-  /// Whether the packs of an operand's lines are aligned, and whether those of both are.
+  /// Whether the packs of an operand's lines are aligned, or those of both operands.
   template <class Operand, class P>
   static bool has_aligned_packs(const Operand& operand, const P& p) {
     constexpr int E = Types<P>::pack;
@@ -156,7 +155,7 @@ struct Backend {
     return has_aligned_packs(p.input, p) && has_aligned_packs(p.output, p);
   }
 
-  /// Whether lines of n elements follow each other in memory.
+  /// Whether lines of n elements are contiguous with each other.
   template <class Value>
   static bool is_one_run(const Array<Value>& output, const Batch& batch, std::int64_t n) {
     return batch.rank == 0 || (batch.rank == 1 && output.strides.batch[0] == n);
@@ -166,8 +165,8 @@ struct Backend {
     return true;
   }
 
-  /// Whether the n+1 results of the lines of a tile follow each other in memory. Lines of one
-  /// element count as contiguous whatever their stride, two results need not be.
+  /// Whether the n+1 results of each line in a tile are contiguous with those of the next. Lines of
+  /// one element count as contiguous whatever their stride; two results need not be.
   template <class Value>
   static bool has_wide_results(const Array<Value>& output, const Batch& batch, std::int64_t n,
                                int lines_of_tile) {
@@ -192,9 +191,8 @@ struct Backend {
                            shared_bytes_of_block(exec);
     bool has_packs = has_aligned_packs(p.input, p) && (are_wide || has_aligned_packs(p.output, p));
     const bool pads = pads_slots(shape, Types<P>::size_in_lines);
-    // Elements that are copied one by one lie where packs are aligned, and are copied so where
-    // lanes would meet the same banks otherwise ((16777216, 16) that begins one element later: 0.48
-    // instead of 0.22).
+    // Copying elements one at a time aligns their packs in shared memory. This pays where lanes
+    // would have bank conflicts otherwise.
     const bool aligns = !has_packs && Types<P>::has_packs && p.n % Types<P>::pack == 0 &&
                         (pads || (shape.lines_of_tile > 1 && !is_one_run(p.output, p.batch, p.n)));
     has_packs = has_packs || aligns;
@@ -243,7 +241,7 @@ struct Backend {
   static bool has_packs_of_columns(const P& p) {
     return moves_packs_of_columns<P> && has_aligned_rows(p);
   }
-  /// Whether the rows of all arrays are made of aligned packs.
+  /// Whether the rows of all arrays consist of aligned packs.
   template <class P>
   static bool has_aligned_rows(const P& p) {
     constexpr int E = Types<P>::pack;
@@ -251,7 +249,7 @@ struct Backend {
            OperandAccess<decltype(P::input)>::template has_aligned_columns<E>(p.input, p.batch) &&
            OperandAccess<decltype(P::output)>::template has_aligned_columns<E>(p.output, p.batch);
   }
-  /// Neighbouring columns of a thread where blocks walk down strips; 0 where none do.
+  /// Neighbouring columns per thread where blocks walk down strips; 0 if none do.
   template <class P>
   static constexpr int columns_of_strips = [] {
     using In = OperandAccess<decltype(P::input)>;
@@ -267,12 +265,12 @@ struct Backend {
   }();
   /// How the kernel for parts of columns cuts a problem.
   ///
-  /// \param are_aligned whether rows are made of aligned packs
+  /// \param are_aligned whether rows consist of aligned packs
   template <class Exec, class P>
   static ColumnTiling cut_into_parts(const Exec& exec, const P& p, bool are_aligned) {
     using R = typename Types<P>::R;
     const int widest = std::min(widest_of_parts, CarriedParts<P>::values_at_once);
-    // Indices alone need no memory.
+    // Indices alone need no shared memory.
     const int bytes = std::max(1, StagedRows<typename Types<P>::In>::bytes_of_element);
     return tile_parts(p.n, neighbours(p.batch), bytes, sizeof(R), widest, are_aligned,
                       bytes_of_part(shared_bytes_of_block(exec), are_aligned));
@@ -342,7 +340,7 @@ struct Backend {
     if (are_narrow_columns(p)) return scan_narrow_columns(exec, p, workspace);
     const std::int64_t inner = neighbours(p.batch);
     const bool has_packs = has_columns(p) && has_packs_of_columns(p);
-    // Blocks walk down strips of packs. Where functions take the results these need no alignment.
+    // Blocks walk down strips of packs. Packs of results that functions take need no alignment.
     [[maybe_unused]] const auto are_strips = [&] {
       if constexpr (!is_called<decltype(P::output)>) return has_packs;
       return has_columns(p) && (columns_of_strips<P> == 1 || has_aligned_rows(p));
@@ -398,7 +396,7 @@ struct Backend {
   /// Whether the kernel for wide columns exists.
   template <class P>
   static constexpr bool may_be_wide = sizeof(typename P::A) <= largest_of_wide_columns;
-  /// What its elements are to the kernels for columns.
+  /// The elements as the models of column kernels see them.
   template <class P>
   static constexpr ColumnElements column_elements = [] {
     using T = Types<P>;
@@ -408,7 +406,7 @@ struct Backend {
                           T::has_several_arrays, sizeof(typename P::A),
                           std::min<int>(Stage<typename T::In>::widest, sizeof(typename T::Value))};
   }();
-  /// Whether rows of results begin at multiples of so many bytes.
+  /// Whether rows of results begin at multiples of this many bytes.
   template <int bytes, class P>
   static bool has_rows_of(const P& p) {
     return has_aligned_rows(p) &&
@@ -441,7 +439,7 @@ struct Backend {
     }
   }
 
-  /// Elements from row to row: of a function, those of an array of its extents.
+  /// Elements from one row to the next; for a function, those of a contiguous array of its extents.
   template <class Value>
   static std::int64_t row_of(const Array<Value>& output) {
     return magnitude(output.strides.along);
@@ -452,8 +450,8 @@ struct Backend {
     for (int d = output.indices.axis + 1; d < Rank; ++d) row *= output.indices.extent[d];
     return row;
   }
-  /// Whether the kernel for short and narrow columns runs. A mask has no say, so that one which
-  /// hides nothing changes no bit.
+  /// Whether the kernel for short and narrow columns runs. The mask does not matter, so that one
+  /// which selects everything changes no bit.
   template <class P>
   static bool are_narrow_columns(const P& p) {
     return cuda::are_narrow_columns(p.n, least_stride(p),
@@ -468,7 +466,7 @@ struct Backend {
     }
     return stride;
   }
-  /// What types say to the plan for narrow columns.
+  /// What the types contribute to the plan for narrow columns.
   template <class P>
   static constexpr NarrowColumnFacts narrow_column_types() {
     using Input = NarrowInput<typename P::A, decltype(P::input)>;
@@ -479,7 +477,7 @@ struct Backend {
     constexpr bool in_place = narrow_in_place<Input, Value>;
     constexpr int besides = in_place ? 0 : stored;
     facts.element = Input::bytes + besides;
-    // Rows of values: a mask has no say.
+    // Rows of values; the mask does not matter.
     constexpr bool are_runs =
         Input::is_stored && !is_called<decltype(P::output)> &&
         NarrowInput<typename P::A, Array<const typename Input::Value>>::is_run &&
@@ -497,7 +495,7 @@ struct Backend {
   template <class P>
   static constexpr SharedTileBounds shared_tile_bounds =
       bound_shared_tiles(narrow_column_types<P>().types);
-  /// What the plan for narrow columns depends on.
+  /// The facts that determine the plan for narrow columns.
   template <class Exec, class P>
   static NarrowColumnFacts narrow_column_facts(const Exec& exec, const P& p) {
     using Input = NarrowInput<typename P::A, decltype(P::input)>;
@@ -508,7 +506,7 @@ struct Backend {
     facts.inner = neighbours(p.batch);
     facts.is_along = is_along(p.batch, p.output) || is_along(p.batch, p.input);
     const auto rows_of = [&](const auto& array) -> RowsInMemory {
-      // Rows have one order in shared memory.
+      // All operands must have rows in the same order, as rows have one order in shared memory.
       const bool are_alike = p.n == 1 || (array.strides.along < 0) == is_backward(p.output);
       if (!are_alike || !has_columns(array, p.batch)) return {};
       const std::int64_t row = magnitude(array.strides.along);
@@ -546,7 +544,7 @@ struct Backend {
     facts.multiprocessors = multiprocessors(exec);
     return facts;
   }
-  /// Threads of a block, if it has shared memory for them.
+  /// Threads of a block, if their shared memory fits.
   template <class P>
   static constexpr int usual_threads_of_strip =
       cuda::usual_threads_of_strip(columns_of_strips<P>* static_cast<int>(sizeof(typename P::A)));
@@ -561,7 +559,7 @@ struct Backend {
             p.batch.count / inner * strips,
             static_cast<int>(divide_up(p.n, chunk_of_column))};
   }
-  /// Whole warps, whose lanes exchange results that functions take.
+  /// Rounded up to whole warps, as lanes exchange results for functions.
   static int threads_of_block(const ColumnShape& shape) {
     return static_cast<int>(divide_up(shape.groups * shape.lanes_of_row, lanes)) * lanes;
   }
@@ -579,7 +577,7 @@ struct Backend {
   static void scan_strips_of_columns(const Exec& exec, const P& p, const StripPlan& plan) {
     constexpr int E = columns_of_strips<P>;
     const std::int64_t lines = p.batch.count;
-    // As many threads as a block has shared memory for.
+    // Reduce the threads until their shared memory fits.
     int most = usual_threads_of_strip<P>;
     ColumnShape shape = shape_strips(p, plan);
     const auto bytes = [&] { return bytes_of_strips<E, P>(shape); };
@@ -587,7 +585,7 @@ struct Backend {
       shape = shape_strips(p, plan_strips(strip_facts(exec, p, most /= 2)));
     }
     const int threads = threads_of_block(shape);
-    // Blocks that find room at once: each goes on with the next strips.
+    // Resident blocks; each continues with further strips.
     const std::int64_t resident = std::max(1, multiprocessors(exec)) *
                                   std::int64_t{std::max(1, threads_of_strips<E> / threads)};
     const Launch launch{p.function, "cuda/columns", std::min(shape.strips, resident), threads,

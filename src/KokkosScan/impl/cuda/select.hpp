@@ -5,16 +5,15 @@
 /// \file
 /// The kernels that select elements.
 ///
-/// Some blocks stay on each multiprocessor and take tiles of lines by tickets, which follow memory.
-/// A block asks the predicate for each element, publishes how many are kept, and puts those beside
-/// each other in shared memory. They stay there while its next tile is loaded. Then the counts of
-/// all tiles since its own last one have usually arrived; the block sums them, all at once, and
-/// stores. So no chain of prefixes runs from tile to tile, as in a look-back (carry.hpp), and
-/// hardly anything is waited for. Counts are whole numbers: the order in which they are summed does
-/// not matter. A block that waits for counts has published its own, so the tile of the lowest
-/// ticket that is not published never waits.
+/// Persistent blocks take tiles of lines by ticket, in memory order. A block applies the predicate
+/// to each element, publishes the number that is kept, and compacts the kept elements in shared
+/// memory. They stay there while the next tile is loaded. By then the counts of all tiles since the
+/// block's last one have usually arrived; the block sums them in parallel and stores. So no chain
+/// of prefixes runs from tile to tile, as in decoupled look-back (carry.hpp), and there is hardly
+/// any waiting. Counts are integers, so the order of summation does not matter. A block publishes
+/// its own count before it waits for others, so there is no deadlock.
 ///
-/// Short lines have 1 to 32 lanes of a warp each, and nobody waits.
+/// Short lines have 1 to 32 lanes of a warp each and need no communication between warps.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/carry.hpp>
@@ -32,24 +31,23 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Neighbouring elements that a thread takes at once.
+/// Neighbouring elements that a thread processes at once.
 inline constexpr int quad_of_selection = 4;
 /// Threads of a block.
 inline constexpr int threads_that_select = 256;
 inline constexpr int warps_that_select = threads_that_select / lanes;
-/// Blocks of a multiprocessor, which go on with further tiles: as many as have registers for their
-/// elements.
+/// Persistent blocks per multiprocessor: as many as have registers for their elements.
 template <class S>
 inline constexpr int blocks_that_select =
     sizeof(typename S::Element) <= 8 && is_predicate<typename S::Keep> ? 5 : 3;
-/// Longest lines of which tiles are not worth it.
+/// Longest lines for which tiles are not worthwhile.
 inline constexpr std::int64_t longest_short_selection = 1024;
 
-/// Bytes of the largest value: two tiles are in shared memory.
+/// Bytes of the largest value: two tiles must fit in shared memory.
 inline constexpr std::size_t largest_selected_value = 32;
 
 constexpr int quads_of_size(std::size_t size) { return size <= 4 ? 4 : (size <= 8 ? 2 : 1); }
-/// Quads of a thread: its elements stay in registers until they are counted.
+/// Quads per thread: elements stay in registers until they are counted.
 template <class S>
 inline constexpr int quads_of_thread = quads_of_size(std::max(sizeof(typename S::Element),
                                                               sizeof(typename S::Value)));
@@ -58,7 +56,7 @@ template <class S>
 inline constexpr int length_of_selected_tile =
     threads_that_select* quads_of_thread<S>* quad_of_selection;
 
-/// Four neighbours, which are loaded together where they are aligned.
+/// Four neighbours, loaded together where they are aligned.
 template <class T>
 struct alignas(std::min<std::size_t>(16, sizeof(T) * quad_of_selection)) Quad {
   T x[quad_of_selection];
@@ -66,7 +64,7 @@ struct alignas(std::min<std::size_t>(16, sizeof(T) * quad_of_selection)) Quad {
 template <class T>
 inline constexpr bool has_quads = sizeof(T) <= 8 && (sizeof(T) & (sizeof(T) - 1)) == 0;
 
-/// Whether quads of an operand are aligned: those of a computed one always are.
+/// Whether the quads of an operand are aligned; those of a computed one always are.
 template <class T>
 bool are_quads(const Array<const T>& array, const Batch& batch) {
   if constexpr (!has_quads<T>) {
@@ -85,18 +83,18 @@ bool are_quads(const Other&, const Batch&) {
   return true;
 }
 
-/// What the threads of a block share besides the elements that are kept.
+/// What the threads of a block share besides kept elements.
 struct SelectionOfBlock {
   std::int64_t ticket;
-  std::int64_t sums[warps_that_select];  ///< of the counts of tiles before
+  std::int64_t sums[warps_that_select];  ///< of the counts of earlier tiles
   int counts[4 * warps_that_select];
 };
 inline constexpr int bytes_of_selection_of_block = 256;
 static_assert(sizeof(SelectionOfBlock) <= bytes_of_selection_of_block);
 
-/// Loads a quad of a line from element k on.
+/// Loads the quad of a line that begins at element k.
 ///
-/// \param left elements of the line from k on; of no meaning where all quads are aligned and whole
+/// \param left elements of the line from k on; ignored if `whole`
 template <bool whole, class Line, class T>
 __device__ __forceinline__ void load_quad(const Line& line, std::int64_t k, int left,
                                           T (&x)[quad_of_selection]) {
@@ -118,7 +116,7 @@ struct SelectedQuad {
   static constexpr bool is_asked = is_predicate<typename S::Keep>;
 
   typename S::Element x[quad_of_selection];
-  unsigned kept = 0;  ///< of a mask when it is loaded, of a predicate when it is asked
+  unsigned kept = 0;  ///< from a mask when it is loaded, from a predicate when it is applied
 
   /// Loads the elements and the mask.
   ///
@@ -137,7 +135,7 @@ struct SelectedQuad {
     }
     load_quad<whole>(input, k, left, x);
   }
-  /// Asks the predicate for the elements that are there, or leaves out others that a mask has.
+  /// Applies the predicate to existing elements, or clears the mask beyond the end of the line.
   template <bool whole>
   __device__ __forceinline__ void ask(const typename S::Keep& keep, int left) {
     if constexpr (is_asked) {
@@ -154,7 +152,7 @@ struct SelectedQuad {
   [[nodiscard]] __device__ __forceinline__ unsigned count() const {
     return (kept & 1) + (kept >> 1 & 1) + (kept >> 2 & 1) + (kept >> 3 & 1);
   }
-  /// Stores those that are kept from a place on.
+  /// Stores the kept elements from `place` on.
   template <class Line>
   __device__ __forceinline__ void store(const Line& line, std::int64_t place) const {
 #pragma unroll
@@ -164,7 +162,7 @@ struct SelectedQuad {
   }
 };
 
-/// The counts of lanes up to and with the own, of `width` neighbours; several in the bytes of one.
+/// Inclusive prefix sums over `width` lanes of counts, several of which may be packed into bytes.
 __device__ __forceinline__ unsigned sum_lanes(unsigned counts, int place, int width) {
   for (int distance = 1; distance < width; distance *= 2) {
     const unsigned before = __shfl_up_sync(~0u, counts, distance);
@@ -173,7 +171,7 @@ __device__ __forceinline__ unsigned sum_lanes(unsigned counts, int place, int wi
   return counts;
 }
 
-/// A tile's count as it is published: memory is 0 before, and one is added.
+/// Publishes the count of a tile plus one, as 0 means "absent".
 __device__ __forceinline__ void publish_count(unsigned* at, int count) {
   const auto word = static_cast<unsigned>(count) + 1;
 #if defined(__CUDACC__)
@@ -192,7 +190,7 @@ __device__ __forceinline__ unsigned load_count(const unsigned* at) {
 #endif
 }
 
-/// This thread's part of the counts of some tiles, which are asked for long before they are needed.
+/// This thread's share of the counts of earlier tiles, requested long before they are needed.
 class CountsBefore {
  public:
   __device__ __forceinline__ void ask(const unsigned* published, int first, int end) {
@@ -203,7 +201,7 @@ class CountsBefore {
       m_words[i] = tile < end ? load_count(published + tile) : 1;
     }
   }
-  /// Waits for those that are not published yet.
+  /// Waits for counts that are not published yet.
   [[nodiscard]] __device__ __forceinline__ std::int64_t sum(const unsigned* published, int end) {
     std::int64_t sum = 0;
 #pragma unroll
@@ -212,7 +210,7 @@ class CountsBefore {
       while (m_words[i] == 0) m_words[i] = load_count(at);
       sum += m_words[i] - 1;
     }
-    // Beyond what is usual.
+    // The rest, if there are unusually many.
     for (int t = m_at + at_once * threads_that_select; t < end; t += threads_that_select) {
       unsigned word = 0;
       while (word == 0) word = load_count(published + t);
@@ -230,13 +228,13 @@ class CountsBefore {
 /// A tile of a line.
 struct SelectedTile {
   std::int64_t line;
-  int tile;   ///< of the line: one of less than 2^31
-  int total;  ///< elements that are kept
+  int tile;   ///< its index in the line, below 2^31
+  int total;  ///< elements kept
 };
 
 /// Selects from tiles of lines.
 ///
-/// \param memory a counter of tickets in 16 bytes, and a word of 4 for each tile; all 0
+/// \param memory a ticket counter in 16 bytes, and a 4-byte word per tile; all 0
 template <class S>
 __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
     select_tiles(const __grid_constant__ S selection, std::int64_t tiles_of_line,
@@ -253,7 +251,7 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
   auto* const counts = reinterpret_cast<unsigned*>(memory + 2);
   std::int64_t ticket = 0;
   take_ticket_if(thread == 0, memory, ticket);
-  // The tile that waits in shared memory, and what is kept of its line before it.
+  // The tile that waits in shared memory, and the number kept of its line before it.
   SelectedTile waiting{-1, 0, 0};
   bool waits = false;
   int first_unknown = 0;
@@ -297,7 +295,7 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
       }
     }
 
-    // The counts of a warp's quads, at most 128 each, in the bytes of one number.
+    // The counts of a warp's quads, at most 128 each, packed into bytes.
     unsigned own = 0;
     unsigned with = 0;
     if (exists) {
@@ -313,7 +311,7 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
     }
     __syncthreads();
     if (exists) {
-      // Each warp sums those of all.
+      // Each warp sums the counts of all warps.
       constexpr int all = quads * warps_that_select;
       const unsigned of_lane = lane < all ? static_cast<unsigned>(shared.counts[lane]) : 0u;
       const unsigned up_to = sum_lanes(of_lane, lane, lanes);
@@ -363,15 +361,15 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
   }
 }
 
-/// How warps share short lines.
+/// How warps are divided among short lines.
 struct ShortLines {
-  int log2_width;     ///< 2 to this are the lanes of a line
-  int steps_of_line;  ///< so many times they take a quad each
-  int lines_of_lane;  ///< one after the other
+  int log2_width;     ///< log2 of the lanes of a line
+  int steps_of_line;  ///< iterations of a quad per lane
+  int lines_of_lane;  ///< in turn
 };
 
-/// Selects from whole lines, each by some lanes of a warp. What is kept goes through shared memory,
-/// so that neighbouring lanes store neighbours.
+/// Selects from whole lines, each by some lanes of a warp. Kept elements are compacted in shared
+/// memory, so that stores are coalesced.
 ///
 /// \param are_whole whether all quads are aligned and have four elements
 template <class S>
@@ -395,8 +393,8 @@ __global__ void __launch_bounds__(threads_that_select)
   int step_of_line = 0;
   int count = 0;  // of the line so far
   for (int begin = 0; begin < steps; begin += quads) {
-    // Load as many quads as there are registers for. None waits for another: where there is
-    // nothing, the first of all is loaded.
+    // Load as many quads as registers hold, unconditionally, so that loads overlap. Where there is
+    // no quad, load the first.
     SelectedQuad<S> elements[quads];
     std::int64_t first_lines[quads];
     int left[quads];
@@ -459,7 +457,7 @@ __global__ void __launch_bounds__(threads_that_select)
 
 /// The kernels for selections.
 struct SelectBackend {
-  /// Whether the kernels take a type of selection.
+  /// Whether the kernels accept a type of selection.
   template <class S>
   static constexpr bool supports =
       sizeof(typename S::Element) <= largest_selected_value &&

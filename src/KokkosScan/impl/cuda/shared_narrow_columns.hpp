@@ -3,28 +3,28 @@
 #pragma once
 
 /// \file
-/// The kernel for long narrow columns, of which blocks share tiles: parts of columns that lie side
-/// by side, moved and scanned as in narrow_columns.hpp.
+/// The kernel for long narrow columns whose tiles are shared by blocks. Tiles are parts of columns
+/// that lie side by side, moved and scanned as in narrow_columns.hpp.
 ///
-/// Blocks take tiles by ticket, in the order of memory, and have several in flight, each in a
-/// buffer. As in parts.hpp the warps have tasks of their own: one takes tiles and loads them, or
-/// twelve more compute their elements; a group folds them as soon as they are there, and publishes
-/// their totals; one publishes those of groups of tiles; three learn from the totals of others what
-/// comes before a tile, and carry it to the next; a second group scans the tile, and one stores it.
-/// So no chain runs from tile to tile. Who publishes the totals of groups waits for nothing but
-/// totals of tiles: where those who carry did that, too, (1, 2^27, 2) had 0.75 instead of 0.93. A
-/// tile waits for lower tickets alone, which blocks have that run, so some tile can always go on.
+/// Blocks take tiles by ticket, in memory order, and keep several in flight, each in a buffer.
+/// Warps are specialised as in parts.hpp. One takes tiles and loads them, or twelve more compute
+/// elements. A group folds tiles as they arrive and publishes their totals. One warp publishes the
+/// totals of groups of tiles. Three find the prefix of a tile from published totals and carry it to
+/// the next. A second group scans the tile, and one warp stores it. So no chain runs from tile to
+/// tile. The totals of groups have their own warp, which waits for nothing but totals of tiles;
+/// with carrying warps in its place the kernel is slower on an H200. A tile only ever waits for
+/// lower tickets, which running blocks hold, so there is no deadlock.
 ///
-/// The combination tree: chunks make segments, segments tiles, 16 tiles a group, and all fold from
-/// left to right. With G the fold of the starting value and all earlier groups, T that of the
-/// earlier tiles of the group, S that of the earlier segments of the tile, and c that of the
-/// segment's chunks so far,
+/// The combination tree: chunks form segments, segments tiles, 16 tiles a group, each folded left
+/// to right. Let G be the fold of the starting value and all earlier groups, T that of earlier
+/// tiles of the group, S that of earlier segments of the tile, and c that of earlier chunks of the
+/// segment:
 ///
 ///     P = (G * T) * (S * c),
-///     B(k) = P * x_1 * x_2 ...    within a chunk, and at the end of the last of the column,
-///     B(k) = P                    at the end of any other, where P includes it,
+///     B(k) = P * x_1 * x_2 ...    within a chunk, and at the end of the last chunk of the column,
+///     B(k) = P                    at the end of any other chunk, where P includes it.
 ///
-/// and a part that is empty is left out.
+/// Empty parts are left out.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/column_carry.hpp>
@@ -34,21 +34,21 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Warps of a block that carry, each the columns of its lanes.
+/// Warps of a block that carry prefixes; each takes the columns of its lanes.
 inline constexpr int narrow_carriers = 3;
 
-/// What a block keeps in shared memory besides tiles. Each barrier is that of a buffer, and has its
-/// phases with the tiles that it holds one after the other.
+/// What a block keeps in shared memory besides tiles. Each buffer has its own barriers; their
+/// phases follow the tiles that it holds in turn.
 struct SharedNarrowColumnBlock {
-  Barrier loaded[most_narrow_buffers];    ///< the tile is known, and its elements are there
-  Barrier computed[most_narrow_buffers];  ///< those that are computed, too
-  Barrier folded[most_narrow_buffers];    ///< the folds of chunks and the totals are there
-  Barrier carried[most_narrow_buffers];   ///< what comes before it is there
+  Barrier loaded[most_narrow_buffers];    ///< the tile is known and its elements have arrived
+  Barrier computed[most_narrow_buffers];  ///< so have computed elements
+  Barrier folded[most_narrow_buffers];    ///< the folds of chunks and the totals are ready
+  Barrier carried[most_narrow_buffers];   ///< the prefix is ready
   Barrier stored[most_narrow_buffers];    ///< the buffer is free
-  Barrier scanned[most_narrow_buffers];  ///< the results are there, or stored, and all else is read
+  Barrier scanned[most_narrow_buffers];   ///< results are ready or stored; all else has been read
   NarrowColumnTile tiles[most_narrow_buffers];
 
-  /// For one thread, before all others use it.
+  /// Called by one thread before all others use it.
   __device__ __forceinline__ void initialize() {
     for (int b = 0; b < most_narrow_buffers; ++b) {
       loaded[b].initialize(2 * lanes);
@@ -63,9 +63,9 @@ struct SharedNarrowColumnBlock {
 };
 static_assert(sizeof(SharedNarrowColumnBlock) <= bytes_of_shared_narrow_block);
 
-/// Threads of a block: two groups, a warp each that loads, that stores and that publishes totals of
-/// groups of tiles, and those that carry: 20 warps, as there would be 80 registers a thread for one
-/// more; and those that compute.
+/// Threads of a block: two groups, one warp each to load, to store and to publish totals of groups
+/// of tiles, the carrying warps, and those that compute. There are 20 warps, as one more would
+/// reduce the limit to 80 registers per thread.
 template <class P>
 inline constexpr int threads_of_shared_narrow_columns =
     2 * threads_of_narrow_tile + (3 + narrow_carriers) * lanes +
@@ -113,28 +113,28 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
   [[nodiscard]] __device__ __forceinline__ static SharedNarrowColumnBlock& block() {
     return *reinterpret_cast<SharedNarrowColumnBlock*>(shared_memory());
   }
-  /// Whether elements are copied without registers, one by one as well.
+  /// Whether elements are copied asynchronously even one at a time.
   static constexpr bool are_copies = !Input::has_mask && is_one_copy<sizeof(typename Base::Loaded)>;
-  /// Whether a warp begins all copies of a tile, long before others need it.
+  /// Whether one warp begins all copies of a tile, long before they are needed.
   [[nodiscard]] __device__ __forceinline__ bool loads_ahead() const {
     return this->loads_in_bulk() || (are_copies && m_plan.loads == MoveRows::as_elements);
   }
-  /// The task of one warp: takes tiles and begins to load them, or lets others load them.
+  /// The task of one warp: takes tiles, and loads them or leaves that to other warps.
   __device__ __forceinline__ void load_tiles() {
     bool exists = true;
 #pragma unroll 1
     for (Turn at; exists; at.advance(m_plan.buffers)) {
-      // Of a buffer that no tile has had, a phase before the first has ended.
+      // Waiting for the phase before the first returns at once, so unused buffers do not block.
       block().scanned[at.stage].wait(at.parity ^ 1);
-      // Asked for while the tile is stored: not earlier, so that tiles are loaded in the order of
-      // their tickets.
+      // Request the ticket while the previous tile is stored; earlier would load tiles out of
+      // ticket order.
       std::int64_t ticket = 0;
       take_ticket_if(lane() == 0, m_published.turns(), ticket);
       block().stored[at.stage].wait(at.parity ^ 1);
       exists = take_tile(shuffle(ticket, 0), at.stage);
     }
   }
-  /// The task of another: stores tiles in bulk, if others have not stored them.
+  /// The task of another warp: stores tiles in bulk, unless others have stored them.
   __device__ __forceinline__ void store_tiles() {
 #pragma unroll 1
     for (Turn at;; at.advance(m_plan.buffers)) {
@@ -148,12 +148,12 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       if (lane() == 0) block().stored[at.stage].arrive();
     }
   }
-  /// Returns whether there is such a tile.
+  /// Returns whether the tile exists.
   __device__ __forceinline__ bool take_tile(std::int64_t ticket, int buffer) {
     const Division number(ticket, m_plan.steps);
     const NarrowColumnTile tile =
         this->tile_of(number.quotient, static_cast<int>(number.remainder));
-    __syncwarp();  // others have read whether there was one before
+    __syncwarp();  // others have read the previous tile
     if (lane() == 0) block().tiles[buffer] = tile;
     Barrier& loaded = block().loaded[buffer];
     if (tile.exists && loads_ahead()) {
@@ -170,9 +170,9 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
     return tile.exists;
   }
 
-  /// The task of threads that compute elements.
+  /// The task of the threads that compute elements.
   ///
-  /// \param thread number among them
+  /// \param thread index among them
   __device__ __forceinline__ void compute_tiles(int thread) {
 #pragma unroll 1
     for (Turn at;; at.advance(m_plan.buffers)) {
@@ -189,14 +189,14 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       if (!exists) return;
     }
   }
-  /// The task of a group of threads.
+  /// The task of the first group.
   __device__ __forceinline__ void fold_tiles() {
     constexpr int group = 1;
 #pragma unroll 1
     for (Turn at;; at.advance(m_plan.buffers)) {
       block().loaded[at.stage].wait(at.parity);
       const NarrowColumnTile& tile = block().tiles[at.stage];
-      const bool exists = tile.exists;  // once others know the folds, it may be another tile
+      const bool exists = tile.exists;  // read before the buffer may be reused
       if (exists) {
         if constexpr (!Input::is_stored) {
           block().computed[at.stage].wait(at.parity);
@@ -221,7 +221,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       if (!exists) return;
     }
   }
-  /// The task of the other.
+  /// The task of the second group.
   __device__ __forceinline__ void scan_tiles() {
     constexpr int group = 2;
 #pragma unroll 1
@@ -229,7 +229,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       block().carried[at.stage].wait(at.parity);
       const NarrowColumnTile& tile = block().tiles[at.stage];
       if (!tile.exists) return;
-      block().loaded[at.stage].wait(at.parity);  // bulk copies are visible to who has waited
+      block().loaded[at.stage].wait(at.parity);  // makes bulk copies visible to this thread
       turn_to(at.stage);
       Chunk chunk;
       if (find_chunk(tile, chunk)) {
@@ -246,7 +246,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       if (m_thread % lanes == 0) block().scanned[at.stage].arrive();
     }
   }
-  /// To the folds of the tile in a buffer.
+  /// Selects the folds of the tile in a buffer.
   __device__ __forceinline__ void turn_to(int buffer) {
     this->m_begin_of_folds = m_plan.begin_of_folds() + buffer * m_plan.bytes_of_folds;
   }
@@ -265,7 +265,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
     chunk.slot = (backward ? tile.rows - 1 - row : row) * m_plan.pitch + chunk.column;
     return chunk.number < m_plan.chunks && chunk.column < tile.columns && left > 0;
   }
-  /// Folds the chunks of a tile, then those before each with it, and publishes the total.
+  /// Folds each chunk of a tile and all chunks up to it, and publishes the total.
   __device__ __forceinline__ void fold_tile(const NarrowColumnTile& tile, int buffer,
                                             int group) const {
     Chunk chunk;
@@ -275,7 +275,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
           this->fold_chunk(tile, this->places(tile, buffer), chunk).value();
     }
     sync_group<threads_of_narrow_tile>(group);
-    // With those before it in its segment, then with earlier segments.
+    // Combine with earlier chunks of the segment, then with earlier segments.
     const int length = m_plan.segment;
     const int segment = m_plan.by_segments.quotient(chunk.number);
     R* const of_segments = this->folds(0, 0) + m_plan.folds_of_line() * m_plan.columns;
@@ -297,12 +297,12 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       before = Prefix(m_op, before.then(m_op, of_segments[s * m_plan.columns + chunk.column]));
     }
     const R with = before.then(m_op, own.value());
-    if (chunk.ends_tile && !tile.is_last) {  // others wait for it
+    if (chunk.ends_tile && !tile.is_last) {  // other blocks wait for it
       m_published.publish(m_published.entry_of_row(tile.step), line_of(tile) + chunk.column, with);
     }
     this->fold_at(chunk, chunk.number + 1) = with;
   }
-  /// A tile's first column among all.
+  /// The index of a tile's first column among all columns.
   [[nodiscard]] __device__ __forceinline__ std::int64_t line_of(
       const NarrowColumnTile& tile) const {
     return tile.slab * m_plan.inner + tile.first_column;
@@ -314,13 +314,12 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
     const int chunks = (tile.rows + m_plan.chunk - 1) / m_plan.chunk;
     return this->folds(0, column)[chunks * m_plan.columns];
   }
-  /// Totals of groups that a lane asks for at once, and of tiles. Blocks that share columns have 8
-  /// or 9 groups between two of their tiles. (All in one list, 12 values at once: 0.79 instead of
-  /// 0.83 of (1, 1638428, 164).)
+  /// Totals that a lane requests at once, of groups and of tiles. A block has 8 or 9 groups between
+  /// two of its tiles. (One list of 12 is slower on an H200.)
   static constexpr int words = Published<R>::words;
   static constexpr int at_once = std::max(1, words_at_once / words);
 
-  /// Some published entries of a column, one after the other.
+  /// Consecutive published entries of a column.
   struct Entries {
     std::uint64_t x[at_once * words];
 
@@ -338,7 +337,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
         are_there = are_there && (i / words >= count || x[i] != 0);
       return are_there;
     }
-    /// Continues a fold with them.
+    /// Appends them to a fold.
     __device__ __forceinline__ void add_to(Prefix& fold, const Carrying& op, int count) const {
 #pragma unroll
       for (int j = 0; j < at_once; ++j) {
@@ -352,8 +351,8 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       }
     }
   };
-  /// Continues two folds of a column with published entries, when they are there: totals of groups,
-  /// and of tiles, which are asked for at once. For a lane; those of a warp go on together.
+  /// Appends published entries to two folds of a column, once available: totals of groups and of
+  /// tiles, requested together. Called by a lane; all lanes of a warp iterate together.
   __device__ __forceinline__ void fold_entries(std::int64_t line, bool exists, Prefix& of_groups,
                                                std::int64_t group, int groups, Prefix& of_tiles,
                                                std::int64_t tile, int tiles) const {
@@ -382,9 +381,9 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
     }
   }
 
-  /// The task of one warp: publishes the totals of groups. A group's last tile has half of the
-  /// columns, the next tile, which needs them first, the others: who waits, waits for lower
-  /// tickets.
+  /// The task of one warp: publishes the totals of groups. The last tile of a group publishes half
+  /// of the columns, the next tile, which needs them first, the rest. A block only ever waits for
+  /// lower tickets, so there is no deadlock.
   __device__ __forceinline__ void publish_groups() {
 #pragma unroll 1
     for (Turn at;; at.advance(m_plan.buffers)) {
@@ -414,18 +413,18 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       }
     }
   }
-  /// The task of some warps: what comes before each tile of the block.
+  /// The task of some warps: finds the prefix of each tile of the block.
   __device__ __forceinline__ void carry_prefixes(int warp) {
     R* const groups = reinterpret_cast<R*>(shared_memory() + m_plan.begin_of_carry());
     const bool has_start = m_p.start.exists();
     std::int64_t strip = -1;
     const int first_entry = has_start ? 0 : 1;  // the starting value, then groups
-    int known = 0;                              // entries of the strip
+    int known = 0;                              // entries of the strip that are folded
 #pragma unroll 1
     for (Turn at;; at.advance(m_plan.buffers)) {
       block().folded[at.stage].wait(at.parity);
       const NarrowColumnTile& tile = block().tiles[at.stage];
-      const bool has_tile = tile.exists;  // once others know what comes before, it may be another
+      const bool has_tile = tile.exists;  // read before the buffer may be reused
       if (has_tile) {
         turn_to(at.stage);
         const int step = tile.step;
@@ -441,7 +440,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
           const bool exists = column < tile.columns;
           const std::int64_t line = line_of(tile) + (exists ? column : 0);
           if (step == 0 && has_start && exists) {
-            // Others read it from here, as a total may be stored in its place.
+            // Published, as a total may overwrite the starting value in memory.
             const R start = static_cast<R>(m_p.start.at(tile.place(m_p.batch, 0, column)).value);
             m_published.publish(0, line, start);
           }
@@ -454,7 +453,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
             if (needed > first_entry) groups[column] = of_groups.value();
             const Prefix before = join(m_op, of_groups, of_tiles);
             if (has_start || step > 0) *this->folds(0, column) = before.value();
-            if (!tile.is_last) {  // as the next tile computes it
+            if (!tile.is_last) {  // must be bit-identical in the next tile
               this->folds(0, column)[(m_plan.chunks + 1) * m_plan.columns] =
                   of_groups.then(m_op, of_tiles.then(m_op, total(tile, column)));
             }

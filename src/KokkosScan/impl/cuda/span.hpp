@@ -3,12 +3,12 @@
 #pragma once
 
 /// \file
-/// Neighbouring bytes between global and shared memory, 16 at a time, whatever their alignment.
+/// Moves contiguous bytes between global and shared memory, a quad at a time, whatever their
+/// alignment.
 ///
-/// How they travel decides how near to a copy a scan can come (H200, 2^30 floats, fraction of the
-/// best copy, without scanning): loads through registers, each warp its own run, and bulk stores
-/// reach 0.98 to 0.99 in tiles of 4 to 32 KB; ordinary stores 0.96, asynchronous loads 0.94 to
-/// 0.96, and stores that may stay in the cache 0.89.
+/// On an H200, loads through registers with one run per warp, together with bulk stores, come
+/// closest to a plain copy. Ordinary stores and asynchronous loads are slower, stores that may stay
+/// in the cache slowest.
 
 #if defined(__CUDACC__)
 #include <cuda_pipeline.h>
@@ -23,23 +23,23 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Bytes that one instruction moves.
+/// Bytes moved by one instruction.
 inline constexpr int quad = 16;
 
-/// Where a span lies in shared memory. It begins as many bytes behind a multiple of 16 as its first
-/// byte does in global memory, so that the same 16 bytes can be moved at once on both sides.
+/// Where a span lies in shared memory. It has the same offset modulo 16 as in global memory, so
+/// that both sides can be accessed in aligned quads.
 struct Span {
   std::byte* memory;  ///< a multiple of 16
   int begin;          ///< of the first byte, 0 to 15
-  /// Bytes that are left free after each 128: 0, or 16 where lanes that read 16 bytes a multiple of
-  /// 32 bytes apart would meet the same banks.
+  /// Padding after each 128 bytes: 0, or 16 where lanes read quads a multiple of 32 bytes apart and
+  /// would have bank conflicts.
   int padding;
 
-  /// The address of the byte that would be at `place` without padding.
+  /// The address of the byte at `place`, not counting padding.
   [[nodiscard]] __device__ __forceinline__ std::byte* at_place(int place) const {
     return memory + place + (place >> 7) * padding;
   }
-  /// How far apart bytes are that are `bytes`, a multiple of 128, apart without padding.
+  /// The padded distance of bytes that are `bytes`, a multiple of 128, apart without padding.
   [[nodiscard]] __device__ __forceinline__ int step(int bytes) const {
     return bytes + bytes / 128 * padding;
   }
@@ -49,7 +49,7 @@ struct Span {
   }
 };
 
-/// Bytes of shared memory that a span of `bytes` takes, wherever it begins.
+/// Bytes of shared memory for a span of `bytes` at any offset.
 ///
 /// \param alignment of the next span, a multiple of 16
 __host__ __device__ constexpr int bytes_of_span(int bytes, int padding, int alignment = quad) {
@@ -61,11 +61,11 @@ __device__ __forceinline__ int misalignment(const void* address, int alignment =
                           static_cast<unsigned>(alignment));
 }
 
-/// The whole quads of a span, and the bytes before and behind them.
+/// The whole quads of a span, and the bytes before and after them.
 struct Pieces {
   int head;  ///< bytes before the first quad
   int quads;
-  int tail;  ///< bytes behind the last
+  int tail;  ///< bytes after the last
 
   __device__ __forceinline__ Pieces(int begin, int bytes) {
     const int to_quad = (quad - begin) % quad;
@@ -75,7 +75,7 @@ struct Pieces {
   }
 };
 
-/// Threads that share some work, and the own one among them.
+/// Threads that share work, and the index of this thread.
 struct Threads {
   int own;
   int count;
@@ -84,11 +84,11 @@ __device__ __forceinline__ Threads threads_of_block() {
   return {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
 }
 
-/// The elements of a span that are not in quads, by the units of their alignment: each thread has
-/// at most one before the quads and one behind them.
+/// The elements of a span outside whole quads, in units of their alignment. Each thread has at most
+/// one before the quads and one after them.
 template <int Unit>
 struct Edges {
-  int before;  ///< byte of the span, or -1
+  int before;  ///< offset in the span, or -1
   int behind;
 
   __device__ __forceinline__ Edges(const Pieces& pieces, int thread) {
@@ -98,7 +98,7 @@ struct Edges {
   }
 };
 
-/// The unsigned integer of a unit.
+/// An unsigned type of the size of a unit.
 template <int Unit>
 struct UnitOf;
 template <>
@@ -123,19 +123,19 @@ struct UnitOf<16> {
 };
 
 #if defined(__CUDACC__)
-/// The address of shared memory, as instructions take it.
+/// A shared memory address as instructions take it.
 using SharedAddress = unsigned;
 __device__ __forceinline__ SharedAddress shared_address(const void* at) {
   return static_cast<unsigned>(__cvta_generic_to_shared(at));
 }
 #else
-// Without a GPU, as the unit tests run the kernels.
+// For unit tests, which run the kernels without a GPU.
 using SharedAddress = std::byte*;
 inline SharedAddress shared_address(std::byte* at) { return at; }
 #endif
 
-/// Loads a quad if the condition holds, else zero. (Without a value
-/// of its own, or as a branch, the quad would be live from the begin of the kernel and spill.)
+/// Loads a quad if the condition holds, otherwise zero. (Without a defined value, or with a branch,
+/// the quad would be live from the start of the kernel and spill.)
 __device__ __forceinline__ uint4 load_quad_if(bool condition, const uint4* from) {
 #if defined(__CUDACC__)
   uint4 x;
@@ -154,13 +154,13 @@ __device__ __forceinline__ uint4 load_quad_if(bool condition, const uint4* from)
 #endif
 }
 
-/// Begins to copy a quad into shared memory, or its first bytes; the others become zeros.
+/// Begins to copy a quad, or its first bytes, to shared memory, and fills the rest with zeros.
 ///
-/// \param left bytes from there on that may be read, at least one
+/// \param left bytes that may be read from there on, at least one
 __device__ __forceinline__ void begin_copy_of_quad(std::byte* to, const std::byte* from, int left) {
   const int bytes = left < quad ? left : quad;
 #if defined(__CUDACC__)
-  // Not __pipeline_memcpy_async(), which has a branch for each number of bytes.
+  // Not __pipeline_memcpy_async(), which branches on the number of bytes.
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
                "r"(bytes)
                : "memory");
@@ -169,8 +169,8 @@ __device__ __forceinline__ void begin_copy_of_quad(std::byte* to, const std::byt
 #endif
 }
 
-/// Writes a quad to shared memory, if the condition holds. (As a branch, its address would be
-/// computed in each.)
+/// Writes a quad to shared memory if the condition holds. (In a branch, the address would be
+/// computed each time.)
 __device__ __forceinline__ void put_quad_if(bool condition, SharedAddress to, const uint4& x) {
 #if defined(__CUDACC__)
   asm volatile(
@@ -186,20 +186,20 @@ __device__ __forceinline__ void put_quad_if(bool condition, SharedAddress to, co
 #endif
 }
 
-/// Copies a span into shared memory. All loads are issued by the constructor, as far as registers
-/// hold them; finish() puts them where they belong. The threads of the block share the work.
+/// Copies a span to shared memory. The constructor issues all loads that fit in registers; finish()
+/// writes them to shared memory. The threads of the block share the work.
 ///
 /// \tparam Unit    alignment of the elements
-/// \tparam at_once quads of a thread that registers hold, four each; 0: they need none, and go to
-///                 shared memory by themselves
+/// \tparam at_once quads per thread in registers, four registers each; 0: asynchronous copies,
+///                 which need none
 template <int Unit, int at_once>
 class CopyIn {
  public:
-  /// \param bytes_of_thread at least the bytes of the span, divided by the threads
+  /// \param bytes_of_thread at least the bytes of the span divided by the number of threads
   __device__ __forceinline__ CopyIn(const std::byte* from, const Span& to, int bytes,
                                     int bytes_of_thread)
       : m_to(to), m_pieces(to.begin, bytes), m_edges(m_pieces, threads_of_block().own) {
-    // Each warp takes a run of its own.
+    // Each warp copies a run of its own.
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const int run = (bytes_of_thread * (32 / quad) + 31) & ~31;
@@ -224,7 +224,7 @@ class CopyIn {
     }
   }
   __device__ __forceinline__ void finish() {
-    // Keeps the compiler from waiting for some of the loads before it has issued all.
+    // Keeps the compiler from waiting for a load before it has issued all of them.
     __syncwarp();
     if constexpr (at_once == 0) {
       __pipeline_commit();
@@ -246,8 +246,8 @@ class CopyIn {
  private:
   using Word = typename UnitOf<Unit>::type;
 
-  /// Bytes from a quad of this thread to its next in shared memory: 32 quads are a multiple of 128
-  /// bytes, and padding grows alike.
+  /// Bytes in shared memory between consecutive quads of this thread. This is constant: 32 quads
+  /// are a multiple of 128 bytes.
   [[nodiscard]] __device__ __forceinline__ int step() const { return m_to.step(32 * quad); }
 
   const uint4* m_from;
@@ -259,8 +259,8 @@ class CopyIn {
   int m_first, m_left;
 };
 
-/// Makes what this thread has written to shared memory visible to bulk copies, which the threads of
-/// the block may begin after the next barrier.
+/// Makes this thread's writes to shared memory visible to the async proxy. Threads of the block may
+/// begin bulk copies after the next barrier.
 __device__ __forceinline__ void before_bulk_copies() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -276,7 +276,7 @@ __device__ __forceinline__ constexpr bool has_bulk_copies() {
   return false;
 #endif
 }
-/// Begins a bulk copy of whole quads to global memory. For one thread.
+/// Begins a bulk copy of whole quads to global memory. Called by one thread.
 __device__ __forceinline__ void begin_bulk_store([[maybe_unused]] std::byte* to,
                                                  [[maybe_unused]] const std::byte* from,
                                                  [[maybe_unused]] int bytes) {
@@ -287,7 +287,7 @@ __device__ __forceinline__ void begin_bulk_store([[maybe_unused]] std::byte* to,
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 #endif
 }
-/// Waits until the bulk stores of this thread have read their shared memory.
+/// Waits until the bulk stores of this thread have read shared memory.
 __device__ __forceinline__ void wait_for_bulk_stores() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
@@ -295,16 +295,16 @@ __device__ __forceinline__ void wait_for_bulk_stores() {
 }
 #endif
 
-/// Begins to copy a span to global memory, where it must be aligned as it is in shared memory;
-/// wait_for_bulk_stores() ends it.
+/// Begins to copy a span to global memory, where it must have the same offset modulo 16.
+/// wait_for_bulk_stores() completes the copy.
 ///
-/// \tparam in_bulk whether what is not padded is stored by bulk copies
+/// \tparam in_bulk whether spans without padding are stored by bulk copies
 template <int Unit, bool in_bulk>
 __device__ __forceinline__ void copy_out(const Span& from, std::byte* to, int bytes,
                                          const Threads& threads) {
   const Pieces pieces(from.begin, bytes);
   if (in_bulk && has_bulk_copies() && from.padding == 0) {
-    // Each warp a run, as instructions of several lanes are executed one after the other.
+    // Few large copies, as those of several lanes are issued one after another.
     constexpr int run = 4096;
     const int end = pieces.head + pieces.quads * quad;
     for (int b = pieces.head + threads.own * run; b < end; b += threads.count * run) {

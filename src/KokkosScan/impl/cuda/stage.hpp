@@ -19,19 +19,19 @@
 namespace KokkosScan::impl::cuda {
 
 #if defined(__CUDACC__)
-/// The shared memory that a launch asks for.
+/// The dynamic shared memory of a launch.
 __device__ __forceinline__ std::byte* shared_memory() {
   extern __shared__ __align__(128) std::byte memory[];
   return memory;
 }
 #endif
 
-/// The offset of a line in an operand whose batch has several dimensions: rare, and not cheap.
+/// The offset of a line if the batch has several dimensions: rare and expensive.
 inline __device__ __noinline__ std::int64_t offset_of_line(const Batch& batch,
                                                            const Strides& strides,
                                                            std::int64_t line) {
   std::int64_t sum = 0;
-  // One copy of a division: this is compiled into each kernel.
+  // Not unrolled, to have a single division: this is compiled into every kernel.
 #pragma unroll 1
   for (int d = batch.rank - 1; d > 0; --d) {
     const Division at(line, batch.extent[d]);
@@ -41,7 +41,7 @@ inline __device__ __noinline__ std::int64_t offset_of_line(const Batch& batch,
   return sum + line * strides.batch[0];
 }
 
-/// A line by its number.
+/// A line identified by its index.
 struct LineNumber {
   const Batch& batch;
   std::int64_t number;
@@ -51,36 +51,36 @@ struct LineNumber {
   }
 };
 
-/// Whole lines, or a part of one line. In a tile elements are numbered in the order of memory,
-/// lines one after the other.
+/// Whole lines, or a part of one line. Elements of a tile are numbered in memory order, line by
+/// line.
 struct Tile {
   static constexpr bool may_be_flat = true;
 
   const Batch& batch;
   std::int64_t first_line;
-  std::int64_t begin;  ///< the first element of a line that belongs to the tile, in scan order
+  std::int64_t begin;  ///< the first element of a line in the tile, in scan order
   int lines;
-  int length;  ///< elements of a line that belong to the tile
+  int length;  ///< elements of a line in the tile
   bool backward;
-  /// Neighbours at whose multiples memory begins that is copied as it lies.
+  /// Alignment, in elements, that a flat copy requires.
   int aligned = 1;
 
   [[nodiscard]] __device__ __forceinline__ LineNumber line(int i) const {
     return {batch, first_line + i};
   }
   [[nodiscard]] __device__ __forceinline__ int elements() const { return lines * length; }
-  /// The number of element k in scan order of a line's part, or back.
+  /// Converts between scan order and memory order within a line's part.
   [[nodiscard]] __device__ __forceinline__ int in_memory_order(int k) const {
     return backward ? length - 1 - k : k;
   }
-  /// The address of the first element of a line's part, in the order of memory.
+  /// The address of the first element of a line's part, in memory order.
   template <class T>
   [[nodiscard]] __device__ __forceinline__ T* first_in_memory(const Array<T>& array, int i) const {
     T* const data = array.data + line(i).offset(array.strides);
     return backward ? data - (begin + length - 1) : data + begin;
   }
-  /// The address of the tile's first element, if its lines follow each other in memory as in the
-  /// tile and begin where the tile wants them; else null.
+  /// The address of the tile's first element if its lines are contiguous and sufficiently aligned;
+  /// else null.
   template <class T>
   [[nodiscard]] __device__ __forceinline__ T* flat(const Array<T>& array) const {
     if (lines > 1 && (batch.rank > 1 || array.strides.batch[0] != length)) return nullptr;
@@ -95,8 +95,8 @@ struct Tile {
   }
 };
 
-/// Calls f(numbers in the tile, addresses in an array) for all elements, in the order of memory:
-/// for two at a time, as each may wait for memory, then one. The threads of the block share them.
+/// Calls f(indices in the tile, addresses in an array) for all elements, in memory order: two at a
+/// time, to overlap memory latencies, then one. The threads of the block share the elements.
 template <class T, class F>
 __device__ __forceinline__ void for_each_element(const Tile& tile, const Array<T>& array,
                                                  const F& f) {
@@ -127,7 +127,7 @@ template <int Bytes>
 inline constexpr bool is_one_move =
     Bytes == 1 || Bytes == 2 || Bytes == 4 || Bytes == 8 || Bytes == 16;
 
-/// Whether one asynchronous copy moves this many bytes: hardware has them for no fewer than four.
+/// Whether one asynchronous copy moves this many bytes: the hardware requires at least four.
 template <int Bytes>
 inline constexpr bool is_one_copy = Bytes == 4 || Bytes == 8 || Bytes == 16;
 
@@ -154,8 +154,8 @@ __device__ __forceinline__ void move_pack(std::byte* to, const T (&x)[E]) {
   }
 }
 
-/// A function that is set after this is made, and again and again: one that captures something can
-/// be copied, but neither assigned nor made from nothing.
+/// Storage for a function that is set later, repeatedly. A lambda with captures can be copied, but
+/// neither assigned nor default-constructed.
 template <class Function>
 union KeptFunction {
   Function function;
@@ -171,7 +171,7 @@ union KeptFunction {
 template <class T>
 inline constexpr int unit_of = std::min<int>(alignof(T), quad);
 
-/// Whether several values of type T are one word of shared memory.
+/// Whether a word of shared memory holds several values of type T.
 template <class T>
 inline constexpr bool is_part_of_word = sizeof(T) < 4 && std::is_trivially_copyable_v<T>;
 
@@ -183,11 +183,11 @@ struct Slots {
   [[nodiscard]] __device__ __forceinline__ T& operator[](int e) const {
     return *reinterpret_cast<T*>(span.at(e * static_cast<int>(sizeof(T))));
   }
-  /// The values, where they are not padded.
+  /// The values, if they are not padded.
   [[nodiscard]] __device__ __forceinline__ T* data() const {
     return reinterpret_cast<T*>(span.memory + span.begin);
   }
-  /// Reads the pack that begins with element e, which is aligned.
+  /// Reads the aligned pack that begins at element e.
   template <int E>
   __device__ __forceinline__ void get_pack(int e, T (&x)[E]) const {
     if constexpr (is_one_move<sizeof(T) * E>) {
@@ -196,8 +196,8 @@ struct Slots {
       memcpy(static_cast<void*>(x), &word, sizeof(Word));
     }
   }
-  /// Reads E elements from number e + i on, where slots are not padded: small ones by the aligned
-  /// words in which they lie, and one more, which have bytes of their neighbours as well.
+  /// Reads E elements from e + i on, if slots are not padded. Small ones are extracted from the
+  /// aligned words that contain them and the next word.
   ///
   /// \param i a multiple of E
   template <int E>
@@ -230,26 +230,26 @@ struct Slots {
   }
 };
 
-/// Bytes that slots take, with the word behind those of the last elements.
+/// Bytes of slots, including the word after the last element.
 template <class T>
 __host__ __device__ constexpr int bytes_of_slots(int elements, int padding, int alignment) {
   return bytes_of_span(elements * static_cast<int>(sizeof(T)) + (is_part_of_word<T> ? 4 : 0),
                        padding, alignment);
 }
 
-/// Whether results can be stored in bulk: they lie as in global memory.
+/// Whether results have the alignment of global memory and so can be stored in bulk.
 template <class T>
 __device__ __forceinline__ bool are_aligned(const Slots<T>& results, const T* to) {
   return misalignment(to) == results.span.begin;
 }
-/// Begins to store results that are aligned; wait_for_bulk_stores() ends it.
+/// Begins to store aligned results; wait_for_bulk_stores() completes it.
 template <bool in_bulk = true, class T>
 __device__ __forceinline__ void begin_store(const Slots<T>& results, T* to, int elements,
                                             const Threads& threads) {
   copy_out<unit_of<T>, in_bulk>(results.span, reinterpret_cast<std::byte*>(to),
                                 elements * static_cast<int>(sizeof(T)), threads);
 }
-/// Stores results one by one.
+/// Stores results one at a time.
 template <class T>
 __device__ __forceinline__ void store_elements(const Slots<T>& results, T* to, int elements,
                                                const Threads& threads) {
@@ -257,12 +257,12 @@ __device__ __forceinline__ void store_elements(const Slots<T>& results, T* to, i
   for (int e = threads.own; e < elements; e += threads.count) to[e] = results[e];
 }
 
-/// Computes the elements e, e + of_line.count ... of a line's part into the slots from number
-/// `begin` on: `at_once` of them as long as there are so many, then half as many ... without
-/// conditions, as each may wait for memory, and behind a condition waits for the last.
+/// Computes elements e, e + of_line.count, ... of a line's part into the slots from `begin` on:
+/// `at_once` together while that many are left, then half as many, and so on. Behind conditions
+/// they would wait for each other's loads.
 ///
 /// \param of_line threads that share the line
-/// \param along   index of element 0, in the order of memory, along the axis
+/// \param along   index of element 0, in memory order, along the axis
 /// \param step    from there to the index of its neighbour in memory
 template <int at_once, class T, class Line>
 __device__ __forceinline__ void fill_line(const Slots<T>& slots, int begin, int e, int length,
@@ -280,18 +280,18 @@ __device__ __forceinline__ void fill_line(const Slots<T>& slots, int begin, int 
   }
 }
 
-/// Whether values of type T and U may have the same slots: threads write them while others still
-/// read, so both must have the same size.
+/// Whether values of types T and U may share slots. Threads write some while others still read, so
+/// both must have the same size.
 template <class T, class U>
 inline constexpr bool may_share_slots = sizeof(T) == sizeof(U) && alignof(T) == alignof(U);
 
-/// Hands out shared memory.
+/// Allocates shared memory.
 struct Region {
   std::byte* memory;
-  int elements;  ///< for so many each
+  int elements;  ///< each allocation is for so many
   int padding;
-  /// What a span in shared memory and its place in global memory have in common: they are at the
-  /// same distance from multiples of 16, or of 128, which loads in bulk are faster for.
+  /// Spans have the same offset in shared and global memory modulo this: 16, or 128, with which
+  /// bulk loads are faster.
   int alignment = quad;
 
   /// \param origin where the values are in global memory, or null
@@ -304,20 +304,19 @@ struct Region {
   }
 };
 
-/// The elements of an input that belong to a tile.
+/// The elements of an input in a tile.
 ///
-/// - `place(in, tile, region, results)` takes shared memory. If the tile's results follow each
-/// other
-///   from `results` on in global memory, elements that are computed lie as they will.
-/// - `load(in, tile, ...)` loads through registers; finish() of what it returns ends that.
-/// - `begin_load(in, tile, barrier, threads)` begins to load a part of one line without registers.
-/// - `fill(in, tile, threads)` computes the elements that are computed.
-/// - `get_pack<are_aligned>(e, i, x)` reads what has been loaded, from element e + i on, where i is
-///   a multiple of the pack; `get(e)` reads one. Slots that are padded have aligned packs only.
+/// - `place(in, tile, region, results)` allocates shared memory. If the results are contiguous from
+///   `results` on in global memory, computed elements have the same alignment.
+/// - `load(in, tile, ...)` loads through registers; finish() of the returned object completes it.
+/// - `begin_load(in, tile, barrier, threads)` begins to load a part of one line asynchronously.
+/// - `fill(in, tile, threads)` evaluates computed elements.
+/// - `get_pack<are_aligned>(e, i, x)` reads loaded elements from e + i on, where i is a multiple of
+///   the pack; `get(e)` reads one. Padded slots have aligned packs only.
 template <class In>
 struct Stage;
 
-/// Elements that lie in slots of their own.
+/// Elements that have slots of their own.
 template <class T>
 struct StagedValues {
   using Value = T;
@@ -343,11 +342,11 @@ struct StagedValues {
   }
 };
 
-/// Whether elements of type T can be copied one by one without registers.
+/// Whether elements of type T can be copied asynchronously one at a time.
 template <class T>
 inline constexpr bool is_copied_apart = is_one_copy<sizeof(T)> && alignof(T) == sizeof(T);
 
-/// Loads the elements of lines that do not follow each other in memory.
+/// Loads the elements of lines that are not contiguous with each other.
 template <class T>
 __device__ __noinline__ void load_apart(const Array<const T>& in, const Slots<T> slots,
                                         const Tile tile) {
@@ -367,7 +366,7 @@ __device__ __noinline__ void load_apart(const Array<const T>& in, const Slots<T>
   __pipeline_commit();
   __pipeline_wait_prior(0);
 }
-/// Copies some values at once.
+/// Copies several values with overlapping loads.
 template <class To, class From>
 __device__ __forceinline__ void copy_several(const To& to, const From& from) {
   std::remove_cvref_t<decltype(to[0])> x[To::size];
@@ -377,7 +376,7 @@ __device__ __forceinline__ void copy_several(const To& to, const From& from) {
   for (int i = 0; i < To::size; ++i) to[i] = x[i];
 }
 
-/// Begins to load the elements of columns, if they can be copied; else loads them.
+/// Begins to load the elements of columns asynchronously if possible; otherwise loads them.
 template <class T, class AnyTile>
 __device__ __forceinline__ void begin_load_apart(const Array<const T>& in, const Slots<T>& slots,
                                                  const AnyTile& tile, const Threads& threads) {
@@ -392,11 +391,11 @@ __device__ __forceinline__ void begin_load_apart(const Array<const T>& in, const
   });
 }
 
-/// How many lanes share a line of a tile of several, where its begin takes some divisions: so many
-/// that each has a few elements.
+/// Lanes that share a line in a tile of several lines. Finding the start of a line takes divisions,
+/// so each lane has a few elements.
 ///
-/// \param at_once elements of a lane that are worth the divisions
-/// \param fewest  lanes that move neighbours, unless lines are shorter
+/// \param at_once elements per lane that are worth the divisions
+/// \param fewest  minimum, for coalescing, unless lines are shorter
 __device__ __forceinline__ int lanes_of_line(const Tile& tile, int at_once, int fewest) {
   int count = 32;
   while (count > 1 && count * at_once > tile.length &&
@@ -406,12 +405,11 @@ __device__ __forceinline__ int lanes_of_line(const Tile& tile, int at_once, int 
   return count;
 }
 
-/// Calls a function for the results e, e + of_line.count ... of a line's part, which lie in the
-/// slots from number `begin` on: as fill_line() computes them, as a function may wait for what it
-/// reads.
+/// Calls a function for the results e, e + of_line.count, ... of a line's part, in the slots from
+/// `begin` on. Batches as in fill_line(), as a function may wait for what it reads.
 ///
 /// \param of_line threads that share the line
-/// \param along   index of result 0, in the order of memory, along the axis
+/// \param along   index of result 0, in memory order, along the axis
 template <int at_once, class Value, class Line>
 __device__ __forceinline__ void call_for_line(const Slots<Value>& results, int begin, int e,
                                               int length, const Threads& of_line, const Line& line,
@@ -427,7 +425,7 @@ __device__ __forceinline__ void call_for_line(const Slots<Value>& results, int b
     call_for_line<at_once / 2>(results, begin, e, length, of_line, line, along);
   }
 }
-/// Calls a function for the results of lines, in the order of memory. The threads share them.
+/// Calls a function for the results of lines, in memory order. The threads share the results.
 template <class Value, int Rank, class Function>
 __device__ __forceinline__ void call_for_results(const Slots<Value>& results,
                                                  const Called<Value, Rank, Function>& output,
@@ -442,7 +440,7 @@ __device__ __forceinline__ void call_for_results(const Slots<Value>& results,
                            line.of_indices.index_along(tile.begin + tile.in_memory_order(0)));
   }
 }
-/// The same, in the place of a store.
+/// The same in place of a store.
 template <bool in_bulk = true, class Value, int Rank, class Function, class AnyTile>
 __device__ __forceinline__ void begin_store(const Slots<Value>& results,
                                             const Called<Value, Rank, Function>& output,
@@ -450,7 +448,7 @@ __device__ __forceinline__ void begin_store(const Slots<Value>& results,
   call_for_results(results, output, tile, threads_of_block());
 }
 
-/// Stores the results of lines that do not follow each other in memory.
+/// Stores the results of lines that are not contiguous with each other.
 template <class T>
 __device__ __noinline__ void store_apart(const Slots<T> results, const Array<T>& output,
                                          const Tile tile) {
@@ -470,8 +468,8 @@ __device__ __forceinline__ void store_apart(const Slots<T>& results, const Array
   for_each_element(tile, output, results, threads,
                    [](const auto& from, const auto& to) { copy_several(to, from); });
 }
-/// Begins to store results that follow each other from `flat` on or, if that is null, lie as the
-/// tile's lines do in global memory. All threads of the block take part.
+/// Begins to store results that are contiguous from `flat` on or, if that is null, lie like the
+/// tile's lines in global memory. Called by all threads of the block.
 template <bool in_bulk = true, class T, class AnyTile>
 __device__ __forceinline__ void begin_store(const Slots<T>& results, const Array<T>& output,
                                             const AnyTile& tile, T* flat, int elements) {
@@ -485,9 +483,8 @@ __device__ __forceinline__ void begin_store(const Slots<T>& results, const Array
   }
 }
 
-/// Quads of an array of T that a thread's registers hold while a tile is loaded: none where several
-/// arrays of lines are loaded together. Columns are no runs that are copied so; what is left of the
-/// copy needs the fewest registers with one.
+/// Quads of an array of T that a thread loads into registers: none if several arrays of lines are
+/// loaded together. Columns do not use this copy; one quad minimises its registers.
 ///
 /// \tparam all bytes of an element in all arrays that are loaded together
 template <class AnyTile, class T, int all>
@@ -495,9 +492,9 @@ inline constexpr int quads_at_once = 1;
 template <class T, int all>
 inline constexpr int quads_at_once<Tile, T, all> = all > static_cast<int>(sizeof(T)) ? 0 : 8;
 
-/// The load of an array: of a run of bytes through registers.
+/// The load of an array, through registers if it is one run of bytes.
 ///
-/// \tparam at_once quads that a thread's registers hold
+/// \tparam at_once quads that a thread keeps in registers
 template <class T, int at_once, class AnyTile>
 struct LoadArray {
   const Array<const T>& in;
@@ -528,14 +525,14 @@ struct LoadArray {
   }
 };
 
-/// An array: its bytes, as they are.
+/// An array: its bytes, unchanged.
 template <class T>
 struct Stage<Array<const T>> : StagedValues<T> {
   static constexpr bool is_computed = false;
-  /// Whether fill() has something to do for lines.
+  /// Whether fill() does anything for lines.
   static constexpr bool fills_lines = false;
 
-  /// The address of the first element, if they follow each other in memory as in the tile.
+  /// The address of the first element if they are contiguous as in the tile.
   const T* flat;
 
   template <class AnyTile, class Value>
@@ -545,7 +542,7 @@ struct Stage<Array<const T>> : StagedValues<T> {
     this->slots = region.take(flat);
   }
   /// \tparam all bytes of an element in all arrays that are loaded together
-  /// \param elements_of_thread at least those of the tile, divided by the threads
+  /// \param elements_of_thread at least those of the tile divided by the number of threads
   template <int all = sizeof(T), class AnyTile>
   __device__ __forceinline__ LoadArray<T, quads_at_once<AnyTile, T, all>, AnyTile> load(
       const Array<const T>& in, const AnyTile& tile, int elements_of_thread) {
@@ -559,12 +556,12 @@ struct Stage<Array<const T>> : StagedValues<T> {
   __device__ __forceinline__ void fill(const Array<const T>&, const Tile&, const Threads&) {}
 };
 
-/// Nothing is left to do.
+/// A load that needs no completion.
 struct Loaded {
   __device__ __forceinline__ void finish() {}
 };
 
-/// A computed input: its values, each computed once.
+/// A computed input: its values, each evaluated once.
 template <int Rank, class Function>
 struct StagedComputed
     : StagedValues<std::remove_cvref_t<decltype(std::declval<Computed<Rank, Function>>().line(
@@ -608,14 +605,14 @@ struct StagedComputed
  private:
   using Line = ComputedLine<Rank, Function>;
   static constexpr int at_once_of_two = sizeof(typename StagedComputed::Value) <= 8 ? 4 : 1;
-  /// Lanes that read neighbours, 16 bytes or more.
+  /// Lanes that read neighbours, at least 16 bytes in total.
   static constexpr int fewest_lanes = 4;
 
-  /// The index along the axis of the first element in the order of memory.
+  /// The index along the axis of the first element in memory order.
   static __device__ __forceinline__ std::int64_t first_index(const Tile& tile, const Line& line) {
     return line.index_along(tile.begin + tile.in_memory_order(0));
   }
-  /// From there to that of its neighbour in memory: -1 where the strides of a View are negative.
+  /// The step to its neighbour in memory: -1 if the strides of a View are negative.
   static __device__ __forceinline__ int step_of(const Tile& tile, const Line& line) {
     return static_cast<int>(tile.backward ? -line.step : line.step);
   }
@@ -626,7 +623,7 @@ struct StagedComputed
     fill_line<2 * at_once_of_two>(this->slots, i * tile.length, of_line.own, tile.length, of_line,
                                   line, first_index(tile, line), step_of(tile, line));
   }
-  /// Computes two lines of a tile in turns, as each value may wait for memory.
+  /// Computes two lines of a tile alternately, to overlap memory latencies.
   __device__ __forceinline__ void fill_two_lines(const In& in, const Tile& tile,
                                                  const Threads& of_line, int first, int second) {
     constexpr int E = at_once_of_two;
@@ -659,7 +656,7 @@ struct StagedComputed
 template <int Rank, class Function>
 struct Stage<Computed<Rank, Function>> : StagedComputed<Rank, Function> {};
 
-/// Two loads at once.
+/// Two loads in flight together.
 template <class First, class Second>
 struct BothLoads {
   First first;
@@ -736,7 +733,7 @@ struct Stage<Selected<A, Values, Mask>> {
   }
 };
 
-/// What of an input takes memory in tiles of lines.
+/// The memory that an input takes in tiles of lines.
 template <class In>
 struct InLines {
   static constexpr int bytes_of_element = Stage<In>::bytes_of_element;
@@ -754,9 +751,9 @@ struct InLines<Selected<A, Values, Mask>> {
   }
 };
 
-/// Bytes of an input's elements as far as the combination tree depends on them: without a mask, as
-/// one that selects all must change no result. One that is wider than the values counts, or tiles
-/// of many narrow values would not fit beside it.
+/// Bytes of an input's elements as far as they affect the combination tree. A mask does not count,
+/// as one that selects everything must not change results, unless it is wider than the values:
+/// tiles of many narrow values would not fit beside it.
 template <class In>
 inline constexpr ElementSize size_that_cuts = {Stage<In>::widest, InLines<In>::bytes_of_element};
 template <class A, class Values, class Mask>

@@ -4,7 +4,7 @@
 
 /// \file
 /// How columns whose rows are aligned packs are cut into strips (columns.hpp), and how long that
-/// takes: pure functions, which decide no bits. docs/limits.md says what was tried.
+/// takes: pure functions, which do not affect bits. docs/limits.md says what was tried.
 
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <algorithm>
@@ -13,19 +13,18 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Most threads of a block that walks down strips, and threads of a multiprocessor, by the columns
-/// of a thread: those that leave it registers for so many.
+/// Limits for threads per block and per multiprocessor where blocks walk down strips, by columns
+/// per thread: they leave enough registers.
 inline constexpr int most_threads_of_strip = 512;
 template <int E>
 inline constexpr int threads_of_strips = E > 1 ? 512 : 1024;
 
-/// Bytes of the accumulators of a thread in a row at most: eight rows of them take 64 registers.
-/// Half where several arrays are loaded, which are as many bytes on their way: a recurrence of
-/// floats has 0.91 of (8, 4096, 2048) with two columns a thread, 0.81 with four and 0.56 with one.
+/// Maximum bytes of a thread's accumulators in a row: eight rows take 64 registers. Half if several
+/// arrays are loaded, which have as many bytes in flight.
 constexpr int bytes_of_strip_thread(bool is_zipped) { return is_zipped ? 16 : 32; }
 
-/// Neighbouring columns of a thread of such a block: a pack, or as many as its registers hold, but
-/// not one alone of small accumulators ((8, 4096, 2048) of 16 bytes: 0.32 instead of 0.56).
+/// Neighbouring columns per thread of such a block: a pack, or as many as its registers hold, but
+/// at least two of small accumulators, as one is slower.
 ///
 /// \param bytes of the accumulator
 constexpr int columns_of_strip_thread(int pack, int bytes, bool is_zipped) {
@@ -35,16 +34,15 @@ constexpr int columns_of_strip_thread(int pack, int bytes, bool is_zipped) {
   return columns;
 }
 
-/// Threads of a block that walks down strips, if it has shared memory for them: half, of which a
-/// multiprocessor has two where there is more to compute: sums of floats in double have 0.76 of
-/// 32768 x 32768 instead of 0.70.
+/// Threads of a block that walks down strips, if their shared memory fits. Large accumulators take
+/// more computation and are faster with two smaller blocks per multiprocessor.
 ///
 /// \param bytes of the accumulators of a thread in a row
 constexpr int usual_threads_of_strip(int bytes) {
   return bytes > 16 ? most_threads_of_strip / 2 : most_threads_of_strip;
 }
 
-/// Bytes that memory is read and written by.
+/// The unit of memory transactions.
 inline constexpr int bytes_of_sector = 32;
 /// What a warp reads or writes at once.
 inline constexpr int bytes_of_line = 128;
@@ -52,26 +50,25 @@ inline constexpr int bytes_of_line = 128;
 /// What is cut into strips.
 struct StripFacts {
   std::int64_t n;       ///< elements of a column
-  std::int64_t inner;   ///< columns that are neighbours
-  std::int64_t outer;   ///< so many times
-  int pack;             ///< columns of a lane
+  std::int64_t inner;   ///< neighbouring columns
+  std::int64_t outer;   ///< groups of neighbouring columns
+  int pack;             ///< columns per lane
   int bytes_of_lane;    ///< in a row of the widest operand
-  bool has_sectors;     ///< whether rows are whole sectors of memory
+  bool has_sectors;     ///< whether rows are whole sectors
   int most_threads;     ///< of a block
-  int threads_at_once;  ///< of a multiprocessor
+  int threads_at_once;  ///< maximum per multiprocessor
   int multiprocessors;
 };
 
 /// How columns are cut into strips.
 struct StripPlan {
   int lanes;    ///< across a strip, a power of two
-  int groups;   ///< chunks of a column in a tile: all, or as many as a section has whole multiples
-                ///< of
-  double time;  ///< of all, in units of a copy of the same bytes
+  int groups;   ///< chunks of a column in a tile: all, or a divisor of a section
+  double time;  ///< in total, relative to a copy of the same bytes
 };
 
-/// What blocks of a width reach where all multiprocessors have theirs, as a fraction of a copy; and
-/// how many times as fast as its share of a copy a block is while others have nothing to do.
+/// The throughput of blocks of a width when all multiprocessors are busy, as a fraction of a copy,
+/// and the speedup of a block beyond its share of a copy when other blocks are idle.
 struct StripSpeed {
   int lanes;
   double of_copy;
@@ -80,11 +77,10 @@ struct StripSpeed {
 inline constexpr StripSpeed strip_speeds[] = {
     {64, 0.94, 1.4}, {32, 0.92, 1.4}, {16, 0.86, 1.3}, {8, 0.80, 1.05}, {4, 0.64, 0.64}};
 
-/// The least that strips reach which are whole rows, and so follow each other in memory: (1024,
-/// 16384, 16) has 0.85.
+/// A lower bound for strips that are whole rows, and so contiguous with each other.
 inline constexpr double of_copy_in_whole_rows = 0.85;
 
-/// What the two ends of a row of a strip cost, as bytes, where rows are no whole sectors.
+/// The cost of the two partial sectors of a strip's row, in bytes, unless rows are whole sectors.
 inline constexpr int bytes_of_ends = 150;
 
 constexpr int groups_of_strip(const StripFacts& facts, int width) {
@@ -92,8 +88,8 @@ constexpr int groups_of_strip(const StripFacts& facts, int width) {
       std::min<std::int64_t>(divide_up(facts.n, chunk_of_column), facts.most_threads / width));
 }
 
-/// How long strips of a width take: rounds in which each block has one, and at last a round of the
-/// others, which have more of the memory's speed for themselves, but take no less than one alone.
+/// The time of strips of a width: full rounds, in which each block has one strip, and a last,
+/// partial round, whose strips have more bandwidth each, but take no less time than a strip alone.
 constexpr double time_of_strips(const StripFacts& facts, const StripSpeed& speed) {
   const int threads = groups_of_strip(facts, speed.lanes) * speed.lanes;
   const std::int64_t room = std::int64_t{std::max(1, facts.multiprocessors)} *
@@ -111,9 +107,8 @@ constexpr double time_of_strips(const StripFacts& facts, const StripSpeed& speed
          static_cast<double>(facts.outer * facts.inner) * ends / of_copy;
 }
 
-/// The width that takes least: with idle lanes, a last round of few strips and multiprocessors that
-/// have none weighed against each other. (1, 13278, 20192) has 0.94 with 79 strips of 64 lanes, on
-/// as many of 132 multiprocessors, 0.66 with 158 of 32 and 0.81 with 631 of 8.
+/// The fastest width. It balances idle lanes, a partial last round and idle multiprocessors: wide
+/// strips can win even if some multiprocessors have none.
 constexpr StripPlan plan_strips(const StripFacts& facts) {
   StripPlan best{0, 0, 0};
   for (const StripSpeed& speed : strip_speeds) {
@@ -126,24 +121,24 @@ constexpr StripPlan plan_strips(const StripFacts& facts) {
   return best;
 }
 
-/// What other kernels reach with such elements, as fractions of a copy, and columns for each
-/// multiprocessor below which blocks share long ones rather than take tiles of wide columns, where
-/// rows are whole sectors.
+/// The throughput of other kernels for such elements, as fractions of a copy. If there are fewer
+/// than `shared_columns` columns per multiprocessor and rows are whole sectors, blocks share long
+/// columns rather than take tiles of wide ones.
 struct ColumnSpeeds {
   double wide;    ///< tiles of wide columns
   double shared;  ///< blocks that share long columns
   int shared_columns;
 };
 
-/// What is known of elements.
+/// What is known of the elements.
 struct ColumnElements {
-  bool are_plain;            ///< of arrays, combined by a built-in operator
-  bool have_several_arrays;  ///< a mask, too
+  bool are_plain;            ///< in arrays, combined by a built-in operator
+  bool have_several_arrays;  ///< including a mask
   int bytes;                 ///< of an accumulator
   int least_bytes;           ///< of an element or a result
 };
 
-/// What was measured of them on H100 and H200.
+/// Measured on H100 and H200.
 constexpr ColumnSpeeds column_speeds(const ColumnElements& e) {
   if (!e.are_plain) return {0.50, 0.74, lines_of_shared_columns};
   if (e.have_several_arrays) return {0.66, 0.70, 24};
@@ -153,11 +148,11 @@ constexpr ColumnSpeeds column_speeds(const ColumnElements& e) {
   return {0.88, 0.72, columns_of_wider_rows};
 }
 
-/// How long strips may take at most where threads have a column each otherwise.
+/// Maximum time of strips where a thread per column is the alternative.
 inline constexpr double time_of_column_threads = 1 / 0.78;
 
-/// Whether blocks walk down strips: where one keeps the threads of a block busy, or else tiles have
-/// too few columns, and where tiles of wide columns do not take less time.
+/// Whether blocks walk down strips: where a strip keeps the threads of a block busy, or tiles would
+/// have too few columns, and tiles of wide columns are not faster.
 constexpr bool takes_strips(const StripFacts& facts, const StripPlan& plan, double time_of_wide) {
   return facts.n >= 16 && facts.inner >= 16 && facts.n * facts.inner >= 1024 &&
          plan.time <= time_of_wide;

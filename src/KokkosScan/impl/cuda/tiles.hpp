@@ -3,13 +3,13 @@
 #pragma once
 
 /// \file
-/// The kernel for lines that are contiguous in memory and of which a tile holds one or more.
+/// The kernel for contiguous lines of which one or more fit in a tile.
 ///
-/// A block copies its tile into shared memory as it lies in global memory, each thread folds its
-/// chunk, lanes and warps combine their totals, each thread scans its chunk with all that comes
-/// before (chunk.hpp has the combination tree), and the block copies the results back. So an
-/// element is loaded once and stored once, in long runs of 16 bytes, whatever the lines' length,
-/// alignment and direction.
+/// A block copies its tile to shared memory as it lies in global memory. Each thread folds its
+/// chunk, lanes and warps combine their totals, each thread scans its chunk with its prefix
+/// (chunk.hpp has the combination tree), and the block copies the results back. So each element is
+/// loaded and stored once, in long runs of quads, whatever the length, alignment and direction of
+/// the lines.
 
 #include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/stage.hpp>
@@ -21,11 +21,11 @@
 
 namespace KokkosScan::impl::cuda {
 
-// enqueue() counts on it.
+// Assumed by enqueue().
 static_assert(bytes_of_totals<std::byte[largest_value]> < 1024);
 static_assert(threads_of_lines(true) >= most_threads && threads_of_lines(false) >= most_threads);
 
-/// Scans the lines of a tile whose threads have whole lines.
+/// Scans the lines of a tile whose threads take whole lines.
 template <class P>
 __device__ __forceinline__ void scan_whole_lines(const P& problem, const Shape& shape,
                                                  Access access, const Tile& tile,
@@ -84,18 +84,18 @@ __device__ __forceinline__ void scan_shared_lines(
     }
     before_warp = join(op, before_warp, warps_before);
   } else {
-    // A total may be stored where other lanes have read their starting value.
+    // Other lanes must read their starting values before totals can overwrite them.
     __syncwarp();
   }
   scan_chunk(problem, shape, access, tile, true, true, chunk, place, folded, before_warp,
              with_warp);
 }
 
-/// Scans lines of which a tile holds one or more.
+/// Scans lines of which one or more fit in a tile.
 ///
-/// \param packs_are_aligned whether packs are, in all operands but wide results
-/// \param aligns   whether they are because elements of unaligned operands are copied one by one
-/// \param are_wide whether lines have n+1 results, which follow each other in memory
+/// \param packs_are_aligned whether packs are aligned in all operands but wide results
+/// \param aligns   whether that is so because unaligned operands are copied element by element
+/// \param are_wide whether lines have n+1 results each, contiguous with the next line's
 template <class P>
 __global__ void __launch_bounds__(threads_of_lines(Types<P>::has_several_arrays),
                                   blocks_of_lines(Types<P>::has_several_arrays))
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(threads_of_lines(Types<P>::has_several_arrays)
   // Load.
   Region region{shared, shape.lines_of_tile * shape.cut.tile_length, padding};
   Stage<typename T::In> input;
-  // Wide results have a place of their own.
+  // Wide results have their own shared memory.
   Value* flat = are_wide ? nullptr : tile.flat(problem.output);
   input.place(problem.input, tile, region, flat);
   input.load(problem.input, tile, shape.lines_of_thread * shape.cut.chunk).finish();

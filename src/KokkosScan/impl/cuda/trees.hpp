@@ -3,10 +3,10 @@
 #pragma once
 
 /// \file
-/// What decides the bits of results on CUDA: how lines are cut into packs, chunks and tiles, and
-/// which lines follow which combination tree. Pure functions of types, lengths and strides, which
-/// need no GPU. Whoever changes anything here raises KOKKOSSCAN_TREE_VERSION; the test `trees` says
-/// so. Fractions are those of the best copy, as in tuning.hpp, whose numbers change no result.
+/// The choices on CUDA that decide bits: how lines are cut into packs, chunks and tiles, and which
+/// lines follow which combination tree. Pure functions of types, lengths and strides; no GPU is
+/// needed. Any change here must raise KOKKOSSCAN_TREE_VERSION; the test `trees` checks that.
+/// Numbers that do not affect results are in tuning.hpp.
 
 #include <Kokkos_Macros.hpp>
 #include <algorithm>
@@ -16,10 +16,10 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Bytes of the largest value that the kernels take; others have the tree of the generic backend.
+/// Bytes of the largest value that the kernels take; others follow the generic backend's tree.
 inline constexpr std::size_t largest_value = 64;
 
-/// 32-bit registers that an accumulator takes.
+/// 32-bit registers of an accumulator.
 constexpr int registers_of(int bytes) { return std::max(1, (bytes + 3) / 4); }
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -29,48 +29,47 @@ constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b
 /// Bytes of an element.
 struct ElementSize {
   int widest;  ///< of the operands that have a tile in shared memory
-  int all;     ///< of them together
+  int all;     ///< total
 };
 
-/// Elements of a pack, which a thread reads and writes together where they are aligned: those of 16
-/// bytes, and not more than four, since a sum of floats combines a pack in float.
+/// Elements of a pack, a single memory access where aligned: 16 bytes, but at most four elements,
+/// as a sum of floats combines a pack in float.
 constexpr int pack_length(int widest) { return std::max(1, std::min(4, 16 / widest)); }
 
-/// Bytes of a chunk, the elements of a thread, in all that a tile holds. Twice as many instructions
-/// are spent on everything else with 64 bytes (lines of 1024: 0.75 instead of 0.99). Nine times 16,
-/// so that lanes which read 16 bytes each meet no bank twice. Several operands have more: with 144,
-/// 208, 272 bytes masked lines of 1024 have 0.84, 0.93, 0.93, sums of int8 in int64 0.67, 0.91,
-/// 0.89 with 128 elements and 0.51, 0.69, 0.69 with 4096; with 240 0.92, 0.93, 0.69.
+/// Bytes of a chunk, the elements of a thread, over all operands of a tile. 64 bytes would double
+/// the instruction overhead. Nine 128-bit lanes: an odd number avoids bank conflicts. With several
+/// operands, 240 is the best compromise from 144 to 272 for masked lines and for sums of int8 in
+/// int64 on an H200.
 constexpr int bytes_of_chunk(ElementSize size) { return size.all > size.widest ? 240 : 144; }
 
-/// Bytes of lines that one thread scans as a whole.
+/// Maximum bytes of a line that one thread scans.
 inline constexpr int bytes_of_short_line = 136;
 
-/// Most threads of a block, and of those that have a tile of a line that has several: seven warps
-/// leave room for six tiles of 32 KB (0.94 instead of 0.92 with five of 36 KB).
+/// Maximum threads of a block, and of a block for parts of lines: its seven warps leave room for
+/// six tiles of 32 KB, which are faster than five of 36 KB.
 inline constexpr int most_threads = 256;
 inline constexpr int most_threads_of_part = 224;
 
-/// Most bytes of such a tile of aligned packs: 2^22 sums of int32 in int64 have 0.83 instead of
-/// 0.70 without a limit. Other lines need the threads (50257 masked: 0.93 instead of 0.89).
+/// Maximum bytes of such a tile of aligned packs, chosen for sums of int32 in int64. Other lines
+/// need all threads.
 inline constexpr int most_bytes_of_part = 40960;
 
-/// The cut of a line: a function of n and the types alone, as it decides the combination tree.
+/// The cut of a line. It depends on n and the types alone, as it decides the combination tree.
 struct Cut {
-  int chunk;            ///< elements of a thread
-  int threads_of_line;  ///< those that share a tile's part of a line: up to 32, or whole warps
+  int chunk;            ///< elements per thread
+  int threads_of_line;  ///< of the part of a line in a tile: up to 32, or whole warps
   int tile_length;      ///< elements of a line in a tile
   std::int64_t tiles_of_line;
 };
 
-/// Elements of which a chunk has an odd number, so that lanes meet different banks: packs where
-/// they are aligned, else as many as fill a bank (lines of 32767 bytes: 0.75 instead of 0.28).
+/// Chunks are an odd multiple of this many elements, to avoid bank conflicts: a pack if aligned,
+/// else the elements of a bank.
 constexpr int unit_of_chunk(int pack, ElementSize size) {
   return pack > 1 ? pack : std::max(1, 4 / size.widest);
 }
 
-/// The chunk that holds `elements`, or as many as it can. The largest of single elements has one
-/// besides whole packs, since each costs as much as a pack.
+/// The smallest chunk that holds `elements`, or the largest permitted. The largest chunk of single
+/// elements has whole packs and one element more, as that element costs as much as a pack.
 constexpr int round_chunk(std::int64_t elements, int pack, ElementSize size) {
   const int unit = unit_of_chunk(pack, size);
   const std::int64_t units = divide_up(elements, unit) | 1;
@@ -79,29 +78,29 @@ constexpr int round_chunk(std::int64_t elements, int pack, ElementSize size) {
   return static_cast<int>(std::min(units, most)) * unit;
 }
 
-/// Bytes by which slots are padded, if they are.
+/// Bytes of padding after each 128 bytes, if slots are padded.
 inline constexpr int bytes_of_padding = 16;
 
-/// What a warp spends on its lines besides a chunk, as elements of one.
+/// A warp's overhead for its lines, in elements of a chunk.
 inline constexpr double other_work = 56;
 
-/// How often a warp turns to the banks of shared memory to read the same pack of all its chunks,
-/// for each element of the pack.
+/// The degree of bank conflicts when a warp reads the same pack of all its chunks, per element of
+/// the pack.
 ///
-/// \param cut     of lines of which a warp has several, or one
+/// \param cut     of lines of which a warp has one or more
 /// \param pack    elements that are read together
 /// \param padding after each 128 bytes
 constexpr double passes_of_warp(const Cut& cut, int pack, int bytes_of_element, int padding) {
   const int bytes = pack * bytes_of_element;
   const int word = std::max(4, bytes);
-  const int words = 128 / word;  // that are read at once
+  const int words = 128 / word;  // read at once
   const int lanes = 32 / cut.threads_of_line * cut.threads_of_line;
   int passes = 0;
-  // Chunks may begin in the middle of a bank: the passes of a whole one, step by step.
+  // Chunks may begin within a bank: sum over the offsets in one.
   for (int step = 0; step < word; step += bytes) {
     int lane = 0;
     int lane_of_line = 0;
-    int line = step;  // its place
+    int line = step;  // its offset
     while (lane < lanes) {
       unsigned char lanes_of_bank[32] = {};
       unsigned char most = 0;
@@ -129,10 +128,9 @@ constexpr Cut cut_line(std::int64_t n, ElementSize size) {
   const int most = round_chunk(n, pack, size);
   const std::int64_t threads = divide_up(n, most);
   if (threads <= 32) {
-    // What a warp spends on a line is least. Threads that were as few as possible met conflicts of
-    // banks: lines of 100 floats 0.86 instead of 0.98, of 257 0.85 instead of 0.94.
-    // Any number of banks for small elements: where several lines share a warp, odd ones are not
-    // best.
+    // Minimise a warp's cost per line. The fewest threads could have bank conflicts. Small elements
+    // may have any number of banks per chunk, as an odd number is not best if several lines share a
+    // warp.
     const int unit = unit_of_chunk(pack, size);
     const int step = pack == 1 && unit > 1 ? unit : 2 * unit;
     Cut best{};
@@ -164,9 +162,7 @@ constexpr Cut cut_line(std::int64_t n, ElementSize size) {
       pack == 1 ? most_threads_of_part / 32
                 : std::min<std::int64_t>(most_threads_of_part / 32,
                                          most_bytes_of_part / (most * bytes) / 32);
-  // Tiles of which the last is not much smaller than others (65536 floats: 0.96 instead of 0.95,
-  // 32768 doubles 0.96 instead of 0.95), but not of few warps: five of 20001 floats have 0.90
-  // instead of 0.94, four of 32767 have 0.84 instead of 0.95.
+  // Prefer tiles whose last one is nearly full, but not tiles of few warps, which are slower.
   std::int64_t warps = 0;
   double least = std::numeric_limits<double>::max();
   for (std::int64_t fewer = 0; fewer < most_warps; ++fewer) {
@@ -184,17 +180,16 @@ constexpr Cut cut_line(std::int64_t n, ElementSize size) {
 
 // ---- Lines in registers -------------------------------------------------------------------------
 
-/// Registers of a thread that hold elements of lines that a block keeps in registers, and most
-/// threads of such a block. Twice the registers with half the threads: 0.77 instead of 0.98.
+/// Registers of a thread for elements of lines kept in registers, and maximum threads of such a
+/// block. Twice the registers with half the threads is slower.
 inline constexpr int element_registers = 64;
 inline constexpr int most_threads_in_registers = 512;
 
-/// Shortest lines that a block keeps in registers: those that fill a warp. In tiles, lines of 2048
-/// have 0.95 instead of 0.98, lines of 8192 have 0.90.
+/// Shortest lines that a block keeps in registers: those that fill a warp.
 inline constexpr int shortest_in_registers = 2048;
 
-/// Whether lines of n elements are kept in registers: long ones whose length is that of whole
-/// packs, and that a block can hold, of values that take one register.
+/// Whether lines of n elements are kept in registers: long lines of whole packs that fit in a
+/// block, of values that take one register.
 ///
 /// \param bytes of the accumulator
 constexpr bool fits_registers(std::int64_t n, ElementSize size, int bytes) {
@@ -206,15 +201,14 @@ constexpr bool fits_registers(std::int64_t n, ElementSize size, int bytes) {
 
 // ---- Columns ------------------------------------------------------------------------------------
 
-/// How the elements of a column combine (column_tree.hpp): those of a pack, of a chunk, chunks of
-/// half a row of chunks and of a row, rows of a section.
+/// How the elements of a column combine (column_tree.hpp): pack, chunk, half row of chunks, row,
+/// section.
 ///
-/// Rows of 16 chunks are so few totals for blocks that share columns ((1, 1048576, 256) has 0.67
-/// instead of 0.60 with 8), their halves so few chunks for threads that read the totals of those
-/// before theirs ((1, 343, 823543): 0.56 instead of 0.48 without). Blocks that share columns read
-/// the totals of all rows before theirs in the section, and of all sections since their last tile,
-/// one after the other: with sections twice as long (1, 134217728, 2) has 0.56 instead of 0.64, (1,
-/// 1953125, 125) 0.48 instead of 0.56, with half as long (1, 1048576, 256) 0.64 instead of 0.67.
+/// With 16 chunks per row, blocks that share columns exchange few totals. Half rows limit the
+/// chunks whose totals a thread reads to form its prefix. Blocks that share columns read the totals
+/// of all earlier rows of the section, then of all sections since their last tile. On an H200,
+/// sections of half or twice this length are slower, as are rows of 8 chunks and rows without
+/// halves.
 inline constexpr int pack_of_column = 4;
 inline constexpr int chunk_of_column = 8;
 inline constexpr int half_row_of_chunks = 8;
@@ -225,8 +219,8 @@ inline constexpr int elements_of_row = row_of_chunks * chunk_of_column;
 inline constexpr int chunks_of_section = rows_of_section * row_of_chunks;
 inline constexpr int elements_of_section = rows_of_section * elements_of_row;
 
-/// Whether a section begins with a chunk, whether a section comes before that of a chunk and a row
-/// before that of a chunk in the section, and whether a chunk is in the second half of its row.
+/// Whether a chunk begins a section, has a section before its own, has a row before its own in the
+/// section, and is in the second half of its row.
 KOKKOS_FUNCTION constexpr bool begins_section(int chunk) {
   return (chunk & (chunks_of_section - 1)) == 0;
 }
@@ -238,28 +232,26 @@ KOKKOS_FUNCTION constexpr bool is_in_second_half(int chunk) {
   return (chunk & half_row_of_chunks) != 0;
 }
 
-/// Columns that are scanned in shared memory: short ones, and longer ones whose elements are near
-/// to each other. The longest of the former, and elements from row to row of the latter at most: of
-/// columns of any length, and of long ones that are moved as runs of bytes, from so many elements
-/// on. (With strides of 257 to 700 as well, in strips, few long columns have 0.75 to 0.82 instead
-/// of 0.56 to 0.78, but many short ones 0.77 to 0.89 instead of 0.85 to 0.93, (8, 1024, 512) 0.465
-/// instead of 0.80.)
+/// Limits for columns scanned in shared memory: the longest short columns; the widest rows for
+/// columns of any length; the widest rows for long columns moved as runs of bytes, and the shortest
+/// of these. (On an H200, strips with strides of 257 to 700 speed up few long columns, but slow
+/// down many short ones.)
 inline constexpr int longest_short_column = 16;
 inline constexpr int widest_narrow_row = 31;
 inline constexpr int widest_row_of_long_columns = 224;
 inline constexpr int shortest_long_column = 449;
 
-/// \param stride elements from one to the next of a line, the fewest of all operands
+/// \param stride elements between neighbours of a line, the minimum over all operands
 /// \param widest of long columns
 constexpr bool are_narrow_columns(std::int64_t n, std::int64_t stride, int widest) {
   return n <= longest_short_column || stride <= widest_narrow_row ||
          (n >= shortest_long_column && stride <= widest);
 }
 
-/// Rows of a chunk of such a column, which decide how its elements combine: as many in each, and at
-/// most 33, or 17 of more than four bytes. An odd number where there are several chunks, so that
-/// lanes which have the same row of neighbouring chunks meet different banks of shared memory
-/// however many columns lie side by side: 33 rows of m columns are m more than a multiple of 32.
+/// Rows of a chunk of such a column, which affect the combination tree: balanced, at most 33, or 17
+/// of more than four bytes. If there are several chunks the number is odd, so that lanes reading
+/// the same row of neighbouring chunks have no bank conflicts for any number of columns: 33 m = m
+/// modulo 32.
 ///
 /// \param bytes of the accumulator
 constexpr int rows_of_chunk(std::int64_t n, int bytes) {
@@ -269,62 +261,59 @@ constexpr int rows_of_chunk(std::int64_t n, int bytes) {
   return static_cast<int>(divide_up(n, chunks)) | 1;
 }
 
-/// Threads that share a tile of narrow columns that blocks share: two groups of them leave room for
-/// six other warps of as many registers.
+/// Threads for a tile of shared narrow columns: two such groups leave registers for six more warps.
 inline constexpr int threads_of_narrow_tile = 224;
 
-/// What types say to how such columns are cut.
+/// The properties of types that affect the cut of such columns.
 struct NarrowElement {
-  int bytes;      ///< of an element and its result in shared memory; a mask has no say
-  int carried;    ///< bytes of what is carried, of which each thread keeps one as well
-  bool in_place;  ///< whether results take the place of elements
-  bool are_runs;  ///< whether both are such that rows can be moved as runs of bytes
+  int bytes;      ///< of an element and its result in shared memory, without a mask
+  int carried;    ///< bytes of a carried value; each thread keeps one as well
+  bool in_place;  ///< whether results overwrite elements
+  bool are_runs;  ///< whether rows of both can be moved as runs of bytes
 };
 
-/// Threads of a tile: fewer if they would keep more than there is room for.
+/// Threads of a tile, reduced to what fits in shared memory.
 constexpr int threads_of_tile(const NarrowElement& element) {
   const int widest = std::max({element.bytes, element.carried, 16});
   return std::max(32, threads_of_narrow_tile * 16 / widest / 32 * 32);
 }
 
-/// The most elements from row to row of long columns that are scanned so: a thread has a column.
+/// The widest rows of long columns scanned this way: a thread per column.
 constexpr int widest_row_of_long_columns_of(const NarrowElement& element) {
   return element.are_runs ? std::min(widest_row_of_long_columns, threads_of_tile(element))
                           : widest_narrow_row;
 }
 
-/// How narrow columns are cut into tiles: a chunk for each thread.
+/// How narrow columns are cut into tiles: a chunk per thread.
 struct NarrowCut {
-  bool is_shared;  ///< whether blocks share tiles of columns: those of some length
-  int chunk;       ///< rows that a thread takes
+  bool is_shared;  ///< whether blocks share tiles; true for long columns
+  int chunk;       ///< rows per thread
   int chunks;      ///< of a column in a tile
-  int segment;     ///< chunks that make one: of a tile about as many segments
-  int columns;     ///< that neighbouring threads have; a tile may have less
+  int segment;     ///< chunks per segment: about the root of a tile's chunks
+  int columns;     ///< of neighbouring threads; a tile may have fewer
 };
 
-/// Bytes of a tile of such columns. The wider rows are, the fewer a tile has, and the more totals
-/// there are for what is moved: so tiles are larger then, and an H200 holds six, five, four or
-/// three of them. (On an H100 rows of 59 have 0.87, 0.87, 0.86 in tiles of 34, 50 and 66 KB, of 114
-/// 0.78, 0.84, 0.80, of 164 0.76, 0.83, 0.79, of 223 0.60, 0.75, 0.81.) They are also larger where
-/// results do not take the place of elements.
+/// Bytes of a tile of such columns. Wider rows leave fewer rows per tile, and so more totals per
+/// byte moved. Tiles are therefore larger for wide rows: six, five, four or three fit on an H200
+/// (tuned on an H100). They are also larger if results do not overwrite elements.
 constexpr int bytes_of_shared_tile(std::int64_t stride, bool in_place) {
   if (stride > 192) return 66000;
   if (stride > 112 || !in_place) return 50000;
   return stride > 64 ? 42000 : 34816;
 }
 
-/// The most rows that a thread takes.
+/// Maximum rows per thread.
 inline constexpr int most_rows_of_shared_chunk = 129;
 
 /// Rows of a tile of such columns.
 struct RowsOfSharedTile {
-  int columns;  ///< at most
+  int columns;  ///< maximum
   int chunks;
-  int usual;    ///< of a chunk
-  int longest;  ///< rows of a column that is one tile
+  int usual;    ///< rows of a chunk
+  int longest;  ///< rows of a column that is a single tile
 };
 
-/// \param stride elements from row to row, the fewest of all operands
+/// \param stride elements between rows, the minimum over all operands
 constexpr RowsOfSharedTile rows_of_shared_tile(std::int64_t stride, const NarrowElement& element) {
   const int threads = threads_of_tile(element);
   const int columns = static_cast<int>(std::clamp<std::int64_t>(stride, 1, threads));
@@ -338,11 +327,11 @@ constexpr RowsOfSharedTile rows_of_shared_tile(std::int64_t stride, const Narrow
   return {columns, chunks, usual, longest};
 }
 
-/// Chunks have an odd number of rows, so that neighbouring chunks begin in different banks. Tiles
-/// of a column have nearly the same length. A column that is one tile may be longer than usual, as
-/// far as there is room on every GPU; one of less than half of that is not worth a tile.
+/// Chunks have an odd number of rows to avoid bank conflicts. The tiles of a column are balanced. A
+/// single tile may be longer than usual, as far as it fits on every GPU; a column shorter than half
+/// of that is not worth a tile.
 ///
-/// \param stride elements from row to row, the fewest of all operands
+/// \param stride elements between rows, the minimum over all operands
 constexpr NarrowCut cut_narrow_column(std::int64_t n, std::int64_t stride,
                                       const NarrowElement& element) {
   const RowsOfSharedTile rows = rows_of_shared_tile(stride, element);
@@ -359,8 +348,8 @@ constexpr NarrowCut cut_narrow_column(std::int64_t n, std::int64_t stride,
 
 /// Bounds for such columns of any stride.
 struct SharedTileBounds {
-  std::int64_t shortest;  ///< columns of which some are shared
-  std::int64_t rows;      ///< of a tile of a column that has several, at least
+  std::int64_t shortest;  ///< columns that may be shared
+  std::int64_t rows;      ///< lower bound for tiles of columns with several
 };
 constexpr SharedTileBounds bound_shared_tiles(const NarrowElement& element) {
   SharedTileBounds bounds{shortest_long_column, INT32_MAX};
@@ -372,13 +361,13 @@ constexpr SharedTileBounds bound_shared_tiles(const NarrowElement& element) {
   }
   return bounds;
 }
-/// The most tiles of such a column of n elements.
+/// Upper bound for the tiles of such a column of n elements.
 constexpr std::int64_t most_shared_tiles(std::int64_t n, const SharedTileBounds& bounds) {
   return n <= longest_short_column || n < bounds.shortest ? 0 : divide_up(n, bounds.rows);
 }
 
-/// Tiles of such a column that make a group: what comes before a tile is the fold of earlier groups
-/// and of earlier tiles of its group, each from left to right.
+/// Tiles of such a column per group. A tile's prefix is the fold of earlier groups and of earlier
+/// tiles of its group, each folded left to right.
 inline constexpr int tiles_of_narrow_group = 16;
 
 }  // namespace KokkosScan::impl::cuda

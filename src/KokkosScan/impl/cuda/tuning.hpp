@@ -3,10 +3,9 @@
 #pragma once
 
 /// \file
-/// The tuned numbers of the CUDA backend, and what follows from them: pure functions of types and
-/// lengths, which need no GPU. None of them changes a result; what does is in trees.hpp. Fractions
-/// are those of the best copy of 2^30 floats on an H200, when the number was chosen;
-/// docs/limits.md says what was tried.
+/// The tuned numbers of the CUDA backend and what follows from them: pure functions of types and
+/// lengths; no GPU is needed. None affects a result; those that do are in trees.hpp. They were
+/// measured on an H200 unless stated; docs/limits.md says what was tried.
 
 #include <KokkosScan/impl/cuda/trees.hpp>
 #include <Kokkos_Macros.hpp>
@@ -16,39 +15,35 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// How many times as many threads compute the elements of tiles of lines that have several, where
-/// they are computed, or hand results to a function. With one 2^22 floats have 0.54 instead of
-/// 0.72; with none, where the threads that fold compute, 0.48.
+/// Extra warps for parts of lines whose elements are computed or whose results go to a function, as
+/// a multiple of a group. Fewer are slower; without any, the folding threads would have to compute.
 inline constexpr int groups_that_call = 2;
 
-/// Blocks for which a multiprocessor must have registers where tiles hold whole lines, and of how
-/// many threads each: for 64 registers a thread, or for 72 where elements lie in several arrays.
-/// (Masked lines of 128 to 1024 floats have up to 0.05 less with 64, of which some are spilled, and
-/// on an H200, scanned backward, with 80.)
+/// Launch bounds where tiles hold whole lines: blocks per multiprocessor and threads per block, for
+/// 64 registers per thread, or 72 if elements are in several arrays. (Masked lines of 128 to 1024
+/// floats spill with 64; with 80 they are slower backward.)
 KOKKOS_FUNCTION constexpr int blocks_of_lines(bool are_several) { return are_several ? 3 : 4; }
 KOKKOS_FUNCTION constexpr int threads_of_lines(bool are_several) {
   return are_several ? 288 : most_threads;
 }
 
-/// Elements of a chunk that a thread reads before it scans the first, where several threads share a
-/// line: those of each pack alone wait for the results of the last to be written.
+/// Elements of a chunk that a thread reads before it scans the first, if several threads share a
+/// line. Reading pack by pack would wait for the writes of the previous results.
 inline constexpr int elements_at_once = 8;
 
-/// Most tiles that a block has in flight where lines have several: 6 of 32 KB fill the shared
-/// memory of Hopper.
+/// Maximum tiles in flight per block for parts of lines: 6 of 32 KB fill the shared memory of
+/// Hopper.
 inline constexpr int most_stages = 8;
 
-/// Loads in bulk are faster where addresses in shared and in global memory are at the same distance
-/// from multiples of 128 bytes.
+/// Bulk loads are faster if addresses in shared and global memory are congruent modulo 128 bytes.
 inline constexpr int bulk_alignment = 128;
 
-/// Chunks of a thread in shared memory, one in use and others on their way. With three, blocks of
-/// half as many threads have 0.92 of 32768 x 32768; with four, 16-bit integers have 0.91 instead
-/// of 0.94.
+/// Chunks of a thread in shared memory: one in use, the others in flight. Three, with half of the
+/// threads, are slower; so are four for 16-bit integers.
 inline constexpr int chunks_in_flight = 2;
 
-/// Division by a number from 1 to 2^15, of numbers below 2^15: exact, as the error of the inverse
-/// stays below 2^15 / 2^31.
+/// Exact division of numbers below 2^15 by 1 to 2^15: the error of the inverse stays below 2^15 /
+/// 2^31.
 struct Divisor {
   unsigned inverse;
 
@@ -60,47 +55,45 @@ struct Divisor {
   }
 };
 
-/// The narrowest rows of which warps read neighbours where they are.
+/// The narrowest rows that warps read across.
 inline constexpr int narrowest_rows = 32;
 
-/// Chunks of columns that a thread has, which it keeps in registers: where layouts change, with
-/// four and three blocks 32768 x 32768 has 0.48 instead of 0.66, from rows to columns 0.48 instead
-/// of 0.54.
+/// Chunks of columns per thread, kept in registers. Four, which permit only three blocks, are
+/// slower where layouts change.
 ///
 /// \param bytes of the accumulator
 KOKKOS_FUNCTION constexpr int chunks_of_thread(int bytes) { return bytes > 8 ? 1 : 2; }
-/// Most threads of a block, and blocks of a multiprocessor for which it must have registers.
+/// Launch bounds: maximum threads per block, and blocks per multiprocessor.
 inline constexpr int most_threads_of_columns = 256;
 KOKKOS_FUNCTION constexpr int blocks_of_columns(int bytes) { return bytes <= 4 ? 4 : 3; }
 
-/// Bytes of shared memory that hold a tile of columns at most.
+/// Maximum bytes of a tile of columns in shared memory.
 inline constexpr int bytes_of_column_tile = 65536;
 
-/// How columns are cut into tiles of shared memory; results do not depend on it.
+/// How columns are cut into tiles in shared memory; this does not affect results.
 struct ColumnTiling {
-  int inner;        ///< columns that are neighbours
+  int inner;        ///< neighbouring columns
   int columns;      ///< of a tile
-  int pitch;        ///< elements from row to row in shared memory
-  int strips;       ///< of the neighbours
+  int pitch;        ///< elements between rows in shared memory
+  int strips;       ///< of the neighbouring columns
   int groups;       ///< chunks of a column in a tile: all, or whole half rows of chunks
   int rows;         ///< of a tile
   int chunks;       ///< of a column
-  int full_halves;  ///< half rows of chunks that others follow in the tile
+  int full_halves;  ///< half rows of chunks followed by others in the tile
   Divisor by_columns;
 
   /// Chunks of a tile.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int items() const { return groups * columns; }
-  /// Elements of a tile, and those that are left out between its rows.
+  /// Elements of a tile, including padding between rows.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int elements() const { return rows * pitch; }
-  /// Whether something comes before a tile but the starting value.
+  /// Whether a tile has a prefix other than the starting value.
   [[nodiscard]] KOKKOS_FUNCTION constexpr bool is_carried() const { return groups < chunks; }
   /// Chunks whose totals others need.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int totals() const { return chunks > 1 ? items() : 0; }
 };
 
-/// Elements from row to row in shared memory where threads also go down columns: so that lanes
-/// which have neighbouring rows, in some columns if there are less rows than lanes, meet different
-/// banks.
+/// Row pitch in shared memory where threads also walk down columns. It avoids bank conflicts of
+/// lanes in neighbouring rows, of several columns if there are fewer rows than lanes.
 constexpr std::int64_t pitch_of_rows(std::int64_t columns, std::int64_t rows) {
   if (columns < 4) return columns;
   const auto side_by_side = static_cast<std::int64_t>(
@@ -108,7 +101,7 @@ constexpr std::int64_t pitch_of_rows(std::int64_t columns, std::int64_t rows) {
   return (divide_up(columns, side_by_side) | 1) * side_by_side;
 }
 
-/// \param inner columns that are neighbours
+/// \param inner neighbouring columns
 /// \param bytes of an element in all operands
 /// \param bytes_of_accumulator
 constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, int bytes,
@@ -120,7 +113,7 @@ constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, int byte
   const std::int64_t chunks = divide_up(n, chunk_of_column);
   std::int64_t columns = inner;
   if (std::min<std::int64_t>(chunks, half) * inner > most) {
-    // Strips of equal width, of 32 columns or multiples.
+    // Strips of equal width, multiples of 32 columns if wide.
     const std::int64_t narrow = std::min<std::int64_t>(32, most / half);
     const std::int64_t wish = std::max<std::int64_t>(most / chunks / 32 * 32, narrow);
     columns = divide_up(inner, divide_up(inner, wish));
@@ -128,7 +121,7 @@ constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, int byte
   }
   std::int64_t groups = chunks;
   if (chunks * columns > most || n > elements_of_section) {
-    // A power of two of half rows, so that a section is so many whole tiles.
+    // A power of two of half rows, so that whole tiles make a section.
     const auto halves =
         static_cast<std::uint64_t>(std::max<std::int64_t>(1, most / columns / half));
     groups = std::min<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(halves)) * half,
@@ -146,72 +139,66 @@ constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, int byte
           Divisor(static_cast<int>(columns))};
 }
 
-/// Threads of the group that folds and of each group that scans in blocks that take parts of
-/// columns. Two groups that scan tiles in turns do not wait for each other's stores: 0.78 instead
-/// of 0.73 of (343, 16807, 49) with one of 256.
+/// Threads of the folding group and of each scanning group, for parts of columns. Two groups that
+/// alternate between tiles do not wait for each other's stores, as one of 256 threads would.
 inline constexpr int threads_that_fold = 128;
 inline constexpr int threads_that_scan = 128;
 inline constexpr int scanning_groups = 2;
-/// Warps of such a block that carry rows, and that copy elements, or compute them: all together a
-/// multiple of four, as the registers of a multiprocessor are in four parts. With one carrier 0.43
-/// instead of 0.59 of 2^23 x 32; with three that compute 0.19 instead of 0.47 of (1, 6000000, 40).
+/// Warps of such a block that carry rows, and that copy or compute elements. The total is a
+/// multiple of four, as a multiprocessor has four register files. One carrying warp, or three
+/// computing ones, are much slower.
 inline constexpr int row_carriers = 4;
 inline constexpr int column_loaders_that_copy = 3;
 inline constexpr int column_loaders_that_compute = 15;
 
-/// Bytes of a tile of the kernel for parts of columns, and of the totals of its chunks.
+/// Bytes of a tile of the kernel for parts of columns, including the totals of its chunks.
 struct BytesOfPart {
   int usual;
-  int most;  ///< where the tile would be not much more than half as large as usual otherwise
+  int most;  ///< where the tile would otherwise be little more than half of usual
 };
 
-/// So many tiles are in flight: four of aligned rows, three of others, whose strips are better wide
-/// (on an H100, (1, 600000, 448): 0.76 instead of 0.67; but (1, 600000, 355): 0.58 instead of
-/// 0.66).
+/// Sized for four tiles in flight if rows are aligned. Otherwise for three, as unaligned strips
+/// mostly gain from width (tuned on an H100).
 ///
-/// \param are_aligned whether rows are made of aligned packs
+/// \param are_aligned whether rows consist of aligned packs
 constexpr BytesOfPart bytes_of_part(int bytes_of_block, bool are_aligned) {
   const int usual = are_aligned ? bytes_of_block / 40 * 9 : bytes_of_block / 15 * 4;
   return {usual, usual / 10 * 11};
 }
 
-/// Columns for each multiprocessor below which blocks may share them. With 128 instead of 192 (1,
-/// 10887, 24657) has 0.58 instead of 0.72, (311, 14875, 58) 0.72 instead of 0.82.
+/// Columns per multiprocessor below which blocks may share them. With 128, shapes such as (311,
+/// 14875, 58) are slower.
 inline constexpr int lines_of_shared_columns = 192;
 
-/// Widest strips of columns that blocks share, and of so many columns widths are multiples where
-/// rows are aligned: those of sectors ((1, 476095, 564): 0.74 instead of 0.56).
+/// Maximum width of strips of columns that blocks share, and the unit of widths if rows are
+/// aligned: a sector, as partial sectors are much slower.
 inline constexpr int widest_of_parts = 128;
 inline constexpr int unit_of_parts = 8;
 
-/// The narrowest rows of which the kernel for wide columns makes strips where these are long, and
-/// columns for each multiprocessor from which on it is faster: if rows are wider than its strips,
-/// and if they are not.
+/// The narrowest rows for which the kernel for wide columns takes long strips, and the columns per
+/// multiprocessor from which it is faster: if rows are wider than its strips, and if they are not.
 inline constexpr int narrowest_of_wide = 64;
 inline constexpr int columns_of_wider_rows = 5;
 inline constexpr int columns_of_narrower_rows = 64;
 
-/// Columns that threads take one by one, if they are not short: the longest, where blocks could
-/// walk down strips of sectors and where not; the widest rows of which tiles of wide columns leave
-/// so many lanes idle that threads take all of a section; bytes of elements at most, and how many
-/// columns a multiprocessor must have at least. ((550, 100, 3600): 0.88 instead of 0.79 in strips,
-/// (55000, 72, 50): 0.63 instead of 0.38 in tiles; (40000, 72, 50) doubles 0.81 instead of 0.47;
-/// but 1000 x 10^6 floats 0.87 instead of 0.91. Computed floats, else in wide columns: (60000, 140,
-/// 32) 0.89 instead of 0.18, (5000, 1000, 48) 0.65 instead of 0.37, (1000, 3000, 96) 0.72 instead
-/// of 0.63, but (700, 3000, 127) 0.60 instead of 0.68.)
+/// Limits for a thread per column, unless columns are short: the longest columns, where blocks
+/// could walk down strips of sectors and where not; the widest rows for which tiles of wide columns
+/// leave so many lanes idle that columns up to a section qualify; maximum bytes of an element; and
+/// minimum columns per multiprocessor. Computed floats also gain, if rows are narrow: they would
+/// otherwise use wide columns.
 inline constexpr int longest_beside_strips = 128;
 inline constexpr int longest_of_threads = 448;
 inline constexpr int widest_with_idle_lanes = 96;
 inline constexpr int bytes_of_threads = 8;
 inline constexpr int columns_of_multiprocessor = 512;
 
-/// Whether the kernel for parts of columns runs: where blocks share columns, as columns alone would
-/// not keep all multiprocessors busy.
+/// Whether the kernel for parts of columns runs: where blocks share columns because whole columns
+/// would not keep all multiprocessors busy.
 ///
-/// \param lines       of all
+/// \param lines       in total
 /// \param fill_strips whether strips of these would be as fast (strip_plan.hpp)
 /// \param are_wide    whether the kernel for wide columns would take them otherwise
-/// \param of_wider    columns of wider rows for each multiprocessor from which on it is faster
+/// \param of_wider    columns of wider rows per multiprocessor from which that kernel is faster
 constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::int64_t lines,
                                       bool fill_strips, bool are_wide, int of_wider,
                                       int multiprocessors) {
@@ -224,13 +211,13 @@ constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::i
   return lines < std::int64_t{most} * multiprocessors && !fill_strips;
 }
 
-/// The tiles of the kernel for parts of columns: strips; a power of two of rows of chunks, so that
-/// a section is so many whole tiles.
+/// The tiles of the kernel for parts of columns: strips with a power of two of rows of chunks, so
+/// that whole tiles make a section.
 ///
 /// \param bytes         of an element in shared memory
 /// \param bytes_of_fold of a chunk
 /// \param most_columns  of a strip
-/// \param are_aligned   whether rows are made of aligned packs
+/// \param are_aligned   whether rows consist of aligned packs
 constexpr ColumnTiling tile_parts(std::int64_t n, std::int64_t inner, int bytes, int bytes_of_fold,
                                   int most_columns, bool are_aligned,
                                   const BytesOfPart& bytes_of_tile) {
@@ -244,7 +231,7 @@ constexpr ColumnTiling tile_parts(std::int64_t n, std::int64_t inner, int bytes,
   const std::int64_t least_bytes = columns * bytes_of_column;
   const auto fit = std::max<std::int64_t>(1, bytes_of_tile.usual / least_bytes);
   auto times = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fit)));
-  // Rather tiles that are a little too large than ones that are not much more than half full.
+  // Prefer a slightly larger tile to one that is little more than half full.
   if (2 * times * least_bytes <= bytes_of_tile.most) times *= 2;
   const std::int64_t groups = std::min<std::int64_t>(times * row_of_chunks, chunks_of_section);
   return {static_cast<int>(inner),
@@ -258,47 +245,42 @@ constexpr ColumnTiling tile_parts(std::int64_t n, std::int64_t inner, int bytes,
           Divisor(static_cast<int>(columns))};
 }
 
-/// Threads of a block that scan such columns, and blocks of a multiprocessor for which it must have
-/// registers and shared memory.
+/// Launch bounds for such columns: threads that scan, and blocks per multiprocessor, which must
+/// also fit in shared memory.
 inline constexpr int threads_of_narrow_columns = 256;
 inline constexpr int blocks_of_narrow_columns = 3;
 
-/// Bytes of a tile of such columns, of which a block has two, with half of the folds, and of what
-/// it keeps besides.
+/// Bytes of a tile of such columns, including half of the folds, and of what a block keeps besides.
+/// A block has two tiles.
 inline constexpr int bytes_of_narrow_tile = 34816;
 inline constexpr int bytes_of_narrow_block = 384;
 
-/// Where blocks share such columns: blocks of a multiprocessor, most tiles that each has in flight,
-/// bytes of what it keeps besides, and threads that do nothing but compute elements, if these are
-/// not in memory. (With two blocks that have three tiles each (1, 2^27, 2) has 0.74 instead of
-/// 0.84; with 224 threads that compute, or none besides those that fold, computed (1, 17836073, 15)
-/// has 0.32, 0.28 instead of 0.43.)
+/// If blocks share such columns: blocks per multiprocessor, maximum tiles in flight per block,
+/// bytes of what it keeps besides, and threads that only compute elements that are not in memory.
+/// Two blocks with three tiles each are slower, as are 224 computing threads or none.
 inline constexpr int blocks_of_shared_narrow_columns = 1;
 inline constexpr int threads_that_compute_narrow_tiles = 384;
 inline constexpr int most_narrow_buffers = 6;
 inline constexpr int bytes_of_shared_narrow_block = 1024;
 
-/// Fewest bytes that are moved 16 at a time, whatever their alignment, rather than one by one.
+/// Minimum bytes for moving runs by quads, whatever their alignment, rather than by elements.
 inline constexpr int least_bytes_of_run = 64;
-/// The same of rows that are stored, whose elements before and behind quads few threads store while
-/// others wait ((1, 8000000, 33) with a gap of one: 0.57 instead of 0.36; (1, 2000000, 128): 0.71
-/// instead of 0.58).
+/// The same for stored rows: few threads store the elements outside quads while the others wait.
 inline constexpr int least_bytes_of_stored_row = 640;
-/// Most bytes between rows that are loaded with them.
+/// Maximum bytes between rows that are loaded with them.
 inline constexpr int most_bytes_between_rows = 128;
 
-/// Threads of a block that have a column each.
+/// Threads of a block that take a column each.
 inline constexpr int threads_of_columns = 256;
-/// Blocks of a multiprocessor for which it must have registers where threads have a column each.
-/// With three (550, 100, 3600) floats have 0.82 instead of 0.87, with four as many doubles 0.85
-/// instead of 0.90.
+/// Blocks per multiprocessor for the launch bounds, where threads take a column each. Three for
+/// floats and four for doubles are slower.
 ///
 /// \param bytes of the accumulator
 KOKKOS_FUNCTION constexpr int blocks_of_column_threads(int bytes) { return bytes > 4 ? 3 : 4; }
 
-/// Whether each thread has a column of its own.
+/// Whether each thread takes a column of its own.
 ///
-/// \param columns    of all
+/// \param columns    in total
 /// \param has_strips whether blocks would walk down strips of sectors otherwise
 constexpr bool takes_threads(std::int64_t n, std::int64_t inner, std::int64_t columns,
                              bool has_strips, int multiprocessors) {
@@ -308,13 +290,13 @@ constexpr bool takes_threads(std::int64_t n, std::int64_t inner, std::int64_t co
          columns >= std::int64_t{columns_of_multiprocessor} * multiprocessors;
 }
 
-/// How a launch shares lines; results do not depend on it.
+/// How a launch divides lines; this does not affect results.
 struct Shape {
   Cut cut;
-  int lines_of_thread;  ///< more than one only where a thread scans whole lines
+  int lines_of_thread;  ///< more than one only if a thread scans whole lines
   int lines_of_tile;
   int threads;  ///< of a block
-  int inverse;  ///< the quotient of numbers of threads by threads_of_line, as a product
+  int inverse;  ///< of threads_of_line, for division by multiplication
 
   static constexpr int inverse_bits = 20;
   /// thread / threads_of_line: exact, since most_threads * most_threads <= 2^20.
@@ -323,8 +305,8 @@ struct Shape {
   }
 };
 
-/// The launch for lines of this cut. A tile of whole lines belongs to one warp, if that holds a
-/// line: blocks of 4 KB come nearest to a copy (0.99 instead of 0.97 with 16 KB).
+/// The launch for lines of this cut. A tile of whole lines belongs to one warp if that holds a
+/// line: blocks of 4 KB come closest to a copy.
 constexpr Shape shape_launch(const Cut& cut, ElementSize size) {
   const int inverse =
       static_cast<int>(divide_up(std::int64_t{1} << Shape::inverse_bits, cut.threads_of_line));
@@ -339,12 +321,12 @@ constexpr Shape shape_launch(const Cut& cut, ElementSize size) {
   return {cut, lines_of_thread, 32 / cut.threads_of_line * lines_of_thread, 32, inverse};
 }
 
-/// Whether slots in shared memory are padded, where lanes begin a multiple of 32 bytes apart or
-/// otherwise meet less banks; without padding results can be stored in longer runs.
+/// Whether slots are padded: only if that reduces bank conflicts, as results without padding are
+/// stored in longer runs.
 constexpr bool pads_slots(const Shape& shape, ElementSize size) {
   if (shape.cut.threads_of_line > 32) return false;
   Cut cut = shape.cut;
-  cut.tile_length *= shape.lines_of_thread;  // from lane to lane, if a thread has whole lines
+  cut.tile_length *= shape.lines_of_thread;  // between lanes, if a thread has whole lines
   const int pack = pack_length(size.widest);
   return passes_of_warp(cut, pack, size.widest, bytes_of_padding) <
          passes_of_warp(cut, pack, size.widest, 0);

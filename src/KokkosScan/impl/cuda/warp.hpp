@@ -16,7 +16,7 @@ namespace KokkosScan::impl::cuda {
 /// Lanes of a warp.
 inline constexpr int lanes = 32;
 
-/// A value of any trivially copyable type as 32-bit words.
+/// A trivially copyable value as 32-bit words.
 template <class T>
 struct Words {
   static constexpr int count = (sizeof(T) + 3) / 4;
@@ -32,7 +32,7 @@ struct Words {
   }
 };
 
-/// The value of the lane `distance` below; that of the lane itself where there is none.
+/// The value of the lane `distance` below, or the lane's own if there is none.
 template <class T>
 __device__ __forceinline__ T shuffle_up(const T& value, int distance) {
   Words<T> words(value);
@@ -58,9 +58,9 @@ __device__ __forceinline__ T shuffle(const T& value, int source) {
   return result;
 }
 
-/// Whether an operator is built in and combines plain numbers. Such an operator may be given any
-/// bits, its result being thrown away, and has a neutral value; operators of users only see what
-/// the contract promises.
+/// Whether an operator is built in and combines plain numbers. It then accepts any bits if its
+/// result is discarded, and has a neutral value. User operators only see what the contract
+/// promises.
 template <class Op>
 inline constexpr bool is_eager = false;
 template <class T>
@@ -80,7 +80,7 @@ inline constexpr bool is_eager<AddScaled> = true;
 template <class Op>
 inline constexpr bool is_eager<InOrder<Op>> = is_eager<Op>;
 
-/// Whether an operator may be given any bits, its result being thrown away.
+/// Whether an operator accepts any bits if its result is discarded.
 template <class Op>
 inline constexpr bool is_harmless = is_eager<Op>;
 template <class State>
@@ -90,7 +90,7 @@ inline constexpr bool is_harmless<ArgMin<ties, Indexed<T, Index>>> = std::is_ari
 template <Ties ties, class T, class Index>
 inline constexpr bool is_harmless<ArgMax<ties, Indexed<T, Index>>> = std::is_arithmetic_v<T>;
 
-/// The identity of a built-in operator, which device code cannot call for.
+/// The identity of a built-in operator as a constant, as device code cannot call identity().
 template <class Op>
 inline constexpr auto identity_of = Op::identity();
 
@@ -114,7 +114,7 @@ __device__ __forceinline__ T neutral(const InOrder<Op>& op) {
   return neutral<T>(op.op);
 }
 
-/// A fold that may be empty: one of no elements, for which an operator need not have a value.
+/// A fold that may be empty, as an operator need not have an identity.
 template <class Op, class T, bool eager = is_eager<Op>>
 class Fold {
  public:
@@ -134,7 +134,7 @@ class Fold {
   bool m_exists;
 };
 
-/// With a neutral value there is nothing to ask.
+/// With a neutral value there is no need to test for empty folds.
 template <class Op, class T>
 class Fold<Op, T, true> {
  public:
@@ -152,26 +152,25 @@ class Fold<Op, T, true> {
   T m_value;
 };
 
-/// This fold followed by another.
+/// One fold followed by another.
 template <class Op, class T>
 __device__ __forceinline__ Fold<Op, T> join(const Op& op, const Fold<Op, T>& a,
                                             const Fold<Op, T>& b) {
   return b.exists() ? Fold<Op, T>(op, a.then(op, b.value())) : a;
 }
 
-/// The fold of the values of this lane's segment up to and with its own, by the scheme of Kogge and
-/// Stone (IEEE Trans. Comput. C-22, 1973): windows that end at the own lane and are cut at the
-/// segment's first lane, so that the order of combination depends on the place in the segment only.
+/// The inclusive scan of a lane's segment by the Kogge-Stone scheme (IEEE Trans. Comput. C-22,
+/// 1973). Windows end at the lane and are clipped to the segment, so the combination order depends
+/// only on the place in the segment.
 ///
-/// \param place number of the lane in its segment
-/// \param valid whether the lane has a value; all lanes before it in its segment have one then
+/// \param place index of the lane in its segment
+/// \param valid whether the lane has a value; then so have all earlier lanes of its segment
 template <class Op, class T>
 __device__ __forceinline__ T scan_lanes(const Op& op, T value, int place, bool valid) {
 #pragma unroll
   for (int distance = 1; distance < lanes; distance *= 2) {
     const T before = shuffle_up(value, distance);
-    if constexpr (is_harmless<Op>) {  // without branches, which keep other scans of the lane
-                                      // waiting
+    if constexpr (is_harmless<Op>) {  // branch-free, so that scans overlap
       const T both = static_cast<T>(op(before, value));
       value = place >= distance ? both : value;
     } else {

@@ -3,26 +3,23 @@
 #pragma once
 
 /// \file
-/// The kernel for wide columns: 32 or more lines side by side that are neighbours in memory,
-/// whatever their alignment.
+/// The kernel for wide columns: at least 32 lines that are neighbours in memory, of any alignment.
 ///
-/// Columns are cut into strips, and these into tiles of 128 rows, a row of chunks. Blocks take
-/// tiles by ticket in the order of memory: the tiles of the same rows, then those below them. So
-/// all blocks work in one part of memory, and what two of them write to the same 128 bytes is
-/// written at nearly the same time (blocks that walked down strips of their own drifted apart,
-/// which cost up to a third).
+/// Columns are cut into strips, and strips into tiles of 128 rows, a row of chunks. Blocks take
+/// tiles by ticket in memory order: all tiles of the same rows, then those below. So all blocks
+/// work in one region of memory, and partial sectors that two blocks write merge in L2. (Blocks
+/// that walk down strips of their own drift apart, which is up to a third slower on an H200.)
 ///
-/// 8 warps take 16 rows each. A thread loads two chunks of each of its columns, a warp's width
-/// apart, element by element into registers and folds them; a thread for each column finds what
-/// comes before the tile, puts what comes before each chunk where the chunks' folds were, and
-/// publishes what comes before the next tile; then each thread scans its chunks. The tile above has
-/// usually been scanned before, so that this is one look at memory; where strips are few, it is in
-/// work, and a block looks back: over the rows of its section to the nearest that knows what comes
-/// before it, and over sections likewise. (After Merrill and Garland, "Single-pass Parallel Prefix
-/// Scan with Decoupled Look-back", NVIDIA 2016; but all folds go left to right, so that it does not
-/// matter where the look ends.) A block that waits for a tile waits for one of an earlier ticket,
-/// which publishes its own fold without waiting for anybody. column_tree.hpp has the combination
-/// tree.
+/// Each of 8 warps takes 16 rows. A thread loads two chunks of each of its columns, which are a
+/// warp's width apart, into registers and folds them. One thread per column finds the prefix of the
+/// tile, replaces the folds of chunks by their prefixes, and publishes the prefix of the next tile.
+/// Then each thread scans its chunks. Usually the tile above is complete, so the prefix takes a
+/// single look at global memory. If strips are few, it may be in progress. The block then looks
+/// back over the rows of its section to the nearest one with an inclusive prefix, and over sections
+/// likewise. (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back",
+/// NVIDIA 2016; but all folds go left to right, so that it does not matter where the look-back
+/// ends.) A block only ever waits for blocks with lower tickets, which publish their aggregates
+/// without waiting, so there is no deadlock. column_tree.hpp has the combination tree.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/carry.hpp>
@@ -41,18 +38,18 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Where a thread reads its columns, a warp's width apart.
+/// Reads the columns of a thread, which are a warp's width apart.
 ///
 ///     get(k, e)  element k of column e
 ///
-/// Most inputs: their lines know how.
+/// The general case goes through lines.
 template <class In, int E>
 struct WideColumns {
   using Line = decltype(std::declval<In>().line(std::declval<ColumnPlace>()));
 
   Line line[E];
 
-  /// \param columns that are there
+  /// \param columns that exist
   __device__ __forceinline__ WideColumns(const In& in, const ColumnPlace& place, int columns)
       : WideColumns(in, place, columns, std::make_integer_sequence<int, E>{}) {}
   __device__ __forceinline__ auto get(std::int64_t k, int e) const { return line[e](k); }
@@ -91,7 +88,7 @@ struct WideColumns<Selected<A, Values, Mask>, E> {
     return selected ? value : identity;
   }
 };
-/// Indices along the axis are known where they are asked for.
+/// Indices along the axis are computed on demand.
 template <int Rank, class Index, int E>
 struct WideColumns<Computed<Rank, IndexAlong<Index>>, E> {
   using In = Computed<Rank, IndexAlong<Index>>;
@@ -141,12 +138,11 @@ struct WideColumns<ZippedInput<Function, Parts>, E> {
   }
 };
 
-/// Where a thread stores its columns, a warp's width apart.
+/// Stores the columns of a thread, which are a warp's width apart.
 ///
-///     store(first, k, count, columns, x)  stores x[v][e] as element k + v of column e, of those
-///     that
-///                                         are there; `first` is where column 0 is
+///     store(first, k, count, columns, x)  stores x[v][e] as element k + v of column e
 ///
+/// Only `columns` columns exist; `first` is the place of column 0.
 template <class Out, int E>
 struct WideResults;
 template <class Value, int E>
@@ -170,7 +166,7 @@ struct WideResults<Array<Value>, E> {
     }
   }
 };
-/// A function, column by column: each knows its own indices.
+/// A function, called column by column, as each has its own indices.
 template <class Value, int Rank, class Function, int E>
 struct WideResults<Called<Value, Rank, Function>, E> {
   const Called<Value, Rank, Function>& out;
@@ -190,27 +186,27 @@ struct WideResults<Called<Value, Rank, Function>, E> {
   }
 };
 
-/// Where blocks tell each other about their tiles: for each row of chunks and each section of a
-/// column words that are not 0 once they are there, neighbouring columns beside each other.
+/// What blocks publish of their tiles: for each row of chunks and each section of a column, words
+/// that are nonzero once available, contiguous across neighbouring columns.
 ///
-/// Each has two values: its own fold; and that of all up to and with it, which for a row is the
-/// fold of its section's rows, for a section that of the starting value and all sections.
+/// Each has two values: its aggregate and its inclusive prefix. The prefix of a row begins with its
+/// section, that of a section with the starting value.
 template <class R>
 struct PublishedTiles {
   static constexpr int words = Published<R>::words;
 
   std::uint64_t* memory;
-  std::int64_t inner;  ///< columns that are neighbours
+  std::int64_t inner;  ///< neighbouring columns
   std::int64_t tiles, sections;
 
-  /// Bytes for columns of n elements. A column of one tile is no other block's.
+  /// Bytes for columns of n elements: none if a column is a single tile.
   static constexpr std::int64_t bytes(std::int64_t n, std::int64_t lines) {
     return tiles_of_column(n) == 1
                ? 0
                : 16 + 16 * words * lines * (tiles_of_column(n) + sections_of_column(n));
   }
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* tickets() const { return memory; }
-  /// Where the own fold of a row is, that of a section, and the fold of all up to and with it.
+  /// Where the aggregate of a row, that of a section, and the inclusive prefix are.
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* row(const ColumnPlace& column,
                                                               std::int64_t row) const {
     return memory + 2 + (column.outer * (tiles + sections) + row) * distance() + column.column;
@@ -222,7 +218,7 @@ struct PublishedTiles {
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* of_all(std::uint64_t* own) const {
     return own + words * inner;
   }
-  /// Words from a row to the next.
+  /// Words between rows.
   [[nodiscard]] __device__ __forceinline__ std::int64_t distance() const {
     return 2 * words * inner;
   }
@@ -231,7 +227,7 @@ struct PublishedTiles {
 #pragma unroll
     for (int w = 0; w < words; ++w) store_word(at + w * inner, published.word[w]);
   }
-  /// What is there now. It takes long to arrive: look at all that is needed, then ask what it is.
+  /// A non-blocking read. Latency is high: issue all reads before testing any of them.
   [[nodiscard]] __device__ __forceinline__ Published<R> look(const std::uint64_t* at) const {
     Published<R> seen;
 #pragma unroll
@@ -246,7 +242,7 @@ struct PublishedTiles {
   }
 };
 
-/// The two values of a row or a section, as far as they are there.
+/// The aggregate and the inclusive prefix of a row or a section, if available.
 template <class R>
 struct OwnOrAll {
   Published<R> own, of_all;
@@ -257,7 +253,7 @@ struct OwnOrAll {
   }
   /// Waits for one of them.
   ///
-  /// \return whether it is that of all
+  /// \return whether it is the inclusive prefix
   [[nodiscard]] __device__ __forceinline__ bool wait(const PublishedTiles<R>& published,
                                                      std::uint64_t* at, R& value) {
     while (!published.is_there(of_all) && !published.is_there(own)) {
@@ -270,32 +266,32 @@ struct OwnOrAll {
   }
 };
 
-/// What a block has in shared memory.
+/// The shared memory of a block.
 template <class P>
 struct WideColumnBlock {
   using R = typename Types<P>::R;
   static constexpr int columns_of_thread = columns_of_wide_thread(sizeof(typename P::A));
   static constexpr int width = lanes * columns_of_thread;
 
-  /// In turns: the folds of chunks, then what comes before each of them and behind the last.
+  /// Double buffered: the folds of chunks, then the prefix of each and the one after the last.
   R chunks[2][row_of_chunks + 1][width];
-  /// What comes before the tile: the fold of the starting value and earlier sections, and that of
+  /// The prefix of the tile: the fold of the starting value and earlier sections, and that of
   /// earlier rows of the section.
   R sections[width], rows_before[width];
-  /// What a look back has found, the nearest row first, and whether it is the fold of all.
+  /// What a look-back has found, nearest row first, and whether it is an inclusive prefix.
   R rows[rows_of_section][width];
   bool are_of_all[rows_of_section][width];
   std::int64_t ticket;
 };
 
-/// A tile, and what of it a thread has.
+/// A tile, and this thread's part of it.
 struct WideColumnTile {
   const Batch& batch;
   std::int64_t outer;
   int tile;
   int first_column;   ///< of the strip
-  int strip_columns;  ///< that are there
-  int lane_column;    ///< the thread's first
+  int strip_columns;  ///< that exist
+  int lane_column;    ///< the first one of the thread
   int columns;        ///< of the thread
   std::int64_t k;     ///< the first row of the thread
   int length;         ///< rows of the thread
@@ -375,26 +371,25 @@ class WideColumnScan {
   static __device__ __forceinline__ Block& block() {
     return *reinterpret_cast<Block*>(shared_memory());
   }
-  /// The last thread, which has no column to look for.
+  /// The last thread takes tickets, as it has no column to find a prefix for.
   static __device__ __forceinline__ bool takes_tickets() {
     return own() == threads_of_wide_columns - 1;
   }
-  /// Whether column e takes part: built-in operators do no harm where there is none.
+  /// Whether column e takes part: built-in operators may process columns that do not exist.
   static __device__ __forceinline__ bool is_there(const WideColumnTile& at, int e) {
     return is_harmless<Op> || e < at.columns;
   }
 
-  /// What comes before a tile in one column, as words that may not be there.
+  /// The prefix of a tile in one column, as words that may not be available.
   struct Seen {
     Published<R> sections, rows;
   };
 
-  /// \param ticket becomes the next one of the thread that takes them, when this block need not
-  /// wait
-  ///               for others any more: who waits for a tile does so from when it is taken
+  /// \param ticket receives the next ticket once this block no longer waits: other blocks may wait
+  ///               for a tile as soon as its ticket is taken
   __device__ __forceinline__ void scan_tile(const WideColumnTile& at, int turn,
                                             std::int64_t& ticket) const {
-    // Each of the first threads has a column of the strip besides its elements.
+    // Each of the first threads handles a column of the strip besides its elements.
     const bool carries = own() < at.strip_columns;
     Seen seen{};
     if (carries) seen = look_for(at);
@@ -423,7 +418,7 @@ class WideColumnScan {
     scan(at, x, turn);
   }
 
-  /// Looks for what comes before a tile.
+  /// Requests the prefix of a tile.
   [[nodiscard]] __device__ __forceinline__ Seen look_for(const WideColumnTile& at) const {
     const ColumnPlace column = at.of_strip(own());
     Seen seen{};
@@ -441,7 +436,7 @@ class WideColumnScan {
     if (!m_p.start.exists()) return;
     block().sections[own()] = static_cast<R>(m_p.start.at(column).value);
   }
-  /// Whether all of it is there, which is put where others find it then.
+  /// Whether the prefix is complete; stores what is available in shared memory.
   [[nodiscard]] __device__ __forceinline__ bool take(const WideColumnTile& at,
                                                      const Seen& seen) const {
     const bool has_sections = at.section() == 0 || m_published.is_there(seen.sections);
@@ -451,8 +446,8 @@ class WideColumnScan {
     return has_sections && has_rows;
   }
 
-  /// Publishes the fold of a tile, before it is known what comes before it. Then totals may take
-  /// the place of starting values: these are read before, where a look back may need them.
+  /// Publishes the aggregate of a tile before its prefix is known. After that, totals may overwrite
+  /// starting values, so a look-back reads them first.
   __device__ __forceinline__ void publish_own(const WideColumnTile& at, int turn) const {
     const ColumnPlace column = at.of_strip(own());
     if (at.section() > 0) put_start(column);
@@ -470,11 +465,11 @@ class WideColumnScan {
     m_published.publish(m_published.row(column, at.tile), fold);
     block().chunks[turn][row_of_chunks][own()] = fold;
   }
-  /// Waits for rows before a tile, the nearest first, until there is one of each column that knows
-  /// all before it. A thread looks at two rows of one column at once, or at one where there are no
-  /// more registers.
+  /// Decoupled look-back over the rows before a tile, nearest first, until each column has an
+  /// inclusive prefix. A thread polls two rows of one column at once, or one if registers are
+  /// short.
   ///
-  /// Called, as its registers are not there where elements are in registers.
+  /// Not inlined, as the caller's registers hold elements.
   ///
   /// \param words   of the row before the tile in the thread's column
   /// \param rows    of the section before the tile
@@ -509,8 +504,8 @@ class WideColumnScan {
       }
     }
   }
-  /// From rows that have been seen to what comes before a tile: in this thread's column the fold of
-  /// earlier rows of the section, and that of the starting value, which is there, and sections.
+  /// Forms a tile's prefix in this thread's column from the rows found: the fold of earlier rows of
+  /// the section, and that of the starting value (already in shared memory) and earlier sections.
   ///
   /// \param words    of the column's first section
   /// \param rows     of the section before the tile
@@ -542,7 +537,7 @@ class WideColumnScan {
       all = Prefix(op, is_of_all ? value : all.then(op, value));
       is_of_all = false;
       if (++section == sections) break;
-      // All of these have been seen: by now some may know all before them as well.
+      // Their aggregates are published; newer inclusive prefixes are not needed.
       std::uint64_t* const at = words + section * published.distance();
       Published<R> seen = published.look(at);
       while (!published.is_there(seen)) seen = published.look(at);
@@ -551,10 +546,10 @@ class WideColumnScan {
     block().sections[own()] = all.value();
   }
 
-  /// Publishes what comes before the next tile.
+  /// Publishes the prefix of the next tile.
   ///
-  /// \param of_tile   the fold of this one; of no meaning for the last of a column
-  /// \param was_awaited whether others may wait where this block did, for a section
+  /// \param of_tile   the aggregate of this one; ignored for the last of a column
+  /// \param was_awaited whether others may wait for the aggregate of this section
   __device__ __forceinline__ void publish_all(const WideColumnTile& at, const R& of_tile,
                                               bool was_awaited) const {
     if (at.tile + 1 == m_plan.tiles) return;
@@ -575,10 +570,10 @@ class WideColumnScan {
     return at.row() > 0 ? Prefix(m_op, block().rows_before[own()]) : Prefix(m_op);
   }
 
-  /// Puts what comes before each chunk of a column and behind the last whole one where the folds of
-  /// chunks were.
+  /// Replaces the folds of a column's chunks by their prefixes, up to the prefix after the last
+  /// whole chunk.
   ///
-  /// \return the fold of the tile, if all of its chunks are whole
+  /// \return the aggregate of the tile, if all of its chunks are whole
   [[nodiscard]] __device__ __forceinline__ R put_before_chunks(const WideColumnTile& at,
                                                                int turn) const {
     auto& chunks = block().chunks[turn];
@@ -605,7 +600,7 @@ class WideColumnScan {
   __device__ __forceinline__ void load(const WideColumnTile& at, A (&x)[V][E]) const {
     const Input input(m_p.input, at.of_thread(0), at.columns);
     if (at.length == V) {
-      // Without other conditions, which would make each load wait for the last.
+      // No other conditions, which would make each load wait for the previous one.
 #pragma unroll
       for (int v = 0; v < V; ++v) {
 #pragma unroll
@@ -624,7 +619,7 @@ class WideColumnScan {
     }
   }
 
-  /// Chunks that are not full are the last of their columns: nothing needs their folds.
+  /// Partial chunks are the last of their columns: nothing needs their folds.
   __device__ __forceinline__ void fold(const WideColumnTile& at, const A (&x)[V][E],
                                        int turn) const {
 #pragma unroll
@@ -643,13 +638,13 @@ class WideColumnScan {
     return k > 0 || m_p.start.exists();
   }
 
-  /// From the elements of a thread to results, which are stored.
+  /// Scans the elements of a thread and stores the results.
   __device__ __forceinline__ void scan(const WideColumnTile& at, A (&x)[V][E], int turn) const {
     if (at.length == 0) return;
     const auto& chunks = block().chunks[turn];
     const int first = own_warp() * chunks_of_thread;
     A at_begin[1][E];
-    // x becomes B after each element.
+    // Turns x into B after each element.
 #pragma unroll
     for (int e = 0; e < E; ++e) {
       at_begin[0][e] = m_p.identity.value;

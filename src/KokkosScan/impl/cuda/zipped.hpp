@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// Zipped inputs in shared memory: each part is staged as it is alone, and the function is called
-/// where elements are read.
+/// Zipped inputs in shared memory: each part is staged as if alone, and the function is called when
+/// elements are read.
 
 #include <KokkosScan/impl/cuda/operand_access.hpp>
 #include <KokkosScan/impl/cuda/stage.hpp>
@@ -19,7 +19,7 @@ namespace KokkosScan::impl::cuda {
 
 // ---- How parts lie in memory --------------------------------------------------------------------
 
-/// One value a line lies as any access wants it.
+/// One value per line suits any access pattern.
 template <class T>
 struct OperandAccess<ValueOfLine<T>> {
   using In = ValueOfLine<T>;
@@ -39,7 +39,7 @@ struct OperandAccess<ValueOfLine<T>> {
   }
 };
 
-/// Indices along the axis need no memory, so as many are moved at once as is wanted.
+/// Indices along the axis need no memory, so packs of any size are possible.
 template <int Rank, class Index>
 struct OperandAccess<Computed<Rank, IndexAlong<Index>>> : ComputedAccess {
   template <int E>
@@ -120,7 +120,7 @@ struct OperandAccess<ZippedInput<Function, Parts>> {
 
 // ---- In shared memory ---------------------------------------------------------------------------
 
-/// One value a line, in the slot of each of its elements.
+/// One value per line, copied to the slot of each element.
 template <class T>
 struct Stage<ValueOfLine<T>> : StagedValues<std::remove_const_t<T>> {
   using In = ValueOfLine<T>;
@@ -152,7 +152,7 @@ struct Stage<ValueOfLine<T>> : StagedValues<std::remove_const_t<T>> {
   }
 };
 
-/// Indices along the lines. Those of tiles of lines are known where they are read, those of columns
+/// Indices along lines. In tiles of lines they are computed when read; in tiles of columns they
 /// have slots.
 template <int Rank, class Index>
 struct Stage<Computed<Rank, IndexAlong<Index>>> : StagedComputed<Rank, IndexAlong<Index>> {
@@ -188,8 +188,8 @@ struct Stage<Computed<Rank, IndexAlong<Index>>> : StagedComputed<Rank, IndexAlon
 
  private:
   Index m_first = 0;
-  int m_step = 0;    ///< from index to index
-  int m_length = 0;  ///< of lines; 0 where indices have slots
+  int m_step = 0;    ///< between neighbours
+  int m_length = 0;  ///< of lines; 0 if indices have slots
   Divisor m_by_length{};
 };
 
@@ -280,7 +280,7 @@ struct StagedParts<First, Rest...> {
                                        const Elements&... elements) const {
     return rest.call(get, function, elements..., get(first));
   }
-  /// The same of packs, which get(part, pack) reads.
+  /// The same for packs, which get(part, pack) reads.
   template <class Get, class Function, class A, int E, class... Packs>
   __device__ __forceinline__ void call_for_packs(const Get& get, const Function& function,
                                                  A (&x)[E], const Packs&... packs) const {
@@ -340,7 +340,7 @@ struct InLines<ZippedInput<Function, List<Parts...>>> {
   }
 };
 
-/// The slots of the first part: a thread reads all parts of its elements before it writes.
+/// The slots of the first part: a thread reads all parts of its elements before it writes results.
 template <class Function, class First, class... Rest, class Value>
 inline constexpr bool reuses_slots<ZippedInput<Function, List<First, Rest...>>, Value> =
     reuses_slots<First, Value>;
