@@ -282,7 +282,7 @@ int main(int argc, char** argv) {
       test::failures_of_folds<float>("folds of float") +
       test::failures_of_folds<std::int64_t>("folds of int64") +
       test::failures_of_selection<test::impl::Predicate<test::IsOdd>>("selections by a predicate") +
-      test::failures_of_selection<test::impl::Array<impl::StoredBool const>>(
+      test::failures_of_selection<test::impl::Array<test::impl::StoredBool const>>(
           "selections by a mask");
   return failed == 0 ? 0 : 1;
 }
