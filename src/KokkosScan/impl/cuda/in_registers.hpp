@@ -154,7 +154,9 @@ __device__ __forceinline__ void load_stripes(const SelectedLine<A, Values, Mask>
   load_stripes<Count>(line.values, k, n, x);
 #pragma unroll
   for (int first = 0; first < Count; first += at_once) {
-    bool selected[at_once] = {};
+    // As in memory: bytes that are compared with 0 as soon as they are loaded cost registers.
+    using Stored = std::remove_cvref_t<decltype(line.mask(k))>;
+    std::conditional_t<std::is_same_v<Stored, StoredBool>, StoredBool, bool> selected[at_once] = {};
     load_stripes<at_once>(line.mask, k + first * lanes, n, selected);
 #pragma unroll
     for (int i = 0; i < at_once; ++i) x[first + i] = selected[i] ? x[first + i] : line.identity;
