@@ -450,7 +450,8 @@ TEST(backends, cuda_shared_narrow_columns_have_plans) {
     facts.accumulator = one_of(std::array{1, 4, 8, 64});
     facts.types = {element, std::max(facts.accumulator, 8), in_place, random() % 8 > 0};
     if (!cuda::are_narrow_columns(facts.n, facts.stride,
-                                  cuda::widest_row_of_long_columns_of(facts.types))) {
+                                  cuda::widest_row_of_long_columns_of(facts.types),
+                                  facts.accumulator > facts.stored)) {
       continue;
     }
     facts.multiprocessors = one_of(std::array{0, 4, 108, 132, 148});

@@ -455,7 +455,8 @@ struct Backend {
   template <class P>
   static bool are_narrow_columns(const P& p) {
     return cuda::are_narrow_columns(p.n, least_stride(p),
-                                    widest_row_of_long_columns_of(narrow_column_types<P>().types));
+                                    widest_row_of_long_columns_of(narrow_column_types<P>().types),
+                                    sizeof(typename P::A) > sizeof(typename Types<P>::Value));
   }
   template <class P>
   static std::int64_t least_stride(const P& p) {

@@ -241,11 +241,18 @@ inline constexpr int widest_narrow_row = 31;
 inline constexpr int widest_row_of_long_columns = 224;
 inline constexpr int shortest_long_column = 449;
 
+/// Rows of several whole warps are scanned as wider ones are, by strips of aligned packs, unless
+/// their columns are longer than this or combine in a wider type.
+inline constexpr int longest_column_of_warps = 65536;
+
 /// \param stride elements between neighbours of a line, the minimum over all operands
 /// \param widest of long columns
-constexpr bool are_narrow_columns(std::int64_t n, std::int64_t stride, int widest) {
+constexpr bool are_narrow_columns(std::int64_t n, std::int64_t stride, int widest,
+                                  bool is_widened) {
+  const bool are_warps = stride % 32 == 0 && stride > 32 && !is_widened;
   return n <= longest_short_column || stride <= widest_narrow_row ||
-         (n >= shortest_long_column && stride <= widest);
+         (n >= shortest_long_column && stride <= widest &&
+          !(are_warps && n <= longest_column_of_warps));
 }
 
 /// Rows of a chunk of such a column, which affect the combination tree: balanced, at most 33, or 17
