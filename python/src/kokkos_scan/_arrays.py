@@ -470,6 +470,7 @@ class _Torch:
 
 
 NUMPY = _Numpy()
+_core.use_numpy(np.ndarray, np.empty, [NUMPY._dtype_of.get(code) for code in range(len(NAMES))])
 _CPU_DEVICES = (1, 3)  # DLPack: kDLCPU, kDLCUDAHost
 _kinds = {np.ndarray: NUMPY}
 
