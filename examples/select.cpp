@@ -14,6 +14,7 @@
 //   near 0: 1
 //   near 1: 0 2
 //   near 2: 1 3
+//   compacted: 3 particles, of masses 1 4 5
 
 #include <KokkosScan/KokkosScan.hpp>
 #include <Kokkos_Core.hpp>
@@ -27,6 +28,14 @@ struct IsInside {
   KOKKOS_FUNCTION bool operator()(double x) const { return x >= 0 && x < 1; }
 };
 //! [predicate]
+
+//! [of all]
+struct IsInsideOfAll {
+  KOKKOS_FUNCTION bool operator()(double x, double, double, float, float, float, int) const {
+    return x >= 0 && x < 1;
+  }
+};
+//! [of all]
 
 /// Element i is i.
 struct OwnIndex {
@@ -65,6 +74,22 @@ int main() {
   ks::select(exec, ks::elementwise({n}, OwnIndex{}), ks::elementwise({n}, IsInsideAt{x}), numbers,
              count);
   //! [select]
+  const Kokkos::View<double*> y("y", n), z("z", n);
+  const Kokkos::View<float*> u("u", n), v("v", n), mass("mass", n);
+  const Kokkos::View<int*> kind("kind", n);
+  const auto mass_host = Kokkos::create_mirror_view(mass);
+  for (int i = 0; i < n; ++i) mass_host(i) = static_cast<float>(i + 1);
+  Kokkos::deep_copy(mass, mass_host);
+
+  //! [seven arrays]
+  // Particles with seven properties, compacted where they are.
+  const auto particles = ks::zip(x, y, z, u, v, mass, kind);
+  ks::select(exec, particles, IsInsideOfAll{}, particles, count);
+  //! [seven arrays]
+
+  const auto kept_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, mass);
+  const auto kept_count = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, count)();
+
   const Kokkos::View<int**> near("near", rows, columns);
   const Kokkos::View<int*> near_count("near count", rows);
   ks::select(exec, ks::elementwise({rows, columns}, Column{}),
@@ -85,4 +110,7 @@ int main() {
     for (int k = 0; k < of_row(i); ++k) std::printf(" %d", near_host(i, k));
     std::printf("\n");
   }
+  std::printf("compacted: %d particles, of masses", kept_count);
+  for (int i = 0; i < kept_count; ++i) std::printf(" %g", kept_host(i));
+  std::printf("\n");
 }

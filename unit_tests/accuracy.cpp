@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -380,6 +381,35 @@ void double_sums() {
 }
 
 TEST(accuracy, sum_of_double_follows_the_tree) { double_sums(); }
+
+/// docs/accuracy.md, overflow of partial sums: in order there is none where running sums are in
+/// range; out of order there is none where the sum of magnitudes is.
+template <class T>
+void sums_near_the_largest() {
+  T const m = std::numeric_limits<T>::max() / 10 * 9;
+  std::vector<T> const steps{0, m, -m, -m, m, 1};
+  for (std::int64_t const n : {6, 700, 9000}) {
+    Flat<T> const x("x", static_cast<std::size_t>(n)), y("y", static_cast<std::size_t>(n));
+    auto const x_host = Kokkos::create_mirror_view(x);
+    std::vector<T> expected;
+    for (std::size_t k = 0; k < x_host.extent(0); ++k) {
+      x_host(k) = steps[k % steps.size()];
+      expected.push_back(k == 0 ? x_host(k) : expected.back() + x_host(k));
+    }
+    Kokkos::deep_copy(x, x_host);
+    ks::inclusive_scan(Exec(), x, y, ks::along(0).in_order());
+    auto const in_order = to_host(y);
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      ASSERT_TRUE(std::isfinite(expected[k]) && in_order[k] == expected[k]) << n << ", " << k;
+      x_host(k) = x_host(k) / static_cast<T>(n);
+    }
+    Kokkos::deep_copy(x, x_host);
+    ks::inclusive_scan(Exec(), x, y, 0);
+    for (T const sum : to_host(y)) ASSERT_TRUE(std::isfinite(sum)) << n;
+  }
+}
+TEST(accuracy, sums_near_the_largest_float) { sums_near_the_largest<float>(); }
+TEST(accuracy, sums_near_the_largest_double) { sums_near_the_largest<double>(); }
 
 // ---- 16-bit types -------------------------------------------------------------------------------
 

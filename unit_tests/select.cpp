@@ -35,6 +35,10 @@ struct CountsQuestions {
   }
 };
 
+struct Both {
+  KOKKOS_FUNCTION bool operator()(int a, int b) const { return a > 0 && b > 0; }
+};
+
 template <class Function>
 std::string message_of(Function const& function) {
   try {
@@ -64,6 +68,42 @@ TEST(select, many_short_lines) {
 }
 TEST(select, in_three_steps_equals_copy_if) {
   check_all<std::int32_t>(ks::impl::ThreeSteps{}, lengths, {1, 3, 40});
+}
+
+TEST(select, several_arrays_at_once) {
+  check_all_zipped(ks::impl::SelectByDefault{}, {1, 5, 64, 1000, 1025, 5000, 40'000}, true);
+}
+TEST(select, several_arrays_at_once_in_three_steps) {
+  check_all_zipped(ks::impl::ThreeSteps{}, {1, 5, 64, 1000, 5000}, false);
+}
+
+/// One array in place and into rooms of every size, again and again where threads share the line.
+TEST(select, in_place) {
+  Exec const exec;
+  std::int64_t const n = 700'001;
+  auto const size = static_cast<std::size_t>(n);
+  Kokkos::View<int*, Device> const x("x", size);
+  Kokkos::View<std::int64_t, Device> const count("count");
+  for (int turn = 0; turn < 10; ++turn) {
+    auto const x_host = Kokkos::create_mirror_view(x);
+    std::vector<int> expected;
+    Random random(static_cast<std::uint64_t>(turn));
+    for (std::size_t k = 0; k < size; ++k) {
+      x_host(k) = static_cast<int>(random.below(1000)) - (turn % 2 == 0 ? 500 : 50);
+      if (x_host(k) > 0) expected.push_back(x_host(k));
+    }
+    Kokkos::deep_copy(x, x_host);
+    ks::select(exec, x, IsPositive{}, x, count);
+    Kokkos::deep_copy(x_host, x);
+    auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, count)();
+    ASSERT_EQ(found, static_cast<std::int64_t>(expected.size()));
+    for (std::size_t k = 0; k < expected.size(); ++k) ASSERT_EQ(x_host(k), expected[k]) << k;
+    // Into exactly as much, and into less, of itself.
+    auto const room = std::make_pair(std::size_t(0), expected.size());
+    ks::select(exec, x, IsPositive{}, Kokkos::subview(x, room), count);
+    Kokkos::deep_copy(x_host, x);
+    for (std::size_t k = 0; k < expected.size(); ++k) ASSERT_EQ(x_host(k), expected[k]) << k;
+  }
 }
 
 // One line of rank 1, with a count of rank 0; indices, and predicates of indices.
@@ -118,9 +158,17 @@ TEST(select, bad_arguments) {
   Kokkos::View<int*, Exec> const count("count", 3), longer("longer", 4);
   Kokkos::View<std::int8_t*, Exec> const small("small", 3);
   Kokkos::View<bool**, Exec> const mask("mask", 2, 300);
-  EXPECT_EQ(message_of([&] { ks::select(exec, x, IsPositive{}, narrow, count); }),
-            "KokkosScan::select: extent 1 of output \"narrow\" is 299, but extent 1 of input \"x\" "
+  Kokkos::View<int**, Kokkos::LayoutRight, Exec> const wide("wide", 3, 301);
+  EXPECT_EQ(message_of([&] { ks::select(exec, x, IsPositive{}, wide, count); }),
+            "KokkosScan::select: extent 1 of output \"wide\" is 301, but extent 1 of input \"x\" "
             "is 300.");
+  Kokkos::View<int**, Kokkos::LayoutRight, Exec> const x2("x2", 3, 300);
+  EXPECT_EQ(
+      message_of([&] { ks::select(exec, ks::zip(x, x2), Both{}, ks::zip(y, narrow), count); }),
+      "KokkosScan::select: extent 1 of output \"narrow\" is 299, but extent 1 of output \"y\" is "
+      "300.");
+  EXPECT_EQ(message_of([&] { ks::select(exec, ks::zip(x, x2), Both{}, ks::zip(y, y), count); }),
+            "KokkosScan::select: output \"y\" and output \"y\" overlap.");
   EXPECT_EQ(
       message_of([&] { ks::select(exec, x, IsPositive{}, y, longer); }),
       "KokkosScan::select: extent 0 of counts \"longer\" is 4, but extent 0 of input \"x\" is "
@@ -130,8 +178,15 @@ TEST(select, bad_arguments) {
       "KokkosScan::select: extent 0 of mask \"mask\" is 2, but extent 0 of input \"x\" is 3.");
   EXPECT_EQ(message_of([&] { ks::select(exec, x, IsPositive{}, y, small); }),
             "KokkosScan::select: counts \"small\" hold at most 127, but a line has 300 elements.");
-  EXPECT_EQ(message_of([&] { ks::select(exec, x, IsPositive{}, x, count); }),
+  auto const left = Kokkos::subview(x, Kokkos::ALL, std::make_pair(0, 299));
+  auto const right = Kokkos::subview(x, Kokkos::ALL, std::make_pair(1, 300));
+  EXPECT_EQ(message_of([&] { ks::select(exec, right, IsPositive{}, left, count); }),
             "KokkosScan::select: output \"x\" and input \"x\" overlap.");
+  EXPECT_EQ(message_of([&] {
+              ks::impl::select(exec, x, IsPositive{}, x, count, ks::None{}, ks::impl::ThreeSteps{});
+            }),
+            "KokkosScan::select: output \"x\" is the input, which the kernels for values of this "
+            "size and this execution space do not allow.");
   Kokkos::View<std::byte*, Exec> const workspace("workspace", 48);
   Kokkos::View<std::byte*, Exec> const odd(workspace, std::make_pair(1, 48));
   EXPECT_EQ(

@@ -44,4 +44,13 @@ TEST(select, emulated_cuda_takes_many_lines) {
   }
 }
 
+TEST(select, several_arrays_at_once_on_each_backend) {
+  using ks::impl::host::SelectBackend, ks::impl::host::SelectSharing;
+  for (auto const sharing : {SelectSharing::whole_lines, SelectSharing::split_lines}) {
+    check_all_zipped(SelectBackend{sharing}, {1, 5, 1000, 30'000}, true);
+  }
+  check_all_zipped(emulated::SelectBackend{}, {1, 5, 33, 1000, 1025, 5000}, true);
+  check_all_zipped(emulated::SelectBackend{1}, {20'000}, true);
+}
+
 #endif

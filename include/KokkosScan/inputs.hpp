@@ -214,7 +214,7 @@ struct Zipped {
   impl::InputList<Inputs...> inputs;
 };
 
-/// Combines 2 to 4 inputs of the same shape into one. The accumulator is constructed from their
+/// Combines 2 to 8 inputs of the same shape into one. The accumulator is constructed from their
 /// elements, as `A(a, b)` or `A{a, b}`.
 ///
 /// The checks of shapes and overlaps include all of them, unlike Views that elementwise() captures.
@@ -227,8 +227,8 @@ struct Zipped {
 /// \snippet recurrence.cpp zip
 template <class... Inputs>
 [[nodiscard]] Zipped<impl::Gather, Inputs...> zip(const Inputs&... inputs) {
-  static_assert(sizeof...(Inputs) >= 2 && sizeof...(Inputs) <= 4,
-                "KokkosScan: zip takes 2 to 4 inputs.");
+  static_assert(sizeof...(Inputs) >= 2 && sizeof...(Inputs) <= 8,
+                "KokkosScan: zip takes 2 to 8 inputs.");
   return {{}, impl::list_of(inputs...)};
 }
 

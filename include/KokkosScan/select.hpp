@@ -30,12 +30,20 @@ namespace KokkosScan {
 /// Input and mask may be computed by elementwise(), also from their indices. To get the indices of
 /// the kept elements, select from the input whose element i is i.
 ///
+/// Several arrays are compacted in one pass as zip(a, b, ...) into zip(a_kept, b_kept, ...), of up
+/// to 8 each. An elementwise() among the inputs gives the indices beside the values.
+///
 /// \param exec  the execution space instance that selects
-/// \param x     a View of rank 1 or 2, or elementwise()
-/// \param keep  a predicate, callable as const on `exec` with a value of `x`, which is called once
-///              per element; or a mask: an input of the shape of `x` whose values convert to bool
-/// \param out   a View with the extents of `x`. Values are converted to its type. It shares no
-///              memory with `x` or a mask
+/// \param x     a View of rank 1 or 2, elementwise(), or zip() of these
+/// \param keep  a predicate, callable as const on `exec` with a value of `x`, or with one of each
+///              zipped input, which is called once per element; or a mask: an input of the shape of
+///              `x` whose values convert to bool
+/// \param out   a View, or a zip() of as many Views as `x` has. Values are converted to its type.
+/// It
+///              has the extents of `x`, or fewer along the last dimension: elements for which there
+///              is no place are counted, but not stored. It may be an input, or begin as one (same
+///              data, type and strides), except where values are read twice (see Complexity);
+///              otherwise it shares no memory with inputs
 /// \param count a View for the number of kept elements: of rank 0, or with one number per row
 /// \param workspace None, or a rank-1 View of std::byte, aligned to 16 bytes, with
 ///              select_workspace_bytes() elements: then nothing is allocated
@@ -48,7 +56,7 @@ namespace KokkosScan {
 ///
 /// \par Complexity
 /// O(n) for a line of n elements. On hosts and on CUDA, one kernel reads each element and writes
-/// each result once. Values of more than 32 bytes on CUDA, and all values on other execution
+/// each result once. Values of more than 48 bytes on CUDA, and all values on other execution
 /// spaces, are read twice, in three kernels.
 ///
 /// \par Example

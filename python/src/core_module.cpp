@@ -282,6 +282,147 @@ void scan_arrays(int operation, nb::handle x, nb::handle out, int axis, bool inc
   without_gil([&] { kokkos_scan_python::scan(request); });
 }
 
+// ---- Short calls from NumPy
+// ----------------------------------------------------------------------
+
+/// NumPy's, which live as long as the process.
+struct {
+  PyObject* ndarray = nullptr;
+  PyObject* empty = nullptr;
+  std::array<PyObject*, dtype_table.size()> dtypes{};  ///< null where NumPy lacks the type
+} numpy;
+
+void use_numpy(nb::handle ndarray, nb::handle empty, const nb::list& dtypes) {
+  numpy.ndarray = ndarray.inc_ref().ptr();
+  numpy.empty = empty.inc_ref().ptr();
+  for (std::size_t code = 0; code < numpy.dtypes.size(); ++code) {
+    if (!dtypes[code].is_none()) numpy.dtypes[code] = dtypes[code].inc_ref().ptr();
+  }
+}
+
+/// The memory of an array by the buffer protocol, which costs a fraction of DLPack.
+class Buffer {
+ public:
+  Buffer(PyObject* array, int flags) : m_exists(PyObject_GetBuffer(array, &m_buffer, flags) == 0) {
+    if (!m_exists) PyErr_Clear();
+  }
+  ~Buffer() {
+    if (m_exists) PyBuffer_Release(&m_buffer);
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  [[nodiscard]] bool exists() const { return m_exists; }
+  [[nodiscard]] const Py_buffer& operator*() const { return m_buffer; }
+
+ private:
+  Py_buffer m_buffer{};
+  bool m_exists;
+};
+
+/// The DType for a format of the buffer protocol in the machine's byte order.
+std::optional<DType> dtype_of_format(const char* format, std::int64_t size) {
+  const auto number = [size](Kind kind) {
+    return dtype_of(static_cast<std::uint8_t>(kind), static_cast<std::uint8_t>(8 * size));
+  };
+  const bool is_complex = format[0] == 'Z';
+  const char letter = format[is_complex ? 1 : 0];
+  if (letter == 0 || format[is_complex ? 2 : 1] != 0) return std::nullopt;
+  switch (letter) {
+    case '?':
+      return DType::boolean;
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q':
+      return number(Kind::signed_integer);
+    case 'B':
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q':
+      return number(Kind::unsigned_integer);
+    case 'e':
+    case 'f':
+    case 'd':
+      return number(is_complex ? Kind::complex : Kind::real);
+    default:
+      return std::nullopt;
+  }
+}
+
+/// The type of the results of an operation; see _default_code() in _functions.py.
+std::optional<DType> default_result(Operation operation, DType dtype) {
+  const Kind kind = info(dtype).kind;
+  const bool is_sum = operation == Operation::sum || operation == Operation::prod;
+  const bool is_whole = kind != Kind::real && kind != Kind::complex;
+  if (!is_sum && kind == Kind::complex) return std::nullopt;
+  if (operation == Operation::logsumexp) return is_whole ? DType::float64 : dtype;
+  if (!is_sum || !is_whole) return dtype;
+  return kind == Kind::unsigned_integer ? DType::uint64 : DType::int64;
+}
+
+/// Scans a row-major array of NumPy into a new one with all else left at its default: what short
+/// calls mostly are. None for everything that is unusual or an error, which is then resolved in
+/// Python.
+nb::object scan_quickly(int operation, nb::handle x, nb::handle axis, bool exclusive, bool reverse,
+                        bool in_order) {
+  if (x.type().ptr() != numpy.ndarray) return nb::none();
+  const Buffer given(x.ptr(), PyBUF_C_CONTIGUOUS | PyBUF_FORMAT);
+  if (!given.exists()) return nb::none();
+  const Py_buffer& from = *given;
+  if (from.ndim < 1 || from.ndim > max_rank) return nb::none();
+  const auto dtype = dtype_of_format(from.format, from.itemsize);
+  if (!dtype || reinterpret_cast<std::uintptr_t>(from.buf) % from.itemsize != 0) return nb::none();
+  const auto result_dtype = default_result(static_cast<Operation>(operation), *dtype);
+  if (!result_dtype) return nb::none();
+  Request request;
+  request.rank = from.ndim;
+  if (axis.is_none()) {
+    if (from.ndim > 1) return nb::none();
+  } else {
+    if (!PyLong_CheckExact(axis.ptr())) return nb::none();
+    const long counted = PyLong_AsLong(axis.ptr());
+    if (counted < -from.ndim || counted >= from.ndim) {
+      PyErr_Clear();
+      return nb::none();
+    }
+    request.axis = static_cast<int>(counted < 0 ? counted + from.ndim : counted);
+  }
+  const nb::object shape = x.attr("shape");
+  PyObject* const arguments[] = {shape.ptr(),
+                                 numpy.dtypes[static_cast<std::size_t>(*result_dtype)]};
+  nb::object result = nb::steal(PyObject_Vectorcall(numpy.empty, arguments, 2, nullptr));
+  if (!result.is_valid()) throw nb::python_error();
+  const Buffer made(result.ptr(), PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+  if (!made.exists()) return nb::none();
+  request.operation = static_cast<Operation>(operation);
+  request.form = exclusive ? Form::exclusive : Form::inclusive;
+  request.direction = reverse ? Direction::backward : Direction::forward;
+  request.grouping = in_order ? Grouping::in_order : Grouping::by_tree;
+  request.input.exists = request.output.exists = true;
+  request.input.dtype = *dtype;
+  request.output.dtype = *result_dtype;
+  request.input.data = from.buf;
+  request.output.data = (*made).buf;
+  std::int64_t elements = 1;
+  for (int d = from.ndim - 1; d >= 0; --d) {
+    request.extent[d] = from.shape[d];
+    request.input.stride[d] = request.output.stride[d] = elements;
+    elements *= from.shape[d];
+  }
+  request.output_length = request.extent[request.axis];
+  // Other threads are let in where that is worth its time.
+  constexpr std::int64_t few = 4096;
+  if (elements <= few) {
+    kokkos_scan_python::scan(request);
+  } else {
+    without_gil([&] { kokkos_scan_python::scan(request); });
+  }
+  return result;
+}
+
 void expect_dtype(const Array& array, const char* name, DType dtype) {
   if (!array.exists || array.dtype == dtype) return;
   refuse_type(std::string(name) + " has elements of type " + std::string(info(array.dtype).name) +
@@ -512,6 +653,9 @@ NB_MODULE(_core, module) {
              nb::arg("axis"), nb::arg("include_initial"), nb::arg("exclusive"), nb::arg("reverse"),
              nb::arg("mask").none(), nb::arg("initial").none(), nb::arg("totals").none(),
              nb::arg("stream"), nb::arg("is_bfloat16"), nb::arg("in_order") = false);
+  module.def("use_numpy", &ks::use_numpy);
+  module.def("scan_quickly", &ks::scan_quickly, nb::arg("operation"), nb::arg("x").none(),
+             nb::arg("axis").none(), nb::arg("exclusive"), nb::arg("reverse"), nb::arg("in_order"));
   module.def("gradient", &ks::gradient_of_arrays, nb::arg("operation"), nb::arg("grad"),
              nb::arg("x"), nb::arg("result"), nb::arg("out"), nb::arg("by_element"),
              nb::arg("axis"), nb::arg("exclusive"), nb::arg("reverse"), nb::arg("mask").none(),

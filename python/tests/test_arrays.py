@@ -95,6 +95,55 @@ def test_jax():
         ks.cumulative_sum(x, axis=1, out=jnp.zeros((3, 4)))  # immutable
 
 
+class Labelled:
+    """As an array of xarray: its __array_wrap__ gives results its labels."""
+
+    def __init__(self, values):
+        self.values, self.shape, self.ndim = values, values.shape, values.ndim
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        return Labelled(array)
+
+
+def test_labels_stay():
+    x = Labelled(np.array([[1.0, 2, 3], [4, 5, 6]]))
+    for found in (ks.cumsum(x, 1), ks.cumulative_max(x, axis=0), ks.nancumsum(x, 0)):
+        assert type(found) is Labelled and found.shape == (2, 3)
+    np.testing.assert_array_equal(ks.cumsum(x, 1).values, [[1, 3, 6], [4, 9, 15]])
+    for found in (ks.cumulative_sum(x, axis=1, include_initial=True), ks.cumsum(x)):
+        assert type(found) is np.ndarray  # of another shape, as NumPy's are
+    out = np.zeros((2, 3))
+    assert ks.cumsum(x, 1, out=out) is out
+
+
+def test_pandas():
+    pandas = pytest.importorskip("pandas")
+    series = pandas.Series([1.0, np.nan, 3], index=["a", "b", "c"], name="n")
+    pandas.testing.assert_series_equal(ks.cumsum(series), pandas.Series([1, np.nan, np.nan], series.index, name="n"))
+    pandas.testing.assert_series_equal(ks.nancumsum(series), pandas.Series([1.0, 1, 4], series.index, name="n"))
+    frame = pandas.DataFrame({"u": [1.0, 2], "v": [3.5, 4]}, index=[7, 8])
+    for axis in (0, 1):
+        pandas.testing.assert_frame_equal(ks.cumsum(frame, axis), frame.cumsum(axis=axis))
+        pandas.testing.assert_frame_equal(ks.cumulative_prod(frame, axis=axis), frame.cumprod(axis=axis))
+    assert type(ks.cumulative_sum(series, include_initial=True)) is np.ndarray
+    with pytest.raises(TypeError, match="kokkos_scan: x is a DataFrame"):
+        ks.cumsum(pandas.DataFrame({"u": [1], "t": ["text"]}), 0)
+
+
+def test_xarray():
+    xarray = pytest.importorskip("xarray")
+    x = xarray.DataArray([[1.0, 2], [3, 4]], dims=("t", "x"), coords={"t": [5, 6]})
+    xarray.testing.assert_equal(ks.cumsum(x, 0), x.cumsum("t").assign_coords(t=[5, 6]))
+
+
+def test_dask():
+    dask = pytest.importorskip("dask.array")
+    np.testing.assert_array_equal(ks.cumsum(dask.arange(10, chunks=3)), np.cumsum(np.arange(10)))
+
+
 @pytest.mark.parametrize("x", ["text", None, ["text"], {1: 2}, object(), [[1], [2, 3]], iter([1])])
 def test_what_is_no_array(x):
     with pytest.raises(TypeError, match="expected an array that speaks DLPack or the buffer"):

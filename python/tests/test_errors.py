@@ -118,3 +118,11 @@ def test_an_error_leaves_the_package_usable():
     with pytest.raises(IndexError):
         ks.cumulative_sum(X, axis=7)
     np.testing.assert_array_equal(ks.cumulative_sum(X, axis=0), np.cumsum(X, 0))
+
+
+@pytest.mark.parametrize("function", [getattr(ks, name) for name in ks.__all__ if name.startswith(("cum", "nan", "log"))] +
+                         [lambda x, **options: ks.linear_recurrence(0.5, x, **options),
+                          lambda x, **options: ks.compact(x, x > 0, **options)])
+def test_unknown_arguments(function):
+    with pytest.raises(TypeError, match=r"^kokkos_scan: \w+ has no argument keepdims: it has axis, .*\.$"):
+        function(np.ones(3), keepdims=True)

@@ -111,3 +111,31 @@ def test_torch():
         y.grad = initial.grad = None
         (function(y[:, :20], 1, initial=initial) * weights[:20]).sum().backward()
         assert torch.allclose(gradients[0], y.grad) and torch.allclose(gradients[1], initial.grad)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_that_overflow_between(dtype):
+    """Every running sum is finite. Out of order, sums of neighbours may not be: docs/accuracy.md says when."""
+    rng = np.random.default_rng(5)
+    largest = float(np.finfo(dtype).max)
+    m = largest * 0.9
+    x = np.array([0, m, -m, -m, m, 1], dtype)
+    assert same_bits(ks.cumulative_sum(x, in_order=True), np.cumsum(x))
+    for n in [*range(1, 40), 1000, 5000]:
+        signs = rng.choice([-1.0, 1.0], n)
+        # Magnitudes whose sum is in range: nothing overflows.
+        x = (signs * rng.random(n) * (largest / n)).astype(dtype)
+        assert np.isfinite(ks.cumulative_sum(x)).all()
+        # Running sums that are, with steps that together are not.
+        sums = rng.choice([-0.9, -0.4, 0.0, 0.4, 0.9], n) * largest
+        x = np.diff(sums / 2, prepend=0).astype(dtype)
+        with np.errstate(over="ignore"):
+            expected = np.cumsum(x)
+        assert np.isfinite(expected).all() and same_bits(ks.cumulative_sum(x, in_order=True), expected)
+        if dtype == "float32":
+            # Sums of two to four neighbours alone count.
+            found = ks.cumulative_sum(x.astype("float64"), dtype="float64").astype(dtype)
+            quads = np.pad(x.astype("float64"), (0, -n % 4)).reshape(-1, 4)
+            parts = [quads[:, i:j].sum(1) for i in range(4) for j in range(i + 2, 5)]
+            if max(np.abs(part).max() for part in parts) <= largest:
+                np.testing.assert_allclose(ks.cumulative_sum(x), found, rtol=1e-5, atol=largest * 1e-5)

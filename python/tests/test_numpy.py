@@ -247,8 +247,13 @@ def test_unusual_memory():
     np.testing.assert_array_equal(ks.cumulative_sum(between["z"]), [1, 1 + 2j, 4 + 2j])
     unaligned = np.frombuffer(bytes(8 * 3 + 1), "f8", offset=1, count=3)
     np.testing.assert_array_equal(ks.cumulative_sum(unaligned), [0, 0, 0])
-    with pytest.raises(ValueError, match="out does not lie in memory"):
-        ks.cumulative_sum(np.zeros(4), out=packed["b"])
+    # Outputs as well: results are copied there.
+    for out in (packed["b"], np.zeros(4, ">f8"), np.frombuffer(bytearray(8 * 4 + 1), "f8", offset=1, count=4)):
+        found, total = ks.cumulative_sum(np.ones(4), out=out, return_totals=True)
+        assert found is out and total == 4
+        np.testing.assert_array_equal(out, [1, 2, 3, 4])
+    swapped = np.arange(4, dtype=">i4")
+    assert ks.cumulative_sum(swapped, out=swapped) is swapped and swapped.tolist() == [0, 1, 3, 6]
     read_only = np.ones(3)
     read_only.flags.writeable = False
     np.testing.assert_array_equal(ks.cumulative_sum(read_only), [1, 2, 3])

@@ -303,6 +303,78 @@ def test_ewm_mean():
         kt.ewm_mean(x, 0)
 
 
+def pandas_ewm_mean(x, alpha, adjust, ignore_na):
+    """One line as pandas computes it: pandas/_libs/window/aggregations.pyx, with its defaults."""
+    mean, old_weight = x[0], 1.0
+    means = [mean]
+    for value in x[1:]:
+        is_number = value == value
+        if mean == mean:
+            if is_number or not ignore_na:
+                old_weight *= 1 - alpha
+            if is_number:
+                new_weight = 1.0 if adjust else alpha
+                mean = (old_weight * mean + new_weight * value) / (old_weight + new_weight)
+                old_weight = old_weight + 1 if adjust else 1.0
+        elif is_number:
+            mean = value
+        means.append(mean)
+    return means
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize("adjust", [True, False])
+@pytest.mark.parametrize("ignore_na", [True, False])
+def test_ewm_mean_leaves_nan_out(adjust, ignore_na):
+    """As pandas does. Its own function is asked as well where there is one."""
+    try:
+        import pandas
+    except ImportError:
+        pandas = None
+    torch.manual_seed(11)
+    lines = [[1, NAN, 5], [NAN] * 3, [NAN, NAN, 2, 4], [1, NAN, NAN, NAN], [1.0], [NAN], [3, NAN, 4, NAN, NAN, 5, 6],
+             [2, *[NAN] * 3000, 7]]
+    lines += [torch.where(torch.rand(50) < p, NAN, torch.randn(50).double()).tolist() for p in (0.1, 0.5, 0.95)]
+    for line in lines:
+        for alpha in (0.01, 0.5, 0.9, 1.0):
+            expected = pandas_ewm_mean([float(value) for value in line], alpha, adjust, ignore_na)
+            expected = torch.tensor(expected, dtype=torch.float64)
+            x = torch.tensor(line, dtype=torch.float64)
+            found = kt.ewm_mean(x, alpha, adjust=adjust, ignore_na=ignore_na)
+            torch.testing.assert_close(found, expected, equal_nan=True)
+            for dtype in (torch.float32, torch.bfloat16):
+                found = kt.ewm_mean(x.to(dtype), alpha, adjust=adjust, ignore_na=ignore_na)
+                assert found.dtype == dtype
+                of_rounded = pandas_ewm_mean(x.to(dtype).tolist(), alpha, adjust, ignore_na)
+                torch.testing.assert_close(found, torch.tensor(of_rounded, dtype=torch.float64).to(dtype), equal_nan=True)
+            # pandas 3.0 to 3.1 compute another mean for 0.5 alone: pandas-dev/pandas#66521.
+            if pandas is not None and (alpha != 0.5 or adjust or ignore_na):
+                of_pandas = pandas.Series(line, dtype=float).ewm(alpha=alpha, adjust=adjust, ignore_na=ignore_na).mean()
+                torch.testing.assert_close(expected, torch.tensor(of_pandas.to_numpy()), equal_nan=True)
+    # Along any dimension, and differentiable in what is a number.
+    x = torch.where(torch.rand(3, 12, 2) < 0.3, NAN, torch.randn(3, 12, 2)).double()
+    found = kt.ewm_mean(x, 0.3, 1, adjust=adjust, ignore_na=ignore_na)
+    for i in range(3):
+        for j in range(2):
+            expected = pandas_ewm_mean(x[i, :, j].tolist(), 0.3, adjust, ignore_na)
+            torch.testing.assert_close(found[i, :, j], torch.tensor(expected, dtype=torch.float64), equal_nan=True)
+    is_number = ~x.isnan()
+    values = x[is_number].requires_grad_()
+    assert gradcheck(lambda values: kt.ewm_mean(torch.full_like(x, NAN).masked_scatter(is_number, values), 0.3, 1,
+                                                adjust=adjust, ignore_na=ignore_na).nan_to_num(), (values,))
+
+
+def test_ewm_mean_of_one_nan_in_traced_code():
+    x = torch.tensor([1.0, NAN, 5.0], dtype=torch.float64)
+    compiled = torch.compile(lambda x: kt.ewm_mean(x, 0.5), fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(x), torch.tensor([1.0, 1.0, 4.2], dtype=torch.float64))
+    torch.testing.assert_close(kt.ewm_mean(x, 0.5, adjust=False), torch.tensor([1, 1, 11 / 3], dtype=torch.float64))
+    with pytest.raises(TypeError, match="kokkos_scan: ignore_na is a str: expected a bool"):
+        kt.ewm_mean(x, 0.5, ignore_na="yes")
+
+
 def test_compiled():
     torch.manual_seed(10)
     a, b = (torch.rand(2, 30, 3, requires_grad=True) for _ in range(2))

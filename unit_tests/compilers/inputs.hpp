@@ -46,6 +46,9 @@ struct StoreNext {
 struct IsLarge {
   KOKKOS_FUNCTION bool operator()(double value) const { return value > 3; }
 };
+struct BothAreLarge {
+  KOKKOS_FUNCTION bool operator()(double a, double b) const { return a > 3 && b > 3; }
+};
 /// A pair of a value and whether it begins anew, whose sums are those of segments.
 struct Flagged {
   float value;
@@ -239,6 +242,10 @@ void selections() {
   compare_rows("select by a predicate", [](int i, int k) { return number(i, k) > 3; });
   ks::select(exec, x, filled<Exec, bool>(is_kept), kept, count);
   compare_rows("select by a mask", is_kept);
+  const Array<Exec, float> kept_too("kept, too", rows, columns);
+  ks::select(exec, ks::zip(x, x), BothAreLarge{}, ks::zip(kept, kept_too), count);
+  compare_rows("select from several Views", [](int i, int k) { return number(i, k) > 3; });
+  ks::select(exec, x, IsLarge{}, x, count);
 }
 
 }  // namespace forms

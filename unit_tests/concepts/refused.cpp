@@ -250,6 +250,10 @@ void calls() {
   ks::inclusive_scan(exec, ks::indexed(x), y, 0, ks::ArgMax{});
 #elif defined(REFUSED_selection_of_a_masked_input)
   ks::select(exec, ks::masked(x, mask), mask, y, View<int*>("count", 3));
+#elif defined(REFUSED_selection_into_too_few_outputs)
+  ks::select(exec, ks::zip(x, x, x), mask, ks::zip(y, y), View<int*>("count", 3));
+#elif defined(REFUSED_selection_by_a_predicate_of_one_of_two)
+  ks::select(exec, ks::zip(x, x), IsPositive{}, ks::zip(y, y), View<int*>("count", 3));
 #elif defined(REFUSED_selection_of_rank_3)
   ks::select(exec, View<float***>("z", 3, 4, 5), IsPositive{}, View<float***>("z", 3, 4, 5),
              View<int**>("count", 3, 4));

@@ -415,6 +415,7 @@ class Block {
 
 // In blocks of one warp, block and warp barriers have the same width, and release each other.
 inline void __syncthreads() { test::emulated::Block::wait(static_cast<int>(blockDim.x)); }
+inline void __threadfence() {}
 inline void __syncwarp() { test::emulated::Block::wait(32); }
 inline unsigned __shfl_sync(unsigned, unsigned value, int source) {
   int const thread = static_cast<int>(threadIdx.x);
@@ -658,6 +659,9 @@ struct Backend {
 /// The emulated CUDA selection kernels.
 struct SelectBackend {
   int multiprocessors = 132;
+
+  template <class Exec, class S>
+  static constexpr bool works_in_place = true;
 
   template <class S, class Exec>
   std::size_t workspace_bytes(Exec const&, std::int64_t, std::int64_t) const {

@@ -201,14 +201,13 @@ class _NumpyLike:
             raise ValueError(f"kokkos_scan: a has shape {a.shape}, which does not broadcast to "
                              f"{b.shape}, the shape of b.") from None
 
+    def is_writable(self, out):
+        """Whether the kernels can write it: in the machine's byte order, at multiples of its elements' size."""
+        return self.exported_as(out) is not None
+
     def writable(self, out, shape):
-        """out as an array of this shape that the kernels can write."""
-        if out.ndim == 0 and shape == (1,):
-            out = out.reshape(1)
-        if self.exported_as(out) is None:
-            raise ValueError("kokkos_scan: out does not lie in memory as the kernels need it: its "
-                             "elements must be in the machine's byte order, at multiples of their size.")
-        return out
+        """out as an array of this shape."""
+        return out.reshape(1) if out.ndim == 0 and shape == (1,) else out
 
     def mask(self, mask, name):
         if not isinstance(mask, self._module.ndarray):
@@ -356,7 +355,11 @@ class _Dlpack(_Numpy):
         return self.array(out, "out")
 
     def writable(self, out, shape):
-        return super().writable(self._seen(out, "out"), shape)
+        out = self._seen(out, "out")
+        if not self.is_writable(out):
+            raise ValueError("kokkos_scan: out does not lie in memory as the kernels need it: its "
+                             "elements must be in the machine's byte order, at multiples of their size.")
+        return super().writable(out, shape)
 
     def broadcast(self, mask, shape, name):
         return super().broadcast(self._seen(mask, name), shape, name)
@@ -433,11 +436,14 @@ class _DlpackCuda:
         return self.array(x, name).code
 
     def code_of_dtype(self, dtype):
-        return _NUMPY.code_of_dtype(dtype)
+        return NUMPY.code_of_dtype(dtype)
 
     def empty(self, like, shape, code):
         array = _core.device_array(like.device[1], list(shape), code)
         return _DeviceArray(array, shape, code, like.device)
+
+    def is_writable(self, out):
+        return True
 
     def writable(self, out, shape):
         return self.array(out, "out")
@@ -463,12 +469,13 @@ class _Torch:
     is_torch = True
 
 
-_NUMPY = _Numpy()
+NUMPY = _Numpy()
+_core.use_numpy(np.ndarray, np.empty, [NUMPY._dtype_of.get(code) for code in range(len(NAMES))])
 _CPU_DEVICES = (1, 3)  # DLPack: kDLCPU, kDLCUDAHost
-_kinds = {np.ndarray: _NUMPY}
+_kinds = {np.ndarray: NUMPY}
 
 
-def _is_instance(x, module, name):
+def is_instance(x, module, name):
     """Whether x is an instance of a class of a module, which is not imported for the question."""
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(x, getattr(loaded, name, ()))
@@ -476,13 +483,13 @@ def _is_instance(x, module, name):
 
 def _find_kind(x):
     if isinstance(x, (np.ndarray, np.generic)):
-        return _NUMPY
-    if _is_instance(x, "torch", "Tensor"):
+        return NUMPY
+    if is_instance(x, "torch", "Tensor"):
         return _Torch()
-    if _is_instance(x, "cupy", "ndarray"):
+    if is_instance(x, "cupy", "ndarray"):
         return _Cupy(sys.modules["cupy"])
     if not hasattr(x, "__dlpack_device__"):
-        return _NUMPY  # the buffer protocol, or refused there
+        return NUMPY  # the buffer protocol, or refused there
     return None
 
 

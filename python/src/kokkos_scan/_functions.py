@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The array functions."""
 
+import inspect
 import math
 
 import numpy as np
@@ -123,6 +124,19 @@ def _wrapped(operation, x, results):
     return tuple(empty.__array_wrap__(result) for result in results)
 
 
+def _labelled(given, result):
+    """The result with the labels of a Series, a DataFrame or an array of xarray, where it has their shape."""
+    if result.shape != getattr(given, "shape", None):
+        return result
+    if hasattr(given, "__array_wrap__"):
+        return given.__array_wrap__(result)
+    if _arrays.is_instance(given, "pandas", "Series"):
+        return given._constructor(result, index=given.index, name=given.name)
+    if _arrays.is_instance(given, "pandas", "DataFrame"):
+        return given._constructor(result, index=given.index, columns=given.columns)
+    return result
+
+
 def _stored(out, result):
     """out, with results in it that were computed elsewhere."""
     if out.shape != result.shape and (out.ndim or result.shape != (1,)):
@@ -136,6 +150,12 @@ def _stored(out, result):
 
 def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
               return_totals, in_order):
+    # Most short calls: one of the kernels' functions does it all, or answers None.
+    if (dtype is out is mask is initial is None and include_initial is return_totals is False and
+            type(exclusive) is type(reverse) is type(in_order) is bool):
+        result = _core.scan_quickly(operation, x, axis, exclusive, reverse, in_order)
+        if result is not None:
+            return result
     # One condition, as short calls count every tenth of a microsecond.
     if not (type(include_initial) is type(exclusive) is type(reverse) is type(return_totals) is
             type(in_order) is bool):
@@ -186,7 +206,7 @@ def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, revers
     shape = x.shape
     if include_initial:
         shape = (*shape[:axis], shape[axis] + 1, *shape[axis + 1:])
-    is_cast = out is not None and out_code != result_code
+    is_cast = out is not None and (out_code != result_code or (kind.has_casts and not kind.is_writable(seen)))
     if is_cast and (not kind.has_casts or out_code < _arrays.COMPLEX64 <= result_code):
         raise TypeError(f"kokkos_scan: out has type {_arrays.NAMES[out_code]}, but the result has "
                         f"{_arrays.NAMES[result_code]}.")
@@ -218,11 +238,15 @@ def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, revers
                else kind.exported(initial, stream),
                None if totals is None else kind.exported(totals, stream), stream, bfloat16,
                in_order)
-    if type(given) is not type(x) and isinstance(given, np.ndarray) and given.ndim:
-        if out is None:
-            result, *_ = _wrapped(operation, given, (result,))
-        if return_totals:
-            totals, *_ = _wrapped(operation, given, (totals,))
+    if type(given) is not type(x):
+        if not isinstance(given, np.ndarray):
+            if out is None and kind is _arrays.NUMPY:
+                result = _labelled(given, result)
+        elif given.ndim:
+            if out is None:
+                result, *_ = _wrapped(operation, given, (result,))
+            if return_totals:
+                totals, *_ = _wrapped(operation, given, (totals,))
     if is_cast:
         result = _stored(out, result)
     else:
@@ -230,14 +254,27 @@ def _cumulate(operation, x, axis, dtype, include_initial, out, exclusive, revers
     return (result, kind.finished(totals, stream)) if return_totals else result
 
 
+def _refuse(function, unknown):
+    """For keywords that a function does not have."""
+    names = [name for name, of in inspect.signature(function).parameters.items() if of.kind == of.KEYWORD_ONLY]
+    raise TypeError(f"kokkos_scan: {function.__name__} has no argument {next(iter(unknown))}: it has "
+                    f"{', '.join(names)}.")
+
+
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, out=None, exclusive=False,
-                   reverse=False, mask=None, initial=None, return_totals=False, in_order=False):
+                   reverse=False, mask=None, initial=None, return_totals=False, in_order=False,
+                   **unknown):
+    if unknown:
+        _refuse(cumulative_sum, unknown)
     return _cumulate(SUM, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
                      return_totals, in_order)
 
 
 def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, out=None,
-                    exclusive=False, reverse=False, mask=None, initial=None, return_totals=False, in_order=False):
+                    exclusive=False, reverse=False, mask=None, initial=None, return_totals=False, in_order=False,
+                    **unknown):
+    if unknown:
+        _refuse(cumulative_prod, unknown)
     return _cumulate(PROD, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
                      return_totals, in_order)
 
@@ -305,21 +342,27 @@ def _extreme(operation, x, axis, dtype, include_initial, out, exclusive, reverse
 
 def cumulative_min(x, /, *, axis=None, dtype=None, include_initial=False, out=None, exclusive=False,
                    reverse=False, mask=None, initial=None, return_totals=False, in_order=False,
-                   return_indices=False):
+                   return_indices=False, **unknown):
+    if unknown:
+        _refuse(cumulative_min, unknown)
     return _extreme(MIN, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
                     return_totals, in_order, return_indices)
 
 
 def cumulative_max(x, /, *, axis=None, dtype=None, include_initial=False, out=None, exclusive=False,
                    reverse=False, mask=None, initial=None, return_totals=False, in_order=False,
-                   return_indices=False):
+                   return_indices=False, **unknown):
+    if unknown:
+        _refuse(cumulative_max, unknown)
     return _extreme(MAX, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
                     return_totals, in_order, return_indices)
 
 
 def cumulative_logsumexp(x, /, *, axis=None, dtype=None, include_initial=False, out=None,
                          exclusive=False, reverse=False, mask=None, initial=None,
-                         return_totals=False):
+                         return_totals=False, **unknown):
+    if unknown:
+        _refuse(cumulative_logsumexp, unknown)
     return _cumulate(LOGSUMEXP, x, axis, dtype, include_initial, out, exclusive, reverse, mask,
                      initial, return_totals, False)
 
@@ -342,7 +385,7 @@ def _without_nan(x, mask):
     return numbers if mask is None else numbers & mask
 
 
-def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, include_initial=False):
+def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, include_initial=False, **unknown):
     """The states h of the recurrence h[k] = a[k] * h[k-1] + b[k] along an axis.
 
     Parameters
@@ -368,6 +411,8 @@ def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, includ
         Of the kind, the type and the device of b. States are computed in double and rounded once. A
         coefficient of 0 forgets the state before it, even an infinite one; NaN stays.
     """
+    if unknown:
+        _refuse(linear_recurrence, unknown)
     kind = _arrays.kind_of(b)
     reverse = _arrays.checked_flag(reverse, "reverse")
     include_initial = _arrays.checked_flag(include_initial, "include_initial")
@@ -410,7 +455,7 @@ def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, includ
     return result
 
 
-def compact(x, mask, /, *, axis=None, return_indices=False, fill_value=0):
+def compact(x, mask, /, *, axis=None, return_indices=False, fill_value=0, **unknown):
     """The elements where a mask is true, beside each other: x[mask], or that of each line.
 
     Parameters
@@ -433,6 +478,8 @@ def compact(x, mask, /, *, axis=None, return_indices=False, fill_value=0):
     axis (values, counts): an array of the shape of x, and how many of each line were kept, of the
     shape of x without the axis. Indices come behind the values; they are -1 behind those of a line.
     """
+    if unknown:
+        _refuse(compact, unknown)
     kind = _arrays.kind_of(x)
     return_indices = _arrays.checked_flag(return_indices, "return_indices")
     if kind.is_torch:
@@ -494,7 +541,7 @@ def _flat(x, mask):
     return x, mask
 
 
-def _alias(function, name, *, flattens=False, skips_nan=False):
+def _alias(function, name, operation, *, flattens=False, skips_nan=False):
     """A function that is called as NumPy's or PyTorch's of that name."""
 
     def alias(x=None, axis=None, dtype=None, out=None, *, dim=None, a=None, input=None, mask=None,
@@ -505,6 +552,10 @@ def _alias(function, name, *, flattens=False, skips_nan=False):
             axis = dim
         if x is None:
             x = input if a is None else a
+        elif not options and dtype is out is mask is None and not skips_nan:
+            result = _core.scan_quickly(operation, x, axis, False, False, False)
+            if result is not None:
+                return result
         if skips_nan:
             mask = _without_nan(x, mask)
         if axis is None and flattens:
@@ -530,10 +581,10 @@ for _function, _what, _dtype in (
         _text = _text.replace("\n    Returns", _INDICES + "\n    Returns")
     _function.__doc__ = f"The cumulative {_what} of the elements along an axis.\n" + _text
 
-cumsum = _alias(cumulative_sum, "cumsum", flattens=True)
-cumprod = _alias(cumulative_prod, "cumprod", flattens=True)
-nancumsum = _alias(cumulative_sum, "nancumsum", flattens=True, skips_nan=True)
-nancumprod = _alias(cumulative_prod, "nancumprod", flattens=True, skips_nan=True)
-cummin = _alias(cumulative_min, "cummin")
-cummax = _alias(cumulative_max, "cummax")
-logcumsumexp = _alias(cumulative_logsumexp, "logcumsumexp")
+cumsum = _alias(cumulative_sum, "cumsum", SUM, flattens=True)
+cumprod = _alias(cumulative_prod, "cumprod", PROD, flattens=True)
+nancumsum = _alias(cumulative_sum, "nancumsum", SUM, flattens=True, skips_nan=True)
+nancumprod = _alias(cumulative_prod, "nancumprod", PROD, flattens=True, skips_nan=True)
+cummin = _alias(cumulative_min, "cummin", MIN)
+cummax = _alias(cumulative_max, "cummax", MAX)
+logcumsumexp = _alias(cumulative_logsumexp, "logcumsumexp", LOGSUMEXP)

@@ -564,20 +564,60 @@ def linear_recurrence(a, b, dim=-1, initial=None, reverse=False, *, include_init
     return torch.ops.kokkos_scan.linear_recurrence(a, b, dim, initial, reverse, include_initial)
 
 
-def ewm_mean(x, alpha, dim=-1, *, adjust=True):
-    """The exponentially weighted mean, as pandas.DataFrame.ewm(alpha=alpha, adjust=adjust).mean().
+def _may_have_nan(x):
+    """Whether some are NaN; yes, too, where asking is impossible: in traced code and captured graphs."""
+    if torch.compiler.is_compiling() or (x.is_cuda and torch.cuda.is_current_stream_capturing()):
+        return True
+    try:
+        return bool(x.detach().isnan().any())
+    except RuntimeError:  # in transforms of torch.func
+        return True
+
+
+def _ewm_mean_of_numbers(x, alpha, dim, adjust, ignore_na):
+    """The mean in float64 of what is not NaN. Where a NaN stands, the mean before it is repeated: its
+    decay waits for the next number, so that it does not underflow."""
+    is_number = ~x.isnan()
+    x = torch.where(is_number, x, 0.0)
+    one = torch.ones((), dtype=torch.float64, device=x.device)
+    zero = torch.zeros_like(one)
+    steps = is_number.to(torch.int64) if ignore_na else torch.ones_like(is_number, dtype=torch.int64)
+    place = steps.cumsum(dim)
+    before = torch.where(is_number, place, 0).cummax(dim).values  # the last number's, none: 0
+    first = before.narrow(dim, 0, 1) * 0
+    before = torch.cat([first, before.narrow(dim, 0, max(x.shape[dim] - 1, 0))], dim)
+    is_first = is_number & (before == 0)
+    decay = torch.where(is_number, (one - alpha) ** (place - before), one)
+    if adjust:
+        total = linear_recurrence(decay, x, dim)
+        weight = linear_recurrence(decay, torch.where(is_number, one, zero), dim)
+        return total / weight  # 0 / 0 before the first number
+    weight = decay + alpha
+    mean = linear_recurrence(torch.where(is_first, zero, torch.where(is_number, decay / weight, one)),
+                             torch.where(is_number & ~is_first, x * (alpha / weight), x), dim)
+    return torch.where(is_number.cumsum(dim) == 0, torch.nan, mean)
+
+
+def ewm_mean(x, alpha, dim=-1, *, adjust=True, ignore_na=False):
+    """The exponentially weighted mean, as pandas.DataFrame.ewm(alpha=alpha, adjust=adjust,
+    ignore_na=ignore_na).mean().
 
     With adjust=True, sum(w[i] x[k-i]) / sum(w[i]) over i = 0 ... k with w[i] = (1 - alpha)**i. With
     adjust=False, y[0] = x[0] and y[k] = (1 - alpha) y[k-1] + alpha x[k]. 0 < alpha <= 1. Whole numbers
-    count as float64. A NaN stays in all that follows, where pandas leaves it out. Gradients flow to x."""
+    count as float64. A NaN is left out: the mean before it is repeated, and what came before decays as
+    over any other step; with ignore_na=True as if the NaN were not there. Gradients flow to x."""
     _checked_tensor(x, "x")
     if not isinstance(alpha, numbers.Real):
         raise TypeError(f"kokkos_scan: alpha is a {type(alpha).__name__}: expected a number.")
     if not 0 < alpha <= 1:
         raise ValueError(f"kokkos_scan: alpha is {alpha}, but must satisfy 0 < alpha <= 1.")
+    adjust = _arrays.checked_flag(adjust, "adjust")
+    ignore_na = _arrays.checked_flag(ignore_na, "ignore_na")
     if not (x.is_floating_point() or x.is_complex()):
         x = x.double()  # as pandas
     dim = _counted(dim, x)
+    if x.is_floating_point() and x.numel() and _may_have_nan(x):
+        return _ewm_mean_of_numbers(x.double(), alpha, dim, adjust, ignore_na).to(x.dtype)
     decay = 1 - alpha
     if not adjust:
         # The first element counts whole: it is where the mean starts.

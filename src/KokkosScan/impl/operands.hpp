@@ -402,22 +402,6 @@ inline bool coincide(const Operand& a, const Operand& b, int axis, std::int64_t 
   }
 }
 
-/// Refuses operands that share memory, even an output that coincides with its input.
-[[gnu::noinline]] inline void check_apart(Function function, std::span<const Operand> operands) {
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    const Operand& a = operands[i];
-    if (is_written(a.role) && may_overlap_itself(a)) {
-      refuse(function, {"two elements of ", a, " share memory."});
-    }
-    for (std::size_t j = 0; j < i; ++j) {
-      const Operand& b = operands[j];
-      const bool is_input = b.role == Role::input || b.role == Role::mask;
-      if (is_input && (a.role == Role::input || a.role == Role::mask)) continue;
-      if (may_overlap(a, b)) refuse(function, {a, " and ", b, " overlap."});
-    }
-  }
-}
-
 /// The way to store n+1 values in which each result replaces the element it has just consumed,
 /// after check_overlaps(). If the input is the back of the output in scan order, these are the
 /// inclusive results, otherwise the exclusive ones.

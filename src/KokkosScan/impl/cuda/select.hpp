@@ -44,7 +44,7 @@ inline constexpr int blocks_that_select =
 inline constexpr std::int64_t longest_short_selection = 1024;
 
 /// Bytes of the largest value: two tiles must fit in shared memory.
-inline constexpr std::size_t largest_selected_value = 32;
+inline constexpr std::size_t largest_selected_value = 48;
 
 constexpr int quads_of_size(std::size_t size) { return size <= 4 ? 4 : (size <= 8 ? 2 : 1); }
 /// Quads per thread: elements stay in registers until they are counted.
@@ -142,8 +142,7 @@ struct SelectedQuad {
       kept = 0;
 #pragma unroll
       for (int i = 0; i < quad_of_selection; ++i) {
-        if ((whole || i < left) && static_cast<bool>(keep.function(as_argument(x[i]))))
-          kept |= 1u << i;
+        if ((whole || i < left) && is_kept(keep, 0, x[i])) kept |= 1u << i;
       }
     } else if (!whole && left <= 0) {
       kept = 0;
@@ -157,7 +156,7 @@ struct SelectedQuad {
   __device__ __forceinline__ void store(const Line& line, std::int64_t place) const {
 #pragma unroll
     for (int i = 0; i < quad_of_selection; ++i) {
-      if ((kept >> i & 1) != 0) line(place++) = static_cast<typename S::Value>(x[i]);
+      if ((kept >> i & 1) != 0) line(place++) = stored_as<typename S::Value>(x[i]);
     }
   }
 };
@@ -317,6 +316,8 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
       const unsigned up_to = sum_lanes(of_lane, lane, lanes);
       current.total = static_cast<int>(__shfl_sync(~0u, up_to, all - 1));
       if (thread == 0 && current.tile < tiles_of_line - 1) {
+        // A count says as well that the tile has been read.
+        if (selection.is_in_place) __threadfence();
         publish_count(counts + current.line * tiles_of_line + current.tile, current.total);
       }
       Value* const to = slots + turn * length;
@@ -329,6 +330,7 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
     }
     if (waits) {
       std::int64_t sum = counts_before.sum(of_waiting, waiting.tile);
+      if (selection.is_in_place) __threadfence();
 #pragma unroll
       for (int distance = lanes / 2; distance > 0; distance /= 2) {
         sum += shuffle(sum, lane ^ distance);
@@ -342,7 +344,9 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
       for (int w = 0; w < warps_that_select; ++w) before += shared.sums[w];
       const auto output = selection.output.line(LineOfBatch{waiting.line});
       const Value* const from = slots + (turn ^ 1) * length;
-      for (int i = thread; i < waiting.total; i += threads_that_select) {
+      // Two conditions take fewer registers than their minimum.
+      for (int i = thread; i < waiting.total && before + i < selection.capacity;
+           i += threads_that_select) {
         output(before + i) = from[i];
       }
       before += waiting.total;
@@ -438,7 +442,7 @@ __global__ void __launch_bounds__(threads_that_select)
         const int line = slot / quad_of_selection >> shape.log2_width;
         const int kept_of_line = __shfl_sync(~0u, kept, line << shape.log2_width);
         const int before = __shfl_sync(~0u, count, line << shape.log2_width);
-        if (in_line < kept_of_line) {
+        if (in_line < kept_of_line && before + in_line < selection.capacity) {
           selection.output.line(LineOfBatch{first_lines[q] + line})(before + in_line) = slots[slot];
         }
       }
@@ -463,6 +467,9 @@ struct SelectBackend {
       sizeof(typename S::Element) <= largest_selected_value &&
       sizeof(typename S::Value) <=
           largest_selected_value&& std::is_default_constructible_v<typename S::Element>;
+
+  template <class Exec, class S>
+  static constexpr bool works_in_place = true;
 
   template <class S, class Exec>
   std::size_t workspace_bytes(const Exec&, std::int64_t n, std::int64_t lines) const {

@@ -70,18 +70,23 @@ class SelectParts {
         std::int64_t count = 0;
         for (std::int64_t k = begin; k < end; ++k) {
           const typename S::Element element = elements(k);
-          to[count].value = static_cast<Value>(element);
+          to[count].value = stored_as<Value>(element);
           count += is_kept(kept, k, element) ? 1 : 0;
         }
         return count;
       });
     });
   }
-  /// Stores the buffer behind the first `before` results of the line.
+  /// Stores the buffer behind the first `before` results of the line, as far as the line goes.
   void store(std::int64_t line, std::int64_t before, std::int64_t count) const {
     const auto output = m_selection.output.line(LineOfBatch{line});
     const Value* const from = &m_buffer[0].value;
-    if (output.stride == 1 || count == 1) {
+    count = std::min(count, m_selection.capacity - before);
+    if constexpr (is_elements<Value>) {
+      for (std::int64_t i = 0; i < count; ++i) output(before + i) = from[i];
+    } else if (count <= 0) {
+      return;
+    } else if (output.stride == 1 || count == 1) {
       Value* const to = output.data + before * output.stride;
       if constexpr (is_vectorized<Value>) {
         store_run(m_streams, from, static_cast<int>(count), to);
@@ -182,6 +187,10 @@ enum class SelectSharing { automatic, whole_lines, split_lines };
 
 /// The host selection kernels. The member exists for tests.
 struct SelectBackend {
+  /// A part is stored where it and those before it have been read.
+  template <class Exec, class S>
+  static constexpr bool works_in_place = true;
+
   SelectSharing sharing = SelectSharing::automatic;
 
   template <class S, class Exec>

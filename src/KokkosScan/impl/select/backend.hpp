@@ -30,6 +30,8 @@ struct SelectBackendOf {
 struct CudaSelectOrThreeSteps {
   template <class S>
   using For = std::conditional_t<cuda::SelectBackend::supports<S>, cuda::SelectBackend, ThreeSteps>;
+  template <class Exec, class S>
+  static constexpr bool works_in_place = For<S>::template works_in_place<Exec, S>;
 
   template <class S, class Exec>
   std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) const {
@@ -48,6 +50,10 @@ struct SelectBackendOf<Kokkos::Cuda> {
 
 /// Default argument for the backend: the kernels of the execution space.
 struct SelectByDefault {
+  template <class Exec, class S>
+  static constexpr bool works_in_place =
+      SelectBackendOf<Exec>::type::template works_in_place<Exec, S>;
+
   template <class S, class Exec>
   std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) const {
     return typename SelectBackendOf<Exec>::type{}.template workspace_bytes<S>(exec, n, lines);

@@ -18,6 +18,7 @@ enum class SelectRefusal {
   execution_space,
   input,
   output,
+  zipped_outputs,
   counts,
   elementwise_function,
   rank,
@@ -43,6 +44,21 @@ inline constexpr bool is_masked = false;
 template <class Values, class Mask>
 inline constexpr bool is_masked<Masked<Values, Mask>> = true;
 
+/// Whether a predicate takes an element; those of zipped inputs are its arguments.
+template <class Keep, class Element>
+inline constexpr bool is_predicate_of = std::is_invocable_r_v<bool, const Keep&, const Element&>;
+template <class Keep, class... T>
+struct IsPredicateOfAll;
+template <class Keep, class... Seen>
+struct IsPredicateOfAll<Keep, Elements<>, Seen...>
+    : std::is_invocable_r<bool, const Keep&, const Seen&...> {};
+template <class Keep, class First, class... Rest, class... Seen>
+struct IsPredicateOfAll<Keep, Elements<First, Rest...>, Seen...>
+    : IsPredicateOfAll<Keep, Elements<Rest...>, Seen..., First> {};
+template <class Keep, class... T>
+inline constexpr bool is_predicate_of<Keep, Elements<T...>> =
+    IsPredicateOfAll<Keep, Elements<T...>>::value;
+
 /// Checks the mask or predicate that says which elements are kept.
 template <class Exec, class In, class Keep>
 constexpr SelectRefusal refusal_of_keep() {
@@ -59,13 +75,13 @@ constexpr SelectRefusal refusal_of_keep() {
       return SelectRefusal::mask_values;
     else if constexpr (!K::template accessible<Exec>)
       return SelectRefusal::input_memory;
-  } else if constexpr (!std::is_invocable_r_v<bool, const Keep&, const typename I::Value&>) {
+  } else if constexpr (!is_predicate_of<Keep, typename I::Value>) {
     return SelectRefusal::predicate;
   }
   return SelectRefusal::none;
 }
 
-template <class Exec, class In, class Keep, class Out, class Count, class Workspace>
+template <class Exec, class In, class Out, class Count>
 constexpr SelectRefusal refusal_of_select_values() {
   using I = InputTraits<In>;
   if constexpr (!I::functions_are_callable)
@@ -96,10 +112,13 @@ constexpr SelectRefusal refusal_of_select_values() {
     return SelectRefusal::not_trivially_copyable;
   else if constexpr (!Converts<typename I::Value, value_of<Out>>)
     return SelectRefusal::conversion;
-  else if constexpr (constexpr SelectRefusal of_keep = refusal_of_keep<Exec, In, Keep>();
-                     of_keep != SelectRefusal::none)
-    return of_keep;
-  else if constexpr (std::is_same_v<Workspace, None>)
+  else
+    return SelectRefusal::none;
+}
+
+template <class Workspace, class Exec>
+constexpr SelectRefusal refusal_of_select_workspace() {
+  if constexpr (std::is_same_v<Workspace, None>)
     return SelectRefusal::none;
   else if constexpr (!ViewLike<Workspace>)
     return SelectRefusal::workspace;
@@ -112,19 +131,55 @@ constexpr SelectRefusal refusal_of_select_values() {
     return SelectRefusal::none;
 }
 
+/// Whether an output is one View, or zipped ones.
+template <class Out>
+inline constexpr bool is_select_output = ViewLike<Out>;
+template <class... Views>
+inline constexpr bool is_select_output<Zipped<Gather, Views...>> = (ViewLike<Views> && ...);
+
+/// Checks each output with its input.
+template <class Exec, class In, class Out, class Count>
+struct RefusalOfPairs {
+  static constexpr SelectRefusal value = refusal_of_select_values<Exec, In, Out, Count>();
+};
+template <class Exec, class In, class... Views, class Count>
+struct RefusalOfPairs<Exec, In, Zipped<Gather, Views...>, Count> {
+  static constexpr SelectRefusal value = SelectRefusal::zipped_outputs;
+};
+template <class Exec, class... Inputs, class... Views, class Count>
+requires(sizeof...(Inputs) == sizeof...(Views))  //
+    struct RefusalOfPairs<Exec, Zipped<Gather, Inputs...>, Zipped<Gather, Views...>, Count> {
+  static constexpr SelectRefusal value = [] {
+    SelectRefusal first = SelectRefusal::none;
+    for (const SelectRefusal r : {refusal_of_select_values<Exec, Inputs, Views, Count>()...}) {
+      if (first == SelectRefusal::none) first = r;
+    }
+    return first;
+  }();
+};
+
 /// The error in the types of a selection.
 template <class Exec, class In, class Keep, class Out, class Count, class Workspace>
 constexpr SelectRefusal refusal_of_select() {
   if constexpr (!Kokkos::is_execution_space<Exec>::value)
     return SelectRefusal::execution_space;
-  else if constexpr (!ScanInput<In> || is_masked<In>)
+  else if constexpr (!ScanInput<In>)
     return SelectRefusal::input;
-  else if constexpr (!ViewLike<Out>)
+  else if constexpr (InputTraits<In>::has_mask || !InputTraits<In>::zips_one_rank ||
+                     !InputTraits<In>::zips_callably)
+    return SelectRefusal::input;
+  else if constexpr (!is_select_output<Out>)
     return SelectRefusal::output;
   else if constexpr (!ViewLike<Count>)
     return SelectRefusal::counts;
+  else if constexpr (constexpr SelectRefusal of_pairs = RefusalOfPairs<Exec, In, Out, Count>::value;
+                     of_pairs != SelectRefusal::none)
+    return of_pairs;
+  else if constexpr (constexpr SelectRefusal of_keep = refusal_of_keep<Exec, In, Keep>();
+                     of_keep != SelectRefusal::none)
+    return of_keep;
   else
-    return refusal_of_select_values<Exec, In, Keep, Out, Count, Workspace>();
+    return refusal_of_select_workspace<Workspace, Exec>();
 }
 
 /// Fails to compile, with one sentence, unless r is none.
@@ -133,10 +188,14 @@ constexpr void explain() {
   using R = SelectRefusal;
   static_assert(r != R::execution_space,
                 "KokkosScan: the first argument must be a Kokkos execution space instance.");
-  static_assert(r != R::input,
-                "KokkosScan: select takes elements from a Kokkos View or elementwise(...); a mask "
-                "is its third argument.");
-  static_assert(r != R::output, "KokkosScan: the output must be a Kokkos View.");
+  static_assert(
+      r != R::input,
+      "KokkosScan: select takes elements from a Kokkos View, elementwise(...), or zip(...) "
+      "of these, of one rank; a mask is its third argument.");
+  static_assert(r != R::output,
+                "KokkosScan: the output must be a Kokkos View, or zip(...) of Views.");
+  static_assert(r != R::zipped_outputs,
+                "KokkosScan: zipped outputs need as many zipped inputs, one for each.");
   static_assert(r != R::counts, "KokkosScan: the count must be a Kokkos View.");
   static_assert(r != R::elementwise_function,
                 "KokkosScan: the function of elementwise must be callable, as const, with one "

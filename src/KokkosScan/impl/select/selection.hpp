@@ -6,6 +6,7 @@
 /// The problem that a selection backend receives: lines, without rank and layout.
 
 #include <KokkosScan/impl/problem.hpp>
+#include <KokkosScan/inputs.hpp>
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 #include <type_traits>
@@ -38,10 +39,78 @@ struct LineOfBatch {
   }
 };
 
+// ---- Several arrays at once
+// ----------------------------------------------------------------------
+
+/// Whether T is Elements: what zipped inputs have at one place, and what zipped outputs store
+/// there.
+template <class T>
+inline constexpr bool is_elements = false;
+template <class... T>
+inline constexpr bool is_elements<Elements<T...>> = true;
+
+/// An element as it is stored: those of zipped inputs one by one where the outputs are zipped, too.
+template <class Value, class Element>
+KOKKOS_FORCEINLINE_FUNCTION Value stored_as(const Element& element) {
+  if constexpr (std::is_same_v<Value, Element> || !is_elements<Value>) {
+    return static_cast<Value>(element);
+  } else {
+    return {stored_as<decltype(Value::first)>(element.first),
+            stored_as<decltype(Value::rest)>(element.rest)};
+  }
+}
+
+/// One line of zipped outputs.
+template <class Lines>
+struct StoredLines {
+  /// Stands for a reference to the elements at a place: assigning stores each in its own output.
+  struct Place {
+    const Lines& lines;
+    std::int64_t i;
+
+    template <class Value>
+    KOKKOS_FORCEINLINE_FUNCTION void operator=(const Value& value) const {
+      store(lines, value, i);
+    }
+  };
+
+  Lines lines;
+
+  KOKKOS_FORCEINLINE_FUNCTION Place operator()(std::int64_t i) const { return {lines, i}; }
+
+ private:
+  KOKKOS_FORCEINLINE_FUNCTION static void store(const List<>&, const Elements<>&, std::int64_t) {}
+  template <class First, class... Rest, class Value>
+  KOKKOS_FORCEINLINE_FUNCTION static void store(const List<First, Rest...>& lines,
+                                                const Value& value, std::int64_t i) {
+    lines.first(i) = value.first;
+    store(lines.rest, value.rest, i);
+  }
+};
+
+/// The output of a selection: an array, or several.
+template <class Value>
+struct SelectedOutput {
+  using type = Array<Value>;
+};
+template <class... T>
+struct SelectedOutput<Elements<T...>> {
+  struct type {
+    List<Array<T>...> arrays;
+
+    template <class Place>
+    KOKKOS_FUNCTION auto line(const Place& place) const {
+      auto lines = arrays.line(place);
+      return StoredLines<decltype(lines)>{lines};
+    }
+  };
+};
+
 /// A selection of elements from a batch of lines.
 ///
-/// \tparam In    Array or Computed: the elements
-/// \tparam Keep_ Predicate; or Array or Computed, a mask
+/// \tparam In     Array, Computed or ZippedInput: the elements
+/// \tparam Keep_  Predicate; or Array or Computed, a mask
+/// \tparam Value_ what the output stores: Elements if it is zipped
 template <class In, class Keep_, class Value_, class Count_>
 struct Selection {
   using Keep = Keep_;
@@ -55,9 +124,28 @@ struct Selection {
   Batch batch;
   In input;
   Keep keep;
-  Array<Value> output;
+  typename SelectedOutput<Value>::type output;
   Array<Count> counts;
+  std::int64_t capacity = n;  ///< elements of a line of the output; what is beyond is only counted
+  bool is_in_place = false;   ///< whether an output is an input
 };
+
+/// What a predicate says of an element; those of zipped inputs are its arguments.
+template <class Function, class Element>
+KOKKOS_FORCEINLINE_FUNCTION bool ask(const Function& function, const Element& element) {
+  return static_cast<bool>(function(as_argument(element)));
+}
+template <class Function, class... Args>
+KOKKOS_FORCEINLINE_FUNCTION bool ask(const Function& function, const Elements<>&,
+                                     const Args&... args) {
+  return static_cast<bool>(function(as_argument(args)...));
+}
+template <class Function, class First, class... Rest, class... Args>
+KOKKOS_FORCEINLINE_FUNCTION bool ask(const Function& function,
+                                     const Elements<First, Rest...>& elements,
+                                     const Args&... args) {
+  return ask(function, elements.rest, args..., elements.first);
+}
 
 /// Whether an element is kept.
 ///
@@ -65,7 +153,7 @@ struct Selection {
 template <class Keep, class Element>
 KOKKOS_FORCEINLINE_FUNCTION bool is_kept(const Keep& keep, std::int64_t k, const Element& element) {
   if constexpr (is_predicate<Keep>) {
-    return static_cast<bool>(keep.function(as_argument(element)));
+    return ask(keep.function, element);
   } else {
     return static_cast<bool>(keep(k));
   }

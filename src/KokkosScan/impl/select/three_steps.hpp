@@ -88,13 +88,18 @@ struct StoreElements {
     std::int64_t next = before[index];
     for (std::int64_t bit = 0; bit < bits_of_word; ++bit) {
       if ((word >> bit & 1) == 0) continue;
-      output(next++) = static_cast<typename S::Value>(typename S::Element(input(begin + bit)));
+      if (next >= selection.capacity) return;
+      output(next++) = stored_as<typename S::Value>(typename S::Element(input(begin + bit)));
     }
   }
 };
 
 /// Selection by three kernels, for any execution space.
 struct ThreeSteps {
+  /// Threads that store do not wait for those that read.
+  template <class Exec, class S>
+  static constexpr bool works_in_place = false;
+
   template <class S, class Exec>
   std::size_t workspace_bytes(const Exec& exec, std::int64_t n, std::int64_t lines) const {
     const std::int64_t words = words_of(n);
