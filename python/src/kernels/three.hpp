@@ -28,9 +28,10 @@ KOKKOS_FUNCTION double wide_value(const T& value) {
 
 /// A product with 0 * infinity = 0: infinities are products of coefficients that overflow in a part
 /// of a line, and a factor 0 means that they do not matter.
-KOKKOS_INLINE_FUNCTION double times(double a, double b) {
-  const double product = a * b;
-  return product != product && a == a && b == b ? 0.0 : product;
+template <class W>
+KOKKOS_INLINE_FUNCTION W times(W a, W b) {
+  const W product = a * b;
+  return product != product && a == a && b == b ? W(0) : product;
 }
 
 template <class T, class Exec>
