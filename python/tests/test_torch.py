@@ -528,12 +528,79 @@ def test_numbers_that_start_keep_their_digits():
 
 
 @pytest.mark.skipif(IS_FALLBACK, reason="PyTorch drops tangents of operators in Python")
-def test_forward_mode_is_refused():
-    # An error, not a wrong result.
-    with torch.autograd.forward_ad.dual_level():
-        dual = torch.autograd.forward_ad.make_dual(torch.ones(3), torch.ones(3))
-        with pytest.raises((NotImplementedError, RuntimeError)):
-            kt.cumsum(dual, 0)
+def test_forward_mode_and_transforms():
+    torch.manual_seed(7)
+    x, initial = (torch.rand(shape, dtype=torch.float64, requires_grad=True) for shape in ((3, 5), (3,)))
+    mask = torch.rand(3, 5) < 0.7
+    for name, function in {**FUNCTIONS, "logsumexp": kt.logcumsumexp}.items():
+        for flags in ({}, {"exclusive": True}, {"include_initial": True}, {"reverse": True}, {"mask": mask},
+                      {"mask": mask[0], "reverse": True, "include_initial": True}, {"in_order": True}):
+            if "in_order" in flags and name != "sum":
+                continue
+
+            def scan(x, initial):
+                return function(x, 1, initial=initial, **flags)
+
+            assert torch.autograd.gradcheck(scan, (x, initial), check_forward_ad=True, check_backward_ad=False)
+            loss = lambda x, initial: scan(x, initial).pow(2).sum()  # noqa: E731
+            torch.testing.assert_close(torch.func.grad(loss, (0, 1))(x.detach(), initial.detach()),
+                                       torch.autograd.grad(loss(x, initial), (x, initial)))
+            if flags.get("mask") is not mask:
+                rows = torch.vmap(lambda x, initial: function(x, 0, initial=initial, **flags))
+                torch.testing.assert_close(rows(x, initial), scan(x, initial))
+    batched = torch.vmap(lambda x, mask: kt.cumsum(x, 0, mask=mask, initial=2), (0, 0))
+    torch.testing.assert_close(batched(x, mask), kt.cumsum(x, 1, mask=mask, initial=2))
+    with pytest.raises(NotImplementedError, match="products in order have neither forward-mode"):
+        torch.func.grad(lambda x: kt.cumprod(x, 0, in_order=True).sum())(x[0].detach())
+    whole = torch.arange(6).reshape(2, 3)
+    assert torch.equal(torch.vmap(lambda t: kt.cumsum(t, 0))(whole), whole.cumsum(1))
+
+
+def test_recurrences_in_forward_mode_and_transforms():
+    torch.manual_seed(8)
+    a, b = (torch.rand(3, 5, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    initial = torch.rand(3, dtype=torch.float64, requires_grad=True)
+    reset = torch.rand(3, 5) < 0.3
+    for options in ({}, {"reverse": True}, {"include_initial": True}, {"reset": reset},
+                    {"reset": reset, "reverse": True, "include_initial": True}, {"in_double": True}):
+        def states(a, b, initial):
+            return kt.linear_recurrence(a, b, 1, initial, **options)
+
+        assert torch.autograd.gradcheck(states, (a, b, initial), check_forward_ad=True)
+        assert torch.autograd.gradgradcheck(states, (a, b, initial))
+        assert torch.autograd.gradcheck(lambda b: states(0.5, b, None), b, check_forward_ad=True)
+        loss = lambda *inputs: states(*inputs).pow(2).sum()  # noqa: E731
+        inputs = [t.detach() for t in (a, b, initial)]
+        torch.testing.assert_close(torch.func.grad(loss, (0, 1, 2))(*inputs), torch.autograd.grad(loss(a, b, initial), (a, b, initial)))
+        if "reset" not in options:
+            rows = torch.vmap(lambda a, b, initial: kt.linear_recurrence(a, b, 0, initial, **options))
+            torch.testing.assert_close(rows(a, b, initial), states(a, b, initial))
+            one = torch.vmap(lambda a: kt.linear_recurrence(a, b[0], 0, **options))
+            torch.testing.assert_close(one(a[:, 0])[1], kt.linear_recurrence(a[1, 0], b[0], 0, **options))
+    torch.testing.assert_close(torch.vmap(lambda b, reset: kt.linear_recurrence(0.5, b, 0, reset=reset))(b, reset),
+                               kt.linear_recurrence(0.5, b, 1, reset=reset))
+
+
+def test_compact_in_forward_mode():
+    x = torch.rand(6, dtype=torch.float64, requires_grad=True)
+    mask = torch.tensor([True, False, True, True, False, True])
+    assert torch.autograd.gradcheck(lambda x: kt.compact(x, mask), x, check_forward_ad=True)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_compilation_of_all_functions():
+    x = torch.rand(3, 20, dtype=torch.float64, requires_grad=True)
+    reset = torch.rand(3, 20) < 0.2
+    for function in (lambda x: kt.cumsum(x, 1, in_order=True), lambda x: kt.cumprod(x, 1, in_order=True, initial=2.0),
+                     lambda x: kt.cumsum(x, 1, in_order=True, include_initial=True),
+                     lambda x: kt.cummax(x, 1)[0], lambda x: kt.cummin(x, 1, return_indices=False),
+                     lambda x: kt.linear_recurrence(x, x, 1, reset=reset), lambda x: kt.discounted_sum(x, 0.9, 1, reset),
+                     lambda x: kt.ewm_mean(x, 0.5), lambda x: kt.cumsum(x, 1, reset=reset)):
+        torch._dynamo.reset()
+        compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
+        torch.testing.assert_close(compiled(x), function(x))
+        gradients = [torch.autograd.grad(f(x).square().sum(), x)[0] for f in (compiled, function)]
+        torch.testing.assert_close(*gradients)
 
 
 @pytest.mark.skipif(IS_FALLBACK, reason="this is the run without the C++ operators")

@@ -35,6 +35,7 @@ _OPERATORS = tuple(getattr(torch.ops.kokkos_scan, f"cumulative_{name}").default
 _scan = _torch.scan
 _is_compiling = torch.compiler.is_compiling
 _level = torch._C._functorch.maybe_current_level
+_forward_ad = torch.autograd.forward_ad
 
 
 def _expected(operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial):
@@ -305,7 +306,8 @@ def _function(operation, name, what, torch_name):
             return _segments(operation, input if x is None else x, axis if dim is None else dim, reset, dtype,
                              reverse, mask, initial, include_initial or exclusive or in_order or out is not None)
         if dtype is initial is out is axis is input is None and not (
-                include_initial or in_order or _is_compiling() or _level() is not None):
+                include_initial or in_order or _is_compiling() or _level() is not None or
+                _forward_ad._current_level >= 0):
             # Half of the time of a call through torch.ops.
             try:
                 result = _scan(operation, x, dim, exclusive, reverse, mask)
@@ -530,7 +532,7 @@ def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
                                f"{tuple(y.shape)}, the shape of y.")
         if x.shape[dim] != n:
             x = x.expand(*x.shape[:dim], n, *x.shape[dim + 1:])
-    return cumsum(pairs * (x.diff(dim=dim) / 2), dim)
+    return cumsum(pairs * x.diff(dim=dim), dim) / 2  # whole numbers wrap as PyTorch's
 
 
 def cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
@@ -543,6 +545,11 @@ def cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse
     x, axis, dtype = _checked_call(x, axis, None, None, dtype, mask)
     if x.ndim == 0:
         x = x.reshape(1)
+        if isinstance(out, torch.Tensor) and not return_totals and (out.dim() == 0 or out.shape == (0,)):
+            out.resize_(())
+            cumulate(operation, x, axis, dtype, include_initial, out.view(1), exclusive, reverse, mask, initial,
+                     False, in_order)
+            return out
     if out is not None:
         if not isinstance(out, torch.Tensor):
             raise TypeError(f"kokkos_scan: out is a {type(out).__name__}, but x is a Tensor.")
