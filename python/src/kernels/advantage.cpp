@@ -35,11 +35,13 @@ template <class W>
 struct ComposeAdvances {
   using accumulator_type = Advance<W>;
   KOKKOS_FUNCTION Advance<W> operator()(const Advance<W>& f, const Advance<W>& g) const {
+    using KokkosScan::impl::add;
+    using KokkosScan::impl::multiply;
     const bool forgets = is_reset(g.c);
     const bool is_marked = forgets || is_reset(f.c);
-    return {is_marked ? reset_mark<W> : unmarked(g.a * f.a),
-            is_marked ? reset_mark<W> : unmarked(g.a * f.c),
-            forgets ? g.b : g.b + g.c * f.v + g.a * f.b, g.v};
+    return {is_marked ? reset_mark<W> : unmarked(multiply(g.a, f.a)),
+            is_marked ? reset_mark<W> : unmarked(multiply(g.a, f.c)),
+            forgets ? g.b : add(add(g.b, multiply(g.c, f.v)), multiply(g.a, f.b)), g.v};
   }
 };
 

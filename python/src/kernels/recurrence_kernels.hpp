@@ -44,7 +44,7 @@ template <class W>
 struct ComposeSteps {
   using accumulator_type = Step<W>;
   KOKKOS_FUNCTION Step<W> operator()(const Step<W>& first, const Step<W>& then) const {
-    return {times(then.a, first.a), then.b + times(then.a, first.b)};
+    return {times(then.a, first.a), KokkosScan::impl::add(then.b, times(then.a, first.b))};
   }
 };
 
@@ -55,7 +55,7 @@ struct ComposeStepsOrReset {
   KOKKOS_FUNCTION Step<W> operator()(const Step<W>& first, const Step<W>& then) const {
     const bool forgets = is_reset(then.a);
     return {forgets || is_reset(first.a) ? reset_mark<W> : unmarked(times(then.a, first.a)),
-            forgets ? then.b : then.b + times(then.a, first.b)};
+            forgets ? then.b : KokkosScan::impl::add(then.b, times(then.a, first.b))};
   }
 };
 

@@ -6,6 +6,7 @@
 /// Arrays of three dimensions, the second of which is the axis, and the arithmetic of affine maps
 /// along it.
 
+#include <KokkosScan/impl/arithmetic.hpp>
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +31,7 @@ KOKKOS_FUNCTION double wide_value(const T& value) {
 /// of a line, and a factor 0 means that they do not matter.
 template <class W>
 KOKKOS_INLINE_FUNCTION W times(W a, W b) {
-  const W product = a * b;
+  const W product = KokkosScan::impl::multiply(a, b);
   return product != product && a == a && b == b ? W(0) : product;
 }
 
