@@ -130,9 +130,13 @@ def test_accuracy_of_states():
     for a in (0.9, 0.999):
         expected = ks.linear_recurrence(float(np.float32(a)), x.astype("float64"))
         magnitude = ks.linear_recurrence(float(np.float32(a)), abs(x).astype("float64"))
-        assert (abs(ks.linear_recurrence(a, x) - expected) <= 16 * 2.0**-24 * magnitude).all()
+        for coefficients in (np.full(20000, a, "float32"), a):
+            found = ks.linear_recurrence(coefficients, x, in_double=False)
+            assert (abs(found - expected) <= 16 * 2.0**-24 * magnitude).all()
         exact = ks.linear_recurrence(a, x.astype("float64"))
-        assert np.array_equal(ks.linear_recurrence(a, x, in_double=True), exact.astype("float32"))
+        assert np.array_equal(ks.linear_recurrence(a, x), exact.astype("float32"))
+        assert np.array_equal(ks.linear_recurrence(np.full(20000, a), x.astype("float64")).astype("float32"),
+                              ks.linear_recurrence(a, x, in_double=True))
 
 
 def test_arguments_have_a_sentence_each():

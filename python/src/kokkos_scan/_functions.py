@@ -343,7 +343,7 @@ def _without_nan(x, mask):
 
 
 def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, include_initial=False, reset=None,
-                      in_double=False):
+                      in_double=None):
     """The states h of the recurrence h[k] = a[k] * h[k-1] + b[k] along an axis.
 
     Parameters
@@ -365,22 +365,23 @@ def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, includ
     reset : array of bool, optional
         Where it is true, h[k] = b[k], whatever the state before is, even NaN: sequences in one line.
         Its shape broadcasts to that of b.
-    in_double : bool
-        Compute states in float64, so that they are exact but for the last rounding: for a coefficient
-        near 1 that is a number, such as 0.9999, which is then not rounded to float32.
+    in_double : bool, optional
+        Compute states in float64, so that they are exact but for the last rounding. Default: where a is a
+        number, which is not rounded to float32 then (0.9999 is another number there), and there is no reset.
 
     Returns
     -------
     array
-        Of the kind, the type and the device of b. States are computed in float32 for 16-bit floats and in
-        the type of b otherwise, as a loop does, and rounded to the type of b once: the error is a few
-        roundings of the sum of magnitudes of the terms, weighted as in the states. A coefficient of 0
-        forgets the state before it, even an infinite one; NaN stays.
+        Of the kind, the type and the device of b. With coefficients in an array, states are computed in
+        float32 for 16-bit floats and in the type of b otherwise, as a loop does, and rounded to the type of b
+        once: the error is a few roundings of the sum of magnitudes of the terms, weighted as in the states.
+        A coefficient of 0 forgets the state before it, even an infinite one; NaN stays.
     """
     kind = _arrays.kind_of(b)
     reverse = _arrays.checked_flag(reverse, "reverse")
     include_initial = _arrays.checked_flag(include_initial, "include_initial")
-    in_double = _arrays.checked_flag(in_double, "in_double")
+    if in_double is not None:
+        in_double = _arrays.checked_flag(in_double, "in_double")
     if kind.is_torch:
         if axis is None and b.ndim > 1:
             raise ValueError(f"kokkos_scan: b has {b.ndim} dimensions: axis must be given.")
@@ -390,6 +391,8 @@ def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, includ
                                        include_initial=include_initial, reset=reset, in_double=in_double)
     b, axis, code = _checked_line(kind, b, axis, "b", "linear_recurrence", "a linear recurrence needs")
     a = kind.coefficients(a, b)
+    if in_double is None:
+        in_double = isinstance(a, float) and reset is None
     lines = (*b.shape[:axis], *b.shape[axis + 1:])
     shape = list(b.shape)
     shape[axis] += 1 if include_initial else 0
@@ -441,9 +444,10 @@ def discounted_sum(x, gamma, /, *, axis=None, done=None, initial=None):
     """Discounted sums of what is still to come: y[t] = x[t] + gamma[t] * y[t+1], where y[t+1] counts as 0
     if done[t]; initial is y behind the last step.
 
-    ``linear_recurrence(gamma, x, axis=axis, initial=initial, reverse=True, reset=done)``: the returns of
+    ``linear_recurrence(gamma, x, axis=axis, initial=initial, reverse=True, reset=done)``, computed as a loop
+    does: the returns of
     R. S. Sutton, A. G. Barto, Reinforcement Learning (2018), 3.3."""
-    return linear_recurrence(gamma, x, axis=axis, initial=initial, reverse=True, reset=done)
+    return linear_recurrence(gamma, x, axis=axis, initial=initial, reverse=True, reset=done, in_double=False)
 
 
 def _advantage(function, rewards, values, next_value, done, log_ratios, numbers, axis):

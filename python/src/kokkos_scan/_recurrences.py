@@ -321,13 +321,13 @@ def solve(a, b, dim, initial, reverse, include_initial, reset, in_double):
 
 
 def linear_recurrence(a, b, dim=-1, initial=None, reverse=False, *, include_initial=False, reset=None,
-                      in_double=False):
+                      in_double=None):
     """The states h of the recurrence h[k] = a[k] * h[k-1] + b[k] along a dimension.
 
-    States are computed in float32 for 16-bit floats and in the type of b otherwise, as a loop does; they
-    are rounded to the type of b once. The error is a few roundings of the sum of magnitudes of the terms,
-    weighted as in the states. A coefficient of 0 forgets the state before it, even an infinite one; NaN
-    stays. Gradients flow to a, b and initial, by one recurrence in the other direction.
+    With coefficients in a tensor, states are computed in float32 for 16-bit floats and in the type of b
+    otherwise, as a loop does, and rounded to the type of b once: the error is a few roundings of the sum of
+    magnitudes of the terms, weighted as in the states. A coefficient of 0 forgets the state before it, even
+    an infinite one; NaN stays. Gradients flow to a, b and initial, by one recurrence in the other direction.
 
     Parameters
     ----------
@@ -348,10 +348,10 @@ def linear_recurrence(a, b, dim=-1, initial=None, reverse=False, *, include_init
     reset : Tensor of bool, optional
         Where it is true, h[k] = b[k], whatever the state before is, even NaN: sequences in one line.
         Its shape broadcasts to that of b.
-    in_double : bool
-        Compute states in float64, so that they are exact but for the last rounding: for a coefficient
-        near 1 that is a number, such as 0.9999, which is then not rounded to float32. On GPUs this takes
-        up to three times as long.
+    in_double : bool, optional
+        Compute states in float64, so that they are exact but for the last rounding. On GPUs this takes up to
+        three times as long. Default: where a is a number, which is not rounded to float32 then (0.9999 is
+        another number there), and there is no reset.
     """
     if not isinstance(b, torch.Tensor):
         raise TypeError(f"kokkos_scan: b is a {type(b).__name__}, but expected is a Tensor.")
@@ -362,8 +362,8 @@ def linear_recurrence(a, b, dim=-1, initial=None, reverse=False, *, include_init
         raise ValueError("kokkos_scan: b has no dimension to go along.")
     flag = _arrays.checked_flag
     reverse, include_initial = flag(reverse, "reverse"), flag(include_initial, "include_initial")
-    in_double = flag(in_double, "in_double")
     is_number = not isinstance(a, torch.Tensor)
+    in_double = is_number and reset is None if in_double is None else flag(in_double, "in_double")
     if is_number:
         if not isinstance(a, numbers.Real):
             raise TypeError(f"kokkos_scan: a is a {type(a).__name__}: expected a number or a Tensor.")
@@ -528,7 +528,7 @@ def discounted_sum(x, gamma, dim=0, done=None, initial=None):
     if done[t].
 
     The returns of reinforcement learning, R. S. Sutton, A. G. Barto, Reinforcement Learning (2018), 3.3. It
-    is one recurrence: see linear_recurrence() for its accuracy and gradients.
+    is one recurrence, computed as a loop does: see linear_recurrence() for its accuracy and gradients.
 
     Parameters
     ----------
@@ -543,7 +543,7 @@ def discounted_sum(x, gamma, dim=0, done=None, initial=None):
     initial : number or Tensor, optional
         y behind the last step, such as the value of the state there: of the shape of x without the dimension.
     """
-    return linear_recurrence(gamma, x, dim, initial, True, reset=done)
+    return linear_recurrence(gamma, x, dim, initial, True, reset=done, in_double=False)
 
 
 def gae(rewards, values, next_value, done=None, gamma=0.99, lam=0.95, dim=0):

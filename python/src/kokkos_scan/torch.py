@@ -458,7 +458,7 @@ def _segments(operation, x, dim, reset, dtype, reverse, mask, initial, others):
         initial = initial.to(x.device, dtype)
     if dtype.is_floating_point:
         if is_sum:
-            return linear_recurrence(1, x, dim, initial, reverse, reset=reset)
+            return linear_recurrence(1, x, dim, initial, reverse, reset=reset, in_double=False)
         # A product is a recurrence in which a new one begins with its element as the term.
         first = torch.ones((), dtype=dtype, device=x.device) if initial is None else initial
         return linear_recurrence(x, torch.where(reset, x, 0), dim, first, reverse, reset=reset)
