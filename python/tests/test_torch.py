@@ -581,6 +581,40 @@ def test_recurrences_in_forward_mode_and_transforms():
                                kt.linear_recurrence(0.5, b, 1, reset=reset))
 
 
+@pytest.mark.cuda
+def test_device_that_is_not_current():
+    if torch.cuda.device_count() < 2:
+        pytest.skip("one CUDA device")
+    x = torch.rand(3, 1000, dtype=torch.float64, device="cuda:1")
+    assert torch.cuda.current_device() == 0
+    for function in (lambda t: kt.cumsum(t, 1), lambda t: ks.cumulative_sum(t, axis=1), lambda t: kt.cummax(t, 1)[1],
+                     lambda t: kt.cumsum(t, 1, out=torch.empty_like(t)), lambda t: kt.linear_recurrence(t, t, 1),
+                     lambda t: kt.compact(t, t > 0.5), lambda t: kt.cumsum(t, 1, in_order=True),
+                     lambda t: kt.gae(t, t, 0)[0]):
+        found = function(x)
+        assert found.device == x.device
+        torch.testing.assert_close(found.cpu(), function(x.cpu()))
+    assert torch.cuda.current_device() == 0
+
+
+@pytest.mark.cuda
+def test_workspaces_are_pytorchs_memory():
+    x = torch.rand(64, 1024, 64, device="cuda")  # blocks share lines
+    for call in range(3):
+        expected = torch.cumsum(x.double(), 1)
+        before = torch.cuda.memory_stats()["allocation.all.allocated"]
+        found = kt.cumsum(x, 1)
+        allocated = torch.cuda.memory_stats()["allocation.all.allocated"] - before
+        assert allocated >= 1  # the result, and a workspace where the device is large enough to need one
+        torch.cuda.synchronize()
+        torch.testing.assert_close(found.double(), expected)
+    free, _ = torch.cuda.mem_get_info()
+    for _ in range(100):
+        kt.cumsum(x, 1)
+        torch.cuda.synchronize()
+    assert torch.cuda.mem_get_info()[0] >= free - (64 << 20)
+
+
 def test_compact_in_forward_mode():
     x = torch.rand(6, dtype=torch.float64, requires_grad=True)
     mask = torch.tensor([True, False, True, True, False, True])
