@@ -271,13 +271,15 @@ void check_resets(bool in_order) {
       for_each_index(a.shape(), [&](Index const& i) {
         a.set(i, random.below(50) == 0 ? static_cast<T>(-0.0) : coefficient<T>(random));
         b.set(i, coefficient<T>(random));
-        reset.set(i, random.below(100) == 0);
+        // Long enough without one that products of coefficients underflow.
+        bool const is_long = 1500 <= i[axis] && i[axis] < 2500;
+        reset.set(i, random.below(100) == 0 && !is_long);
       });
       for_each_index(a_of_lines.shape(),
                      [&](Index const& i) { a_of_lines.set(i, coefficient<T>(random)); });
       Index bad{}, after{};
       bad[axis] = 1500;
-      after[axis] = 1503;
+      after[axis] = 2500;
       constexpr bool has_nan = !std::is_integral_v<T>;
       if constexpr (has_nan) b.set(bad, static_cast<T>(std::nan("")));
       reset.set(after, 1);
