@@ -254,6 +254,87 @@ void check_underflow() {
   }
 }
 
+/// Recurrences that begin anew: every kind of coefficient, compared with the loop. NaN before a
+/// reset, products that underflow with either sign, and coefficients -0.0 must not matter.
+template <class T>
+void check_resets(bool in_order) {
+  Random random(76);
+  for (auto const kind :
+       {Coefficients::of_elements, Coefficients::of_lines, Coefficients::scalar}) {
+    for (int const axis : {0, 1}) {
+      std::int64_t const lines = 7, n = 3000;
+      std::vector<std::int64_t> const extents =
+          axis == 1 ? std::vector{lines, n} : std::vector{n, lines};
+      Array<T> const a(right(extents)), b(right(extents)), h(right(extents));
+      Array<T> const a_of_lines(right({lines}));
+      Array<std::int8_t> const reset(right(extents));
+      for_each_index(a.shape(), [&](Index const& i) {
+        a.set(i, random.below(50) == 0 ? static_cast<T>(-0.0) : coefficient<T>(random));
+        b.set(i, coefficient<T>(random));
+        // Long enough without one that products of coefficients underflow.
+        bool const is_long = 1500 <= i[axis] && i[axis] < 2500;
+        reset.set(i, random.below(100) == 0 && !is_long);
+      });
+      for_each_index(a_of_lines.shape(),
+                     [&](Index const& i) { a_of_lines.set(i, coefficient<T>(random)); });
+      Index bad{}, after{};
+      bad[axis] = 1500;
+      after[axis] = 2500;
+      constexpr bool has_nan = !std::is_integral_v<T>;
+      if constexpr (has_nan) b.set(bad, static_cast<T>(std::nan("")));
+      reset.set(after, 1);
+      T const scalar = coefficient<T>(random);
+      for (auto const* array : {&a, &b, &h, &a_of_lines}) array->upload();
+      reset.upload();
+      auto const solve = [&](auto const& along) {
+        auto const ends = const_view<2>(reset);
+        if (kind == Coefficients::of_elements) {
+          ks::linear_recurrence(Exec{}, ks::resetting(const_view<2>(a), ends), view<2>(b),
+                                view<2>(h), along);
+        } else if (kind == Coefficients::of_lines) {
+          ks::linear_recurrence(Exec{}, ks::resetting(const_view<1>(a_of_lines), ends), view<2>(b),
+                                view<2>(h), along);
+        } else {
+          ks::linear_recurrence(Exec{}, ks::resetting(scalar, ends), view<2>(b), view<2>(h), along);
+        }
+        Exec{}.fence();
+      };
+      in_order ? solve(ks::along(axis).in_order()) : solve(ks::along(axis));
+      h.download();
+      int wrong = 0;
+      for (std::int64_t line = 0; line < lines; ++line) {
+        auto state = widened(T(0));
+        double magnitude = 0;
+        for (std::int64_t k = 0; k < n; ++k) {
+          Index index{};
+          index[axis] = k;
+          index[1 - axis] = line;
+          auto const factor = kind == Coefficients::of_elements ? widened(a.before(index))
+                              : kind == Coefficients::of_lines
+                                  ? widened(a_of_lines.before(Index{line}))
+                                  : widened(scalar);
+          auto const term = widened(b.before(index));
+          bool const begins = reset.before(index) != 0;
+          state = begins ? term : factor * state + term;
+          magnitude = (begins ? 0 : static_cast<double>(std::abs(factor)) * magnitude) +
+                      static_cast<double>(std::abs(term));
+          auto const found = widened(h.after(index));
+          if constexpr (has_nan) {
+            if (std::abs(state) != std::abs(state)) {
+              wrong += std::abs(found) == std::abs(found);
+              continue;
+            }
+          }
+          double const error = static_cast<double>(std::abs(found - state));
+          if (!(error <= tolerance<T>() * magnitude)) ++wrong;
+        }
+      }
+      EXPECT_EQ(wrong, 0) << "axis " << axis << ", coefficients " << static_cast<int>(kind)
+                          << (in_order ? ", in order" : "");
+    }
+  }
+}
+
 /// Receives states, to which maps convert.
 struct StoreState {
   Kokkos::View<float**, Exec> to;
@@ -348,6 +429,13 @@ TEST(lines, recurrences_in_order_are_the_loop) {
   lines::check_bits_in_order<double>(1);
   // Products of coefficients overflow, although the states of the loop do not.
   lines::check_bits_in_order<float>(1e8);
+}
+TEST(lines, recurrences_begin_anew) {
+  for (bool const in_order : {false, true}) {
+    lines::check_resets<float>(in_order);
+    lines::check_resets<double>(in_order);
+    lines::check_resets<Kokkos::complex<double>>(in_order);
+  }
 }
 TEST(lines, recurrences_backward) { lines::check_backward_equals_flipped(); }
 TEST(lines, recurrences_underflow) { lines::check_underflow(); }

@@ -59,6 +59,7 @@ pages = {
         "docs/speed",
         "docs/compile-time",
         "docs/python",
+        "docs/sequence-models",
         "docs/command-line",
         "docs/tools",
         "docs/faq",

@@ -60,6 +60,50 @@ struct ComposeAffine {
 
 /// @}
 
+namespace impl {
+
+/// The scale of a map that is constant, whatever it is applied to: the zero that no other scale is.
+/// (0 times infinity or NaN is NaN.)
+template <class State>
+KOKKOS_FORCEINLINE_FUNCTION State reset_mark() {
+  return static_cast<State>(-0.0);
+}
+/// A scale that is not the mark.
+template <class State>
+KOKKOS_FORCEINLINE_FUNCTION State unmarked(const State& scale) {
+  return scale + State(0);
+}
+template <class State>
+KOKKOS_FORCEINLINE_FUNCTION bool is_reset(const State& scale) {
+  if constexpr (std::is_floating_point_v<State>) {
+    return scale == State(0) && Kokkos::copysign(State(1), scale) < State(0);
+  } else {  // a complex number
+    return scale.imag() == 0 && is_reset(scale.real());
+  }
+}
+
+/// ComposeAffine of maps of which some are marked.
+template <class State>
+struct ComposeAffineOrReset {
+  using accumulator_type = AffineMap<State>;
+
+  KOKKOS_FORCEINLINE_FUNCTION AffineMap<State> operator()(const AffineMap<State>& f,
+                                                          const AffineMap<State>& g) const {
+    const bool forgets = is_reset(g.scale);
+    const AffineMap<State> both = ComposeAffine<State>{}(f, g);
+    return {forgets || is_reset(f.scale) ? reset_mark<State>() : unmarked(both.scale),
+            forgets ? g.shift : both.shift};
+  }
+  KOKKOS_FUNCTION static AffineMap<State> identity() { return {State(1), State(0)}; }
+};
+/// Integers times 0 are 0.
+template <class State>
+requires std::is_integral_v<State>
+struct ComposeAffineOrReset<State> : ComposeAffine<State> {
+};
+
+}  // namespace impl
+
 }  // namespace KokkosScan
 
 #include <KokkosScan/impl/end_header.hpp>

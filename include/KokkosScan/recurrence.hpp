@@ -24,6 +24,26 @@ namespace KokkosScan {
 /// \defgroup recurrences Recurrences
 /// @{
 
+/// Coefficients of a recurrence that begins anew in places. Made by resetting().
+template <class A, class Reset>
+struct Resetting {
+  /// Coefficients as linear_recurrence() takes them.
+  A coefficients;
+  /// An input of the shape of the terms whose values convert to bool.
+  Reset reset;
+};
+
+/// The coefficients `a` of a linear_recurrence() that begins anew where `reset` is true: there
+/// h[k] = b[k], whatever h[k-1] is, even infinite or NaN. So a line holds many sequences: episodes,
+/// documents, segments.
+///
+/// \param a     coefficients as linear_recurrence() takes them
+/// \param reset an input of the shape of the terms, without a mask, whose values convert to bool
+template <class A, class Reset>
+[[nodiscard]] Resetting<A, Reset> resetting(const A& a, const Reset& reset) {
+  return {a, reset};
+}
+
 namespace impl {
 
 /// The type in which the states of a recurrence are computed.
@@ -37,6 +57,11 @@ struct MapOf {
   KOKKOS_FORCEINLINE_FUNCTION AffineMap<State> operator()(const B& b, const A& a) const {
     return {static_cast<State>(a), static_cast<State>(b)};
   }
+  template <class B, class A>
+  KOKKOS_FORCEINLINE_FUNCTION AffineMap<State> operator()(const B& b, const A& a,
+                                                          bool reset) const {
+    return {reset ? reset_mark<State>() : unmarked(static_cast<State>(a)), static_cast<State>(b)};
+  }
 };
 /// The same with one coefficient for all.
 template <class State>
@@ -47,19 +72,41 @@ struct MapWith {
   KOKKOS_FORCEINLINE_FUNCTION AffineMap<State> operator()(const B& b) const {
     return {scale, static_cast<State>(b)};
   }
+  template <class B>
+  KOKKOS_FORCEINLINE_FUNCTION AffineMap<State> operator()(const B& b, bool reset) const {
+    return {reset ? reset_mark<State>() : unmarked(scale), static_cast<State>(b)};
+  }
 };
 
 /// The maps of a recurrence as an input. Terms come first: they have the shape of the lines.
-template <class State, class A, class B>
-auto maps_of(const A& a, const B& b) {
+template <class State, class A, class B, class... Reset>
+auto maps_of(const A& a, const B& b, const Reset&... reset) {
   if constexpr (!ScanInput<A>) {
-    return zip_transform(MapWith<State>{static_cast<State>(a)}, b);
+    return zip_transform(MapWith<State>{static_cast<State>(a)}, b, reset...);
   } else if constexpr (ViewLike<A> && InputTraits<A>::rank + 1 == InputTraits<B>::rank) {
-    return zip_transform(MapOf<State>{}, b, OfEachLine<A>{a});
+    return zip_transform(MapOf<State>{}, b, OfEachLine<A>{a}, reset...);
   } else {
-    return zip_transform(MapOf<State>{}, b, a);
+    return zip_transform(MapOf<State>{}, b, a, reset...);
   }
 }
+template <class State, class A, class Reset, class B>
+auto maps_of(const Resetting<A, Reset>& a, const B& b) {
+  return maps_of<State>(a.coefficients, b, a.reset);
+}
+
+/// What coefficients are without resets, and the operator that composes their maps.
+template <class A, class State>
+struct CoefficientTraits {
+  using Type = A;
+  using Operator = ComposeAffine<State>;
+  static constexpr bool has_inputs = true;
+};
+template <class A, class Reset, class State>
+struct CoefficientTraits<Resetting<A, Reset>, State> {
+  using Type = A;
+  using Operator = ComposeAffineOrReset<State>;
+  static constexpr bool has_inputs = ScanInput<Reset>;
+};
 
 /// Whether an argument has a mask.
 template <class T>
@@ -69,6 +116,11 @@ constexpr bool has_mask() {
   } else {
     return false;
   }
+}
+template <class T>
+requires requires(T t) { t.reset; }
+constexpr bool has_mask() {
+  return has_mask<decltype(T::coefficients)>() || has_mask<decltype(T::reset)>();
 }
 
 /// The output of a recurrence. Functions of results receive states, not maps.
@@ -98,7 +150,7 @@ auto started(const Lines& lines) {
 ///
 /// \param exec  the execution space instance
 /// \param a     the coefficients: an input of the shape of b without a mask, a View of that shape
-///              without the axis (one coefficient per line), or a scalar
+///              without the axis (one coefficient per line), or a scalar; or resetting() of those
 /// \param b     the terms: an input of rank 1 to 8, without a mask
 /// \param h     an output of that shape; it may be b or a
 /// \param lines the axis (default: the last), or along(axis) with .backward(), .starting_at(s) for
@@ -128,11 +180,16 @@ void linear_recurrence(const Exec& exec, const A& a, const B& b, const H& h,
                 "KokkosScan: the argument after the states must be an axis or along(axis).");
   if constexpr (ScanInput<B> && ScanOutput<H> && ScanLines<Lines>) {
     using State = impl::state_t<B, H>;
-    constexpr bool is_coefficient = ScanInput<A> || std::is_constructible_v<State, const A&>;
+    using Traits = impl::CoefficientTraits<A, State>;
+    using Coefficient = typename Traits::Type;
+    constexpr bool is_coefficient =
+        Traits::has_inputs &&
+        (ScanInput<Coefficient> || std::is_constructible_v<State, const Coefficient&>);
     static_assert(is_coefficient,
                   "KokkosScan: the coefficients of a recurrence must be an input or a scalar that "
                   "converts to the states.");
-    constexpr bool keeps_fractions = !std::is_floating_point_v<A> || !std::is_integral_v<State>;
+    constexpr bool keeps_fractions =
+        !std::is_floating_point_v<Coefficient> || !std::is_integral_v<State>;
     static_assert(keeps_fractions,
                   "KokkosScan: the coefficient of a recurrence would lose its fraction: states are "
                   "computed in the type of h's values.");
@@ -143,7 +200,7 @@ void linear_recurrence(const Exec& exec, const A& a, const B& b, const H& h,
     if constexpr (is_coefficient && keeps_fractions && !is_masked) {
       impl::checked_scan<impl::Function::linear_recurrence>(
           exec, impl::maps_of<State>(a, b), impl::states_to<State>(h), impl::started<State>(lines),
-          ComposeAffine<State>{});
+          typename Traits::Operator{});
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -18,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/recurrence.hpp"
 #include "kernels/request.hpp"
 
 namespace nb = nanobind;
@@ -579,11 +581,12 @@ void compact_of_arrays(nb::handle x, nb::handle mask, nb::handle out, nb::handle
 
 /// h(k) = a(k) h(k-1) + b(k). See RecurrenceRequest.
 void recurrence_of_arrays(nb::handle a, nb::handle b, nb::handle out, bool include_initial,
-                          bool reverse, nb::handle initial, std::uintptr_t stream,
-                          bool is_bfloat16) {
+                          bool reverse, nb::handle initial, std::uintptr_t stream, bool is_bfloat16,
+                          nb::handle reset, bool in_double) {
   ThreeDimensions all(stream);
   RecurrenceRequest request;
   request.direction = reverse ? Direction::backward : Direction::forward;
+  request.states = in_double ? States::in_double : States::like_loop;
   request.b = all.read<AnyArray>(b, "b", {}, is_bfloat16);
   std::copy(all.extent.begin(), all.extent.end(), request.extent);
   request.place = all.place;
@@ -593,6 +596,7 @@ void recurrence_of_arrays(nb::handle a, nb::handle b, nb::handle out, bool inclu
   } else {
     request.a = all.read<AnyArray>(a, "a", shape, is_bfloat16);
   }
+  if (!reset.is_none()) request.reset = all.read<AnyArray>(reset, "reset", shape, false);
   shape[1] += include_initial ? 1 : 0;
   request.output_length = shape[1];
   request.output = all.read<WritableArray>(out, "out", shape, is_bfloat16);
@@ -602,7 +606,42 @@ void recurrence_of_arrays(nb::handle a, nb::handle b, nb::handle out, bool inclu
   expect_dtype(request.a, "a", request.b.dtype);
   expect_dtype(request.output, "out", request.b.dtype);
   expect_dtype(request.starts, "initial", request.b.dtype);
+  expect_dtype(request.reset, "reset", DType::boolean);
   without_gil([&] { kokkos_scan_python::recurrence(request); });
+}
+
+/// Advantages and what values should be. See AdvantageRequest.
+void advantage_of_arrays(nb::handle rewards, nb::handle values, nb::handle next_value,
+                         nb::handle advantages, nb::handle targets, nb::handle done,
+                         nb::handle log_ratios, const std::array<double, 4>& numbers,
+                         std::uintptr_t stream, bool is_bfloat16) {
+  ThreeDimensions all(stream);
+  AdvantageRequest request;
+  request.reward = all.read<AnyArray>(rewards, "rewards", {}, is_bfloat16);
+  std::copy(all.extent.begin(), all.extent.end(), request.extent);
+  request.place = all.place;
+  request.gamma = numbers[0];
+  request.lambda = numbers[1];
+  request.rho_limit = numbers[2];
+  request.trace_limit = numbers[3];
+  const std::vector<std::int64_t> shape(all.extent.begin(), all.extent.end());
+  request.value = all.read<AnyArray>(values, "values", shape, is_bfloat16);
+  request.next_value =
+      all.read<AnyArray>(next_value, "next_value", {shape[0], shape[2]}, is_bfloat16);
+  if (!done.is_none()) request.done = all.read<AnyArray>(done, "done", shape, false);
+  if (!log_ratios.is_none()) {
+    request.log_ratio = all.read<AnyArray>(log_ratios, "log_ratios", shape, is_bfloat16);
+  }
+  request.advantage = all.read<WritableArray>(advantages, "advantages", shape, is_bfloat16);
+  request.target = all.read<WritableArray>(targets, "targets", shape, is_bfloat16);
+  const DType dtype = request.reward.dtype;
+  expect_dtype(request.value, "values", dtype);
+  expect_dtype(request.next_value, "next_value", dtype);
+  expect_dtype(request.log_ratio, "log_ratios", dtype);
+  expect_dtype(request.done, "done", DType::boolean);
+  expect_dtype(request.advantage, "advantages", dtype);
+  expect_dtype(request.target, "targets", dtype);
+  without_gil([&] { kokkos_scan_python::advantage(request); });
 }
 
 /// A new array in the memory of a CUDA device.
@@ -670,6 +709,11 @@ NB_MODULE(_core, module) {
   module.def("longest_line", &ks::longest_line);
   module.def("recurrence", &ks::recurrence_of_arrays, nb::arg("a"), nb::arg("b"), nb::arg("out"),
              nb::arg("include_initial"), nb::arg("reverse"), nb::arg("initial").none(),
+             nb::arg("stream"), nb::arg("is_bfloat16"), nb::arg("reset").none(),
+             nb::arg("in_double"));
+  module.def("advantage", &ks::advantage_of_arrays, nb::arg("rewards"), nb::arg("values"),
+             nb::arg("next_value"), nb::arg("advantages"), nb::arg("targets"),
+             nb::arg("done").none(), nb::arg("log_ratios").none(), nb::arg("numbers"),
              nb::arg("stream"), nb::arg("is_bfloat16"));
   module.def("device_array", &ks::device_array);
   module.def("imported", &ks::imported);

@@ -23,8 +23,10 @@
 #include <vector>
 
 #include "kernels/request.hpp"
+#include "kernels/workspaces.hpp"
 
 #if defined(KOKKOS_SCAN_PYTHON_CUDA)
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 #endif
 
@@ -740,4 +742,15 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT,
 
 }  // namespace
 
-PyMODINIT_FUNC PyInit__torch() { return PyModule_Create(&definition); }
+PyMODINIT_FUNC PyInit__torch() {
+#if defined(KOKKOS_SCAN_PYTHON_CUDA)
+  // PyTorch keeps memory by stream, and the same stream uses it again.
+  ks::take_workspaces_from(
+      [](std::size_t bytes, void* stream) {
+        return c10::cuda::CUDACachingAllocator::raw_alloc_with_stream(
+            bytes, static_cast<cudaStream_t>(stream));
+      },
+      [](void* data) { c10::cuda::CUDACachingAllocator::raw_delete(data); });
+#endif
+  return PyModule_Create(&definition);
+}

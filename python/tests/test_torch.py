@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tensors: comparison with torch on the same device, gradients, operators, compilation."""
 
+import functools
 import itertools
 import os
 import pathlib
@@ -21,7 +22,8 @@ import kokkos_scan as ks
 import kokkos_scan.torch as kt
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)]
-FUNCTIONS = {"sum": kt.cumsum, "prod": kt.cumprod, "min": kt.cummin, "max": kt.cummax}
+FUNCTIONS = {"sum": kt.cumsum, "prod": kt.cumprod, "min": functools.partial(kt.cummin, return_indices=False),
+             "max": functools.partial(kt.cummax, return_indices=False)}
 TORCH = {"sum": torch.cumsum, "prod": torch.cumprod, "min": lambda x, d: torch.cummin(x, d)[0],
          "max": lambda x, d: torch.cummax(x, d)[0]}
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
@@ -294,8 +296,8 @@ def test_last_of_equal_elements_and_nan_have_the_gradient(values):
     x = torch.tensor(values)
     for ours, theirs in ((kt.cummax, torch.cummax), (kt.cummin, torch.cummin)):
         a, b = x.clone().requires_grad_(), x.clone().requires_grad_()
-        ours(a, 0).sum().backward()
-        theirs(b, 0)[0].sum().backward()
+        ours(a, 0).values.sum().backward()
+        theirs(b, 0).values.sum().backward()
         assert torch.equal(a.grad, b.grad)
 
 
@@ -459,7 +461,7 @@ def test_errors_are_pythons():
 
 def test_arguments_have_a_sentence_each():
     x = torch.rand(2, 3)
-    for function in (kt.cumsum, kt.cumprod, kt.cummin, kt.cummax, kt.logcumsumexp):
+    for function in (*FUNCTIONS.values(), kt.logcumsumexp):
         for kind, call, sentence in [
                 (TypeError, lambda f: f([1.0], 0), "x is a list: expected a Tensor."),
                 (TypeError, lambda f: f(), "x is a NoneType: expected a Tensor."),
@@ -495,7 +497,7 @@ def test_arguments_have_a_sentence_each():
 
 def test_names_and_flags_of_both_libraries():
     x = torch.tensor([[1.0, 2, 3], [6, 5, 4]])
-    for function in (kt.cumsum, kt.cumprod, kt.cummin, kt.cummax, kt.logcumsumexp, kt.nancumsum, kt.nancumprod):
+    for function in (*FUNCTIONS.values(), kt.logcumsumexp, kt.nancumsum, kt.nancumprod):
         expected = function(x, 1)
         for found in (function(x, dim=1), function(x, axis=1), function(input=x, dim=-1)):
             assert torch.equal(found, expected)
@@ -526,12 +528,113 @@ def test_numbers_that_start_keep_their_digits():
 
 
 @pytest.mark.skipif(IS_FALLBACK, reason="PyTorch drops tangents of operators in Python")
-def test_forward_mode_is_refused():
-    # An error, not a wrong result.
-    with torch.autograd.forward_ad.dual_level():
-        dual = torch.autograd.forward_ad.make_dual(torch.ones(3), torch.ones(3))
-        with pytest.raises((NotImplementedError, RuntimeError)):
-            kt.cumsum(dual, 0)
+def test_forward_mode_and_transforms():
+    torch.manual_seed(7)
+    x, initial = (torch.rand(shape, dtype=torch.float64, requires_grad=True) for shape in ((3, 5), (3,)))
+    mask = torch.rand(3, 5) < 0.7
+    for name, function in {**FUNCTIONS, "logsumexp": kt.logcumsumexp}.items():
+        for flags in ({}, {"exclusive": True}, {"include_initial": True}, {"reverse": True}, {"mask": mask},
+                      {"mask": mask[0], "reverse": True, "include_initial": True}, {"in_order": True}):
+            if "in_order" in flags and name != "sum":
+                continue
+
+            def scan(x, initial):
+                return function(x, 1, initial=initial, **flags)
+
+            assert torch.autograd.gradcheck(scan, (x, initial), check_forward_ad=True, check_backward_ad=False)
+            loss = lambda x, initial: scan(x, initial).pow(2).sum()  # noqa: E731
+            torch.testing.assert_close(torch.func.grad(loss, (0, 1))(x.detach(), initial.detach()),
+                                       torch.autograd.grad(loss(x, initial), (x, initial)))
+            if flags.get("mask") is not mask:
+                rows = torch.vmap(lambda x, initial: function(x, 0, initial=initial, **flags))
+                torch.testing.assert_close(rows(x, initial), scan(x, initial))
+    batched = torch.vmap(lambda x, mask: kt.cumsum(x, 0, mask=mask, initial=2), (0, 0))
+    torch.testing.assert_close(batched(x, mask), kt.cumsum(x, 1, mask=mask, initial=2))
+    with pytest.raises(NotImplementedError, match="products in order have neither forward-mode"):
+        torch.func.grad(lambda x: kt.cumprod(x, 0, in_order=True).sum())(x[0].detach())
+    whole = torch.arange(6).reshape(2, 3)
+    assert torch.equal(torch.vmap(lambda t: kt.cumsum(t, 0))(whole), whole.cumsum(1))
+
+
+def test_recurrences_in_forward_mode_and_transforms():
+    torch.manual_seed(8)
+    a, b = (torch.rand(3, 5, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    initial = torch.rand(3, dtype=torch.float64, requires_grad=True)
+    reset = torch.rand(3, 5) < 0.3
+    for options in ({}, {"reverse": True}, {"include_initial": True}, {"reset": reset},
+                    {"reset": reset, "reverse": True, "include_initial": True}, {"in_double": True}):
+        def states(a, b, initial):
+            return kt.linear_recurrence(a, b, 1, initial, **options)
+
+        assert torch.autograd.gradcheck(states, (a, b, initial), check_forward_ad=True)
+        assert torch.autograd.gradgradcheck(states, (a, b, initial))
+        assert torch.autograd.gradcheck(lambda b: states(0.5, b, None), b, check_forward_ad=True)
+        loss = lambda *inputs: states(*inputs).pow(2).sum()  # noqa: E731
+        inputs = [t.detach() for t in (a, b, initial)]
+        torch.testing.assert_close(torch.func.grad(loss, (0, 1, 2))(*inputs), torch.autograd.grad(loss(a, b, initial), (a, b, initial)))
+        if "reset" not in options:
+            rows = torch.vmap(lambda a, b, initial: kt.linear_recurrence(a, b, 0, initial, **options))
+            torch.testing.assert_close(rows(a, b, initial), states(a, b, initial))
+            one = torch.vmap(lambda a: kt.linear_recurrence(a, b[0], 0, **options))
+            torch.testing.assert_close(one(a[:, 0])[1], kt.linear_recurrence(a[1, 0], b[0], 0, **options))
+    torch.testing.assert_close(torch.vmap(lambda b, reset: kt.linear_recurrence(0.5, b, 0, reset=reset))(b, reset),
+                               kt.linear_recurrence(0.5, b, 1, reset=reset))
+
+
+@pytest.mark.cuda
+def test_device_that_is_not_current():
+    if torch.cuda.device_count() < 2:
+        pytest.skip("one CUDA device")
+    x = torch.rand(3, 1000, dtype=torch.float64, device="cuda:1")
+    assert torch.cuda.current_device() == 0
+    for function in (lambda t: kt.cumsum(t, 1), lambda t: ks.cumulative_sum(t, axis=1), lambda t: kt.cummax(t, 1)[1],
+                     lambda t: kt.cumsum(t, 1, out=torch.empty_like(t)), lambda t: kt.linear_recurrence(t, t, 1),
+                     lambda t: kt.compact(t, t > 0.5), lambda t: kt.cumsum(t, 1, in_order=True),
+                     lambda t: kt.gae(t, t, 0)[0]):
+        found = function(x)
+        assert found.device == x.device
+        torch.testing.assert_close(found.cpu(), function(x.cpu()))
+    assert torch.cuda.current_device() == 0
+
+
+@pytest.mark.cuda
+def test_workspaces_are_pytorchs_memory():
+    x = torch.rand(64, 1024, 64, device="cuda")  # blocks share lines
+    for call in range(3):
+        expected = torch.cumsum(x.double(), 1)
+        before = torch.cuda.memory_stats()["allocation.all.allocated"]
+        found = kt.cumsum(x, 1)
+        allocated = torch.cuda.memory_stats()["allocation.all.allocated"] - before
+        assert allocated >= 1  # the result, and a workspace where the device is large enough to need one
+        torch.cuda.synchronize()
+        torch.testing.assert_close(found.double(), expected)
+    free, _ = torch.cuda.mem_get_info()
+    for _ in range(100):
+        kt.cumsum(x, 1)
+        torch.cuda.synchronize()
+    assert torch.cuda.mem_get_info()[0] >= free - (64 << 20)
+
+
+def test_compact_in_forward_mode():
+    x = torch.rand(6, dtype=torch.float64, requires_grad=True)
+    mask = torch.tensor([True, False, True, True, False, True])
+    assert torch.autograd.gradcheck(lambda x: kt.compact(x, mask), x, check_forward_ad=True)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_compilation_of_all_functions():
+    x = torch.rand(3, 20, dtype=torch.float64, requires_grad=True)
+    reset = torch.rand(3, 20) < 0.2
+    for function in (lambda x: kt.cumsum(x, 1, in_order=True), lambda x: kt.cumprod(x, 1, in_order=True, initial=2.0),
+                     lambda x: kt.cumsum(x, 1, in_order=True, include_initial=True),
+                     lambda x: kt.cummax(x, 1)[0], lambda x: kt.cummin(x, 1, return_indices=False),
+                     lambda x: kt.linear_recurrence(x, x, 1, reset=reset), lambda x: kt.discounted_sum(x, 0.9, 1, reset),
+                     lambda x: kt.ewm_mean(x, 0.5), lambda x: kt.cumsum(x, 1, reset=reset)):
+        torch._dynamo.reset()
+        compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
+        torch.testing.assert_close(compiled(x), function(x))
+        gradients = [torch.autograd.grad(f(x).square().sum(), x)[0] for f in (compiled, function)]
+        torch.testing.assert_close(*gradients)
 
 
 @pytest.mark.skipif(IS_FALLBACK, reason="this is the run without the C++ operators")

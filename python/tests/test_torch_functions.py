@@ -91,8 +91,8 @@ def test_indices_refuse_what_has_no_order():
 
 
 def test_indices_refuse_other_results():
-    with pytest.raises(ValueError, match="return_indices=True goes with the inclusive results"):
-        kt.cummax(torch.ones(3), 0, return_indices=True, exclusive=True)
+    with pytest.raises(ValueError, match="indices go with the inclusive results alone, not with exclusive: give"):
+        kt.cummax(torch.ones(3), 0, exclusive=True)
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -197,13 +197,14 @@ void recurrences() {
   Kokkos::deep_copy(of_each_line, 0.5);
   const auto value = [](int i, int k) { return static_cast<double>(number(i, k)); };
   const auto step = [](double state, double term) { return 0.5 * state + term; };
-  const auto near = [&](const char* name) {
+  // Each `period` steps the state begins anew.
+  const auto near = [&](const char* name, int period = 1000000) {
     exec.fence();
     const auto states = Kokkos::create_mirror_view(h);
     Kokkos::deep_copy(states, h);
     double state = 0;
     for (int k = 0; k < columns; ++k) {
-      state = step(state, value(3, k));
+      state = step(k % period == 0 ? 0 : state, value(3, k));
       const double difference = states(3, k) - state;
       check(difference < 1e-12 && difference > -1e-12, name, 3, k);
     }
@@ -214,6 +215,9 @@ void recurrences() {
   near("linear_recurrence of a number, in_order");
   ks::linear_recurrence(exec, of_each_line, b, h);
   near("linear_recurrence of a View of the lines");
+  const auto begins = filled<Exec, bool>([](int, int k) { return k % 5 == 0; });
+  ks::linear_recurrence(exec, ks::resetting(of_each_line, begins), b, h);
+  near("linear_recurrence with resets", 5);
 }
 
 template <class Exec>

@@ -12,8 +12,13 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "workspaces.hpp"
 #if defined(__unix__)
 #include <pthread.h>
+#endif
+#if defined(KOKKOS_ENABLE_CUDA)
+#include <KokkosScan/impl/cuda/memory.hpp>
 #endif
 
 namespace kokkos_scan_python {
@@ -34,6 +39,9 @@ struct State {
   bool is_ended = false;
   bool is_ours = false;
   HostInstances host;
+  /// Where workspaces on CUDA devices come from, if it is not the package's pool.
+  void* (*allocate)(std::size_t bytes, void* stream) = nullptr;
+  void (*deallocate)(void* data) = nullptr;
 };
 
 State* g_state = new State;
@@ -53,6 +61,12 @@ void after_fork() {
 const int g_registered = pthread_atfork(nullptr, nullptr, after_fork);
 #endif
 
+#if defined(KOKKOS_ENABLE_CUDA)
+void set_pool();
+#else
+void set_pool() {}
+#endif
+
 void start(const Place& place) {
   const std::unique_lock lock(g_state->lifetime);
   if (g_state->is_started || g_state->is_ended) return;
@@ -67,6 +81,7 @@ void start(const Place& place) {
     Kokkos::initialize(settings);
     g_state->is_ours = true;
   }
+  set_pool();
   g_state->is_started = true;
 }
 
@@ -98,6 +113,14 @@ Session::Session(const Place& place) {
   if (g_state->is_ended) {
     throw std::runtime_error("kokkos_scan: nothing can be scanned while Python is shutting down.");
   }
+}
+
+void take_workspaces_from(void* (*allocate)(std::size_t bytes, void* stream),
+                          void (*deallocate)(void* data)) {
+  // No scan is between its allocation and the deallocation then.
+  const std::unique_lock lock(g_state->lifetime);
+  g_state->allocate = allocate;
+  g_state->deallocate = deallocate;
 }
 
 void finalize() {
@@ -152,6 +175,55 @@ bool is_capturing(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   check(cudaStreamIsCapturing(stream, &status), "asking whether a stream is being captured");
   return status != cudaStreamCaptureStatusNone;
+}
+
+/// The package's pool of the current device, which keeps up to 64 MiB that are not in use.
+cudaMemPool_t own_pool() {
+  static auto* const mutex = new std::mutex;
+  static auto* const pools = new std::map<int, cudaMemPool_t>;
+  int device = 0;
+  check(cudaGetDevice(&device), "asking for the current device");
+  const std::lock_guard lock(*mutex);
+  cudaMemPool_t& pool = (*pools)[device];
+  if (pool == nullptr) {
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    properties.location.id = device;
+    cudaMemPool_t made = nullptr;
+    check(cudaMemPoolCreate(&made, &properties), "making a pool of memory");
+    std::uint64_t kept = std::uint64_t{64} << 20;
+    check(cudaMemPoolSetAttribute(made, cudaMemPoolAttrReleaseThreshold, &kept),
+          "setting what a pool of memory keeps");
+    pool = made;
+  }
+  return pool;
+}
+
+/// Whether memory comes from another allocator; it would not know of a capture.
+bool is_lent(cudaStream_t stream) {
+  if (g_state->allocate == nullptr) return false;
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  if (cudaStreamIsCapturing(stream, &status) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());  // of the default stream, while another is captured
+    return false;
+  }
+  return status == cudaStreamCaptureStatusNone;
+}
+
+void set_pool() {
+  KokkosScan::impl::cuda::pool = {[](void** data, std::size_t bytes, cudaStream_t stream) {
+                                    if (is_lent(stream)) {
+                                      *data = g_state->allocate(bytes, stream);
+                                      return cudaSuccess;
+                                    }
+                                    return cudaMallocFromPoolAsync(data, bytes, own_pool(), stream);
+                                  },
+                                  [](void* data, cudaStream_t stream) {
+                                    if (!is_lent(stream)) return cudaFreeAsync(data, stream);
+                                    g_state->deallocate(data);
+                                    return cudaSuccess;
+                                  }};
 }
 
 /// Instances by device and stream. Never destroyed: the destructor would wait for the stream, which

@@ -121,7 +121,7 @@ struct GradientRequest {
 KOKKOS_SCAN_PYTHON_API void gradient(const GradientRequest& request);
 
 /// Minima or maxima with their indices: the last of equal elements or NaNs, as in torch.cummin and
-/// torch.cummax. Arrays have three dimensions here and in a recurrence: all before the axis merged,
+/// torch.cummax. Arrays have three dimensions here: all before the axis merged,
 /// the axis, and all behind it merged.
 struct ExtremeRequest {
   Operation operation = Operation::max;  ///< or min
@@ -144,24 +144,6 @@ KOKKOS_SCAN_PYTHON_API void extreme(const ExtremeRequest& request);
 constexpr std::int64_t longest_line(std::int64_t size) {
   return size < 8 ? 0xFFFF'FFFE : std::numeric_limits<std::int64_t>::max();
 }
-
-/// A linear recurrence h(k) = a(k) h(k-1) + b(k) along the second of three dimensions, computed in
-/// double. All arrays have the same real floating type.
-struct RecurrenceRequest {
-  Direction direction = Direction::forward;
-  std::int64_t extent[3] = {};
-  Array a;                 ///< where it is absent, all coefficients are `coefficient`
-  double coefficient = 0;  ///< which is not rounded to the type of the arrays
-  Array b;
-  Array starts;  ///< h(-1) for each line, with the first and third dimension; 0 if absent
-  Array output;
-  /// Number of results per line: that of elements, or one more, which is h(-1).
-  std::int64_t output_length = 0;
-  Place place;
-};
-
-/// Enqueues the computation of a recurrence; one launch.
-KOKKOS_SCAN_PYTHON_API void recurrence(const RecurrenceRequest& request);
 
 /// Compacts the elements that a mask keeps to the front of each row of a two-dimensional output.
 /// The rest of a row is unchanged.

@@ -6,6 +6,7 @@
 /// Arrays of three dimensions, the second of which is the axis, and the arithmetic of affine maps
 /// along it.
 
+#include <KokkosScan/impl/arithmetic.hpp>
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -28,9 +29,10 @@ KOKKOS_FUNCTION double wide_value(const T& value) {
 
 /// A product with 0 * infinity = 0: infinities are products of coefficients that overflow in a part
 /// of a line, and a factor 0 means that they do not matter.
-KOKKOS_INLINE_FUNCTION double times(double a, double b) {
-  const double product = a * b;
-  return product != product && a == a && b == b ? 0.0 : product;
+template <class W>
+KOKKOS_INLINE_FUNCTION W times(W a, W b) {
+  const W product = KokkosScan::impl::multiply(a, b);
+  return product != product && a == a && b == b ? W(0) : product;
 }
 
 template <class T, class Exec>

@@ -25,10 +25,14 @@ from ._functions import (
     cumulative_min,
     cumulative_prod,
     cumulative_sum,
+    discounted_sum,
+    gae,
+    lambda_return,
     linear_recurrence,
     logcumsumexp,
     nancumprod,
     nancumsum,
+    vtrace,
 )
 
 #: The version of the package, which is that of the library it was built from.
@@ -47,9 +51,13 @@ __all__ = [
     "cumulative_min",
     "cumulative_prod",
     "cumulative_sum",
+    "discounted_sum",
+    "gae",
+    "lambda_return",
     "linear_recurrence",
     "logcumsumexp",
     "nancumprod",
     "nancumsum",
     "tree_version",
+    "vtrace",
 ]

@@ -385,7 +385,8 @@ def _without_nan(x, mask):
     return numbers if mask is None else numbers & mask
 
 
-def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, include_initial=False, **unknown):
+def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, include_initial=False, reset=None,
+                      in_double=None, **unknown):
     """The states h of the recurrence h[k] = a[k] * h[k-1] + b[k] along an axis.
 
     Parameters
@@ -404,46 +405,53 @@ def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, includ
     include_initial : bool
         The result has one element more along the axis: it begins with the initial state (with
         reverse=True it ends with it).
+    reset : array of bool, optional
+        Where it is true, h[k] = b[k], whatever the state before is, even NaN: sequences in one line.
+        Its shape broadcasts to that of b.
+    in_double : bool, optional
+        Compute states in float64, so that they are exact but for the last rounding. Default: where a is a
+        number, which is not rounded to float32 then (0.9999 is another number there), and there is no reset.
 
     Returns
     -------
     array
-        Of the kind, the type and the device of b. States are computed in double and rounded once. A
-        coefficient of 0 forgets the state before it, even an infinite one; NaN stays.
+        Of the kind, the type and the device of b. With coefficients in an array, states are computed in
+        float32 for 16-bit floats and in the type of b otherwise, as a loop does, and rounded to the type of b
+        once: the error is a few roundings of the sum of magnitudes of the terms, weighted as in the states.
+        A coefficient of 0 forgets the state before it, even an infinite one; NaN stays.
     """
     if unknown:
         _refuse(linear_recurrence, unknown)
     kind = _arrays.kind_of(b)
     reverse = _arrays.checked_flag(reverse, "reverse")
     include_initial = _arrays.checked_flag(include_initial, "include_initial")
+    if in_double is not None:
+        in_double = _arrays.checked_flag(in_double, "in_double")
     if kind.is_torch:
         if axis is None and b.ndim > 1:
             raise ValueError(f"kokkos_scan: b has {b.ndim} dimensions: axis must be given.")
         from . import torch
 
         return torch.linear_recurrence(a, b, -1 if axis is None else axis, initial, reverse,
-                                       include_initial=include_initial)
-    if not kind.has_reshape:
-        raise TypeError(f"kokkos_scan: linear_recurrence takes arrays of NumPy, CuPy and PyTorch, not "
-                        f"a {type(b).__name__}.")
-    b = kind.array(b, "b")
-    if axis is None and b.ndim > 1:
-        raise ValueError(f"kokkos_scan: b has {b.ndim} dimensions: axis must be given.")
-    axis = 0 if axis is None else _arrays.checked_axis(axis, b.ndim)
-    code = kind.code(b, "b")
-    if not _arrays.is_real_code(code):
-        raise TypeError(f"kokkos_scan: a linear recurrence needs a real floating type, not "
-                        f"{_arrays.NAMES[code]}.")
+                                       include_initial=include_initial, reset=reset, in_double=in_double)
+    b, axis, code = _checked_line(kind, b, axis, "b", "linear_recurrence", "a linear recurrence needs")
     a = kind.coefficients(a, b)
+    if in_double is None:
+        in_double = isinstance(a, float) and reset is None
     lines = (*b.shape[:axis], *b.shape[axis + 1:])
     shape = list(b.shape)
     shape[axis] += 1 if include_initial else 0
     result = kind.empty_rows(b, tuple(shape), code)
     if initial is not None:
-        if isinstance(initial, (bool, int, float)):
-            initial = np.float64(initial)
-        initial = kind.initial(initial, lines, code)
-    if result.size:
+        initial = _value_of_lines(kind, initial, lines, code)
+    if reset is not None:
+        reset = kind.broadcast(reset, b.shape, "reset")
+    if in_double and reset is not None and code != _arrays.FLOAT64:
+        # There is no kernel for what is rare.
+        wide = [t if t is None or isinstance(t, float) else t.astype("float64") for t in (a, b, initial)]
+        result[...] = linear_recurrence(*wide[:2], axis=axis, initial=wide[2], reverse=reverse,
+                                        include_initial=include_initial, reset=reset)
+    elif result.size:
         three = _arrays.ThreeDimensions(b.shape, axis)
         stream = kind.stream(b)
         _core.recurrence(a if isinstance(a, float) else kind.exported(three.of(a), stream),
@@ -451,8 +459,149 @@ def linear_recurrence(a, b, /, *, axis=None, initial=None, reverse=False, includ
                          kind.exported(three.of(result, shape[axis]), stream), include_initial,
                          reverse, None if initial is None else
                          kind.exported(three.of_lines(initial), stream), stream,
-                         code == _arrays.BFLOAT16)
+                         code == _arrays.BFLOAT16,
+                         None if reset is None else kind.exported(three.of(reset), stream), in_double)
     return result
+
+
+def _checked_line(kind, x, axis, name, function, needs):
+    """An array of real floating numbers, its axis counted from the front, and its type."""
+    if not kind.has_reshape:
+        raise TypeError(f"kokkos_scan: {function} takes arrays of NumPy, CuPy and PyTorch, not "
+                        f"a {type(x).__name__}.")
+    x = kind.array(x, name)
+    if axis is None and x.ndim > 1:
+        raise ValueError(f"kokkos_scan: {name} has {x.ndim} dimensions: axis must be given.")
+    axis = 0 if axis is None else _arrays.checked_axis(axis, x.ndim)
+    code = kind.code(x, name)
+    if not _arrays.is_real_code(code):
+        raise TypeError(f"kokkos_scan: {needs} a real floating type, not {_arrays.NAMES[code]}.")
+    return x, axis, code
+
+
+def _value_of_lines(kind, value, lines, code):
+    if isinstance(value, (bool, int, float)):
+        value = np.float64(value)
+    return kind.initial(value, lines, code)
+
+
+def discounted_sum(x, gamma, /, *, axis=None, done=None, initial=None):
+    """Discounted sums of what is still to come: y[t] = x[t] + gamma[t] * y[t+1], where y[t+1] counts as 0
+    if done[t]; initial is y behind the last step.
+
+    ``linear_recurrence(gamma, x, axis=axis, initial=initial, reverse=True, reset=done)``, computed as a loop
+    does: the returns of
+    R. S. Sutton, A. G. Barto, Reinforcement Learning (2018), 3.3."""
+    return linear_recurrence(gamma, x, axis=axis, initial=initial, reverse=True, reset=done, in_double=False)
+
+
+def _advantage(function, rewards, values, next_value, done, log_ratios, numbers, axis):
+    """Advantages and targets of arrays, and what they were computed from."""
+    kind = _arrays.kind_of(rewards)
+    rewards, axis, code = _checked_line(kind, rewards, axis, "rewards", function, "rewards need")
+    others = {"values": values} if log_ratios is None else {"values": values, "log_ratios": log_ratios}
+    for name, other in others.items():
+        other = others[name] = kind.array(other, name)
+        if kind.code(other, name) != code or other.shape != rewards.shape:
+            raise TypeError(f"kokkos_scan: {name} has type {other.dtype} and shape {other.shape}, but rewards have "
+                            f"{rewards.dtype} and {rewards.shape}.")
+    next_value = _value_of_lines(kind, next_value, (*rewards.shape[:axis], *rewards.shape[axis + 1:]), code)
+    if done is not None:
+        done = kind.broadcast(done, rewards.shape, "done")
+    advantages = kind.empty_rows(rewards, rewards.shape, code)
+    targets = kind.empty_rows(rewards, rewards.shape, code)
+    if rewards.size:
+        three = _arrays.ThreeDimensions(rewards.shape, axis)
+        stream = kind.stream(rewards)
+
+        def of_steps(array):
+            return None if array is None else kind.exported(three.of(array), stream)
+
+        _core.advantage(of_steps(rewards), of_steps(others["values"]),
+                        kind.exported(three.of_lines(next_value), stream), of_steps(advantages), of_steps(targets),
+                        of_steps(done), of_steps(others.get("log_ratios")), numbers, stream,
+                        code == _arrays.BFLOAT16)
+    return advantages, targets, (kind, rewards, others, next_value, done, axis)
+
+
+def gae(rewards, values, next_value, /, *, done=None, gamma=0.99, lam=0.95, axis=None):
+    """Generalised advantage estimates, and the returns that values should predict.
+
+    With V the values, V[T] = next_value, and c[t] = gamma, or 0 where done[t]:
+
+        A[t] = rewards[t] + c[t] * V[t+1] - V[t] + lam * c[t] * A[t+1],    A[T] = 0,
+        returns[t] = A[t] + V[t].
+
+    Equation 16 of J. Schulman et al., High-dimensional continuous control using generalized advantage
+    estimation (arXiv:1506.02438). One kernel reads rewards, values and done once and writes both results.
+    States are of float32 for 16-bit floats, else of the type of the rewards. What is behind the end of an
+    episode does not matter, even if it is NaN.
+
+    Parameters
+    ----------
+    rewards, values : array
+        Of one shape and one real floating type, in any layout: arrays of NumPy, CuPy or PyTorch.
+    next_value : number or array
+        The value behind the last step: of the shape of rewards without the axis.
+    done : array of bool, optional
+        Whether the episode ended with step t.
+    gamma, lam : float
+        The discount, and the weight of longer sums.
+    axis : int, optional
+        Time. May be left out where there is one axis only.
+
+    Returns
+    -------
+    (advantages, returns), of the shape and the type of rewards
+    """
+    if _arrays.kind_of(rewards).is_torch:
+        from . import torch
+
+        return torch.gae(rewards, values, next_value, done, gamma, lam, 0 if axis is None else axis)
+    numbers = (float(gamma), float(lam), 1.0, 1.0)
+    return _advantage("gae", rewards, values, next_value, done, None, numbers, axis)[:2]
+
+
+def lambda_return(rewards, values, next_value, /, *, done=None, gamma=0.99, lam=0.95, axis=None):
+    """Returns that mix all numbers of steps:
+
+        G[t] = rewards[t] + c[t] * ((1 - lam) * V[t+1] + lam * G[t+1]),    G[T] = V[T] = next_value,
+
+    with c[t] = gamma, or 0 where done[t]. R. S. Sutton, A. G. Barto, Reinforcement Learning (2018), 12.1.
+    They are the returns of gae(), whose arguments it takes."""
+    return gae(rewards, values, next_value, done=done, gamma=gamma, lam=lam, axis=axis)[1]
+
+
+def vtrace(log_ratios, rewards, values, next_value, /, *, done=None, gamma=0.99, lam=1.0, rho_limit=1.0,
+           c_limit=1.0, axis=None):
+    """V-trace targets and the advantages of policy gradients that belong to them.
+
+    With ratio[t] = exp(log_ratios[t]) of the policy that is learned to the one that acted, V the values,
+    V[T] = next_value, c[t] = gamma, or 0 where done[t], and rho[t] = min(rho_limit, ratio[t]):
+
+        v[t] = V[t] + rho[t] * (rewards[t] + c[t] * V[t+1] - V[t])
+                    + lam * min(c_limit, ratio[t]) * c[t] * (v[t+1] - V[t+1]),    v[T] = V[T],
+        advantages[t] = rho[t] * (rewards[t] + c[t] * v[t+1] - V[t]).
+
+    Section 4 of L. Espeholt et al., IMPALA: scalable distributed deep-RL with importance weighted
+    actor-learner architectures (arXiv:1802.01561). Targets are one kernel; advantages are elementwise
+    operations after it. log_ratios has the shape and the type of rewards; the other arguments are those
+    of gae(). Returns (targets, advantages)."""
+    if _arrays.kind_of(rewards).is_torch:
+        from . import torch
+
+        return torch.vtrace(log_ratios, rewards, values, next_value, done, gamma, lam, rho_limit, c_limit,
+                            0 if axis is None else axis)
+    numbers = (float(gamma), float(lam), float(rho_limit), float(c_limit))
+    _, targets, (kind, rewards, others, next_value, done, axis) = _advantage(
+        "vtrace", rewards, values, next_value, done, log_ratios, numbers, axis)
+    module = kind._module
+    later = module.concatenate([targets, module.expand_dims(next_value, axis)], axis)
+    later = later[(slice(None),) * axis + (slice(1, None),)]
+    if done is not None:
+        later = module.where(done, later.dtype.type(0), later)
+    ratio = module.minimum(module.exp(others["log_ratios"]), rewards.dtype.type(rho_limit))
+    return targets, ratio * (rewards + rewards.dtype.type(gamma) * later - others["values"])
 
 
 def compact(x, mask, /, *, axis=None, return_indices=False, fill_value=0, **unknown):

@@ -11,6 +11,15 @@ def stream_of(x):
     return (torch.cuda.current_stream(x.device).cuda_stream or 1) if x.is_cuda else 0
 
 
+def capsule_of(x, stream):
+    """A DLPack capsule of a tensor on a CUDA device. PyTorch exports those of the current device alone."""
+    index = x.device.index
+    if torch.cuda.current_device() == index:
+        return x.__dlpack__(stream=stream)
+    with torch.cuda.device(index):
+        return x.__dlpack__(stream=stream)
+
+
 def along_lines(x, dim):
     """x, copied if it is broadcast along the axis on a GPU, where kernels read stride 0 slowly."""
     return x.contiguous() if x.is_cuda and x.stride(dim) == 0 else x

@@ -8,8 +8,8 @@ import functools
 
 import torch
 
-from . import _core, _tensors
-from ._functions import LOGSUMEXP, MAX, MIN, PROD, SUM
+from . import _core, _rules, _tensors
+from ._functions import LOGSUMEXP, MAX, MIN
 
 _NAMES = ("sum", "prod", "min", "max", "logsumexp")
 _library = torch.library.Library("kokkos_scan", "DEF")
@@ -73,7 +73,7 @@ def _result(operation, x, dim, dtype, include_initial, exclusive, mask, initial)
 def _exported(x, stream):
     if x is None:
         return None
-    return x.detach().__dlpack__(stream=stream) if stream else x.detach()
+    return _tensors.capsule_of(x.detach(), stream) if stream else x.detach()
 
 
 def _line(x):
@@ -130,68 +130,9 @@ def _gradient(grad, x, result, dim, operation, exclusive, reverse, mask, initial
     return gradient, of_lines
 
 
-def _setup_context(operation, ctx, inputs, output):
-    x, dim, _, include_initial, exclusive, reverse, mask, initial = inputs
-    is_sum = operation == SUM
-    ctx.save_for_backward(None if is_sum else x, None if is_sum else output, mask, initial)
-    ctx.call = dim % max(x.dim(), 1), x.dtype, include_initial, exclusive, reverse
-    ctx.wants_initial = initial is not None and initial.requires_grad
-
-
 def _backward(operation, ctx, grad):
-    x, result, mask, initial = ctx.saved_tensors
-    dim, dtype, include_initial, exclusive, reverse = ctx.call
-    sizes = list(grad.shape)
-    if include_initial:
-        sizes[dim] -= 1
-    of_initial = None
-    if operation == SUM:
-        if ctx.wants_initial:
-            of_initial = grad.sum(dim)
-        # The adjoint of a sum is the sum in the opposite direction.
-        part = grad.narrow(dim, 0 if reverse else 1, sizes[dim]) if include_initial else grad
-        of_x = torch.ops.kokkos_scan.cumulative_sum(part, dim, None, False, exclusive, not reverse)
-        if mask is not None:
-            of_x = torch.where(mask, of_x, 0)
-    else:
-        of_x, first = torch.ops.kokkos_scan.scan_gradient(
-            grad, x.to(result.dtype), result, dim, operation, exclusive or include_initial, reverse,
-            mask, initial)
-        if ctx.wants_initial:
-            of_initial = _gradient_of_initial(operation, ctx, grad, first, sizes)
-    if of_initial is not None:
-        if initial.dim() == 0:
-            of_initial = of_initial.sum()
-        of_initial = of_initial.to(initial.device, initial.dtype)
-    return of_x.to(dtype), None, None, None, None, None, None, of_initial
-
-
-def _gradient_of_initial(operation, ctx, grad, first, sizes):
-    """From the gradient with respect to what the initial value and the first element give."""
-    x, result, mask, initial = ctx.saved_tensors
-    dim, _, include_initial, exclusive, reverse = ctx.call
-
-    def element(t):
-        return t if t.dim() == 0 else t.select(dim, t.shape[dim] - 1 if reverse else 0)
-
-    of_initial = first
-    is_empty = bool(sizes) and sizes[dim] == 0
-    if not is_empty:
-        x_first = element(x.to(result.dtype))
-        if operation == PROD:
-            of_initial = first * x_first.conj()
-        elif operation == LOGSUMEXP:
-            start = _starts(x, dim, initial, result.dtype)
-            of_initial = first * (start - x_first).sigmoid()
-        else:
-            start = _starts(x, dim, initial, result.dtype)
-            stays = x_first > start if operation == MIN else x_first < start
-            of_initial = torch.where(stays | start.isnan(), first, 0)
-        if mask is not None:
-            of_initial = torch.where(element(mask.expand(x.shape)), of_initial, first)
-    if include_initial or (exclusive and not is_empty):
-        of_initial = of_initial + element(grad)
-    return of_initial
+    of_x, of_initial = _rules.backward(operation, ctx, grad)
+    return of_x, None, None, None, None, None, None, of_initial
 
 
 for _operation, _name in enumerate(_NAMES):
@@ -201,7 +142,7 @@ for _operation, _name in enumerate(_NAMES):
     torch.library.register_fake(_operator, functools.partial(_scan_fake, _operation), lib=_library)
     torch.library.register_autograd(
         _operator, functools.partial(_backward, _operation), lib=_library,
-        setup_context=functools.partial(_setup_context, _operation))
+        setup_context=functools.partial(_rules.setup_context, _operation))
 for _key in ("CPU", "CUDA"):
     _library.impl("scan_gradient", _gradient, _key)
 torch.library.register_fake("kokkos_scan::scan_gradient", _gradient_fake, lib=_library)

@@ -10,13 +10,16 @@ Whole numbers and bool add up in int64, as in torch.cumsum. Tensors of the host 
 host space, those of CUDA devices on the current stream.
 """
 
+import collections
+import functools
 import math
 import numbers
-import operator
 
 import torch
 
-from . import _arrays, _core, _functions, _tensors
+from . import _arrays, _core, _functions, _recurrences, _rules, _tensors
+from ._recurrences import (_counted, _exported, discounted_sum, gae, lambda_return, linear_recurrence,
+                           vtrace)
 
 try:
     import kokkos_scan._torch as _torch
@@ -24,13 +27,15 @@ except ModuleNotFoundError:  # built where PyTorch's headers were not
     from . import _torch_fallback as _torch
 
 __all__ = ["CumProd", "CumSum", "ExclusiveCumSum", "MaskedCumSum", "ReverseCumSum", "cummax", "cummin",
-           "compact", "cumprod", "cumsum", "cumulative_trapezoid", "ewm_mean", "linear_recurrence",
-           "logcumsumexp", "nancumprod", "nancumsum"]
+           "compact", "cumprod", "cumsum", "cumulative_trapezoid", "discounted_sum", "ewm_mean", "gae",
+           "lambda_return", "linear_recurrence", "logcumsumexp", "nancumprod", "nancumsum", "vtrace"]
 
 _OPERATORS = tuple(getattr(torch.ops.kokkos_scan, f"cumulative_{name}").default
                    for name in ("sum", "prod", "min", "max", "logsumexp"))
 _scan = _torch.scan
 _is_compiling = torch.compiler.is_compiling
+_level = torch._C._functorch.maybe_current_level
+_forward_ad = torch.autograd.forward_ad
 
 
 def _expected(operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial):
@@ -57,7 +62,7 @@ def _scan_into(result, totals, operation, x, dim, include_initial, exclusive, re
             return None
         t = t.detach()
         t = t.resolve_conj().resolve_neg()
-        return t.__dlpack__(stream=stream) if stream else t
+        return _tensors.capsule_of(t, stream) if stream else t
 
     line = x.reshape(1) if x.dim() == 0 else x
     if mask is not None:
@@ -106,35 +111,121 @@ def _may_be_written(out, inputs):
                for t, storage in zip(tensors[1:], storages[1:]))
 
 
-class _InOrder(torch.autograd.Function):
-    """A sum or product in order. Its gradient is that of the scan by default."""
+# ---- Sums and products in order -----------------------------------------------------------------
+
+_library = torch.library.Library("kokkos_scan", "FRAGMENT")
+_ARGUMENTS = "ScalarType dtype, bool include_initial, bool exclusive, bool reverse, Tensor? mask, Tensor? initial"
+for _name in ("sum", "prod"):
+    _library.define(f"cumulative_{_name}_in_order(Tensor x, int dim, {_ARGUMENTS}) -> Tensor")
+
+
+def _scan_in_order(operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial):
+    shape = _expected(operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial).shape
+    result = torch.empty(shape or [1], dtype=dtype, device=x.device)
+    _scan_into(result, None, operation, x, dim, include_initial, exclusive, reverse, mask, initial, True)
+    return result.reshape(shape)
+
+
+def _in_order_fake(operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial):
+    result = _OPERATORS[operation](x, dim, dtype, include_initial, exclusive, reverse, mask, initial)
+    return torch.empty(result.shape, dtype=dtype, device=x.device)
+
+
+def _in_order_backward(operation, ctx, grad):
+    """That of the scan by default."""
+    of_x, of_initial = _rules.backward(operation, ctx, grad)
+    return of_x, None, None, None, None, None, None, of_initial
+
+
+for _operation, _name in enumerate(("sum", "prod")):
+    for _key in ("CPU", "CUDA"):
+        _library.impl(f"cumulative_{_name}_in_order", functools.partial(_scan_in_order, _operation), _key)
+    _name = f"kokkos_scan::cumulative_{_name}_in_order"
+    torch.library.register_fake(_name, functools.partial(_in_order_fake, _operation), lib=_library)
+    torch.library.register_autograd(_name, functools.partial(_in_order_backward, _operation), lib=_library,
+                                    setup_context=functools.partial(_rules.setup_context, _operation))
+_IN_ORDER = tuple(getattr(torch.ops.kokkos_scan, f"cumulative_{name}_in_order").default for name in ("sum", "prod"))
+
+
+# ---- Rules of torch.func and forward mode --------------------------------------------------------
+
+
+class _ScanRules(torch.autograd.Function):
+    """A scan with the rules for batches and, as sums are linear, for their derivatives. Those of others
+    are PyTorch's own: see _transformed."""
 
     @staticmethod
-    def forward(ctx, operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial):
-        ctx.save_for_backward(x, mask, initial)
-        ctx.call = operation, dim, dtype, include_initial, exclusive, reverse
-        shape = _expected(operation, x, dim, dtype, include_initial, exclusive, reverse, mask,
-                          initial).shape
-        result = torch.empty(shape or [1], dtype=dtype, device=x.device)
-        _scan_into(result, None, operation, x, dim, include_initial, exclusive, reverse, mask,
-                   initial, True)
-        return result.reshape(shape)
+    def forward(x, mask, initial, operation, call, in_order):
+        dim, dtype, include_initial, exclusive, reverse = call
+        operators = _IN_ORDER if in_order else _OPERATORS
+        return operators[operation](x, dim, dtype, include_initial, exclusive, reverse, mask, initial)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, mask, initial, _, call, _ = inputs
+        ctx.call, ctx.sizes, ctx.dtype = call, x.shape, x.dtype
+        ctx.is_on, ctx.result_dtype = x.device, output.dtype
+        ctx.save_for_backward(mask, initial)
+        ctx.save_for_forward(mask, initial)
 
     @staticmethod
     def backward(ctx, grad):
-        x, mask, initial = ctx.saved_tensors
-        operation, dim, dtype, include_initial, exclusive, reverse = ctx.call
-        with torch.enable_grad():
-            inputs = [t if t is None else t.detach().requires_grad_(needed)
-                      for t, needed in ((x, ctx.needs_input_grad[1]),
-                                        (initial, ctx.needs_input_grad[8]))]
-            result = _OPERATORS[operation](inputs[0], dim, dtype, include_initial, exclusive,
-                                           reverse, mask, inputs[1])
-            wanted = [t for t in inputs if t is not None and t.requires_grad]
-            gradients = iter(torch.autograd.grad(result, wanted, grad))
-        of_x, of_initial = (next(gradients) if t is not None and t.requires_grad else None
-                            for t in inputs)
-        return None, of_x, None, None, None, None, None, None, of_initial
+        mask, initial = ctx.saved_tensors
+        dim, _, include_initial, exclusive, reverse = ctx.call
+        rank = len(ctx.sizes)
+        dim %= max(rank, 1)
+        part = grad
+        if include_initial:
+            part = grad.narrow(dim, 0 if reverse else 1, ctx.sizes[dim])
+        of_x = cumsum(part, dim, exclusive=exclusive, reverse=not reverse)
+        if mask is not None:
+            of_x = torch.where(mask, of_x, 0)
+        of_initial = None
+        if initial is not None:
+            of_initial = grad.sum(dim) if rank else grad
+            of_initial = of_initial if initial.dim() else of_initial.sum()
+            of_initial = of_initial.to(initial.device, initial.dtype)
+        return of_x.to(ctx.dtype), None, of_initial, None, None, None
+
+    @staticmethod
+    def jvp(ctx, of_x, of_mask, of_initial, *_):
+        mask, initial = ctx.saved_tensors
+        dim, _, include_initial, exclusive, reverse = ctx.call
+        if of_x is None:
+            of_x = torch.zeros(ctx.sizes, dtype=ctx.dtype, device=ctx.is_on)
+        return cumsum(of_x, dim, dtype=ctx.result_dtype, include_initial=include_initial, exclusive=exclusive,
+                      reverse=reverse, mask=mask, initial=of_initial)
+
+    @staticmethod
+    def vmap(info, in_dims, x, mask, initial, operation, call, in_order):
+        dim, *options = call
+        rank = x.dim() - (in_dims[0] is not None)
+        x = _rules.to_front(x, in_dims[0], info.batch_size)
+        if rank == 0:
+            x = x.unsqueeze(1)
+        if initial is not None and (in_dims[2] is not None or initial.dim()):
+            lines = [n for d, n in enumerate(x.shape[1:]) if d != dim % max(rank, 1)]
+            initial = _rules.of_lines(initial, in_dims[2], info.batch_size, lines)
+        mask = _rules.to_front(mask, in_dims[1], info.batch_size, max(rank, 1))
+        result = _apply(operation, x, dim % max(rank, 1) + 1, *options, mask, initial, in_order)
+        return (result if rank else result.squeeze(1)), 0
+
+
+def _transformed(operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial, in_order):
+    """A scan within torch.func or forward mode."""
+    if exclusive and include_initial or (mask is not None and mask.dtype != torch.bool):
+        return _OPERATORS[operation](x, dim, dtype, include_initial, exclusive, reverse, mask, initial)  # an error
+    result_dtype = _default_dtype(operation, x) if dtype is None else dtype
+    dim = _counted(dim, x)
+    if not (result_dtype.is_floating_point or result_dtype.is_complex):
+        x = x.detach()
+    elif operation != _functions.SUM and _rules.is_differentiated():
+        if in_order:
+            raise NotImplementedError("kokkos_scan: products in order have neither forward-mode derivatives nor "
+                                      "those of torch.func: leave in_order=True away.")
+        return _rules.composed(operation, x, dim, result_dtype, include_initial, exclusive, reverse, mask, initial)
+    call = dim, result_dtype, include_initial, exclusive, reverse
+    return _ScanRules.apply(x, mask, initial, operation, call, in_order)
 
 
 def _as_tensor(initial, dtype):
@@ -190,34 +281,33 @@ def _checked_call(x, dim, axis, input, dtype, mask):
         dtype = named[dtype]
     if mask is not None:
         _checked_tensor(mask, "mask")
-    return x, _checked_dim(dim), dtype
-
-
-def _checked_dim(dim):
-    try:
-        return operator.index(dim)
-    except TypeError:
-        raise TypeError(f"kokkos_scan: dim is a {type(dim).__name__}: expected an int.") from None
+    return x, _recurrences.checked_dim(dim), dtype
 
 
 def _apply(operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial,
            in_order=False):
     initial = _as_tensor(initial, _default_dtype(operation, x) if dtype is None else dtype)
-    if in_order and operation < _functions.MIN:
+    if in_order:
         result_dtype = x.dtype if dtype is None else dtype
-        # Whole numbers have the same bits in any order.
-        if result_dtype.is_floating_point or result_dtype.is_complex:
-            return _InOrder.apply(operation, x, dim, result_dtype, include_initial, exclusive,
-                                  reverse, mask, initial)
+        # Minima, maxima and whole numbers have the same bits in any order.
+        in_order = operation < _functions.MIN and (result_dtype.is_floating_point or result_dtype.is_complex)
+    if _rules.is_transformed():
+        return _transformed(operation, x, dim, dtype, include_initial, exclusive, reverse, mask, initial, in_order)
+    if in_order:
+        return _IN_ORDER[operation](x, dim, result_dtype, include_initial, exclusive, reverse, mask, initial)
     return _OPERATORS[operation](x, dim, dtype, include_initial, exclusive, reverse, mask, initial)
 
 
 def _function(operation, name, what, torch_name):
     def function(x=None, dim=None, *, dtype=None, include_initial=False, exclusive=False,
                  reverse=False, mask=None, initial=None, in_order=False, out=None, axis=None,
-                 input=None):
-        if dtype is initial is out is axis is input is None and not (include_initial or in_order or
-                                                                     _is_compiling()):
+                 input=None, reset=None):
+        if reset is not None:
+            return _segments(operation, input if x is None else x, axis if dim is None else dim, reset, dtype,
+                             reverse, mask, initial, include_initial or exclusive or in_order or out is not None)
+        if dtype is initial is out is axis is input is None and not (
+                include_initial or in_order or _is_compiling() or _level() is not None or
+                _forward_ad._current_level >= 0):
             # Half of the time of a call through torch.ops.
             try:
                 result = _scan(operation, x, dim, exclusive, reverse, mask)
@@ -264,6 +354,9 @@ def _function(operation, name, what, torch_name):
         Combine one element after the other, as a serial loop does: the same bits on every device.
     out : Tensor, optional
         Where the result is written; it may be x. Its type is the result's where no dtype is given.
+    reset : Tensor of bool, optional
+        Begin anew at each element where it is true, as at the beginning of a line without initial
+        value. For sums and products; of the shape of x, or one that broadcasts to it.
 
     ``axis`` and ``input`` are other names of dim and x; a tensor of one dimension needs no dim."""
     return function
@@ -273,29 +366,43 @@ cumsum = _function(_functions.SUM, "cumsum", "sum", "torch.cumsum and what is co
 cumprod = _function(_functions.PROD, "cumprod", "product",
                     "torch.cumprod and what is composed with it.")
 _cummin = _function(_functions.MIN, "cummin", "minimum",
-                    "the values of torch.cummin, and with return_indices=True the indices, too.")
+                    "torch.cummin and what is composed with it.")
 _cummax = _function(_functions.MAX, "cummax", "maximum",
-                    "the values of torch.cummax, and with return_indices=True the indices, too.")
+                    "torch.cummax and what is composed with it.")
 
 
 def _with_indices(operation, values_of, name):
-    def function(x=None, dim=None, *, return_indices=False, **options):
+    of_torch = getattr(torch.return_types, name, None)
+    of_compiled = collections.namedtuple(name, ["values", "indices"])
+
+    def function(x=None, dim=None, *, return_indices=True, reverse=False, mask=None, in_order=False, out=None,
+                 axis=None, input=None, **options):
         if return_indices is False or not _arrays.checked_flag(return_indices, "return_indices"):
-            return values_of(x, dim, **options)
-        mask = options.get("mask")
-        x, dim, _ = _checked_call(x, dim, options.pop("axis", None), options.pop("input", None), None, mask)
-        refused = sorted(set(options) - {"reverse", "mask", "in_order"})
-        if refused:
-            raise ValueError(f"kokkos_scan: return_indices=True goes with the inclusive results "
-                             f"alone: not with {', '.join(refused)}.")
-        reverse = _arrays.checked_flag(options.get("reverse", False), "reverse")
-        return torch.ops.kokkos_scan.cumulative_extreme(x, dim, operation, reverse, mask)
+            return values_of(x, dim, reverse=reverse, mask=mask, in_order=in_order, out=out, axis=axis,
+                             input=input, **options)
+        x, dim, _ = _checked_call(x, dim, axis, input, None, mask)
+        if options:
+            raise ValueError(f"kokkos_scan: indices go with the inclusive results alone, not with "
+                             f"{', '.join(sorted(options))}: give return_indices=False for the values.")
+        reverse = _arrays.checked_flag(reverse, "reverse")
+        found = _recurrences.extreme(x, dim, operation, reverse, mask)
+        if out is not None:
+            if not isinstance(out, (tuple, list)) or len(out) != 2:
+                raise TypeError(f"kokkos_scan: out is a {type(out).__name__}: expected two tensors, for values "
+                                "and indices.")
+            for given, result in zip(out, found):
+                if given.numel() == 0 and given.shape != result.shape:
+                    given.resize_(result.shape)  # as PyTorch has it
+                _check_out(given, result)
+            found = [given.copy_(result) for given, result in zip(out, found)]
+        return of_compiled(*found) if _is_compiling() else of_torch(found)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = values_of.__doc__.replace("""
     ``axis``""", """    return_indices : bool
-        Return (values, indices), the indices as int64: of equal elements, and of NaNs, the last one
-        in the order of the scan, as PyTorch has it; -1 where the mask has been false so far.
+        Return the named tuple (values, indices), as PyTorch does; that is the default. Indices are int64:
+        of equal elements, and of NaNs, the last one in the order of the scan; -1 where the mask has
+        been false so far. out is a pair then. False: the values alone, which may be exclusive, too.
 
     ``axis``""")
     return function
@@ -330,238 +437,42 @@ def nancumprod(x=None, dim=None, *, mask=None, input=None, **options):
     return cumprod(x, dim, mask=_functions._without_nan(x, mask), **options)
 
 
-# ---- Operators of three dimensions --------------------------------------------------------------
-
-_library = torch.library.Library("kokkos_scan", "FRAGMENT")
-_library.define("cumulative_extreme(Tensor x, int dim, int operation, bool reverse, Tensor? mask) -> "
-                "(Tensor, Tensor)")
-_library.define("linear_recurrence(Tensor a, Tensor b, int dim, Tensor? initial, bool reverse, bool "
-                "include_initial) -> Tensor")
-
-
-def _exported(x, stream):
-    x = x.detach()
-    if x.dtype == torch.bfloat16 and not stream:
-        x = x.view(torch.uint16)  # the buffer protocol knows no bfloat16
-    return x.__dlpack__(stream=stream) if stream else x
-
-
-def _three(x, dim, length):
-    """The dimensions before dim as one, dim, and those behind it as one."""
-    return x.reshape(math.prod(x.shape[:dim]), length, math.prod(x.shape[dim + 1:]))
-
-
-def _counted(dim, x):
-    dim = _checked_dim(dim)
-    rank = max(x.dim(), 1)
-    if not -rank <= dim < rank:
-        raise IndexError(f"kokkos_scan: axis {dim} is out of range for x of rank {x.dim()}: allowed "
-                         f"are {-rank} to {rank - 1}.")
-    return dim % rank
-
-
-def _extreme_results(x, dim, mask):
-    """Values and indices, not filled, and the dimension counted from the front."""
+def _segments(operation, x, dim, reset, dtype, reverse, mask, initial, others):
+    """Sums and products that begin anew where reset is true."""
+    if others:
+        raise ValueError("kokkos_scan: reset goes with reverse, mask, initial and dtype alone.")
+    if operation > _functions.PROD:
+        raise ValueError("kokkos_scan: reset goes with sums and products.")
+    x, dim, dtype = _checked_call(x, dim, None, None, dtype, mask)
+    dtype = _default_dtype(operation, x) if dtype is None else dtype
+    reset = _recurrences.checked_mask(reset, x, "reset")
     dim = _counted(dim, x)
-    if x.is_complex():
-        raise TypeError(_functions._NO_ORDER)
-    if mask is not None and mask.dtype != torch.bool:
-        raise TypeError(f"kokkos_scan: mask has type {mask.dtype}: expected bool.")
-    if mask is not None and mask.device != x.device:
-        raise ValueError(f"kokkos_scan: mask is on {mask.device}, but x is on {x.device}.")
-    return x.new_empty(x.shape), x.new_empty(x.shape, dtype=torch.int64), dim
-
-
-def _extreme(x, dim, operation, reverse, mask):
-    values, index, dim = _extreme_results(x, dim, mask)
-    if x.numel() == 0:
-        return values, index
-    length = x.shape[dim] if x.dim() else 1
-    if length > _core.longest_line(x.element_size()):
-        wide, index = _extreme(x.double(), dim, operation, reverse, mask)
-        return wide.to(x.dtype), index
-    stream = _tensors.stream_of(x)
+    if x.dim() == 0:
+        raise ValueError("kokkos_scan: x has no dimension to go along.")
+    x = x.to(dtype)
+    is_sum = operation == _functions.SUM
     if mask is not None:
-        mask = mask.expand(x.shape)
-    _core.extreme(operation,
-                  *(_exported(_three(t, dim, length), stream) for t in (x, values, index)), reverse,
-                  None if mask is None else _exported(_three(mask, dim, length), stream), stream,
-                  x.dtype == torch.bfloat16)
-    return values, index
-
-
-def _states_shape(b, dim, include_initial):
-    shape = list(b.shape)
-    shape[dim] += 1 if include_initial else 0
-    return shape
-
-
-def _recurrence(a, b, dim, initial, reverse, include_initial):
-    length = b.shape[dim]
-    states = b.new_empty(_states_shape(b, dim, include_initial))
-    if states.numel():
-        stream = _tensors.stream_of(b)
-        b = _tensors.along_lines(b, dim)
-        of_line = float(a) if a.dim() == 0 else _exported(_three(_tensors.along_lines(a, dim), dim, length), stream)
-        before, behind = math.prod(b.shape[:dim]), math.prod(b.shape[dim + 1:])
-        _core.recurrence(
-            of_line, _exported(_three(b, dim, length), stream),
-            _exported(_three(states, dim, states.shape[dim]), stream), include_initial, reverse,
-            None if initial is None else _exported(initial.reshape(before, behind), stream), stream,
-            b.dtype == torch.bfloat16)
-    return states
-
-
-for _key in ("CPU", "CUDA"):
-    _library.impl("cumulative_extreme", _extreme, _key)
-    _library.impl("linear_recurrence", _recurrence, _key)
-
-
-@torch.library.register_fake("kokkos_scan::cumulative_extreme", lib=_library)
-def _extreme_fake(x, dim, operation, reverse, mask):
-    return _extreme_results(x, dim, mask)[:2]
-
-
-def _setup_extreme(ctx, inputs, output):
-    x, dim, operation, reverse, mask = inputs
-    values, index = output
-    ctx.mark_non_differentiable(index)
-    ctx.save_for_backward(x, mask, values, index)
-    ctx.call = _counted(dim, x), operation, reverse
-
-
-def _extreme_backward(ctx, grad, _):
-    x, mask, values, index = ctx.saved_tensors
-    dim, operation, reverse = ctx.call
-    if torch.is_grad_enabled():  # by what has a gradient itself
-        of_x = torch.zeros_like(grad).scatter_add(dim, index.clamp(min=0),
-                                                  torch.where(index < 0, 0, grad))
-    else:
-        of_x = torch.ops.kokkos_scan.scan_gradient(grad, x, values, dim, operation, False, reverse,
-                                                   mask, None)[0]
-    return of_x, None, None, None, None
-
-
-torch.library.register_autograd("kokkos_scan::cumulative_extreme", _extreme_backward, lib=_library,
-                                setup_context=_setup_extreme)
-
-
-@torch.library.register_fake("kokkos_scan::linear_recurrence", lib=_library)
-def _recurrence_fake(a, b, dim, initial, reverse, include_initial):
-    return b.new_empty(_states_shape(b, dim, include_initial))
-
-
-def _setup_recurrence(ctx, inputs, output):
-    a, b, dim, initial, reverse, include_initial = inputs
-    ctx.save_for_backward(a, initial, output)
-    ctx.call = dim, reverse, include_initial
-
-
-def _recurrence_gradients(a, states, grad, dim, initial, reverse, wants_a):
-    """The gradients of a, if wanted, b and the initial state, given those of the states, by operators that have
-    gradients themselves. With g the gradient of the states, r[k] = g[k] + a[k+1] r[k+1] is a
-    recurrence the other way: r is the gradient of b, r[k] h[k-1] that of a, and a[0] r[0] that of the
-    initial state."""
-    length = states.shape[dim]
-    # The last state's own gradient starts the recurrence, so that no array is shifted.
-    end, rest, shifted = (0, 1, 0) if reverse else (length - 1, 0, 1)
-    r = torch.ops.kokkos_scan.linear_recurrence(
-        a.narrow(dim, shifted, length - 1) if a.dim() else a, grad.narrow(dim, rest, length - 1), dim,
-        grad.select(dim, end), not reverse, True)
-    begin = length - 1 if reverse else 0
-    of_initial = (a.select(dim, begin) if a.dim() else a) * r.select(dim, begin)
-    if not wants_a:
-        return None, r, of_initial
-    start = (torch.zeros_like(states.select(dim, 0)) if initial is None else initial).unsqueeze(dim)
-    kept = states.narrow(dim, rest, length - 1)
-    if torch.is_grad_enabled():
-        of_a = r * torch.cat([kept, start] if reverse else [start, kept], dim)
-    else:  # has no gradient, and needs no array of the states before
-        of_a = torch.empty_like(r)
-        torch.mul(r.narrow(dim, begin, 1), start, out=of_a.narrow(dim, begin, 1))
-        torch.mul(r.narrow(dim, shifted, length - 1), kept, out=of_a.narrow(dim, shifted, length - 1))
-    return of_a, r, of_initial
-
-
-def _recurrence_backward(ctx, grad):
-    a, initial, states = ctx.saved_tensors
-    dim, reverse, include_initial = ctx.call
-    length = states.shape[dim] - (1 if include_initial else 0)
-    first = 1 if include_initial and not reverse else 0
-    if length:
-        of_a, of_b, of_initial = _recurrence_gradients(
-            a, states.narrow(dim, first, length), grad.narrow(dim, first, length), dim, initial,
-            reverse, ctx.needs_input_grad[0])
-    else:
-        of_a = of_b = grad.narrow(dim, 0, 0)
-        of_initial = of_b.sum(dim)
-    if initial is None:
-        of_initial = None
-    elif include_initial:
-        of_initial = of_initial + grad.select(dim, length if reverse else 0)
-    return of_a, of_b, None, of_initial, None, None
-
-
-torch.library.register_autograd("kokkos_scan::linear_recurrence", _recurrence_backward,
-                                lib=_library, setup_context=_setup_recurrence)
-
-
-def linear_recurrence(a, b, dim=-1, initial=None, reverse=False, *, include_initial=False):
-    """The states h of the recurrence h[k] = a[k] * h[k-1] + b[k] along a dimension.
-
-    States are computed in double and rounded once to the type of b. A coefficient of 0 forgets the
-    state before it, even an infinite one; NaN stays. Gradients flow to a, b and initial, by one
-    recurrence in the other direction.
-
-    Parameters
-    ----------
-    a : number or Tensor
-        The coefficients; a tensor broadcasts to the shape of b and has its type and device.
-    b : Tensor
-        Of float16, bfloat16, float32 or float64.
-    dim : int
-        Negative counts from the end.
-    initial : number or Tensor, optional
-        h[-1], the state before the first step: one value, or a tensor of the shape of b without the
-        dimension. Default: 0.
-    reverse : bool
-        From the last element to the first: h[k] = a[k] * h[k+1] + b[k].
-    include_initial : bool
-        The result has one element more along the dimension: it begins with the initial state (with
-        reverse=True it ends with it).
-    """
-    if not isinstance(b, torch.Tensor):
-        raise TypeError(f"kokkos_scan: b is a {type(b).__name__}, but expected is a Tensor.")
-    if not b.is_floating_point():
-        raise TypeError(f"kokkos_scan: a linear recurrence needs a real floating type, not {b.dtype}.")
-    dim = _counted(dim, b)
-    if b.dim() == 0:
-        raise ValueError("kokkos_scan: b has no dimension to go along.")
-    is_number = not isinstance(a, torch.Tensor)
-    if is_number:
-        if not isinstance(a, numbers.Real):
-            raise TypeError(f"kokkos_scan: a is a {type(a).__name__}: expected a number or a Tensor.")
-        # Of no dimension: the kernel takes it as a number, which is not rounded to the type of b.
-        a = torch.tensor(float(a), dtype=torch.float64)
-    for name, t in (("a", None if is_number else a), ("initial", initial)):
-        if isinstance(t, torch.Tensor) and (t.dtype != b.dtype or t.device != b.device):
-            raise TypeError(f"kokkos_scan: {name} has type {t.dtype} on {t.device}, but b has "
-                            f"{b.dtype} on {b.device}.")
-    lines = [*b.shape[:dim], *b.shape[dim + 1:]]
+        x = torch.where(mask, x, torch.full((), 0 if is_sum else 1, dtype=dtype, device=x.device))
+    initial = _as_tensor(initial, dtype)
     if initial is not None:
-        if not isinstance(initial, torch.Tensor):
-            initial = torch.full((), initial, dtype=b.dtype, device=b.device)
-        if initial.dim() and list(initial.shape) != lines:
-            raise ValueError(f"kokkos_scan: initial has shape {tuple(initial.shape)}, but expected is "
-                             f"{tuple(lines)}, the shape of b without the axis.")
-        initial = initial.expand(lines)
-    if not is_number and a.shape != b.shape:
-        try:
-            a = a.expand(b.shape)
-        except RuntimeError:
-            raise ValueError(f"kokkos_scan: a has shape {tuple(a.shape)}, which does not broadcast to "
-                             f"{tuple(b.shape)}, the shape of b.") from None
-    return torch.ops.kokkos_scan.linear_recurrence(a, b, dim, initial, reverse, include_initial)
+        initial = initial.to(x.device, dtype)
+    if dtype.is_floating_point:
+        if is_sum:
+            return linear_recurrence(1, x, dim, initial, reverse, reset=reset, in_double=False)
+        # A product is a recurrence in which a new one begins with its element as the term.
+        first = torch.ones((), dtype=dtype, device=x.device) if initial is None else initial
+        return linear_recurrence(x, torch.where(reset, x, 0), dim, first, reverse, reset=reset)
+    if not is_sum or dtype.is_complex:
+        raise TypeError(f"kokkos_scan: reset goes with sums of real numbers and products of real floating "
+                        f"ones, not with {dtype}.")
+    # What was before the last reset is subtracted: whole numbers wrap, so nothing is lost.
+    sums = cumsum(x, dim, dtype=dtype, reverse=reverse, initial=initial)
+    before = torch.where(reset, sums - x, 0)
+    place = torch.arange(x.shape[dim], device=x.device).reshape([-1 if d == dim else 1 for d in range(x.dim())])
+    place = torch.where(reset, place, x.shape[dim] if reverse else -1)
+    last = (cummin if reverse else cummax)(place.expand(x.shape), dim, reverse=reverse, return_indices=False)
+    found = (last >= 0) & (last < x.shape[dim])
+    return sums - torch.where(found, before.gather(dim, torch.where(found, last, 0)), 0)
 
 
 def _may_have_nan(x):
@@ -622,12 +533,12 @@ def ewm_mean(x, alpha, dim=-1, *, adjust=True, ignore_na=False):
     if not adjust:
         # The first element counts whole: it is where the mean starts.
         start = x.select(dim, 0) if x.shape[dim] else None
-        return linear_recurrence(decay, x * alpha, dim, start)
+        return linear_recurrence(decay, x * alpha, dim, start, in_double=True)
     k = torch.arange(1, x.shape[dim] + 1, dtype=torch.float64, device=x.device)
     weight = alpha / (1 - decay**k) if decay > 0 else torch.ones_like(k)
     shape = [1] * x.dim()
     shape[dim] = -1
-    return linear_recurrence(decay, x, dim) * weight.to(x.dtype).reshape(shape)
+    return linear_recurrence(decay, x, dim, in_double=True) * weight.to(x.dtype).reshape(shape)
 
 
 def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
@@ -661,7 +572,7 @@ def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
                                f"{tuple(y.shape)}, the shape of y.")
         if x.shape[dim] != n:
             x = x.expand(*x.shape[:dim], n, *x.shape[dim + 1:])
-    return cumsum(pairs * (x.diff(dim=dim) / 2), dim)
+    return cumsum(pairs * x.diff(dim=dim), dim) / 2  # whole numbers wrap as PyTorch's
 
 
 def cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse, mask, initial,
@@ -674,6 +585,11 @@ def cumulate(operation, x, axis, dtype, include_initial, out, exclusive, reverse
     x, axis, dtype = _checked_call(x, axis, None, None, dtype, mask)
     if x.ndim == 0:
         x = x.reshape(1)
+        if isinstance(out, torch.Tensor) and not return_totals and (out.dim() == 0 or out.shape == (0,)):
+            out.resize_(())
+            cumulate(operation, x, axis, dtype, include_initial, out.view(1), exclusive, reverse, mask, initial,
+                     False, in_order)
+            return out
     if out is not None:
         if not isinstance(out, torch.Tensor):
             raise TypeError(f"kokkos_scan: out is a {type(out).__name__}, but x is a Tensor.")
@@ -742,7 +658,7 @@ def compact(x, mask, *, axis=None, dim=None, return_indices=False, fill_value=0)
         line, mask = line.movedim(dim, -1), mask.movedim(dim, -1)
     with torch.no_grad():
         rows = line.reshape(math.prod(line.shape[:-1]), line.shape[-1]).resolve_conj().resolve_neg()
-        has_gradient = x.requires_grad
+        has_gradient = x.requires_grad or _rules.is_transformed()
         values = rows.new_full(rows.shape, fill_value)
         index = rows.new_full(rows.shape, -1, dtype=torch.int64) if return_indices or has_gradient else None
         counts = rows.new_zeros(rows.shape[0], dtype=torch.int64)
@@ -751,7 +667,7 @@ def compact(x, mask, *, axis=None, dim=None, return_indices=False, fill_value=0)
             _core.compact(*(None if t is None else _exported(t, stream)
                             for t in (rows, mask.reshape(rows.shape), values, index, counts)), stream,
                           x.dtype == torch.bfloat16)
-    if has_gradient and torch.is_grad_enabled():  # by what has a gradient
+    if has_gradient and (torch.is_grad_enabled() or _rules.is_transformed()):  # by what has a gradient
         gathered = line.reshape(rows.shape).gather(1, index.clamp(min=0)) if rows.numel() else line.reshape(rows.shape)
         values = torch.where(index < 0, values, gathered)
     found = [values, index] if return_indices else [values]

@@ -85,6 +85,8 @@ template <class Op>
 inline constexpr bool is_harmless = is_eager<Op>;
 template <class State>
 inline constexpr bool is_harmless<ComposeAffine<State>> = true;
+template <class State>
+inline constexpr bool is_harmless<ComposeAffineOrReset<State>> = true;
 template <Ties ties, class T, class Index>
 inline constexpr bool is_harmless<ArgMin<ties, Indexed<T, Index>>> = std::is_arithmetic_v<T>;
 template <Ties ties, class T, class Index>
