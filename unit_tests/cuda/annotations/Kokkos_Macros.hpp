@@ -27,7 +27,7 @@ namespace Kokkos {
 template <class T>
 struct is_view : std::false_type {};
 
-using std::exp, std::fabs, std::fmax, std::fmin, std::log, std::log1p;
+using std::copysign, std::exp, std::fabs, std::fmax, std::fmin, std::log, std::log1p;
 
 struct HostSpace {};
 template <class Space, class Label>
