@@ -177,6 +177,7 @@ struct MaskedLogSumExp : CalledSum {
 /// The general kernels, or the generic backend.
 struct Either {
   bool is_general;
+  ks::impl::host::Destination destination;
   ks::impl::host::Registers registers;
 
   template <class P, class E>
@@ -187,7 +188,7 @@ struct Either {
   void scan(E const& exec, P const& problem, std::byte*) const {
     static_assert(ks::impl::host::GeneralBackend::supports<P>);
     if (is_general) {
-      ks::impl::host::GeneralBackend{registers}.scan(exec, problem);
+      ks::impl::host::GeneralBackend{destination, registers}.scan(exec, problem);
     } else {
       ks::impl::team::Backend{}.scan(exec, problem, nullptr);
     }
@@ -235,6 +236,8 @@ void scan_case(std::uint64_t seed, std::int64_t index) {
   Exec const exec = backends::instance_of_threads(1 + random.below(4));
   auto const registers =
       random.below(2) == 0 ? ks::impl::host::widest_registers() : ks::impl::host::least_registers;
+  auto const destination = random.below(2) == 0 ? ks::impl::host::Destination::memory
+                                                : ks::impl::host::Destination::caches;
   std::vector<Stored> results[2], totals[2];
   std::vector<std::uint8_t> calls;
   for (bool const is_general : {false, true}) {
@@ -248,7 +251,7 @@ void scan_case(std::uint64_t seed, std::int64_t index) {
         calls.data(),
         Kokkos::LayoutStride(u(out_extents[0]), u(out_extents[1] * out_extents[2]),
                              u(out_extents[1]), u(out_extents[2]), u(out_extents[2]), 1));
-    Either const backend{is_general, registers};
+    Either const backend{is_general, destination, registers};
     auto const scan = [&](auto const& input, auto const& lines_of_scan) {
       auto const function =
           is_exclusive ? ks::impl::Function::exclusive_scan : ks::impl::Function::inclusive_scan;

@@ -35,7 +35,7 @@ using MaskedProblem =
   KEYWORDS void host::combine_slabs(host::Registers, const OP<T>&,                         \
                                     const host::SlabBlock<T, carried_t<OP<T>, T>>&);       \
   KEYWORDS void host::combine_short_lines(host::Registers, const OP<T>&,                   \
-                                          const host::SlabBlock<T, carried_t<OP<T>, T>>&); \
+                                          const host::SlabBlock<T, carried_t<OP<T>, T>>&, T*); \
   KEYWORDS host::LastChunk<T, carried_t<OP<T>, T>> host::fold_chunks<T>(                   \
       host::Registers, const OP<T>&, const T* const&, int, carried_t<OP<T>, T>&);          \
   KOKKOSSCAN_IMPL_KERNEL_OF_LINES(KEYWORDS, T, OP, 1)                                      \

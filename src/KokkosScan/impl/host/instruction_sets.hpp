@@ -99,18 +99,6 @@ inline constexpr Registers most_registers = Registers::of_16_bytes;
 #endif
 /// Their size.
 inline constexpr int register_bytes = most_registers == Registers::of_32_bytes ? 32 : 16;
-template <int places>
-inline constexpr bool are_widest = (places == 2) == (most_registers == Registers::of_32_bytes);
-
-/// Calls f(2) if the registers have 32 bytes.
-template <class F>
-[[gnu::always_inline]] inline void call_if_wide([[maybe_unused]] Registers registers,
-                                                [[maybe_unused]] const F& f) {
-#if defined(KOKKOSSCAN_IMPL_AVX2)
-  if (registers == Registers::of_32_bytes) call_with_avx2(f);
-#endif
-}
-
 /// A compile-time value as a function argument.
 template <auto value>
 inline constexpr std::integral_constant<std::remove_const_t<decltype(value)>, value> constant{};

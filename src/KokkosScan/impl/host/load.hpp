@@ -69,7 +69,6 @@ struct Rectangle {
   Coordinates c;
   std::int64_t n, k;
   int rows, width, slabs, dimension;
-  bool is_narrow = false;  ///< whether to copy rows with gaps between them together
 
   [[nodiscard]] int size() const { return slabs * rows * width; }
 };
@@ -285,15 +284,16 @@ int direction_of_run(const Selected<A, Values, Mask>& in) {
   return direction_of_run(in.values);
 }
 
-/// Loads a rectangle of up to Most elements in memory order, without gaps, if it is contiguous or
-/// narrow, and all operands have the same direction.
+/// Loads a rectangle of up to Most elements in memory order, without gaps, if rows are contiguous
+/// and all operands have the same direction.
 template <int Most, class A, class T>
 bool load_run(const Array<T>& in, const Rectangle& r, A* x) {
   if (const T* const run = as_run(in, r); run != nullptr) {
     convert(run, r.size(), x);
     return true;
   }
-  if (!r.is_narrow || (r.width > 1 && in.strides.batch[r.c.rank - 1] != 1)) return false;
+  if (r.width > 1 && in.strides.batch[r.c.rank - 1] != 1) return false;
+  if (r.width == 1 && r.slabs == 1) return false;
   const T* const lowest = lowest_of_slab(in, r);
   const std::int64_t row = std::abs(in.strides.along);
   const std::int64_t slab = r.slabs > 1 ? in.strides.batch[r.dimension] : 0;

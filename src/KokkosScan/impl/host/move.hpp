@@ -92,13 +92,6 @@ struct Ahead {
 };
 inline constexpr Ahead nothing_ahead{0, Caches::all};
 
-/// The distance between two addresses, possibly of different arrays, in elements.
-template <class T>
-std::int64_t distance_between(const T* from, const T* to) {
-  return (reinterpret_cast<std::intptr_t>(to) - reinterpret_cast<std::intptr_t>(from)) /
-         static_cast<std::intptr_t>(sizeof(T));
-}
-
 /// Prefetches `count` neighbours, which need not exist.
 ///
 /// \tparam step the direction of the scan in memory. Cache lines are prefetched in that direction,

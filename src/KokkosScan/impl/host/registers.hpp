@@ -291,20 +291,6 @@ template <int places, class T>
   return r;
 }
 
-/// Hides the origin of an address from GCC, which would recompute it.
-template <class T>
-[[gnu::always_inline]] inline T* hidden(T* address) {
-  asm("" : "+r"(address));
-  return address;
-}
-
-/// Hides from GCC that a condition is loop-invariant: it would compile the loop for each outcome.
-[[gnu::always_inline]] inline bool hidden(bool condition) {
-  int value = condition ? 1 : 0;
-  asm("" : "+r"(value));
-  return value != 0;
-}
-
 /// Broadcasts the last value of each place to all lanes of the place.
 template <class T, int places>
 [[gnu::always_inline]] inline Pack<T, places> broadcast_last(const Pack<T, places>& p) {

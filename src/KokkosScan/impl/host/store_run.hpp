@@ -160,6 +160,25 @@ class StreamedRun {
   int m_step = 1;
 };
 
+/// Copies results of any type with non-temporal stores of whole cache lines.
+inline void stream_bytes(const void* results, std::size_t bytes, void* to) {
+  const char* from = static_cast<const char*>(results);
+  char* address = static_cast<char*>(to);
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(to) % cache_line;
+  const std::size_t head = before < bytes ? before : bytes;
+  std::memcpy(address, from, head);
+  std::size_t i = head;
+  for (; i + cache_line <= bytes; i += cache_line) {
+    KOKKOSSCAN_IMPL_UNROLL for (int j = 0; j < cache_line; j += 16) {
+      std::int64_t lanes[2];
+      std::memcpy(lanes, from + i + j, sizeof lanes);
+      stream_register(reinterpret_cast<std::int64_t*>(address + i + j),
+                      load_register(static_cast<const std::int64_t*>(lanes)));
+    }
+  }
+  std::memcpy(address + i, from + i, bytes - i);
+}
+
 /// Stores results upwards (step 1) or downwards (step -1) from `to` on.
 template <class A, class Value>
 void store_run(bool streams, const A* results, int count, Value* to, int step = 1) {
