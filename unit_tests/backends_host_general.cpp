@@ -166,12 +166,23 @@ struct CalledComputedMaximum : CalledSum {
   using Op = ks::Max<float>;
   static auto input(Arrays const& x) { return ks::elementwise(x.a, ElementOf<float>{x.a}); }
 };
+struct CalledSumInOrder : CalledSum {
+  static constexpr bool in_order = true;
+};
+struct CalledMaskedSumInOrder : CalledMaskedSum {
+  static constexpr bool in_order = true;
+};
 struct MaskedLogSumExp : CalledSum {
   using Op = ks::LogSumExp<float>;
   static constexpr Sink sink = Sink::array;
   static auto input(Arrays const& x) {
     return ks::masked(ks::elementwise(x.a, ElementOf<float>{x.a}), x.mask);
   }
+};
+
+template <class Kind>
+inline constexpr bool in_order = requires {
+  Kind::in_order;
 };
 
 /// The general kernels, or the generic backend.
@@ -272,8 +283,15 @@ void scan_case(std::uint64_t seed, std::int64_t index) {
         scan(Kind::input(x), lines_of_scan);
       }
     };
-    auto const along = is_backward ? ks::along(static_cast<int>(axis)).backward()
-                                   : ks::along(static_cast<int>(axis));
+    auto const by_groups = is_backward ? ks::along(static_cast<int>(axis)).backward()
+                                       : ks::along(static_cast<int>(axis));
+    auto const along = [&] {
+      if constexpr (in_order<Kind>) {
+        return by_groups.in_order();
+      } else {
+        return by_groups;
+      }
+    }();
     auto const with_totals = along.totals(Sheet<Stored>(total.data(), of_lines));
     if (starts < 0) {
       scan_input(with_totals);
@@ -331,6 +349,10 @@ TEST(backends_host_general, projected_recurrences) { random_cases<ProjectedRecur
 TEST(backends_host_general, called_recurrences) { random_cases<CalledRecurrence>(); }
 TEST(backends_host_general, called_sums) { random_cases<CalledSum>(); }
 TEST(backends_host_general, called_masked_sums) { random_cases<CalledMaskedSum>(); }
+TEST(backends_host_general, called_sums_in_order) {
+  random_cases<CalledSumInOrder>();
+  random_cases<CalledMaskedSumInOrder>();
+}
 TEST(backends_host_general, called_computed_maxima) { random_cases<CalledComputedMaximum>(); }
 TEST(backends_host_general, masked_computed_logarithms) { random_cases<MaskedLogSumExp>(); }
 

@@ -96,7 +96,9 @@ struct Backend {
     if (is_slab && shares_evenly(rows, threads) && sharing != Sharing::split_lines) {
       return scan_with<Columns<P>>(exec, p, "slabs", rows, 1, true);
     }
-    std::int64_t strips = (row + most - 1) / most;
+    // Strips of few rows are taken as a whole.
+    const std::int64_t cut = p.n <= 8 ? Columns<P>::most_of_block / p.n : most;
+    std::int64_t strips = row <= cut ? 1 : (row + cut - 1) / cut;
     if (!shares_evenly(rows * strips, threads)) strips = (strips + threads - 1) / threads * threads;
     strips = (row + cut_width(row, strips) - 1) / cut_width(row, strips);
     constexpr int size = sizeof(typename P::A);
@@ -105,7 +107,8 @@ struct Backend {
     // Otherwise threads share strips, if these have enough parts.
     constexpr std::int64_t most_shared = most_shared_width<Columns<P>>;
     const std::int64_t shared = (row + most_shared - 1) / most_shared;
-    const bool has_parts = p.n >= 4 * tile_length && rows * shared * (p.n / tile_length) >= 4 * threads;
+    const bool has_parts =
+        p.n >= 4 * tile_length && rows * shared * (p.n / tile_length) >= 4 * threads;
     if ((threads > 1 && !is_cut && has_parts) || sharing == Sharing::split_lines) {
       return scan_with<Columns<P>>(exec, p, "slabs", rows * shared, shared, true);
     }

@@ -7,6 +7,7 @@
 /// of a line is one row after element k.
 
 #include <KokkosScan/impl/host/combine.hpp>
+#include <KokkosScan/impl/host/move.hpp>
 #include <KokkosScan/impl/host/registers.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
 #include <cstdint>

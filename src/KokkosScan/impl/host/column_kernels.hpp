@@ -49,10 +49,10 @@ struct SlabBlock {
   SlabsOf<const A> x;
   SlabsOf<A> b;  ///< inclusive results; of a row of few lines those of the next row are overwritten
   int slabs, rows, width;
-  int begin = 0;           ///< index of the first row in its tile; begins a pack
+  int begin = 0;  ///< index of the first row in its tile; begins a pack
   Starts<A> starts = {};
   StateOfLines<A, R> state = {};  ///< used if there are no starts; then there is one slab
-  Ahead ahead = nothing_ahead;  ///< prefetch distance from x
+  Ahead ahead = nothing_ahead;    ///< prefetch distance from x
 };
 
 /// The state of one register of lines.
@@ -60,28 +60,49 @@ template <int places, class A, class R>
 struct StateOfRegister {
   static constexpr int lanes = 16 * places / static_cast<int>(sizeof(A));
   Register<A, places> fold, carry;
-  R tiles[lanes], chunks[lanes];
+  R *tiles, *chunks;
 
   [[gnu::always_inline]] void load(const StateOfLines<A, R>& state, std::int64_t w) {
     fold = load_register<places>(state.folds + w);
     carry = load_register<places>(state.carry + w);
-    __builtin_memcpy(tiles, state.tiles + w, sizeof tiles);
-    __builtin_memcpy(chunks, state.chunks + w, sizeof chunks);
+    tiles = state.tiles + w;
+    chunks = state.chunks + w;
   }
   [[gnu::always_inline]] void store(const StateOfLines<A, R>& state, std::int64_t w) const {
     store_register(state.folds + w, fold);
     store_register(state.carry + w, carry);
-    __builtin_memcpy(state.tiles + w, tiles, sizeof tiles);
-    __builtin_memcpy(state.chunks + w, chunks, sizeof chunks);
+  }
+};
+
+/// The state of a register that overlaps the one before it: a copy, taken before that one is
+/// scanned, since both change the state of lines that they share, in the same way.
+template <int places, class A, class R>
+struct StateOfLastRegister : StateOfRegister<places, A, R> {
+  using StateOfRegister<places, A, R>::lanes;
+  R own_tiles[lanes], own_chunks[lanes];
+
+  [[gnu::always_inline]] void load(const StateOfLines<A, R>& state, std::int64_t w) {
+    StateOfRegister<places, A, R>::load(state, w);
+    __builtin_memcpy(own_tiles, this->tiles, sizeof own_tiles);
+    __builtin_memcpy(own_chunks, this->chunks, sizeof own_chunks);
+    this->tiles = own_tiles;
+    this->chunks = own_chunks;
+  }
+  [[gnu::always_inline]] void store(const StateOfLines<A, R>& state, std::int64_t w) const {
+    StateOfRegister<places, A, R>::store(state, w);
+    __builtin_memcpy(state.tiles + w, own_tiles, sizeof own_tiles);
+    __builtin_memcpy(state.chunks + w, own_chunks, sizeof own_chunks);
   }
   /// Sets the state at the beginning of lines.
   template <class Op>
   [[gnu::always_inline]] void start(const Op& op, const A* starts, bool has_chunks) {
-    fold = broadcast<places>(neutral(op)).part[0];
-    carry = load_register<places>(starts);
+    this->fold = broadcast<places>(neutral(op)).part[0];
+    this->carry = load_register<places>(starts);
+    this->tiles = own_tiles;
+    this->chunks = own_chunks;
     if (!has_chunks) return;
-    store_wide(static_cast<R*>(tiles), carry);
-    for (R& chunk : chunks) chunk = neutral(carrying(op));
+    store_wide(this->tiles, this->carry);
+    for (R& chunk : own_chunks) chunk = neutral(carrying(op));
   }
 };
 
@@ -108,8 +129,8 @@ template <int places, class Op, class A, class R>
     x += pack_length * x_row;
     b += pack_length * b_row;
     if ((k + pack_length) % chunk_length != 0) continue;
-    carry = end_chunk_of_lines(op, fold, (k + pack_length) % tile_length == 0,
-                               static_cast<R*>(state.tiles), static_cast<R*>(state.chunks));
+    carry = end_chunk_of_lines(op, fold, (k + pack_length) % tile_length == 0, state.tiles,
+                               state.chunks);
     fold = broadcast<places>(neutral(op)).part[0];
   }
   if (k < end) {
@@ -153,7 +174,7 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
           if (block.starts.firsts != nullptr) {
             std::copy_n(block.starts.firsts, width, block.b.data - block.b.row);
           }
-          State last;
+          StateOfLastRegister<places, A, R> last;
           const int of_last = width < State::lanes ? 0 : width - State::lanes;
           if (width % State::lanes != 0) last.load(block.state, of_last + shift);
           for_each_register<State::lanes>(
@@ -180,7 +201,7 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             firsts += block.starts.slab;
           }
           const auto scan = [&](int w) __attribute__((always_inline)) {
-            State state;
+            StateOfLastRegister<places, A, R> state;
             state.start(op, starts + w, has_chunks);
             scan_register(op, block, x + w, b + w, state);
           };
@@ -204,12 +225,11 @@ void fold_slab(Registers registers, const Op& op, const SlabBlock<A, R>& slab) {
         const SlabBlock<A, R> block = slab;
         const int width = block.width;
         const auto exact = exactly(op);
-        const auto fold = [&](State& state, int w) __attribute__((always_inline)) {
+        const auto fold = [&](State & state, int w) __attribute__((always_inline)) {
           const A* x = block.x.data + w;
           V total = state.fold;
           KOKKOSSCAN_IMPL_ROLLED for (int k = 0; k < block.rows; k += chunk_length) {
-            end_chunk_of_lines(op, total, false, static_cast<R*>(state.tiles),
-                               static_cast<R*>(state.chunks));
+            end_chunk_of_lines(op, total, false, state.tiles, state.chunks);
             total = broadcast<places>(neutral(op)).part[0];
             KOKKOSSCAN_IMPL_ROLLED for (int i = 0; i < chunk_length; i += pack_length) {
               V elements[pack_length], folds[pack_length];
@@ -223,7 +243,7 @@ void fold_slab(Registers registers, const Op& op, const SlabBlock<A, R>& slab) {
           }
           state.fold = total;
         };
-        State last;
+        StateOfLastRegister<places, A, R> last;
         const int of_last = width < State::lanes ? 0 : width - State::lanes;
         if (width % State::lanes != 0) last.load(block.state, of_last);
         for_each_register<State::lanes>(

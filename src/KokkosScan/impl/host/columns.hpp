@@ -7,8 +7,8 @@
 /// lines, each of which is a slab of its own. Slabs that fit L1 are taken as a whole, as many as
 /// fill it, others some rows at a time. Results wait in L1 and leave in the order of memory.
 
+#include <KokkosScan/impl/host/column_elements.hpp>
 #include <KokkosScan/impl/host/column_kernels.hpp>
-#include <KokkosScan/impl/host/load.hpp>
 #include <KokkosScan/impl/host/short_lines.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
@@ -24,14 +24,18 @@ namespace KokkosScan::impl::host {
 
 /// Scans or folds slabs, or strips of up to most_width lines of them, on one thread.
 template <class P>
-class Columns {
+class Columns : ColumnElements<P> {
+  using Elements = ColumnElements<P>;
+  using Elements::line_at, Elements::load, Elements::most, Elements::spill;
+  using Elements::m_dimension, Elements::m_problem, Elements::m_x, Elements::m_y;
   using Op = typename Combination<P>::Op;
   using Value = std::remove_pointer_t<decltype(P::output.data)>;
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
 
  public:
-  using A = typename P::A;
-  using R = typename Combination<P>::R;
+  using Elements::most_of_block;
+  using typename Elements::A;
+  using typename Elements::R;
   /// Maximum width of a strip.
   static constexpr int most_width = strip_bytes / sizeof(A);
   /// Maximum width of a row that is taken as a whole.
@@ -40,13 +44,12 @@ class Columns {
   /// \param has_rows whether lines are neighbours in memory in the last dimension of the batch; if
   ///                 not, each line is a slab
   Columns(const P& problem, Destination destination, Registers registers, bool has_rows)
-      : m_problem(problem),
+      : Elements(problem, has_rows),
         m_registers(registers),
         m_streams(is_plain<A, Value> && can_stream && destination == Destination::memory),
         m_has_rows(has_rows),
         m_descends(problem.output.strides.along < 0 &&
-                   (problem.n > 1 || problem.extra != Extra::none)),
-        m_dimension(problem.batch.rank - (has_rows ? 2 : 1)) {}
+                   (problem.n > 1 || problem.extra != Extra::none)) {}
   Columns(const Columns&) = delete;
   Columns& operator=(const Columns&) = delete;
   ~Columns() {
@@ -145,15 +148,8 @@ class Columns {
   }
 
  private:
-  static constexpr int spill = 32 / sizeof(A);
-  /// Maximum number of elements in a block.
-  static constexpr int most = block_bytes / sizeof(A);
   static constexpr bool has_common_start = std::is_same_v<decltype(P::start), CommonStart<A>>;
 
-  static Coordinates line_at(Coordinates c, int w) {
-    if (w > 0) c.index[c.rank - 1] += w;
-    return c;
-  }
   [[nodiscard]] StateOfLines<A, R> state_of(int w) {
     return {m_folds + spill + w, m_carry + spill + w, m_tiles + spill + w, m_chunks + spill + w};
   }
@@ -163,56 +159,6 @@ class Columns {
     const int length = std::max(most_lines / spill, 1) * spill;
     if (left <= length) return left;
     return left < length + spill ? length - spill > 0 ? length - spill : left : length;
-  }
-
-  // ---- Elements ---------------------------------------------------------------------------------
-
-  /// Sets the elements of a block: in place, if that is possible, or loaded.
-  ///
-  /// \param reverses whether whole lines are wanted last line first, each in scan order
-  void load(SlabBlock<A, R>& block, const Coordinates& c, std::int64_t k, bool reverses = false) {
-    const auto& in = m_problem.input;
-    const int rows = block.rows, width = block.width;
-    const Rectangle r{c, m_problem.n, k, rows, width, block.slabs, m_dimension};
-    const int direction = direction_of_run(in);
-    const std::int64_t of_slab = std::int64_t{rows} * width;
-    const auto lies_at = [&](const A* lowest, std::int64_t row) {
-      block.x = {row < 0 ? lowest + (of_slab - width) : lowest, row, of_slab};
-    };
-    if (width >= spill) {
-      if (const A* const run = as_stored_run<A>(in, r); run != nullptr) {
-        lies_at(run, direction * width);
-        block.ahead = {direction * (ahead_bytes / static_cast<int>(sizeof(A))), Caches::all};
-        return;
-      }
-      const ArrayLine<const A> stored = as_stored<A>(in, c);
-      if (block.slabs == 1 && stored.data != nullptr) {
-        block.x = {&stored(k), stored.stride, 0};
-        block.ahead = {ahead_bytes / sizeof(A), Caches::all};
-        return;
-      }
-    }
-    A* const x = m_x + spill;
-    const bool is_run = !reverses || direction < 0;
-    if (is_run && (width == 1 ? direction > 0 || reverses : true)) {
-      prefetch_run(in, r, static_cast<int>(r.size()), Caches::all);
-      A* const to = reverses ? m_y + spill : x;
-      if (load_run<most>(in, r, to)) {
-        if (reverses) convert<-1>(to + (r.size() - 1), r.size(), x);
-        return lies_at(x, width == 1 ? 1 : direction * width);
-      }
-    }
-    for (int s = 0; s < block.slabs; ++s) {
-      Coordinates first = c;
-      if (s > 0) first.index[m_dimension] += s;
-      A* const to = x + (reverses ? block.slabs - 1 - s : s) * of_slab;
-      if (width == 1) {
-        load_along<most>(in.line(first), k, rows, to);
-      } else {
-        for (int i = 0; i < rows; ++i) load_across<most>(in, first, k + i, width, to + i * width);
-      }
-    }
-    lies_at(x, width);
   }
 
   // ---- Slabs of whole lines ---------------------------------------------------------------------
@@ -232,9 +178,8 @@ class Columns {
     if (m_dimension >= 0) {
       following = std::min(most_slabs, p.batch.extent[m_dimension] - c.index[m_dimension]);
     }
-    const auto slabs =
-        static_cast<int>(std::clamp<std::int64_t>(most / of_slab, 1, following));
-    const bool are_lines = width == 1 && n > 1;
+    const auto slabs = static_cast<int>(std::clamp<std::int64_t>(most / of_slab, 1, following));
+    const bool are_lines = width == 1 && n > 1 && std::abs(p.output.strides.along) == 1;
     // Backward short lines are scanned last line first, so that all of them are one upward run.
     const bool reverses = m_descends && are_lines;
     SlabBlock<A, R> block{{}, {}, slabs, n, width};
@@ -258,8 +203,8 @@ class Columns {
     }
     // If B(n) is there for the total only, it is skipped.
     const int skipped = m_descends && !reverses ? (held - extent) * width : 0;
-    Value* const lowest = &p.output.line(c)(
-        (p.extra == Extra::first ? -1 : 0) + (m_descends ? extent - 1 : 0));
+    Value* const lowest =
+        &p.output.line(c)((p.extra == Extra::first ? -1 : 0) + (m_descends ? extent - 1 : 0));
     if (reverses) {
       store_reversed(results, held, extent, slabs, lowest);
     } else {
@@ -332,8 +277,7 @@ class Columns {
     const bool is_exclusive = p.form == Form::exclusive;
     const bool stores_first = k == 0 && p.extra == Extra::first;
     const bool has_first = is_exclusive || stores_first;
-    const int stored =
-        rows + (stores_first || (k + rows == p.n && p.extra == Extra::last) ? 1 : 0);
+    const int stored = rows + (stores_first || (k + rows == p.n && p.extra == Extra::last) ? 1 : 0);
     SlabBlock<A, R> block{{}, {}, 1, rows, width};
     load(block, c, k);
     block.begin = static_cast<int>(k % tile_length);
@@ -396,17 +340,12 @@ class Columns {
     }
   }
 
-  const P& m_problem;
   const Registers m_registers;
   const bool m_streams;   ///< whether results are written with non-temporal stores
   const bool m_has_rows;  ///< whether lines have neighbours in memory
   const bool m_descends;  ///< whether results of a line lie downwards in memory
-  /// The dimension of the batch in which slabs are neighbours; negative if there is one slab.
-  const int m_dimension;
-  int m_started = 0;  ///< the number of lines with valid m_starts
+  int m_started = 0;      ///< the number of lines with valid m_starts
   // Before and behind each array there is space for the registers of rows that exceed them.
-  alignas(page_bytes) A m_x[most + 2 * spill];
-  alignas(page_bytes) A m_y[3 * most + 2 * spill];
   A m_starts[most + 2 * spill], m_firsts[most + 2 * spill];
   alignas(page_bytes) A m_folds[most_width + 2 * spill];
   alignas(cache_line) A m_carry[most_width + 2 * spill];

@@ -52,7 +52,8 @@ struct GeneralBackend {
   /// Whether a problem is accepted: there must be enough lines for the threads, or short ones.
   template <class Exec, class P>
   static bool accepts(const Exec& exec, const P& p) {
-    return scans_in_order<P> || p.batch.count >= exec.concurrency() || p.n <= generic_tree::tile_length;
+    return scans_in_order<P> || p.batch.count >= exec.concurrency() ||
+           p.n <= generic_tree::tile_length;
   }
 
   /// Scans a problem of at least one line and one element.

@@ -8,57 +8,37 @@
 /// start. They process blocks of elements in memory order: rows of neighbouring lines, and of
 /// several slabs if slabs are small.
 
-#include <KokkosScan/impl/generic_tree.hpp>
-#include <KokkosScan/impl/host/general_inputs.hpp>
+#include <KokkosScan/impl/host/general_elements.hpp>
 #include <KokkosScan/impl/host/general_kernels.hpp>
 #include <KokkosScan/impl/host/general_outputs.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
 #include <KokkosScan/impl/host/load.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
-#include <KokkosScan/impl/in_order.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <tuple>
 #include <type_traits>
 
 namespace KokkosScan::impl::host {
 
-/// Slabs of rows of neighbouring lines. A row may be cut into strips; if lines are not neighbours
-/// in memory, a row is a single line.
-struct SlabsOfRows {
-  std::int64_t row;     ///< lines per row
-  std::int64_t width;   ///< lines per strip
-  std::int64_t strips;  ///< strips per row
-  std::int64_t slabs;   ///< in the batch
-  int dimension;        ///< of the batch, in which slabs are neighbours; -1 if there is one slab
-};
-
 /// Scans slabs, or strips of slabs, on one thread.
 template <class P>
-class General {
-  using A = typename P::A;
+class General : GeneralElements<P> {
+  using Elements = GeneralElements<P>;
+  using Elements::begins_chunk, Elements::has_carry, Elements::has_chunks, Elements::has_tiles;
+  using Elements::chunk_length, Elements::in_order, Elements::lines_at_once, Elements::tile_length;
+  using Elements::line_at, Elements::load, Elements::most, Elements::skips, Elements::slab_at;
+  using Elements::m_problem, Elements::m_slabs;
+  using typename Elements::A, typename Elements::In, typename Elements::R;
   using Op = typename Combination<P>::Wide;
-  using R = typename Combination<P>::R;
   using Value = typename P::Value;
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
-  using In = std::remove_cv_t<decltype(P::input)>;
-  static constexpr bool in_order = scans_in_order<P>;
-  /// Whether masked-out elements are skipped, not combined with an identity.
-  static constexpr bool skips = in_order && is_selected<In>;
-  static constexpr std::int64_t endless = std::int64_t{1} << 62;
-  static constexpr std::int64_t chunk_length = in_order ? endless : generic_tree::chunk_length;
-  static constexpr std::int64_t tile_length = in_order ? endless : generic_tree::tile_length;
   static constexpr bool is_array = !is_called<decltype(P::output)>;
 
-  /// Elements of a block; with their prefixes they take a quarter to a half of L1.
-  static constexpr int most = std::max<int>(16, 8192 / static_cast<int>(sizeof(R)));
   /// Rows of a wide strip that are scanned one segment of lines at a time.
   static constexpr int rows_of_segment = 4;
-  /// Long lines that are scanned in order side by side.
-  static constexpr int lines_at_once = 4;
   static constexpr int segment = most / rows_of_segment;
 
  public:
@@ -66,9 +46,8 @@ class General {
   static constexpr int most_width = std::max<int>(most, strip_bytes / sizeof(R));
 
   General(const P& problem, const SlabsOfRows& slabs, Destination destination, Registers registers)
-      : m_problem(problem),
+      : Elements(problem, slabs),
         m_op(carrying(problem.op)),
-        m_slabs(slabs),
         m_registers(registers),
         m_streams(is_array && can_stream && std::is_trivially_copyable_v<Value> &&
                   destination == Destination::memory) {}
@@ -119,27 +98,6 @@ class General {
     return std::max<std::int64_t>(1, most / (rows * m_slabs.width));
   }
 
-  [[nodiscard]] Coordinates slab_at(Coordinates c, int slab) const {
-    if (slab > 0) c.index[m_slabs.dimension] += slab;
-    return c;
-  }
-  [[nodiscard]] Coordinates line_at(Coordinates c, int slab, int w) const {
-    if (slab > 0) c.index[m_slabs.dimension] += slab;
-    if (w > 0) c.index[c.rank - 1] += w;
-    return c;
-  }
-
-  /// Whether anything is combined before row k: in earlier tiles, or in chunks of the same tile.
-  [[nodiscard]] bool has_tiles(std::int64_t k) const {
-    return !in_order && (m_problem.start.exists() || k >= tile_length);
-  }
-  /// Whether a chunk begins at row k: its fold is the element there.
-  [[nodiscard]] bool begins_chunk(std::int64_t k) const {
-    return k % chunk_length == 0 && !(in_order && m_problem.start.exists());
-  }
-  static bool has_chunks(std::int64_t k) { return k % tile_length >= chunk_length; }
-  [[nodiscard]] bool has_carry(std::int64_t k) const { return has_tiles(k) || has_chunks(k); }
-
   /// Scans `slabs` slabs of `width` lines.
   void scan_slabs(const Coordinates& c, int slabs, int width) {
     const P& p = m_problem;
@@ -187,47 +145,6 @@ class General {
     }
   }
 
-  /// Loads elements of `width` lines; the first line is at `c`.
-  Runs<A> load(const Coordinates& c, int slabs, std::int64_t k, int rows, int width) {
-    const P& p = m_problem;
-    const auto& in = elements();
-    const std::int64_t size = std::int64_t{rows} * width;
-    if (slabs == 1 || rows == p.n) {
-      const Rectangle r{c, p.n, k, rows, width, slabs, m_slabs.dimension};
-      const bool descends = direction_of_run(in) < 0;
-      prefetch_run(in, r, static_cast<int>(size) * slabs, Caches::all);
-      const A* run = as_stored_run<A>(in, r);
-      if (run == nullptr && load_run<most>(in, r, m_x)) run = m_x;
-      if (run != nullptr && descends) return {run + (rows - 1) * std::int64_t{width}, size, -width};
-      if (run != nullptr) return {run, size, width};
-    }
-    if (slabs == 1 && width > 1) {
-      const ArrayLine<const A> stored = as_stored<A>(in, c);
-      if (stored.data != nullptr) return {&stored(k), 0, stored.stride};
-    }
-    for (int s = 0; s < slabs; ++s) {
-      const Coordinates first = slab_at(c, s);
-      A* const x = m_x + s * size;
-      if (width == 1) {
-        load_along<most>(in.line(first), k, rows, x);
-      } else {
-        for (int i = 0; i < rows; ++i) {
-          load_across<most>(in, first, k + i, width, x + std::int64_t{i} * width);
-        }
-      }
-    }
-    return {m_x, size, width};
-  }
-
-  /// The elements, without a mask that is skipped.
-  [[nodiscard]] const auto& elements() const {
-    if constexpr (skips) {
-      return without_masks(m_problem.input);
-    } else {
-      return m_problem.input;
-    }
-  }
-
   /// Scans rows k ... k + rows - 1, which are in one chunk or are several whole chunks.
   void scan_block(const Coordinates& c, int slabs, std::int64_t k, int rows, int w, int width) {
     const std::int64_t size = std::int64_t{rows} * width;
@@ -268,28 +185,10 @@ class General {
       scan_narrow(load(c, slabs, k, rows, width), slabs, k, rows, width, y, y_row, y_slab);
     }
     if constexpr (is_array) {
-      if (streams) return stream(place, row, slab, slabs, rows, width);
+      if (streams) return stream_slabs(m_y, {slab, row}, slabs, rows, width, place);
     }
     if (place != nullptr) return;
     store_slabs(m_problem.output, c, m_slabs.dimension, slabs, k, rows, width, m_y);
-  }
-
-  /// Stores results of m_y, which are in the order of memory, with non-temporal stores.
-  void stream(Value* place, std::int64_t row, std::int64_t slab, int slabs, int rows,
-              int width) const {
-    const std::int64_t size = std::int64_t{rows} * width;
-    const bool are_runs = rows == 1 || std::abs(row) == width;
-    Value* const lowest = row < 0 ? place + (rows - 1) * row : place;
-    if (are_runs && (slabs == 1 || slab == size)) {
-      return stream_bytes(m_y, static_cast<std::size_t>(slabs * size) * sizeof(Value), lowest);
-    }
-    const int runs = are_runs ? 1 : rows;
-    const std::size_t bytes = static_cast<std::size_t>(size / runs) * sizeof(Value);
-    for (int s = 0; s < slabs; ++s) {
-      for (int i = 0; i < runs; ++i) {
-        stream_bytes(m_y + s * size + i * width, bytes, lowest + s * slab + i * std::abs(row));
-      }
-    }
   }
 
   /// Scans rows in order and skips masked-out elements.
@@ -313,8 +212,9 @@ class General {
             fold = exists ? R(m_op(fold, next)) : next;
             exists = true;
           }
-          y[s * y_slab + i * y_row + w] =
-              static_cast<Value>(is_exclusive ? before : exists ? fold : none);
+          y[s * y_slab + i * y_row + w] = static_cast<Value>(is_exclusive ? before
+                                                             : exists     ? fold
+                                                                          : none);
         }
       }
     }
@@ -474,9 +374,7 @@ class General {
 
   static constexpr bool has_common_start = std::is_same_v<decltype(P::start), CommonStart<A>>;
 
-  const P& m_problem;
   const Op m_op;
-  const SlabsOfRows& m_slabs;
   const Registers m_registers;
   const bool m_streams;  ///< whether results are written with non-temporal stores
   // For each line the fold of earlier tiles, of the tile's chunks, of both, and within the chunk.
@@ -485,7 +383,6 @@ class General {
   alignas(cache_line) R m_carry[most_width];
   alignas(cache_line) R m_last[most_width];
   bool m_exist[skips ? most_width : 1];  ///< whether anything has been combined
-  alignas(cache_line) A m_x[most];
   alignas(cache_line) R m_prefixes[most];
   alignas(cache_line) Value m_y[most];
 };

@@ -22,7 +22,7 @@ template <int packs, class Op, class A, class R, int places>
     const Pack<A, places>& before, A (&totals)[places]) {
   constexpr int count = packs * pack_length;
   PacksOfChunk<A, places> folds;
-  load_packs<1>(x, block.x.slab, neutral(op), count, folds);
+  load_packs(x, block.x.slab, neutral(op), count, folds);
   const auto combine_by = [&](const auto& exact) __attribute__((always_inline)) {
     fold_packs(exact, none, count, folds);
     for_each_place<places>([&](auto place) __attribute__((always_inline)) {
@@ -39,7 +39,7 @@ template <int packs, class Op, class A, class R, int places>
   }
   if (!is_exact) combine_by(op);
   for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-    store_packs<false, place>(folds, count, b + place * block.b.slab);
+    store_packs<place>(folds, count, b + place * block.b.slab);
   });
   return folds[0];
 }
@@ -92,7 +92,7 @@ template <int places, class Op, class A, class R>
   }
   // The end of the first line has overwritten the beginning of the second: restore it.
   if constexpr (places == 2) {
-    if (n % pack_length != 0) store<false, 1>(b + block.b.slab, first);
+    if (n % pack_length != 0) store<1>(b + block.b.slab, first);
   }
 }
 
@@ -151,7 +151,7 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
         constexpr int length = fold_length<A>;
         // The last pack may extend into the next line.
         const int whole = (block.rows + pack_length - 1) / pack_length * pack_length;
-        BlocksOfLine<1, places, Op, A, R> blocks(op, folds, nothing_ahead, false);
+        BlocksOfLine<places, Op, A, R> blocks(op, folds, nothing_ahead);
         for (int s = 0; s < block.slabs; ++s) {
           blocks.carry = {static_cast<R>(starts[s * block.starts.slab]), neutral(carrying(op))};
           A* const b = block.b.data + s * block.b.slab;

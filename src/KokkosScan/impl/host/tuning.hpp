@@ -34,11 +34,6 @@ inline constexpr int strip_bytes = 16384;
 /// short lines, 16 KB equally fast.
 inline constexpr int block_bytes = 12288;
 
-/// The distance in bytes by which non-temporal stores follow the computation: a load stalls on
-/// earlier stores of the same data that have not left the store buffer. With 2048 bytes, those of a
-/// block would be stored only at its end, which is slower.
-inline constexpr int lag_bytes = 512;
-
 /// Size of a page. Data that is stored in L1 and soon loaded again lies within one page: registers
 /// across a page boundary cost hundreds of cycles. So the state of strips begins at a page
 /// boundary, and results that wait for non-temporal stores share one page.
