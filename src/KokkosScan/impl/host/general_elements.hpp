@@ -84,6 +84,15 @@ class GeneralElements {
       if (run != nullptr && descends) return {run + (rows - 1) * std::int64_t{width}, size, -width};
       if (run != nullptr) return {run, size, width};
     }
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(in)>, Array<const A>>) {
+      // Several long lines.
+      if (slabs > 1 && width == 1 && in.strides.along == 1) {
+        const Runs<A> lines{&in.line(c)(k), in.strides.batch[m_slabs.dimension], 1};
+        for (int s = 0; s < slabs; ++s)
+          prefetch(lines.data + s * lines.run + rows, rows, Caches::all);
+        return lines;
+      }
+    }
     if (slabs == 1 && width > 1) {
       const ArrayLine<const A> stored = as_stored<A>(in, c);
       if (stored.data != nullptr) return {&stored(k), 0, stored.stride};

@@ -148,8 +148,7 @@ class General : GeneralElements<P> {
   /// Scans rows k ... k + rows - 1, which are in one chunk or are several whole chunks.
   void scan_block(const Coordinates& c, int slabs, std::int64_t k, int rows, int w, int width) {
     const std::int64_t size = std::int64_t{rows} * width;
-    Value* const place =
-        slabs == 1 || rows == m_problem.n ? place_of_rows(m_problem.output, c, k, width) : nullptr;
+    Value* const place = place_of_rows(m_problem.output, c, k, width);
     Value* y = m_y;
     std::int64_t y_row = width, y_slab = size;
     const std::int64_t row = distance_of_rows(m_problem.output, width);

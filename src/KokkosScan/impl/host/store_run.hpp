@@ -46,8 +46,15 @@ inline void stream_bytes(const void* results, std::size_t bytes, void* to) {
 template <class A, class Value>
 void store_run(bool streams, const A* results, int count, Value* to, int step = 1) {
   const auto size = static_cast<std::size_t>(count);
-  if (step < 0) {
-    // Stores downwards do not combine to cache lines.
+  if (step < 0 && is_plain<A, Value> && streams) {
+    // Stores downwards would not combine to cache lines.
+    A reversed[block_length];
+    for (int i = 0; i < count; i += block_length) {
+      const int length = count - i < block_length ? count - i : block_length;
+      convert<-1>(results + (i + length - 1), length, reversed);
+      stream_bytes(reversed, static_cast<std::size_t>(length) * sizeof(A), to - (i + length - 1));
+    }
+  } else if (step < 0) {
     convert<-1>(results + (count - 1), count, to - (count - 1));
   } else if (is_plain<A, Value> && streams) {
     stream_bytes(results, size * sizeof(A), to);
