@@ -76,13 +76,11 @@ struct Backend {
   template <class Exec, class P>
   void scan_vectorized(const Exec& exec, const P& p) const {
     const Batch& batch = p.batch;
-    // Lines of one element need no scan: each row of them is copied.
-    const bool is_copy = p.n == 1 && p.extra == Extra::none;
-    const bool has_neighbours = batch.rank > 0 && p.output.strides.batch[batch.rank - 1] == 1 &&
-                                !is_copy && shape != Shape::lines;
+    const bool has_neighbours =
+        batch.rank > 0 && p.output.strides.batch[batch.rank - 1] == 1 && shape != Shape::lines;
     if (!has_neighbours) {
       const bool is_short = p.n <= tile_length && shape != Shape::strips &&
-                            (is_copy || std::abs(p.output.strides.along) == 1);
+                            (p.n == 1 || std::abs(p.output.strides.along) == 1);
       if (is_short) return scan_with<Columns<P>>(exec, p, "short_lines", batch.count, 1);
       return scan_with<Lines<P>>(exec, p, "lines", batch.count, 1);
     }
@@ -97,7 +95,10 @@ struct Backend {
       return scan_with<Columns<P>>(exec, p, "slabs", rows, 1, true);
     }
     // Strips of few rows are taken as a whole.
-    const std::int64_t cut = p.n <= 8 ? Columns<P>::most_of_block / p.n : most;
+    const std::int64_t cut =
+        p.n > 8 ? most
+                : std::max<std::int64_t>(Columns<P>::most_of_block / p.n / narrow_strip, 1) *
+                      narrow_strip;
     std::int64_t strips = row <= cut ? 1 : (row + cut - 1) / cut;
     if (!shares_evenly(rows * strips, threads)) strips = (strips + threads - 1) / threads * threads;
     strips = (row + cut_width(row, strips) - 1) / cut_width(row, strips);

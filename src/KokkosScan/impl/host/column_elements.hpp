@@ -55,17 +55,18 @@ class ColumnElements {
     if ((width >= spill || may_exceed(r)) && !reverses && (width > 1 || is_whole_line)) {
       const A* const run = width > 1 || direction > 0 ? as_stored_run<A>(in, r) : nullptr;
       if (run != nullptr) {
+        lies_at(run, direction * width);
         if (width < spill) {
           prefetch_run(in, r, r.size(), Caches::all);
         } else {
-          block.ahead = {direction * (ahead_bytes / static_cast<int>(sizeof(A))), Caches::all};
+          block.ahead = ahead_of(block, direction);
         }
-        return lies_at(run, direction * width);
+        return;
       }
       const ArrayLine<const A> stored = as_stored<A>(in, c);
       if (width >= spill && block.slabs == 1 && stored.data != nullptr) {
         block.x = {&stored(k), stored.stride, 0};
-        block.ahead = {ahead_bytes / sizeof(A), Caches::all};
+        block.ahead = ahead_of(block, 1);
         return;
       }
     }
@@ -92,6 +93,11 @@ class ColumnElements {
     lies_at(x, width);
   }
 
+  /// The prefetch distance: to the next block, if one has all lines of a strip, or along its rows.
+  static Ahead ahead_of(const SlabBlock<A, R>& block, int direction) {
+    const std::int64_t along = direction * (ahead_bytes / static_cast<int>(sizeof(A)));
+    return {block.rows > pack_length ? block.rows * block.x.row : along, Caches::all};
+  }
   /// Whether registers may read memory before and behind a contiguous rectangle: it exists, and no
   /// thread writes there.
   [[nodiscard]] bool may_exceed(const Rectangle& r) const {

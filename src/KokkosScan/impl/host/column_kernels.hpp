@@ -235,6 +235,7 @@ void fold_slab(Registers registers, const Op& op, const SlabBlock<A, R>& slab) {
               V elements[pack_length], folds[pack_length];
               KOKKOSSCAN_IMPL_UNROLL for (int j = 0; j < pack_length; ++j) {
                 elements[j] = load_register<places>(x + j * block.x.row);
+                __builtin_prefetch(x + j * block.x.row + block.ahead.elements);
               }
               fold_rows(exact, total, elements, folds);
               total = folds[pack_length - 1];

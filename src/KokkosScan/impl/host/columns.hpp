@@ -211,14 +211,9 @@ class Columns : ColumnElements<P> {
       store(results + skipped, of_slab, {slabs, extent, width}, lowest);
     }
     if (has_totals) {
-      const bool is_upwards = !m_descends || reverses;
-      for (int s = 0; s < slabs; ++s) {
-        Coordinates first = c;
-        if (s > 0) first.index[m_dimension] += s;
-        const A* const of_first = results + (reverses ? slabs - 1 - s : s) * of_slab;
-        const int last = is_upwards ? (n - 1 + (has_first ? 1 : 0)) * width : 0;
-        store_totals(first, width, of_first + last);
-      }
+      const int last = m_descends && !reverses ? 0 : (n - 1 + (has_first ? 1 : 0)) * width;
+      const int first = reverses ? (slabs - 1) * of_slab : 0;
+      store_totals(c, slabs, width, results + first + last, reverses ? -of_slab : of_slab);
     }
     return slabs;
   }
@@ -268,7 +263,7 @@ class Columns : ColumnElements<P> {
         w += lines;
       }
     }
-    if (end == p.n && p.totals.data != nullptr) store_totals(c, width, m_first + spill);
+    if (end == p.n && p.totals.data != nullptr) store_totals(c, 1, width, m_first + spill, 0);
   }
 
   /// Scans rows k ... k + rows - 1 of lines w ... w + width - 1 of a strip.
@@ -332,11 +327,15 @@ class Columns : ColumnElements<P> {
                 lowest + s * line + (extent - 1), -1);
     }
   }
-  void store_totals(const Coordinates& c, int width, const A* totals) const {
-    Coordinates line = c;
-    for (int w = 0; w < width; ++w) {
-      m_problem.totals.line(line)(0) = static_cast<Total>(totals[w]);
-      if (w + 1 < width) ++line.index[c.rank - 1];
+  /// Stores the totals of lines, in L1 `distance` apart from slab to slab.
+  void store_totals(const Coordinates& c, int slabs, int width, const A* totals,
+                    int distance) const {
+    const Array<Total>& to = m_problem.totals;
+    const std::int64_t slab = slabs > 1 ? to.strides.batch[m_dimension] : 0;
+    const std::int64_t next = width > 1 ? to.strides.batch[c.rank - 1] : 0;
+    for (int s = 0; s < slabs; ++s, totals += distance) {
+      Total* const of_slab = &to.line(c)(0) + s * slab;
+      for (int w = 0; w < width; ++w) of_slab[w * next] = static_cast<Total>(totals[w]);
     }
   }
 
