@@ -3,7 +3,7 @@
 
 /// \file
 /// perf_random [--seed=S] [--count=N] [--elements=E] [--type=float|double|int32|int64]
-///             [--variant=sum|exclusive|backward|masked] [--threads=T] [--json=FILE]
+///             [--variant=sum|exclusive|backward|masked|any] [--threads=T] [--json=FILE]
 ///             [--shape=OUTERxNxINNER ...] [--powers] [--gap=N] [--offset=N]
 /// measures scans of random shapes, of the given shapes, or of all shapes whose extents are powers
 /// of 4, compared with a copy and a plain loop. Prints worst, p10 and median, and the ten worst

@@ -91,7 +91,7 @@ struct RandomOptions {
   std::uint64_t seed = 1;
   int count = 48;
   double elements = 1 << 24;
-  std::string variant = "sum";  ///< sum, exclusive, backward, masked
+  std::string variant = "sum";  ///< sum, exclusive, backward, masked; any draws a form per shape
   std::vector<Shape> shapes;    ///< if not empty, measured instead of random shapes
   std::int64_t gap = 0, offset = 0;
 };
@@ -179,7 +179,8 @@ template <class T>
 std::vector<RandomResult> measure_random(const RandomOptions& options) {
   using Exec = Kokkos::DefaultHostExecutionSpace;
   const Exec exec;
-  const bool is_masked = options.variant == "masked";
+  const bool is_any = options.variant == "any";
+  std::mt19937_64 of_forms(options.seed);
   std::vector<RandomResult> results;
   std::vector<Shape> shapes = options.shapes.empty()
                                   ? random_shapes(options.seed, options.count, options.elements)
@@ -187,6 +188,10 @@ std::vector<RandomResult> measure_random(const RandomOptions& options) {
   for (Shape& shape : shapes) {
     shape.gap = options.gap;
     shape.offset = options.offset;
+    const std::uint64_t form = is_any ? of_forms() >> 32 : 0;
+    const bool is_masked = options.variant == "masked" || form % 3 == 1;
+    const bool is_exclusive = options.variant == "exclusive" || form / 3 % 2 == 1;
+    const bool is_backward = options.variant == "backward" || form / 6 % 2 == 1;
     const auto u = [](std::int64_t i) { return static_cast<std::size_t>(i); };
     using Memory = Kokkos::View<T*, Exec>;
     const Memory memory(Kokkos::view_alloc("x", Kokkos::WithoutInitializing), u(shape.extent()));
@@ -208,25 +213,27 @@ std::vector<RandomResult> measure_random(const RandomOptions& options) {
       values[i] = static_cast<T>(static_cast<int>(bits % 7) - 3);
       if (is_masked) selected[i] = (bits / 7) % 3 != 0;
     });
-    const bool is_exclusive = options.variant == "exclusive";
-    const auto along = options.variant == "backward" ? ks::along(1).backward() : ks::along(1);
-    const auto scan = [&] {
-      if (is_masked) {
-        ks::inclusive_scan(exec, ks::masked(x, mask), y, along);
-      } else if (is_exclusive) {
-        ks::exclusive_scan(exec, x, y, along);
+    const auto along = is_backward ? ks::along(1).backward() : ks::along(1);
+    const auto scan_elements = [&](const auto& elements) {
+      if (is_exclusive) {
+        ks::exclusive_scan(exec, elements, y, along);
       } else {
-        ks::inclusive_scan(exec, x, y, along);
+        ks::inclusive_scan(exec, elements, y, along);
       }
     };
+    const auto scan = [&] { is_masked ? scan_elements(ks::masked(x, mask)) : scan_elements(x); };
     const std::int64_t threads = exec.concurrency();
     std::int64_t width = std::min(shape.inner, PlainLoop<T>::most);
     if (shape.outer * ((shape.inner + width - 1) / width) < threads) {
       width = std::min(width, std::max<std::int64_t>(1, shape.inner / threads));
     }
-    const PlainLoop<T> loop{
-        values,       is_masked ? selected : nullptr, results_memory.data(), shape, width,
-        is_exclusive, options.variant == "backward"};
+    const PlainLoop<T> loop{values,
+                            is_masked ? selected : nullptr,
+                            results_memory.data(),
+                            shape,
+                            width,
+                            is_exclusive,
+                            is_backward};
     const std::int64_t units = loop.rows_of_slab() * shape.outer;
     const auto plain = [&] { Kokkos::parallel_for("plain", Range<Exec>(exec, 0, units), loop); };
     const std::string shown = std::to_string(shape.outer) + " x " + std::to_string(shape.n) +

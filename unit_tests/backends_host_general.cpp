@@ -166,6 +166,12 @@ struct CalledComputedMaximum : CalledSum {
   using Op = ks::Max<float>;
   static auto input(Arrays const& x) { return ks::elementwise(x.a, ElementOf<float>{x.a}); }
 };
+struct CalledSumInOrder : CalledSum {
+  static constexpr bool in_order = true;
+};
+struct CalledMaskedSumInOrder : CalledMaskedSum {
+  static constexpr bool in_order = true;
+};
 struct MaskedLogSumExp : CalledSum {
   using Op = ks::LogSumExp<float>;
   static constexpr Sink sink = Sink::array;
@@ -174,9 +180,15 @@ struct MaskedLogSumExp : CalledSum {
   }
 };
 
+template <class Kind>
+inline constexpr bool in_order = requires {
+  Kind::in_order;
+};
+
 /// The general kernels, or the generic backend.
 struct Either {
   bool is_general;
+  ks::impl::host::Destination destination;
   ks::impl::host::Registers registers;
 
   template <class P, class E>
@@ -187,7 +199,7 @@ struct Either {
   void scan(E const& exec, P const& problem, std::byte*) const {
     static_assert(ks::impl::host::GeneralBackend::supports<P>);
     if (is_general) {
-      ks::impl::host::GeneralBackend{registers}.scan(exec, problem);
+      ks::impl::host::GeneralBackend{destination, registers}.scan(exec, problem);
     } else {
       ks::impl::team::Backend{}.scan(exec, problem, nullptr);
     }
@@ -235,6 +247,8 @@ void scan_case(std::uint64_t seed, std::int64_t index) {
   Exec const exec = backends::instance_of_threads(1 + random.below(4));
   auto const registers =
       random.below(2) == 0 ? ks::impl::host::widest_registers() : ks::impl::host::least_registers;
+  auto const destination = random.below(2) == 0 ? ks::impl::host::Destination::memory
+                                                : ks::impl::host::Destination::caches;
   std::vector<Stored> results[2], totals[2];
   std::vector<std::uint8_t> calls;
   for (bool const is_general : {false, true}) {
@@ -248,7 +262,7 @@ void scan_case(std::uint64_t seed, std::int64_t index) {
         calls.data(),
         Kokkos::LayoutStride(u(out_extents[0]), u(out_extents[1] * out_extents[2]),
                              u(out_extents[1]), u(out_extents[2]), u(out_extents[2]), 1));
-    Either const backend{is_general, registers};
+    Either const backend{is_general, destination, registers};
     auto const scan = [&](auto const& input, auto const& lines_of_scan) {
       auto const function =
           is_exclusive ? ks::impl::Function::exclusive_scan : ks::impl::Function::inclusive_scan;
@@ -269,8 +283,15 @@ void scan_case(std::uint64_t seed, std::int64_t index) {
         scan(Kind::input(x), lines_of_scan);
       }
     };
-    auto const along = is_backward ? ks::along(static_cast<int>(axis)).backward()
-                                   : ks::along(static_cast<int>(axis));
+    auto const by_groups = is_backward ? ks::along(static_cast<int>(axis)).backward()
+                                       : ks::along(static_cast<int>(axis));
+    auto const along = [&] {
+      if constexpr (in_order<Kind>) {
+        return by_groups.in_order();
+      } else {
+        return by_groups;
+      }
+    }();
     auto const with_totals = along.totals(Sheet<Stored>(total.data(), of_lines));
     if (starts < 0) {
       scan_input(with_totals);
@@ -328,6 +349,10 @@ TEST(backends_host_general, projected_recurrences) { random_cases<ProjectedRecur
 TEST(backends_host_general, called_recurrences) { random_cases<CalledRecurrence>(); }
 TEST(backends_host_general, called_sums) { random_cases<CalledSum>(); }
 TEST(backends_host_general, called_masked_sums) { random_cases<CalledMaskedSum>(); }
+TEST(backends_host_general, called_sums_in_order) {
+  random_cases<CalledSumInOrder>();
+  random_cases<CalledMaskedSumInOrder>();
+}
 TEST(backends_host_general, called_computed_maxima) { random_cases<CalledComputedMaximum>(); }
 TEST(backends_host_general, masked_computed_logarithms) { random_cases<MaskedLogSumExp>(); }
 

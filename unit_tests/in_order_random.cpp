@@ -48,7 +48,7 @@ class Host : public HostMemory {
   struct Choice {
     Exec exec;
     bool is_generic;
-    host::InOrderBackend backend;
+    host::GeneralBackend backend;
   };
   static Choice space(fuzz::Random& random) {
     Choice choice{Exec(), random.one_in(8), {}};

@@ -10,7 +10,6 @@
 #include <KokkosScan/impl/host/backend.hpp>
 #include <KokkosScan/impl/host/fold.hpp>
 #include <KokkosScan/impl/host/general.hpp>
-#include <KokkosScan/impl/host/in_order.hpp>
 #include <KokkosScan/impl/in_order.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <KokkosScan/impl/team/backend.hpp>
@@ -80,17 +79,11 @@ struct HostOrTeam {
   }
   template <class Exec, class P>
   void scan(const Exec& exec, const P& problem, [[maybe_unused]] std::byte* workspace) const {
-    if constexpr (scans_in_order<P>) {
-      if constexpr (Takes<host::InOrderBackend, P>) {
-        host::InOrderBackend{host.destination, host.registers}.scan(exec, problem);
-      } else {
-        team::Backend{}.scan(exec, problem, workspace);
-      }
-    } else if constexpr (Takes<host::Backend, P>) {
+    if constexpr (!scans_in_order<P> && Takes<host::Backend, P>) {
       host.scan(exec, problem);
     } else {
-      if constexpr (host::GeneralBackend::supports<P>) {
-        const host::GeneralBackend general{host.registers};
+      if constexpr (Takes<host::GeneralBackend, P>) {
+        const host::GeneralBackend general{host.destination, host.registers};
         if (general.accepts(exec, problem)) return general.scan(exec, problem);
       }
       team::Backend{}.scan(exec, problem, workspace);

@@ -31,19 +31,15 @@ using MaskedProblem =
 #if defined(KOKKOSSCAN_IMPL_HAS_CUDA_KERNELS)
 #define KOKKOSSCAN_IMPL_KERNELS(KEYWORDS, T, OP)
 #else
-#define KOKKOSSCAN_IMPL_KERNELS(KEYWORDS, T, OP)                                           \
-  KEYWORDS void host::combine_slabs(host::Registers, const OP<T>&,                         \
-                                    const host::SlabBlock<T, carried_t<OP<T>, T>>&);       \
-  KEYWORDS void host::combine_short_lines(host::Registers, const OP<T>&,                   \
-                                          const host::SlabBlock<T, carried_t<OP<T>, T>>&); \
-  KEYWORDS host::LastChunk<T, carried_t<OP<T>, T>> host::fold_chunks<T>(                   \
-      host::Registers, const OP<T>&, const T* const&, int, carried_t<OP<T>, T>&);          \
-  KOKKOSSCAN_IMPL_KERNEL_OF_LINES(KEYWORDS, T, OP, 1)                                      \
-  KOKKOSSCAN_IMPL_KERNEL_OF_LINES(KEYWORDS, T, OP, -1)
-#define KOKKOSSCAN_IMPL_KERNEL_OF_LINES(KEYWORDS, T, OP, STEP)                    \
-  KEYWORDS void host::scan_elements<STEP>(                                        \
-      host::Registers, const OP<T>&, const T* const&, std::int64_t, std::int64_t, \
-      const host::Ahead&, host::Carry<carried_t<OP<T>, T>>&, const host::LineResults<T>&, T*, T&);
+#define KOKKOSSCAN_IMPL_KERNELS(KEYWORDS, T, OP)                                               \
+  KEYWORDS void host::combine_slabs(host::Registers, const OP<T>&,                             \
+                                    const host::SlabBlock<T, carried_t<OP<T>, T>>&);           \
+  KEYWORDS void host::combine_short_lines(host::Registers, const OP<T>&,                       \
+                                          const host::SlabBlock<T, carried_t<OP<T>, T>>&, T*); \
+  KEYWORDS host::LastChunk<T, carried_t<OP<T>, T>> host::fold_chunks<T>(                       \
+      host::Registers, const OP<T>&, const T*, int, carried_t<OP<T>, T>&);                     \
+  KEYWORDS T host::scan_elements(host::Registers, const OP<T>&, const T*, std::int64_t, int,   \
+                                 const host::Ahead&, host::Carry<carried_t<OP<T>, T>>&, T*, T*);
 #endif
 // Products of float are combined as products of double.
 #define KOKKOSSCAN_IMPL_INSTANCES(KEYWORDS, T)              \

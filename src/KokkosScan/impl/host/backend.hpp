@@ -5,9 +5,9 @@
 /// \file
 /// The host backend's vector kernels: which problems they take, and how threads share the work.
 
+#include <KokkosScan/impl/host/columns.hpp>
 #include <KokkosScan/impl/host/launch.hpp>
 #include <KokkosScan/impl/host/lines.hpp>
-#include <KokkosScan/impl/host/slabs.hpp>
 #include <KokkosScan/impl/host/split_lines.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
 #include <KokkosScan/impl/host/widen.hpp>
@@ -76,40 +76,44 @@ struct Backend {
   template <class Exec, class P>
   void scan_vectorized(const Exec& exec, const P& p) const {
     const Batch& batch = p.batch;
-    // Lines of one element need no scan: each row of them is copied.
-    const bool is_copy = p.n == 1 && p.extra == Extra::none;
-    const bool has_neighbours = batch.rank > 0 && p.output.strides.batch[batch.rank - 1] == 1 &&
-                                !is_copy && shape != Shape::lines;
+    const bool has_neighbours =
+        batch.rank > 0 && p.output.strides.batch[batch.rank - 1] == 1 && shape != Shape::lines;
     if (!has_neighbours) {
       const bool is_short = p.n <= tile_length && shape != Shape::strips &&
-                            (is_copy || std::abs(p.output.strides.along) == 1);
-      if (is_short) return scan_with<Slabs<P>>(exec, p, "short_lines", batch.count, 1);
+                            (p.n == 1 || std::abs(p.output.strides.along) == 1);
+      if (is_short) return scan_with<Columns<P>>(exec, p, "short_lines", batch.count, 1);
       return scan_with<Lines<P>>(exec, p, "lines", batch.count, 1);
     }
 
     // Cut rows into strips so that all threads are busy; if strips get too narrow, threads share.
-    constexpr std::int64_t most = Slabs<P>::most_width;
+    constexpr std::int64_t most = Columns<P>::most_width;
     const std::int64_t row = batch.extent[batch.rank - 1];
     const std::int64_t rows = batch.count / row;
     const std::int64_t threads = exec.concurrency();
-    const bool is_slab = row <= Slabs<P>::most_whole_row;
+    const bool is_slab = row <= Columns<P>::most_whole_row;
     if (is_slab && shares_evenly(rows, threads) && sharing != Sharing::split_lines) {
-      return scan_with<Slabs<P>>(exec, p, "slabs", rows, 1, true);
+      return scan_with<Columns<P>>(exec, p, "slabs", rows, 1, true);
     }
-    constexpr std::int64_t most_of_few_rows = cut_bytes / sizeof(typename P::A);
-    const std::int64_t cut = p.n < pack_length ? most_of_few_rows : most;
-    std::int64_t strips = row <= most ? 1 : (row + cut - 1) / cut;
+    // Strips of few rows are taken as a whole.
+    const std::int64_t cut =
+        p.n > 8 ? most
+                : std::max<std::int64_t>(Columns<P>::most_of_block / p.n / narrow_strip, 1) *
+                      narrow_strip;
+    std::int64_t strips = row <= cut ? 1 : (row + cut - 1) / cut;
     if (!shares_evenly(rows * strips, threads)) strips = (strips + threads - 1) / threads * threads;
     strips = (row + cut_width(row, strips) - 1) / cut_width(row, strips);
-    const bool is_cut = row / strips >= least_cut && shares_evenly(rows * strips, threads);
-    // Otherwise threads share strips, which are whole rows unless those exceed most_shared.
-    constexpr std::int64_t most_shared = most_shared_width<Slabs<P>>;
-    const bool are_shared = row <= most_shared && p.n >= 4 * tile_length * threads;
-    if (!is_cut || are_shared || sharing == Sharing::split_lines) {
-      strips = (row + most_shared - 1) / most_shared;
-      return scan_with<Slabs<P>>(exec, p, "slabs", rows * strips, strips, true);
+    constexpr int size = sizeof(typename P::A);
+    const bool is_cut =
+        row / strips * size >= least_cut_bytes && shares_evenly(rows * strips, threads);
+    // Otherwise threads share strips, if these have enough parts.
+    constexpr std::int64_t most_shared = most_shared_width<Columns<P>>;
+    const std::int64_t shared = (row + most_shared - 1) / most_shared;
+    const bool has_parts =
+        p.n >= 4 * tile_length && rows * shared * (p.n / tile_length) >= 4 * threads;
+    if ((threads > 1 && !is_cut && has_parts) || sharing == Sharing::split_lines) {
+      return scan_with<Columns<P>>(exec, p, "slabs", rows * shared, shared, true);
     }
-    scan_with<Slabs<P>>(exec, p, "strips", rows * strips, strips, true);
+    scan_with<Columns<P>>(exec, p, "strips", rows * strips, strips, true);
   }
 
   template <class Scanner, class Exec, class P>

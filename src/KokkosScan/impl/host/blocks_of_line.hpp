@@ -10,7 +10,6 @@
 #include <KokkosScan/impl/host/combine.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
 #include <KokkosScan/impl/host/move.hpp>
-#include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
 #include <cstdint>
@@ -21,9 +20,7 @@ namespace KokkosScan::impl::host {
 /// prefixes within each chunk and keeps them in L1, the second combines them with the carry. So the
 /// passes do not wait for each other, and registers that hold two chunks side by side can be stored
 /// as they are and reloaded in memory order.
-///
-/// \tparam step the direction of elements and results in memory
-template <int step, int places, class Op, class A, class R>
+template <int places, class Op, class A, class R>
 class BlocksOfLine {
   static constexpr int at_once = places * chunk_length;
   static constexpr int lanes = sizeof(Register<A, places>) / sizeof(A);
@@ -31,16 +28,14 @@ class BlocksOfLine {
   static constexpr int packs_of_chunk = chunk_length / pack_length;
 
  public:
-  /// \param folds   buffer for the prefixes within chunks: fold_length elements, in one page
-  /// \param ahead   the prefetch distance, in scan order
-  /// \param streams whether results are written with non-temporal stores, to aligned addresses
-  [[gnu::always_inline]] BlocksOfLine(const Op& op, A* folds, const Ahead& ahead, bool streams)
+  /// \param folds buffer for the prefixes within chunks: fold_length elements, in one page
+  /// \param ahead the prefetch distance
+  [[gnu::always_inline]] BlocksOfLine(const Op& op, A* folds, const Ahead& ahead)
       : m_op(op),
         m_none(hidden<places>(neutral(op))),
         m_folds(folds),
-        m_ahead(step > 0 ? ahead.elements : -ahead.elements - (at_once - 1)),
-        m_caches(ahead.caches),
-        m_streams(streams) {}
+        m_ahead(ahead.elements),
+        m_caches(ahead.caches) {}
 
   /// The carry into the next chunk.
   Carry<R> carry;
@@ -48,21 +43,19 @@ class BlocksOfLine {
   /// The last result.
   [[gnu::always_inline]] A result() const { return m_op(m_before, m_total); }
 
-  /// \param x     the elements: a pointer or MaskedElements
-  /// \param count the number of elements; whole chunks, except at the end of a line if step is 1
+  /// \param count the number of elements; whole chunks, except at the end of a line
   /// \param b     the address of the first result; whole registers are stored
-  template <class X>
-  [[gnu::always_inline]] void scan(const X& x, int count, A* b) {
+  [[gnu::always_inline]] void scan(const A* x, int count, A* b) {
     bool is_exact = false;
     int i = 0;
     for (; i + at_once <= count; i += at_once) {
-      prefetch<step>(x + (m_ahead + i * step), at_once, m_caches);
-      fold(x + i * step, chunk_length, m_none, m_folds + i, is_exact);
+      if (m_ahead != 0) prefetch(x + (m_ahead + i), at_once, m_caches);
+      fold(x + i, chunk_length, m_none, m_folds + i, is_exact);
     }
-    if (i < count) prefetch<step>(x + (m_ahead + i * step), at_once, m_caches);
+    if (i < count && m_ahead != 0) prefetch(x + (m_ahead + i), at_once, m_caches);
     for (A* folds = m_folds + i; i < count; i += chunk_length, folds += of_place) {
-      const int left = step > 0 && count - i < chunk_length ? count - i : chunk_length;
-      fold(x + i * step, left, at_place<0>(m_none), folds, is_exact);
+      const int left = count - i < chunk_length ? count - i : chunk_length;
+      fold(x + i, left, at_place<0>(m_none), folds, is_exact);
     }
     if constexpr (minds_nan<Op>) {
       if (is_exact) return combine_all(Exact<Op>{m_op}, count, b);
@@ -77,11 +70,11 @@ class BlocksOfLine {
 
  private:
   /// Folds one chunk at each place, or a chunk that may be incomplete at the first place.
-  template <class X, int used>
-  [[gnu::always_inline]] void fold(const X& x, int count, const Register<A, used>& none, A* folds,
+  template <int used>
+  [[gnu::always_inline]] void fold(const A* x, int count, const Register<A, used>& none, A* folds,
                                    bool& is_exact) const {
     PacksOfChunk<A, used> packs;
-    load_packs<step>(x, step * chunk_length, neutral(m_op), count, packs);
+    load_packs(x, chunk_length, neutral(m_op), count, packs);
     bool may_have = false;
     if constexpr (minds_nan<Op>) {
       may_have = may_have_nan(packs);
@@ -93,32 +86,19 @@ class BlocksOfLine {
       fold_packs(m_op, none, count, packs);
     }
     KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < packs_of_chunk; ++i) {
-      const Pack<A, used> pack = step > 0 ? packs[i] : reverse(packs[packs_of_chunk - 1 - i]);
+      const Pack<A, used>& pack = packs[i];
       KOKKOSSCAN_IMPL_UNROLL for (int part = 0; part < Pack<A>::parts; ++part) {
         store_register(folds + (i * Pack<A>::parts + part) * places * of_place, pack.part[part]);
       }
     }
   }
 
+  /// Combines the carry of each chunk with the chunk's prefixes.
   template <class Exactly>
   [[gnu::always_inline]] void combine_all(const Exactly& op, int count, A* b) {
-    if (m_streams) {
-      combine_with(
-          op, count, b,
-          [](A * to, const auto& r) __attribute__((always_inline)) { stream_register(to, r); });
-    } else {
-      combine_with(
-          op, count, b,
-          [](A * to, const auto& r) __attribute__((always_inline)) { store_register(to, r); });
-    }
-  }
-  /// Combines the carry of each chunk with the chunk's prefixes.
-  template <class Exactly, class Put>
-  [[gnu::always_inline]] void combine_with(const Exactly& op, int count, A* b, const Put& put) {
     const auto wide = carrying(m_op);
     // The chunk's last prefix. In an incomplete chunk, missing elements leave it unchanged.
-    constexpr int last = step > 0 ? (chunk_length - of_place) * places + of_place - 1 : 0;
-    if (step < 0) b -= chunk_length - 1;
+    constexpr int last = (chunk_length - of_place) * places + of_place - 1;
     for (int k = 0; k < count; k += at_once) {
       KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
         const int left = count - k - place * chunk_length;
@@ -130,9 +110,9 @@ class BlocksOfLine {
         const auto before = broadcast<places>(m_before).part[0];
         KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length; i += lanes) {
           if (i > 0 && i >= left) break;
-          put(b + i, combine_registers(op, before, load_folds(folds + places * i)));
+          store_register(b + i, combine_registers(op, before, load_folds(folds + places * i)));
         }
-        b += step * chunk_length;
+        b += chunk_length;
       }
     }
   }
@@ -150,64 +130,37 @@ class BlocksOfLine {
   A* const m_folds;
   const std::int64_t m_ahead;
   const Caches m_caches;
-  const bool m_streams;
   A m_before{}, m_total{};
 };
 
-/// The destination of a line's results.
-template <class A>
-struct LineResults {
-  A* b;                ///< address of B(k+1), in memory or in L1
-  bool streams;        ///< non-temporal stores to `b`, which is aligned to a register
-  bool waits;          ///< results are staged in L1, and `run` writes them with non-temporal stores
-  StreamedRun<A> run;  ///< the staged results; it rewinds
-};
-
-/// Scans elements of a line: whole chunks, except at the end of a line if step is 1.
+/// Scans elements of a line: whole chunks, except at the end of a line.
 ///
-/// \param elements a pointer or MaskedElements
-/// \param begin    the index of the first element in the line
-/// \param ahead    the prefetch distance in scan order, and the caches to prefetch to
-/// \param carry    the carry into the first element; on return, behind the last
-/// \param folds    buffer for prefixes: fold_length elements in one page
-/// \param result   receives B at the end of the elements
-template <int step, class Op, class X, class A, class R>
-void scan_elements(Registers registers, const Op& op, const X& elements, std::int64_t begin,
-                   std::int64_t count, const Ahead& ahead, Carry<R>& carry,
-                   const LineResults<A>& results, A* folds, A& result) {
-  call_with(
-      registers, [ op, elements, begin, count, ahead, results, folds, &carry, &
-                   result ](auto places) __attribute__((always_inline)) {
+/// \param x      the elements
+/// \param begin  the index of the first element in the line
+/// \param ahead  the prefetch distance, and the caches to prefetch to
+/// \param carry  the carry into the first element; on return, behind the last
+/// \param b      receives the inclusive results; whole registers are stored
+/// \param folds  buffer for prefixes: fold_length elements in one page
+/// \return B at the end of the elements
+template <class Op, class A, class R>
+A scan_elements(Registers registers, const Op& op, const A* x, std::int64_t begin, int count,
+                const Ahead& ahead, Carry<R>& carry, A* b, A* folds) {
+  return call_with(
+      registers,
+      [ op, x, begin, count, ahead, b, folds, &carry ](auto places) __attribute__((always_inline)) {
         constexpr int length = fold_length<A>;
-        BlocksOfLine<step, places, Op, A, R> blocks(op, folds, ahead, results.streams);
+        BlocksOfLine<places, Op, A, R> blocks(op, folds, ahead);
         blocks.carry = carry;
-        // Copies, so that stores of results cannot alias them.
-        const X x = elements;
-        StreamedRun<A> run = results.run;
-        A* b = results.b;
-        const bool waits = results.waits;
-        for (std::int64_t k = 0; k < count;) {
+        for (int k = 0; k < count;) {
           const auto left_of_tile = static_cast<int>(tile_length - (begin + k) % tile_length);
           int block = left_of_tile < length ? left_of_tile : length;
-          if (count - k < block) block = static_cast<int>(count - k);
-          blocks.scan(x + k * step, block, b + k * step);
+          if (count - k < block) block = count - k;
+          blocks.scan(x + k, block, b + k);
           if (block == left_of_tile) blocks.end_tile();
           k += block;
-          if (!waits) continue;
-          // In place, the last result may belong where the next element is still to be loaded.
-          const A* const end = b + k * step;
-          constexpr int lag = lag_bytes / sizeof(A);
-          if constexpr (step > 0) {
-            run.template store_up_to<places>(end - lag);
-          } else {
-            run.template store_down_to<places>(end + 1 + lag);
-          }
-          b += run.template rewind<places>(step > 0 ? end - 1 : end + 2, length + chunk_length,
-                                           step > 0);
         }
-        if (waits) run.template finish<places>();
         carry = blocks.carry;
-        result = blocks.result();
+        return blocks.result();
       });
 }
 

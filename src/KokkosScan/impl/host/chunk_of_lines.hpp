@@ -7,21 +7,13 @@
 /// of a line is one row after element k.
 
 #include <KokkosScan/impl/host/combine.hpp>
+#include <KokkosScan/impl/host/move.hpp>
 #include <KokkosScan/impl/host/registers.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
 #include <cstdint>
 #include <type_traits>
 
 namespace KokkosScan::impl::host {
-
-/// The addresses of the elements and results of one chunk of rows.
-template <class A>
-struct ChunkOfRows {
-  const A* x;
-  std::int64_t x_row;
-  A* b;
-  std::int64_t b_row;
-};
 
 /// The operator in the form that handles NaNs exactly.
 template <class Op>
@@ -71,64 +63,6 @@ template <int places, class Op, class A, class Put>
     if (any(where_nan(before, x[0], x[1], x[2], x[3]))) return combine_by(Exact<Op>{op});
   }
   combine_by(op);
-}
-
-/// The addresses of the rows of a pack and of their results.
-template <class A>
-struct PackOfLines {
-  const A* x[pack_length];
-  A* b[pack_length];
-
-  /// \param count number of rows; missing rows are replaced by the first
-  [[gnu::always_inline]] PackOfLines(const ChunkOfRows<A>& rows, int count) {
-    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
-      x[i] = hidden(rows.x + (i < count ? i : 0) * rows.x_row);
-      b[i] = hidden(rows.b + i * rows.b_row);
-    }
-  }
-};
-
-/// Scans a pack in one register of lines, from line w on. Results are stored row by row.
-///
-/// \param folds   the folds of the chunk's earlier rows; on return, including these
-/// \param carries the prefixes of the chunk
-template <int places, class Op, class A>
-[[gnu::always_inline]] inline void combine_pack_of_rows(const Op& op, const PackOfLines<A>& rows,
-                                                        std::int64_t w, A* folds,
-                                                        const A* carries) {
-  using V = Register<A, places>;
-  V before = load_register<places>(folds + w);
-  const V carry = load_register<places>(carries + w);
-  V x[pack_length];
-  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
-    x[i] = load_register<places>(rows.x[i] + w);
-  }
-  combine_pack(
-      op, carry, before, x, [&](int i, const V& results) __attribute__((always_inline)) {
-        store_register(rows.b[i] + w, results);
-      });
-  store_register(folds + w, before);
-}
-
-/// The same for an incomplete pack of one to three rows.
-///
-/// \param count number of rows
-template <int places, class Op, class A>
-[[gnu::always_inline]] inline void combine_rest_of_rows(const Op& op, const PackOfLines<A>& rows,
-                                                        int count, std::int64_t w, A* folds,
-                                                        const A* carries) {
-  using V = Register<A, places>;
-  V x[pack_length], with[pack_length];
-  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
-    x[i] = load_register<places>(rows.x[i] + w);
-  }
-  const auto exact = exactly(op);
-  const V carry = load_register<places>(carries + w);
-  fold_rows(exact, load_register<places>(folds + w), x, with);
-  store_register(folds + w, count == 1 ? with[0] : count == 2 ? with[1] : with[2]);
-  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i + 1 < pack_length; ++i) {
-    if (i < count) store_register(rows.b[i] + w, combine_registers(exact, carry, with[i]));
-  }
 }
 
 /// Stores a register of lines in the carried type.

@@ -6,7 +6,6 @@
 /// Folds chunks of lines whose elements are contiguous, in registers along the line.
 
 #include <KokkosScan/impl/accumulate.hpp>
-#include <KokkosScan/impl/host/blend.hpp>
 #include <KokkosScan/impl/host/combine.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
 #include <KokkosScan/impl/host/move.hpp>
@@ -33,77 +32,23 @@ struct LastChunk {
 template <class A, int places>
 using PacksOfChunk = Pack<A, places>[chunk_length / pack_length];
 
-/// The masked elements of a line that lie in memory as accumulators: `other` where the mask is
-/// false. Unmasked elements are read through a plain pointer instead.
-template <class A>
-struct MaskedElements {
-  const A* values;
-  const StoredBool* selected;
-  A other;
-
-  [[gnu::always_inline]] MaskedElements operator+(std::int64_t k) const {
-    return {values + k, selected + k, other};
-  }
-  template <int step>
-  [[gnu::always_inline]] friend void prefetch(const MaskedElements& x, int count, Caches caches) {
-    prefetch<step>(x.values, count, caches);
-    prefetch<step>(x.selected, count, caches);
-  }
-  /// Whether there are elements.
-  explicit operator bool() const { return values != nullptr; }
-};
-
 /// Loads up to one chunk at each place.
 ///
 /// \param x        the first element at the first place
 /// \param distance from the first element at one place to that at the next
 /// \param none     a neutral value, which fills an incomplete pack
-/// \param count    the number of elements; may be less than a chunk only if step is 1
+/// \param count    the number of elements
 /// \param packs    receives them; missing packs repeat the last one
-template <int step, class A, int places>
+template <class A, int places>
 [[gnu::always_inline]] inline void load_packs(const A* x, std::int64_t distance, const A& none,
                                               int count, PacksOfChunk<A, places>& packs) {
-  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length;
-                              ++i, x += step * pack_length) {
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i, x += pack_length) {
     const int left = count - i * pack_length;
     if (left <= 0) {
       packs[i] = packs[i - 1];
-      continue;
-    }
-    if constexpr (step < 0) {
-      packs[i] = reverse(load<places>(x - (pack_length - 1), distance));
     } else {
       packs[i] = left < pack_length ? load_some<places>(x, distance, left, none)
                                     : load<places>(x, distance);
-    }
-  }
-}
-template <int step, class A, int places>
-[[gnu::always_inline]] inline void load_packs(const MaskedElements<A>& x, std::int64_t distance,
-                                              const A& none, int count,
-                                              PacksOfChunk<A, places>& packs) {
-  if (count < chunk_length) {
-    A loaded[places][chunk_length];
-    KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
-      for (int i = 0; i < chunk_length; ++i) {
-        const std::int64_t at = place * distance + i;
-        loaded[place][i] = i >= count ? none : x.selected[at] ? x.values[at] : x.other;
-      }
-    }
-    return load_packs<1>(static_cast<const A*>(loaded[0]), chunk_length, none, chunk_length, packs);
-  }
-  const std::int64_t first = step < 0 ? 1 - chunk_length : 0;
-  const Truths<A, places> truths(x.selected + first, distance);
-  const auto other = broadcast<places>(x.other);
-  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
-    Pack<A, places> pack = load<places>(x.values + first + i * pack_length, distance);
-    KOKKOSSCAN_IMPL_UNROLL for (int part = 0; part < Pack<A>::parts; ++part) {
-      pack.part[part] = blend(truths.of_pack[i][part], pack.part[part], other.part[part]);
-    }
-    if constexpr (step < 0) {
-      packs[chunk_length / pack_length - 1 - i] = reverse(pack);
-    } else {
-      packs[i] = pack;
     }
   }
 }
@@ -140,12 +85,12 @@ template <class Op, class A, int places>
 /// Stores the packs of one place in memory order.
 ///
 /// \param count the number of values: whole packs
-template <bool streams, int place, class A, int places>
+template <int place, class A, int places>
 [[gnu::always_inline]] inline void store_packs(const PacksOfChunk<A, places>& packs, int count,
                                                A* b) {
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
     if (i * pack_length >= count) return;
-    store<streams, place>(b + i * pack_length, packs[i]);
+    store<place>(b + i * pack_length, packs[i]);
   }
 }
 
@@ -156,7 +101,7 @@ template <class Op, class A, int places>
   const Pack<A, places> of_packs = totals_of_packs(op, packs);
   for_each_place<places>([&](auto place) __attribute__((always_inline)) {
     A t[pack_length];
-    store<false, place>(t, of_packs);
+    store<place>(t, of_packs);
     totals[place] = op(op(op(t[0], t[1]), t[2]), t[3]);
   });
 }
@@ -165,8 +110,8 @@ template <class Op, class A, int places>
 ///
 /// \param chunks the fold of the tile's earlier chunks; on return, including these
 /// \return the last chunk
-template <class A, class Op, class X, class R>
-LastChunk<A, R> fold_chunks(Registers registers, const Op& op, const X& elements, int count,
+template <class A, class Op, class R>
+LastChunk<A, R> fold_chunks(Registers registers, const Op& op, const A* elements, int count,
                             R& chunks) {
   LastChunk<A, R> end{};
   call_with(
@@ -180,7 +125,7 @@ LastChunk<A, R> fold_chunks(Registers registers, const Op& op, const X& elements
         for (int k = 0; k < count; k += at_once) {
           PacksOfChunk<A, places> packs;
           A totals[places];
-          load_packs<1>(elements + k, chunk_length, neutral(op), chunk_length, packs);
+          load_packs(elements + k, chunk_length, neutral(op), chunk_length, packs);
           bool is_exact = false;
           if constexpr (minds_nan<Op>) {
             is_exact = may_have_nan(packs);

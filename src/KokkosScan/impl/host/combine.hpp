@@ -5,11 +5,11 @@
 /// \file
 /// The operators on registers, and the prefixes of packs.
 
-#include <KokkosScan/impl/host/blend.hpp>
 #include <KokkosScan/impl/host/registers.hpp>
 #include <KokkosScan/operators.hpp>
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -87,6 +87,10 @@ template <class T, int places>
   const auto &a = ra.lanes, &b = rb.lanes;
   return ((b > a) | ((b != b) & (a == a))) ? b : a;
 }
+
+/// The type of comparison results for values of type T: all bits of a lane are set, or none.
+template <class T>
+using truth_t = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
 /// Whether some lane of a comparison is true.
 template <class T, int places>

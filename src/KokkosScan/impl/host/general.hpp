@@ -3,13 +3,14 @@
 #pragma once
 
 /// \file
-/// The host backend for any type and operator: the general kernels.
+/// The host backend for any type and operator, and for scans in order: the general kernels.
 
 #include <KokkosScan/impl/generic_tree.hpp>
 #include <KokkosScan/impl/host/general_inputs.hpp>
 #include <KokkosScan/impl/host/general_slabs.hpp>
 #include <KokkosScan/impl/host/launch.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
+#include <KokkosScan/impl/in_order.hpp>
 #include <KokkosScan/impl/policy.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
@@ -23,19 +24,21 @@ template <class P>
 struct UnitsOfSlabs {
   P problem;
   SlabsOfRows slabs;
+  Destination destination;
   Registers registers;
   std::int64_t units;
 
   void operator()(std::int64_t unit) const {
     const std::int64_t strips = slabs.slabs * slabs.strips;
-    General<P>(problem, slabs, registers)
+    General<P>(problem, slabs, destination, registers)
         .scan(strips / units * unit + std::min(unit, strips % units),
               strips / units * (unit + 1) + std::min(unit + 1, strips % units));
   }
 };
 
-/// The general kernels. The member exists for tests: results do not depend on it.
+/// The general kernels. The members exist for tests: results do not depend on them.
 struct GeneralBackend {
+  Destination destination = Destination::automatic;
   Registers registers = widest_registers();
 
   /// Whether a type of problem is supported: values that can be kept in arrays.
@@ -49,7 +52,8 @@ struct GeneralBackend {
   /// Whether a problem is accepted: there must be enough lines for the threads, or short ones.
   template <class Exec, class P>
   static bool accepts(const Exec& exec, const P& p) {
-    return p.batch.count >= exec.concurrency() || p.n <= generic_tree::tile_length;
+    return scans_in_order<P> || p.batch.count >= exec.concurrency() ||
+           p.n <= generic_tree::tile_length;
   }
 
   /// Scans a problem of at least one line and one element.
@@ -59,8 +63,10 @@ struct GeneralBackend {
     const SlabsOfRows slabs = slabs_of(p, threads);
     const std::int64_t strips = slabs.slabs * slabs.strips;
     const std::int64_t units = units_of_work(strips, p.n * slabs.width, threads);
-    for_each_index(exec, label_of(p.function, "general"), units,
-                   UnitsOfSlabs<P>{p, slabs, registers, units});
+    Destination results_go = Destination::caches;
+    if constexpr (!is_called<decltype(P::output)>) results_go = destination_of(p, destination);
+    for_each_index(exec, label_of(p.function, scans_in_order<P> ? "in_order" : "general"), units,
+                   UnitsOfSlabs<P>{p, slabs, results_go, registers, units});
   }
 
  private:

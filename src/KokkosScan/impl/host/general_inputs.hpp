@@ -14,6 +14,36 @@
 
 namespace KokkosScan::impl::host {
 
+/// An input without its masks.
+template <class In>
+const In& without_masks(const In& in) {
+  return in;
+}
+template <class A, class Values, class Mask>
+const auto& without_masks(const Selected<A, Values, Mask>& in) {
+  return without_masks(in.values);
+}
+
+/// Loads the mask of `count` elements: neighbours in a line, or one of each of several lines.
+/// Nested masks are combined; an input without a mask changes nothing.
+template <int Most, bool across, class In>
+void load_counts(const In&, const Coordinates&, std::int64_t, int, bool*, bool) {}
+template <int Most, bool across, class A, class Values, class Mask>
+void load_counts(const Selected<A, Values, Mask>& in, const Coordinates& c, std::int64_t k,
+                 int count, bool* selected, bool is_outermost = true) {
+  bool loaded[Most];
+  bool* const to = is_outermost ? selected : loaded;
+  if constexpr (across) {
+    load_across<Most>(in.mask, c, k, count, to);
+  } else {
+    load_along<Most>(in.mask.line(c), k, count, to);
+  }
+  if (!is_outermost) {
+    for (int i = 0; i < count; ++i) selected[i] = selected[i] && loaded[i];
+  }
+  load_counts<Most, across>(in.values, c, k, count, selected, false);
+}
+
 /// Whether neighbouring lines are closer in memory than neighbouring elements of a line.
 inline bool has_columns(const Strides& strides, int rank) {
   return rank > 0 && std::abs(strides.batch[rank - 1]) < std::abs(strides.along);

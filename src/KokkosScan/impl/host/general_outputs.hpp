@@ -6,10 +6,12 @@
 /// Stores results of any type in arrays, or passes them to functions, several neighbours at a time.
 
 #include <KokkosScan/impl/host/load.hpp>
+#include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <utility>
 
 namespace KokkosScan::impl::host {
@@ -107,6 +109,29 @@ void store_slabs(const Called<A, Rank, Function>& output, Coordinates c, int dim
     s += together;
     results += std::int64_t{together} * rows * width;
     if (slabs > 1) c.index[dimension] += together;
+  }
+}
+
+/// Stores results with non-temporal stores, out of L1, where they are dense and in memory order.
+///
+/// \param distances of slabs and rows in memory
+/// \param to        the address of the first row of the first slab, in scan order
+template <class Value>
+void stream_slabs(const Value* results, const RowDistances& distances, int slabs, int rows,
+                  int width, Value* to) {
+  const std::int64_t size = std::int64_t{rows} * width, row = distances.row;
+  const bool are_runs = rows == 1 || std::abs(row) == width;
+  Value* const lowest = row < 0 ? to + (rows - 1) * row : to;
+  if (are_runs && (slabs == 1 || distances.slab == size)) {
+    return stream_bytes(results, static_cast<std::size_t>(slabs * size) * sizeof(Value), lowest);
+  }
+  const int runs = are_runs ? 1 : rows;
+  const std::size_t bytes = static_cast<std::size_t>(size / runs) * sizeof(Value);
+  for (int s = 0; s < slabs; ++s) {
+    for (int i = 0; i < runs; ++i) {
+      stream_bytes(results + s * size + i * width, bytes,
+                   lowest + s * distances.slab + i * std::abs(row));
+    }
   }
 }
 

@@ -4,48 +4,39 @@
 
 /// \file
 /// The general host kernels: scans with any operator, type and output, along the tree of the
-/// generic backend (generic_tree.hpp). They process blocks of elements in memory order: rows of
-/// neighbouring lines, and of several slabs if slabs are small.
+/// generic backend (generic_tree.hpp), or in order: then a line is one chunk, which begins with the
+/// start. They process blocks of elements in memory order: rows of neighbouring lines, and of
+/// several slabs if slabs are small.
 
-#include <KokkosScan/impl/generic_tree.hpp>
-#include <KokkosScan/impl/host/general_inputs.hpp>
+#include <KokkosScan/impl/host/general_elements.hpp>
 #include <KokkosScan/impl/host/general_kernels.hpp>
 #include <KokkosScan/impl/host/general_outputs.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
 #include <KokkosScan/impl/host/load.hpp>
+#include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <tuple>
 #include <type_traits>
 
 namespace KokkosScan::impl::host {
 
-/// Slabs of rows of neighbouring lines. A row may be cut into strips; if lines are not neighbours
-/// in memory, a row is a single line.
-struct SlabsOfRows {
-  std::int64_t row;     ///< lines per row
-  std::int64_t width;   ///< lines per strip
-  std::int64_t strips;  ///< strips per row
-  std::int64_t slabs;   ///< in the batch
-  int dimension;        ///< of the batch, in which slabs are neighbours; -1 if there is one slab
-};
-
 /// Scans slabs, or strips of slabs, on one thread.
 template <class P>
-class General {
-  using A = typename P::A;
+class General : GeneralElements<P> {
+  using Elements = GeneralElements<P>;
+  using Elements::begins_chunk, Elements::has_carry, Elements::has_chunks, Elements::has_tiles;
+  using Elements::chunk_length, Elements::in_order, Elements::lines_at_once, Elements::tile_length;
+  using Elements::line_at, Elements::load, Elements::most, Elements::skips, Elements::slab_at;
+  using Elements::m_problem, Elements::m_slabs;
+  using typename Elements::A, typename Elements::In, typename Elements::R;
   using Op = typename Combination<P>::Wide;
-  using R = typename Combination<P>::R;
   using Value = typename P::Value;
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
-  static constexpr std::int64_t chunk_length = generic_tree::chunk_length;
-  static constexpr std::int64_t tile_length = generic_tree::tile_length;
+  static constexpr bool is_array = !is_called<decltype(P::output)>;
 
-  /// Elements of a block; with their prefixes they take a quarter to a half of L1.
-  static constexpr int most = std::max<int>(16, 8192 / static_cast<int>(sizeof(R)));
   /// Rows of a wide strip that are scanned one segment of lines at a time.
   static constexpr int rows_of_segment = 4;
   static constexpr int segment = most / rows_of_segment;
@@ -54,8 +45,17 @@ class General {
   /// Maximum width of a strip: its state fits L2, and hardware prefetching follows its rows.
   static constexpr int most_width = std::max<int>(most, strip_bytes / sizeof(R));
 
-  General(const P& problem, const SlabsOfRows& slabs, Registers registers)
-      : m_problem(problem), m_op(carrying(problem.op)), m_slabs(slabs), m_registers(registers) {}
+  General(const P& problem, const SlabsOfRows& slabs, Destination destination, Registers registers)
+      : Elements(problem, slabs),
+        m_op(carrying(problem.op)),
+        m_registers(registers),
+        m_streams(is_array && can_stream && std::is_trivially_copyable_v<Value> &&
+                  destination == Destination::memory) {}
+  General(const General&) = delete;
+  General& operator=(const General&) = delete;
+  ~General() {
+    if (m_streams) end_streaming();
+  }
 
   /// Scans strips begin ... end - 1.
   void scan(std::int64_t begin, std::int64_t end) {
@@ -84,6 +84,7 @@ class General {
     if (width > segment) return rows_of_segment;
     const std::int64_t rows = std::max<std::int64_t>(1, most / width);
     if (width >= wide_row) return std::min(rows, chunk_length);
+    if (in_order && width == 1 && m_problem.n > rows) return rows / lines_at_once;
     if (rows < chunk_length) return rows;
     const std::int64_t whole = rows / chunk_length * chunk_length;
     return m_problem.n < whole ? chunk_length : whole;
@@ -91,34 +92,20 @@ class General {
   [[nodiscard]] std::int64_t slabs_at_once() const {
     if (m_slabs.width > segment) return 1;
     const std::int64_t rows = std::min(m_problem.n, rows_at_once());
+    // Each line waits for its last combination: only other lines hide that latency.
+    if (in_order && m_slabs.width == 1 && rows < m_problem.n) return lines_at_once;
     if (rows > chunk_length || (rows < m_problem.n && rows < chunk_length)) return 1;
     return std::max<std::int64_t>(1, most / (rows * m_slabs.width));
   }
-
-  [[nodiscard]] Coordinates slab_at(Coordinates c, int slab) const {
-    if (slab > 0) c.index[m_slabs.dimension] += slab;
-    return c;
-  }
-  [[nodiscard]] Coordinates line_at(Coordinates c, int slab, int w) const {
-    if (slab > 0) c.index[m_slabs.dimension] += slab;
-    if (w > 0) c.index[c.rank - 1] += w;
-    return c;
-  }
-
-  /// Whether anything is combined before row k: in earlier tiles, or in chunks of the same tile.
-  [[nodiscard]] bool has_tiles(std::int64_t k) const {
-    return m_problem.start.exists() || k >= tile_length;
-  }
-  static bool has_chunks(std::int64_t k) { return k % tile_length >= chunk_length; }
-  [[nodiscard]] bool has_carry(std::int64_t k) const { return has_tiles(k) || has_chunks(k); }
 
   /// Scans `slabs` slabs of `width` lines.
   void scan_slabs(const Coordinates& c, int slabs, int width) {
     const P& p = m_problem;
     for (int lane = 0; lane < slabs * width && p.start.exists(); ++lane) {
       const Maybe<A> start = p.start.at(line_at(c, lane / width, lane % width));
-      m_tiles[lane] = m_carry[lane] = static_cast<R>(start.value);
+      (in_order ? m_last : m_tiles)[lane] = m_carry[lane] = static_cast<R>(start.value);
     }
+    if constexpr (skips) std::fill_n(m_exist, slabs * width, p.start.exists());
     if (p.extra == Extra::first) store_bounds(c, slabs, width, 0);
     const std::int64_t most_rows = rows_at_once();
     for (std::int64_t k = 0; k < p.n;) {
@@ -140,6 +127,11 @@ class General {
 
   /// B(k) at the beginning or the end of a line.
   [[nodiscard]] R bound(int lane, std::int64_t k) const {
+    if constexpr (in_order) {
+      bool exists = k > 0 || m_problem.start.exists();
+      if constexpr (skips) exists = m_exist[lane];
+      return exists ? m_last[lane] : static_cast<R>(m_problem.identity.value);
+    }
     const bool is_in_chunk = k % chunk_length > 0;
     if (is_in_chunk) return has_carry(k) ? R(m_op(m_carry[lane], m_last[lane])) : m_last[lane];
     return k > 0 || has_carry(k) ? m_carry[lane] : static_cast<R>(m_problem.identity.value);
@@ -153,48 +145,28 @@ class General {
     }
   }
 
-  /// Loads elements of `width` lines; the first line is at `c`.
-  Runs<A> load(const Coordinates& c, int slabs, std::int64_t k, int rows, int width) {
-    const P& p = m_problem;
-    const std::int64_t size = std::int64_t{rows} * width;
-    if (slabs == 1 || rows == p.n) {
-      const Rectangle r{c, p.n, k, rows, width, slabs, m_slabs.dimension};
-      const bool descends = direction_of_run(p.input) < 0;
-      const A* run = as_stored_run<A>(p.input, r);
-      if (run == nullptr && load_run<most>(p.input, r, m_x)) run = m_x;
-      if (run != nullptr && descends) return {run + (rows - 1) * std::int64_t{width}, size, -width};
-      if (run != nullptr) return {run, size, width};
-    }
-    if (slabs == 1 && width > 1) {
-      const ArrayLine<const A> stored = as_stored<A>(p.input, c);
-      if (stored.data != nullptr) return {&stored(k), 0, stored.stride};
-    }
-    for (int s = 0; s < slabs; ++s) {
-      const Coordinates first = slab_at(c, s);
-      A* const x = m_x + s * size;
-      if (width == 1) {
-        load_along<most>(p.input.line(first), k, rows, x);
-      } else {
-        for (int i = 0; i < rows; ++i) {
-          load_across<most>(p.input, first, k + i, width, x + std::int64_t{i} * width);
-        }
-      }
-    }
-    return {m_x, size, width};
-  }
-
   /// Scans rows k ... k + rows - 1, which are in one chunk or are several whole chunks.
   void scan_block(const Coordinates& c, int slabs, std::int64_t k, int rows, int w, int width) {
     const std::int64_t size = std::int64_t{rows} * width;
-    Value* const place =
-        slabs == 1 || rows == m_problem.n ? place_of_rows(m_problem.output, c, k, width) : nullptr;
-    Value* const y = place == nullptr ? m_y : place;
-    const std::int64_t y_row = place == nullptr ? width : distance_of_rows(m_problem.output, width);
-    const std::int64_t y_slab =
-        place == nullptr || slabs == 1 ? size : distance(m_problem.output, m_slabs.dimension);
-    if (m_slabs.width >= wide_row) {
+    Value* const place = place_of_rows(m_problem.output, c, k, width);
+    Value* y = m_y;
+    std::int64_t y_row = width, y_slab = size;
+    const std::int64_t row = distance_of_rows(m_problem.output, width);
+    const std::int64_t slab = slabs == 1 ? 0 : distance(m_problem.output, m_slabs.dimension);
+    const bool streams = m_streams && place != nullptr;
+    if (streams && row < 0) {
+      y_row = -y_row;
+      y += size - width;
+    } else if (place != nullptr && !streams) {
+      y = place;
+      y_row = row;
+      y_slab = slab;
+    }
+    if constexpr (skips) {
+      scan_skipping(c, slabs, k, rows, w, width, y, y_row, y_slab);
+    } else if (m_slabs.width >= wide_row) {
       for (int s = 0; s < slabs; ++s) {
-        if constexpr (is_zipped_of_arrays<A, std::remove_cv_t<decltype(P::input)>>) {
+        if constexpr (is_zipped_of_arrays<A, In>) {
           const auto& in = m_problem.input;
           const auto x = stored_rows(in.function, in.parts, slab_at(c, s), k);
           const bool are_stored = std::apply(
@@ -211,8 +183,40 @@ class General {
     } else {
       scan_narrow(load(c, slabs, k, rows, width), slabs, k, rows, width, y, y_row, y_slab);
     }
+    if constexpr (is_array) {
+      if (streams) return stream_slabs(m_y, {slab, row}, slabs, rows, width, place);
+    }
     if (place != nullptr) return;
     store_slabs(m_problem.output, c, m_slabs.dimension, slabs, k, rows, width, m_y);
+  }
+
+  /// Scans rows in order and skips masked-out elements.
+  void scan_skipping(const Coordinates& c, int slabs, std::int64_t k, int rows, int lane, int width,
+                     Value* y, std::int64_t y_row, std::int64_t y_slab) {
+    const P& p = m_problem;
+    const bool is_exclusive = p.form == Form::exclusive;
+    const R none = p.identity.exists ? static_cast<R>(p.identity.value) : R();
+    bool counted[most];
+    for (int s = 0; s < slabs; ++s) {
+      const Runs<A> x = load(slab_at(c, s), 1, k, rows, width);
+      if (width == 1) load_counts<most, false>(p.input, slab_at(c, s), k, rows, counted);
+      for (int i = 0; i < rows; ++i) {
+        if (width > 1) load_counts<most, true>(p.input, slab_at(c, s), k + i, width, counted);
+        for (int w = 0; w < width; ++w) {
+          R& fold = m_last[lane + s * width + w];
+          bool& exists = m_exist[lane + s * width + w];
+          const R before = exists ? fold : none;
+          if (counted[width == 1 ? i : w]) {
+            const R next = static_cast<R>(x.data[i * x.row + w]);
+            fold = exists ? R(m_op(fold, next)) : next;
+            exists = true;
+          }
+          y[s * y_slab + i * y_row + w] = static_cast<Value>(is_exclusive ? before
+                                                             : exists     ? fold
+                                                                          : none);
+        }
+      }
+    }
   }
 
   /// Calls f, compiled for wide registers if R is arithmetic. Structs gain nothing from them, as
@@ -233,13 +237,13 @@ class General {
                  std::int64_t y_row) {
     with_registers([&]() __attribute__((always_inline)) {
       const bool is_exclusive = m_problem.form == Form::exclusive;
-      const bool begins_chunk = k % chunk_length == 0;
+      const bool begins = begins_chunk(k);
       const bool ends_chunk = (k + rows) % chunk_length == 0;
-      const int first = begins_chunk ? 1 : 0;
+      const int first = begins ? 1 : 0;
       const int behind = ends_chunk && !is_exclusive ? rows - 1 : rows;
       const R* const carry = has_carry(k) ? m_carry + lane : nullptr;
       R* const last = m_last + lane;
-      if (begins_chunk) {
+      if (begins) {
         for (int i = 0; i < width; ++i) last[i] = static_cast<R>(static_cast<A>(x(0, i)));
         if (is_exclusive) {
           store_carry(carry, width, y);
@@ -279,7 +283,7 @@ class General {
                    std::int64_t y_row, std::int64_t y_slab) {
     with_registers([&]() __attribute__((always_inline)) {
       if (rows <= chunk_length) {
-        const R* const last = k % chunk_length > 0 ? m_last : nullptr;
+        const R* const last = begins_chunk(k) ? nullptr : m_last;
         fold_runs(m_op, x, slabs, rows, width, last, m_prefixes);
         end_chunk(slabs, k, rows, width, m_prefixes, y, y_row, y_slab);
         return;
@@ -310,7 +314,7 @@ class General {
     const std::int64_t size = std::int64_t{rows} * width;
     const bool is_exclusive = p.form == Form::exclusive;
     const bool ends_chunk = (k + rows) % chunk_length == 0;
-    const bool begins_chunk = k % chunk_length == 0;
+    const bool begins = begins_chunk(k);
     const R* const carry = has_carry(k) ? m_carry : nullptr;
     // Short lines with the same start are one contiguous run.
     const bool is_run = slabs > 1 && rows == p.n && !ends_chunk && y_row == width &&
@@ -326,7 +330,7 @@ class General {
       const R* const before = carry == nullptr ? nullptr : carry + lane;
       const R* const total = prefixes + (s + 1) * size - width;
       Value* const to = y + s * y_slab;
-      if (is_exclusive && begins_chunk) {
+      if (is_exclusive && begins) {
         store_carry(before, width, to);
       } else if (is_exclusive) {
         combine_row(before, m_last + lane, width, to);
@@ -369,16 +373,15 @@ class General {
 
   static constexpr bool has_common_start = std::is_same_v<decltype(P::start), CommonStart<A>>;
 
-  const P& m_problem;
   const Op m_op;
-  const SlabsOfRows& m_slabs;
-  Registers m_registers;
+  const Registers m_registers;
+  const bool m_streams;  ///< whether results are written with non-temporal stores
   // For each line the fold of earlier tiles, of the tile's chunks, of both, and within the chunk.
   alignas(cache_line) R m_tiles[most_width];
   alignas(cache_line) R m_chunks[most_width];
   alignas(cache_line) R m_carry[most_width];
   alignas(cache_line) R m_last[most_width];
-  alignas(cache_line) A m_x[most];
+  bool m_exist[skips ? most_width : 1];  ///< whether anything has been combined
   alignas(cache_line) R m_prefixes[most];
   alignas(cache_line) Value m_y[most];
 };

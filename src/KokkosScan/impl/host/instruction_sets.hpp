@@ -51,23 +51,7 @@ template <class F>
 [[gnu::target("avx2")]] auto call_with_avx2(const F& f) {
   return f(std::integral_constant<int, 2>{});
 }
-template <class F>
-[[gnu::noinline, gnu::target("avx2")]] void call_apart_with_avx2(const F& f) {
-  f();
-}
 #endif
-template <class F>
-[[gnu::noinline]] void call_apart_as_is(const F& f) {
-  f();
-}
-/// Calls f, compiled for registers of `places` places like its caller, but not inlined.
-template <int places, class F>
-[[gnu::always_inline]] inline void call_apart(const F& f) {
-#if defined(KOKKOSSCAN_IMPL_AVX2)
-  if constexpr (places == 2) return call_apart_with_avx2(f);
-#endif
-  call_apart_as_is(f);
-}
 
 /// Calls f(places): 1 for registers of 16 bytes, 2 for registers of 32 bytes, which the processor
 /// must support.
@@ -99,18 +83,6 @@ inline constexpr Registers most_registers = Registers::of_16_bytes;
 #endif
 /// Their size.
 inline constexpr int register_bytes = most_registers == Registers::of_32_bytes ? 32 : 16;
-template <int places>
-inline constexpr bool are_widest = (places == 2) == (most_registers == Registers::of_32_bytes);
-
-/// Calls f(2) if the registers have 32 bytes.
-template <class F>
-[[gnu::always_inline]] inline void call_if_wide([[maybe_unused]] Registers registers,
-                                                [[maybe_unused]] const F& f) {
-#if defined(KOKKOSSCAN_IMPL_AVX2)
-  if (registers == Registers::of_32_bytes) call_with_avx2(f);
-#endif
-}
-
 /// A compile-time value as a function argument.
 template <auto value>
 inline constexpr std::integral_constant<std::remove_const_t<decltype(value)>, value> constant{};

@@ -78,18 +78,27 @@ class Lines {
     const P& p = m_problem;
     const auto line = p.input.line(c);
     const auto results = p.output.line(c);
+    const bool is_exclusive = p.form == Form::exclusive;
+    const A* const stored = as_stored<A>(line, 1);
     A result = *before;
     Carry<R> carry{*tiles, neutral(carrying(p.op))};
-    std::int64_t k = begin;
-    if constexpr (is_plain<A, Value>) {
-      if (results.stride == 1) {
-        k = scan_stored<1>(line, results, begin, end, ahead, carry, result);
-      } else if (results.stride == -1) {
-        k = scan_stored<-1>(line, results, begin, end, ahead, carry, result);
-      }
+    int count = 0;
+    for (std::int64_t k = begin; k < end; k += count) {
+      count = static_cast<int>(std::min<std::int64_t>(end - k, block_length - k % block_length));
+      const bool stores_first = k == 0 && p.extra == Extra::first;
+      const bool stores_last = k + count == p.n && p.extra == Extra::last;
+      A* b = m_staged;
+      // Exclusive results are the inclusive ones, one place later.
+      if (is_exclusive || stores_first) *b++ = result;
+      with_elements(line, stored, k, count, ahead, [&](const A* x, const Ahead& ahead_of_x) {
+        result = scan_elements(m_registers, p.op, x, k, count, ahead_of_x, carry, b, m_folds);
+      });
+      store_block(count + (stores_first || stores_last ? 1 : 0), &results(stores_first ? -1 : k),
+                  results.stride);
     }
-    scan_loaded(line, results, k, end, ahead, carry, result);
-    store_total(c, end, result);
+    if (end == p.n && p.totals.data != nullptr) {
+      p.totals.line(c)(0) = static_cast<Total>(result);
+    }
   }
 
   /// Folds elements begin ... end - 1 of a tile.
@@ -99,11 +108,11 @@ class Lines {
   void fold(const Coordinates& c, int, std::int64_t begin, std::int64_t end, R* chunks,
             LastChunk<A, R>* last) const {
     const auto line = m_problem.input.line(c);
-    const auto stored = elements_of<A>(line, 1);
+    const A* const stored = as_stored<A>(line, 1);
     *chunks = neutral(carrying(m_problem.op));
     for (std::int64_t k = begin; k < end; k += block_length) {
       const int count = static_cast<int>(std::min<std::int64_t>(end - k, block_length));
-      with_elements(line, stored, k, count, nothing_ahead, [&](const auto& x, const Ahead&) {
+      with_elements(line, stored, k, count, nothing_ahead, [&](const A* x, const Ahead&) {
         *last = fold_chunks<A>(m_registers, m_problem.op, x, count, *chunks);
       });
     }
@@ -117,80 +126,6 @@ class Lines {
     return {ahead_bytes / sizeof(A), m_streams ? Caches::nearest : Caches::all};
   }
 
-  /// Stores the total of the line at `c` if it ends at `end`.
-  void store_total(const Coordinates& c, std::int64_t end, const A& total) const {
-    const P& p = m_problem;
-    if (end == p.n && p.totals.data != nullptr) p.totals.line(c)(0) = static_cast<Total>(total);
-  }
-
-  /// Scans elements that lie in memory as accumulators, in the order of results or opposite to it.
-  /// Results are stored directly, or with non-temporal stores: from registers if aligned, or
-  /// through L1.
-  ///
-  /// \return the first element that is left: a remainder of less than a chunk, or everything
-  template <int step>
-  std::int64_t scan_stored(const InputLine& line, const ArrayLine<Value>& results,
-                           std::int64_t begin, std::int64_t end, const Ahead& ahead,
-                           Carry<R>& carry, A& result) {
-    const P& p = m_problem;
-    const auto stored = elements_of<A>(line, step);
-    if (!stored) return begin;
-    const bool leads = p.extra == Extra::first && begin == 0;
-    const bool has_first = p.form == Form::exclusive || leads;
-    // The address of the first result. If that is B(begin), results of elements follow it.
-    Value* const to = &results(leads ? -1 : begin);
-    std::int64_t count = end - begin;
-    LineResults<A> in{};
-    const auto place = reinterpret_cast<std::uintptr_t>(step > 0 ? to : to + 1);
-    in.streams = m_streams && !has_first && place % register_bytes == 0;
-    in.waits = m_streams && !in.streams;
-    if (!in.waits && has_first) return begin;
-    if (!in.waits || step < 0) count = count / chunk_length * chunk_length;
-    if (count == 0) return begin;
-    if (in.waits) {
-      const bool has_last = end == p.n && begin + count == end && p.extra == Extra::last;
-      const std::int64_t places = count + leads + has_last;
-      A* const home = step > 0 ? m_staged : m_staged + page;
-      in.run = step > 0 ? StreamedRun<A>(home, places, to, 1)
-                        : StreamedRun<A>(home - places, places, to - (places - 1), 1);
-      in.run.rewinds_to(home);
-      in.b = step > 0 ? home : home - 1;
-      if (has_first) {
-        *in.b = result;
-        in.b += step;
-      }
-    } else {
-      in.b = reinterpret_cast<A*>(to);
-    }
-    scan_elements<step>(m_registers, p.op, stored + begin * step, begin, count, ahead, carry, in,
-                        m_folds, result);
-    return begin + count;
-  }
-
-  /// Scans elements begin ... end - 1 of a line, some at a time, and stores results through L1:
-  /// elements and results may have any type and stride.
-  void scan_loaded(const InputLine& line, const ArrayLine<Value>& results, std::int64_t begin,
-                   std::int64_t end, const Ahead& ahead, Carry<R>& carry, A& result) {
-    const P& p = m_problem;
-    const bool is_exclusive = p.form == Form::exclusive;
-    const auto stored = elements_of<A>(line, 1);
-    int count = 0;
-    for (std::int64_t k = begin; k < end; k += count) {
-      count = static_cast<int>(std::min<std::int64_t>(end - k, block_length - k % block_length));
-      const bool stores_first = k == 0 && p.extra == Extra::first;
-      const bool stores_last = k + count == p.n && p.extra == Extra::last;
-      const int of_block = count + (stores_first || stores_last ? 1 : 0);
-      A* b = m_staged;
-      // Exclusive results are the inclusive ones, one place later.
-      if (is_exclusive || stores_first) *b++ = result;
-      with_elements(line, stored, k, count, ahead, [&](const auto& x, const Ahead& ahead_of_x) {
-        scan_elements<1>(m_registers, p.op, x, k, count, ahead_of_x, carry, {b, false, false, {}},
-                         m_folds, result);
-      });
-      store_block(of_block, &results(stores_first ? -1 : k), results.stride);
-    }
-  }
-
   /// Stores the staged results, in scan order from `to` on.
   void store_block(int count, Value* to, std::int64_t stride) {
     const A* const b = m_staged;
@@ -202,10 +137,10 @@ class Lines {
 
   /// Calls f(x, ahead_of_x), where x are elements k ... k + count - 1. If they are read in place, f
   /// is to prefetch as ahead_of_x says; if they are loaded, they have been prefetched here.
-  template <class Stored, class F>
-  void with_elements(const InputLine& line, const Stored& stored, std::int64_t k, int count,
+  template <class F>
+  void with_elements(const InputLine& line, const A* stored, std::int64_t k, int count,
                      const Ahead& ahead, const F& f) const {
-    if (stored) return f(stored + k, ahead);
+    if (stored != nullptr) return f(stored + k, ahead);
     prefetch_along(line, k + ahead.elements, count, ahead.caches);
     A loaded[block_length];
     load_along<block_length>(line, k, count, loaded);

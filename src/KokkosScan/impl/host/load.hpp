@@ -6,7 +6,6 @@
 /// Loads elements of any input as accumulators, in scan order: neighbours in a line, or one element
 /// of each of several neighbouring lines.
 
-#include <KokkosScan/impl/host/blend.hpp>
 #include <KokkosScan/impl/host/chunks.hpp>
 #include <KokkosScan/impl/host/compute.hpp>
 #include <KokkosScan/impl/host/instruction_sets.hpp>
@@ -28,39 +27,33 @@ void load_strided(const T* from, std::int64_t stride, int count, A* x) {
   for (int i = 0; i < count; ++i) x[i] = static_cast<A>(from[i * stride]);
 }
 
-/// Blends values and `identity` by a mask, as many as fill whole registers; returns their number.
-template <class A>
-int blend_registers(const StoredBool* selected, const A* values, A identity, int count, A* x) {
-  return call_with(
-      widest_registers(), [=](auto places) __attribute__((always_inline)) {
-        constexpr int lanes = places * 16 / sizeof(A);
-        const auto other = broadcast<places>(identity).part[0];
-        int i = 0;
-        for (; i + lanes <= count; i += lanes) {
-          const auto truths =
-              truths_of_lanes<A, places>(selected + i, selected + i + lanes / places);
-          store_register(x + i, blend(truths, load_register<places>(values + i), other));
-        }
-        return i;
-      });
-}
-
-/// Blends values and `identity` by a mask.
+/// Blends values and `identity` by a mask, without branches, which random masks would mispredict.
 template <class A>
 void blend(const StoredBool* selected, const A* values, A identity, int count, A* x) {
-  int i = 0;
-  if constexpr (is_vectorized<A>) i = blend_registers(selected, values, identity, count, x);
-  for (; i < count; ++i) {
-    if constexpr (std::is_integral_v<A>) {
-      // All bits or none: compilers vectorise this.
-      const auto bits = static_cast<A>(0 - static_cast<bool>(selected[i]));
-      x[i] = static_cast<A>(identity ^ ((identity ^ values[i]) & bits));
-    } else {
-      // A table instead of a branch, which random masks would mispredict.
-      const A choice[] = {identity, values[i]};
-      x[i] = choice[static_cast<bool>(selected[i])];
-    }
-  }
+  call_with(
+      widest_registers(), [=](auto) __attribute__((always_inline)) {
+        const StoredBool* const mask = selected;
+        const A* const from = values;
+        A* const to = x;
+        const int n = count;
+        if constexpr (std::is_arithmetic_v<A> && (sizeof(A) == 4 || sizeof(A) == 8)) {
+          using Bits = wrapping_lane_t<A>;
+          Bits other;
+          __builtin_memcpy(&other, &identity, sizeof other);
+          for (int i = 0; i < n; ++i) {
+            Bits bits;
+            __builtin_memcpy(&bits, from + i, sizeof bits);
+            const Bits truth = Bits{0} - static_cast<Bits>(static_cast<bool>(mask[i]));
+            bits = other ^ ((other ^ bits) & truth);  // compilers vectorise this
+            __builtin_memcpy(to + i, &bits, sizeof bits);
+          }
+        } else {
+          for (int i = 0; i < n; ++i) {
+            const A choice[] = {identity, from[i]};
+            to[i] = choice[static_cast<bool>(mask[i])];
+          }
+        }
+      });
 }
 
 /// Rows k ... k + rows - 1 of `width` neighbouring lines, the first of which is at `c`, in each of
@@ -69,7 +62,6 @@ struct Rectangle {
   Coordinates c;
   std::int64_t n, k;
   int rows, width, slabs, dimension;
-  bool is_narrow = false;  ///< whether to copy rows with gaps between them together
 
   [[nodiscard]] int size() const { return slabs * rows * width; }
 };
@@ -155,19 +147,6 @@ void prefetch_along(const SelectedLine<A, Values, Mask>& line, std::int64_t k, i
                     Caches caches) {
   prefetch_along(line.values, k, count, caches);
   prefetch_along(line.mask, k, count, caches);
-}
-
-/// The elements of a line in place, `step` apart; null if they have to be loaded.
-template <class A, class Line>
-const A* elements_of(const Line& line, std::int64_t step) {
-  return as_stored<A>(line, step);
-}
-template <class A>
-MaskedElements<A> elements_of(
-    const SelectedLine<A, ArrayLine<const A>, ArrayLine<const StoredBool>>& line,
-    std::int64_t step) {
-  const StoredBool* selected = as_stored<StoredBool>(line.mask, step);
-  return {selected == nullptr ? nullptr : as_stored<A>(line.values, step), selected, line.identity};
 }
 
 // ---- Neighbouring lines -------------------------------------------------------------------------
@@ -285,15 +264,16 @@ int direction_of_run(const Selected<A, Values, Mask>& in) {
   return direction_of_run(in.values);
 }
 
-/// Loads a rectangle of up to Most elements in memory order, without gaps, if it is contiguous or
-/// narrow, and all operands have the same direction.
+/// Loads a rectangle of up to Most elements in memory order, without gaps, if rows are contiguous
+/// and all operands have the same direction.
 template <int Most, class A, class T>
 bool load_run(const Array<T>& in, const Rectangle& r, A* x) {
   if (const T* const run = as_run(in, r); run != nullptr) {
     convert(run, r.size(), x);
     return true;
   }
-  if (!r.is_narrow || (r.width > 1 && in.strides.batch[r.c.rank - 1] != 1)) return false;
+  if (r.width > 1 && in.strides.batch[r.c.rank - 1] != 1) return false;
+  if (r.width == 1 && r.slabs == 1) return false;
   const T* const lowest = lowest_of_slab(in, r);
   const std::int64_t row = std::abs(in.strides.along);
   const std::int64_t slab = r.slabs > 1 ? in.strides.batch[r.dimension] : 0;

@@ -50,24 +50,6 @@ template <class T>
 #endif
 }
 
-/// Stores a single value with a non-temporal store.
-template <class T>
-[[gnu::always_inline]] inline void stream_value(T* to, const T& value) {
-#if defined(__x86_64__)
-  if constexpr (sizeof(T) == 4) {
-    int bits;
-    __builtin_memcpy(&bits, &value, sizeof bits);
-    _mm_stream_si32(reinterpret_cast<int*>(to), bits);
-  } else {
-    long long bits;
-    __builtin_memcpy(&bits, &value, sizeof bits);
-    _mm_stream_si64(reinterpret_cast<long long*>(to), bits);
-  }
-#else
-  *to = value;
-#endif
-}
-
 /// Orders earlier non-temporal stores before later stores, as ordinary stores are ordered.
 [[gnu::always_inline]] inline void end_streaming() {
 #if defined(__SSE2__)
@@ -91,13 +73,6 @@ struct Ahead {
   Caches caches;
 };
 inline constexpr Ahead nothing_ahead{0, Caches::all};
-
-/// The distance between two addresses, possibly of different arrays, in elements.
-template <class T>
-std::int64_t distance_between(const T* from, const T* to) {
-  return (reinterpret_cast<std::intptr_t>(to) - reinterpret_cast<std::intptr_t>(from)) /
-         static_cast<std::intptr_t>(sizeof(T));
-}
 
 /// Prefetches `count` neighbours, which need not exist.
 ///
@@ -130,16 +105,11 @@ template <int places = 1, class T>
   return p;
 }
 
-/// Stores the four values of one place; non-temporal stores require a multiple of 16.
-template <bool streams, int place = 0, class T, int places>
+/// Stores the four values of one place.
+template <int place = 0, class T, int places>
 [[gnu::always_inline]] inline void store(T* to, const Pack<T, places>& p) {
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < Pack<T>::parts; ++i, to += Pack<T>::lanes) {
-    const Register<T> r = at_place<place>(p.part[i]);
-    if constexpr (streams) {
-      stream_register(to, r);
-    } else {
-      store_register(to, r);
-    }
+    store_register(to, at_place<place>(p.part[i]));
   }
 }
 

@@ -56,14 +56,6 @@ struct Lane<true, true, 8> {
   using type = double;
 };
 template <>
-struct Lane<false, true, 1> {
-  using type = std::int8_t;
-};
-template <>
-struct Lane<false, true, 2> {
-  using type = std::int16_t;
-};
-template <>
 struct Lane<false, true, 4> {
   using type = std::int32_t;
 };
@@ -95,14 +87,6 @@ struct Native<float, 1> {
 template <>
 struct Native<double, 1> {
   typedef double type __attribute__((vector_size(16)));
-};
-template <>
-struct Native<std::int8_t, 1> {
-  typedef std::int8_t type __attribute__((vector_size(16)));
-};
-template <>
-struct Native<std::int16_t, 1> {
-  typedef std::int16_t type __attribute__((vector_size(16)));
 };
 template <>
 struct Native<std::int32_t, 1> {
@@ -182,19 +166,10 @@ template <int... Lane, class T, int places>
     return __builtin_shufflevector(a.lanes, b.lanes, at[0], at[1]);
   } else if constexpr (sizeof...(Lane) == 4) {
     return __builtin_shufflevector(a.lanes, b.lanes, at[0], at[1], at[2], at[3]);
-  } else if constexpr (sizeof...(Lane) == 8) {
+  } else {
+    static_assert(sizeof...(Lane) == 8);
     return __builtin_shufflevector(a.lanes, b.lanes, at[0], at[1], at[2], at[3], at[4], at[5],
                                    at[6], at[7]);
-  } else if constexpr (sizeof...(Lane) == 16) {
-    return __builtin_shufflevector(a.lanes, b.lanes, at[0], at[1], at[2], at[3], at[4], at[5],
-                                   at[6], at[7], at[8], at[9], at[10], at[11], at[12], at[13],
-                                   at[14], at[15]);
-  } else {
-    static_assert(sizeof...(Lane) == 32);
-    return __builtin_shufflevector(
-        a.lanes, b.lanes, at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7], at[8], at[9],
-        at[10], at[11], at[12], at[13], at[14], at[15], at[16], at[17], at[18], at[19], at[20],
-        at[21], at[22], at[23], at[24], at[25], at[26], at[27], at[28], at[29], at[30], at[31]);
   }
 }
 /// The same shuffle at each place.
@@ -291,20 +266,6 @@ template <int places, class T>
   return r;
 }
 
-/// Hides the origin of an address from GCC, which would recompute it.
-template <class T>
-[[gnu::always_inline]] inline T* hidden(T* address) {
-  asm("" : "+r"(address));
-  return address;
-}
-
-/// Hides from GCC that a condition is loop-invariant: it would compile the loop for each outcome.
-[[gnu::always_inline]] inline bool hidden(bool condition) {
-  int value = condition ? 1 : 0;
-  asm("" : "+r"(value));
-  return value != 0;
-}
-
 /// Broadcasts the last value of each place to all lanes of the place.
 template <class T, int places>
 [[gnu::always_inline]] inline Pack<T, places> broadcast_last(const Pack<T, places>& p) {
@@ -328,24 +289,6 @@ template <int place = 0, class T, int places>
 }
 [[gnu::always_inline]] inline Register<float> narrowed(const Register<double, 2>& r) {
   return __builtin_convertvector(r.lanes, native_t<float>);
-}
-
-/// Reverses the values of each place.
-template <class T, int places>
-[[gnu::always_inline]] inline Register<T, places> reverse(const Register<T, places>& r) {
-  if constexpr (sizeof(T) == 4) {
-    return shuffle<3, 2, 1, 0>(r, r);
-  } else {
-    return shuffle<1, 0>(r, r);
-  }
-}
-template <class T, int places>
-[[gnu::always_inline]] inline Pack<T, places> reverse(const Pack<T, places>& p) {
-  Pack<T, places> reversed;
-  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < Pack<T>::parts; ++i) {
-    reversed.part[i] = reverse(p.part[Pack<T>::parts - 1 - i]);
-  }
-  return reversed;
 }
 
 }  // namespace KokkosScan::impl::host

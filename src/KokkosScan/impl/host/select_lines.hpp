@@ -57,6 +57,11 @@ class SelectParts {
         m_streams(static_cast<double>(selection.n) * static_cast<double>(selection.batch.count) *
                       static_cast<double>(sizeof(Value)) >
                   streaming_bytes) {}
+  SelectParts(const SelectParts&) = delete;
+  SelectParts& operator=(const SelectParts&) = delete;
+  ~SelectParts() {
+    if (m_streams) end_streaming();
+  }
 
   /// Compacts a part into the buffer; returns the number of elements that are kept.
   std::int64_t compact(std::int64_t line, std::int64_t begin, std::int64_t end) {
@@ -88,10 +93,11 @@ class SelectParts {
       return;
     } else if (output.stride == 1 || count == 1) {
       Value* const to = output.data + before * output.stride;
-      if constexpr (is_vectorized<Value>) {
-        store_run(m_streams, from, static_cast<int>(count), to);
+      const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(Value);
+      if (m_streams) {
+        stream_bytes(from, bytes, to);
       } else {
-        std::memcpy(static_cast<void*>(to), from, static_cast<std::size_t>(count) * sizeof(Value));
+        std::memcpy(static_cast<void*>(to), from, bytes);
       }
     } else {
       for (std::int64_t i = 0; i < count; ++i) output(before + i) = from[i];

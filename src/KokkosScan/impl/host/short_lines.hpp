@@ -6,7 +6,7 @@
 /// Combines short, contiguous lines, in registers along the lines.
 
 #include <KokkosScan/impl/host/blocks_of_line.hpp>
-#include <KokkosScan/impl/host/slab_block.hpp>
+#include <KokkosScan/impl/host/column_kernels.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
 
 namespace KokkosScan::impl::host {
@@ -22,7 +22,7 @@ template <int packs, class Op, class A, class R, int places>
     const Pack<A, places>& before, A (&totals)[places]) {
   constexpr int count = packs * pack_length;
   PacksOfChunk<A, places> folds;
-  load_packs<1>(x, block.x_slab, neutral(op), count, folds);
+  load_packs(x, block.x.slab, neutral(op), count, folds);
   const auto combine_by = [&](const auto& exact) __attribute__((always_inline)) {
     fold_packs(exact, none, count, folds);
     for_each_place<places>([&](auto place) __attribute__((always_inline)) {
@@ -39,9 +39,7 @@ template <int packs, class Op, class A, class R, int places>
   }
   if (!is_exact) combine_by(op);
   for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-    A* const to = b + place * block.b_slab;
-    block.streams ? store_packs<true, place>(folds, count, to)
-                  : store_packs<false, place>(folds, count, to);
+    store_packs<place>(folds, count, b + place * block.b.slab);
   });
   return folds[0];
 }
@@ -94,117 +92,75 @@ template <int places, class Op, class A, class R>
   }
   // The end of the first line has overwritten the beginning of the second: restore it.
   if constexpr (places == 2) {
-    if (n % pack_length != 0) store<false, 1>(b + block.b_slab, first);
+    if (n % pack_length != 0) store<1>(b + block.b.slab, first);
   }
 }
 
 /// Scans a block of slabs of one line each, upwards in memory: lines of up to side_by_side_bytes
-/// side by side, longer ones, of at most a tile, one after the other. Non-temporal stores write
-/// whole packs, or whole registers of longer lines, to aligned addresses.
+/// side by side, longer ones, of at most a tile, one after the other.
+///
+/// \param folds buffer for prefixes: fold_length elements in one page
 template <class Op, class A, class R>
-void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R>& slabs) {
+void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R>& lines,
+                         A* folds) {
   call_with(
-      registers, [ op, slabs ](auto places_) __attribute__((always_inline)) {
+      registers, [ op, lines, folds ](auto places_) __attribute__((always_inline)) {
         constexpr int places = places_;
-        SlabBlock<A, R> block = slabs;
-        StreamedRun<A> run = block.run;
-        constexpr int lag = lag_bytes / sizeof(A);
-        // A single line is computed at both places; with an odd number, the last one twice.
-        if (block.slabs == 1) block.x_slab = block.b_slab = block.starts_slab = 0;
+        SlabBlock<A, R> block = lines;
         const auto none = hidden<places>(neutral(op));
-        const std::int64_t starts_slab = block.starts_slab, x_slab = block.x_slab,
-                           b_slab = block.b_slab;
-        A* b_of_first = block.b;  // base of all results, as if none were moved by rewinding
-        const int shift = block.firsts == nullptr ? 0 : 1;
-        // Lines between two rounds of prefetches and stores.
-        const int least = turn_bytes / static_cast<int>(sizeof(A)) / block.rows;
-        const int most = least / places * places + places;
-        // Stores earlier results, before at most `count` results are computed from `next` on.
-        const auto store_before = [&](const A* next, std::int64_t count)
-            __attribute__((always_inline)) {
-          run.template store_up_to<places, true>(next - lag);
-          b_of_first += run.template rewind<places>(next, count, true);
-        };
+        // A single line is computed at both places; with an odd number, the last one twice.
+        if (block.slabs == 1) block.x.slab = block.b.slab = block.starts.slab = 0;
+        const A* const starts = block.starts.values;
+        const A* const firsts = block.starts.firsts;
         // For lines of one to four packs, the number of packs is a compile-time constant.
         const auto scan = [&](auto packs) __attribute__((always_inline)) {
-          const A* later = block.x + block.ahead;
-          const auto start_of = [&](int first, A(&before)[places]) __attribute__((always_inline)) {
+          for (int s = 0; s < block.slabs; s += places) {
+            const int first = s + places <= block.slabs || s == 0 ? s : block.slabs - places;
+            const A* const x = block.x.data + first * block.x.slab;
+            A* const b = block.b.data + first * block.b.slab;
+            A before[places], totals[places];
             for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-              before[place] = block.starts[(first + place) * starts_slab];
+              before[place] = starts[(first + place) * block.starts.slab];
             });
-          };
-          A before[places], totals[places];
-          start_of(0, before);
-          auto carry = broadcast<A>(before);
-          for (int begin = 0; begin < block.slabs; begin += most) {
-            const int end = begin + most < block.slabs ? begin + most : block.slabs;
-            // The last line may be combined again, together with the one before it.
-            store_before(b_of_first + begin * b_slab, end < block.slabs ? most * b_slab : 0);
-            if (block.ahead != 0) {
-              const A* const behind = block.x + end * x_slab + block.ahead;
-              for (; later < behind; later += cache_line / sizeof(A)) {
-                if (block.caches == Caches::nearest) {
-                  __builtin_prefetch(later, 0, 0);
-                } else {
-                  __builtin_prefetch(later);
-                }
-              }
-            }
-            for (int s = begin; s < end; s += places) {
-              const int first = s + places <= block.slabs || s == 0 ? s : block.slabs - places;
-              const A* const x = block.x + first * x_slab;
-              A* const b = b_of_first + first * b_slab + shift;
-              if constexpr (packs == 0) {
-                start_of(first, before);
-                combine_line_at_each_place<places>(op, block, none, before, x, b);
-              } else {
-                if (starts_slab != 0) {
-                  start_of(first, before);
-                  carry = broadcast<A>(before);
-                }
-                combine_packs_of_lines<packs>(op, block, none, x, b, carry, totals);
-              }
+            if constexpr (packs == 0) {
+              combine_line_at_each_place<places>(op, block, none, before, x, b);
+            } else {
+              combine_packs_of_lines<packs>(op, block, none, x, b, broadcast<A>(before), totals);
             }
             // Afterwards, because lines overwrite what follows them.
-            for (int s = begin; shift > 0 && s < end; ++s) {
-              b_of_first[s * b_slab] = block.firsts[s * starts_slab];
-            }
+            if (firsts == nullptr) continue;
+            for_each_place<places>([&](auto place) __attribute__((always_inline)) {
+              b[place * block.b.slab - 1] = firsts[(first + place) * block.starts.slab];
+            });
           }
         };
-        bool is_done = false;
-        if constexpr (are_widest<places>) {
-          is_done = block.rows <= chunk_length;
-          if (block.rows <= pack_length) {
-            scan(constant<1>);
-          } else if (block.rows <= 2 * pack_length) {
-            scan(constant<2>);
-          } else if (block.rows <= 3 * pack_length) {
-            scan(constant<3>);
-          } else if (is_done) {
-            scan(constant<4>);
+        if (block.rows * static_cast<int>(sizeof(A)) <= side_by_side_bytes) {
+          switch ((block.rows + pack_length - 1) / pack_length) {
+            case 1:
+              return scan(constant<1>);
+            case 2:
+              return scan(constant<2>);
+            case 3:
+              return scan(constant<3>);
+            case 4:
+              return scan(constant<4>);
+            default:
+              return scan(constant<0>);
           }
         }
-        if (!is_done && block.rows * static_cast<int>(sizeof(A)) <= side_by_side_bytes) {
-          scan(constant<0>);
-        } else if (!is_done) {
-          // The last pack may extend into the next line. These lines need no carry, so that memory
-          // serves as the buffer of prefixes.
-          constexpr int length = fold_length<A>;
-          const int whole = (block.rows + pack_length - 1) / pack_length * pack_length;
-          BlocksOfLine<1, places, Op, A, R> blocks(op, block.carry, {block.ahead, block.caches},
-                                                   block.streams);
-          for (int s = 0; s < block.slabs; ++s) {
-            blocks.carry = {static_cast<R>(block.starts[s * starts_slab]), neutral(carrying(op))};
-            for (int k = 0; k < whole; k += length) {
-              store_before(b_of_first + s * b_slab + k, length + chunk_length);
-              A* const b = b_of_first + s * b_slab;
-              if (k == 0 && shift > 0) *b = block.firsts[s * starts_slab];
-              blocks.scan(block.x + s * x_slab + k, whole - k < length ? whole - k : length,
-                          b + shift + k);
-            }
+        constexpr int length = fold_length<A>;
+        // The last pack may extend into the next line.
+        const int whole = (block.rows + pack_length - 1) / pack_length * pack_length;
+        BlocksOfLine<places, Op, A, R> blocks(op, folds, nothing_ahead);
+        for (int s = 0; s < block.slabs; ++s) {
+          blocks.carry = {static_cast<R>(starts[s * block.starts.slab]), neutral(carrying(op))};
+          A* const b = block.b.data + s * block.b.slab;
+          if (firsts != nullptr) b[-1] = firsts[s * block.starts.slab];
+          for (int k = 0; k < whole; k += length) {
+            blocks.scan(block.x.data + s * block.x.slab + k,
+                        whole - k < length ? whole - k : length, b + k);
           }
         }
-        run.template finish<places>();
       });
 }
 

@@ -27,60 +27,27 @@ inline constexpr int fold_length = sizeof(A) == 4 ? 128 : 32;
 /// slower and 16 KB no faster. With non-temporal stores elements are prefetched to L1 only.
 inline constexpr int ahead_bytes = 4096;
 
-/// Maximum size of a row of a strip. The strip's state, four or five such rows, stays in L2.
+/// Maximum size of a row of a strip. The strip's state, six such rows of floats, stays in L2.
 inline constexpr int strip_bytes = 16384;
-
-/// The same if columns are shorter than a pack. Three rows of floats are slower with 16 KB, and
-/// with 4 KB, where hardware prefetching does not follow from row to row.
-inline constexpr int cut_bytes = 8192;
-
-/// Size of a piece of a row if rows are stored as they are computed, four at a time (one at a time
-/// would load and store the state for each row). Smaller pieces cost calls; with 1024 bytes, masked
-/// rows are loaded in longer bursts, in which nothing is stored.
-inline constexpr int segment_bytes = 512;
 
 /// Size of a block, whose results are in L1 until they are stored. 8 KB is slightly slower for
 /// short lines, 16 KB equally fast.
 inline constexpr int block_bytes = 12288;
-/// The same if elements are loaded into L1 first. 12 KB is slower for masked lines.
-inline constexpr int loaded_block_bytes = 8192;
-
-/// The distance in bytes by which non-temporal stores follow the computation: a load stalls on
-/// earlier stores of the same data that have not left the store buffer. With 2048 bytes, those of a
-/// block would be stored only at its end, which is slower.
-inline constexpr int lag_bytes = 512;
-
-/// Bytes of short lines that are scanned between two rounds of prefetches and stores. A round for
-/// each pair of lines would double the time of lines of four elements.
-inline constexpr int turn_bytes = 256;
 
 /// Size of a page. Data that is stored in L1 and soon loaded again lies within one page: registers
 /// across a page boundary cost hundreds of cycles. So the state of strips begins at a page
 /// boundary, and results that wait for non-temporal stores share one page.
 inline constexpr int page_bytes = 4096;
 
-/// Minimum size of rows that are combined row by row in memory order. On Zen 3, 264 bytes are
-/// faster through L1 and 560 bytes row by row; on a Xeon, up to 400 bytes are equally fast.
-inline constexpr int wide_row_bytes = 448;
-
-/// The same for strips of masked rows, and twice that for whole masked rows. The alternative is to
-/// load them row by row, which is two to four times slower.
-inline constexpr int masked_strip_bytes = 112;
-
 /// Minimum size of rows with gaps between them that are written with non-temporal stores. Each row
 /// leaves two cache lines incomplete, which the processor then has to read.
 inline constexpr int streamed_row_bytes = 96;
-
-/// Minimum size of rows that are combined four at a time, because their state no longer fits L1. On
-/// Zen 3 this makes such rows 1.5 times as fast; on Zen 5, rows of 512 bytes are slower with it.
-inline constexpr int pack_row_bytes = 4096;
 
 /// Maximum size of a row that is taken as a whole. Results of consecutive whole rows are one run,
 /// of which only the ends share cache lines with other threads.
 inline constexpr int slab_bytes = 4096;
 
-/// Maximum size of a strip's row if threads share the strip. Cutting rows of up to 800 bytes in two
-/// is slower; wider rows have enough strips for all threads.
+/// Maximum size of a strip's row if threads share the strip.
 inline constexpr int shared_strip_bytes = 1024;
 
 /// The width of strips is a multiple of this: several cache lines, so that threads share none.
@@ -93,9 +60,10 @@ constexpr std::int64_t strip_width(std::int64_t lines_of_row, std::int64_t strip
   return (width + unit - 1) / unit * unit;
 }
 
-/// Minimum width of a strip if a row is cut to give each thread a strip. If strips would be
-/// narrower, threads share them instead.
-inline constexpr int least_cut = 32;
+/// Minimum size of a strip's row if a row is cut to give each thread a strip: long runs of memory,
+/// of which neighbouring threads share only the ends. If strips would be narrower, threads share
+/// them instead, if lines are long enough.
+inline constexpr int least_cut_bytes = 1024;
 
 /// The width of strips that are stored at unaligned addresses anyway. Narrow strips may share cache
 /// lines: with a multiple of 64, a row of 77 lines would be cut into 64 and 13.
