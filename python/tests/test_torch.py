@@ -615,6 +615,26 @@ def test_workspaces_are_pytorchs_memory():
     assert torch.cuda.mem_get_info()[0] >= free - (64 << 20)
 
 
+def test_what_overrides_functions_sees_operators():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen = []
+
+    class Seen(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            seen.append(str(function))
+            return function(*args, **(kwargs or {}))
+
+    x = torch.rand(4, 5)
+    with Seen():
+        kt.linear_recurrence(x, x, 1)
+        kt.gae(x, x, 0.0)
+    assert "kokkos_scan.linear_recurrence.default" in seen and "kokkos_scan.advantage.default" in seen
+    with FakeTensorMode():
+        assert kt.linear_recurrence(torch.empty(4, 5), torch.empty(4, 5), 1).shape == (4, 5)
+
+
 def test_compact_in_forward_mode():
     x = torch.rand(6, dtype=torch.float64, requires_grad=True)
     mask = torch.tensor([True, False, True, True, False, True])

@@ -8,8 +8,8 @@ Each block of C++ is preceded by a comment that names a file of examples/ or uni
 
 which must contain the lines of the block consecutively, with any indentation. The same holds for
 CMake, and for tables with C++ code, each cell of which must be a line of the file. Blocks of Python
-refer to files of python/tests/. Blocks of other languages may refer to any file. The commands with
-which README.md installs are run by install.cmake.
+refer to files of python/tests/ and of python/examples/, which tests run. Blocks of other languages may
+refer to any file. The commands with which README.md installs are run by install.cmake.
 """
 
 import pathlib
@@ -22,7 +22,7 @@ CELL = re.compile(r"\|\s*`(ks::[^`|]*)`\s*(?=\|)")
 CPP = {"cpp", "c++", "cxx", "cc", "hpp", "cuda", "cu"}
 PYTHON = {"python", "py", "python3", "pycon"}
 # Where the code of a language is compiled or run.
-TESTED = {**dict.fromkeys(CPP | {"cmake"}, ("examples/", "unit_tests/")), **dict.fromkeys(PYTHON, ("python/tests/",))}
+TESTED = {**dict.fromkeys(CPP | {"cmake"}, ("examples/", "unit_tests/")), **dict.fromkeys(PYTHON, ("python/tests/", "python/examples/"))}
 
 
 def blocks(lines):

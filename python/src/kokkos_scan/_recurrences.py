@@ -317,6 +317,8 @@ def solve(a, b, dim, initial, reverse, include_initial, reset, in_double):
     """The operator, with all its rules."""
     if _rules.is_transformed():
         return _Recurrence.apply(a, b, initial, reset, (dim, reverse, include_initial, in_double))
+    if _rules.needs_no_operator(a, b, initial, reset):
+        return _recurrence(a, b, dim, initial, reverse, include_initial, reset, in_double)
     return torch.ops.kokkos_scan.linear_recurrence(a, b, dim, initial, reverse, include_initial, reset, in_double)
 
 
@@ -491,6 +493,8 @@ def advantage(rewards, values, next_value, done, log_ratios, numbers, dim):
         if log_ratios is not None:
             rewards, values, next_value, log_ratios = (t.detach() for t in (rewards, values, next_value, log_ratios))
         return _Advantage.apply(rewards, values, next_value, done, log_ratios, numbers, dim)
+    if _rules.needs_no_operator(rewards, values, next_value, done, log_ratios):
+        return _advantage(rewards, values, next_value, done, log_ratios, *numbers, dim)
     return torch.ops.kokkos_scan.advantage(rewards, values, next_value, done, log_ratios, *numbers, dim)
 
 
