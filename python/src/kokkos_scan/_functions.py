@@ -579,8 +579,8 @@ def vtrace(log_ratios, rewards, values, next_value, /, *, done=None, gamma=0.99,
     With ratio[t] = exp(log_ratios[t]) of the policy that is learned to the one that acted, V the values,
     V[T] = next_value, c[t] = gamma, or 0 where done[t], and rho[t] = min(rho_limit, ratio[t]):
 
-        v[t] = V[t] + rho[t] * (rewards[t] + c[t] * V[t+1] - V[t])
-                    + lam * min(c_limit, ratio[t]) * c[t] * (v[t+1] - V[t+1]),    v[T] = V[T],
+        delta[t] = rho[t] * (rewards[t] + c[t] * V[t+1] - V[t]),
+        v[t] = V[t] + delta[t] + lam * min(c_limit, ratio[t]) * c[t] * (v[t+1] - V[t+1]),    v[T] = V[T],
         advantages[t] = rho[t] * (rewards[t] + c[t] * v[t+1] - V[t]).
 
     Section 4 of L. Espeholt et al., IMPALA: scalable distributed deep-RL with importance weighted
