@@ -288,7 +288,8 @@ class General : GeneralElements<P> {
         end_chunk(slabs, k, rows, width, m_prefixes, y, y_row, y_slab);
         return;
       }
-      const int length = static_cast<int>(chunk_length);
+      // In order there is one chunk: this is not reached.
+      constexpr int length = in_order ? 1 : static_cast<int>(chunk_length);
       const int whole = rows / length;
       const int left = rows % length;
       const std::int64_t folded = std::int64_t{whole} * length;

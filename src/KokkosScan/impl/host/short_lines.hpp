@@ -62,7 +62,7 @@ template <int places, class Op, class A, class R>
     chunks[place] = neutral(wide);
   }
   auto carry = broadcast<A>(before);
-  Pack<A, places> first;
+  Pack<A, places> first{};
   int k = 0;
   const auto combine_next = [&](auto packs) __attribute__((always_inline)) {
     const auto results =
