@@ -288,8 +288,7 @@ class General : GeneralElements<P> {
         end_chunk(slabs, k, rows, width, m_prefixes, y, y_row, y_slab);
         return;
       }
-      // In order there is one chunk: this is not reached.
-      constexpr int length = in_order ? 1 : static_cast<int>(chunk_length);
+      constexpr int length = in_order ? 1 : static_cast<int>(chunk_length);  // 1: not reached
       const int whole = rows / length;
       const int left = rows % length;
       const std::int64_t folded = std::int64_t{whole} * length;
