@@ -101,11 +101,11 @@ class General : GeneralElements<P> {
   /// Scans `slabs` slabs of `width` lines.
   void scan_slabs(const Coordinates& c, int slabs, int width) {
     const P& p = m_problem;
-    for (int lane = 0; lane < slabs * width && p.start.exists(); ++lane) {
+    for (int lane = 0; lane < slabs * width && (skips || p.start.exists()); ++lane) {
       const Maybe<A> start = p.start.at(line_at(c, lane / width, lane % width));
       (in_order ? m_last : m_tiles)[lane] = m_carry[lane] = static_cast<R>(start.value);
+      if constexpr (skips) m_exist[lane] = start.exists;
     }
-    if constexpr (skips) std::fill_n(m_exist, slabs * width, p.start.exists());
     if (p.extra == Extra::first) store_bounds(c, slabs, width, 0);
     const std::int64_t most_rows = rows_at_once();
     for (std::int64_t k = 0; k < p.n;) {

@@ -31,6 +31,7 @@ struct StartOfSomeLines {
   Array<const A> values;
   Array<const std::uint8_t> flags;
 
+  [[nodiscard]] KOKKOS_FUNCTION bool exists() const { return true; }
   template <class Place>
   KOKKOS_FUNCTION Maybe<A> at(const Place& place) const {
     return flags.line(place)(0) != 0 ? Maybe<A>(values.line(place)(0)) : Maybe<A>();
