@@ -157,6 +157,30 @@ template <int lanes, class F, class Last>
   if (w < width) last(width < lanes ? 0 : width - lanes);
 }
 
+/// The same with the state of each register: f(state, w).
+///
+/// \param shift 0, or negative where a register exceeds a row of few lines below: its state begins
+///              so many lines before it
+template <int places, class A, class R, class F>
+[[gnu::always_inline]] inline void for_each_state(const StateOfLines<A, R>& states, int width,
+                                                  int shift, const F& f) {
+  constexpr int lanes = StateOfRegister<places, A, R>::lanes;
+  StateOfLastRegister<places, A, R> last;
+  if (width % lanes != 0) last.load(states, (width < lanes ? 0 : width - lanes) + shift);
+  for_each_register<lanes>(
+      width,
+      [&](int w) __attribute__((always_inline)) {
+        StateOfRegister<places, A, R> state;
+        state.load(states, w);
+        f(state, w);
+        state.store(states, w);
+      },
+      [&](int w) __attribute__((always_inline)) {
+        f(last, w);
+        last.store(states, w + shift);
+      });
+}
+
 /// Scans a block of rows.
 template <class Op, class A, class R>
 void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& slabs) {
@@ -174,20 +198,9 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
           if (block.starts.firsts != nullptr) {
             std::copy_n(block.starts.firsts, width, block.b.data - block.b.row);
           }
-          StateOfLastRegister<places, A, R> last;
-          const int of_last = width < State::lanes ? 0 : width - State::lanes;
-          if (width % State::lanes != 0) last.load(block.state, of_last + shift);
-          for_each_register<State::lanes>(
-              width,
-              [&](int w) __attribute__((always_inline)) {
-                State state;
-                state.load(block.state, w);
+          for_each_state<places>(
+              block.state, width, shift, [&](State & state, int w) __attribute__((always_inline)) {
                 scan_register(op, block, x + w, b + w, state);
-                state.store(block.state, w);
-              },
-              [&](int w) __attribute__((always_inline)) {
-                scan_register(op, block, x + w, b + w, last);
-                last.store(block.state, w + shift);
               });
           return;
         }
@@ -244,21 +257,7 @@ void fold_slab(Registers registers, const Op& op, const SlabBlock<A, R>& slab) {
           }
           state.fold = total;
         };
-        StateOfLastRegister<places, A, R> last;
-        const int of_last = width < State::lanes ? 0 : width - State::lanes;
-        if (width % State::lanes != 0) last.load(block.state, of_last);
-        for_each_register<State::lanes>(
-            width,
-            [&](int w) __attribute__((always_inline)) {
-              State state;
-              state.load(block.state, w);
-              fold(state, w);
-              state.store(block.state, w);
-            },
-            [&](int w) __attribute__((always_inline)) {
-              fold(last, w);
-              last.store(block.state, w);
-            });
+        for_each_state<places>(block.state, width, 0, fold);
       });
 }
 

@@ -252,8 +252,7 @@ class Columns : ColumnElements<P> {
       m_carry[w] = static_cast<A>(wide(m_tiles[w], neutral(wide)));
     }
     int most_rows = std::max(most / width, pack_length);
-    most_rows = most_rows / (most_rows < chunk_length ? pack_length : chunk_length) *
-                (most_rows < chunk_length ? pack_length : chunk_length);
+    most_rows -= most_rows % (most_rows < chunk_length ? pack_length : chunk_length);
     int rows = 0;
     for (std::int64_t k = begin; k < end; k += rows) {
       rows = static_cast<int>(std::min<std::int64_t>(end - k, most_rows));

@@ -81,8 +81,6 @@ inline constexpr Registers most_registers = Registers::of_32_bytes;
 #else
 inline constexpr Registers most_registers = Registers::of_16_bytes;
 #endif
-/// Their size.
-inline constexpr int register_bytes = most_registers == Registers::of_32_bytes ? 32 : 16;
 /// A compile-time value as a function argument.
 template <auto value>
 inline constexpr std::integral_constant<std::remove_const_t<decltype(value)>, value> constant{};

@@ -39,8 +39,7 @@ struct LineOfBatch {
   }
 };
 
-// ---- Several arrays at once
-// ----------------------------------------------------------------------
+// ---- Several arrays at once ---------------------------------------------------------------------
 
 /// Whether T is Elements: what zipped inputs have at one place, and what zipped outputs store
 /// there.
