@@ -284,8 +284,7 @@ void scan_arrays(int operation, nb::handle x, nb::handle out, int axis, bool inc
   without_gil([&] { kokkos_scan_python::scan(request); });
 }
 
-// ---- Short calls from NumPy
-// ----------------------------------------------------------------------
+// ---- Short calls from NumPy ---------------------------------------------------------------------
 
 /// NumPy's, which live as long as the process.
 struct {

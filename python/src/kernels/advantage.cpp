@@ -39,8 +39,8 @@ struct ComposeAdvances {
     using KokkosScan::impl::multiply;
     const bool forgets = is_reset(g.c);
     const bool is_marked = forgets || is_reset(f.c);
-    return {is_marked ? reset_mark<W> : unmarked(multiply(g.a, f.a)),
-            is_marked ? reset_mark<W> : unmarked(multiply(g.a, f.c)),
+    return {is_marked ? reset_mark<W>() : unmarked(multiply(g.a, f.a)),
+            is_marked ? reset_mark<W>() : unmarked(multiply(g.a, f.c)),
             forgets ? g.b : add(add(g.b, multiply(g.c, f.v)), multiply(g.a, f.b)), g.v};
   }
 };
@@ -90,8 +90,8 @@ struct AdvanceOf {
   KOKKOS_FUNCTION Advance<W> of(const T& reward, const T& value, W rho, W trace, bool done) const {
     const W v = static_cast<W>(wide_value(value));
     const W b = rho * (static_cast<W>(wide_value(reward)) - v);
-    return {done ? reset_mark<W> : unmarked(lambda * gamma * trace),
-            done ? reset_mark<W> : unmarked(gamma * rho), b, v};
+    return {done ? reset_mark<W>() : unmarked(lambda * gamma * trace),
+            done ? reset_mark<W>() : unmarked(gamma * rho), b, v};
   }
 };
 

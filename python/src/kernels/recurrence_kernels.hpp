@@ -5,6 +5,7 @@
 /// \file
 /// Linear recurrences as scans: two arrays define affine maps h -> a h + b, which are composed.
 
+#include <KokkosScan/affine.hpp>
 #include <KokkosScan/scan.hpp>
 #include <Kokkos_Core.hpp>
 #include <cstddef>
@@ -25,19 +26,8 @@ struct Step {
   W b;
 };
 
-/// A coefficient that forgets the state before it, even a NaN: the 0 that no product is.
-template <class W>
-inline constexpr W reset_mark = W(-0.0);
-template <class W>
-KOKKOS_INLINE_FUNCTION bool is_reset(W a) {
-  using Bits = std::conditional_t<sizeof(W) == 4, std::uint32_t, std::uint64_t>;
-  return Kokkos::bit_cast<Bits>(a) == Bits{1} << (8 * sizeof(W) - 1);
-}
-/// A coefficient that is not the mark.
-template <class W>
-KOKKOS_INLINE_FUNCTION W unmarked(W a) {
-  return a + W(0);
-}
+// Coefficients that forget the state before them are marked as the library marks them.
+using KokkosScan::impl::is_reset, KokkosScan::impl::reset_mark, KokkosScan::impl::unmarked;
 
 /// Composes maps in scan order.
 template <class W>
@@ -54,7 +44,7 @@ struct ComposeStepsOrReset {
   using accumulator_type = Step<W>;
   KOKKOS_FUNCTION Step<W> operator()(const Step<W>& first, const Step<W>& then) const {
     const bool forgets = is_reset(then.a);
-    return {forgets || is_reset(first.a) ? reset_mark<W> : unmarked(times(then.a, first.a)),
+    return {forgets || is_reset(first.a) ? reset_mark<W>() : unmarked(times(then.a, first.a)),
             forgets ? then.b : KokkosScan::impl::add(then.b, times(then.a, first.b))};
   }
 };
@@ -93,7 +83,7 @@ struct StepOf {
     return {static_cast<W>(wide_value(a)), static_cast<W>(wide_value(b))};
   }
   KOKKOS_FUNCTION Step<W> operator()(const T& b, const T& a, bool reset) const {
-    return {reset ? reset_mark<W> : unmarked(static_cast<W>(wide_value(a))),
+    return {reset ? reset_mark<W>() : unmarked(static_cast<W>(wide_value(a))),
             static_cast<W>(wide_value(b))};
   }
 };
@@ -107,7 +97,7 @@ struct StepOfNumber {
     return {a, static_cast<W>(wide_value(b))};
   }
   KOKKOS_FUNCTION Step<W> operator()(const T& b, bool reset) const {
-    return {reset ? reset_mark<W> : unmarked(a), static_cast<W>(wide_value(b))};
+    return {reset ? reset_mark<W>() : unmarked(a), static_cast<W>(wide_value(b))};
   }
 };
 
