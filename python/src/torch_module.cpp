@@ -8,6 +8,7 @@
 #include <ATen/ATen.h>
 #include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/autograd/python_variable.h>
@@ -15,6 +16,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
@@ -22,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/recurrence.hpp"
 #include "kernels/request.hpp"
 #include "kernels/workspaces.hpp"
 
@@ -99,8 +102,6 @@ void check(Operation operation, const Tensor& x, std::int64_t dim, const Options
   TORCH_CHECK_INDEX(-least <= dim && dim < least, "kokkos_scan: axis ", dim,
                     " is out of range for x of rank ", rank, ": allowed are ", -least, " to ",
                     least - 1, ".");
-  TORCH_CHECK_VALUE(rank <= max_rank, "kokkos_scan: x has ", rank, " dimensions: allowed are 1 to ",
-                    max_rank, ".");
   TORCH_CHECK_VALUE(!(options.exclusive && options.include_initial),
                     "kokkos_scan: exclusive=True and include_initial=True say different things of "
                     "the result's shape: choose one.");
@@ -130,6 +131,11 @@ void check(Operation operation, const Tensor& x, std::int64_t dim, const Options
                       "kokkos_scan: initial is on ", options.initial->device(), ", but x is on ",
                       x.device(), ".");
   }
+}
+
+void check_rank(const Tensor& x) {
+  TORCH_CHECK_VALUE(x.dim() <= max_rank, "kokkos_scan: x has ", x.dim(),
+                    " dimensions: allowed are 1 to ", max_rank, ".");
 }
 
 /// The dimension, counted from the front. A zero-dimensional tensor is a line of one element.
@@ -184,6 +190,44 @@ Array array_of(const Tensor& tensor) {
 }
 Array array_of(const OptionalTensor& tensor) { return tensor ? array_of(*tensor) : Array{}; }
 
+/// The stride of dimensions begin to end - 1 as one dimension, if they have one. That of a dimension
+/// of one element does not matter.
+std::optional<std::int64_t> merged_stride(const Tensor& tensor, std::int64_t begin,
+                                          std::int64_t end) {
+  std::optional<std::int64_t> stride;
+  std::int64_t next = 0;
+  for (std::int64_t d = end - 1; d >= begin; --d) {
+    if (tensor.size(d) == 1) continue;
+    if (stride && tensor.stride(d) != next) return std::nullopt;
+    if (!stride) stride = tensor.stride(d);
+    next = tensor.stride(d) * tensor.size(d);
+  }
+  return stride.value_or(1);
+}
+
+/// A tensor whose dimensions before `dim` are merged to one, as are those behind it; without dim,
+/// if it has one value for each line. `tensor` becomes a copy if its strides do not allow that, or
+/// if it is broadcast along dim on a GPU, where kernels read stride 0 slowly.
+Array merged(Tensor& tensor, std::int64_t dim, bool has_one_of_line = false) {
+  const std::int64_t behind = has_one_of_line || tensor.dim() == 0 ? dim : dim + 1;
+  const bool has_dim = behind > dim;
+  if (has_dim && tensor.is_cuda() && tensor.stride(dim) == 0) tensor = tensor.contiguous();
+  if (!merged_stride(tensor, 0, dim) || !merged_stride(tensor, behind, tensor.dim())) {
+    tensor = tensor.contiguous();
+  }
+  Array array;
+  array.exists = true;
+  array.dtype = dtype_of(tensor.scalar_type());
+  array.data = const_cast<void*>(tensor.const_data_ptr());
+  array.stride[0] = *merged_stride(tensor, 0, dim);
+  array.stride[1] = has_dim ? tensor.stride(dim) : 1;
+  array.stride[has_one_of_line ? 1 : 2] = *merged_stride(tensor, behind, tensor.dim());
+  return array;
+}
+Array merged(OptionalTensor& tensor, std::int64_t dim, bool has_one_of_line = false) {
+  return tensor ? merged(*tensor, dim, has_one_of_line) : Array{};
+}
+
 Place place_of([[maybe_unused]] const Tensor& tensor) {
   Place place;
 #if defined(KOKKOS_SCAN_PYTHON_CUDA)
@@ -204,6 +248,16 @@ void describe(AnyRequest& request, const Tensor& x, std::int64_t dim, std::int64
   request.extent[0] = 1;
   for (std::int64_t d = 0; d < x.dim(); ++d) request.extent[d] = x.size(d);
   request.output_length = x.dim() == 0 ? 1 : results;
+  request.place = place_of(x);
+}
+
+/// The same of a request whose arrays have three dimensions: see merged().
+template <class AnyRequest>
+void describe_merged(AnyRequest& request, const Tensor& x, std::int64_t dim) {
+  for (std::int64_t& extent : request.extent) extent = 1;
+  for (std::int64_t d = 0; d < x.dim(); ++d) {
+    request.extent[d < dim ? 0 : d == dim ? 1 : 2] *= x.size(d);
+  }
   request.place = place_of(x);
 }
 
@@ -247,6 +301,7 @@ Tensor scan_tensor(const Tensor& x, std::int64_t dim, OptionalType dtype, bool i
                    const OptionalTensor& initial) {
   const Options options{dtype, include_initial, exclusive, reverse, mask, initial};
   check(operation, x, dim, options);
+  check_rank(x);
   const std::int64_t axis = counted(dim, x);
   Tensor result = make_result(operation, x, axis, options);
   Request request;
@@ -281,6 +336,7 @@ Tensor scan_meta(const Tensor& x, std::int64_t dim, OptionalType dtype, bool inc
                  const OptionalTensor& initial) {
   const Options options{dtype, include_initial, exclusive, reverse, mask, initial};
   check(operation, x, dim, options);
+  check_rank(x);
   const std::int64_t axis = counted(dim, x);
   static_cast<void>(mask_of(x, mask));
   if (initial && initial->dim() != 0) {
@@ -335,6 +391,99 @@ std::tuple<Tensor, Tensor> scan_gradient_meta(const Tensor& grad, const Tensor& 
                                               const OptionalTensor&, const OptionalTensor&) {
   return {at::empty_like(x, grad.options(), at::MemoryFormat::Preserve),
           at::empty_symint(shape_of_lines(x, dim), grad.options())};
+}
+
+/// Minima or maxima and their indices.
+std::tuple<Tensor, Tensor> extreme_tensor(const Tensor& x, std::int64_t dim, std::int64_t operation,
+                                          bool reverse, const OptionalTensor& mask) {
+  Options options;
+  options.mask = mask;
+  check(static_cast<Operation>(operation), x, dim, options);
+  const std::int64_t axis = counted(dim, x);
+  if (x.dim() > 0 && x.size(axis) > longest_line(x.element_size())) {
+    const auto [extreme, index] = extreme_tensor(x.to(at::kDouble), dim, operation, reverse, mask);
+    return {extreme.to(x.scalar_type()), index};
+  }
+  Tensor values = at::empty(x.sizes(), x.options());
+  Tensor indices = at::empty(x.sizes(), x.options().dtype(at::kLong));
+  if (x.numel() == 0) return {values, indices};
+  ExtremeRequest request;
+  request.operation = static_cast<Operation>(operation);
+  request.direction = reverse ? Direction::backward : Direction::forward;
+  describe_merged(request, x, axis);
+  Tensor read = x;
+  OptionalTensor chosen = mask_of(x, mask);
+  request.input = merged(read, axis);
+  request.mask = merged(chosen, axis);
+  request.extreme = merged(values, axis);
+  request.index = merged(indices, axis);
+  run([&] { extreme(request); });
+  return {values, indices};
+}
+
+/// The states of a recurrence, whose coefficients are a tensor or one number.
+Tensor states_of(OptionalTensor a, double coefficient, Tensor b, std::int64_t dim,
+                 OptionalTensor initial, bool reverse, bool include_initial, OptionalTensor reset,
+                 bool in_double) {
+  const at::ScalarType type = b.scalar_type();
+  if (in_double && reset && type != at::kDouble) {  // there is no kernel for what is rare
+    if (a) a = a->to(at::kDouble);
+    if (initial) initial = initial->to(at::kDouble);
+    return states_of(a, coefficient, b.to(at::kDouble), dim, initial, reverse, include_initial,
+                     reset, false)
+        .to(type);
+  }
+  auto sizes = b.sizes().vec();
+  sizes[static_cast<std::size_t>(dim)] += include_initial ? 1 : 0;
+  Tensor states = at::empty(sizes, b.options());
+  if (states.numel() == 0) return states;
+  RecurrenceRequest request;
+  request.direction = reverse ? Direction::backward : Direction::forward;
+  request.states = in_double ? States::in_double : States::like_loop;
+  describe_merged(request, b, dim);
+  request.a = merged(a, dim);
+  request.coefficient = coefficient;
+  request.b = merged(b, dim);
+  request.reset = merged(reset, dim);
+  request.starts = merged(initial, dim, true);
+  request.output = merged(states, dim);
+  request.output_length = states.size(dim);
+  run([&] { recurrence(request); });
+  return states;
+}
+
+/// The same as an operator: a coefficient of no dimension is a number.
+Tensor recurrence_tensor(const Tensor& a, const Tensor& b, std::int64_t dim,
+                         const OptionalTensor& initial, bool reverse, bool include_initial,
+                         const OptionalTensor& reset, bool in_double) {
+  const bool is_number = a.dim() == 0;
+  return states_of(is_number ? OptionalTensor() : a, is_number ? a.item<double>() : 0, b, dim,
+                   initial, reverse, include_initial, reset, in_double);
+}
+
+/// Advantages, and targets of values: see AdvantageRequest.
+std::tuple<Tensor, Tensor> advantage_tensor(Tensor rewards, Tensor values, Tensor next_value,
+                                            OptionalTensor done, OptionalTensor log_ratios,
+                                            double gamma, double lambda, double rho_limit,
+                                            double trace_limit, std::int64_t dim) {
+  Tensor advantages = at::empty(rewards.sizes(), rewards.options());
+  Tensor targets = at::empty(rewards.sizes(), rewards.options());
+  if (rewards.numel() == 0) return {advantages, targets};
+  AdvantageRequest request;
+  describe_merged(request, rewards, dim);
+  request.gamma = gamma;
+  request.lambda = lambda;
+  request.rho_limit = rho_limit;
+  request.trace_limit = trace_limit;
+  request.reward = merged(rewards, dim);
+  request.value = merged(values, dim);
+  request.log_ratio = merged(log_ratios, dim);
+  request.done = merged(done, dim);
+  request.next_value = merged(next_value, dim, true);
+  request.advantage = merged(advantages, dim);
+  request.target = merged(targets, dim);
+  run([&] { advantage(request); });
+  return {advantages, targets};
 }
 
 // ---- Calls through the dispatcher ---------------------------------------------------------------
@@ -660,6 +809,17 @@ TORCH_LIBRARY(kokkos_scan, library) {
   library.def(
       "scan_gradient(Tensor grad, Tensor x, Tensor result, int dim, int operation, bool exclusive, "
       "bool reverse, Tensor? mask, Tensor? initial) -> (Tensor, Tensor)");
+  // What they are for torch.compile and their gradients are registered in Python.
+  library.def(
+      "cumulative_extreme(Tensor x, int dim, int operation, bool reverse, Tensor? mask) -> (Tensor, "
+      "Tensor)");
+  library.def(
+      "linear_recurrence(Tensor a, Tensor b, int dim, Tensor? initial, bool reverse, bool "
+      "include_initial, Tensor? reset=None, bool in_double=False) -> Tensor");
+  library.def(
+      "advantage(Tensor rewards, Tensor values, Tensor next_value, Tensor? done, Tensor? "
+      "log_ratios, float gamma, float lam, float rho_limit, float trace_limit, int dim) -> (Tensor, "
+      "Tensor)");
 }
 
 #define KOKKOS_SCAN_IMPLEMENT(function, gradient)                               \
@@ -670,13 +830,20 @@ TORCH_LIBRARY(kokkos_scan, library) {
   library.impl("cumulative_logsumexp", ks::function<ks::Operation::logsumexp>); \
   library.impl("scan_gradient", ks::gradient)
 
-TORCH_LIBRARY_IMPL(kokkos_scan, CPU, library) {
+namespace {
+
+void implement(torch::Library& library) {
   KOKKOS_SCAN_IMPLEMENT(scan_tensor, scan_gradient_tensor);
+  library.impl("cumulative_extreme", ks::extreme_tensor);
+  library.impl("linear_recurrence", ks::recurrence_tensor);
+  library.impl("advantage", ks::advantage_tensor);
 }
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(kokkos_scan, CPU, library) { implement(library); }
 #if defined(KOKKOS_SCAN_PYTHON_CUDA)
-TORCH_LIBRARY_IMPL(kokkos_scan, CUDA, library) {
-  KOKKOS_SCAN_IMPLEMENT(scan_tensor, scan_gradient_tensor);
-}
+TORCH_LIBRARY_IMPL(kokkos_scan, CUDA, library) { implement(library); }
 #endif
 TORCH_LIBRARY_IMPL(kokkos_scan, Meta, library) {
   KOKKOS_SCAN_IMPLEMENT(scan_meta, scan_gradient_meta);
@@ -690,20 +857,22 @@ TORCH_LIBRARY_IMPL(kokkos_scan, Autograd, library) {
 
 namespace {
 
-/// scan(operation, x, dim, exclusive, reverse, mask): a fast path for plain tensors without initial
-/// value or dtype, since parsing arguments takes half of the time of a short torch.ops call.
-/// Returns NotImplemented if something overrides PyTorch's functions, so that torch.ops must be
-/// called.
+// They are for calls of plain tensors, since parsing arguments takes half of the time of a short
+// torch.ops call. They return NotImplemented if something overrides PyTorch's functions, so that
+// torch.ops must be called.
+
+/// Whether an argument is a tensor of no subclass, which might override PyTorch's functions.
+bool is_exact(PyObject* argument) { return THPVariable_CheckExact(argument); }
+
+/// scan(operation, x, dim, exclusive, reverse, mask), without initial value or dtype.
 PyObject* scan_plain(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 6) {
     PyErr_SetString(PyExc_TypeError, "kokkos_scan._torch.scan takes 6 arguments.");
     return nullptr;
   }
-  // A tensor subclass or a mode may override PyTorch's functions.
   const bool has_mask = arguments[5] != Py_None;
-  if (!THPVariable_CheckExact(arguments[1]) || !PyLong_CheckExact(arguments[2]) ||
-      !PyBool_Check(arguments[3]) || !PyBool_Check(arguments[4]) ||
-      (has_mask && !THPVariable_CheckExact(arguments[5])) ||
+  if (!is_exact(arguments[1]) || !PyLong_CheckExact(arguments[2]) || !PyBool_Check(arguments[3]) ||
+      !PyBool_Check(arguments[4]) || (has_mask && !is_exact(arguments[5])) ||
       at::impl::torch_function_mode_enabled()) {
     Py_RETURN_NOTIMPLEMENTED;
   }
@@ -725,9 +894,137 @@ PyObject* scan_plain(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   END_HANDLE_TH_ERRORS
 }
 
+/// Whether all are tensors for which the operators' implementations may be called without the
+/// dispatcher, or absent: no gradient is needed, and they are on a device that has kernels.
+bool are_plain(std::initializer_list<PyObject*> arguments) {
+  if (at::impl::torch_function_mode_enabled() || c10::impl::TorchDispatchModeTLS::any_modes_set()) {
+    return false;
+  }
+  for (PyObject* argument : arguments) {
+    if (argument == Py_None) continue;
+    if (!is_exact(argument)) return false;
+    const at::Tensor& tensor = THPVariable_Unpack(argument);
+#if defined(KOKKOS_SCAN_PYTHON_CUDA)
+    const bool has_kernels = tensor.is_cpu() || tensor.is_cuda();
+#else
+    const bool has_kernels = tensor.is_cpu();
+#endif
+    if (!has_kernels || tensor.layout() != at::kStrided || tensor.is_neg() ||
+        (at::GradMode::is_enabled() && tensor.requires_grad())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+at::Tensor tensor_of(PyObject* argument) { return THPVariable_Unpack(argument); }
+ks::OptionalTensor optional_of(PyObject* argument) {
+  return argument == Py_None ? ks::OptionalTensor() : tensor_of(argument);
+}
+
+PyObject* pair_of(std::tuple<at::Tensor, at::Tensor>&& tensors) {
+  PyObject* first = THPVariable_Wrap(std::move(std::get<0>(tensors)));
+  PyObject* second = THPVariable_Wrap(std::move(std::get<1>(tensors)));
+  PyObject* pair = first && second ? PyTuple_Pack(2, first, second) : nullptr;
+  Py_XDECREF(first);
+  Py_XDECREF(second);
+  return pair;
+}
+
+/// extreme(x, dim, operation, reverse, mask)
+PyObject* extreme_plain(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  HANDLE_TH_ERRORS
+  if (count != 5 || !are_plain({arguments[0], arguments[4]})) Py_RETURN_NOTIMPLEMENTED;
+  const long long dim = PyLong_AsLongLong(arguments[1]);
+  const long long operation = PyLong_AsLongLong(arguments[2]);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  const at::Tensor x = tensor_of(arguments[0]);
+  const ks::OptionalTensor mask = optional_of(arguments[4]);
+  std::tuple<at::Tensor, at::Tensor> found;
+  {
+    const pybind11::gil_scoped_release release;
+    const at::AutoDispatchBelowADInplaceOrView below;
+    found = ks::extreme_tensor(x, dim, operation, arguments[3] == Py_True, mask);
+  }
+  return pair_of(std::move(found));
+  END_HANDLE_TH_ERRORS
+}
+
+/// recurrence(a, b, dim, initial, reverse, include_initial, reset, in_double), where a may be a
+/// float
+PyObject* recurrence_plain(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  HANDLE_TH_ERRORS
+  const bool is_number = count == 8 && PyFloat_CheckExact(arguments[0]);
+  if (count != 8 ||
+      !are_plain({is_number ? Py_None : arguments[0], arguments[1], arguments[3], arguments[6]})) {
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  const double coefficient = is_number ? PyFloat_AS_DOUBLE(arguments[0]) : 0;
+  const long long dim = PyLong_AsLongLong(arguments[2]);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  ks::OptionalTensor a;
+  if (!is_number) a = tensor_of(arguments[0]);
+  const at::Tensor b = tensor_of(arguments[1]);
+  const ks::OptionalTensor initial = optional_of(arguments[3]);
+  const ks::OptionalTensor reset = optional_of(arguments[6]);
+  const bool is_backward = arguments[4] == Py_True;
+  const bool include_initial = arguments[5] == Py_True;
+  const bool in_double = arguments[7] == Py_True;
+  at::Tensor states;
+  {
+    const pybind11::gil_scoped_release release;
+    const at::AutoDispatchBelowADInplaceOrView below;
+    // Coefficients of gradients may be numbers in a tensor.
+    states = a && a->dim() == 0
+                 ? ks::recurrence_tensor(*a, b, dim, initial, is_backward, include_initial, reset,
+                                         in_double)
+                 : ks::states_of(a, coefficient, b, dim, initial, is_backward, include_initial,
+                                 reset, in_double);
+  }
+  return THPVariable_Wrap(std::move(states));
+  END_HANDLE_TH_ERRORS
+}
+
+/// advantage(rewards, values, next_value, done, log_ratios, (four numbers), dim)
+PyObject* advantage_plain(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  HANDLE_TH_ERRORS
+  if (count != 7 || !PyTuple_CheckExact(arguments[5]) || PyTuple_GET_SIZE(arguments[5]) != 4 ||
+      !are_plain({arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]})) {
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  std::array<double, 4> numbers{};
+  for (std::size_t k = 0; k < 4; ++k) {
+    numbers[k] = PyFloat_AsDouble(PyTuple_GET_ITEM(arguments[5], static_cast<Py_ssize_t>(k)));
+  }
+  const long long dim = PyLong_AsLongLong(arguments[6]);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  const at::Tensor rewards = tensor_of(arguments[0]);
+  const at::Tensor values = tensor_of(arguments[1]);
+  const at::Tensor next_value = tensor_of(arguments[2]);
+  const ks::OptionalTensor done = optional_of(arguments[3]);
+  const ks::OptionalTensor log_ratios = optional_of(arguments[4]);
+  std::tuple<at::Tensor, at::Tensor> found;
+  {
+    const pybind11::gil_scoped_release release;
+    const at::AutoDispatchBelowADInplaceOrView below;
+    found = ks::advantage_tensor(rewards, values, next_value, done, log_ratios, numbers[0],
+                                 numbers[1], numbers[2], numbers[3], dim);
+  }
+  return pair_of(std::move(found));
+  END_HANDLE_TH_ERRORS
+}
+
+template <PyObject* function(PyObject*, PyObject* const*, Py_ssize_t)>
+PyMethodDef method(const char* name) {
+  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)),
+          METH_FASTCALL, nullptr};
+}
+
 PyMethodDef methods[] = {
-    {"scan", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(scan_plain)), METH_FASTCALL,
-     nullptr},
+    method<scan_plain>("scan"),
+    method<extreme_plain>("extreme"),
+    method<recurrence_plain>("recurrence"),
+    method<advantage_plain>("advantage"),
     {nullptr, nullptr, 0, nullptr},
 };
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,

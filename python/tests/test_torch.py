@@ -659,7 +659,7 @@ def test_compilation_of_all_functions():
 
 @pytest.mark.skipif(IS_FALLBACK, reason="this is the run without the C++ operators")
 def test_operators_in_python_where_cpp_is_missing(tmp_path):
-    # Runs this file again with a package that lacks the module of C++ operators.
+    # Runs files again with a package that lacks the module of C++ operators.
     package = tmp_path / "kokkos_scan"
     package.mkdir()
     for file in pathlib.Path(ks.__file__).parent.iterdir():
@@ -667,7 +667,8 @@ def test_operators_in_python_where_cpp_is_missing(tmp_path):
             (package / file.name).symlink_to(file)
     program = ("import kokkos_scan.torch as kt, pytest, sys\n"
                "assert 'fallback' in kt._torch.__name__\n"
-               f"sys.exit(pytest.main([{__file__!r}, '-q', '-x', '-p', 'no:cacheprovider']))")
+               f"sys.exit(pytest.main([{__file__!r}, 'test_torch_functions.py', 'test_returns.py', '-q', '-x', "
+               "'-p', 'no:cacheprovider']))")
     environment = {**os.environ, "KOKKOS_SCAN_EXAMPLES": "40", "PYTHONPATH": os.pathsep.join(
         [str(tmp_path), os.environ.get("PYTHONPATH", "")])}
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: kokkos-scan contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PyTorch's operators on three dimensions: extremes with indices, recurrences, and advantages."""
+"""PyTorch's operators on three dimensions: extremes with indices, recurrences, and advantages. What computes them
+is in _torch; here are their gradients, what torch.compile and torch.func need, and the functions."""
 
 import math
 import numbers
@@ -8,15 +9,15 @@ import operator
 
 import torch
 
-from . import _arrays, _core, _functions, _rules, _tensors
+from . import _arrays, _functions, _rules
+
+try:
+    import kokkos_scan._torch as _torch
+except ModuleNotFoundError:  # built where PyTorch's headers were not
+    from . import _torch_fallback as _torch
 
 _library = torch.library.Library("kokkos_scan", "FRAGMENT")
-_library.define("cumulative_extreme(Tensor x, int dim, int operation, bool reverse, Tensor? mask) -> "
-                "(Tensor, Tensor)")
-_library.define("linear_recurrence(Tensor a, Tensor b, int dim, Tensor? initial, bool reverse, bool "
-                "include_initial, Tensor? reset=None, bool in_double=False) -> Tensor")
-_library.define("advantage(Tensor rewards, Tensor values, Tensor next_value, Tensor? done, Tensor? log_ratios, "
-                "float gamma, float lam, float rho_limit, float trace_limit, int dim) -> (Tensor, Tensor)")
+_is_compiling = torch.compiler.is_compiling
 
 
 def checked_dim(dim):
@@ -52,49 +53,18 @@ def checked_mask(mask, x, name):
                          f"{tuple(x.shape)}.") from None
 
 
-def _exported(x, stream):
-    x = x.detach()
-    if x.dtype == torch.bfloat16 and not stream:
-        x = x.view(torch.uint16)  # the buffer protocol knows no bfloat16
-    return _tensors.capsule_of(x, stream) if stream else x
-
-
-def _three(x, dim, length):
-    """The dimensions before dim as one, dim, and those behind it as one."""
-    return x.reshape(math.prod(x.shape[:dim]), length, math.prod(x.shape[dim + 1:]))
-
-
 # ---- Extremes with indices -----------------------------------------------------------------------
 
 
-def _extreme_results(x, dim, mask):
-    """Values and indices, not filled, and the dimension counted from the front."""
-    dim = _counted(dim, x)
+def _extreme_fake(x, dim, operation, reverse, mask):
+    _counted(dim, x)
     if x.is_complex():
         raise TypeError(_functions._NO_ORDER)
     if mask is not None and mask.dtype != torch.bool:
         raise TypeError(f"kokkos_scan: mask has type {mask.dtype}: expected bool.")
     if mask is not None and mask.device != x.device:
         raise ValueError(f"kokkos_scan: mask is on {mask.device}, but x is on {x.device}.")
-    return x.new_empty(x.shape), x.new_empty(x.shape, dtype=torch.int64), dim
-
-
-def _extreme(x, dim, operation, reverse, mask):
-    values, index, dim = _extreme_results(x, dim, mask)
-    if x.numel() == 0:
-        return values, index
-    length = x.shape[dim] if x.dim() else 1
-    if length > _core.longest_line(x.element_size()):
-        wide, index = _extreme(x.double(), dim, operation, reverse, mask)
-        return wide.to(x.dtype), index
-    stream = _tensors.stream_of(x)
-    if mask is not None:
-        mask = mask.expand(x.shape)
-    _core.extreme(operation,
-                  *(_exported(_three(t, dim, length), stream) for t in (x, values, index)), reverse,
-                  None if mask is None else _exported(_three(mask, dim, length), stream), stream,
-                  x.dtype == torch.bfloat16)
-    return values, index
+    return x.new_empty(x.shape), x.new_empty(x.shape, dtype=torch.int64)
 
 
 def _setup_extreme(ctx, inputs, output):
@@ -157,42 +127,20 @@ def extreme(x, dim, operation, reverse, mask):
     """Values and indices."""
     if _rules.is_transformed():
         return _Extreme.apply(x, mask, _counted(dim, x), operation, reverse)
+    if not _is_compiling():
+        found = _torch.extreme(x, dim, operation, reverse, mask)
+        if found is not NotImplemented:
+            return found
     return torch.ops.kokkos_scan.cumulative_extreme(x, dim, operation, reverse, mask)
 
 
 # ---- Recurrences ---------------------------------------------------------------------------------
 
 
-def _states_shape(b, dim, include_initial):
+def _recurrence_fake(a, b, dim, initial, reverse, include_initial, reset=None, in_double=False):
     shape = list(b.shape)
     shape[dim] += 1 if include_initial else 0
-    return shape
-
-
-def _recurrence(a, b, dim, initial, reverse, include_initial, reset=None, in_double=False):
-    if in_double and reset is not None and b.dtype != torch.float64:
-        # There is no kernel for what is rare.
-        wide = [t if t is None else t.double() for t in (a, b, initial)]
-        return _recurrence(*wide[:2], dim, wide[2], reverse, include_initial, reset).to(b.dtype)
-    length = b.shape[dim]
-    states = b.new_empty(_states_shape(b, dim, include_initial))
-    if states.numel():
-        stream = _tensors.stream_of(b)
-        b = _tensors.along_lines(b, dim)
-        of_line = float(a) if a.dim() == 0 else _exported(_three(_tensors.along_lines(a, dim), dim, length), stream)
-        before, behind = math.prod(b.shape[:dim]), math.prod(b.shape[dim + 1:])
-        _core.recurrence(
-            of_line, _exported(_three(b, dim, length), stream),
-            _exported(_three(states, dim, states.shape[dim]), stream), include_initial, reverse,
-            None if initial is None else _exported(initial.reshape(before, behind), stream), stream,
-            b.dtype == torch.bfloat16,
-            None if reset is None else _exported(_three(_tensors.along_lines(reset, dim), dim, length), stream),
-            in_double)
-    return states
-
-
-def _recurrence_fake(a, b, dim, initial, reverse, include_initial, reset=None, in_double=False):
-    return b.new_empty(_states_shape(b, dim, include_initial))
+    return b.new_empty(shape)
 
 
 def _forgotten(reset, t):
@@ -314,11 +262,17 @@ class _Recurrence(torch.autograd.Function):
 
 
 def solve(a, b, dim, initial, reverse, include_initial, reset, in_double):
-    """The operator, with all its rules."""
-    if _rules.is_transformed():
+    """The operator, with all its rules. Coefficients are a tensor or a number."""
+    is_transformed = _rules.is_transformed()
+    if not is_transformed and not _is_compiling():
+        states = _torch.recurrence(a, b, dim, initial, reverse, include_initial, reset, in_double)
+        if states is not NotImplemented:
+            return states
+    if not isinstance(a, torch.Tensor):
+        # Of no dimension: the kernel takes it as a number, which is not rounded to the type of b.
+        a = torch.tensor(a, dtype=torch.float64)
+    if is_transformed:
         return _Recurrence.apply(a, b, initial, reset, (dim, reverse, include_initial, in_double))
-    if _rules.needs_no_operator(a, b, initial, reset):
-        return _recurrence(a, b, dim, initial, reverse, include_initial, reset, in_double)
     return torch.ops.kokkos_scan.linear_recurrence(a, b, dim, initial, reverse, include_initial, reset, in_double)
 
 
@@ -369,8 +323,7 @@ def linear_recurrence(a, b, dim=-1, initial=None, reverse=False, *, include_init
     if is_number:
         if not isinstance(a, numbers.Real):
             raise TypeError(f"kokkos_scan: a is a {type(a).__name__}: expected a number or a Tensor.")
-        # Of no dimension: the kernel takes it as a number, which is not rounded to the type of b.
-        a = torch.tensor(float(a), dtype=torch.float64)
+        a = float(a)
     for name, t in (("a", None if is_number else a), ("initial", initial)):
         if isinstance(t, torch.Tensor) and (t.dtype != b.dtype or t.device != b.device):
             raise TypeError(f"kokkos_scan: {name} has type {t.dtype} on {t.device}, but b has "
@@ -393,29 +346,15 @@ def _value_of_lines(value, x, dim, name, name_of_x):
     lines = [*x.shape[:dim], *x.shape[dim + 1:]]
     if not isinstance(value, torch.Tensor):
         value = torch.full((), value, dtype=x.dtype, device=x.device)
-    if value.dim() and list(value.shape) != lines:
+    if list(value.shape) == lines:
+        return value
+    if value.dim():
         raise ValueError(f"kokkos_scan: {name} has shape {tuple(value.shape)}, but expected is "
                          f"{tuple(lines)}, the shape of {name_of_x} without the axis.")
     return value.expand(lines)
 
 
 # ---- Returns -------------------------------------------------------------------------------------
-
-
-def _advantage(rewards, values, next_value, done, log_ratios, gamma, lam, rho_limit, trace_limit, dim):
-    advantages, targets = rewards.new_empty(rewards.shape), rewards.new_empty(rewards.shape)
-    length = rewards.shape[dim]
-    if rewards.numel():
-        stream = _tensors.stream_of(rewards)
-        before, behind = math.prod(rewards.shape[:dim]), math.prod(rewards.shape[dim + 1:])
-
-        def of_steps(t):
-            return None if t is None else _exported(_three(_tensors.along_lines(t, dim), dim, length), stream)
-
-        _core.advantage(of_steps(rewards), of_steps(values), _exported(next_value.reshape(before, behind), stream),
-                        of_steps(advantages), of_steps(targets), of_steps(done), of_steps(log_ratios),
-                        (gamma, lam, rho_limit, trace_limit), stream, rewards.dtype == torch.bfloat16)
-    return advantages, targets
 
 
 def _advantage_fake(rewards, values, next_value, done, log_ratios, gamma, lam, rho_limit, trace_limit, dim):
@@ -430,8 +369,7 @@ def _advantage_gradients(done, call, of_advantages, of_targets):
     length = grad.shape[dim]
     if length == 0:
         return grad, grad, grad.sum(dim)
-    a = torch.tensor(gamma * lam, dtype=torch.float64)
-    r = solve(a, grad.narrow(dim, 1, length - 1), dim, grad.select(dim, 0), False, True,
+    r = solve(gamma * lam, grad.narrow(dim, 1, length - 1), dim, grad.select(dim, 0), False, True,
               None if done is None else done.narrow(dim, 0, length - 1), False)
     behind = gamma * _forgotten(done, r)
     shifted = torch.cat([torch.zeros_like(r.narrow(dim, 0, 1)), behind.narrow(dim, 0, length - 1)], dim)
@@ -493,8 +431,10 @@ def advantage(rewards, values, next_value, done, log_ratios, numbers, dim):
         if log_ratios is not None:
             rewards, values, next_value, log_ratios = (t.detach() for t in (rewards, values, next_value, log_ratios))
         return _Advantage.apply(rewards, values, next_value, done, log_ratios, numbers, dim)
-    if _rules.needs_no_operator(rewards, values, next_value, done, log_ratios):
-        return _advantage(rewards, values, next_value, done, log_ratios, *numbers, dim)
+    if not _is_compiling():
+        found = _torch.advantage(rewards, values, next_value, done, log_ratios, numbers, dim)
+        if found is not NotImplemented:
+            return found
     return torch.ops.kokkos_scan.advantage(rewards, values, next_value, done, log_ratios, *numbers, dim)
 
 
@@ -635,12 +575,7 @@ def vtrace(log_ratios, rewards, values, next_value, done=None, gamma=0.99, lam=1
     return targets.detach(), advantages.detach()
 
 
-for _key in ("CPU", "CUDA"):
-    _library.impl("cumulative_extreme", _extreme, _key)
-    _library.impl("linear_recurrence", _recurrence, _key)
-    _library.impl("advantage", _advantage, _key)
-torch.library.register_fake("kokkos_scan::cumulative_extreme",
-                            lambda x, dim, operation, reverse, mask: _extreme_results(x, dim, mask)[:2], lib=_library)
+torch.library.register_fake("kokkos_scan::cumulative_extreme", _extreme_fake, lib=_library)
 torch.library.register_fake("kokkos_scan::linear_recurrence", _recurrence_fake, lib=_library)
 torch.library.register_fake("kokkos_scan::advantage", _advantage_fake, lib=_library)
 torch.library.register_autograd("kokkos_scan::cumulative_extreme", _extreme_backward, lib=_library,

@@ -18,16 +18,6 @@ def is_transformed():
                                     _forward_ad._current_level >= 0)
 
 
-def needs_no_operator(*tensors):
-    """Whether a call outside of transforms may skip torch.ops, which takes most of the time of a short one: no
-    gradient is needed, and nothing overrides PyTorch's functions."""
-    if _is_compiling() or torch._C._len_torch_dispatch_stack() or torch._C._len_torch_function_stack():
-        return False
-    is_grad = torch.is_grad_enabled()
-    return all(t is None or (type(t) is torch.Tensor and not (is_grad and t.requires_grad) and
-                             t.device.type in ("cpu", "cuda")) for t in tensors)
-
-
 def is_differentiated():
     """Whether such a rule is one of differentiation."""
     if _forward_ad._current_level >= 0:

@@ -20,6 +20,13 @@ def capsule_of(x, stream):
         return x.__dlpack__(stream=stream)
 
 
+def exported(x, stream):
+    """What the kernels read a tensor by, if there is one."""
+    if x is None:
+        return None
+    return capsule_of(x.detach(), stream) if stream else x.detach()
+
+
 def along_lines(x, dim):
     """x, copied if it is broadcast along the axis on a GPU, where kernels read stride 0 slowly."""
     return x.contiguous() if x.is_cuda and x.stride(dim) == 0 else x

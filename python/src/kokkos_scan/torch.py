@@ -18,13 +18,8 @@ import numbers
 import torch
 
 from . import _arrays, _core, _functions, _recurrences, _rules, _tensors
-from ._recurrences import (_counted, _exported, discounted_sum, gae, lambda_return, linear_recurrence,
+from ._recurrences import (_counted, _torch, discounted_sum, gae, lambda_return, linear_recurrence,
                            vtrace)
-
-try:
-    import kokkos_scan._torch as _torch
-except ModuleNotFoundError:  # built where PyTorch's headers were not
-    from . import _torch_fallback as _torch
 
 __all__ = ["CumProd", "CumSum", "ExclusiveCumSum", "MaskedCumSum", "ReverseCumSum", "cummax", "cummin",
            "compact", "cumprod", "cumsum", "cumulative_trapezoid", "discounted_sum", "ewm_mean", "gae",
@@ -385,6 +380,8 @@ def _with_indices(operation, values_of, name):
             raise ValueError(f"kokkos_scan: indices go with the inclusive results alone, not with "
                              f"{', '.join(sorted(options))}: give return_indices=False for the values.")
         reverse = _arrays.checked_flag(reverse, "reverse")
+        if mask is not None:
+            mask = _recurrences.checked_mask(mask, x, "mask")
         found = _recurrences.extreme(x, dim, operation, reverse, mask)
         if out is not None:
             if not isinstance(out, (tuple, list)) or len(out) != 2:
@@ -664,7 +661,7 @@ def compact(x, mask, *, axis=None, dim=None, return_indices=False, fill_value=0)
         counts = rows.new_zeros(rows.shape[0], dtype=torch.int64)
         if rows.numel():
             stream = _tensors.stream_of(rows)
-            _core.compact(*(None if t is None else _exported(t, stream)
+            _core.compact(*(_tensors.exported(t, stream)
                             for t in (rows, mask.reshape(rows.shape), values, index, counts)), stream,
                           x.dtype == torch.bfloat16)
     if has_gradient and (torch.is_grad_enabled() or _rules.is_transformed()):  # by what has a gradient
