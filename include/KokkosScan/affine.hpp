@@ -62,37 +62,45 @@ struct ComposeAffine {
 
 namespace impl {
 
-/// The scale of a map that is constant, whatever it is applied to: the zero that no other scale is.
-/// (0 times infinity or NaN is NaN.)
+/// The scale of a map that is constant, whatever it is applied to. (0 times infinity or NaN is NaN.)
+/// Products with it are it, too. Other maps whose scale is not a number are constant as well: see
+/// map_of().
 template <class State>
 KOKKOS_FORCEINLINE_FUNCTION State reset_mark() {
-  return static_cast<State>(-0.0);
-}
-/// A scale that is not the mark.
-template <class State>
-KOKKOS_FORCEINLINE_FUNCTION State unmarked(const State& scale) {
-  return scale + State(0);
+  if constexpr (std::is_floating_point_v<State>) {
+    return Kokkos::Experimental::quiet_NaN_v<State>;
+  } else if constexpr (std::is_integral_v<State>) {
+    return State(0);
+  } else {  // a complex number
+    return State(reset_mark<typename State::value_type>());
+  }
 }
 template <class State>
 KOKKOS_FORCEINLINE_FUNCTION bool is_reset(const State& scale) {
   if constexpr (std::is_floating_point_v<State>) {
-    return scale == State(0) && Kokkos::copysign(State(1), scale) < State(0);
-  } else {  // a complex number
-    return scale.imag() == 0 && is_reset(scale.real());
+    return scale != scale;
+  } else {
+    return is_reset(scale.real());
   }
 }
+/// The map of a step that may be reset. With a coefficient that is not a number, it is constant,
+/// too: NaN.
+template <class State>
+KOKKOS_FORCEINLINE_FUNCTION AffineMap<State> map_of(const State& scale, const State& shift,
+                                                    bool reset) {
+  if (reset) return {reset_mark<State>(), shift};
+  return {scale, scale == scale ? shift : scale};
+}
 
-/// ComposeAffine of maps of which some are marked.
+/// ComposeAffine of maps of which some are constant.
 template <class State>
 struct ComposeAffineOrReset {
   using accumulator_type = AffineMap<State>;
 
   KOKKOS_FORCEINLINE_FUNCTION AffineMap<State> operator()(const AffineMap<State>& f,
                                                           const AffineMap<State>& g) const {
-    const bool forgets = is_reset(g.scale);
     const AffineMap<State> both = ComposeAffine<State>{}(f, g);
-    return {forgets || is_reset(f.scale) ? reset_mark<State>() : unmarked(both.scale),
-            forgets ? g.shift : both.shift};
+    return {both.scale, is_reset(g.scale) ? g.shift : both.shift};
   }
   KOKKOS_FUNCTION static AffineMap<State> identity() { return {State(1), State(0)}; }
 };

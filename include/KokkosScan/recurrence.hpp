@@ -60,7 +60,7 @@ struct MapOf {
   template <class B, class A>
   KOKKOS_FORCEINLINE_FUNCTION AffineMap<State> operator()(const B& b, const A& a,
                                                           bool reset) const {
-    return {reset ? reset_mark<State>() : unmarked(static_cast<State>(a)), static_cast<State>(b)};
+    return map_of(static_cast<State>(a), static_cast<State>(b), reset);
   }
 };
 /// The same with one coefficient for all.
@@ -74,7 +74,7 @@ struct MapWith {
   }
   template <class B>
   KOKKOS_FORCEINLINE_FUNCTION AffineMap<State> operator()(const B& b, bool reset) const {
-    return {reset ? reset_mark<State>() : unmarked(scale), static_cast<State>(b)};
+    return map_of(scale, static_cast<State>(b), reset);
   }
 };
 

@@ -161,12 +161,19 @@ import kokkos_scan.torch as kt  # noqa: E402
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)]
 
 
+# Lines that CUDA kernels take in other ways: aligned or not, long and longer.
+LONG_SHAPES = [((70, 256), 1), ((70, 257), 1), ((33, 1001, 3), 1), ((300, 67), 0), ((4200, 5), 0), ((2, 16500), 1)]
+
+
+@pytest.mark.parametrize("is_transposed", [False, True])
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", TYPES)
-def test_tensors(device, dtype):
-    for shape, axis in SHAPES:
+def test_tensors(device, dtype, is_transposed):
+    for shape, axis in SHAPES + LONG_SHAPES:
         arrays = steps(shape, axis, dtype)
         rewards, values, next_value, done, log_ratios = (torch.from_numpy(np.asarray(a)).to(device) for a in arrays)
+        if is_transposed:
+            rewards, values, log_ratios = (t.T.contiguous().T if t.dim() == 2 else t for t in (rewards, values, log_ratios))
         expected = looped_gae(*arrays[:4], 0.99, 0.95, axis)
         for found, right in zip(kt.gae(rewards, values, next_value, done, dim=axis), expected):
             close(found.cpu().numpy(), right, dtype)

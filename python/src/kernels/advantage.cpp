@@ -14,13 +14,14 @@
 #include "instances.hpp"
 #include "recurrence.hpp"
 #include "recurrence_kernels.hpp"
+#include "steps.hpp"
 #include "stored.hpp"
 #include "three.hpp"
 
 namespace kokkos_scan_python {
 namespace {
 
-/// The map (A, V) -> (a A + c V + b, v). Where c is marked, a is as well: see reset_mark. The
+/// The map (A, V) -> (a A + c V + b, v), or (b, v) where c is marked as a is then: see reset_mark. The
 /// composition so far is applied to (0, 0), so b is the advantage.
 template <class W>
 struct Advance {
@@ -37,11 +38,9 @@ struct ComposeAdvances {
   KOKKOS_FUNCTION Advance<W> operator()(const Advance<W>& f, const Advance<W>& g) const {
     using KokkosScan::impl::add;
     using KokkosScan::impl::multiply;
-    const bool forgets = is_reset(g.c);
-    const bool is_marked = forgets || is_reset(f.c);
-    return {is_marked ? reset_mark<W>() : unmarked(multiply(g.a, f.a)),
-            is_marked ? reset_mark<W>() : unmarked(multiply(g.a, f.c)),
-            forgets ? g.b : add(add(g.b, multiply(g.c, f.v)), multiply(g.a, f.b)), g.v};
+    // Products with a mark are the mark.
+    return {multiply(g.a, f.a), multiply(g.a, f.c),
+            is_reset(g.c) ? g.b : add(add(g.b, multiply(g.c, f.v)), multiply(g.a, f.b)), g.v};
   }
 };
 
@@ -90,8 +89,10 @@ struct AdvanceOf {
   KOKKOS_FUNCTION Advance<W> of(const T& reward, const T& value, W rho, W trace, bool done) const {
     const W v = static_cast<W>(wide_value(value));
     const W b = rho * (static_cast<W>(wide_value(reward)) - v);
-    return {done ? reset_mark<W>() : unmarked(lambda * gamma * trace),
-            done ? reset_mark<W>() : unmarked(gamma * rho), b, v};
+    if (done) return {reset_mark<W>(), reset_mark<W>(), b, v};
+    const W c = gamma * rho;
+    // A factor that is not a number counts as a mark, and must reach the result.
+    return {lambda * gamma * trace, c, is_reset(c) ? c : b, v};
   }
 };
 
@@ -116,6 +117,30 @@ void advantage_of(AdvantageRequest request) {
   using T = stored_t<D>;
   using W = std::conditional_t<D == DType::float64, double, float>;
   auto& extent = request.extent;
+#if defined(KOKKOS_ENABLE_CUDA)
+  if (request.place.is_cuda &&
+      have_short_time(extent, request.reward, request.value, request.log_ratio, request.done)) {
+    on_instance(request.place, 0, [&]<class Exec>(const Exec& exec) {
+      if constexpr (has_steps<Exec>) {
+        const Steps<D> steps{{extent[0], extent[1], extent[2]},
+                             StepsOf<const T>(request.reward),
+                             StepsOf<const T>(request.value),
+                             StepsOf<const T>(request.log_ratio),
+                             StepsOf<const std::uint8_t>(request.done),
+                             StepsOf<const T>(request.next_value),
+                             StepsOf<T>(request.advantage),
+                             StepsOf<T>(request.target),
+                             static_cast<W>(request.gamma),
+                             static_cast<W>(request.lambda),
+                             static_cast<W>(request.rho_limit),
+                             static_cast<W>(request.trace_limit)};
+        request.log_ratio.exists ? enqueue_steps<D, true, true>(exec, steps)
+                                 : enqueue_steps<D, true, false>(exec, steps);
+      }
+    });
+    return;
+  }
+#endif
   // Iterate over the last dimension, so that compilers see contiguous results.
   const int axis = extent[2] == 1 ? 2 : 1;
   if (axis == 2) {

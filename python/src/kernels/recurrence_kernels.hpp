@@ -14,6 +14,7 @@
 
 #include "instances.hpp"
 #include "recurrence.hpp"
+#include "steps.hpp"
 #include "stored.hpp"
 #include "three.hpp"
 
@@ -26,8 +27,8 @@ struct Step {
   W b;
 };
 
-// Coefficients that forget the state before them are marked as the library marks them.
-using KokkosScan::impl::is_reset, KokkosScan::impl::reset_mark, KokkosScan::impl::unmarked;
+// Maps that forget the state before them are marked as the library marks them.
+using KokkosScan::impl::is_reset, KokkosScan::impl::reset_mark;
 
 /// Composes maps in scan order.
 template <class W>
@@ -43,11 +44,17 @@ template <class W>
 struct ComposeStepsOrReset {
   using accumulator_type = Step<W>;
   KOKKOS_FUNCTION Step<W> operator()(const Step<W>& first, const Step<W>& then) const {
-    const bool forgets = is_reset(then.a);
-    return {forgets || is_reset(first.a) ? reset_mark<W>() : unmarked(times(then.a, first.a)),
-            forgets ? then.b : KokkosScan::impl::add(then.b, times(then.a, first.b))};
+    // The product with a mark is the mark.
+    return {KokkosScan::impl::multiply(then.a, first.a),
+            is_reset(then.a) ? then.b : KokkosScan::impl::add(then.b, times(then.a, first.b))};
   }
 };
+
+/// The map of a step that may be reset. With a coefficient that is not a number, it is constant, too.
+template <class W>
+KOKKOS_INLINE_FUNCTION Step<W> step_of(W a, W b, bool reset) {
+  return {reset ? reset_mark<W>() : a, reset || !is_reset(a) ? b : a};
+}
 
 }  // namespace kokkos_scan_python
 
@@ -83,8 +90,7 @@ struct StepOf {
     return {static_cast<W>(wide_value(a)), static_cast<W>(wide_value(b))};
   }
   KOKKOS_FUNCTION Step<W> operator()(const T& b, const T& a, bool reset) const {
-    return {reset ? reset_mark<W>() : unmarked(static_cast<W>(wide_value(a))),
-            static_cast<W>(wide_value(b))};
+    return step_of(static_cast<W>(wide_value(a)), static_cast<W>(wide_value(b)), reset);
   }
 };
 
@@ -97,7 +103,7 @@ struct StepOfNumber {
     return {a, static_cast<W>(wide_value(b))};
   }
   KOKKOS_FUNCTION Step<W> operator()(const T& b, bool reset) const {
-    return {reset ? reset_mark<W>() : unmarked(a), static_cast<W>(wide_value(b))};
+    return step_of(a, static_cast<W>(wide_value(b)), reset);
   }
 };
 
@@ -109,6 +115,26 @@ void recurrence_in(const RecurrenceRequest& request) {
   constexpr bool may_reset = std::is_same_v<T, double> || !std::is_same_v<W, double>;
   const auto& extent = request.extent;
   on_instance(request.place, extent[0] * extent[1] * extent[2], [&]<class Exec>(const Exec& exec) {
+    // Discounted sums with ends of episodes.
+    if constexpr (has_steps<Exec> && std::is_same_v<W, typename Steps<D>::W>) {
+      if (!request.a.exists && request.reset.exists &&
+          have_short_time(extent, request.b, request.reset) &&
+          request.direction == Direction::backward && request.output_length == extent[1]) {
+        return enqueue_steps<D, false, false>(
+            exec, Steps<D>{{extent[0], extent[1], extent[2]},
+                           StepsOf<const T>(request.b),
+                           {},
+                           {},
+                           StepsOf<const std::uint8_t>(request.reset),
+                           StepsOf<const T>(request.starts),
+                           StepsOf<T>(request.output),
+                           {},
+                           static_cast<W>(request.coefficient),
+                           1,
+                           1,
+                           1});
+      }
+    }
     const auto out = three_view<State, Exec>(request.output, extent, request.output_length);
     const auto view = [&]<class Element>(const Array& array, Element) {
       return three_view<const Element, Exec>(array, extent, extent[1]);

@@ -56,9 +56,11 @@ template <class T, int E>
 struct Columns<Array<const T>, E> {
   using Value = T;
   static constexpr int bytes = sizeof(T) * E;
+  /// Less than a word is copied with the word that it is a part of (see has_aligned_columns).
+  static constexpr int copied = std::max(bytes, bytes_of_word);
   /// Whether elements are copied to slots asynchronously.
-  static constexpr bool is_async = is_one_copy<bytes>;
-  static constexpr int bytes_of_slot = is_async ? bytes : 0;
+  static constexpr bool is_async = is_one_copy<copied>;
+  static constexpr int bytes_of_slot = is_async ? copied : 0;
   /// Whether load() reads nothing but slots.
   static constexpr bool reads_slots = is_async;
 
@@ -70,22 +72,37 @@ struct Columns<Array<const T>, E> {
   __device__ __forceinline__ void begin_load([[maybe_unused]] std::int64_t k,
                                              [[maybe_unused]] int v,
                                              [[maybe_unused]] const ColumnSlots& slots) const {
-    if constexpr (is_async) __pipeline_memcpy_async(slots.at(v, bytes), data + k * along, bytes);
+    if constexpr (is_async) {
+      const auto* const from = reinterpret_cast<const std::byte*>(data + k * along);
+      __pipeline_memcpy_async(slots.at(v, copied), from - bytes_before(), copied);
+    }
   }
   template <class A>
   __device__ __forceinline__ void load([[maybe_unused]] std::int64_t k, [[maybe_unused]] int v,
                                        [[maybe_unused]] const ColumnSlots& slots, A (&x)[E]) const {
-    using Word = typename UnitOf<bytes>::type;
-    Word word;
-    if constexpr (is_async) {
-      word = *reinterpret_cast<const Word*>(slots.at(v, bytes));
-    } else {
-      word = *reinterpret_cast<const Word*>(data + k * along);
-    }
     T raw[E];
-    memcpy(static_cast<void*>(raw), &word, sizeof(Word));
+    if constexpr (is_async) {
+      using Word = typename UnitOf<copied>::type;
+      Word word = *reinterpret_cast<const Word*>(slots.at(v, copied));
+      if constexpr (bytes < copied) word >>= 8 * bytes_before();
+      memcpy(static_cast<void*>(raw), &word, bytes);
+    } else {
+      using Word = typename UnitOf<bytes>::type;
+      const Word word = *reinterpret_cast<const Word*>(data + k * along);
+      memcpy(static_cast<void*>(raw), &word, bytes);
+    }
 #pragma unroll
     for (int e = 0; e < E; ++e) x[e] = static_cast<A>(raw[e]);
+  }
+
+ private:
+  /// Of the word that elements are a part of: the same in every row.
+  [[nodiscard]] __device__ __forceinline__ unsigned bytes_before() const {
+    if constexpr (bytes == copied) {
+      return 0;
+    } else {
+      return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(data)) % bytes_of_word;
+    }
   }
 };
 template <class A, class Values, class Mask, int E>

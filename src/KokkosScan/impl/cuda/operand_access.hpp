@@ -8,6 +8,7 @@
 #include <KokkosScan/impl/cuda/stage.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -32,11 +33,14 @@ struct OperandAccess<Array<T>> {
   /// Whether one instruction moves E columns.
   template <int E>
   static constexpr bool moves_columns = is_one_move<sizeof(T) * E>;
+  /// Whether packs of E columns are aligned and, if they are less than a word, rows consist of
+  /// aligned words.
   template <int E>
   static bool has_aligned_columns(const Array<T>& in, const Batch& batch) {
-    bool aligned = reinterpret_cast<std::uintptr_t>(in.data) % (sizeof(T) * E) == 0 &&
-                   in.strides.along % E == 0;
-    for (int d = 0; d < batch.rank - 1; ++d) aligned = aligned && in.strides.batch[d] % E == 0;
+    constexpr int unit = std::max(E, bytes_of_word / static_cast<int>(sizeof(T)));
+    bool aligned = reinterpret_cast<std::uintptr_t>(in.data) % (sizeof(T) * unit) == 0 &&
+                   in.strides.along % unit == 0 && batch.extent[batch.rank - 1] % unit == 0;
+    for (int d = 0; d < batch.rank - 1; ++d) aligned = aligned && in.strides.batch[d] % unit == 0;
     return aligned;
   }
   template <int E>

@@ -241,10 +241,9 @@ struct Backend {
   static bool has_packs_of_columns(const P& p) {
     return moves_packs_of_columns<P> && has_aligned_rows(p);
   }
-  /// Whether the rows of all arrays consist of aligned packs.
-  template <class P>
+  /// Whether the rows of all arrays consist of aligned packs, those of E columns.
+  template <class P, int E = Types<P>::pack>
   static bool has_aligned_rows(const P& p) {
-    constexpr int E = Types<P>::pack;
     return neighbours(p.batch) % E == 0 &&
            OperandAccess<decltype(P::input)>::template has_aligned_columns<E>(p.input, p.batch) &&
            OperandAccess<decltype(P::output)>::template has_aligned_columns<E>(p.output, p.batch);
@@ -343,7 +342,7 @@ struct Backend {
     // Blocks walk down strips of packs. Packs of results that functions take need no alignment.
     [[maybe_unused]] const auto are_strips = [&] {
       if constexpr (!is_called<decltype(P::output)>) return has_packs;
-      return has_columns(p) && (columns_of_strips<P> == 1 || has_aligned_rows(p));
+      return has_columns(p) && has_aligned_rows<P, columns_of_strips<P>>(p);
     };
     [[maybe_unused]] StripFacts facts{};
     StripPlan strips{};

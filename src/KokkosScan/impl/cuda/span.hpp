@@ -98,6 +98,9 @@ struct Edges {
   }
 };
 
+/// Bytes of the least that is copied asynchronously.
+inline constexpr int bytes_of_word = 4;
+
 /// An unsigned type of the size of a unit.
 template <int Unit>
 struct UnitOf;
