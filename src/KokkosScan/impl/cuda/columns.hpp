@@ -58,39 +58,26 @@ struct Columns<Array<const T>, E> {
   static constexpr int bytes = sizeof(T) * E;
   /// Less than a word is copied with the word that it is a part of (see has_aligned_columns).
   static constexpr int copied = std::max(bytes, bytes_of_word);
-  /// Whether elements are copied to slots asynchronously.
-  static constexpr bool is_async = is_one_copy<copied>;
-  static constexpr int bytes_of_slot = is_async ? copied : 0;
-  /// Whether load() reads nothing but slots.
-  static constexpr bool reads_slots = is_async;
+  static constexpr int bytes_of_slot = copied;
 
   const T* data;
   std::int64_t along;
 
   __device__ __forceinline__ Columns(const Array<const T>& in, const LineNumber& line)
       : data(in.line(line).data), along(in.strides.along) {}
-  __device__ __forceinline__ void begin_load([[maybe_unused]] std::int64_t k,
-                                             [[maybe_unused]] int v,
-                                             [[maybe_unused]] const ColumnSlots& slots) const {
-    if constexpr (is_async) {
-      const auto* const from = reinterpret_cast<const std::byte*>(data + k * along);
-      __pipeline_memcpy_async(slots.at(v, copied), from - bytes_before(), copied);
-    }
+  __device__ __forceinline__ void begin_load(std::int64_t k, int v,
+                                             const ColumnSlots& slots) const {
+    const auto* const from = reinterpret_cast<const std::byte*>(data + k * along);
+    __pipeline_memcpy_async(slots.at(v, copied), from - bytes_before(), copied);
   }
   template <class A>
-  __device__ __forceinline__ void load([[maybe_unused]] std::int64_t k, [[maybe_unused]] int v,
-                                       [[maybe_unused]] const ColumnSlots& slots, A (&x)[E]) const {
+  __device__ __forceinline__ void load(std::int64_t, int v, const ColumnSlots& slots,
+                                       A (&x)[E]) const {
+    using Word = typename UnitOf<copied>::type;
+    Word word = *reinterpret_cast<const Word*>(slots.at(v, copied));
+    if constexpr (bytes < copied) word >>= 8 * bytes_before();
     T raw[E];
-    if constexpr (is_async) {
-      using Word = typename UnitOf<copied>::type;
-      Word word = *reinterpret_cast<const Word*>(slots.at(v, copied));
-      if constexpr (bytes < copied) word >>= 8 * bytes_before();
-      memcpy(static_cast<void*>(raw), &word, bytes);
-    } else {
-      using Word = typename UnitOf<bytes>::type;
-      const Word word = *reinterpret_cast<const Word*>(data + k * along);
-      memcpy(static_cast<void*>(raw), &word, bytes);
-    }
+    memcpy(static_cast<void*>(raw), &word, bytes);
 #pragma unroll
     for (int e = 0; e < E; ++e) x[e] = static_cast<A>(raw[e]);
   }
@@ -109,8 +96,6 @@ template <class A, class Values, class Mask, int E>
 struct Columns<Selected<A, Values, Mask>, E> {
   static constexpr int bytes_of_values = Columns<Values, E>::bytes_of_slot;
   static constexpr int bytes_of_slot = bytes_of_values + Columns<Mask, E>::bytes_of_slot;
-  static constexpr bool reads_slots =
-      Columns<Values, E>::reads_slots && Columns<Mask, E>::reads_slots;
 
   Columns<Values, E> values;
   Columns<Mask, E> mask;
@@ -137,7 +122,6 @@ template <class T, int E>
 struct Columns<ValueOfLine<T>, E> {
   using Value = std::remove_const_t<T>;
   static constexpr int bytes_of_slot = 0;
-  static constexpr bool reads_slots = true;  // load() reads no memory
 
   Value values[E];
 
@@ -157,7 +141,6 @@ struct Columns<Computed<Rank, IndexAlong<Index>>, E> {
   using In = Computed<Rank, IndexAlong<Index>>;
   using Value = Index;
   static constexpr int bytes_of_slot = 0;
-  static constexpr bool reads_slots = true;
 
   const In& in;
 
@@ -173,7 +156,6 @@ struct Columns<Computed<Rank, IndexAlong<Index>>, E> {
 template <int E>
 struct Columns<List<>, E> {
   static constexpr int bytes_of_slot = 0;
-  static constexpr bool reads_slots = true;
 
   __device__ __forceinline__ Columns(const List<>&, const LineNumber&) {}
   __device__ __forceinline__ void begin_load(std::int64_t, int, const ColumnSlots&) const {}
@@ -190,7 +172,6 @@ struct Columns<List<First, Rest...>, E> {
   using OfFirst = Columns<First, E>;
   using OfRest = Columns<List<Rest...>, E>;
   static constexpr int bytes_of_slot = OfFirst::bytes_of_slot + OfRest::bytes_of_slot;
-  static constexpr bool reads_slots = OfFirst::reads_slots && OfRest::reads_slots;
 
   OfFirst first;
   OfRest rest;
@@ -218,7 +199,6 @@ struct Columns<ZippedInput<Function, Parts>, E> {
   using Value = std::remove_cvref_t<decltype(std::declval<In>().line(Coordinates{})(0))>;
   using OfParts = Columns<Parts, E>;
   static constexpr int bytes_of_slot = OfParts::bytes_of_slot;
-  static constexpr bool reads_slots = OfParts::reads_slots;
 
   OfParts parts;
   const Function& function;
@@ -473,19 +453,10 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       const ColumnSlots loaded = slots_of(slot);
       slot = slot == chunks_in_flight - 1 ? 0 : slot + 1;
       A x[V][E];
-      if (Input::reads_slots) {
-        // Without conditions, so that the loads do not wait for each other. Slots past the end of a
-        // column are read, but not used.
+      // Without conditions, so that the loads do not wait for each other. Slots past the end of a
+      // column are read, but not used.
 #pragma unroll
-        for (int v = 0; v < V; ++v) input.load(k + v, v, loaded, x[v]);
-      } else {
-#pragma unroll
-        for (int v = 0; v < V; ++v) {
-#pragma unroll
-          for (int e = 0; e < E; ++e) x[v][e] = A{};
-          if (v < length) input.load(k + v, v, loaded, x[v]);
-        }
-      }
+      for (int v = 0; v < V; ++v) input.load(k + v, v, loaded, x[v]);
 
       // Fold. Only the last chunk of a column can be partial, and nothing needs its total.
       const bool is_full = length == V;
