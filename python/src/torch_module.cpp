@@ -931,6 +931,27 @@ PyObject* pair_of(std::tuple<at::Tensor, at::Tensor>&& tensors) {
   return pair;
 }
 
+/// Whether an argument is absent or a tensor like `x`: of its device, this type and these sizes.
+bool is_like(PyObject* argument, const at::Tensor& x, at::ScalarType type, at::IntArrayRef sizes) {
+  if (argument == Py_None) return true;
+  const at::Tensor& tensor = THPVariable_Unpack(argument);
+  return tensor.scalar_type() == type && tensor.device() == x.device() && tensor.sizes() == sizes;
+}
+/// The dimension, counted from the front, if it exists.
+std::optional<std::int64_t> dim_of(PyObject* argument, const at::Tensor& x) {
+  if (!PyLong_CheckExact(argument)) return std::nullopt;
+  int overflows = 0;
+  const long long dim = PyLong_AsLongLongAndOverflow(argument, &overflows);
+  if (overflows != 0 || dim < -x.dim() || dim >= x.dim()) return std::nullopt;
+  return ks::counted(dim, x);
+}
+/// Sizes without a dimension.
+c10::SmallVector<std::int64_t, 8> sizes_of_lines(const at::Tensor& x, std::int64_t dim) {
+  c10::SmallVector<std::int64_t, 8> sizes(x.sizes().begin(), x.sizes().end());
+  sizes.erase(sizes.begin() + dim);
+  return sizes;
+}
+
 /// extreme(x, dim, operation, reverse, mask)
 PyObject* extreme_plain(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   HANDLE_TH_ERRORS
@@ -951,20 +972,27 @@ PyObject* extreme_plain(PyObject*, PyObject* const* arguments, Py_ssize_t count)
 }
 
 /// recurrence(a, b, dim, initial, reverse, include_initial, reset, in_double), where a may be a
-/// float
+/// float. NotImplemented, too, if an argument does not fit.
 PyObject* recurrence_plain(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   HANDLE_TH_ERRORS
-  const bool is_number = count == 8 && PyFloat_CheckExact(arguments[0]);
-  if (count != 8 ||
-      !are_plain({is_number ? Py_None : arguments[0], arguments[1], arguments[3], arguments[6]})) {
+  if (count != 8 || !is_exact(arguments[1])) Py_RETURN_NOTIMPLEMENTED;
+  const bool is_number = PyFloat_CheckExact(arguments[0]);
+  if (!are_plain({is_number ? Py_None : arguments[0], arguments[1], arguments[3], arguments[6]}) ||
+      arguments[0] == Py_None || !PyBool_Check(arguments[4]) || !PyBool_Check(arguments[5]) ||
+      !PyBool_Check(arguments[7])) {
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  const at::Tensor b = tensor_of(arguments[1]);
+  const std::optional<std::int64_t> dim = dim_of(arguments[2], b);
+  const at::ScalarType type = b.scalar_type();
+  if (!dim || !at::isFloatingType(type) ||
+      !(is_number || is_like(arguments[0], b, type, b.sizes())) ||
+      !is_like(arguments[3], b, type, sizes_of_lines(b, *dim)) ||
+      !is_like(arguments[6], b, at::kBool, b.sizes())) {
     Py_RETURN_NOTIMPLEMENTED;
   }
   const double coefficient = is_number ? PyFloat_AS_DOUBLE(arguments[0]) : 0;
-  const long long dim = PyLong_AsLongLong(arguments[2]);
-  if (PyErr_Occurred() != nullptr) return nullptr;
-  ks::OptionalTensor a;
-  if (!is_number) a = tensor_of(arguments[0]);
-  const at::Tensor b = tensor_of(arguments[1]);
+  const ks::OptionalTensor a = is_number ? ks::OptionalTensor() : tensor_of(arguments[0]);
   const ks::OptionalTensor initial = optional_of(arguments[3]);
   const ks::OptionalTensor reset = optional_of(arguments[6]);
   const bool is_backward = arguments[4] == Py_True;
@@ -974,31 +1002,37 @@ PyObject* recurrence_plain(PyObject*, PyObject* const* arguments, Py_ssize_t cou
   {
     const pybind11::gil_scoped_release release;
     const at::AutoDispatchBelowADInplaceOrView below;
-    // Coefficients of gradients may be numbers in a tensor.
-    states = a && a->dim() == 0
-                 ? ks::recurrence_tensor(*a, b, dim, initial, is_backward, include_initial, reset,
-                                         in_double)
-                 : ks::states_of(a, coefficient, b, dim, initial, is_backward, include_initial,
-                                 reset, in_double);
+    states = ks::states_of(a, coefficient, b, *dim, initial, is_backward, include_initial, reset,
+                           in_double);
   }
   return THPVariable_Wrap(std::move(states));
   END_HANDLE_TH_ERRORS
 }
 
-/// advantage(rewards, values, next_value, done, log_ratios, (four numbers), dim)
+/// advantage(rewards, values, next_value, done, log_ratios, (four numbers), dim). NotImplemented,
+/// too, if an argument does not fit.
 PyObject* advantage_plain(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   HANDLE_TH_ERRORS
   if (count != 7 || !PyTuple_CheckExact(arguments[5]) || PyTuple_GET_SIZE(arguments[5]) != 4 ||
+      !is_exact(arguments[0]) || !is_exact(arguments[1]) || !is_exact(arguments[2]) ||
       !are_plain({arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]})) {
     Py_RETURN_NOTIMPLEMENTED;
   }
   std::array<double, 4> numbers{};
   for (std::size_t k = 0; k < 4; ++k) {
-    numbers[k] = PyFloat_AsDouble(PyTuple_GET_ITEM(arguments[5], static_cast<Py_ssize_t>(k)));
+    PyObject* const number = PyTuple_GET_ITEM(arguments[5], static_cast<Py_ssize_t>(k));
+    if (!PyFloat_CheckExact(number)) Py_RETURN_NOTIMPLEMENTED;
+    numbers[k] = PyFloat_AS_DOUBLE(number);
   }
-  const long long dim = PyLong_AsLongLong(arguments[6]);
-  if (PyErr_Occurred() != nullptr) return nullptr;
   const at::Tensor rewards = tensor_of(arguments[0]);
+  const std::optional<std::int64_t> dim = dim_of(arguments[6], rewards);
+  const at::ScalarType type = rewards.scalar_type();
+  if (!dim || !at::isFloatingType(type) || !is_like(arguments[1], rewards, type, rewards.sizes()) ||
+      !is_like(arguments[2], rewards, type, sizes_of_lines(rewards, *dim)) ||
+      !is_like(arguments[3], rewards, at::kBool, rewards.sizes()) ||
+      !is_like(arguments[4], rewards, type, rewards.sizes())) {
+    Py_RETURN_NOTIMPLEMENTED;
+  }
   const at::Tensor values = tensor_of(arguments[1]);
   const at::Tensor next_value = tensor_of(arguments[2]);
   const ks::OptionalTensor done = optional_of(arguments[3]);
@@ -1008,7 +1042,7 @@ PyObject* advantage_plain(PyObject*, PyObject* const* arguments, Py_ssize_t coun
     const pybind11::gil_scoped_release release;
     const at::AutoDispatchBelowADInplaceOrView below;
     found = ks::advantage_tensor(rewards, values, next_value, done, log_ratios, numbers[0],
-                                 numbers[1], numbers[2], numbers[3], dim);
+                                 numbers[1], numbers[2], numbers[3], *dim);
   }
   return pair_of(std::move(found));
   END_HANDLE_TH_ERRORS

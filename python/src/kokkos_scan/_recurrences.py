@@ -261,17 +261,25 @@ class _Recurrence(torch.autograd.Function):
                      _rules.to_front(reset, in_dims[3], size), options[2]), 0
 
 
+def solve_quickly(a, b, dim, initial, reverse, include_initial, reset, in_double):
+    """The states if a call is one of plain tensors that fit and need no gradient, which most of the time of a short
+    call would be spent on finding out; otherwise NotImplemented."""
+    if _is_compiling() or _rules.is_transformed():
+        return NotImplemented
+    if in_double is None:
+        in_double = type(a) is float and reset is None
+    return _torch.recurrence(a, b, dim, initial, reverse, include_initial, reset, in_double)
+
+
 def solve(a, b, dim, initial, reverse, include_initial, reset, in_double):
     """The operator, with all its rules. Coefficients are a tensor or a number."""
-    is_transformed = _rules.is_transformed()
-    if not is_transformed and not _is_compiling():
-        states = _torch.recurrence(a, b, dim, initial, reverse, include_initial, reset, in_double)
-        if states is not NotImplemented:
-            return states
+    states = solve_quickly(a, b, dim, initial, reverse, include_initial, reset, in_double)
+    if states is not NotImplemented:
+        return states
     if not isinstance(a, torch.Tensor):
         # Of no dimension: the kernel takes it as a number, which is not rounded to the type of b.
         a = torch.tensor(a, dtype=torch.float64)
-    if is_transformed:
+    if _rules.is_transformed():
         return _Recurrence.apply(a, b, initial, reset, (dim, reverse, include_initial, in_double))
     return torch.ops.kokkos_scan.linear_recurrence(a, b, dim, initial, reverse, include_initial, reset, in_double)
 
@@ -309,6 +317,9 @@ def linear_recurrence(a, b, dim=-1, initial=None, reverse=False, *, include_init
         three times as long. Default: where a is a number, which is not rounded to float32 then (0.9999 is
         another number there), and there is no reset.
     """
+    quick = solve_quickly(a, b, dim, initial, reverse, include_initial, reset, in_double)
+    if quick is not NotImplemented:
+        return quick
     if not isinstance(b, torch.Tensor):
         raise TypeError(f"kokkos_scan: b is a {type(b).__name__}, but expected is a Tensor.")
     if not b.is_floating_point():
@@ -425,16 +436,22 @@ class _Advantage(torch.autograd.Function):
         return advantage(*tensors, numbers, dim + 1), (0, 0)
 
 
+def advantage_quickly(rewards, values, next_value, done, log_ratios, numbers, dim):
+    """As solve_quickly()."""
+    if _is_compiling() or _rules.is_transformed():
+        return NotImplemented
+    return _torch.advantage(rewards, values, next_value, done, log_ratios, numbers, dim)
+
+
 def advantage(rewards, values, next_value, done, log_ratios, numbers, dim):
     """The operator, with all its rules."""
+    found = advantage_quickly(rewards, values, next_value, done, log_ratios, numbers, dim)
+    if found is not NotImplemented:
+        return found
     if _rules.is_transformed():
         if log_ratios is not None:
             rewards, values, next_value, log_ratios = (t.detach() for t in (rewards, values, next_value, log_ratios))
         return _Advantage.apply(rewards, values, next_value, done, log_ratios, numbers, dim)
-    if not _is_compiling():
-        found = _torch.advantage(rewards, values, next_value, done, log_ratios, numbers, dim)
-        if found is not NotImplemented:
-            return found
     return torch.ops.kokkos_scan.advantage(rewards, values, next_value, done, log_ratios, *numbers, dim)
 
 
@@ -520,8 +537,12 @@ def gae(rewards, values, next_value, done=None, gamma=0.99, lam=0.95, dim=0):
     -------
     (advantages, returns), of the shape and the type of rewards
     """
+    numbers = float(gamma), float(lam), 1.0, 1.0
+    quick = advantage_quickly(rewards, values, next_value, done, None, numbers, dim)
+    if quick is not NotImplemented:
+        return quick
     values, next_value, done, dim = _checked_steps(rewards, values, next_value, done, dim)
-    return advantage(rewards, values, next_value, done, None, (float(gamma), float(lam), 1.0, 1.0), dim)
+    return advantage(rewards, values, next_value, done, None, numbers, dim)
 
 
 def lambda_return(rewards, values, next_value, done=None, gamma=0.99, lam=0.95, dim=0):
