@@ -9,6 +9,7 @@
 
 #include <KokkosScan/impl/arithmetic.hpp>
 #include <Kokkos_Core.hpp>
+#include <limits>
 #include <type_traits>
 
 namespace KokkosScan {
@@ -68,7 +69,7 @@ namespace impl {
 template <class State>
 KOKKOS_FORCEINLINE_FUNCTION State reset_mark() {
   if constexpr (std::is_floating_point_v<State>) {
-    return Kokkos::Experimental::quiet_NaN_v<State>;
+    return std::numeric_limits<State>::quiet_NaN();
   } else if constexpr (std::is_integral_v<State>) {
     return State(0);
   } else {  // a complex number

@@ -134,8 +134,8 @@ void advantage_of(AdvantageRequest request) {
                              static_cast<W>(request.lambda),
                              static_cast<W>(request.rho_limit),
                              static_cast<W>(request.trace_limit)};
-        request.log_ratio.exists ? enqueue_steps<D, true, true>(exec, steps)
-                                 : enqueue_steps<D, true, false>(exec, steps);
+        request.log_ratio.exists ? enqueue_steps<D, true>(exec, steps)
+                                 : enqueue_steps<D, false>(exec, steps);
       }
     });
     return;

@@ -14,7 +14,6 @@
 
 #include "instances.hpp"
 #include "recurrence.hpp"
-#include "steps.hpp"
 #include "stored.hpp"
 #include "three.hpp"
 
@@ -115,26 +114,6 @@ void recurrence_in(const RecurrenceRequest& request) {
   constexpr bool may_reset = std::is_same_v<T, double> || !std::is_same_v<W, double>;
   const auto& extent = request.extent;
   on_instance(request.place, extent[0] * extent[1] * extent[2], [&]<class Exec>(const Exec& exec) {
-    // Discounted sums with ends of episodes.
-    if constexpr (has_steps<Exec> && std::is_same_v<W, typename Steps<D>::W>) {
-      if (!request.a.exists && request.reset.exists &&
-          have_short_time(extent, request.b, request.reset) &&
-          request.direction == Direction::backward && request.output_length == extent[1]) {
-        return enqueue_steps<D, false, false>(
-            exec, Steps<D>{{extent[0], extent[1], extent[2]},
-                           StepsOf<const T>(request.b),
-                           {},
-                           {},
-                           StepsOf<const std::uint8_t>(request.reset),
-                           StepsOf<const T>(request.starts),
-                           StepsOf<T>(request.output),
-                           {},
-                           static_cast<W>(request.coefficient),
-                           1,
-                           1,
-                           1});
-      }
-    }
     const auto out = three_view<State, Exec>(request.output, extent, request.output_length);
     const auto view = [&]<class Element>(const Array& array, Element) {
       return three_view<const Element, Exec>(array, extent, extent[1]);

@@ -3,10 +3,10 @@
 #pragma once
 
 /// \file
-/// Returns along a short time on CUDA devices: the recurrence h(t) = a(t) h(t+1) + b(t) from the
+/// Advantages along a short time on CUDA devices: the recurrence h(t) = a(t) h(t+1) + b(t) from the
 /// last step to the first, where a and b are computed from rewards, values and flags when they are
-/// loaded. A scan of composed maps needs four numbers an element for this; here the loop's one
-/// number is enough, as a thread or a warp goes through a whole line.
+/// loaded. A scan of composed maps needs four numbers an element for this; here two are enough for
+/// a warp, which goes through a whole contiguous line, and the loop's one for a thread.
 
 #include <KokkosScan/impl/arithmetic.hpp>
 #include <Kokkos_Core.hpp>
@@ -37,20 +37,19 @@ struct StepsOf {
   }
 };
 
-/// What is computed: discounted sums of terms or, if there are values, advantages; see
-/// AdvantageRequest. Without values, h(n) is the start, and only states are written.
+/// The arrays and numbers of an AdvantageRequest.
 template <DType D>
 struct Steps {
   using T = stored_t<D>;
   using W = std::conditional_t<D == DType::float64, double, float>;
 
   std::int64_t extent[3];
-  StepsOf<const T> term;       ///< or reward
+  StepsOf<const T> reward;
   StepsOf<const T> value;
   StepsOf<const T> log_ratio;
   StepsOf<const std::uint8_t> done;
-  StepsOf<const T> start;      ///< or the value behind the last step: one for each line
-  StepsOf<T> state;
+  StepsOf<const T> next_value;  ///< one for each line
+  StepsOf<T> advantage;
   StepsOf<T> target;
   W gamma;
   W lambda;
@@ -63,7 +62,7 @@ struct Steps {
 template <class... Arrays>
 bool have_short_time(const std::int64_t (&extent)[3], const Arrays&... arrays) {
   const bool are_rows = extent[2] == 1 && (... && (!arrays.exists || arrays.stride[1] == 1));
-  return extent[1] <= (are_rows ? 16384 : 4096);
+  return extent[1] <= (are_rows ? 16384 : 512);
 }
 
 #if defined(KOKKOS_ENABLE_CUDA)
@@ -82,15 +81,13 @@ struct MapOfStep {
 };
 
 /// Steps of a line in registers.
-///
-/// \tparam has_values whether advantages are computed
-template <DType D, int N, bool has_values, bool has_ratio>
+template <DType D, int N, bool has_ratio>
 struct LoadedSteps {
   using T = stored_t<D>;
   using W = typename Steps<D>::W;
 
-  T term[N];
-  T value[has_values ? N : 1];
+  T reward[N];
+  T value[N];
   T log_ratio[has_ratio ? N : 1];
   std::uint8_t done[N];
 
@@ -98,64 +95,55 @@ struct LoadedSteps {
   [[nodiscard]] __device__ __forceinline__ MapOfStep<W> map(const Steps<D>& steps, int e,
                                                             W next) const {
     using namespace KokkosScan::impl;
-    const W x = static_cast<W>(wide_value(term[e]));
     const bool is_end = done[e] != 0;
-    if constexpr (!has_values) {
-      return {steps.gamma, x, is_end};
-    } else {
-      W rho = 1;
-      W trace = 1;
-      if constexpr (has_ratio) {
-        const W ratio = Kokkos::exp(static_cast<W>(wide_value(log_ratio[e])));
-        // NaN stays.
-        rho = ratio > steps.rho_limit ? steps.rho_limit : ratio;
-        trace = ratio > steps.trace_limit ? steps.trace_limit : ratio;
-      }
-      const W own = multiply(rho, x - value_of(e));
-      const W later = multiply(multiply(steps.gamma, rho), next);
-      return {multiply(multiply(steps.lambda, steps.gamma), trace), is_end ? own : add(own, later),
-              is_end};
+    W rho = 1;
+    W trace = 1;
+    if constexpr (has_ratio) {
+      const W ratio = Kokkos::exp(static_cast<W>(wide_value(log_ratio[e])));
+      // NaN stays.
+      rho = ratio > steps.rho_limit ? steps.rho_limit : ratio;
+      trace = ratio > steps.trace_limit ? steps.trace_limit : ratio;
     }
+    const W own = multiply(rho, static_cast<W>(wide_value(reward[e])) - value_of(e));
+    const W later = multiply(multiply(steps.gamma, rho), next);
+    return {multiply(multiply(steps.lambda, steps.gamma), trace), is_end ? own : add(own, later),
+            is_end};
   }
   [[nodiscard]] __device__ __forceinline__ W value_of(int e) const {
-    return static_cast<W>(wide_value(value[has_values ? e : 0]));
+    return static_cast<W>(wide_value(value[e]));
   }
 };
 
 /// The arrays of a line.
-template <DType D, bool has_values, bool has_ratio>
+template <DType D, bool has_ratio>
 struct LineOfSteps {
   using T = stored_t<D>;
   using W = typename Steps<D>::W;
 
-  const T* term;
+  const T* reward;
   const T* value;
   const T* log_ratio;
   const std::uint8_t* done;
-  T* state;
+  T* advantage;
   T* target;
-  W start;
+  W next_value;
 
   __device__ __forceinline__ LineOfSteps(const Steps<D>& steps, std::int64_t i, std::int64_t k)
-      : term(steps.term.line(i, k)),
+      : reward(steps.reward.line(i, k)),
         value(steps.value.line(i, k)),
         log_ratio(steps.log_ratio.line(i, k)),
         done(steps.done.line(i, k)),
-        state(steps.state.line(i, k)),
+        advantage(steps.advantage.line(i, k)),
         target(steps.target.line(i, k)),
-        start(0) {
-    // It has no time: its second dimension is the third of the others.
-    const T* const at = steps.start.data;
-    if (at != nullptr) {
-      start = static_cast<W>(
-          wide_value(at[i * steps.start.stride[0] + k * steps.start.stride[1]]));
-    }
-  }
+        // It has no time: its second dimension is the third of the others.
+        next_value(static_cast<W>(
+            wide_value(steps.next_value.data[i * steps.next_value.stride[0] +
+                                             k * steps.next_value.stride[1]]))) {}
   template <int N>
-  __device__ __forceinline__ void load(LoadedSteps<D, N, has_values, has_ratio>& to, int e,
+  __device__ __forceinline__ void load(LoadedSteps<D, N, has_ratio>& to, int e,
                                        const Steps<D>& steps, std::int64_t t) const {
-    to.term[e] = term[t * steps.term.stride[1]];
-    if constexpr (has_values) to.value[e] = value[t * steps.value.stride[1]];
+    to.reward[e] = reward[t * steps.reward.stride[1]];
+    to.value[e] = value[t * steps.value.stride[1]];
     if constexpr (has_ratio) to.log_ratio[e] = log_ratio[t * steps.log_ratio.stride[1]];
     to.done[e] = done == nullptr ? std::uint8_t{0} : done[t * steps.done.stride[1]];
   }
@@ -175,19 +163,19 @@ struct Back {
 
 /// A thread goes through a line, in any layout: neighbouring threads take neighbouring lines. It
 /// loads the next steps before it computes those in registers.
-template <DType D, bool has_values, bool has_ratio>
+template <DType D, bool has_ratio>
 __global__ void __launch_bounds__(threads_of_steps)
     steps_by_threads(const __grid_constant__ Steps<D> steps, const bool neighbours_are_first) {
   using T = stored_t<D>;
   using W = typename Steps<D>::W;
   constexpr int N = has_ratio || sizeof(W) == 8 ? 16 : 32;
-  using Loaded = LoadedSteps<D, N, has_values, has_ratio>;
+  using Loaded = LoadedSteps<D, N, has_ratio>;
   const std::int64_t number = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (number >= steps.extent[0] * steps.extent[2]) return;
   const std::int64_t inner = neighbours_are_first ? steps.extent[0] : steps.extent[2];
   const std::int64_t slow = number / inner;
   const std::int64_t fast = number - slow * inner;
-  const LineOfSteps<D, has_values, has_ratio> line(steps, neighbours_are_first ? fast : slow,
+  const LineOfSteps<D, has_ratio> line(steps, neighbours_are_first ? fast : slow,
                                                    neighbours_are_first ? slow : fast);
   const std::int64_t last = steps.extent[1] - 1;
   const auto from = [&](auto* data, const auto& array) {
@@ -195,24 +183,24 @@ __global__ void __launch_bounds__(threads_of_steps)
                                                        array.stride[1]};
   };
   const bool has_done = line.done != nullptr;
-  auto term = from(line.term, steps.term);
+  auto reward = from(line.reward, steps.reward);
   auto value = from(line.value, steps.value);
   auto log_ratio = from(line.log_ratio, steps.log_ratio);
   auto done = from(line.done, steps.done);
-  auto state = from(line.state, steps.state);
+  auto advantage = from(line.advantage, steps.advantage);
   auto target = from(line.target, steps.target);
 
   // Steps before the first are not there: the first is loaded again.
   const auto load_steps = [&](Loaded& to, const auto& exists) {
 #pragma unroll
     for (int e = 0; e < N; ++e) {
-      to.term[e] = *term.at;
-      if constexpr (has_values) to.value[e] = *value.at;
+      to.reward[e] = *reward.at;
+      to.value[e] = *value.at;
       if constexpr (has_ratio) to.log_ratio[e] = *log_ratio.at;
       to.done[e] = has_done ? *done.at : std::uint8_t{0};
       if (!exists(e + 1)) continue;
-      term.step();
-      if constexpr (has_values) value.step();
+      reward.step();
+      value.step();
       if constexpr (has_ratio) log_ratio.step();
       done.step();
     }
@@ -224,20 +212,18 @@ __global__ void __launch_bounds__(threads_of_steps)
       load_steps(to, [=](int e) { return e < left; });
     }
   };
-  W h = has_values ? W(0) : line.start;
-  W next = line.start;
+  W h = 0;
+  W next = line.next_value;
   const auto compute_steps = [&](const Loaded& of, const auto& exists) {
 #pragma unroll
     for (int e = 0; e < N; ++e) {
       if (!exists(e)) continue;
       h = of.map(steps, e, next)(h);
-      *state.at = converted<D>(h);
-      state.step();
-      if constexpr (has_values) {
-        next = of.value_of(e);
-        *target.at = converted<D>(KokkosScan::impl::add(h, next));
-        target.step();
-      }
+      next = of.value_of(e);
+      *advantage.at = converted<D>(h);
+      *target.at = converted<D>(KokkosScan::impl::add(h, next));
+      advantage.step();
+      target.step();
     }
   };
   const auto compute = [&](const Loaded& of, int left) {
@@ -263,7 +249,7 @@ __global__ void __launch_bounds__(threads_of_steps)
 /// A warp goes through a contiguous line, 128 steps at a time: each lane folds the
 /// maps of its steps, the lanes exchange the composed maps (Kogge, Stone 1973), and each computes
 /// its states with the state behind them.
-template <DType D, bool has_values, bool has_ratio>
+template <DType D, bool has_ratio>
 __global__ void __launch_bounds__(4 * threads_of_steps)
     steps_by_warps(const __grid_constant__ Steps<D> steps, const bool are_aligned) {
   using namespace KokkosScan::impl;
@@ -272,14 +258,14 @@ __global__ void __launch_bounds__(4 * threads_of_steps)
   constexpr int N = 4;
   constexpr int lanes = 32;
   constexpr unsigned all = 0xFFFF'FFFFU;
-  using Loaded = LoadedSteps<D, N, has_values, has_ratio>;
+  using Loaded = LoadedSteps<D, N, has_ratio>;
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   const std::int64_t number = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / lanes;
   if (number >= steps.extent[0]) return;
-  const LineOfSteps<D, has_values, has_ratio> line(steps, number, 0);
+  const LineOfSteps<D, has_ratio> line(steps, number, 0);
   const std::int64_t n = steps.extent[1];
-  W h = has_values ? W(0) : line.start;  // the state behind the steps of this warp
-  W next = line.start;                   // and its value
+  W h = 0;  // the state behind the steps of this warp
+  W next = line.next_value;                   // and its value
 
   const auto load = [&](Loaded& to, std::int64_t t) {
     const auto load_pack = [&](auto* pack, const auto* from) {
@@ -292,8 +278,8 @@ __global__ void __launch_bounds__(4 * threads_of_steps)
       for (int e = 0; e < N; ++e) pack[e] = loaded.x[e];
     };
     if (are_aligned && t + N <= n) {
-      load_pack(to.term, line.term);
-      if constexpr (has_values) load_pack(to.value, line.value);
+      load_pack(to.reward, line.reward);
+      load_pack(to.value, line.value);
       if constexpr (has_ratio) load_pack(to.log_ratio, line.log_ratio);
       if (line.done != nullptr) {
         load_pack(to.done, line.done);
@@ -315,20 +301,17 @@ __global__ void __launch_bounds__(4 * threads_of_steps)
     if (begin > 0) load(ahead, t - lanes * N);
 
     // The value behind the lane's steps is the next lane's first.
-    W behind = next;
-    if constexpr (has_values) {
-      const W of_lane = t < n ? own.value_of(0) : next;
-      behind = __shfl_down_sync(all, of_lane, 1);
-      if (lane == lanes - 1) behind = next;
-      next = __shfl_sync(all, of_lane, 0);
-    }
+    const W of_lane = t < n ? own.value_of(0) : next;
+    W behind = __shfl_down_sync(all, of_lane, 1);
+    if (lane == lanes - 1) behind = next;
+    next = __shfl_sync(all, of_lane, 0);
     MapOfStep<W> map[N];
 #pragma unroll
     for (int e = N - 1; e >= 0; --e) {
       map[e] = own.map(steps, e, behind);
       if (t + e >= n) {
         map[e] = {W(1), W(0), false};
-      } else if constexpr (has_values) {
+      } else {
         behind = own.value_of(e);
       }
     }
@@ -349,13 +332,13 @@ __global__ void __launch_bounds__(4 * threads_of_steps)
     if (lane == lanes - 1) state = h;
     h = __shfl_sync(all, of_all, 0);
 
-    T states[N];
+    T advantages[N];
     T targets[N];
 #pragma unroll
     for (int e = N - 1; e >= 0; --e) {
       state = map[e](state);
-      states[e] = converted<D>(state);
-      if constexpr (has_values) targets[e] = converted<D>(add(state, own.value_of(e)));
+      advantages[e] = converted<D>(state);
+      targets[e] = converted<D>(add(state, own.value_of(e)));
     }
     const auto store_pack = [&](T* to, const T(&x)[N]) {
       struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Pack {
@@ -373,13 +356,13 @@ __global__ void __launch_bounds__(4 * threads_of_steps)
         }
       }
     };
-    store_pack(line.state, states);
-    if constexpr (has_values) store_pack(line.target, targets);
+    store_pack(line.advantage, advantages);
+    store_pack(line.target, targets);
   }
 }
 
 /// Enqueues the computation; there are elements.
-template <DType D, bool has_values, bool has_ratio>
+template <DType D, bool has_ratio>
 void enqueue_steps(const Kokkos::Cuda& exec, const Steps<D>& steps) {
   const auto& extent = steps.extent;
   bool are_rows = extent[2] == 1;
@@ -391,11 +374,11 @@ void enqueue_steps(const Kokkos::Cuda& exec, const Steps<D>& steps) {
     are_aligned = are_aligned && array.stride[0] % pack == 0 &&
                   reinterpret_cast<std::uintptr_t>(array.data) % (pack * sizeof(*array.data)) == 0;
   };
-  look_at(steps.term);
+  look_at(steps.reward);
   look_at(steps.value);
   look_at(steps.log_ratio);
   look_at(steps.done);
-  look_at(steps.state);
+  look_at(steps.advantage);
   look_at(steps.target);
   const std::int64_t lines = extent[0] * extent[2];
   constexpr std::int64_t threads = threads_of_steps;
@@ -403,19 +386,19 @@ void enqueue_steps(const Kokkos::Cuda& exec, const Steps<D>& steps) {
     return static_cast<unsigned>((items + of_block - 1) / of_block);
   };
   if (are_rows) {
-    steps_by_warps<D, has_values, has_ratio>
+    steps_by_warps<D, has_ratio>
         <<<blocks(lines * 32, 4 * threads), 4 * threads, 0, exec.cuda_stream()>>>(steps,
                                                                                  are_aligned);
   } else {
     // Few lines are spread over all multiprocessors.
     const std::int64_t of_block = lines <= 132 * 64 ? 32 : threads;
-    steps_by_threads<D, has_values, has_ratio>
+    steps_by_threads<D, has_ratio>
         <<<blocks(lines, of_block), static_cast<unsigned>(of_block), 0, exec.cuda_stream()>>>(
             steps, extent[2] == 1);
   }
   const cudaError_t result = cudaGetLastError();
   if (result != cudaSuccess) {
-    throw std::runtime_error(std::string("kokkos_scan: returns could not be computed: ") +
+    throw std::runtime_error(std::string("kokkos_scan: advantages could not be computed: ") +
                              cudaGetErrorString(result) + ".");
   }
 }
