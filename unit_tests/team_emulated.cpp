@@ -25,7 +25,9 @@ namespace {
 namespace team_range = ks::impl::team_range;
 
 /// Lanes of an emulated warp. All its lanes take part, as parts of it do the same.
+template <bool is_whole>
 struct EmulatedLanes {
+  static constexpr bool is_whole_warp = is_whole;
   int lane, count, first;
 
   template <class T>
@@ -48,15 +50,27 @@ struct EmulatedLanes {
 struct EmulatedBarrier {
   void barrier() const { __syncthreads(); }
 };
-using EmulatedWarps = team_range::Warps<EmulatedLanes, EmulatedBarrier>;
-
+/// Scans a range by the threads of a block, or by each of its vectors.
+template <class Work, class Lanes>
+Interval scan_by(Work const& work, Lanes const& lanes, int threads, int vector_length,
+                 Interval* scratch) {
+  if (vector_length > 0) return team_range::scan_by_lanes(work, lanes);
+  int const warps = threads < 32 ? 1 : threads / 32;
+  return team_range::scan_by_team_of_warps(
+      work,
+      team_range::Warps<Lanes, EmulatedBarrier>{
+          lanes, static_cast<int>(threadIdx.x) / 32, warps, threads, {}},
+      scratch);
+}
 template <class Work>
-Interval scan(Work const& work, EmulatedWarps const& threads, Interval* scratch) {
-  if constexpr (Work::C::in_order) {
-    return team_range::scan_in_order_by_warp(work, threads, scratch);
-  } else {
-    return team_range::scan_by_warps(work, threads, scratch);
+Interval scan(Work const& work, int threads, int vector_length, Interval* scratch) {
+  int const thread = static_cast<int>(threadIdx.x);
+  int const width = vector_length > 0 ? vector_length : threads;
+  if (width >= 32) {
+    return scan_by(work, EmulatedLanes<true>{thread % 32, 32, 0}, threads, vector_length, scratch);
   }
+  return scan_by(work, EmulatedLanes<false>{thread % width, width, thread / width * width % 32},
+                 threads, vector_length, scratch);
 }
 
 /// \param vector_length 0: all threads scan a line together; else each vector has a line
@@ -112,20 +126,8 @@ void check(int threads, int vector_length, std::vector<int> const& lengths) {
             form == Form::exclusive ? ks::impl::Extra::last : ks::impl::Extra::none,
             7,
             n};
-        int const warp = thread / 32, in_warp = threads - 32 * warp;
-        EmulatedWarps const warps =
-            vector_length == 0 ? EmulatedWarps{{thread % 32, in_warp < 32 ? in_warp : 32, 0},
-                                               warp,
-                                               (threads - 1) / 32 + 1,
-                                               threads,
-                                               {}}
-                               : EmulatedWarps{{thread % vector_length, vector_length,
-                                                thread / vector_length * vector_length % 32},
-                                               0,
-                                               1,
-                                               vector_length,
-                                               {}};
-        Interval const total = scan(work, warps, reinterpret_cast<Interval*>(scratch.data()));
+        Interval const total =
+            scan(work, threads, vector_length, reinterpret_cast<Interval*>(scratch.data()));
         if (n > 0 || has_start) checks.expect(total, line.fold(n));
       };
       emulated::Block(threads, body);

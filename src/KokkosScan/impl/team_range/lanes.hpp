@@ -39,18 +39,34 @@ struct Words {
   }
 };
 
-/// Neighbouring lanes of one warp. All of them call each function together.
-struct Lanes {
+/// All lanes of a warp, where a kernel knows nothing else.
+struct WholeWarp {
+  static constexpr bool is_whole_warp = true;
+  static constexpr int count = warp_lanes;
+  static constexpr int first = 0;
+  static constexpr unsigned mask = ~0u;
+  int lane;
+};
+
+/// Neighbouring lanes of one warp.
+struct SomeLanes {
+  static constexpr bool is_whole_warp = false;
   int lane;       ///< of the calling thread, among them
   int count;      ///< 1 to warp_lanes
   int first;      ///< the number in the warp of lane 0
   unsigned mask;  ///< a bit for each, by its number in the warp (CUDA)
 
-  KOKKOS_FORCEINLINE_FUNCTION Lanes(int lane_, int count_, int first_)
+  KOKKOS_FORCEINLINE_FUNCTION SomeLanes(int lane_, int count_, int first_)
       : lane(lane_),
         count(count_),
         first(first_),
         mask(static_cast<unsigned>((~std::uint64_t(0) >> (64 - count_)) << first_)) {}
+};
+
+/// Lanes that exchange values. All of them call each function together.
+template <class Which>
+struct Lanes : Which {
+  KOKKOS_FORCEINLINE_FUNCTION Lanes(const Which& lanes) : Which(lanes) {}
 
   /// The value of the lane `distance` below; any value where there is none.
   template <class T>
@@ -77,7 +93,7 @@ struct Lanes {
   /// Waits for all of them; what each stored before is visible to all after.
   KOKKOS_FORCEINLINE_FUNCTION void barrier() const {
 #if defined(__CUDA_ARCH__)
-    __syncwarp(mask);
+    __syncwarp(Which::mask);
 #elif defined(__HIP_DEVICE_COMPILE__)
     __threadfence_block();
 #endif
@@ -87,7 +103,7 @@ struct Lanes {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION unsigned word_up(
       unsigned word, [[maybe_unused]] unsigned distance) const {
 #if defined(__CUDA_ARCH__)
-    return __shfl_up_sync(mask, word, distance);
+    return __shfl_up_sync(Which::mask, word, distance);
 #elif defined(__HIP_DEVICE_COMPILE__)
     return __shfl_up(word, distance, warp_lanes);
 #else
@@ -97,18 +113,19 @@ struct Lanes {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION unsigned word_of(unsigned word,
                                                              [[maybe_unused]] int source) const {
 #if defined(__CUDA_ARCH__)
-    return __shfl_sync(mask, word, first + source);
+    return __shfl_sync(Which::mask, word, Which::first + source);
 #elif defined(__HIP_DEVICE_COMPILE__)
-    return __shfl(word, first + source, warp_lanes);
+    return __shfl(word, Which::first + source, warp_lanes);
 #else
     return word;
 #endif
   }
 };
 
-/// The threads that scan together on a GPU: warps, of which the last may have fewer lanes.
+/// The warps of a team. Threads beyond the last whole warp only wait; in a team of fewer threads
+/// than that, there is one warp of SomeLanes.
 ///
-/// \tparam Team has barrier(), which is called only if there are several warps
+/// \tparam Team has barrier()
 template <class LanesOfWarp, class Team>
 struct Warps {
   LanesOfWarp lanes;

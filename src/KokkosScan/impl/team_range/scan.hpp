@@ -151,20 +151,6 @@ struct BarrierOf {
   const Member& member;
   KOKKOS_FORCEINLINE_FUNCTION void barrier() const { member.team_barrier(); }
 };
-struct NoBarrier {
-  KOKKOS_FORCEINLINE_FUNCTION void barrier() const {}
-};
-
-template <class W, class Threads>
-KOKKOS_FORCEINLINE_FUNCTION auto scan_on_gpu(const W& work, const Threads& threads,
-                                             typename W::R* scratch) {
-  if constexpr (W::C::in_order) {
-    return scan_in_order_by_warp(work, threads, scratch);
-  } else {
-    return scan_by_warps(work, threads, scratch);
-  }
-}
-
 /// Scans a range by the threads of a team. Every thread gets the total; ends with a team barrier.
 template <class W, class Member>
 KOKKOS_FUNCTION typename W::R scan_by_team(const W& work, const Member& member, int level) {
@@ -172,16 +158,16 @@ KOKKOS_FUNCTION typename W::R scan_by_team(const W& work, const Member& member, 
   using R = typename W::R;
   if constexpr (has_warps<Exec>) {
     const PlaceInBlock place;
-    const int warp = place.thread / warp_lanes;
-    const int left = place.threads - warp * warp_lanes;
-    const Warps<Lanes, BarrierOf<Member>> threads{
-        Lanes(place.thread % warp_lanes, left < warp_lanes ? left : warp_lanes, 0),
-        warp,
-        (place.threads - 1) / warp_lanes + 1,
-        place.threads,
-        {member}};
     R* const scratch = scratch_of<R>(member, level, slots<Exec>(place.threads));
-    const R total = scan_on_gpu(work, threads, scratch);
+    const auto scan_by = [&](const auto& lanes, int warps) {
+      const Warps<std::remove_cvref_t<decltype(lanes)>, BarrierOf<Member>> threads{
+          lanes, place.thread / warp_lanes, warps, place.threads, {member}};
+      return scan_by_team_of_warps(work, threads, scratch);
+    };
+    const R total =
+        place.threads >= warp_lanes
+            ? scan_by(Lanes<WholeWarp>({place.thread % warp_lanes}), place.threads / warp_lanes)
+            : scan_by(Lanes<SomeLanes>({place.thread, place.threads, 0}), 1);
     member.team_barrier();
     return total;
   } else {
@@ -204,18 +190,17 @@ KOKKOS_FUNCTION typename W::R scan_by_team(const W& work, const Member& member, 
 
 /// Scans a range by the vector lanes of one thread.
 template <class Exec, class W>
-KOKKOS_FUNCTION typename W::R scan_by_lanes(const W& work) {
+KOKKOS_FUNCTION typename W::R scan_by_vector(const W& work) {
   if constexpr (has_warps<Exec>) {
     const PlaceInBlock place;
-    const Warps<Lanes, NoBarrier> threads{
-        Lanes(place.lane, place.vector_length, (place.thread - place.lane) % warp_lanes),
-        0,
-        1,
-        place.vector_length,
-        {}};
-    const auto total = scan_on_gpu(work, threads, static_cast<typename W::R*>(nullptr));
-    threads.lanes.barrier();
-    return total;
+    const auto scan_by = [&](const auto& lanes) {
+      const auto total = scan_by_lanes(work, lanes);
+      lanes.barrier();
+      return total;
+    };
+    if (place.vector_length == warp_lanes) return scan_by(Lanes<WholeWarp>({place.lane}));
+    const int first = (place.thread - place.lane) % warp_lanes;
+    return scan_by(Lanes<SomeLanes>({place.lane, place.vector_length, first}));
   } else {
     return scan_by_one_thread(work);
   }
@@ -242,7 +227,7 @@ KOKKOS_FUNCTION typename C::A scan(const Range& range, const In& x, const Out& y
   const Index n = interval.end > interval.begin ? interval.end - interval.begin : 0;
   const W work{x, y, combining, options.start(), options.direction(), extra, interval.begin, n};
   if constexpr (Traits::level == Level::thread) {
-    return static_cast<typename C::A>(scan_by_lanes<Exec>(work));
+    return static_cast<typename C::A>(scan_by_vector<Exec>(work));
   } else if constexpr (Traits::is_member) {
     return static_cast<typename C::A>(scan_by_team(work, range, options.scratch_level()));
   } else {
