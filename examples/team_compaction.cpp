@@ -20,6 +20,7 @@
 
 #include <KokkosScan/team.hpp>
 #include <Kokkos_Core.hpp>
+#include <cstddef>
 #include <cstdio>
 
 namespace ks = KokkosScan;
@@ -78,7 +79,7 @@ int main() {
   };
   const FindNeighbours by_team{make()};
   Policy policy(atoms, Kokkos::AUTO);
-  const auto bytes = static_cast<int>(ks::team::scratch_bytes<int>(policy));
+  const std::size_t bytes = ks::team::scratch_bytes<int>(policy);
   policy.set_scratch_size(0, Kokkos::PerTeam(bytes));
   Kokkos::parallel_for(policy, by_team);
   const LoopOfAtom by_loop{make()};

@@ -22,6 +22,7 @@
 
 #include <KokkosScan/team.hpp>
 #include <Kokkos_Core.hpp>
+#include <cstddef>
 #include <cstdio>
 
 namespace ks = KokkosScan;
@@ -119,7 +120,7 @@ int main() {
 
   //! [policy]
   Policy policy(columns, Kokkos::AUTO);
-  const auto bytes = static_cast<int>(ks::team::scratch_bytes<double>(policy));
+  const std::size_t bytes = ks::team::scratch_bytes<double>(policy);
   policy.set_scratch_size(0, Kokkos::PerTeam(bytes));
   Kokkos::parallel_for(policy, PressureOfColumn{ocean});
   //! [policy]

@@ -24,6 +24,7 @@
 
 #include <KokkosScan/team.hpp>
 #include <Kokkos_Core.hpp>
+#include <cstddef>
 #include <cstdio>
 
 namespace ks = KokkosScan;
@@ -145,7 +146,7 @@ int main() {
   Policy policy(columns, Kokkos::AUTO);
   const std::size_t bytes =
       3 * Scratch::shmem_size(n + 1) + ks::team::scratch_bytes<ks::AffineMap<double>>(policy);
-  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes)));
+  policy.set_scratch_size(0, Kokkos::PerTeam(bytes));
   Kokkos::parallel_for(policy, remap);
   //! [policy]
 

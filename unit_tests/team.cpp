@@ -40,8 +40,7 @@ void for_each_team(int league, Kernel const& kernel, Test const& test) {
     for (int const size : sizes) {
       Policy policy(league, size, vector_length);
       policy.set_scratch_size(
-          0, Kokkos::PerTeam(
-                 static_cast<int>(ks::team::scratch_bytes<Interval, Exec>(size, vector_length))));
+          0, Kokkos::PerTeam(ks::team::scratch_bytes<Interval, Exec>(size, vector_length)));
       test(policy,
            "teams of " + std::to_string(size) + ", vectors of " + std::to_string(vector_length));
     }
@@ -157,7 +156,7 @@ void check_views(Make const& make) {
       Kokkos::deep_copy(kernel.longer, longer);
       Kokkos::deep_copy(kernel.in_place, in_place);
       auto const bytes = ks::team::scratch_bytes<T>(policy) + Kernel::Scratch::shmem_size(n);
-      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes)));
+      policy.set_scratch_size(0, Kokkos::PerTeam(bytes));
       Kokkos::parallel_for(policy, kernel);
       auto const host = [](auto const& view) {
         return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, view);
@@ -281,7 +280,7 @@ TEST(team, bits) {
     Kokkos::deep_copy(kernel.single, single);
     for_each_team(1, kernel, [&](Policy policy, std::string const& teams) {
       auto const bytes = ks::team::scratch_bytes<ks::AffineMap<double>>(policy);
-      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes)));
+      policy.set_scratch_size(0, Kokkos::PerTeam(bytes));
       Kokkos::parallel_for(policy, kernel);
       auto const host = [](auto const& view) {
         return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, view);

@@ -87,8 +87,7 @@ void run(int team_size, int vector_length) {
   Kokkos::deep_copy(scans.x, x);
   Policy policy(1, team_size, vector_length);
   policy.set_scratch_size(
-      0, Kokkos::PerTeam(static_cast<int>(
-             KokkosScan::team::scratch_bytes<Affine, Exec>(team_size, vector_length))));
+      0, Kokkos::PerTeam(KokkosScan::team::scratch_bytes<Affine, Exec>(team_size, vector_length)));
   Kokkos::parallel_for(policy, scans);
   auto const host = [](auto const& view) {
     return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, view);

@@ -54,6 +54,7 @@ pages = {
         "docs/select",
         "docs/inputs",
         "docs/recurrences",
+        "docs/team",
         "docs/mpi",
         "docs/accuracy",
         "docs/speed",

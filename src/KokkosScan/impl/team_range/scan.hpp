@@ -82,6 +82,16 @@ struct Interval {
   Index begin, end;
 };
 
+/// The team of a range. Kokkos 4 names it otherwise on hosts.
+template <class Range>
+KOKKOS_FORCEINLINE_FUNCTION const auto& member_of(const Range& range) {
+  if constexpr (requires { range.member; }) {
+    return range.member;
+  } else {
+    return range.thread;
+  }
+}
+
 /// The whole of a range.
 template <class Range>
 KOKKOS_FORCEINLINE_FUNCTION auto interval_of(const Range& range) {
@@ -92,10 +102,11 @@ KOKKOS_FORCEINLINE_FUNCTION auto interval_of(const Range& range) {
   // does, the last ends there.
   if constexpr (Traits::level == Level::team &&
                 has_host_teams<typename Traits::Member::execution_space>) {
-    const int threads = range.member.team_size();
+    const auto& member = member_of(range);
+    const int threads = member.team_size();
     if (threads > 1) {
-      range.member.team_broadcast(interval.begin, 0);
-      range.member.team_broadcast(interval.end, threads - 1);
+      member.team_broadcast(interval.begin, 0);
+      member.team_broadcast(interval.end, threads - 1);
     }
   }
   return interval;
@@ -231,7 +242,8 @@ KOKKOS_FUNCTION typename C::A scan(const Range& range, const In& x, const Out& y
   } else if constexpr (Traits::is_member) {
     return static_cast<typename C::A>(scan_by_team(work, range, options.scratch_level()));
   } else {
-    return static_cast<typename C::A>(scan_by_team(work, range.member, options.scratch_level()));
+    return static_cast<typename C::A>(
+        scan_by_team(work, member_of(range), options.scratch_level()));
   }
 }
 
