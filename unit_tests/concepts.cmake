@@ -38,14 +38,16 @@ set(elementwise_call
     "the function of elementwise must be callable, as const, with one std::int64_t for each extent."
 )
 set(header ${CMAKE_CURRENT_BINARY_DIR}/concepts/header.hpp)
-# CMake lists split at semicolons.
+# CMake lists split at semicolons. kokkos_scan_refuse(CASE SENTENCE [SOURCE])
 function(kokkos_scan_refuse case sentence)
+  set(source refused.cpp ${ARGN})
+  list(GET source -1 source)
   add_test(
     NAME concepts.refused.${case}
     COMMAND
       ${CMAKE_COMMAND} -D DATABASE=${CMAKE_BINARY_DIR}/compile_commands.json -D
       LIKE=${CMAKE_CURRENT_SOURCE_DIR}/concepts.cpp -D HEADER=${header} -D
-      SOURCE=${CMAKE_CURRENT_SOURCE_DIR}/concepts/refused.cpp -D CASE=${case} -D
+      SOURCE=${CMAKE_CURRENT_SOURCE_DIR}/concepts/${source} -D CASE=${case} -D
       "SENTENCE=KokkosScan: ${sentence}" -P
       ${CMAKE_CURRENT_SOURCE_DIR}/concepts/compile.cmake)
   set_tests_properties(concepts.refused.${case} PROPERTIES FIXTURES_REQUIRED concepts_header)
@@ -229,3 +231,26 @@ kokkos_scan_refuse(coefficient_of_another_type
 kokkos_scan_refuse(coefficient_with_fraction "the coefficient of a recurrence would lose its fraction")
 kokkos_scan_refuse(recurrence_of_masked "the terms and coefficients of a recurrence have no mask")
 kokkos_scan_refuse(recurrence_into_nothing "the states of a recurrence go to a Kokkos View")
+# Scans inside a kernel.
+kokkos_scan_refuse(team_range_policy "the first argument of a team's scan must be TeamThreadRange"
+                   refused_team.cpp)
+kokkos_scan_refuse(team_input_of_rank_2 "the input of a team's scan must be a View of rank 1"
+                   refused_team.cpp)
+kokkos_scan_refuse(team_const_output "the output of a team's scan must be a View of rank 1"
+                   refused_team.cpp)
+kokkos_scan_refuse(team_output_of_one_argument "the output of a team's scan must be a View of rank 1"
+                   refused_team.cpp)
+kokkos_scan_refuse(team_float_mask "${mask_values}" refused_team.cpp)
+kokkos_scan_refuse(team_mask_without_identity "${mask_identity}" refused_team.cpp)
+kokkos_scan_refuse(team_exclusive_without_identity
+                   "an exclusive scan needs an operator with an identity, or starting_at(...)."
+                   refused_team.cpp)
+kokkos_scan_refuse(team_member_of_callable "a scan of the whole input, with a team member instead"
+                   refused_team.cpp)
+kokkos_scan_refuse(team_number_as_options "a team's scan takes options such as starting_at(value)"
+                   refused_team.cpp)
+kokkos_scan_refuse(team_operator "the operator must be callable, as const, with two accumulators"
+                   refused_team.cpp)
+kokkos_scan_refuse(team_start "a starting value must convert to the accumulator." refused_team.cpp)
+kokkos_scan_refuse(team_recurrence_of_masked
+                   "the terms of a team's recurrence must be a View of rank 1" refused_team.cpp)

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <KokkosScan/KokkosScan.hpp>
+#include <KokkosScan/team.hpp>
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
@@ -29,6 +30,17 @@ struct Use {
   Batch twice;
   KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t k, float result) const {
     twice(i, k) = 2 * result;
+  }
+};
+
+struct ScanInside {
+  Batch of_x, of_y;
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    auto const range = Kokkos::TeamThreadRange(member, static_cast<int>(of_x.extent(1)));
+    auto const x = Kokkos::subview(of_x, member.league_rank(), Kokkos::ALL);
+    auto const y = Kokkos::subview(of_y, member.league_rank(), Kokkos::ALL);
+    ks::team::inclusive_scan(range, x, y);
   }
 };
 
@@ -59,4 +71,6 @@ TEST(lines, table_of_the_readme) {
   EXPECT_EQ(element(z, 1, 2), 18);
   ks::inclusive_scan(exec, ks::zip(a, b), y, 1, op);
   EXPECT_EQ(element(y, 0, 3), 15);
+  Kokkos::parallel_for(Kokkos::TeamPolicy<Exec>(exec, 3, 1), ScanInside{x, y});
+  EXPECT_EQ(element(y, 2, 3), 12);
 }

@@ -54,6 +54,7 @@ pages = {
         "docs/select",
         "docs/inputs",
         "docs/recurrences",
+        "docs/team",
         "docs/mpi",
         "docs/accuracy",
         "docs/speed",
@@ -106,7 +107,8 @@ every_object = CPPDomain.get_objects
 def get_objects(domain):
     for name, shown, kind, page, anchor, priority in every_object(domain):
         if kind not in ("functionParam", "templateParam"):
-            space = "KokkosScan::mpi::" if "MPI_Comm" in anchor else "KokkosScan::"
+            inner = "mpi::" if "MPI_Comm" in anchor else "team::" if "5Range" in anchor else ""
+            space = "KokkosScan::" + inner
             full = shown if shown.startswith("KokkosScan::") else space + shown
             yield name, full, kind, page, anchor, priority
 

@@ -47,7 +47,7 @@ struct Masked {
 /// A computed and masked input, scanned backward.
 /// \snippet optical_depth.cpp inputs
 template <class Values, class Mask>
-[[nodiscard]] Masked<Values, Mask> masked(const Values& values, const Mask& mask) {
+[[nodiscard]] KOKKOS_FUNCTION Masked<Values, Mask> masked(const Values& values, const Mask& mask) {
   return {values, mask};
 }
 

@@ -5,6 +5,7 @@
 // scans. scripts/check-compilers says which compilers compile it.
 
 #include "inputs.hpp"
+#include "team.hpp"
 #include "types.hpp"
 
 #include <Kokkos_Core.hpp>
@@ -28,6 +29,7 @@ int main(int argc, char** argv) {
   forms::lines<Exec>();
   forms::recurrences<Exec>();
   forms::selections<Exec>();
+  forms::teams<Exec>();
   std::printf("%s: %d results, %d of them wrong\n", Exec::name(), forms::checks, forms::failures);
   return forms::failures == 0 ? 0 : 1;
 }
