@@ -126,7 +126,7 @@ void measure_shape(const Exec& exec, const Shape& shape, std::int64_t block_byte
   const int ranks = size_of(MPI_COMM_WORLD);
   const Part p(exec, shape.rows, shape.columns, shape.axis);
   const auto tree = ks::along(p.axis);
-  ks::mpi::Plan plan(exec, MPI_COMM_WORLD, {ks::impl::mpi::Staging::automatic, block_bytes, 0});
+  ks::mpi::Plan plan(exec, MPI_COMM_WORLD, {ks::impl::ranks::Staging::automatic, block_bytes, 0});
   const double copy = measure(exec, [&] { Kokkos::deep_copy(exec, p.y, p.x); });
   const double local = measure(exec, [&] { ks::inclusive_scan(exec, p.x, p.y, p.axis); });
   // Values are copied through the host, as in codes that do not require GPU-aware MPI.
@@ -181,9 +181,9 @@ void measure_blocks(const Exec& exec, const Shape& shape) {
                                      ks::Sum<>>::type;
   std::optional<P> problem;
   impl::scan(impl::Function::inclusive_scan, exec, p.x, p.y, lines, ks::Sum<>{},
-             impl::mpi::Keep<P>{&problem});
+             impl::ranks::Keep<P>{&problem});
   const std::size_t of_fold = impl::fold_workspace_bytes<P>(exec, p.n, p.lines);
-  const std::size_t of_scan = impl::mpi::scan_workspace_bytes<P>(exec, p.n, p.lines);
+  const std::size_t of_scan = impl::ranks::scan_workspace_bytes<P>(exec, p.n, p.lines);
   const Kokkos::View<std::byte*, Exec> for_fold("for_fold", of_fold);
   const Kokkos::View<std::byte*, Exec> for_scan("for_scan", of_scan);
   const auto alone = [&](const auto& f) {
@@ -196,10 +196,10 @@ void measure_blocks(const Exec& exec, const Shape& shape) {
               static_cast<long long>(p.lines), static_cast<long long>(p.n), p.axis, copy,
               copy / scan, copy / fold);
   for (const std::int64_t of_block : sizes_of_blocks) {
-    const auto blocks = impl::mpi::cut_into_blocks(p.lines, 1, p.n * 8, of_block, 1, 256);
+    const auto blocks = impl::ranks::cut_into_blocks(p.lines, 1, p.n * 8, of_block, 1, 256);
     const double both = alone([&] {
       for (std::int64_t b = 0; b < blocks.count; ++b) {
-        P block = impl::mpi::block_of(*problem, blocks.begin(b), blocks.size(b));
+        P block = impl::ranks::block_of(*problem, blocks.begin(b), blocks.size(b));
         impl::fold_by_default(exec, block, for_fold.data());
         block.totals.data = nullptr;
         impl::scan_by_default(exec, block, for_scan.data());
@@ -228,8 +228,8 @@ void measure_local_part(const Exec& exec, const Shape& shape) {
   const auto tree = ks::along(p.axis);
   const auto over_ranks = [&](const auto& lines, std::int64_t block_bytes,
                               std::int64_t least_lines) {
-    const ks::impl::mpi::Settings settings{ks::impl::mpi::Staging::automatic, block_bytes,
-                                           least_lines};
+    const ks::impl::ranks::Settings settings{ks::impl::ranks::Staging::automatic, block_bytes,
+                                             least_lines};
     if (is_first) {
       ks::mpi::Plan plan(exec, MPI_COMM_WORLD, settings);
       return measure(exec, [&] { plan.inclusive_scan(p.x, p.y, lines); });
@@ -241,8 +241,8 @@ void measure_local_part(const Exec& exec, const Shape& shape) {
   const double alone_in_order =
       measure(exec, [&] { ks::inclusive_scan(exec, p.x, p.y, tree.in_order()); });
   constexpr bool on_host = ks::impl::launches_block<Exec>;
-  using ByTree = ks::impl::mpi::BlockSizes<false, on_host>;
-  using InOrder = ks::impl::mpi::BlockSizes<true, on_host>;
+  using ByTree = ks::impl::ranks::BlockSizes<false, on_host>;
+  using InOrder = ks::impl::ranks::BlockSizes<true, on_host>;
   std::vector<double> by_tree;
   for (const std::int64_t of_block : sizes_of_blocks) {
     by_tree.push_back(over_ranks(tree, of_block, ByTree::least_lines(p.axis == 1, 8)));

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace KokkosScan::impl::mpi {
+namespace KokkosScan::impl::ranks {
 
 /// The maximum number of blocks into which lines are cut.
 inline constexpr std::int64_t most_blocks = 257;
@@ -26,6 +26,8 @@ template <bool in_order, bool on_host>
 struct BlockSizes {
   /// The bytes of a block's elements.
   static constexpr std::int64_t bytes = std::int64_t{on_host ? 1 : in_order ? 64 : 256} << 20;
+  /// The same for two ranks: the second one waits for the scan of the first block.
+  static constexpr std::int64_t bytes_of_two = std::int64_t{on_host ? 1 : 64} << 20;
   /// The maximum number of blocks if they must exceed `bytes`. In a tree they do not fit the cache
   /// then, and a few are enough to overlap messages with computation.
   static constexpr std::int64_t most_large_blocks = in_order ? most_blocks - 1 : 8;
@@ -66,4 +68,4 @@ inline Blocks cut_into_blocks(std::int64_t lines, std::int64_t unit, std::int64_
   return {lines, wanted, (lines + wanted - 1) / wanted};
 }
 
-}  // namespace KokkosScan::impl::mpi
+}  // namespace KokkosScan::impl::ranks
