@@ -17,14 +17,14 @@ import numbers
 
 import torch
 
-from . import _arrays, _core, _functions, _recurrences, _rules, _tensors
-from ._recurrences import (_counted, _exported, discounted_sum, gae, lambda_return, linear_recurrence,
+from .. import _arrays, _core, _functions, _recurrences, _rules, _tensors
+from .._recurrences import (_counted, _exported, discounted_sum, gae, lambda_return, linear_recurrence,
                            vtrace)
 
 try:
     import kokkos_scan._torch as _torch
 except ModuleNotFoundError:  # built where PyTorch's headers were not
-    from . import _torch_fallback as _torch
+    from .. import _torch_fallback as _torch
 
 __all__ = ["CumProd", "CumSum", "ExclusiveCumSum", "MaskedCumSum", "ReverseCumSum", "cummax", "cummin",
            "compact", "cumprod", "cumsum", "cumulative_trapezoid", "discounted_sum", "ewm_mean", "gae",
