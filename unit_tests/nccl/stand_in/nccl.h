@@ -21,7 +21,11 @@
 #include <tuple>
 #include <vector>
 
+#if defined(__CUDACC__)
+#include <cuda_runtime_api.h>
+#else
 using cudaStream_t = void*;
+#endif
 enum ncclResult_t { ncclSuccess = 0, ncclInvalidArgument = 4, ncclInProgress = 7 };
 enum ncclDataType_t { ncclChar = 0, ncclInt64 = 4 };
 enum ncclRedOp_t { ncclMax = 2 };
