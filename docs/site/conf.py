@@ -106,7 +106,8 @@ every_object = CPPDomain.get_objects
 def get_objects(domain):
     for name, shown, kind, page, anchor, priority in every_object(domain):
         if kind not in ("functionParam", "templateParam"):
-            space = "KokkosScan::mpi::" if "MPI_Comm" in anchor else "KokkosScan::"
+            library = "mpi::" if "MPI_Comm" in anchor else "nccl::" if "ncclComm_t" in anchor else ""
+            space = "KokkosScan::" + library
             full = shown if shown.startswith("KokkosScan::") else space + shown
             yield name, full, kind, page, anchor, priority
 

@@ -160,6 +160,15 @@ def groups(rank, ranks, group, device):
         check_close(kd.cumsum(x, 0, some), whole.split(5)[rank // 2], "a group")
 
 
+def page(rank, ranks, group, device):
+    """The call of docs/python.md."""
+    x = torch.rand(2, 4 * ranks, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).to(device)
+    part = x.split(4, 1)[rank]
+    decay = torch.full_like(part, 0.9)
+    h = kd.linear_recurrence(decay, part, 1, group)  # this rank's steps of (batch, steps, channels)
+    check_close(h, kt.linear_recurrence(torch.full_like(x, 0.9), x, 1).split(4, 1)[rank], "of the page")
+
+
 def errors(rank, ranks, group, device):
     x = torch.ones(3, 4, device=device)
     for error, words, call in (
@@ -176,7 +185,7 @@ def errors(rank, ranks, group, device):
             call()
 
 
-CHECKS = (sums, gradients_of_sums, recurrences, broadcasts_and_infinite_states, groups, errors)
+CHECKS = (sums, gradients_of_sums, recurrences, broadcasts_and_infinite_states, groups, page, errors)
 
 
 def run(rank, file, backend, ranks):

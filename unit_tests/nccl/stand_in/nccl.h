@@ -21,6 +21,10 @@
 #include <tuple>
 #include <vector>
 
+#define NCCL_MAJOR 2
+#define NCCL_MINOR 7
+#define NCCL_PATCH 8
+
 #if defined(__CUDACC__)
 #include <cuda_runtime_api.h>
 #else
