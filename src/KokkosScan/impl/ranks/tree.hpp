@@ -108,7 +108,7 @@ class Tree : public LocalPart<Exec, Exchange, P, TotalsView, TreeArrays<Exec, P>
  public:
   using Part::Part;
 
-  /// Folds all blocks, or scans them on the first of two ranks, and sends the first messages.
+  /// Folds all blocks, or scans those whose totals are sent, and sends the first messages.
   void begin() {
     for (std::int64_t b = 0; b < m_blocks.count; ++b) prepare(b);
     if (rounds() == 0) return;
@@ -146,8 +146,11 @@ class Tree : public LocalPart<Exec, Exchange, P, TotalsView, TreeArrays<Exec, P>
   [[nodiscard]] int rounds() const {
     return std::bit_width(static_cast<unsigned>(exchange().size() - 1));
   }
-  /// Whether this is the first of two ranks, whose totals come from its scan.
-  [[nodiscard]] bool sends_totals() const { return exchange().size() == 2 && m_position == 0; }
+  /// Whether nothing is folded: what is sent are totals of scans.
+  [[nodiscard]] bool is_chain() const {
+    return exchange().size() == 2 && m_blocks.count >= least_blocks_of_chain;
+  }
+  [[nodiscard]] bool sends_totals() const { return is_chain() && m_position == 0; }
 
   /// Computes what is sent in the first round.
   void prepare(std::int64_t b) {
@@ -233,11 +236,10 @@ class Tree : public LocalPart<Exec, Exchange, P, TotalsView, TreeArrays<Exec, P>
 
     const std::int64_t first = m_blocks.begin(b);
     const Strides& dense = problem.totals.strides;
-    for_each_index(
-        m_shared.exec, this->label("start"), problem.batch.count,
-        StartOfRank<P, Op>{problem.batch, problem.start, carrying(m_problem.op),
-                           exchange().size() > 2, Array<const R>{m_arrays.prefix + first, dense},
-                           Array<A>{m_arrays.start + first, dense}});
+    for_each_index(m_shared.exec, this->label("start"), problem.batch.count,
+                   StartOfRank<P, Op>{problem.batch, problem.start, carrying(m_problem.op),
+                                      !is_chain(), Array<const R>{m_arrays.prefix + first, dense},
+                                      Array<A>{m_arrays.start + first, dense}});
     using Start = StartOfEachLine<A, A>;
     this->scan_locally(with_start(problem, Start{Array<const A>{m_arrays.start + first, dense}}));
   }
