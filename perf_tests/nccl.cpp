@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// perf_nccl [MIB [BLOCK_MIB]], once for each GPU, with the variables of unit_tests/nccl/main.cpp
-// Times in milliseconds of inclusive sums of doubles with lines distributed over GPUs, MIB (256)
-// per GPU, compared with a copy and a scan of the rank's own part: enqueued by the host, and
-// replayed from a CUDA graph. Medians of 9 runs, of the slowest rank.
+// perf_nccl [MIB [BLOCK_MIB [LEAST_LINES]]], once for each GPU, with the variables of
+// unit_tests/nccl/main.cpp Times in milliseconds of inclusive sums of doubles with lines
+// distributed over GPUs, MIB (256) per GPU, compared with a copy and a scan of the rank's own part:
+// enqueued by the host, and replayed from a CUDA graph. Medians of 9 runs, of the slowest rank.
 
 #include <KokkosScan/nccl.hpp>
 #include <Kokkos_Core.hpp>
@@ -88,13 +88,14 @@ void check(const Array& y, int axis, int rank) {
 }
 
 void measure_shape(const Team& team, std::int64_t rows, std::int64_t columns, int axis,
-                   std::int64_t block_bytes) {
+                   std::int64_t block_bytes, std::int64_t least_lines) {
   const Array x(Kokkos::view_alloc(Kokkos::WithoutInitializing, "x"),
                 static_cast<std::size_t>(rows), static_cast<std::size_t>(columns));
   const Array y("y", static_cast<std::size_t>(rows), static_cast<std::size_t>(columns));
   Kokkos::parallel_for(Kokkos::RangePolicy<Exec>(team.exec, 0, rows * columns), Fill{x});
   const auto lines = ks::along(axis);
-  ks::nccl::Plan plan(team.exec, team.comm, {ks::impl::ranks::Staging::automatic, block_bytes, 0});
+  ks::nccl::Plan plan(team.exec, team.comm,
+                      {ks::impl::ranks::Staging::automatic, block_bytes, least_lines});
   const auto by_tree = [&] { plan.inclusive_scan(x, y, lines); };
   const auto in_order = [&] { plan.inclusive_scan(x, y, lines.in_order()); };
   const double copy = team.measure([&] { Kokkos::deep_copy(team.exec, y, x); });
@@ -129,6 +130,7 @@ int main(int argc, char** argv) {
   const Kokkos::ScopeGuard guard(settings);
   const std::int64_t mib = argc > 1 ? std::atoll(argv[1]) : 256;
   const std::int64_t block_bytes = argc > 2 ? std::atoll(argv[2]) << 20 : 0;
+  const std::int64_t least_lines = argc > 3 ? std::atoll(argv[3]) : 0;
   ncclComm_t const comm = test::communicator(rank, ranks);
   cudaStream_t stream = nullptr;  // the default stream cannot be captured
   cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
@@ -144,8 +146,8 @@ int main(int argc, char** argv) {
     }
     const std::int64_t size = mib << 17;
     for (const std::int64_t lines : {size / 64, size / 512, std::int64_t{2048}}) {
-      measure_shape(team, size / lines, lines, 0, block_bytes);
-      measure_shape(team, lines, size / lines, 1, block_bytes);
+      measure_shape(team, size / lines, lines, 0, block_bytes, least_lines);
+      measure_shape(team, lines, size / lines, 1, block_bytes, least_lines);
     }
   }
   ncclCommDestroy(comm);

@@ -55,6 +55,10 @@ class Exchange {
 
   [[nodiscard]] int rank() const { return m_rank; }
   [[nodiscard]] int size() const { return m_size; }
+  [[nodiscard]] const Exec& exec() const { return m_stream.exec(); }
+  [[nodiscard]] int lane() const { return m_stream.lane(); }
+  void fork() { m_stream.fork(); }
+  void use_lane(int i) { m_stream.use_lane(i); }
   void reserve_staging(std::size_t) {}
 
   /// \throws std::logic_error if the stream is being captured, because the host is about to wait
@@ -128,6 +132,7 @@ class Exchange {
     close();
   }
   void close() {
+    m_stream.join();
     const int last = m_arrival;
     arrive();
     m_stream.wait_for_arrival(last);

@@ -3,10 +3,12 @@
 #pragma once
 
 /// \file
-/// The stream of messages, and the events that order it and the stream of an instance.
+/// The stream of messages, a second one of kernels, and the events that order them and the stream
+/// of an instance.
 
 #include <nccl.h>
 #include <Kokkos_Core.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #if defined(KOKKOS_ENABLE_CUDA)
@@ -24,7 +26,12 @@ inline constexpr int marks_of_arrival = 4;
 template <class Exec>
 class Stream {
  public:
-  explicit Stream(const Exec&) {}
+  explicit Stream(const Exec& exec) : m_exec(exec) {}
+  [[nodiscard]] const Exec& exec() const { return m_exec; }
+  [[nodiscard]] int lane() const { return 0; }
+  void fork() {}
+  void use_lane(int) {}
+  void join() {}
   [[nodiscard]] cudaStream_t get() const { return nullptr; }
   [[nodiscard]] bool is_on(int) const { return true; }
   [[nodiscard]] bool is_captured() const { return false; }
@@ -34,6 +41,9 @@ class Stream {
   /// A point in the order of messages, and: what the instance gets next comes after it.
   void arrive(int) {}
   void wait_for_arrival(int) {}
+
+ private:
+  Exec m_exec;
 };
 
 #if defined(KOKKOS_ENABLE_CUDA)
@@ -53,10 +63,15 @@ class Stream<Kokkos::Cuda> {
         if (result != cudaSuccess) break;
         result = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
       }
+      if (result != cudaSuccess) return result;
+      result = cudaEventCreateWithFlags(&m_of_lanes, cudaEventDisableTiming);
       return result;
     }));
   }
   ~Stream() {
+    m_second.reset();
+    if (m_second_stream != nullptr) static_cast<void>(cudaStreamDestroy(m_second_stream));
+    static_cast<void>(cudaEventDestroy(m_of_lanes));
     for (cudaEvent_t event : m_events) static_cast<void>(cudaEventDestroy(event));
     static_cast<void>(cudaStreamDestroy(m_stream));
   }
@@ -70,10 +85,34 @@ class Stream<Kokkos::Cuda> {
     check(cudaStreamIsCapturing(m_exec.cuda_stream(), &status));
     return status != cudaStreamCaptureStatusNone;
   }
-  void mark(int i) { record(m_events[i], m_exec.cuda_stream()); }
+  void mark(int i) { record(m_events[i], exec().cuda_stream()); }
   void wait_for_mark(int i) { wait(m_stream, m_events[i]); }
   void arrive(int i) { record(m_events[2 + i], m_stream); }
-  void wait_for_arrival(int i) { wait(m_exec.cuda_stream(), m_events[2 + i]); }
+  void wait_for_arrival(int i) { wait(exec().cuda_stream(), m_events[2 + i]); }
+
+  /// The instance that gets kernels: that of the caller, or between fork() and join() that of a
+  /// lane.
+  [[nodiscard]] const Kokkos::Cuda& exec() const { return m_lane == 0 ? m_exec : *m_second; }
+  [[nodiscard]] int lane() const { return m_lane; }
+  void fork() {
+    if (!m_second) {
+      check(cuda::on_device(m_exec.cuda_device(), [&] {
+        return cudaStreamCreateWithFlags(&m_second_stream, cudaStreamNonBlocking);
+      }));
+      m_second.emplace(m_second_stream);
+    }
+    record(m_of_lanes, m_exec.cuda_stream());
+    wait(m_second_stream, m_of_lanes);
+    m_is_forked = true;
+  }
+  void use_lane(int i) { m_lane = m_is_forked ? i : 0; }
+  void join() {
+    if (!m_is_forked) return;
+    record(m_of_lanes, m_second_stream);
+    wait(m_exec.cuda_stream(), m_of_lanes);
+    m_is_forked = false;
+    m_lane = 0;
+  }
 
  private:
   static void check(cudaError_t result) {
@@ -91,6 +130,11 @@ class Stream<Kokkos::Cuda> {
   Kokkos::Cuda m_exec;
   cudaStream_t m_stream = nullptr;
   cudaEvent_t m_events[2 + marks_of_arrival] = {};
+  cudaStream_t m_second_stream = nullptr;
+  std::optional<Kokkos::Cuda> m_second;
+  cudaEvent_t m_of_lanes = nullptr;
+  bool m_is_forked = false;
+  int m_lane = 0;
 };
 #endif
 

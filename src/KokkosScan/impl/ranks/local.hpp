@@ -144,8 +144,9 @@ Problem<A, Op, In, Value, Start, Total> with_start(
 
 /// The state of a block.
 struct Progress {
-  bool has_own;     ///< whether the ranks up to this one, as far as known, have elements
-  bool has_prefix;  ///< the same for the ranks before this one
+  bool has_own;      ///< whether the ranks up to this one, as far as known, have elements
+  bool has_prefix;   ///< the same for the ranks before this one
+  bool is_received;  ///< whether the prefix is what was received, where it was received
 };
 
 /// Shared by the calls of a plan: an instance, the exchange of messages, and reused memory.
@@ -214,11 +215,12 @@ struct StoreTotals {
 template <class Exec, class P>
 struct LocalArrays {
   using R = typename Combination<P>::R;
+  static constexpr int lanes = launches_block<Exec> ? 1 : lanes_of_devices;
 
   Arena arena;
   std::size_t scan_bytes;
   R* own;  ///< one value per line: the fold of this rank, on the last rank the totals
-  std::byte* for_scan;
+  std::byte* for_scan[lanes];
 
   /// \param data null to compute only the sizes
   /// \param n    elements in this rank's part of a line
@@ -226,7 +228,11 @@ struct LocalArrays {
       : arena(data),
         scan_bytes(n == 0 ? 0 : scan_workspace_bytes<P>(exec, n, lines)),
         own(arena.take<R>(lines)),
-        for_scan(arena.take<std::byte>(static_cast<std::int64_t>(scan_bytes))) {}
+        for_scan{} {
+    for (std::byte*& workspace : for_scan) {
+      workspace = arena.take<std::byte>(static_cast<std::int64_t>(scan_bytes));
+    }
+  }
   [[nodiscard]] std::size_t bytes() const { return arena.bytes(); }
 };
 
@@ -271,6 +277,13 @@ class LocalPart {
   [[nodiscard]] Progress& progress(std::int64_t b) const {
     return m_shared.blocks[static_cast<std::size_t>(b)];
   }
+  /// What gets kernels now: the instance, or a second one of the exchange.
+  [[nodiscard]] const Exec& exec() const { return m_shared.exchange.exec(); }
+  /// Lets consecutive blocks take turns at the lanes.
+  void use_lane_of(std::int64_t b) {
+    m_shared.exchange.use_lane(static_cast<int>(b % Arrays::lanes));
+  }
+
   /// The label of a kernel.
   [[nodiscard]] std::string label(const char* kernel) const {
     return impl::name(m_problem.function) + " [" + Exchange::name + "/" + kernel + "]";
@@ -284,16 +297,16 @@ class LocalPart {
   void scan_locally(const Q& problem) {
     if (problem.n > 0) {
       const std::size_t needed =
-          ByDefault{}.template workspace_bytes<Q>(m_shared.exec, problem.n, problem.batch.count);
-      return scan_by_default(m_shared.exec, problem,
-                             needed > m_arrays.scan_bytes ? nullptr : m_arrays.for_scan);
+          ByDefault{}.template workspace_bytes<Q>(exec(), problem.n, problem.batch.count);
+      std::byte* const workspace = m_arrays.for_scan[m_shared.exchange.lane()];
+      return scan_by_default(exec(), problem, needed > m_arrays.scan_bytes ? nullptr : workspace);
     }
     auto output = problem.output;
     if (problem.extra == Extra::none) output.data = nullptr;
     if (problem.extra == Extra::first) output.data -= output.strides.along;
     if (output.data == nullptr && problem.totals.data == nullptr) return;
     empty_lines(
-        m_shared.exec, name(problem.function),
+        exec(), name(problem.function),
         EmptyLines<A, R, decltype(Q::start), std::remove_pointer_t<decltype(output.data)>, R>{
             problem.batch, problem.identity, problem.start, output, problem.totals});
   }
@@ -312,7 +325,7 @@ class LocalPart {
       store.extent[d] = static_cast<std::int64_t>(m_totals.extent(d));
       store.stride[d] = static_cast<std::int64_t>(m_totals.stride(d));
     }
-    for_each_index(m_shared.exec, label("totals"), m_blocks.lines, store);
+    for_each_index(exec(), label("totals"), m_blocks.lines, store);
   }
 
   Shared<Exec, Exchange>& m_shared;

@@ -129,8 +129,9 @@ class Pipeline
     if (exchange().size() > 1) {
       exchange().mark(0);
       exchange().wait_for_mark(0);
+      if (m_blocks.count > 1) exchange().fork();
     }
-    for (std::int64_t b = 0; b < m_blocks.count; ++b) this->progress(b) = {false, false};
+    for (std::int64_t b = 0; b < m_blocks.count; ++b) this->progress(b) = {};
     // Where messages are enqueued they wait for each other, so that each has its turn.
     post_receives(Exchange::is_enqueued ? 1 : m_blocks.count);
     m_has_begun = true;
@@ -173,6 +174,7 @@ class Pipeline
   /// Passes all blocks through this rank. Devices scan a block while the one before it is sent.
   void pass_all() {
     for (std::int64_t b = 0; b < m_blocks.count; ++b) {
+      this->use_lane_of(b);
       if (m_position > 0) wait_for(b);
       post_receives(b + 2);
       if (m_problem.n > 0 || this->is_last()) scan(b);
@@ -212,7 +214,7 @@ class Pipeline
     // Before the scan, which may overwrite the input.
     if constexpr (has_flags) {
       if (!this->is_last()) {
-        for_each_index(m_shared.exec, this->label("flags"), problem.batch.count,
+        for_each_index(this->exec(), this->label("flags"), problem.batch.count,
                        FlagLines<decltype(P::input)>{
                            problem.batch, problem.input, problem.n, before,
                            Array<std::uint8_t>{m_arrays.sent.flags(m_blocks, b), dense}});

@@ -27,6 +27,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace KokkosScan::impl::ranks {
 
@@ -122,11 +123,14 @@ class Tree : public LocalPart<Exec, Exchange, P, TotalsView, TreeArrays<Exec, P>
 
   /// Executes all remaining steps. Results are enqueued on return.
   void finish() {
+    // Blocks of a chain do not wait for each other on a rank.
+    if (is_chain() && m_begun == 0) exchange().fork();
     for (std::int64_t step = 0; step < m_blocks.count + rounds(); ++step) {
       const std::int64_t newest = std::min(step, m_blocks.count - 1);
       const std::int64_t oldest = step - rounds();
       if (step < m_blocks.count && step >= m_begun) prepare(step);
       for (std::int64_t b = std::max<std::int64_t>(0, oldest); b <= newest; ++b) {
+        this->use_lane_of(b);
         if (step > b) complete(b, static_cast<int>(step - b) - 1);
       }
       // On hosts the scan occupies the thread that sends: send first, so that messages travel.
@@ -154,14 +158,15 @@ class Tree : public LocalPart<Exec, Exchange, P, TotalsView, TreeArrays<Exec, P>
 
   /// Computes what is sent in the first round.
   void prepare(std::int64_t b) {
+    this->use_lane_of(b);
     Progress& progress = this->progress(b);
     // The fold of the last rank is not needed.
     progress.has_own = m_problem.n > 0 && !this->is_last();
-    progress.has_prefix = false;
+    progress.has_prefix = progress.is_received = false;
     if (sends_totals()) {
       scan(b);
     } else if (progress.has_own) {
-      fold_by_default(m_shared.exec, this->block(b), m_arrays.for_fold);
+      fold_by_default(this->exec(), this->block(b), m_arrays.for_fold);
     }
     if (progress.has_own) exchange().stage(own(b), bytes(b));
   }
@@ -213,8 +218,12 @@ class Tree : public LocalPart<Exec, Exchange, P, TotalsView, TreeArrays<Exec, P>
 
     exchange().unstage(received(b), bytes(b));
     const bool wants_own = m_position + 2 * distance < exchange().size();
+    if (!progress.has_prefix && !wants_own && m_position < 2 * distance) {
+      progress.has_prefix = progress.is_received = true;
+      return;
+    }
     const std::int64_t first = m_blocks.begin(b);
-    for_each_index(m_shared.exec, this->label("join"), m_blocks.size(b),
+    for_each_index(this->exec(), this->label("join"), m_blocks.size(b),
                    Join<R, Op>{carrying(m_problem.op), m_arrays.received + first,
                                m_arrays.prefix + first, wants_own ? m_arrays.own + first : nullptr,
                                progress.has_prefix, progress.has_own});
@@ -226,6 +235,7 @@ class Tree : public LocalPart<Exec, Exchange, P, TotalsView, TreeArrays<Exec, P>
 
   /// Scans a block with the prefix of this rank.
   void scan(std::int64_t b) {
+    this->use_lane_of(b);
     P problem = this->block(b);
     if (!sends_totals() && (!this->is_last() || !ViewLike<TotalsView>)) {
       problem.totals.data = nullptr;
@@ -236,12 +246,21 @@ class Tree : public LocalPart<Exec, Exchange, P, TotalsView, TreeArrays<Exec, P>
 
     const std::int64_t first = m_blocks.begin(b);
     const Strides& dense = problem.totals.strides;
-    for_each_index(m_shared.exec, this->label("start"), problem.batch.count,
-                   StartOfRank<P, Op>{problem.batch, problem.start, carrying(m_problem.op),
-                                      !is_chain(), Array<const R>{m_arrays.prefix + first, dense},
-                                      Array<A>{m_arrays.start + first, dense}});
+    const R* const prefix =
+        (this->progress(b).is_received ? m_arrays.received : m_arrays.prefix) + first;
+    const bool has_start = !is_chain() && problem.start.exists();
     using Start = StartOfEachLine<A, A>;
-    this->scan_locally(with_start(problem, Start{Array<const A>{m_arrays.start + first, dense}}));
+    if constexpr (std::is_same_v<A, R>) {
+      if (!has_start) {
+        return this->scan_locally(with_start(problem, Start{Array<const A>{prefix, dense}}));
+      }
+    }
+    A* const start = m_arrays.start + first;
+    for_each_index(
+        this->exec(), this->label("start"), problem.batch.count,
+        StartOfRank<P, Op>{problem.batch, problem.start, carrying(m_problem.op), has_start,
+                           Array<const R>{prefix, dense}, Array<A>{start, dense}});
+    this->scan_locally(with_start(problem, Start{Array<const A>{start, dense}}));
   }
 
   std::int64_t m_begun = 0;
