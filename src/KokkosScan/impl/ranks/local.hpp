@@ -215,12 +215,12 @@ struct StoreTotals {
 template <class Exec, class P>
 struct LocalArrays {
   using R = typename Combination<P>::R;
-  static constexpr int lanes = launches_block<Exec> ? 1 : lanes_of_devices;
+  static constexpr int streams = launches_block<Exec> ? 1 : streams_of_devices;
 
   Arena arena;
   std::size_t scan_bytes;
   R* own;  ///< one value per line: the fold of this rank, on the last rank the totals
-  std::byte* for_scan[lanes];
+  std::byte* for_scan[streams];
 
   /// \param data null to compute only the sizes
   /// \param n    elements in this rank's part of a line
@@ -279,9 +279,9 @@ class LocalPart {
   }
   /// What gets kernels now: the instance, or a second one of the exchange.
   [[nodiscard]] const Exec& exec() const { return m_shared.exchange.exec(); }
-  /// Lets consecutive blocks take turns at the lanes.
-  void use_lane_of(std::int64_t b) {
-    m_shared.exchange.use_lane(static_cast<int>(b % Arrays::lanes));
+  /// Lets consecutive blocks take turns at the streams of kernels.
+  void use_stream_of(std::int64_t b) {
+    m_shared.exchange.use_stream(static_cast<int>(b % Arrays::streams));
   }
 
   /// The label of a kernel.
@@ -298,7 +298,7 @@ class LocalPart {
     if (problem.n > 0) {
       const std::size_t needed =
           ByDefault{}.template workspace_bytes<Q>(exec(), problem.n, problem.batch.count);
-      std::byte* const workspace = m_arrays.for_scan[m_shared.exchange.lane()];
+      std::byte* const workspace = m_arrays.for_scan[m_shared.exchange.stream_index()];
       return scan_by_default(exec(), problem, needed > m_arrays.scan_bytes ? nullptr : workspace);
     }
     auto output = problem.output;

@@ -174,7 +174,7 @@ class Pipeline
   /// Passes all blocks through this rank. Devices scan a block while the one before it is sent.
   void pass_all() {
     for (std::int64_t b = 0; b < m_blocks.count; ++b) {
-      this->use_lane_of(b);
+      this->use_stream_of(b);
       if (m_position > 0) wait_for(b);
       post_receives(b + 2);
       if (m_problem.n > 0 || this->is_last()) scan(b);

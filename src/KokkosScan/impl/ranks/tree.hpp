@@ -130,7 +130,7 @@ class Tree : public LocalPart<Exec, Exchange, P, TotalsView, TreeArrays<Exec, P>
       const std::int64_t oldest = step - rounds();
       if (step < m_blocks.count && step >= m_begun) prepare(step);
       for (std::int64_t b = std::max<std::int64_t>(0, oldest); b <= newest; ++b) {
-        this->use_lane_of(b);
+        this->use_stream_of(b);
         if (step > b) complete(b, static_cast<int>(step - b) - 1);
       }
       // On hosts the scan occupies the thread that sends: send first, so that messages travel.
@@ -158,7 +158,7 @@ class Tree : public LocalPart<Exec, Exchange, P, TotalsView, TreeArrays<Exec, P>
 
   /// Computes what is sent in the first round.
   void prepare(std::int64_t b) {
-    this->use_lane_of(b);
+    this->use_stream_of(b);
     Progress& progress = this->progress(b);
     // The fold of the last rank is not needed.
     progress.has_own = m_problem.n > 0 && !this->is_last();
@@ -235,7 +235,7 @@ class Tree : public LocalPart<Exec, Exchange, P, TotalsView, TreeArrays<Exec, P>
 
   /// Scans a block with the prefix of this rank.
   void scan(std::int64_t b) {
-    this->use_lane_of(b);
+    this->use_stream_of(b);
     P problem = this->block(b);
     if (!sends_totals() && (!this->is_last() || !ViewLike<TotalsView>)) {
       problem.totals.data = nullptr;

@@ -24,15 +24,15 @@ inline constexpr int marks_of_arrival = 4;
 
 /// On hosts whatever is enqueued has finished: for tests, where NCCL has a stand-in.
 template <class Exec>
-class Stream {
+class Streams {
  public:
-  explicit Stream(const Exec& exec) : m_exec(exec) {}
+  explicit Streams(const Exec& exec) : m_exec(exec) {}
   [[nodiscard]] const Exec& exec() const { return m_exec; }
-  [[nodiscard]] int lane() const { return 0; }
+  [[nodiscard]] int index() const { return 0; }
   void fork() {}
-  void use_lane(int) {}
+  void use(int) {}
   void join() {}
-  [[nodiscard]] cudaStream_t get() const { return nullptr; }
+  [[nodiscard]] cudaStream_t of_messages() const { return nullptr; }
   [[nodiscard]] bool is_on(int) const { return true; }
   [[nodiscard]] bool is_captured() const { return false; }
   /// A point in the order of the instance, and: messages that follow come after it.
@@ -48,9 +48,9 @@ class Stream {
 
 #if defined(KOKKOS_ENABLE_CUDA)
 template <>
-class Stream<Kokkos::Cuda> {
+class Streams<Kokkos::Cuda> {
  public:
-  explicit Stream(const Kokkos::Cuda& exec) : m_exec(exec) {
+  explicit Streams(const Kokkos::Cuda& exec) : m_exec(exec) {
     check(cuda::on_device(exec.cuda_device(), [&] {
       int least = 0;
       int greatest = 0;
@@ -64,21 +64,21 @@ class Stream<Kokkos::Cuda> {
         result = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
       }
       if (result != cudaSuccess) return result;
-      result = cudaEventCreateWithFlags(&m_of_lanes, cudaEventDisableTiming);
+      result = cudaEventCreateWithFlags(&m_of_second, cudaEventDisableTiming);
       return result;
     }));
   }
-  ~Stream() {
+  ~Streams() {
     m_second.reset();
     if (m_second_stream != nullptr) static_cast<void>(cudaStreamDestroy(m_second_stream));
-    static_cast<void>(cudaEventDestroy(m_of_lanes));
+    static_cast<void>(cudaEventDestroy(m_of_second));
     for (cudaEvent_t event : m_events) static_cast<void>(cudaEventDestroy(event));
     static_cast<void>(cudaStreamDestroy(m_stream));
   }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
+  Streams(const Streams&) = delete;
+  Streams& operator=(const Streams&) = delete;
 
-  [[nodiscard]] cudaStream_t get() const { return m_stream; }
+  [[nodiscard]] cudaStream_t of_messages() const { return m_stream; }
   [[nodiscard]] bool is_on(int device) const { return device == m_exec.cuda_device(); }
   [[nodiscard]] bool is_captured() const {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -90,10 +90,9 @@ class Stream<Kokkos::Cuda> {
   void arrive(int i) { record(m_events[2 + i], m_stream); }
   void wait_for_arrival(int i) { wait(exec().cuda_stream(), m_events[2 + i]); }
 
-  /// The instance that gets kernels: that of the caller, or between fork() and join() that of a
-  /// lane.
-  [[nodiscard]] const Kokkos::Cuda& exec() const { return m_lane == 0 ? m_exec : *m_second; }
-  [[nodiscard]] int lane() const { return m_lane; }
+  /// The instance that gets kernels: that of the caller, or between fork() and join() a second one.
+  [[nodiscard]] const Kokkos::Cuda& exec() const { return m_current == 0 ? m_exec : *m_second; }
+  [[nodiscard]] int index() const { return m_current; }
   void fork() {
     if (!m_second) {
       check(cuda::on_device(m_exec.cuda_device(), [&] {
@@ -101,17 +100,17 @@ class Stream<Kokkos::Cuda> {
       }));
       m_second.emplace(m_second_stream);
     }
-    record(m_of_lanes, m_exec.cuda_stream());
-    wait(m_second_stream, m_of_lanes);
+    record(m_of_second, m_exec.cuda_stream());
+    wait(m_second_stream, m_of_second);
     m_is_forked = true;
   }
-  void use_lane(int i) { m_lane = m_is_forked ? i : 0; }
+  void use(int i) { m_current = m_is_forked ? i : 0; }
   void join() {
     if (!m_is_forked) return;
-    record(m_of_lanes, m_second_stream);
-    wait(m_exec.cuda_stream(), m_of_lanes);
+    record(m_of_second, m_second_stream);
+    wait(m_exec.cuda_stream(), m_of_second);
     m_is_forked = false;
-    m_lane = 0;
+    m_current = 0;
   }
 
  private:
@@ -132,9 +131,9 @@ class Stream<Kokkos::Cuda> {
   cudaEvent_t m_events[2 + marks_of_arrival] = {};
   cudaStream_t m_second_stream = nullptr;
   std::optional<Kokkos::Cuda> m_second;
-  cudaEvent_t m_of_lanes = nullptr;
+  cudaEvent_t m_of_second = nullptr;
   bool m_is_forked = false;
-  int m_lane = 0;
+  int m_current = 0;
 };
 #endif
 
