@@ -279,6 +279,9 @@ class LocalPart {
   }
   /// What gets kernels now: the instance, or a second one of the exchange.
   [[nodiscard]] const Exec& exec() const { return m_shared.exchange.exec(); }
+  void fork_streams() {
+    if constexpr (Arrays::streams > 1) m_shared.exchange.fork();
+  }
   /// Lets consecutive blocks take turns at the streams of kernels.
   void use_stream_of(std::int64_t b) {
     m_shared.exchange.use_stream(static_cast<int>(b % Arrays::streams));

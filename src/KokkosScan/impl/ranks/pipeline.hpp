@@ -129,7 +129,7 @@ class Pipeline
     if (exchange().size() > 1) {
       exchange().mark(0);
       exchange().wait_for_mark(0);
-      if (m_blocks.count > 1) exchange().fork();
+      if (m_blocks.count > 1) this->fork_streams();
     }
     for (std::int64_t b = 0; b < m_blocks.count; ++b) this->progress(b) = {};
     // Where messages are enqueued they wait for each other, so that each has its turn.

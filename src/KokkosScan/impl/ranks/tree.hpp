@@ -124,7 +124,7 @@ class Tree : public LocalPart<Exec, Exchange, P, TotalsView, TreeArrays<Exec, P>
   /// Executes all remaining steps. Results are enqueued on return.
   void finish() {
     // Blocks of a chain do not wait for each other on a rank.
-    if (is_chain() && m_begun == 0) exchange().fork();
+    if (is_chain() && m_begun == 0) this->fork_streams();
     for (std::int64_t step = 0; step < m_blocks.count + rounds(); ++step) {
       const std::int64_t newest = std::min(step, m_blocks.count - 1);
       const std::int64_t oldest = step - rounds();
