@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: kokkos-scan contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// mpirun -n RANKS perf_mpi [MIB [BLOCK_BYTES]]
+// mpirun -n RANKS perf_mpi [MIB [BLOCK_BYTES [never|always]]]
 // Times in milliseconds of inclusive sums of doubles with lines distributed over ranks, MIB (64)
 // per rank, compared with a copy and a scan of the rank's own part, and with the usual chain, in
 // which a rank waits for the totals of the previous one. Medians of 9 runs, of the slowest rank.
 //
 // The number of messages per call is that of the rank that sends most. First come the local parts,
 // as fractions of a copy: without messages, and on two ranks with messages, where the second rank
-// has no elements.
+// has no elements. With never or always, which say whether messages are staged in host memory, the
+// scans over ranks come alone.
 
 #include <KokkosScan/mpi.hpp>
 #include <Kokkos_Core.hpp>
@@ -19,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -121,12 +123,13 @@ void check(const Part& part, std::int64_t before) {
   if (found != expected) std::printf("found %g, expected %g\n", found, expected);
 }
 
-void measure_shape(const Exec& exec, const Shape& shape, std::int64_t block_bytes) {
+void measure_shape(const Exec& exec, const Shape& shape, std::int64_t block_bytes,
+                   ks::impl::ranks::Staging staging) {
   const int rank = rank_of(MPI_COMM_WORLD);
   const int ranks = size_of(MPI_COMM_WORLD);
   const Part p(exec, shape.rows, shape.columns, shape.axis);
   const auto tree = ks::along(p.axis);
-  ks::mpi::Plan plan(exec, MPI_COMM_WORLD, {ks::impl::mpi::Staging::automatic, block_bytes, 0});
+  ks::mpi::Plan plan(exec, MPI_COMM_WORLD, {staging, block_bytes, 0});
   const double copy = measure(exec, [&] { Kokkos::deep_copy(exec, p.y, p.x); });
   const double local = measure(exec, [&] { ks::inclusive_scan(exec, p.x, p.y, p.axis); });
   // Values are copied through the host, as in codes that do not require GPU-aware MPI.
@@ -157,12 +160,13 @@ void measure_shape(const Exec& exec, const Shape& shape, std::int64_t block_byte
   count(in_order, of_pipeline);
   if (rank != 0) return;
   std::printf(
-      "| %d | %lld lines of %lld, axis %d | %.1f | %.1f | %.1f | %.1f | %.1f | %.2f | %lld, %.6g | "
+      "| %d | %lld lines of %lld, axis %d | %.3f | %.3f | %.3f | %.3f | %.3f | %.2f, %.2f | %lld, "
+      "%.6g | "
       "%lld, %.6g |\n",
       ranks, static_cast<long long>(p.lines), static_cast<long long>(p.n), p.axis, copy, local,
-      time_by_tree, time_in_order, chain, copy / time_by_tree, static_cast<long long>(of_tree[0]),
-      static_cast<double>(of_tree[1]) * 1e-6, static_cast<long long>(of_pipeline[0]),
-      static_cast<double>(of_pipeline[1]) * 1e-6);
+      time_by_tree, time_in_order, chain, copy / time_by_tree, copy / time_in_order,
+      static_cast<long long>(of_tree[0]), static_cast<double>(of_tree[1]) * 1e-6,
+      static_cast<long long>(of_pipeline[0]), static_cast<double>(of_pipeline[1]) * 1e-6);
 }
 
 /// Sizes of blocks in bytes; the last one holds everything.
@@ -181,9 +185,9 @@ void measure_blocks(const Exec& exec, const Shape& shape) {
                                      ks::Sum<>>::type;
   std::optional<P> problem;
   impl::scan(impl::Function::inclusive_scan, exec, p.x, p.y, lines, ks::Sum<>{},
-             impl::mpi::Keep<P>{&problem});
+             impl::ranks::Keep<P>{&problem});
   const std::size_t of_fold = impl::fold_workspace_bytes<P>(exec, p.n, p.lines);
-  const std::size_t of_scan = impl::mpi::scan_workspace_bytes<P>(exec, p.n, p.lines);
+  const std::size_t of_scan = impl::ranks::scan_workspace_bytes<P>(exec, p.n, p.lines);
   const Kokkos::View<std::byte*, Exec> for_fold("for_fold", of_fold);
   const Kokkos::View<std::byte*, Exec> for_scan("for_scan", of_scan);
   const auto alone = [&](const auto& f) {
@@ -196,10 +200,10 @@ void measure_blocks(const Exec& exec, const Shape& shape) {
               static_cast<long long>(p.lines), static_cast<long long>(p.n), p.axis, copy,
               copy / scan, copy / fold);
   for (const std::int64_t of_block : sizes_of_blocks) {
-    const auto blocks = impl::mpi::cut_into_blocks(p.lines, 1, p.n * 8, of_block, 1, 256);
+    const auto blocks = impl::ranks::cut_into_blocks(p.lines, 1, p.n * 8, of_block, 1, 256);
     const double both = alone([&] {
       for (std::int64_t b = 0; b < blocks.count; ++b) {
-        P block = impl::mpi::block_of(*problem, blocks.begin(b), blocks.size(b));
+        P block = impl::ranks::block_of(*problem, blocks.begin(b), blocks.size(b));
         impl::fold_by_default(exec, block, for_fold.data());
         block.totals.data = nullptr;
         impl::scan_by_default(exec, block, for_scan.data());
@@ -228,8 +232,8 @@ void measure_local_part(const Exec& exec, const Shape& shape) {
   const auto tree = ks::along(p.axis);
   const auto over_ranks = [&](const auto& lines, std::int64_t block_bytes,
                               std::int64_t least_lines) {
-    const ks::impl::mpi::Settings settings{ks::impl::mpi::Staging::automatic, block_bytes,
-                                           least_lines};
+    const ks::impl::ranks::Settings settings{ks::impl::ranks::Staging::automatic, block_bytes,
+                                             least_lines};
     if (is_first) {
       ks::mpi::Plan plan(exec, MPI_COMM_WORLD, settings);
       return measure(exec, [&] { plan.inclusive_scan(p.x, p.y, lines); });
@@ -241,8 +245,8 @@ void measure_local_part(const Exec& exec, const Shape& shape) {
   const double alone_in_order =
       measure(exec, [&] { ks::inclusive_scan(exec, p.x, p.y, tree.in_order()); });
   constexpr bool on_host = ks::impl::launches_block<Exec>;
-  using ByTree = ks::impl::mpi::BlockSizes<false, on_host>;
-  using InOrder = ks::impl::mpi::BlockSizes<true, on_host>;
+  using ByTree = ks::impl::ranks::BlockSizes<false, on_host>;
+  using InOrder = ks::impl::ranks::BlockSizes<true, on_host>;
   std::vector<double> by_tree;
   for (const std::int64_t of_block : sizes_of_blocks) {
     by_tree.push_back(over_ranks(tree, of_block, ByTree::least_lines(p.axis == 1, 8)));
@@ -275,37 +279,46 @@ int main(int argc, char** argv) {
     const Exec exec;
     const std::int64_t mib = argc > 1 ? std::atoll(argv[1]) : 64;
     const std::int64_t block_bytes = argc > 2 ? std::atoll(argv[2]) : 0;
+    using Staging = ks::impl::ranks::Staging;
+    const std::string_view staging = argc > 3 ? argv[3] : "";
     const std::int64_t size = mib << 17;
     std::vector<Shape> shapes{{64, size / 64, 0}, {512, size / 512, 0}, {size / 2048, 2048, 0},
                               {size / 64, 64, 1}, {size / 512, 512, 1}, {2048, size / 2048, 1}};
     // A single in-order line runs on a single device thread.
     if (ks::impl::launches_block<Exec>) shapes.push_back({1, size, 1});
     const bool is_first = rank_of(MPI_COMM_WORLD) == 0;
-    if (is_first) {
-      std::printf(
-          "| part of a rank | copy, ms | scan | fold | fold and scan, in blocks of 8 MiB (how "
-          "many: "
-          "fraction of a copy) | 32 | 64 | 128 | 256 | all |\n"
-          "|---|---|---|---|---|---|---|---|---|---|\n");
-    }
-    for (const Shape& shape : shapes) measure_blocks(exec, shape);
-    if (size_of(MPI_COMM_WORLD) == 2) {
+    if (staging.empty()) {
       if (is_first) {
         std::printf(
-            "\n| part of a rank | copy, ms | fold and scan, messages sent: blocks of 8 MiB | 32 | "
-            "64 "
-            "| 128 | 256 | all | scan in order | the same, sent on |\n"
+            "| part of a rank | copy, ms | scan | fold | fold and scan, in blocks of 8 MiB (how "
+            "many: "
+            "fraction of a copy) | 32 | 64 | 128 | 256 | all |\n"
             "|---|---|---|---|---|---|---|---|---|---|\n");
       }
-      for (const Shape& shape : shapes) measure_local_part(exec, shape);
+      for (const Shape& shape : shapes) measure_blocks(exec, shape);
+      if (size_of(MPI_COMM_WORLD) == 2) {
+        if (is_first) {
+          std::printf(
+              "\n| part of a rank | copy, ms | scan, messages sent: blocks of 8 MiB | 32 | "
+              "64 "
+              "| 128 | 256 | all | scan in order | the same, sent on |\n"
+              "|---|---|---|---|---|---|---|---|---|---|\n");
+        }
+        for (const Shape& shape : shapes) measure_local_part(exec, shape);
+      }
     }
     if (is_first) {
       std::printf(
           "\n| ranks | part of a rank | copy | own part | by tree | in order | chain | "
-          "copy by tree | by tree: messages, MB | in order: messages, MB |\n"
+          "copy by tree, in order | by tree: messages, MB | in order: messages, MB |\n"
           "|---|---|---|---|---|---|---|---|---|---|\n");
     }
-    for (const Shape& shape : shapes) measure_shape(exec, shape, block_bytes);
+    for (const Shape& shape : shapes) {
+      measure_shape(exec, shape, block_bytes,
+                    staging == "never"    ? Staging::never
+                    : staging == "always" ? Staging::always
+                                          : Staging::automatic);
+    }
   }
   MPI_Finalize();
 }

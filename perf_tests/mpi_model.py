@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """mpi_model.py: the time of a scan over ranks, by the model of docs/mpi.md.
 
-For the tree it simulates the steps of impl/mpi/tree.hpp for a rank in the middle. In order, the last rank waits for
-as many blocks as there are ranks before it (impl/mpi/pipeline.hpp).
+For the tree it simulates the steps of impl/ranks/tree.hpp for a rank in the middle. In order, the last rank waits for
+as many blocks as there are ranks before it (impl/ranks/pipeline.hpp).
 """
 
 import math
@@ -16,9 +16,9 @@ IN_ORDER = 0.9  # speed of an in-order scan of many lines, as a fraction of a co
 LINKS = {"NVLink": (5e-6, 400e9), "400 Gb/s": (5e-6, 45e9)}  # latency in s, bytes per second
 
 
-def blocks_of(lines, part, in_order=False):
+def blocks_of(lines, part, in_order=False, ranks=4):
     """cut_into_blocks of tuning.hpp with the BlockSizes of devices, for lines that are contiguous."""
-    block, least, few = (64 << 20, 32768, 256) if in_order else (256 << 20, 16, 8)
+    block, least, few = (64 << 20, 32768, 256) if in_order else ((64 if ranks == 2 else 256) << 20, 16, 8)
     fit = block // part
     wanted = max(fit, -(-lines // 256)) if fit >= least else max(least, -(-lines // few))
     return -(-lines // min(wanted, lines))
@@ -32,8 +32,10 @@ def time_of(ranks, lines, length, latency, bandwidth, reread):
     rounds = math.ceil(math.log2(ranks))
     if rounds == 0:
         return 2 * bytes_of_part / COPY
-    blocks = blocks_of(lines, length * ELEMENT)
+    blocks = blocks_of(lines, length * ELEMENT, ranks=ranks)
     message = latency + lines / blocks * ELEMENT / bandwidth
+    if ranks == 2 and blocks >= 4:  # a chain, without folds
+        return 2 * latency + (blocks + 1) * (STEP + max(scan / blocks, message))
     total = 2 * rounds * latency  # the agreement
     for step in range(blocks + rounds):
         work = (fold / blocks if step < blocks else 0) + (scan / blocks if step >= rounds else 0)
@@ -64,7 +66,7 @@ for name, (lines, length) in {
     print("| ranks | rounds | MB sent by a rank, at most | " + " | ".join(LINKS)
           + " | MB sent in order | " + " | ".join(f"in order, {link}" for link in LINKS) + " |")
     print("|---|---|---|---|---|---|---|---|")
-    for ranks in (4, 16, 64, 256, 1024, 4096):
+    for ranks in (2, 4, 16, 64, 256, 1024, 4096):
         rounds = math.ceil(math.log2(ranks))
         alone = time_of(1, lines, length, 0, 1, 1)
         fractions = [alone / time_of(ranks, lines, length, *link, 1) for link in LINKS.values()]

@@ -107,8 +107,8 @@ every_object = CPPDomain.get_objects
 def get_objects(domain):
     for name, shown, kind, page, anchor, priority in every_object(domain):
         if kind not in ("functionParam", "templateParam"):
-            inner = "mpi::" if "MPI_Comm" in anchor else "team::" if "5Range" in anchor else ""
-            space = "KokkosScan::" + inner
+            signs = {"MPI_Comm": "mpi::", "ncclComm_t": "nccl::", "5Range": "team::"}
+            space = "KokkosScan::" + next((inner for sign, inner in signs.items() if sign in anchor), "")
             full = shown if shown.startswith("KokkosScan::") else space + shown
             yield name, full, kind, page, anchor, priority
 

@@ -3,7 +3,7 @@
 #pragma once
 
 /// \file
-/// Includes all of kokkos-scan except mpi.hpp.
+/// Includes all of kokkos-scan except mpi.hpp and nccl.hpp.
 #include <KokkosScan/affine.hpp>
 #include <KokkosScan/concepts.hpp>
 #include <KokkosScan/inputs.hpp>

@@ -20,7 +20,8 @@
 #include <optional>
 #include <type_traits>
 
-#include <KokkosScan/impl/mpi/scan.hpp>
+#include <KokkosScan/impl/mpi/exchange.hpp>
+#include <KokkosScan/impl/ranks/scan.hpp>
 
 /// Scans whose lines are distributed over ranks.
 namespace KokkosScan::mpi {
@@ -53,18 +54,19 @@ class Pending {
  private:
   template <class>
   friend class Plan;
+  using Shared = impl::ranks::Shared<Exec, impl::mpi::Exchange<Exec>>;
 
   template <class In, class Out, class Lines, class Op>
-  Pending(impl::mpi::Shared<Exec>& shared, impl::Function function, const In& in, const Out& out,
-          const Lines& lines, const Op& op)
+  Pending(Shared& shared, impl::Function function, const In& in, const Out& out, const Lines& lines,
+          const Op& op)
       : m_shared(shared) {
-    impl::mpi::prepare(m_run, shared, function, in, out, lines, op);
+    impl::ranks::prepare(m_run, shared, function, in, out, lines, op);
     if (!m_run) return;
     m_run->begin();
     m_shared.is_busy = true;
   }
 
-  impl::mpi::Shared<Exec>& m_shared;
+  Shared& m_shared;
   std::optional<Run> m_run;
 };
 
@@ -82,7 +84,7 @@ class Plan {
   /// \param comm     an intracommunicator whose ranks hold the parts of the lines
   /// \param settings only for tests and measurements
   /// \throws std::runtime_error if MPI reports an error
-  Plan(const Exec& exec, MPI_Comm comm, const impl::mpi::Settings& settings = {})
+  Plan(const Exec& exec, MPI_Comm comm, const impl::ranks::Settings& settings = {})
       : m_comm(comm), m_shared(m_comm, exec, settings) {}
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
@@ -117,26 +119,28 @@ class Plan {
   }
 
  private:
+  using Exchange = impl::mpi::Exchange<Exec>;
+
   template <impl::Function function, class In, class Out, class Lines, class Op>
   void scan(const In& in, const Out& out, const Lines& lines, const Op& op) {
     if constexpr (std::is_function_v<Op>) {
       scan<function>(in, out, lines, impl::kept_callable(op));
-    } else if constexpr (impl::mpi::are_right<function, Exec, In, Out, Lines, Op>()) {
-      impl::mpi::scan(m_shared, function, in, out, lines, op);
+    } else if constexpr (impl::ranks::are_right<function, Exec, In, Out, Lines, Op>()) {
+      impl::ranks::scan(m_shared, function, in, out, lines, op);
     }
   }
   template <impl::Function function, class In, class Out, class Lines, class Op>
   auto begin(const In& in, const Out& out, const Lines& lines, const Op& op) {
     if constexpr (std::is_function_v<Op>) {
       return begin<function>(in, out, lines, impl::kept_callable(op));
-    } else if constexpr (impl::mpi::are_right<function, Exec, In, Out, Lines, Op>()) {
-      using Run = typename impl::mpi::Types<Exec, In, Out, Lines, Op>::Run;
+    } else if constexpr (impl::ranks::are_right<function, Exec, In, Out, Lines, Op>()) {
+      using Run = typename impl::ranks::Types<Exec, Exchange, In, Out, Lines, Op>::Run;
       return Pending<Exec, Run>(m_shared, function, in, out, lines, op);
     }
   }
 
   impl::mpi::Communicator m_comm;
-  impl::mpi::Shared<Exec> m_shared;
+  impl::ranks::Shared<Exec, Exchange> m_shared;
 };
 
 /// Scans lines whose parts lie on the ranks of a communicator, in rank order. The results are those
@@ -177,9 +181,10 @@ void inclusive_scan(const Exec& exec, MPI_Comm comm, const In& in, const Out& ou
   constexpr auto function = impl::Function::inclusive_scan;
   if constexpr (std::is_function_v<Op>) {
     inclusive_scan(exec, comm, in, out, lines, impl::kept_callable(op));
-  } else if constexpr (impl::mpi::are_right<function, Exec, In, Out, Lines, Op>()) {
-    impl::mpi::Shared<Exec> shared(impl::mpi::duplicate_of(comm), exec, {});
-    impl::mpi::scan(shared, function, in, out, lines, op);
+  } else if constexpr (impl::ranks::are_right<function, Exec, In, Out, Lines, Op>()) {
+    impl::ranks::Shared<Exec, impl::mpi::Exchange<Exec>> shared(impl::mpi::duplicate_of(comm), exec,
+                                                                {});
+    impl::ranks::scan(shared, function, in, out, lines, op);
   }
 }
 
@@ -194,9 +199,10 @@ void exclusive_scan(const Exec& exec, MPI_Comm comm, const In& in, const Out& ou
   constexpr auto function = impl::Function::exclusive_scan;
   if constexpr (std::is_function_v<Op>) {
     exclusive_scan(exec, comm, in, out, lines, impl::kept_callable(op));
-  } else if constexpr (impl::mpi::are_right<function, Exec, In, Out, Lines, Op>()) {
-    impl::mpi::Shared<Exec> shared(impl::mpi::duplicate_of(comm), exec, {});
-    impl::mpi::scan(shared, function, in, out, lines, op);
+  } else if constexpr (impl::ranks::are_right<function, Exec, In, Out, Lines, Op>()) {
+    impl::ranks::Shared<Exec, impl::mpi::Exchange<Exec>> shared(impl::mpi::duplicate_of(comm), exec,
+                                                                {});
+    impl::ranks::scan(shared, function, in, out, lines, op);
   }
 }
 

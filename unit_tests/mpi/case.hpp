@@ -3,10 +3,9 @@
 #pragma once
 
 // A scan over ranks, compared with the same scan on one process, which each rank runs for itself.
+// Include ranks.hpp before it.
 
 #include <gtest/gtest.h>
-
-#include <KokkosScan/mpi.hpp>
 
 #include <cmath>
 #include <cstring>
@@ -14,7 +13,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "ranks.hpp"
 #include "support/array.hpp"
 #include "support/check.hpp"
 #include "support/types.hpp"
@@ -31,7 +29,7 @@ struct Case {
   bool in_place = false;
   bool has_plan = false;
   bool begins = false;  // whether begin and finish are separate calls
-  ks::impl::mpi::Settings settings;
+  ks::impl::ranks::Settings settings;
   std::uint64_t seed = 0;
 
   std::string text() const {
@@ -61,7 +59,7 @@ Case random_case(Random& random) {
   c.has_plan = random.below(2) == 0;
   c.begins = random.below(2) == 0;
   c.settings.staging =
-      random.below(2) == 0 ? ks::impl::mpi::Staging::always : ks::impl::mpi::Staging::automatic;
+      random.below(2) == 0 ? ks::impl::ranks::Staging::always : ks::impl::ranks::Staging::automatic;
   c.settings.block_bytes = random.below(2) == 0 ? 0 : 8 << random.below(12);
   c.settings.least_lines = 1 + random.below(20);
   return c;
@@ -169,8 +167,8 @@ bool agrees(T const& expected, T const& actual) {
 /// \tparam T the type of elements, results and totals
 template <class T, int rank, class Layout, class Read, class Start, class Order = ByTree, class Op>
 void check_case(Case const& c, Op const& op, Data data = Data::any) {
-  MPI_Comm const comm = first_ranks(c.ranks);
-  if (comm == MPI_COMM_NULL) return;
+  Comm const comm = first_ranks(c.ranks);
+  if (comm == no_comm) return;
   SCOPED_TRACE(c.text());
   int const me = rank_in(comm);
   int const axis = c.scan.axis;
@@ -250,12 +248,12 @@ void check_case(Case const& c, Op const& op, Data data = Data::any) {
   bool const is_inclusive = c.scan.form == Form::inclusive;
   if (!c.has_plan) {
     if (is_inclusive) {
-      ks::mpi::inclusive_scan(exec, comm, in, out, part_lines, op);
+      library::inclusive_scan(exec, comm, in, out, part_lines, op);
     } else {
-      ks::mpi::exclusive_scan(exec, comm, in, out, part_lines, op);
+      library::exclusive_scan(exec, comm, in, out, part_lines, op);
     }
   } else {
-    ks::mpi::Plan plan(exec, comm, c.settings);
+    library::Plan plan(exec, comm, c.settings);
     if (c.begins && is_inclusive) {
       auto pending = plan.begin_inclusive_scan(in, out, part_lines, op);
       pending.finish();

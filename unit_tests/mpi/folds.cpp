@@ -55,7 +55,7 @@ void check(std::size_t rows, std::size_t columns, int axis) {
         typename impl::ProblemOf<Affines, Affines, impl::LinesTraits<Lines>, ComposeAffine>::type;
     std::optional<P> problem;
     impl::scan(impl::Function::inclusive_scan, Exec(), x, y, KokkosScan::along(axis).totals(totals),
-               ComposeAffine{}, impl::mpi::Keep<P>{&problem});
+               ComposeAffine{}, impl::ranks::Keep<P>{&problem});
     return *problem;
   };
   fold_twice(problem_with(of_space), problem_with(generic));

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "ranks.hpp"
+
 #include "case.hpp"
 
 namespace test {

@@ -45,16 +45,17 @@ namespace {
 
 namespace ks = KokkosScan;
 namespace mpi = KokkosScan::impl::mpi;
+namespace ranks = KokkosScan::impl::ranks;
 
 template <class Space>
-bool holds(mpi::Memory<Space> const& memory, void const* at) {
+bool holds(ranks::Memory<Space> const& memory, void const* at) {
   std::less<> const before;
   return !before(at, memory.data()) && before(at, memory.data() + memory.bytes());
 }
 
 /// Scans with totals, and expects all messages in one of a plan's two buffers.
 template <class Lines>
-void expect_messages(mpi::Staging staging, bool are_staged, Lines const& lines) {
+void expect_messages(ranks::Staging staging, bool are_staged, Lines const& lines) {
   MPI_Comm const comm = first_ranks(6);
   if (comm == MPI_COMM_NULL) return;
   Exec const exec;
@@ -62,15 +63,15 @@ void expect_messages(mpi::Staging staging, bool are_staged, Lines const& lines) 
   Kokkos::View<double*, Device> const totals("totals", 1000);
   Kokkos::deep_copy(x, 1);
   mpi::Communicator const duplicate(comm);
-  mpi::Shared<Exec> shared(duplicate, exec, {staging, 2000, 10});
+  ranks::Shared<Exec, mpi::Exchange<Exec>> shared(duplicate, exec, {staging, 2000, 10});
   std::vector<void const*> of_messages;
   handed = &of_messages;
-  mpi::scan(shared, ks::impl::Function::inclusive_scan, x, y, lines.totals(totals), ks::Sum<>{});
+  ranks::scan(shared, ks::impl::Function::inclusive_scan, x, y, lines.totals(totals), ks::Sum<>{});
   exec.fence();
   handed = nullptr;
   EXPECT_FALSE(of_messages.empty());
   for (void const* const at : of_messages) {
-    EXPECT_EQ(holds(shared.staging, at), are_staged);
+    EXPECT_EQ(holds(shared.exchange.staging(), at), are_staged);
     EXPECT_EQ(holds(shared.memory, at), !are_staged);
   }
   auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, y);
@@ -89,10 +90,10 @@ TEST(mpi_memory, of_messages_is_what_mpi_takes) {
     std::printf("MPI %s memory of %s.\n", takes ? "takes" : "does not take", Exec::name());
   }
   auto const by_tree = ks::along(0);
-  expect_messages(mpi::Staging::automatic, !takes, by_tree);
-  expect_messages(mpi::Staging::automatic, !takes, by_tree.in_order());
-  expect_messages(mpi::Staging::always, true, by_tree);
-  expect_messages(mpi::Staging::always, true, by_tree.in_order());
+  expect_messages(ranks::Staging::automatic, !takes, by_tree);
+  expect_messages(ranks::Staging::automatic, !takes, by_tree.in_order());
+  expect_messages(ranks::Staging::always, true, by_tree);
+  expect_messages(ranks::Staging::always, true, by_tree.in_order());
 }
 
 }  // namespace test

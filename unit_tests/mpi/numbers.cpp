@@ -3,6 +3,8 @@
 
 // Built-in operators on numbers: integers bitwise, floating-point numbers within a bound.
 
+#include "ranks.hpp"
+
 #include "case.hpp"
 
 namespace test {

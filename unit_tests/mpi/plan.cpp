@@ -73,7 +73,8 @@ TEST(mpi_plan, repeated_calls_allocate_nothing) {
     Values const y("y", rows + more, columns);
     Kokkos::View<double*, Device> const totals("totals", columns);
     Kokkos::deep_copy(x, 1);
-    for (auto const staging : {ks::impl::mpi::Staging::automatic, ks::impl::mpi::Staging::always}) {
+    for (auto const staging :
+         {ks::impl::ranks::Staging::automatic, ks::impl::ranks::Staging::always}) {
       ks::mpi::Plan plan(exec, comm, {staging, 1 << 14, 64});
       auto const scan = [&] {
         plan.inclusive_scan(x, y, ks::along(0).totals(totals));
@@ -219,7 +220,7 @@ TEST(mpi_plan, only_neighbours_combine) {
       x.upload();
       y.upload();
       Kokkos::View<std::uint32_t, Device> const faults("faults");
-      ks::mpi::Plan plan(Exec(), comm, {ks::impl::mpi::Staging::automatic, 2000, 10});
+      ks::mpi::Plan plan(Exec(), comm, {ks::impl::ranks::Staging::automatic, 2000, 10});
       plan.inclusive_scan(view<2>(x), view<2>(y), 0, JoinIntervals{faults.data()});
       Exec().fence();
       y.download();

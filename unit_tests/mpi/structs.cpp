@@ -3,6 +3,8 @@
 
 // Non-commutative operators on structs: bitwise the results of one process.
 
+#include "ranks.hpp"
+
 #include "case.hpp"
 
 namespace test {

@@ -27,6 +27,7 @@ class KokkosScan(CMakePackage, CudaPackage, ROCmPackage):
     variant("tests", default=False, description="Build the tests")
     variant("eti", default=False, description="Build a library of common scans, compiled once")
     variant("mpi", default=False, description="Scan over the ranks of an MPI communicator")
+    variant("nccl", default=False, when="+cuda", description="Scan over GPUs by NCCL")
 
     # The execution spaces are those of Kokkos; these variants, cuda and rocm only ask it for them.
     for space in ("serial", "openmp", "threads", "sycl"):
@@ -37,6 +38,7 @@ class KokkosScan(CMakePackage, CudaPackage, ROCmPackage):
     depends_on("cmake@3.23:", type="build")
     depends_on("kokkos@4.5:5.2")
     depends_on("mpi@3:", when="+mpi")
+    depends_on("nccl@2.7:", when="+nccl")
     depends_on("cli11@2:", type="build", when="+tools")
     depends_on("googletest@1.12:", type="build", when="+tests")
     depends_on("python@3.9:", type="build", when="+tests")
@@ -66,6 +68,7 @@ class KokkosScan(CMakePackage, CudaPackage, ROCmPackage):
             self.define_from_variant("KokkosScan_ENABLE_TESTS", "tests"),
             self.define_from_variant("KokkosScan_ENABLE_ETI", "eti"),
             self.define_from_variant("KokkosScan_ENABLE_MPI", "mpi"),
+            self.define_from_variant("KokkosScan_ENABLE_NCCL", "nccl"),
             self.define("KokkosScan_ENABLE_PERF_TESTS", False),
             self.define("KokkosScan_ENABLE_EXAMPLES", False),
         ]

@@ -8,26 +8,26 @@
 
 #include <KokkosScan/concepts.hpp>
 #include <KokkosScan/impl/dispatch.hpp>
-#include <KokkosScan/impl/mpi/agreement.hpp>
-#include <KokkosScan/impl/mpi/communicator.hpp>
-#include <KokkosScan/impl/mpi/memory.hpp>
-#include <KokkosScan/impl/mpi/tuning.hpp>
 #include <KokkosScan/impl/policy.hpp>
+#include <KokkosScan/impl/ranks/agreement.hpp>
+#include <KokkosScan/impl/ranks/exchange.hpp>
+#include <KokkosScan/impl/ranks/memory.hpp>
+#include <KokkosScan/impl/ranks/tuning.hpp>
 #include <Kokkos_Core.hpp>
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace KokkosScan::impl {
 
 // ---- The problem of this rank -------------------------------------------------------------------
 
-namespace mpi {
+namespace ranks {
 /// A stand-in for a backend that keeps the problem of a call instead of scanning it.
 template <class P>
 struct Keep {
@@ -42,12 +42,12 @@ struct Keep {
     problem->emplace(kept);
   }
 };
-}  // namespace mpi
+}  // namespace ranks
 
 template <class P>
-inline constexpr bool takes_empty_lines<mpi::Keep<P>> = true;
+inline constexpr bool takes_empty_lines<ranks::Keep<P>> = true;
 
-namespace mpi {
+namespace ranks {
 
 template <class T, int rank>
 struct PointerTo {
@@ -144,33 +144,32 @@ Problem<A, Op, In, Value, Start, Total> with_start(
 
 /// The state of a block.
 struct Progress {
-  MPI_Request requests[2];  ///< of the message that is sent and of the one that is received
-  bool has_own;             ///< whether the ranks up to this one, as far as known, have elements
-  bool has_prefix;          ///< the same for the ranks before this one
+  bool has_own;      ///< whether the ranks up to this one, as far as known, have elements
+  bool has_prefix;   ///< the same for the ranks before this one
+  bool is_received;  ///< whether the prefix is what was received, where it was received
 };
 
-/// Shared by the calls of a plan: the communicator, an instance, and reused memory.
-template <class Exec>
+/// Shared by the calls of a plan: an instance, the exchange of messages, and reused memory.
+template <class Exec, class ExchangeOf>
 struct Shared {
-  const Communicator& comm;
+  using Exchange = ExchangeOf;
+
   Exec exec;
   Settings settings;
-  bool is_staged;
+  Exchange exchange;
   Memory<typename Exec::memory_space> memory;
-  Memory<PinnedSpace> staging;
-  std::array<Marker<Exec>, 2> markers;
   std::vector<Progress> blocks;
   bool is_busy = false;
+  /// What is agreed, if the exchange is enqueued: asking again would make the host wait.
+  std::vector<std::pair<Local, Agreement>> agreements;
 
-  Shared(const Communicator& communicator, const Exec& instance, const Settings& numbers)
-      : comm(communicator),
-        exec(instance),
-        settings(numbers),
-        is_staged(numbers.staging == Staging::automatic ? !takes_memory_of<Exec>()
-                                                        : numbers.staging == Staging::always) {}
+  template <class Communicator>
+  Shared(const Communicator& comm, const Exec& instance, const Settings& numbers)
+      : exec(instance), settings(numbers), exchange(comm, instance, numbers) {}
   ~Shared() {
     // Kernels that use the memory may still be running.
-    if (memory.data() != nullptr) exec.fence("KokkosScan::mpi: before a plan's memory is freed");
+    if (memory.data() != nullptr)
+      exec.fence("KokkosScan: before memory of a plan over ranks is freed");
   }
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
@@ -216,11 +215,12 @@ struct StoreTotals {
 template <class Exec, class P>
 struct LocalArrays {
   using R = typename Combination<P>::R;
+  static constexpr int streams = launches_block<Exec> ? 1 : streams_of_devices;
 
   Arena arena;
   std::size_t scan_bytes;
   R* own;  ///< one value per line: the fold of this rank, on the last rank the totals
-  std::byte* for_scan;
+  std::byte* for_scan[streams];
 
   /// \param data null to compute only the sizes
   /// \param n    elements in this rank's part of a line
@@ -228,28 +228,33 @@ struct LocalArrays {
       : arena(data),
         scan_bytes(n == 0 ? 0 : scan_workspace_bytes<P>(exec, n, lines)),
         own(arena.take<R>(lines)),
-        for_scan(arena.take<std::byte>(static_cast<std::int64_t>(scan_bytes))) {}
+        for_scan{} {
+    for (std::byte*& workspace : for_scan) {
+      workspace = arena.take<std::byte>(static_cast<std::int64_t>(scan_bytes));
+    }
+  }
   [[nodiscard]] std::size_t bytes() const { return arena.bytes(); }
 };
 
 /// The base class of the tree and the pipeline.
 ///
+/// \tparam Exchange   carries its messages
 /// \tparam P          this rank's problem; its totals are a dense array
 /// \tparam TotalsView the caller's totals, or None
 /// \tparam ArraysOf   the memory of a call
-template <class Exec, class P, class TotalsView, class ArraysOf>
+template <class Exec, class Exchange, class P, class TotalsView, class ArraysOf>
 class LocalPart {
  public:
   using Arrays = ArraysOf;
 
-  LocalPart(Shared<Exec>& shared, const P& problem, const Blocks& blocks, const Arrays& arrays,
-            Direction direction, const TotalsView& totals, bool left)
+  LocalPart(Shared<Exec, Exchange>& shared, const P& problem, const Blocks& blocks,
+            const Arrays& arrays, Direction direction, const TotalsView& totals, bool left)
       : m_shared(shared),
         m_problem(problem),
         m_blocks(blocks),
         m_arrays(arrays),
         m_is_forward(direction == Direction::forward),
-        m_position(rank_at(shared.comm.rank())),
+        m_position(rank_at(shared.exchange.rank())),
         m_totals(totals),
         m_left(left) {
     m_shared.blocks.resize(static_cast<std::size_t>(blocks.count));
@@ -265,51 +270,26 @@ class LocalPart {
 
   /// The rank at a position in scan order, and the reverse.
   [[nodiscard]] int rank_at(int position) const {
-    return m_is_forward ? position : m_shared.comm.size() - 1 - position;
+    return m_is_forward ? position : m_shared.exchange.size() - 1 - position;
   }
-  [[nodiscard]] bool is_last() const { return m_position == m_shared.comm.size() - 1; }
-
-  void finish_kernels() const {
-    if constexpr (!launches_block<Exec>) {
-      m_shared.exec.fence("KokkosScan::mpi: before values are sent");
-    }
-  }
+  [[nodiscard]] bool is_last() const { return m_position == m_shared.exchange.size() - 1; }
 
   [[nodiscard]] Progress& progress(std::int64_t b) const {
     return m_shared.blocks[static_cast<std::size_t>(b)];
   }
-  static int tag(std::int64_t b) { return static_cast<int>(b % 16384); }
-
-  /// Starts to send the message of a block to the rank at a position.
-  void send(std::int64_t b, const std::byte* data, std::size_t bytes, int position) {
-    check(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, rank_at(position), tag(b),
-                    m_shared.comm.get(), &progress(b).requests[0]),
-          "MPI_Isend");
+  /// What gets kernels now: the instance, or a second one of the exchange.
+  [[nodiscard]] const Exec& exec() const { return m_shared.exchange.exec(); }
+  void fork_streams() {
+    if constexpr (Arrays::streams > 1) m_shared.exchange.fork();
   }
-  /// Starts to receive a message of at most `bytes` bytes.
-  void receive(std::int64_t b, std::byte* data, std::size_t bytes, int position) {
-    check(MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, rank_at(position), tag(b),
-                    m_shared.comm.get(), &progress(b).requests[1]),
-          "MPI_Irecv");
-  }
-  /// Whether a message is not empty: ranks without elements send empty messages.
-  static bool has_bytes(const MPI_Status& status) {
-    int count = 0;
-    check(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
-    return count > 0;
+  /// Lets consecutive blocks take turns at the streams of kernels.
+  void use_stream_of(std::int64_t b) {
+    m_shared.exchange.use_stream(static_cast<int>(b % Arrays::streams));
   }
 
-  /// If MPI does not take memory of the execution space, messages are copied to host memory before
-  /// they are sent (stage) and from it after they are received (unstage).
-  void stage(std::byte* to_host, const std::byte* from, std::size_t bytes) const {
-    if (m_shared.is_staged) {
-      copy<Exec, PinnedSpace, typename Exec::memory_space>(m_shared.exec, to_host, from, bytes);
-    }
-  }
-  void unstage(std::byte* to, const std::byte* from_host, std::size_t bytes) const {
-    if (m_shared.is_staged) {
-      copy<Exec, typename Exec::memory_space, PinnedSpace>(m_shared.exec, to, from_host, bytes);
-    }
+  /// The label of a kernel.
+  [[nodiscard]] std::string label(const char* kernel) const {
+    return impl::name(m_problem.function) + " [" + Exchange::name + "/" + kernel + "]";
   }
 
   [[nodiscard]] P block(std::int64_t b) const {
@@ -320,35 +300,26 @@ class LocalPart {
   void scan_locally(const Q& problem) {
     if (problem.n > 0) {
       const std::size_t needed =
-          ByDefault{}.template workspace_bytes<Q>(m_shared.exec, problem.n, problem.batch.count);
-      return scan_by_default(m_shared.exec, problem,
-                             needed > m_arrays.scan_bytes ? nullptr : m_arrays.for_scan);
+          ByDefault{}.template workspace_bytes<Q>(exec(), problem.n, problem.batch.count);
+      std::byte* const workspace = m_arrays.for_scan[m_shared.exchange.stream_index()];
+      return scan_by_default(exec(), problem, needed > m_arrays.scan_bytes ? nullptr : workspace);
     }
     auto output = problem.output;
     if (problem.extra == Extra::none) output.data = nullptr;
     if (problem.extra == Extra::first) output.data -= output.strides.along;
     if (output.data == nullptr && problem.totals.data == nullptr) return;
     empty_lines(
-        m_shared.exec, name(problem.function),
+        exec(), name(problem.function),
         EmptyLines<A, R, decltype(Q::start), std::remove_pointer_t<decltype(output.data)>, R>{
             problem.batch, problem.identity, problem.start, output, problem.totals});
   }
 
   /// Broadcasts the totals, which are stored on the last rank.
   void share_totals() {
-    if (m_shared.comm.size() > 1) {
-      const std::size_t all = static_cast<std::size_t>(m_blocks.lines) * sizeof(R);
-      auto* const own = reinterpret_cast<std::byte*>(m_arrays.own);
-      if (is_last()) stage(m_shared.staging.data(), own, all);
-      finish_kernels();
-      std::byte* const values = m_shared.is_staged ? m_shared.staging.data() : own;
-      constexpr std::size_t most = std::size_t{1} << 30;
-      for (std::size_t at = 0; at < all; at += most) {
-        check(MPI_Bcast(values + at, static_cast<int>(std::min(most, all - at)), MPI_BYTE,
-                        rank_at(m_shared.comm.size() - 1), m_shared.comm.get()),
-              "MPI_Bcast");
-      }
-      if (!is_last()) unstage(own, values, all);
+    if (m_shared.exchange.size() > 1) {
+      m_shared.exchange.share({reinterpret_cast<std::byte*>(m_arrays.own), 0},
+                              static_cast<std::size_t>(m_blocks.lines) * sizeof(R),
+                              rank_at(m_shared.exchange.size() - 1));
     }
     using Total = value_of<TotalsView>;
     StoreTotals<R, Total> store{
@@ -357,11 +328,10 @@ class LocalPart {
       store.extent[d] = static_cast<std::int64_t>(m_totals.extent(d));
       store.stride[d] = static_cast<std::int64_t>(m_totals.stride(d));
     }
-    for_each_index(m_shared.exec, name(m_problem.function) + " [mpi/totals]", m_blocks.lines,
-                   store);
+    for_each_index(exec(), label("totals"), m_blocks.lines, store);
   }
 
-  Shared<Exec>& m_shared;
+  Shared<Exec, Exchange>& m_shared;
   P m_problem;
   Blocks m_blocks;
   Arrays m_arrays;
@@ -371,5 +341,5 @@ class LocalPart {
   bool m_left;
 };
 
-}  // namespace mpi
+}  // namespace ranks
 }  // namespace KokkosScan::impl

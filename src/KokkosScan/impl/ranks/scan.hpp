@@ -6,24 +6,23 @@
 /// A call of a scan over ranks: checked on all ranks, cut into blocks, run as tree or pipeline.
 
 #include <KokkosScan/impl/in_order.hpp>
-#include <KokkosScan/impl/mpi/local.hpp>
-#include <KokkosScan/impl/mpi/pipeline.hpp>
-#include <KokkosScan/impl/mpi/tree.hpp>
+#include <KokkosScan/impl/ranks/local.hpp>
+#include <KokkosScan/impl/ranks/pipeline.hpp>
+#include <KokkosScan/impl/ranks/tree.hpp>
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 
-namespace KokkosScan::impl::mpi {
+namespace KokkosScan::impl::ranks {
 
 /// The types of a call.
-template <class Exec, class In, class Out, class LinesOrAxis, class OpOrTransparent>
+template <class Exec, class Exchange, class In, class Out, class LinesOrAxis, class OpOrTransparent>
 struct Types {
   using L = LinesTraits<lines_of_t<LinesOrAxis>>;
   using Totals = typename L::Totals;
@@ -38,16 +37,35 @@ struct Types {
   static constexpr bool is_pipeline = scans_in_order<P>;
   static constexpr bool has_flags =
       is_selected<decltype(P::input)> && std::is_same_v<typename L::Start, None>;
-  using Run =
-      std::conditional_t<is_pipeline, Pipeline<Exec, P, Totals, has_flags>, Tree<Exec, P, Totals>>;
+  using Run = std::conditional_t<is_pipeline, Pipeline<Exec, Exchange, P, Totals, has_flags>,
+                                 Tree<Exec, Exchange, P, Totals>>;
 };
+
+/// Agrees with the other ranks. Where messages are enqueued the host waits for that once: of a call
+/// like an earlier one of the plan it is known what the others pass.
+template <class Exec, class Exchange>
+Agreement agreement_of(Shared<Exec, Exchange>& shared, Function function,
+                       const std::optional<Local>& local, const std::string& refusal) {
+  if constexpr (Exchange::is_enqueued) {
+    // Others may take this call for a known one.
+    if (!local && !shared.agreements.empty()) throw std::invalid_argument(refusal);
+    for (const auto& [call, agreement] : shared.agreements) {
+      if (local && call == *local) return agreement;
+    }
+  }
+  Agreement agreement = agree(shared.exchange, function, local ? &*local : nullptr, refusal);
+  if constexpr (Exchange::is_enqueued) shared.agreements.emplace_back(*local, agreement);
+  return agreement;
+}
 
 /// Checks a call, compares it with those of the other ranks, and emplaces `run`, unless there are
 /// no lines. An error on one rank is thrown on all.
-template <class Exec, class In, class Out, class LinesOrAxis, class OpOrTransparent, class Run>
-void prepare(std::optional<Run>& run, Shared<Exec>& shared, Function function, const In& in,
-             const Out& out, const LinesOrAxis& lines_or_axis, const OpOrTransparent& op) {
-  using T = Types<Exec, In, Out, LinesOrAxis, OpOrTransparent>;
+template <class Exec, class Exchange, class In, class Out, class LinesOrAxis, class OpOrTransparent,
+          class Run>
+void prepare(std::optional<Run>& run, Shared<Exec, Exchange>& shared, Function function,
+             const In& in, const Out& out, const LinesOrAxis& lines_or_axis,
+             const OpOrTransparent& op) {
+  using T = Types<Exec, Exchange, In, Out, LinesOrAxis, OpOrTransparent>;
   using P = typename T::P;
   using A = typename T::A;
   using R = typename T::R;
@@ -64,7 +82,7 @@ void prepare(std::optional<Run>& run, Shared<Exec>& shared, Function function, c
   std::int64_t count = 0;
   try {
     if (shared.is_busy) {
-      throw std::logic_error(name_with_ranks(function) +
+      throw std::logic_error(name_with_ranks<Exchange>(function) +
                              ": the plan's last scan is not finished yet.");
     }
     operands.emplace(function, in, out, lines);
@@ -74,13 +92,16 @@ void prepare(std::optional<Run>& run, Shared<Exec>& shared, Function function, c
     check_overlaps(function, operands->all(), axis, operands->has_extra());
     count = count_lines(operands->input(), axis);
     const Arrays sizes(nullptr, shared.exec, n, count);
+    if constexpr (Exchange::is_enqueued) {
+      if (sizes.bytes() > shared.memory.bytes()) shared.exchange.expect_no_capture();
+    }
     shared.memory.reserve(shared.exec, sizes.bytes());
-    if (shared.is_staged) shared.staging.reserve(shared.exec, sizes.staging_bytes);
+    shared.exchange.reserve_staging(sizes.staging_bytes);
 
     local.emplace();
-    const int last = is_forward ? shared.comm.size() - 1 : 0;
+    const int last = is_forward ? shared.exchange.size() - 1 : 0;
     local->length = n;
-    local->has_misplaced_extra = operands->has_extra() && shared.comm.rank() != last;
+    local->has_misplaced_extra = operands->has_extra() && shared.exchange.rank() != last;
     auto& facts = local->facts.value;
     const Operand& input = operands->input();
     facts[Facts::function] = function == Function::inclusive_scan ? 0 : 1;
@@ -102,19 +123,21 @@ void prepare(std::optional<Run>& run, Shared<Exec>& shared, Function function, c
     local.reset();
     refusal = e.what();
   }
-  const std::int64_t longest = agree(shared.comm, function, local ? &*local : nullptr, refusal);
+  const Agreement agreement = agreement_of(shared, function, local, refusal);
+  const std::int64_t longest = agreement.longest;
   if (count == 0) return;
 
   const int axis = operands->axis();
   if (has_totals && longest == 0 && !has_start && !HasIdentity<Bound, A>) {
     throw std::invalid_argument(
-        name_with_ranks(function) +
+        name_with_ranks<Exchange>(function) +
         ": totals of empty lines need an identity of the operator or a starting value.");
   }
   const std::int64_t unit = unit_of<counts_left<Out>>(operands->input(), axis, count);
   using Cut = BlockSizes<T::is_pipeline, launches_block<Exec>>;
-  const std::int64_t block_bytes =
-      shared.settings.block_bytes > 0 ? shared.settings.block_bytes : Cut::bytes;
+  const std::int64_t block_bytes = shared.settings.block_bytes > 0 ? shared.settings.block_bytes
+                                   : shared.exchange.size() == 2   ? Cut::bytes_of_two
+                                                                   : Cut::bytes;
   constexpr auto element_size = static_cast<std::int64_t>(sizeof(value_of<Out>));
   const int fastest = counts_left<Out> ? 0 : operands->input().rank - 1;
   const std::int64_t least_lines = shared.settings.least_lines > 0
@@ -122,12 +145,13 @@ void prepare(std::optional<Run>& run, Shared<Exec>& shared, Function function, c
                                        : Cut::least_lines(axis == fastest, element_size);
   Blocks blocks = cut_into_blocks(count, unit, longest * element_size, block_bytes, least_lines,
                                   Cut::most_large_blocks);
-  if (shared.comm.size() == 1) blocks = {count, count, 1};
-  if (blocks.lines_of_block > std::numeric_limits<int>::max() / static_cast<int>(sizeof(R) + 1)) {
-    throw std::invalid_argument(name_with_ranks(function) + ": a message of " +
+  if (shared.exchange.size() == 1) blocks = {count, count, 1};
+  if (static_cast<std::size_t>(blocks.lines_of_block) > Exchange::most_bytes / (sizeof(R) + 1)) {
+    throw std::invalid_argument(name_with_ranks<Exchange>(function) + ": a message of " +
                                 std::to_string(blocks.lines_of_block) +
                                 " values would have more bytes than an int counts.");
   }
+  shared.exchange.open(blocks.count, agreement.lengths);
   const Arrays arrays(shared.memory.data(), shared.exec, operands->length(), count);
   const typename T::OwnLines own_lines(
       lines.axis(), lines.direction(), lines.start(),
@@ -139,11 +163,11 @@ void prepare(std::optional<Run>& run, Shared<Exec>& shared, Function function, c
 }
 
 /// A whole call.
-template <class Exec, class In, class Out, class Lines, class Op>
-void scan(Shared<Exec>& shared, Function function, const In& in, const Out& out, const Lines& lines,
-          const Op& op) {
-  const Kokkos::Profiling::ScopedRegion region(name_with_ranks(function));
-  std::optional<typename Types<Exec, In, Out, Lines, Op>::Run> run;
+template <class Exec, class Exchange, class In, class Out, class Lines, class Op>
+void scan(Shared<Exec, Exchange>& shared, Function function, const In& in, const Out& out,
+          const Lines& lines, const Op& op) {
+  const Kokkos::Profiling::ScopedRegion region(name_with_ranks<Exchange>(function));
+  std::optional<typename Types<Exec, Exchange, In, Out, Lines, Op>::Run> run;
   prepare(run, shared, function, in, out, lines, op);
   if (run) run->finish();
 }
@@ -163,11 +187,10 @@ constexpr bool are_right() {
   if constexpr (refusal == Refusal::none && stores && !zips) {
     constexpr bool lends =
         !std::is_same_v<typename LinesTraits<lines_of_t<Lines>>::Workspace, None>;
-    static_assert(!lends,
-                  "KokkosScan: a scan over ranks takes no workspace; an mpi::Plan keeps memory.");
+    static_assert(!lends, "KokkosScan: a scan over ranks takes no workspace; a Plan keeps memory.");
     return !lends;
   }
   return false;
 }
 
-}  // namespace KokkosScan::impl::mpi
+}  // namespace KokkosScan::impl::ranks

@@ -17,9 +17,9 @@ import numbers
 
 import torch
 
-from . import _arrays, _core, _functions, _recurrences, _rules, _tensors
-from ._recurrences import (_counted, _torch, discounted_sum, gae, lambda_return, linear_recurrence,
-                           vtrace)
+from .. import _arrays, _core, _functions, _recurrences, _rules, _tensors
+from .._recurrences import (_counted, _torch, discounted_sum, gae, lambda_return, linear_recurrence,
+                            vtrace)
 
 __all__ = ["CumProd", "CumSum", "ExclusiveCumSum", "MaskedCumSum", "ReverseCumSum", "cummax", "cummin",
            "compact", "cumprod", "cumsum", "cumulative_trapezoid", "discounted_sum", "ewm_mean", "gae",

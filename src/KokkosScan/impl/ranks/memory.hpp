@@ -3,30 +3,17 @@
 #pragma once
 
 /// \file
-/// The memory of a plan, and whether MPI can access it directly.
+/// The settings and the memory of a plan.
 
-#include <mpi.h>
 #include <KokkosScan/impl/memory.hpp>
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <type_traits>
-#if __has_include(<mpi-ext.h>)
-#include <mpi-ext.h>
-#endif
-#if defined(KOKKOS_ENABLE_CUDA)
-#include <cuda_runtime_api.h>
 
-#include <KokkosScan/impl/cuda/device.hpp>
-#include <stdexcept>
-#include <string>
-#endif
+namespace KokkosScan::impl::ranks {
 
-namespace KokkosScan::impl::mpi {
-
-/// How values get from the memory of an execution space to MPI.
+/// How values get from the memory of an execution space to MPI. Without a meaning for NCCL.
 enum class Staging {
   automatic,  ///< depends on the memory space and the MPI library
   never,      ///< MPI receives pointers to the memory itself
@@ -49,17 +36,6 @@ using PinnedSpace = Kokkos::SharedHostPinnedSpace;
 using PinnedSpace = Kokkos::HostSpace;
 #endif
 
-/// Whether MPI accepts pointers to memory of the execution space.
-template <class Exec>
-bool takes_memory_of() {
-  using Space = typename Exec::memory_space;
-  if constexpr (Kokkos::SpaceAccessibility<Kokkos::HostSpace, Space>::accessible) return true;
-#if defined(KOKKOS_ENABLE_CUDA) && defined(MPIX_CUDA_AWARE_SUPPORT) && MPIX_CUDA_AWARE_SUPPORT
-  if constexpr (std::is_same_v<Exec, Kokkos::Cuda>) return MPIX_Query_cuda_support() == 1;
-#endif
-  return false;
-}
-
 /// A buffer that grows on demand. It is not a View, because freeing a View fences all instances.
 template <class Space>
 class Memory {
@@ -73,11 +49,11 @@ class Memory {
   template <class Exec>
   void reserve(const Exec& exec, std::size_t bytes) {
     if (bytes <= m_bytes) return;
-    exec.fence("KokkosScan::mpi: before memory of a plan grows");
+    exec.fence("KokkosScan: before memory of a plan over ranks grows");
     Kokkos::kokkos_free<Space>(m_data);
     m_data = nullptr;
     m_bytes = 0;
-    m_data = static_cast<std::byte*>(Kokkos::kokkos_malloc<Space>("KokkosScan::mpi", bytes));
+    m_data = static_cast<std::byte*>(Kokkos::kokkos_malloc<Space>("KokkosScan over ranks", bytes));
     m_bytes = bytes;
   }
   [[nodiscard]] std::byte* data() const { return m_data; }
@@ -87,51 +63,6 @@ class Memory {
   std::byte* m_data = nullptr;
   std::size_t m_bytes = 0;
 };
-
-/// A point in the order of an instance, up to which the host can wait.
-template <class Exec>
-class Marker {
- public:
-  void record(const Exec& exec) { m_exec.emplace(exec); }
-  /// Without an event, this waits for everything that is enqueued.
-  void wait() const {
-    if constexpr (!launches_block<Exec>) m_exec->fence("KokkosScan::mpi: before values are sent");
-  }
-
- private:
-  std::optional<Exec> m_exec;
-};
-#if defined(KOKKOS_ENABLE_CUDA)
-template <>
-class Marker<Kokkos::Cuda> {
- public:
-  Marker() = default;
-  ~Marker() {
-    if (m_event != nullptr) static_cast<void>(cudaEventDestroy(m_event));
-  }
-  Marker(const Marker&) = delete;
-  Marker& operator=(const Marker&) = delete;
-
-  void record(const Kokkos::Cuda& exec) {
-    check(cuda::on_device(exec.cuda_device(), [&] {
-      if (m_event == nullptr) {
-        const cudaError_t made = cudaEventCreateWithFlags(&m_event, cudaEventDisableTiming);
-        if (made != cudaSuccess) return made;
-      }
-      return cudaEventRecord(m_event, exec.cuda_stream());
-    }));
-  }
-  void wait() const { check(cudaEventSynchronize(m_event)); }
-
- private:
-  static void check(cudaError_t result) {
-    if (result == cudaSuccess) return;
-    throw std::runtime_error(std::string("KokkosScan::mpi: ") + cudaGetErrorString(result));
-  }
-
-  cudaEvent_t m_event = nullptr;
-};
-#endif
 
 /// Divides a buffer into aligned arrays; with a null pointer it only computes the size.
 class Arena {
@@ -161,4 +92,4 @@ void copy(const Exec& exec, std::byte* to, const std::byte* from, std::size_t by
                     Kokkos::View<const std::byte*, FromSpace, Unmanaged>(from, bytes));
 }
 
-}  // namespace KokkosScan::impl::mpi
+}  // namespace KokkosScan::impl::ranks

@@ -6,7 +6,6 @@
 /// Before anything is written, ranks compare their arguments in one reduction. If something is
 /// wrong on any rank, all throw the same exception.
 
-#include <KokkosScan/impl/mpi/communicator.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <array>
 #include <cstddef>
@@ -14,8 +13,9 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
-namespace KokkosScan::impl::mpi {
+namespace KokkosScan::impl::ranks {
 
 /// The facts that must be the same on all ranks.
 struct Facts {
@@ -37,6 +37,8 @@ struct Facts {
   };
 
   std::array<std::int64_t, count> value{};
+
+  friend bool operator==(const Facts&, const Facts&) = default;
 
   static std::string name(int fact) {
     switch (fact) {
@@ -76,86 +78,96 @@ struct Local {
   Facts facts;
   std::int64_t length = 0;           ///< of this rank's part of the lines
   bool has_misplaced_extra = false;  ///< has the extra element, but the scan ends on another rank
+
+  friend bool operator==(const Local&, const Local&) = default;
 };
 
 /// The name of a public function, for messages.
-inline std::string name_with_ranks(Function function) {
-  return function == Function::inclusive_scan ? "KokkosScan::mpi::inclusive_scan"
-                                              : "KokkosScan::mpi::exclusive_scan";
-}
-
-inline void reduce_to_largest(const Communicator& comm, std::int64_t* values, int count) {
-  check(MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_INT64_T, MPI_MAX, comm.get()),
-        "MPI_Allreduce");
+template <class Exchange>
+std::string name_with_ranks(Function function) {
+  return std::string("KokkosScan::") + Exchange::name +
+         (function == Function::inclusive_scan ? "::inclusive_scan" : "::exclusive_scan");
 }
 
 /// The lowest rank for which something holds, from the maximum of the marks; -1 for none.
-inline std::int64_t mark(const Communicator& comm, bool holds) {
+template <class Exchange>
+std::int64_t mark(const Exchange& comm, bool holds) {
   return holds ? comm.size() - comm.rank() : 0;
 }
-inline int rank_of_mark(const Communicator& comm, std::int64_t largest) {
+template <class Exchange>
+int rank_of_mark(const Exchange& comm, std::int64_t largest) {
   return largest == 0 ? -1 : static_cast<int>(comm.size() - largest);
 }
 
 /// Throws the error of rank `failed` on all ranks.
-[[noreturn]] inline void throw_together(const Communicator& comm, int failed, std::string what) {
+template <class Exchange>
+[[noreturn]] void throw_together(Exchange& comm, int failed, std::string what) {
   std::int64_t length = static_cast<std::int64_t>(what.size());
-  check(MPI_Bcast(&length, 1, MPI_INT64_T, failed, comm.get()), "MPI_Bcast");
+  comm.broadcast(&length, sizeof length, failed);
   what.resize(static_cast<std::size_t>(length));
-  check(MPI_Bcast(what.data(), static_cast<int>(length), MPI_CHAR, failed, comm.get()),
-        "MPI_Bcast");
+  comm.broadcast(what.data(), what.size(), failed);
   throw std::invalid_argument("rank " + std::to_string(failed) + ": " + what);
 }
 
 /// Throws an error that names the fact, and the first rank on which it differs from rank 0.
-[[noreturn]] inline void throw_difference(const Communicator& comm, Function function, int fact,
-                                          std::int64_t mine) {
+template <class Exchange>
+[[noreturn]] void throw_difference(Exchange& comm, Function function, int fact, std::int64_t mine) {
   std::int64_t first = mine;
-  check(MPI_Bcast(&first, 1, MPI_INT64_T, 0, comm.get()), "MPI_Bcast");
+  comm.broadcast(&first, sizeof first, 0);
   std::int64_t largest = mark(comm, mine != first);
-  reduce_to_largest(comm, &largest, 1);
+  comm.reduce_to_largest(&largest, 1);
   const int other = rank_of_mark(comm, largest);
   std::int64_t differing = mine;
-  check(MPI_Bcast(&differing, 1, MPI_INT64_T, other, comm.get()), "MPI_Bcast");
-  throw std::invalid_argument(name_with_ranks(function) + ": " + Facts::name(fact) + " is " +
-                              std::to_string(differing) + " on rank " + std::to_string(other) +
-                              ", but " + std::to_string(first) + " on rank 0.");
+  comm.broadcast(&differing, sizeof differing, other);
+  throw std::invalid_argument(name_with_ranks<Exchange>(function) + ": " + Facts::name(fact) +
+                              " is " + std::to_string(differing) + " on rank " +
+                              std::to_string(other) + ", but " + std::to_string(first) +
+                              " on rank 0.");
 }
 
-/// Checks that all ranks agree, and returns the length of the longest part of the lines.
+/// What ranks have agreed on.
+struct Agreement {
+  std::int64_t longest = 0;           ///< the length of the longest part of the lines
+  std::vector<std::int64_t> lengths;  ///< those of all ranks, where the exchange is enqueued
+};
+
+/// Checks that all ranks agree.
 ///
 /// \param local null if this rank refuses the call
 /// \param what  the reason for the refusal
 /// \throws std::invalid_argument on all ranks, if one refuses or their facts differ
-inline std::int64_t agree(const Communicator& comm, Function function, const Local* local,
-                          const std::string& what) {
-  constexpr int failed = 2 * Facts::count;
-  constexpr int misplaced = failed + 1;
-  constexpr int length = misplaced + 1;
+template <class Exchange>
+Agreement agree(Exchange& comm, Function function, const Local* local, const std::string& what) {
+  constexpr std::size_t failed = 2 * Facts::count;
+  constexpr std::size_t misplaced = failed + 1;
+  constexpr std::size_t length = misplaced + 1;
   constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
-  std::int64_t most[length + 1];
-  for (int i = 0; i < Facts::count; ++i) {
-    most[2 * i] = local == nullptr ? least : local->facts.value[static_cast<std::size_t>(i)];
+  const std::size_t parts = Exchange::is_enqueued ? static_cast<std::size_t>(comm.size()) : 0;
+  std::vector<std::int64_t> most(length + 1 + parts);
+  for (std::size_t i = 0; i < Facts::count; ++i) {
+    most[2 * i] = local == nullptr ? least : local->facts.value[i];
     most[2 * i + 1] = local == nullptr ? least : -most[2 * i];
   }
   most[failed] = mark(comm, local == nullptr);
   most[misplaced] = mark(comm, local != nullptr && local->has_misplaced_extra);
   most[length] = local == nullptr ? 0 : local->length;
-  reduce_to_largest(comm, most, length + 1);
+  if (parts > 0) most[length + 1 + static_cast<std::size_t>(comm.rank())] = most[length];
+  comm.reduce_to_largest(most.data(), static_cast<int>(most.size()));
 
   if (most[failed] != 0) throw_together(comm, rank_of_mark(comm, most[failed]), what);
-  for (int i = 0; i < Facts::count; ++i) {
+  for (std::size_t i = 0; i < Facts::count; ++i) {
     if (most[2 * i] == -most[2 * i + 1]) continue;
-    throw_difference(comm, function, i, local->facts.value[static_cast<std::size_t>(i)]);
+    throw_difference(comm, function, static_cast<int>(i), local->facts.value[i]);
   }
   if (most[misplaced] != 0) {
     const bool is_forward = local->facts.value[Facts::direction] == 0;
-    throw std::invalid_argument(
-        name_with_ranks(function) + ": the output holds one element more than the input on rank " +
-        std::to_string(rank_of_mark(comm, most[misplaced])) + ", but the scan ends on rank " +
-        std::to_string(is_forward ? comm.size() - 1 : 0) + ".");
+    throw std::invalid_argument(name_with_ranks<Exchange>(function) +
+                                ": the output holds one element more than the input on rank " +
+                                std::to_string(rank_of_mark(comm, most[misplaced])) +
+                                ", but the scan ends on rank " +
+                                std::to_string(is_forward ? comm.size() - 1 : 0) + ".");
   }
-  return most[length];
+  return {most[length], {most.begin() + static_cast<std::ptrdiff_t>(length + 1), most.end()}};
 }
 
-}  // namespace KokkosScan::impl::mpi
+}  // namespace KokkosScan::impl::ranks

@@ -16,14 +16,13 @@
 /// elements has counted.
 
 #include <KokkosScan/impl/in_order.hpp>
-#include <KokkosScan/impl/mpi/local.hpp>
 #include <KokkosScan/impl/policy.hpp>
+#include <KokkosScan/impl/ranks/local.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
-namespace KokkosScan::impl::mpi {
+namespace KokkosScan::impl::ranks {
 
 /// Starting values for those lines in which an element has counted.
 template <class A>
@@ -108,9 +107,10 @@ struct PipelineArrays : LocalArrays<Exec, P> {
 /// A scan of the lines of all ranks. The caller calls begin(), which is optional, and finish().
 ///
 /// \tparam has_flags whether messages contain a flag for each line
-template <class Exec, class P, class TotalsView, bool has_flags>
-class Pipeline : public LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, has_flags>> {
-  using Part = LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, has_flags>>;
+template <class Exec, class Exchange, class P, class TotalsView, bool has_flags>
+class Pipeline
+    : public LocalPart<Exec, Exchange, P, TotalsView, PipelineArrays<Exec, P, has_flags>> {
+  using Part = LocalPart<Exec, Exchange, P, TotalsView, PipelineArrays<Exec, P, has_flags>>;
   using Part::m_arrays;
   using Part::m_blocks;
   using Part::m_position;
@@ -123,15 +123,17 @@ class Pipeline : public LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, h
  public:
   using Part::Part;
 
-  /// Posts all receives. The rank on which the scan begins scans its part and sends its messages.
+  /// Posts receives. The rank on which the scan begins scans its part and sends its messages.
   void begin() {
     // Kernels of an earlier call may still read the receive buffers.
-    if (m_shared.comm.size() > 1) this->finish_kernels();
-    for (std::int64_t b = 0; b < m_blocks.count; ++b) {
-      this->progress(b) = {{MPI_REQUEST_NULL, MPI_REQUEST_NULL}, false, false};
-      if (m_position == 0) continue;
-      this->receive(b, received_by_mpi().at(m_blocks, b), bytes(b), m_position - 1);
+    if (exchange().size() > 1) {
+      exchange().mark(0);
+      exchange().wait_for_mark(0);
+      if (m_blocks.count > 1) this->fork_streams();
     }
+    for (std::int64_t b = 0; b < m_blocks.count; ++b) this->progress(b) = {};
+    // Where messages are enqueued they wait for each other, so that each has its turn.
+    post_receives(Exchange::is_enqueued ? 1 : m_blocks.count);
     m_has_begun = true;
     if (m_position == 0) pass_all();
   }
@@ -140,54 +142,60 @@ class Pipeline : public LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, h
   void finish() {
     if (!m_has_begun) begin();
     if (m_position > 0) pass_all();
-    for (std::int64_t b = 0; b < m_blocks.count; ++b) {
-      check(MPI_Wait(&this->progress(b).requests[0], MPI_STATUS_IGNORE), "MPI_Wait");
+    if (!this->is_last()) {
+      for (std::int64_t b = 0; b < m_blocks.count; ++b) exchange().finish_send(b);
     }
+    if (exchange().size() > 1) exchange().close();
     if constexpr (ViewLike<TotalsView>) this->share_totals();
   }
 
  private:
   static constexpr std::int64_t none = -1;
 
+  [[nodiscard]] Exchange& exchange() const { return m_shared.exchange; }
   [[nodiscard]] std::size_t bytes(std::int64_t b) const { return OfBlocks::bytes(m_blocks, b); }
-  // The messages as MPI sees them: in staging memory, or in m_arrays.
-  [[nodiscard]] OfBlocks sent_by_mpi() const {
-    return m_shared.is_staged ? OfBlocks{m_shared.staging.data()} : m_arrays.sent;
+  [[nodiscard]] Place sent(std::int64_t b) const {
+    return {m_arrays.sent.at(m_blocks, b), OfBlocks::offset(m_blocks, b)};
   }
-  [[nodiscard]] OfBlocks received_by_mpi() const {
-    return m_shared.is_staged
-               ? OfBlocks{m_shared.staging.data() + OfBlocks::bytes_of_all(m_blocks.lines)}
-               : m_arrays.received;
+  [[nodiscard]] Place received(std::int64_t b) const {
+    return {m_arrays.received.at(m_blocks, b),
+            OfBlocks::bytes_of_all(m_blocks.lines) + OfBlocks::offset(m_blocks, b)};
+  }
+
+  /// Posts the receives of blocks before `end`.
+  void post_receives(std::int64_t end) {
+    if (m_position == 0) return;
+    for (; m_posted < std::min(end, m_blocks.count); ++m_posted) {
+      exchange().receive(m_posted, received(m_posted), bytes(m_posted),
+                         this->rank_at(m_position - 1), this->rank_at(0));
+    }
   }
 
   /// Passes all blocks through this rank. Devices scan a block while the one before it is sent.
   void pass_all() {
     for (std::int64_t b = 0; b < m_blocks.count; ++b) {
+      this->use_stream_of(b);
       if (m_position > 0) wait_for(b);
+      post_receives(b + 2);
       if (m_problem.n > 0 || this->is_last()) scan(b);
       if (this->is_last()) continue;
-      m_shared.markers[b % 2].record(m_shared.exec);
-      if constexpr (!launches_block<Exec>) send_unsent();
+      exchange().mark(static_cast<int>(b % 2));
+      constexpr bool waits = !launches_block<Exec> && !Exchange::is_enqueued;
+      if constexpr (waits) send_unsent();
       m_unsent = b;
-      if constexpr (launches_block<Exec>) send_unsent();
+      if constexpr (!waits) send_unsent();
     }
     send_unsent();
   }
 
   void wait_for(std::int64_t b) {
-    Progress& progress = this->progress(b);
-    MPI_Status status;
-    int has_arrived = 0;
-    check(MPI_Test(&progress.requests[1], &has_arrived, &status), "MPI_Test");
-    if (has_arrived == 0) {
-      // The next rank is idle until it receives the block before this one: send that first.
-      send_unsent();
-      check(MPI_Wait(&progress.requests[1], &status), "MPI_Wait");
-    }
-    progress.has_prefix = Part::has_bytes(status);
-    // A rank without elements forwards the message from MPI's buffer.
-    if (progress.has_prefix && (m_problem.n > 0 || this->is_last())) {
-      this->unstage(m_arrays.received.at(m_blocks, b), received_by_mpi().at(m_blocks, b), bytes(b));
+    // The next rank is idle until it receives the block before this one: send that first.
+    if (!exchange().is_here(b)) send_unsent();
+    const bool has_prefix = exchange().finish_receive(b);
+    this->progress(b).has_prefix = has_prefix;
+    // A rank without elements forwards the message.
+    if (has_prefix && (m_problem.n > 0 || this->is_last())) {
+      exchange().unstage(received(b), bytes(b));
     }
   }
 
@@ -206,7 +214,7 @@ class Pipeline : public LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, h
     // Before the scan, which may overwrite the input.
     if constexpr (has_flags) {
       if (!this->is_last()) {
-        for_each_index(m_shared.exec, name(problem.function) + " [mpi/flags]", problem.batch.count,
+        for_each_index(this->exec(), this->label("flags"), problem.batch.count,
                        FlagLines<decltype(P::input)>{
                            problem.batch, problem.input, problem.n, before,
                            Array<std::uint8_t>{m_arrays.sent.flags(m_blocks, b), dense}});
@@ -221,7 +229,7 @@ class Pipeline : public LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, h
       this->scan_locally(with_start(problem, StartOfEachLine<A, A>{values}));
     }
     if (!this->is_last()) {
-      this->stage(sent_by_mpi().at(m_blocks, b), m_arrays.sent.at(m_blocks, b), bytes(b));
+      exchange().stage(sent(b), bytes(b));
     }
   }
 
@@ -231,14 +239,15 @@ class Pipeline : public LocalPart<Exec, P, TotalsView, PipelineArrays<Exec, P, h
     const std::int64_t b = m_unsent;
     m_unsent = none;
     const bool has_elements = m_problem.n > 0;
-    if (has_elements) m_shared.markers[b % 2].wait();
-    const OfBlocks messages = has_elements ? sent_by_mpi() : received_by_mpi();
-    this->send(b, messages.at(m_blocks, b),
-               has_elements || this->progress(b).has_prefix ? bytes(b) : 0, m_position + 1);
+    if (has_elements) exchange().wait_for_mark(static_cast<int>(b % 2));
+    exchange().send(b, has_elements ? sent(b) : received(b),
+                    has_elements || this->progress(b).has_prefix ? bytes(b) : 0,
+                    this->rank_at(m_position + 1));
   }
 
+  std::int64_t m_posted = 0;
   std::int64_t m_unsent = none;
   bool m_has_begun = false;
 };
 
-}  // namespace KokkosScan::impl::mpi
+}  // namespace KokkosScan::impl::ranks

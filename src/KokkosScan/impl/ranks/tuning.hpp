@@ -10,10 +10,18 @@
 #include <cstdint>
 #include <limits>
 
-namespace KokkosScan::impl::mpi {
+namespace KokkosScan::impl::ranks {
 
 /// The maximum number of blocks into which lines are cut.
 inline constexpr std::int64_t most_blocks = 257;
+
+/// Streams of kernels on devices, where messages are enqueued: the end of one block and the
+/// beginning of the next share the device.
+inline constexpr int streams_of_devices = 1;
+
+/// The number of blocks from which on two ranks scan without a fold. With fewer, the second rank
+/// waits longer for the scan of the first block than it would for the fold of all.
+inline constexpr std::int64_t least_blocks_of_chain = 4;
 
 /// The sizes of blocks. If lines are neighbours in memory, blocks take enough of them for efficient
 /// memory access; if lines are contiguous, a few per block suffice.
@@ -26,6 +34,8 @@ template <bool in_order, bool on_host>
 struct BlockSizes {
   /// The bytes of a block's elements.
   static constexpr std::int64_t bytes = std::int64_t{on_host ? 1 : in_order ? 64 : 256} << 20;
+  /// The same for two ranks: the second one waits for the scan of the first block.
+  static constexpr std::int64_t bytes_of_two = std::int64_t{on_host ? 1 : 64} << 20;
   /// The maximum number of blocks if they must exceed `bytes`. In a tree they do not fit the cache
   /// then, and a few are enough to overlap messages with computation.
   static constexpr std::int64_t most_large_blocks = in_order ? most_blocks - 1 : 8;
@@ -66,4 +76,4 @@ inline Blocks cut_into_blocks(std::int64_t lines, std::int64_t unit, std::int64_
   return {lines, wanted, (lines + wanted - 1) / wanted};
 }
 
-}  // namespace KokkosScan::impl::mpi
+}  // namespace KokkosScan::impl::ranks
