@@ -111,7 +111,7 @@ class Columns : ColumnElements<P> {
   /// \param tiles  the prefixes, including starting values
   /// \param before B(begin)
   void scan_part(const Coordinates& c, int width, std::int64_t begin, std::int64_t end,
-                 const R* tiles, const A* before, const Ahead&) {
+                 const R* tiles, const A* before, std::int64_t) {
     std::copy_n(tiles, width, m_tiles + spill);
     std::copy_n(before, width, m_first + spill);
     scan_rows(c, width, begin, end);
@@ -157,7 +157,7 @@ class Columns : ColumnElements<P> {
   /// whole row has fewer.
   static int next_segment(int left, int most_lines) {
     const int length = std::max(most_lines / spill, 1) * spill;
-    if (left <= length) return left;
+    if (left <= std::max(most_lines, length)) return left;
     return left < length + spill ? length - spill > 0 ? length - spill : left : length;
   }
 
