@@ -296,7 +296,7 @@ class Columns : ColumnElements<P> {
   /// Stores results in memory order from `to` on.
   void store(const DenseRows<A>& results, Value* to) const {
     const std::int64_t slab = results.slabs > 1 ? m_problem.output.strides.batch[m_dimension] : 0;
-    store_rows(m_streams, results, slab, std::abs(m_problem.output.strides.along), to);
+    store_rows(m_streams, results, slab, m_problem.output.strides.along, to);
   }
   /// Stores `extent` results of each of several lines, in L1 `held` apart and last line first.
   void store_reversed(const A* results, int held, int extent, int lines, Value* lowest) const {

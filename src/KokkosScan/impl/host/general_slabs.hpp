@@ -18,7 +18,6 @@
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <tuple>
 #include <type_traits>
 
@@ -186,9 +185,8 @@ class General : GeneralElements<P> {
     }
     if constexpr (is_array) {
       if (streams) {
-        Value* const lowest = row < 0 ? place + (rows - 1) * row : place;
         const DenseRows<Value> results{m_y, size, slabs, rows, width};
-        return store_rows(true, results, slab, std::abs(row), lowest);
+        return store_rows(true, results, slab, row, row < 0 ? place + (rows - 1) * row : place);
       }
     }
     if (place != nullptr) return;

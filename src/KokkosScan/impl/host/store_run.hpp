@@ -72,10 +72,11 @@ struct DenseRows {
   std::int64_t distance;  ///< between slabs
   int slabs, rows, width;
 };
-/// Stores rows in memory order, `row` and `slab` apart, from `to` on.
+/// Stores rows in memory order, `along` (or its negative) and `slab` apart, from `to` on.
 template <class A, class Value>
-void store_rows(bool streams, const DenseRows<A>& from, std::int64_t slab, std::int64_t row,
+void store_rows(bool streams, const DenseRows<A>& from, std::int64_t slab, std::int64_t along,
                 Value* to) {
+  const std::int64_t row = along < 0 ? -along : along;
   const bool are_runs = from.rows == 1 || row == from.width;
   const int rows = are_runs ? 1 : from.rows;
   const int length = are_runs ? from.rows * from.width : from.width;
