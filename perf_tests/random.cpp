@@ -4,7 +4,8 @@
 /// \file
 /// perf_random [--seed=S] [--count=N] [--elements=E] [--type=float|double|int32|int64]
 ///             [--variant=sum|exclusive|backward|masked|any] [--threads=T] [--json=FILE]
-///             [--shape=OUTERxNxINNER ...] [--powers] [--gap=N] [--offset=N]
+///             [--operator=library|user] [--shape=OUTERxNxINNER ...] [--powers] [--gap=N]
+///             [--offset=N]
 /// measures scans of random shapes, of the given shapes, or of all shapes whose extents are powers
 /// of 4, compared with a copy and a plain loop. Prints worst, p10 and median, and the ten worst
 /// cases with their paths. --gap and --offset are unused elements behind each row and before
@@ -71,6 +72,8 @@ int main(int argc, char** argv) {
       type = value;
     } else if (flag == "--variant") {
       options.variant = value;
+    } else if (flag == "--operator") {
+      options.is_of_user = value == "user";
     } else if (flag == "--threads") {
       settings.set_num_threads(std::stoi(value));
     } else if (flag == "--shape") {
@@ -109,7 +112,8 @@ int main(int argc, char** argv) {
   const auto results = types.at(type)(options);
   std::cout << std::setprecision(3) << results.size() << " shapes of "
             << (options.shapes.empty() ? "seed " + std::to_string(options.seed) : "a list") << ", "
-            << type << ", " << options.variant << ", "
+            << type << ", " << options.variant
+            << (options.is_of_user ? " by a user's operator, " : ", ")
             << Kokkos::DefaultHostExecutionSpace().concurrency() << " threads of "
             << Kokkos::DefaultHostExecutionSpace::name() << '\n';
   print_summary(results, "of a copy", of_copy);

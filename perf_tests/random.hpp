@@ -92,6 +92,7 @@ struct RandomOptions {
   int count = 48;
   double elements = 1 << 24;
   std::string variant = "sum";  ///< sum, exclusive, backward, masked; any draws a form per shape
+  bool is_of_user = false;      ///< whether the sum is an operator of the user's own
   std::vector<Shape> shapes;    ///< if not empty, measured instead of random shapes
   std::int64_t gap = 0, offset = 0;
 };
@@ -100,6 +101,13 @@ struct RandomResult {
   Shape shape;
   std::string path;
   double scan, copy, plain;  ///< seconds
+};
+
+/// A sum that the library does not know.
+template <class T>
+struct UserSum {
+  static T identity() { return 0; }
+  T operator()(T a, T b) const { return a + b; }
 };
 
 /// A straightforward implementation: nested loops that accumulate floats in double, over rows of up
@@ -214,12 +222,15 @@ std::vector<RandomResult> measure_random(const RandomOptions& options) {
       if (is_masked) selected[i] = (bits / 7) % 3 != 0;
     });
     const auto along = is_backward ? ks::along(1).backward() : ks::along(1);
-    const auto scan_elements = [&](const auto& elements) {
+    const auto scan_by = [&](const auto& op, const auto& elements) {
       if (is_exclusive) {
-        ks::exclusive_scan(exec, elements, y, along);
+        ks::exclusive_scan(exec, elements, y, along, op);
       } else {
-        ks::inclusive_scan(exec, elements, y, along);
+        ks::inclusive_scan(exec, elements, y, along, op);
       }
+    };
+    const auto scan_elements = [&](const auto& elements) {
+      options.is_of_user ? scan_by(UserSum<T>{}, elements) : scan_by(ks::Sum<>{}, elements);
     };
     const auto scan = [&] { is_masked ? scan_elements(ks::masked(x, mask)) : scan_elements(x); };
     const std::int64_t threads = exec.concurrency();

@@ -52,17 +52,14 @@ std::vector<host::Registers> all_registers() {
 /// Calls f(backend) for everything that can be forced.
 template <class F>
 void for_each_backend(F const& f) {
-  for (auto const shape : {host::Shape::lines, host::Shape::strips}) {
-    for (auto const sharing : {host::Sharing::whole_lines, host::Sharing::split_lines}) {
-      for (auto const destination : {host::Destination::caches, host::Destination::memory}) {
-        for (auto const registers : all_registers()) {
-          SCOPED_TRACE(::testing::Message() << "shape " << static_cast<int>(shape) << ", sharing "
-                                            << static_cast<int>(sharing) << ", destination "
-                                            << static_cast<int>(destination) << ", registers "
-                                            << static_cast<int>(registers));
-          f(HostBackend{{shape, sharing, destination, registers}});
-          if (::testing::Test::HasFailure()) return;
-        }
+  for (auto const sharing : {host::Sharing::whole_lines, host::Sharing::split_lines}) {
+    for (auto const destination : {host::Destination::caches, host::Destination::memory}) {
+      for (auto const registers : all_registers()) {
+        SCOPED_TRACE(::testing::Message() << "sharing " << static_cast<int>(sharing)
+                                          << ", destination " << static_cast<int>(destination)
+                                          << ", registers " << static_cast<int>(registers));
+        f(HostBackend{{sharing, destination, registers}});
+        if (::testing::Test::HasFailure()) return;
       }
     }
   }

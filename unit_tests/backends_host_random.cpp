@@ -209,7 +209,6 @@ void scan_case(std::uint64_t seed, std::int64_t number) {
   }
 
   HostBackend backend{};
-  backend.host.shape = static_cast<host::Shape>(random.below(3));
   backend.host.sharing = static_cast<host::Sharing>(random.below(3));
   backend.host.destination = static_cast<host::Destination>(random.below(3));
   if (random.below(2) == 0) backend.host.registers = host::least_registers;
@@ -222,8 +221,7 @@ void scan_case(std::uint64_t seed, std::int64_t number) {
       (is_backward ? ", backward" : "") + (in_place ? ", in place" : "") +
       (has_totals ? ", totals" : "") + (has_start ? ", start" : "") + ", strides " +
       std::to_string(out.stride(0)) + " " + std::to_string(out.stride(1)) + " " +
-      std::to_string(out.stride(2)) + ", shape " +
-      std::to_string(static_cast<int>(backend.host.shape)) + ", sharing " +
+      std::to_string(out.stride(2)) + ", sharing " +
       std::to_string(static_cast<int>(backend.host.sharing)) + ", destination " +
       std::to_string(static_cast<int>(backend.host.destination)) + ", registers " +
       std::to_string(static_cast<int>(backend.host.registers)) + ", threads " +

@@ -16,9 +16,9 @@ using namespace test;             // NOLINT: a test file
 using namespace test::selection;  // NOLINT
 
 TEST(select, host_kernels_equal_copy_if) {
-  using ks::impl::host::SelectBackend, ks::impl::host::SelectSharing;
+  using ks::impl::host::SelectBackend, ks::impl::host::Sharing;
   std::int64_t const part = ks::impl::host::length_of_selected_part<std::int32_t>;
-  for (auto const sharing : {SelectSharing::whole_lines, SelectSharing::split_lines}) {
+  for (auto const sharing : {Sharing::whole_lines, Sharing::split_lines}) {
     check_all<std::int32_t>(SelectBackend{sharing},
                             {1, 5, 1000, part - 1, part, part + 1, 3 * part + 7}, {1, 3});
   }
@@ -45,8 +45,8 @@ TEST(select, emulated_cuda_takes_many_lines) {
 }
 
 TEST(select, several_arrays_at_once_on_each_backend) {
-  using ks::impl::host::SelectBackend, ks::impl::host::SelectSharing;
-  for (auto const sharing : {SelectSharing::whole_lines, SelectSharing::split_lines}) {
+  using ks::impl::host::SelectBackend, ks::impl::host::Sharing;
+  for (auto const sharing : {Sharing::whole_lines, Sharing::split_lines}) {
     check_all_zipped(SelectBackend{sharing}, {1, 5, 1000, 30'000}, true);
   }
   check_all_zipped(emulated::SelectBackend{}, {1, 5, 33, 1000, 1025, 5000}, true);

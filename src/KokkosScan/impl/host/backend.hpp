@@ -20,12 +20,6 @@
 
 namespace KokkosScan::impl::host {
 
-/// How lines lie in memory: neighbouring lines side by side (strips), or each line by itself.
-enum class Shape { automatic, lines, strips };
-
-/// Whether several threads share a line.
-enum class Sharing { automatic, whole_lines, split_lines };
-
 /// Scans the strips of one unit, on one thread.
 template <class P, class Scanner>
 struct WholeLines {
@@ -39,18 +33,13 @@ struct WholeLines {
 
   void operator()(std::int64_t unit) const {
     Scanner(problem, destination, registers, has_rows)
-        .scan(begin_of(unit), begin_of(unit + 1), strips_of_row);
-  }
-
- private:
-  [[nodiscard]] std::int64_t begin_of(std::int64_t unit) const {
-    return strips / units * unit + std::min(unit, strips % units);
+        .scan(begin_of_unit(strips, units, unit), begin_of_unit(strips, units, unit + 1),
+              strips_of_row);
   }
 };
 
 /// The vector kernels. The members exist for tests: results do not depend on them.
 struct Backend {
-  Shape shape = Shape::automatic;
   Sharing sharing = Sharing::automatic;
   Destination destination = Destination::automatic;
   Registers registers = widest_registers();
@@ -76,11 +65,10 @@ struct Backend {
   template <class Exec, class P>
   void scan_vectorized(const Exec& exec, const P& p) const {
     const Batch& batch = p.batch;
-    const bool has_neighbours =
-        batch.rank > 0 && p.output.strides.batch[batch.rank - 1] == 1 && shape != Shape::lines;
+    const bool has_neighbours = batch.rank > 0 && p.output.strides.batch[batch.rank - 1] == 1;
     if (!has_neighbours) {
-      const bool is_short = p.n <= tile_length && shape != Shape::strips &&
-                            (p.n == 1 || std::abs(p.output.strides.along) == 1);
+      const bool is_short =
+          p.n <= tile_length && (p.n == 1 || std::abs(p.output.strides.along) == 1);
       if (is_short) return scan_with<Columns<P>>(exec, p, "short_lines", batch.count, 1);
       return scan_with<Lines<P>>(exec, p, "lines", batch.count, 1);
     }

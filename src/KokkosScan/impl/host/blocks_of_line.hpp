@@ -29,13 +29,9 @@ class BlocksOfLine {
 
  public:
   /// \param folds buffer for the prefixes within chunks: fold_length elements, in one page
-  /// \param ahead the prefetch distance
-  [[gnu::always_inline]] BlocksOfLine(const Op& op, A* folds, const Ahead& ahead)
-      : m_op(op),
-        m_none(hidden<places>(neutral(op))),
-        m_folds(folds),
-        m_ahead(ahead.elements),
-        m_caches(ahead.caches) {}
+  /// \param ahead the prefetch distance; 0 prefetches nothing
+  [[gnu::always_inline]] BlocksOfLine(const Op& op, A* folds, std::int64_t ahead)
+      : m_op(op), m_none(hidden<places>(neutral(op))), m_folds(folds), m_ahead(ahead) {}
 
   /// The carry into the next chunk.
   Carry<R> carry;
@@ -49,18 +45,20 @@ class BlocksOfLine {
     bool is_exact = false;
     int i = 0;
     for (; i + at_once <= count; i += at_once) {
-      if (m_ahead != 0) prefetch(x + (m_ahead + i), at_once, m_caches);
-      fold(x + i, chunk_length, m_none, m_folds + i, is_exact);
+      if (m_ahead != 0) prefetch(x + (m_ahead + i), at_once);
+      fold(x + i, m_none, m_folds + i, is_exact);
     }
-    if (i < count && m_ahead != 0) prefetch(x + (m_ahead + i), at_once, m_caches);
+    if (i < count && m_ahead != 0) prefetch(x + (m_ahead + i), at_once);
     for (A* folds = m_folds + i; i < count; i += chunk_length, folds += of_place) {
-      const int left = count - i < chunk_length ? count - i : chunk_length;
-      fold(x + i, left, at_place<0>(m_none), folds, is_exact);
+      const A* chunk = x + i;
+      A padded[chunk_length];
+      if (count - i < chunk_length) {
+        for (int j = 0; j < chunk_length; ++j) padded[j] = i + j < count ? chunk[j] : neutral(m_op);
+        chunk = padded;
+      }
+      fold(chunk, at_place<0>(m_none), folds, is_exact);
     }
-    if constexpr (minds_nan<Op>) {
-      if (is_exact) return combine_all(Exact<Op>{m_op}, count, b);
-    }
-    combine_all(m_op, count, b);
+    is_exact ? combine_all(exactly(m_op), count, b) : combine_all(m_op, count, b);
   }
   /// To be called at the end of a tile.
   [[gnu::always_inline]] void end_tile() {
@@ -69,21 +67,17 @@ class BlocksOfLine {
   }
 
  private:
-  /// Folds one chunk at each place, or a chunk that may be incomplete at the first place.
+  /// Folds one chunk at each place, or at the first place only.
   template <int used>
-  [[gnu::always_inline]] void fold(const A* x, int count, const Register<A, used>& none, A* folds,
+  [[gnu::always_inline]] void fold(const A* x, const Register<A, used>& none, A* folds,
                                    bool& is_exact) const {
     PacksOfChunk<A, used> packs;
-    load_packs(x, chunk_length, neutral(m_op), count, packs);
-    bool may_have = false;
-    if constexpr (minds_nan<Op>) {
-      may_have = may_have_nan(packs);
-      if (may_have) fold_packs(Exact<Op>{m_op}, none, count, packs);
-    }
-    if (may_have) {
+    load_packs(x, chunk_length, chunk_length, packs);
+    if (minds_nan<Op> && may_have_nan(packs)) {
       is_exact = true;
+      fold_packs(exactly(m_op), none, chunk_length, packs);
     } else {
-      fold_packs(m_op, none, count, packs);
+      fold_packs(m_op, none, chunk_length, packs);
     }
     KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < packs_of_chunk; ++i) {
       const Pack<A, used>& pack = packs[i];
@@ -129,7 +123,6 @@ class BlocksOfLine {
   const Register<A, places> m_none;
   A* const m_folds;
   const std::int64_t m_ahead;
-  const Caches m_caches;
   A m_before{}, m_total{};
 };
 
@@ -137,14 +130,14 @@ class BlocksOfLine {
 ///
 /// \param x      the elements
 /// \param begin  the index of the first element in the line
-/// \param ahead  the prefetch distance, and the caches to prefetch to
+/// \param ahead  the prefetch distance; 0 prefetches nothing
 /// \param carry  the carry into the first element; on return, behind the last
 /// \param b      receives the inclusive results; whole registers are stored
 /// \param folds  buffer for prefixes: fold_length elements in one page
 /// \return B at the end of the elements
 template <class Op, class A, class R>
 A scan_elements(Registers registers, const Op& op, const A* x, std::int64_t begin, int count,
-                const Ahead& ahead, Carry<R>& carry, A* b, A* folds) {
+                std::int64_t ahead, Carry<R>& carry, A* b, A* folds) {
   return call_with(
       registers,
       [ op, x, begin, count, ahead, b, folds, &carry ](auto places) __attribute__((always_inline)) {

@@ -15,16 +15,6 @@
 
 namespace KokkosScan::impl::host {
 
-/// The operator in the form that handles NaNs exactly.
-template <class Op>
-[[gnu::always_inline]] inline auto exactly(const Op& op) {
-  if constexpr (minds_nan<Op>) {
-    return Exact<Op>{op};
-  } else {
-    return op;
-  }
-}
-
 /// Folds the rows of a pack: folds[i] combines `before` and rows 0 to i.
 ///
 /// \param before the fold of the chunk's earlier rows
@@ -58,11 +48,9 @@ template <int places, class Op, class A, class Put>
       put(i, combine_registers(exact, carry, folds[i]));
     }
   };
-  if constexpr (minds_nan<Op>) {
-    // Vector minima lose a NaN that a number follows, also one in `before`.
-    if (any(where_nan(before, x[0], x[1], x[2], x[3]))) return combine_by(Exact<Op>{op});
-  }
-  combine_by(op);
+  // Vector minima lose a NaN that a number follows, also one in `before`.
+  const bool is_exact = minds_nan<Op> && any(where_nan(before, x[0], x[1], x[2], x[3]));
+  is_exact ? combine_by(exactly(op)) : combine_by(op);
 }
 
 /// Stores a register of lines in the carried type.

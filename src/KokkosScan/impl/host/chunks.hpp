@@ -36,20 +36,13 @@ using PacksOfChunk = Pack<A, places>[chunk_length / pack_length];
 ///
 /// \param x        the first element at the first place
 /// \param distance from the first element at one place to that at the next
-/// \param none     a neutral value, which fills an incomplete pack
-/// \param count    the number of elements
+/// \param count    the number of elements: whole packs
 /// \param packs    receives them; missing packs repeat the last one
 template <class A, int places>
-[[gnu::always_inline]] inline void load_packs(const A* x, std::int64_t distance, const A& none,
-                                              int count, PacksOfChunk<A, places>& packs) {
-  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i, x += pack_length) {
-    const int left = count - i * pack_length;
-    if (left <= 0) {
-      packs[i] = packs[i - 1];
-    } else {
-      packs[i] = left < pack_length ? load_some<places>(x, distance, left, none)
-                                    : load<places>(x, distance);
-    }
+[[gnu::always_inline]] inline void load_packs(const A* x, std::int64_t distance, int count,
+                                              PacksOfChunk<A, places>& packs) {
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
+    packs[i] = i * pack_length < count ? load<places>(x + i * pack_length, distance) : packs[i - 1];
   }
 }
 
@@ -94,18 +87,6 @@ template <int place, class A, int places>
   }
 }
 
-/// The total of the chunk at each place. Takes half of the work of all prefixes.
-template <class Op, class A, int places>
-[[gnu::always_inline]] inline void total_chunks(const Op& op, const PacksOfChunk<A, places>& packs,
-                                                A (&totals)[places]) {
-  const Pack<A, places> of_packs = totals_of_packs(op, packs);
-  for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-    A t[pack_length];
-    store<place>(t, of_packs);
-    totals[place] = op(op(op(t[0], t[1]), t[2]), t[3]);
-  });
-}
-
 /// Folds whole chunks of a tile, one at each place at a time.
 ///
 /// \param chunks the fold of the tile's earlier chunks; on return, including these
@@ -124,22 +105,13 @@ LastChunk<A, R> fold_chunks(Registers registers, const Op& op, const A* elements
         LastChunk<A, R> last{};
         for (int k = 0; k < count; k += at_once) {
           PacksOfChunk<A, places> packs;
-          A totals[places];
-          load_packs(elements + k, chunk_length, neutral(op), chunk_length, packs);
-          bool is_exact = false;
-          if constexpr (minds_nan<Op>) {
-            is_exact = may_have_nan(packs);
-            if (is_exact) {
-              fold_packs(Exact<Op>{op}, none, chunk_length, packs);
-              for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-                totals[place] = host::last<place>(packs[3]);
-              });
-            }
-          }
-          if (!is_exact) total_chunks(op, packs, totals);
+          load_packs(elements + k, chunk_length, chunk_length, packs);
+          const bool is_exact = minds_nan<Op> && may_have_nan(packs);
+          is_exact ? fold_packs(exactly(op), none, chunk_length, packs)
+                   : fold_packs(op, none, chunk_length, packs);
           for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-            last = {before, totals[place]};
-            before = wide(before, static_cast<R>(totals[place]));
+            last = {before, host::last<place>(packs[3])};
+            before = wide(before, static_cast<R>(last.total));
           });
         }
         chunks = before;

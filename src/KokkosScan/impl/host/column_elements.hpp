@@ -56,11 +56,7 @@ class ColumnElements {
       const A* const run = width > 1 || direction > 0 ? as_stored_run<A>(in, r) : nullptr;
       if (run != nullptr) {
         lies_at(run, direction * width);
-        if (width < spill) {
-          prefetch_run(in, r, r.size(), Caches::all);
-        } else {
-          block.ahead = ahead_of(block, direction);
-        }
+        block.ahead = ahead_of(block, direction);
         return;
       }
       const ArrayLine<const A> stored = as_stored<A>(in, c);
@@ -73,7 +69,6 @@ class ColumnElements {
     A* const x = m_x + spill;
     const bool is_run = !reverses || direction < 0;
     if (is_run && (width == 1 ? direction > 0 || reverses : true)) {
-      prefetch_run(in, r, r.size(), Caches::all);
       A* const to = reverses ? m_y + spill : x;
       if (load_run<most>(in, r, to)) {
         if (reverses) convert<-1>(to + (r.size() - 1), r.size(), x);
@@ -94,9 +89,10 @@ class ColumnElements {
   }
 
   /// The prefetch distance: to the next block, if one has all lines of a strip, or along its rows.
-  static Ahead ahead_of(const SlabBlock<A, R>& block, int direction) {
-    const std::int64_t along = direction * (ahead_bytes / static_cast<int>(sizeof(A)));
-    return {block.rows > pack_length ? block.rows * block.x.row : along, Caches::all};
+  static std::int64_t ahead_of(const SlabBlock<A, R>& block, int direction) {
+    if (block.width < spill && block.slabs > 1) return block.slabs * block.x.slab;
+    if (block.width < spill || block.rows > pack_length) return block.rows * block.x.row;
+    return direction * (ahead_bytes / static_cast<int>(sizeof(A)));
   }
   /// Whether registers may read memory before and behind a contiguous rectangle: it exists, and no
   /// thread writes there.

@@ -52,7 +52,7 @@ struct SlabBlock {
   int begin = 0;  ///< index of the first row in its tile; begins a pack
   Starts<A> starts = {};
   StateOfLines<A, R> state = {};  ///< used if there are no starts; then there is one slab
-  Ahead ahead = nothing_ahead;    ///< prefetch distance from x
+  std::int64_t ahead = 0;         ///< prefetch distance from x; 0 prefetches nothing
 };
 
 /// The state of one register of lines.
@@ -112,7 +112,7 @@ template <int places, class Op, class A, class R>
                                                  const A* x, A* b,
                                                  StateOfRegister<places, A, R>& state) {
   using V = Register<A, places>;
-  const std::int64_t x_row = block.x.row, b_row = block.b.row, ahead = block.ahead.elements;
+  const std::int64_t x_row = block.x.row, b_row = block.b.row, ahead = block.ahead;
   const int end = block.begin + block.rows;
   V fold = state.fold, carry = state.carry;
   const auto put = [&](int i, const V& results) __attribute__((always_inline)) {
@@ -138,6 +138,7 @@ template <int places, class Op, class A, class R>
     V elements[pack_length], folds[pack_length];
     KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
       elements[i] = load_register<places>(x + (k + i < end ? i : 0) * x_row);
+      if (ahead != 0 && k + i < end) __builtin_prefetch(x + i * x_row + ahead);
     }
     fold_rows(exact, fold, elements, folds);
     KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i + 1 < pack_length; ++i) {
@@ -198,10 +199,19 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
           if (block.starts.firsts != nullptr) {
             std::copy_n(block.starts.firsts, width, block.b.data - block.b.row);
           }
-          for_each_state<places>(
-              block.state, width, shift, [&](State & state, int w) __attribute__((always_inline)) {
-                scan_register(op, block, x + w, b + w, state);
-              });
+          SlabBlock<A, R> part = block;
+          const int most_rows = width > 2 * State::lanes ? chunk_length : block.rows;
+          KOKKOSSCAN_IMPL_ROLLED for (int k = 0; k < block.rows; k += most_rows) {
+            part.rows = block.rows - k < most_rows ? block.rows - k : most_rows;
+            for_each_state<places>(
+                block.state, width,
+                shift, [&](State & state, int w) __attribute__((always_inline)) {
+                  scan_register(op, part, x + w, b + w, state);
+                });
+            part.begin += most_rows;
+            x += most_rows * block.x.row;
+            b += most_rows * block.b.row;
+          }
           return;
         }
         const bool has_chunks = block.rows >= chunk_length;
@@ -248,7 +258,7 @@ void fold_slab(Registers registers, const Op& op, const SlabBlock<A, R>& slab) {
               V elements[pack_length], folds[pack_length];
               KOKKOSSCAN_IMPL_UNROLL for (int j = 0; j < pack_length; ++j) {
                 elements[j] = load_register<places>(x + j * block.x.row);
-                __builtin_prefetch(x + j * block.x.row + block.ahead.elements);
+                __builtin_prefetch(x + j * block.x.row + block.ahead);
               }
               fold_rows(exact, total, elements, folds);
               total = folds[pack_length - 1];

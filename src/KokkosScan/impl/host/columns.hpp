@@ -111,7 +111,7 @@ class Columns : ColumnElements<P> {
   /// \param tiles  the prefixes, including starting values
   /// \param before B(begin)
   void scan_part(const Coordinates& c, int width, std::int64_t begin, std::int64_t end,
-                 const R* tiles, const A* before, const Ahead&) {
+                 const R* tiles, const A* before, std::int64_t) {
     std::copy_n(tiles, width, m_tiles + spill);
     std::copy_n(before, width, m_first + spill);
     scan_rows(c, width, begin, end);
@@ -157,7 +157,7 @@ class Columns : ColumnElements<P> {
   /// whole row has fewer.
   static int next_segment(int left, int most_lines) {
     const int length = std::max(most_lines / spill, 1) * spill;
-    if (left <= length) return left;
+    if (left <= std::max(most_lines, length)) return left;
     return left < length + spill ? length - spill > 0 ? length - spill : left : length;
   }
 
@@ -208,7 +208,7 @@ class Columns : ColumnElements<P> {
     if (reverses) {
       store_reversed(results, held, extent, slabs, lowest);
     } else {
-      store(results + skipped, of_slab, {slabs, extent, width}, lowest);
+      store({results + skipped, of_slab, slabs, extent, width}, lowest);
     }
     if (has_totals) {
       const int last = m_descends && !reverses ? 0 : (n - 1 + (has_first ? 1 : 0)) * width;
@@ -284,7 +284,7 @@ class Columns : ColumnElements<P> {
     const A* const first = has_first ? block.b.data - row : block.b.data;
     const std::int64_t place = stores_first ? -1 : k;
     const int last = stored - 1;
-    store(m_descends ? first + last * row : first, 0, {1, stored, width},
+    store({m_descends ? first + last * row : first, 0, 1, stored, width},
           &p.output.line(c)(m_descends ? place + last : place));
     if (is_exclusive || k + rows == p.n) {
       std::copy_n(block.b.data + (rows - 1) * row, width, m_first + spill + w);
@@ -293,26 +293,10 @@ class Columns : ColumnElements<P> {
 
   // ---- Results ----------------------------------------------------------------------------------
 
-  struct Extents {
-    int slabs, rows, width;
-  };
-  /// Stores results in memory order, slabs `distance` apart, from `to` on.
-  void store(const A* results, std::int64_t distance, const Extents& e, Value* to) const {
-    const std::int64_t row = std::abs(m_problem.output.strides.along);
-    const std::int64_t slab = e.slabs > 1 ? m_problem.output.strides.batch[m_dimension] : 0;
-    const bool are_runs = e.rows == 1 || row == e.width;
-    const int rows = are_runs ? 1 : e.rows, length = are_runs ? e.rows * e.width : e.width;
-    if (rows == 1 && (e.slabs == 1 || (distance == length && slab == length))) {
-      return store_run(m_streams, results, e.slabs * length, to);
-    }
-    if (length * static_cast<int>(sizeof(A)) < streamed_row_bytes) {
-      return convert_rows(results, {distance, e.width}, e.slabs, rows, length, to, {slab, row});
-    }
-    for (int s = 0; s < e.slabs; ++s) {
-      for (int i = 0; i < rows; ++i) {
-        store_run(m_streams, results + s * distance + i * e.width, length, to + s * slab + i * row);
-      }
-    }
+  /// Stores results in memory order from `to` on.
+  void store(const DenseRows<A>& results, Value* to) const {
+    const std::int64_t slab = results.slabs > 1 ? m_problem.output.strides.batch[m_dimension] : 0;
+    store_rows(m_streams, results, slab, m_problem.output.strides.along, to);
   }
   /// Stores `extent` results of each of several lines, in L1 `held` apart and last line first.
   void store_reversed(const A* results, int held, int extent, int lines, Value* lowest) const {

@@ -73,6 +73,15 @@ template <class Op>
 struct Exact {
   const Op& op;
 };
+/// The operator in the form that handles NaNs exactly.
+template <class Op>
+[[gnu::always_inline]] inline auto exactly(const Op& op) {
+  if constexpr (minds_nan<Op>) {
+    return Exact<Op>{op};
+  } else {
+    return op;
+  }
+}
 template <class T, int places>
 [[gnu::always_inline]] inline Register<T, places> combine_registers(const Exact<Min<T>>&,
                                                                     const Register<T, places>& ra,
@@ -154,37 +163,6 @@ template <class Op, class T, int places>
     const auto low = combine_registers(op, shuffle<0, 2>(fill, x.part[0]), x.part[0]);
     const auto high = combine_registers(op, shuffle<0, 2>(fill, x.part[1]), x.part[1]);
     return {{low, combine_registers(op, shuffle<1, 1>(low, low), high)}};
-  }
-}
-
-/// Combines each two neighbours in two registers.
-template <class Op, class T, int places>
-[[gnu::always_inline]] inline Register<T, places> combine_pairs(const Op& op,
-                                                                const Register<T, places>& a,
-                                                                const Register<T, places>& b) {
-  if constexpr (sizeof(T) == 4) {
-    return combine_registers(op, shuffle<0, 2, 4, 6>(a, b), shuffle<1, 3, 5, 7>(a, b));
-  } else {
-    return combine_registers(op, shuffle<0, 2>(a, b), shuffle<1, 3>(a, b));
-  }
-}
-
-/// The totals of four consecutive packs, each (x0 * x1) * (x2 * x3).
-template <class Op, class T, int places>
-[[gnu::always_inline]] inline Pack<T, places> totals_of_packs(const Op& op,
-                                                              const Pack<T, places> (&packs)[4]) {
-  if constexpr (Pack<T>::parts == 1) {
-    return {{combine_pairs(op, combine_pairs(op, packs[0].part[0], packs[1].part[0]),
-                           combine_pairs(op, packs[2].part[0], packs[3].part[0]))}};
-  } else {
-    Pack<T, places> totals;
-    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < 2; ++i) {
-      const auto& left = packs[2 * i].part;
-      const auto& right = packs[2 * i + 1].part;
-      totals.part[i] = combine_pairs(op, combine_pairs(op, left[0], left[1]),
-                                     combine_pairs(op, right[0], right[1]));
-    }
-    return totals;
   }
 }
 

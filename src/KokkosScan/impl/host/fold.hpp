@@ -23,8 +23,6 @@ class FoldsOfStrips {
   using A = typename P::A;
   using R = typename Combination<P>::R;
 
-  /// Rows that are combined together, so that folds are loaded and stored once for all of them.
-  static constexpr int rows_at_once = 4;
   /// Elements of a line that are loaded at a time, and the independent runs they are cut into.
   static constexpr int block = 256;
   static constexpr int runs = 8;
@@ -94,33 +92,19 @@ class FoldsOfStrips {
 
   void fold_strip(const Coordinates& c, int width, std::int64_t begin, std::int64_t end,
                   R* folds) const {
-    Raw<A, most_width * rows_at_once> memory;
+    Raw<A, most_width> memory;
     const ArrayLine<const A> stored = as_stored<A>(m_problem.input, c);
-    const auto row = [&](std::int64_t k, int i) -> const A* {
-      if (stored.data != nullptr) return &stored(k);
-      A* const loaded = memory.data() + i * most_width;
-      load_across<most_width>(m_problem.input, c, k, width, loaded);
-      return loaded;
-    };
-    const A* const x = row(begin, 0);
-    for (int w = 0; w < width; ++w) folds[w] = static_cast<R>(x[w]);
-    std::int64_t k = begin + 1;
-    for (; k + rows_at_once <= end; k += rows_at_once) {
-      const A* const x0 = row(k, 0);
-      const A* const x1 = row(k + 1, 1);
-      const A* const x2 = row(k + 2, 2);
-      const A* const x3 = row(k + 3, 3);
-      for (int w = 0; w < width; ++w) {
-        R fold = folds[w];
-        fold = m_op(fold, static_cast<R>(x0[w]));
-        fold = m_op(fold, static_cast<R>(x1[w]));
-        fold = m_op(fold, static_cast<R>(x2[w]));
-        folds[w] = m_op(fold, static_cast<R>(x3[w]));
+    for (std::int64_t k = begin; k < end; ++k) {
+      const A* x = memory.data();
+      if (stored.data != nullptr) {
+        x = &stored(k);
+      } else {
+        load_across<most_width>(m_problem.input, c, k, width, memory.data());
       }
-    }
-    for (; k < end; ++k) {
-      const A* const last = row(k, 0);
-      for (int w = 0; w < width; ++w) folds[w] = m_op(folds[w], static_cast<R>(last[w]));
+      for (int w = 0; w < width; ++w) {
+        const R next = static_cast<R>(x[w]);
+        folds[w] = k == begin ? next : R(m_op(folds[w], next));
+      }
     }
   }
 
@@ -140,22 +124,18 @@ class FoldsOfStrips {
 
   [[nodiscard]] R fold_block(const A* x, int count) const {
     const int length = count / runs;
-    if (length == 0) return fold_run(x, 0, count);
     Raw<R, runs> memory;
     R* const folds = memory.data();
-    for (int j = 0; j < runs; ++j) folds[j] = static_cast<R>(x[j * length]);
+    for (int j = 0; j < runs && length > 0; ++j) folds[j] = static_cast<R>(x[j * length]);
     for (int i = 1; i < length; ++i) {
       for (int j = 0; j < runs; ++j) folds[j] = m_op(folds[j], static_cast<R>(x[j * length + i]));
     }
-    R fold = folds[0];
-    for (int j = 1; j < runs; ++j) fold = m_op(fold, folds[j]);
-    for (int i = runs * length; i < count; ++i) fold = m_op(fold, static_cast<R>(x[i]));
-    return fold;
-  }
-  [[nodiscard]] R fold_run(const A* x, int begin, int end) const {
-    R fold = static_cast<R>(x[begin]);
-    for (int i = begin + 1; i < end; ++i) fold = m_op(fold, static_cast<R>(x[i]));
-    return fold;
+    Maybe<R> fold;
+    for (int j = 0; j < runs && length > 0; ++j) fold = Maybe<R>(combine(m_op, fold, folds[j]));
+    for (int i = runs * length; i < count; ++i) {
+      fold = Maybe<R>(combine(m_op, fold, static_cast<R>(x[i])));
+    }
+    return fold.value;
   }
 
   P m_problem;

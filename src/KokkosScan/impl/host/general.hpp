@@ -31,8 +31,7 @@ struct UnitsOfSlabs {
   void operator()(std::int64_t unit) const {
     const std::int64_t strips = slabs.slabs * slabs.strips;
     General<P>(problem, slabs, destination, registers)
-        .scan(strips / units * unit + std::min(unit, strips % units),
-              strips / units * (unit + 1) + std::min(unit + 1, strips % units));
+        .scan(begin_of_unit(strips, units, unit), begin_of_unit(strips, units, unit + 1));
   }
 };
 

@@ -78,8 +78,8 @@ class GeneralElements {
     if (slabs == 1 || rows == p.n) {
       const Rectangle r{c, p.n, k, rows, width, slabs, m_slabs.dimension};
       const bool descends = direction_of_run(in) < 0;
-      prefetch_run(in, r, static_cast<int>(size) * slabs, Caches::all);
       const A* run = as_stored_run<A>(in, r);
+      if (run != nullptr) prefetch(descends ? run - r.size() : run + r.size(), r.size());
       if (run == nullptr && load_run<most>(in, r, m_x)) run = m_x;
       if (run != nullptr && descends) return {run + (rows - 1) * std::int64_t{width}, size, -width};
       if (run != nullptr) return {run, size, width};
@@ -88,8 +88,7 @@ class GeneralElements {
       // Several long lines.
       if (slabs > 1 && width == 1 && in.strides.along == 1) {
         const Runs<A> lines{&in.line(c)(k), in.strides.batch[m_slabs.dimension], 1};
-        for (int s = 0; s < slabs; ++s)
-          prefetch(lines.data + s * lines.run + rows, rows, Caches::all);
+        for (int s = 0; s < slabs; ++s) prefetch(lines.data + s * lines.run + rows, rows);
         return lines;
       }
     }

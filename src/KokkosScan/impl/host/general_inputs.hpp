@@ -56,8 +56,8 @@ template <int Rank, class Function>
 bool has_columns(const Computed<Rank, Function>& computed, int rank) {
   return rank > 0 && computed.axis != Rank - 1;
 }
-template <class T>
-bool has_columns(const ValueOfLine<T>&, int) {
+template <class In>
+bool has_columns(const In&, int) {
   return true;
 }
 template <class Function, class Parts>
@@ -76,17 +76,13 @@ template <class T>
 bool has_dense_rows(const Array<T>& array, int rank, std::int64_t width) {
   return array.strides.batch[rank - 1] == 1 && array.strides.along == width;
 }
-template <int Rank, class Function>
-bool has_dense_rows(const Computed<Rank, Function>&, int, std::int64_t) {
+template <class In>
+bool has_dense_rows(const In&, int, std::int64_t) {
   return false;
 }
 template <class A, int Rank, class Function>
 bool has_dense_rows(const Called<A, Rank, Function>&, int, std::int64_t) {
   return true;
-}
-template <class T>
-bool has_dense_rows(const ValueOfLine<T>&, int, std::int64_t) {
-  return false;
 }
 template <class Function, class Parts>
 bool has_dense_rows(const ZippedInput<Function, Parts>& in, int rank, std::int64_t width);

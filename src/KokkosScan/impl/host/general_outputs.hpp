@@ -112,29 +112,6 @@ void store_slabs(const Called<A, Rank, Function>& output, Coordinates c, int dim
   }
 }
 
-/// Stores results with non-temporal stores, out of L1, where they are dense and in memory order.
-///
-/// \param distances of slabs and rows in memory
-/// \param to        the address of the first row of the first slab, in scan order
-template <class Value>
-void stream_slabs(const Value* results, const RowDistances& distances, int slabs, int rows,
-                  int width, Value* to) {
-  const std::int64_t size = std::int64_t{rows} * width, row = distances.row;
-  const bool are_runs = rows == 1 || std::abs(row) == width;
-  Value* const lowest = row < 0 ? to + (rows - 1) * row : to;
-  if (are_runs && (slabs == 1 || distances.slab == size)) {
-    return stream_bytes(results, static_cast<std::size_t>(slabs * size) * sizeof(Value), lowest);
-  }
-  const int runs = are_runs ? 1 : rows;
-  const std::size_t bytes = static_cast<std::size_t>(size / runs) * sizeof(Value);
-  for (int s = 0; s < slabs; ++s) {
-    for (int i = 0; i < runs; ++i) {
-      stream_bytes(results + s * size + i * width, bytes,
-                   lowest + s * distances.slab + i * std::abs(row));
-    }
-  }
-}
-
 /// The address of a row of results if it is contiguous, to compute results in place; else null.
 template <class Value>
 Value* place_of_rows(const Array<Value>& output, const Coordinates& c, std::int64_t k, int width) {

@@ -184,7 +184,10 @@ class General : GeneralElements<P> {
       scan_narrow(load(c, slabs, k, rows, width), slabs, k, rows, width, y, y_row, y_slab);
     }
     if constexpr (is_array) {
-      if (streams) return stream_slabs(m_y, {slab, row}, slabs, rows, width, place);
+      if (streams) {
+        const DenseRows<Value> results{m_y, size, slabs, rows, width};
+        return store_rows(true, results, slab, row, row < 0 ? place + (rows - 1) * row : place);
+      }
     }
     if (place != nullptr) return;
     store_slabs(m_problem.output, c, m_slabs.dimension, slabs, k, rows, width, m_y);

@@ -74,13 +74,6 @@ template <class F>
 #endif
 }
 
-/// The widest registers of this processor family. Kernels for narrower ones are compiled with fewer
-/// special cases for shapes.
-#if defined(KOKKOSSCAN_IMPL_AVX2)
-inline constexpr Registers most_registers = Registers::of_32_bytes;
-#else
-inline constexpr Registers most_registers = Registers::of_16_bytes;
-#endif
 /// A compile-time value as a function argument.
 template <auto value>
 inline constexpr std::integral_constant<std::remove_const_t<decltype(value)>, value> constant{};
@@ -110,39 +103,12 @@ void convert_rows(const From* from, const RowDistances& from_distances, int slab
   call_with(
       std::is_same_v<To, From> ? least_registers : widest_registers(), [=
   ](auto) __attribute__((always_inline)) {
-        const From* x = from;
-        To* y = to;
-        const auto each = [&](const auto& convert_row) __attribute__((always_inline)) {
-          for (int s = 0; s < slabs; ++s) {
-            x = from + s * from_distances.slab;
-            y = to + s * to_distances.slab;
-            for (int r = 0; r < rows; ++r, x += from_distances.row, y += to_distances.row) {
-              convert_row();
-            }
+        for (int s = 0; s < slabs; ++s) {
+          const From* x = from + s * from_distances.slab;
+          To* y = to + s * to_distances.slab;
+          for (int r = 0; r < rows; ++r, x += from_distances.row, y += to_distances.row) {
+            for (int i = 0; i < length; ++i) y[i] = static_cast<To>(x[i]);
           }
-        };
-        const auto some = [&](int first, auto of) __attribute__((always_inline)) {
-          To values[of.value];
-          for (int i = 0; i < of.value; ++i) values[i] = static_cast<To>(x[first + i]);
-          for (int i = 0; i < of.value; ++i) y[first + i] = values[i];
-        };
-        // Four or eight at a time; at the end of a row they overlap those before.
-        const auto in_steps = [&](auto at_once) __attribute__((always_inline)) {
-          int i = 0;
-          for (; i + at_once.value <= length; i += at_once.value) some(i, at_once);
-          if (i < length) some(length - at_once.value, at_once);
-        };
-        switch (length) {
-          case 1:
-            return each([&]() __attribute__((always_inline)) { some(0, constant<1>); });
-          case 2:
-            return each([&]() __attribute__((always_inline)) { some(0, constant<2>); });
-          case 3:
-            return each([&]() __attribute__((always_inline)) { some(0, constant<3>); });
-          default:
-            if (length < 8)
-              return each([&]() __attribute__((always_inline)) { in_steps(constant<4>); });
-            return each([&]() __attribute__((always_inline)) { in_steps(constant<8>); });
         }
       });
 }

@@ -10,8 +10,10 @@
 #include <KokkosScan/impl/host/tuning.hpp>
 #include <KokkosScan/impl/operands.hpp>
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <string>
+#include <thread>
 #if defined(__linux__)
 #include <sys/mman.h>
 #include <unistd.h>
@@ -67,5 +69,29 @@ inline std::int64_t units_of_work(std::int64_t pieces, std::int64_t elements_of_
       pieces / std::max<std::int64_t>(1, unit_elements / elements_of_piece),
       std::min(threads, pieces), pieces);
 }
+
+/// The first piece of a unit of work.
+inline std::int64_t begin_of_unit(std::int64_t pieces, std::int64_t units, std::int64_t unit) {
+  return pieces / units * unit + std::min(unit, pieces % units);
+}
+
+/// The turns of threads that share work. They take parts in order, and a part only waits for
+/// earlier parts, so there is no deadlock, however few threads run.
+struct Turns {
+  alignas(64) std::atomic<std::int64_t> next_part = 0;  ///< the first that nobody has taken
+  alignas(64) std::atomic<std::int64_t> turn = 0;       ///< the part whose prefix is known
+
+  std::int64_t take() { return next_part.fetch_add(1, std::memory_order_relaxed); }
+  void wait_for(std::int64_t part) const {
+    for (int spins = 0; turn.load(std::memory_order_acquire) != part; ++spins) {
+      // There may be more threads than cores: let others run.
+      if (spins > 1000) std::this_thread::yield();
+    }
+  }
+  void end(std::int64_t part) { turn.store(part + 1, std::memory_order_release); }
+};
+
+/// Whether several threads share a line. Results do not depend on it.
+enum class Sharing { automatic, whole_lines, split_lines };
 
 }  // namespace KokkosScan::impl::host

@@ -54,7 +54,7 @@ class Lines {
       R tiles;
       A before;
       start(c, 1, &tiles, &before);
-      scan_part(c, 1, 0, m_problem.n, &tiles, &before, usual_ahead());
+      scan_part(c, 1, 0, m_problem.n, &tiles, &before, usual_ahead);
     }
   }
 
@@ -72,29 +72,35 @@ class Lines {
   ///
   /// \param tiles  the prefix, including the starting value
   /// \param before B(begin)
-  /// \param ahead  the prefetch distance, and the caches to prefetch to
+  /// \param ahead  the prefetch distance
   [[gnu::noinline]] void scan_part(const Coordinates& c, int, std::int64_t begin, std::int64_t end,
-                                   const R* tiles, const A* before, const Ahead& ahead) {
+                                   const R* tiles, const A* before, std::int64_t ahead) {
     const P& p = m_problem;
     const auto line = p.input.line(c);
     const auto results = p.output.line(c);
     const bool is_exclusive = p.form == Form::exclusive;
     const A* const stored = as_stored<A>(line, 1);
     A result = *before;
+    A loaded[block_length];
     Carry<R> carry{*tiles, neutral(carrying(p.op))};
     int count = 0;
+    int waiting = 0;  // results of an incomplete cache line, which the next block completes
     for (std::int64_t k = begin; k < end; k += count) {
       count = static_cast<int>(std::min<std::int64_t>(end - k, block_length - k % block_length));
       const bool stores_first = k == 0 && p.extra == Extra::first;
       const bool stores_last = k + count == p.n && p.extra == Extra::last;
-      A* b = m_staged;
+      A* b = m_staged + waiting;
       // Exclusive results are the inclusive ones, one place later.
       if (is_exclusive || stores_first) *b++ = result;
-      with_elements(line, stored, k, count, ahead, [&](const A* x, const Ahead& ahead_of_x) {
-        result = scan_elements(m_registers, p.op, x, k, count, ahead_of_x, carry, b, m_folds);
-      });
-      store_block(count + (stores_first || stores_last ? 1 : 0), &results(stores_first ? -1 : k),
-                  results.stride);
+      const A* const x = elements_at(line, stored, k, count, loaded);
+      // Hardware prefetching follows loads that do nothing else.
+      const std::int64_t ahead_of_x = stored == nullptr ? 0 : ahead;
+      result = scan_elements(m_registers, p.op, x, k, count, ahead_of_x, carry, b, m_folds);
+      const int staged = waiting + count + (stores_first || stores_last ? 1 : 0);
+      Value* const to = &results(stores_first ? -1 : k) - waiting * results.stride;
+      waiting = k + count < end && m_streams && results.stride == 1 ? left_of_line(to + staged) : 0;
+      store_block(staged - waiting, to, results.stride);
+      std::copy_n(m_staged + (staged - waiting), waiting, m_staged);
     }
     if (end == p.n && p.totals.data != nullptr) {
       p.totals.line(c)(0) = static_cast<Total>(result);
@@ -109,23 +115,22 @@ class Lines {
             LastChunk<A, R>* last) const {
     const auto line = m_problem.input.line(c);
     const A* const stored = as_stored<A>(line, 1);
+    A loaded[block_length];
     *chunks = neutral(carrying(m_problem.op));
     for (std::int64_t k = begin; k < end; k += block_length) {
       const int count = static_cast<int>(std::min<std::int64_t>(end - k, block_length));
-      with_elements(line, stored, k, count, nothing_ahead, [&](const A* x, const Ahead&) {
-        *last = fold_chunks<A>(m_registers, m_problem.op, x, count, *chunks);
-      });
+      const A* const x = elements_at(line, stored, k, count, loaded);
+      *last = fold_chunks<A>(m_registers, m_problem.op, x, count, *chunks);
     }
   }
 
  private:
-  using InputLine = decltype(std::declval<P>().input.line(std::declval<Coordinates>()));
+  static constexpr std::int64_t usual_ahead = ahead_bytes / sizeof(A);
 
-  /// Elements are used once, so they only need L1; if results stay in the caches, elements may too.
-  [[nodiscard]] Ahead usual_ahead() const {
-    return {ahead_bytes / sizeof(A), m_streams ? Caches::nearest : Caches::all};
+  /// The number of elements before `to` in its cache line.
+  static int left_of_line(const Value* to) {
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(to) % cache_line / sizeof(Value));
   }
-
   /// Stores the staged results, in scan order from `to` on.
   void store_block(int count, Value* to, std::int64_t stride) {
     const A* const b = m_staged;
@@ -135,23 +140,20 @@ class Lines {
     for (int i = 0; i < count; ++i) to[i * stride] = static_cast<Value>(b[i]);
   }
 
-  /// Calls f(x, ahead_of_x), where x are elements k ... k + count - 1. If they are read in place, f
-  /// is to prefetch as ahead_of_x says; if they are loaded, they have been prefetched here.
-  template <class F>
-  void with_elements(const InputLine& line, const A* stored, std::int64_t k, int count,
-                     const Ahead& ahead, const F& f) const {
-    if (stored != nullptr) return f(stored + k, ahead);
-    prefetch_along(line, k + ahead.elements, count, ahead.caches);
-    A loaded[block_length];
+  /// Elements k ... k + count - 1, in place or loaded.
+  template <class Line>
+  static const A* elements_at(const Line& line, const A* stored, std::int64_t k, int count,
+                              A* loaded) {
+    if (stored != nullptr) return stored + k;
     load_along<block_length>(line, k, count, loaded);
-    f(static_cast<const A*>(loaded), nothing_ahead);
+    return loaded;
   }
 
   const P& m_problem;
   Registers m_registers;
   bool m_streams;
   static constexpr int page = page_bytes / sizeof(A);
-  static_assert(block_length + 1 + chunk_length <= page);
+  static_assert(block_length + 1 + chunk_length + cache_line / sizeof(A) <= page);
   alignas(page_bytes) A m_staged[page];  ///< results
   alignas(page_bytes) A m_folds[fold_length<A>];
 };

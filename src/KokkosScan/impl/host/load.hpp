@@ -77,9 +77,6 @@ using value_of_input = value_of_line<decltype(std::declval<const In&>().line(Coo
 // Components of an input may be zipped inputs, so these are declared before their callers.
 template <int Most, class A, class Function, class Lines>
 void load_along(const ZippedLine<Function, Lines>& line, std::int64_t k, int count, A* x);
-template <class Function, class Lines>
-void prefetch_along(const ZippedLine<Function, Lines>& line, std::int64_t k, int count,
-                    Caches caches);
 template <int Most, class A, class Function, class Parts>
 void load_across(const ZippedInput<Function, Parts>& in, const Coordinates& c, std::int64_t k,
                  int count, A* x);
@@ -89,9 +86,6 @@ template <class Function, class Parts>
 int direction_of_run(const ZippedInput<Function, Parts>& in);
 template <int Most, class A, class Function, class Parts>
 bool load_run(const ZippedInput<Function, Parts>& in, const Rectangle& r, A* x);
-template <class Function, class Parts>
-void prefetch_run(const ZippedInput<Function, Parts>& in, const Rectangle& r, int ahead,
-                  Caches caches);
 
 // ---- Neighbours in a line -----------------------------------------------------------------------
 
@@ -130,23 +124,6 @@ void load_along(const SelectedLine<A, Values, Mask>& line, std::int64_t k, int c
   if (values == nullptr) load_along<Most>(line.values, k, count, x);
   blend(selected == nullptr ? as_stored_bools(loaded) : selected + k,
         values == nullptr ? x : values + k, line.identity, count, x);
-}
-
-/// Prefetches elements k ... k + count - 1 of a line, which need not exist, if they are contiguous.
-template <class T>
-void prefetch_along(const ArrayLine<T>& line, std::int64_t k, int count, Caches caches) {
-  if (line.stride == 1) prefetch(&line(k), count, caches);
-  if (line.stride == -1) prefetch<-1>(&line(k + count - 1), count, caches);
-}
-template <int Rank, class Function>
-void prefetch_along(const ComputedLine<Rank, Function>&, std::int64_t, int, Caches) {}
-template <class T>
-void prefetch_along(const SameLine<T>&, std::int64_t, int, Caches) {}
-template <class A, class Values, class Mask>
-void prefetch_along(const SelectedLine<A, Values, Mask>& line, std::int64_t k, int count,
-                    Caches caches) {
-  prefetch_along(line.values, k, count, caches);
-  prefetch_along(line.mask, k, count, caches);
 }
 
 // ---- Neighbouring lines -------------------------------------------------------------------------
@@ -197,8 +174,8 @@ void load_across(const Selected<A, Values, Mask>& in, const Coordinates& c, std:
   if (selected.data == nullptr) load_across<Most>(in.mask, c, k, count, loaded);
   if (values.data == nullptr) load_across<Most>(in.values, c, k, count, x);
   // Hardware prefetching does not follow, because rows are loaded a short piece at a time.
-  if (selected.data != nullptr) prefetch(&selected(k + 1), count, Caches::all);
-  if (values.data != nullptr) prefetch(&values(k + 1), count, Caches::all);
+  if (selected.data != nullptr) prefetch(&selected(k + 1), count);
+  if (values.data != nullptr) prefetch(&values(k + 1), count);
   blend(selected.data == nullptr ? as_stored_bools(loaded) : &selected(k),
         values.data == nullptr ? x : &values(k), in.identity, count, x);
 }
@@ -251,12 +228,8 @@ template <class T>
 int direction_of_run(const Array<T>& in) {
   return in.strides.along < 0 ? -1 : 1;
 }
-template <int Rank, class Function>
-int direction_of_run(const Computed<Rank, Function>&) {
-  return 1;
-}
-template <class T>
-int direction_of_run(const ValueOfLine<T>&) {
+template <class In>
+int direction_of_run(const In&) {
   return 1;
 }
 template <class A, class Values, class Mask>
@@ -285,12 +258,8 @@ bool load_run(const Array<T>& in, const Rectangle& r, A* x) {
   }
   return true;
 }
-template <int Most, class A, int Rank, class Function>
-bool load_run(const Computed<Rank, Function>&, const Rectangle&, A*) {
-  return false;
-}
-template <int Most, class A, class T>
-bool load_run(const ValueOfLine<T>&, const Rectangle&, A*) {
+template <int Most, class A, class In>
+bool load_run(const In&, const Rectangle&, A*) {
   return false;
 }
 template <int Most, class A, class Values, class Mask>
@@ -309,52 +278,6 @@ bool load_run(const Selected<A, Values, Mask>& in, const Rectangle& r, A* x) {
   }
   blend(selected, values, in.identity, r.size(), x);
   return true;
-}
-
-/// Prefetches the memory `ahead` elements further in scan direction, if a rectangle is contiguous.
-template <class T>
-void prefetch_run(const Array<T>& in, const Rectangle& r, int ahead, Caches caches) {
-  const T* const run = as_run(in, r);
-  if (run == nullptr) return;
-  in.strides.along < 0 ? prefetch<-1>(run - ahead, r.size(), caches)
-                       : prefetch(run + ahead, r.size(), caches);
-}
-template <int Rank, class Function>
-void prefetch_run(const Computed<Rank, Function>&, const Rectangle&, int, Caches) {}
-template <class T>
-void prefetch_run(const ValueOfLine<T>&, const Rectangle&, int, Caches) {}
-template <class A, class Values, class Mask>
-void prefetch_run(const Selected<A, Values, Mask>& in, const Rectangle& r, int ahead,
-                  Caches caches) {
-  prefetch_run(in.values, r, ahead, caches);
-  prefetch_run(in.mask, r, ahead, caches);
-}
-
-/// The distance from a rectangle to the next one in the direction of the scan, or more if parts of
-/// lines are prefetched. Slabs always follow upwards.
-template <class In>
-int ahead_of(const In& in, const Rectangle& r, const Ahead& ahead) {
-  const int elements = static_cast<int>(std::max<std::int64_t>(ahead.elements, r.size()));
-  return r.slabs > 1 && direction_of_run(in) < 0 ? -elements : elements;
-}
-
-/// Prefetches the contiguous run that follows a rectangle in the direction of the scan.
-///
-/// \return the address of the rectangle's elements if nothing was prefetched because they lie in
-///         memory as A: then the kernel prefetches while it combines, as many prefetches at once
-///         would stall other loads; else null
-template <class A, class In>
-const A* ask_for_next(const In& in, const Rectangle& r, const Ahead& ahead) {
-  if (ahead.elements == 0) return nullptr;
-  const A* const run = as_stored_run<A>(in, r);
-  if (run == nullptr) prefetch_run(in, r, ahead_of(in, r, ahead), ahead.caches);
-  return run;
-}
-template <class A, class Values, class Mask>
-const A* ask_for_next(const Selected<A, Values, Mask>& in, const Rectangle& r, const Ahead& ahead) {
-  if (ahead.elements == 0) return nullptr;
-  prefetch_run(in.mask, r, ahead_of(in.mask, r, ahead), ahead.caches);
-  return ask_for_next<A>(in.values, r, ahead);
 }
 
 }  // namespace KokkosScan::impl::host

@@ -56,21 +56,13 @@ void load_along(const ZippedLine<Function, Lines>& line, std::int64_t k, int cou
   };
   load_parts<Most, value_of_line>(line.lines, load, line.function, count, x);
 }
-template <class Function, class Lines>
-void prefetch_along(const ZippedLine<Function, Lines>& line, std::int64_t k, int count,
-                    Caches caches) {
-  for_each_part(line.lines, [&](const auto& part) {
-    prefetch_along(part, k, count, caches);
-    return false;
-  });
-}
 template <int Most, class A, class Function, class Parts>
 void load_across(const ZippedInput<Function, Parts>& in, const Coordinates& c, std::int64_t k,
                  int count, A* x) {
   const auto load = [&]<class Part, class T>(const Part& part, T* to) -> const T* {
     if (const ArrayLine<const T> line = as_stored<T>(part, c); line.data != nullptr) {
       // Hardware prefetching does not follow, because rows are loaded a short piece at a time.
-      prefetch(&line(k + 1), count, Caches::all);
+      prefetch(&line(k + 1), count);
       return &line(k);
     }
     load_across<Most>(part, c, k, count, to);
@@ -95,14 +87,6 @@ bool load_run(const ZippedInput<Function, Parts>& in, const Rectangle& r, A* x) 
     return load_run<Most>(part, r, to) ? to : nullptr;
   };
   return load_parts<Most, value_of_input>(in.parts, load, in.function, r.size(), x);
-}
-template <class Function, class Parts>
-void prefetch_run(const ZippedInput<Function, Parts>& in, const Rectangle& r, int ahead,
-                  Caches caches) {
-  for_each_part(in.parts, [&](const auto& part) {
-    prefetch_run(part, r, ahead, caches);
-    return false;
-  });
 }
 
 }  // namespace KokkosScan::impl::host

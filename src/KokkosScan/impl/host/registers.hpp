@@ -43,36 +43,17 @@ namespace KokkosScan::impl::host {
 #define KOKKOSSCAN_IMPL_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
+/// The unsigned type whose arithmetic wraps.
+template <class T>
+using wrapping_lane_t = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
 /// The lane type for an arithmetic type: the one of its size and kind that vectors convert to each
 /// other. (For vectors, long and long long differ, as do wchar_t and int.)
-template <bool is_floating, bool is_signed, std::size_t size>
-struct Lane;
-template <>
-struct Lane<true, true, 4> {
-  using type = float;
-};
-template <>
-struct Lane<true, true, 8> {
-  using type = double;
-};
-template <>
-struct Lane<false, true, 4> {
-  using type = std::int32_t;
-};
-template <>
-struct Lane<false, false, 4> {
-  using type = std::uint32_t;
-};
-template <>
-struct Lane<false, true, 8> {
-  using type = std::int64_t;
-};
-template <>
-struct Lane<false, false, 8> {
-  using type = std::uint64_t;
-};
 template <class T>
-using lane_t = typename Lane<std::is_floating_point_v<T>, std::is_signed_v<T>, sizeof(T)>::type;
+using lane_t = std::conditional_t<
+    std::is_floating_point_v<T>, std::conditional_t<sizeof(T) == 4, float, double>,
+    std::conditional_t<std::is_signed_v<T>, std::make_signed_t<wrapping_lane_t<T>>,
+                       wrapping_lane_t<T>>>;
 
 /// The native vector type, 16 bytes for each place. Types with one place are written out because
 /// nvcc rejects the attribute on a type that depends on a template parameter.
@@ -126,10 +107,6 @@ struct Register {
     return *this;
   }
 };
-
-/// The unsigned type whose arithmetic wraps.
-template <class T>
-using wrapping_lane_t = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
 /// Whether vectors of T are supported.
 template <class T>

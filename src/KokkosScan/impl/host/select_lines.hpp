@@ -15,12 +15,10 @@
 #include <KokkosScan/impl/select/selection.hpp>
 #include <Kokkos_Core.hpp>
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <thread>
 #include <type_traits>
 
 namespace KokkosScan::impl::host {
@@ -30,18 +28,9 @@ template <class Value>
 inline constexpr std::int64_t length_of_selected_part =
     std::max<std::int64_t>(64, part_bytes / static_cast<std::int64_t>(sizeof(Value)));
 
-/// State of the threads that share lines. They take parts in order, and a part only waits for
-/// earlier parts, so there is no deadlock.
-struct SelectChain {
-  alignas(64) std::atomic<std::int64_t> next_part = 0;  ///< the first that nobody has taken
-  alignas(64) std::atomic<std::int64_t> turn = 0;       ///< the part that `before` belongs to
-  std::int64_t before = 0;                              ///< elements kept before it in its line
-
-  void wait_for(std::int64_t part) const {
-    for (int spins = 0; turn.load(std::memory_order_acquire) != part; ++spins) {
-      if (spins > 1000) std::this_thread::yield();
-    }
-  }
+/// State of the threads that share lines.
+struct SelectChain : Turns {
+  std::int64_t before = 0;  ///< elements kept before the part, in its line
 };
 
 /// Compacts parts of lines.
@@ -142,7 +131,9 @@ struct SelectWholeLines {
 
   void operator()(std::int64_t unit) const {
     SelectParts<S> parts(selection);
-    for (std::int64_t line = begin_of(unit); line < begin_of(unit + 1); ++line) {
+    const std::int64_t lines = selection.batch.count;
+    const std::int64_t end = begin_of_unit(lines, units, unit + 1);
+    for (std::int64_t line = begin_of_unit(lines, units, unit); line < end; ++line) {
       std::int64_t before = 0;
       for (std::int64_t k = 0; k < selection.n; k += length_of_selected_part<typename S::Value>) {
         const std::int64_t count = parts.compact(
@@ -152,12 +143,6 @@ struct SelectWholeLines {
       }
       parts.store_count(line, before);
     }
-  }
-
- private:
-  [[nodiscard]] std::int64_t begin_of(std::int64_t unit) const {
-    const std::int64_t lines = selection.batch.count;
-    return lines / units * unit + std::min(unit, lines % units);
   }
 };
 
@@ -172,8 +157,7 @@ struct SelectSplitLines {
     constexpr std::int64_t length = length_of_selected_part<typename S::Value>;
     const std::int64_t parts_of_line = (selection.n + length - 1) / length;
     const std::int64_t all = selection.batch.count * parts_of_line;
-    const auto take = [&] { return chain->next_part.fetch_add(1, std::memory_order_relaxed); };
-    for (std::int64_t part = take(); part < all; part = take()) {
+    for (std::int64_t part = chain->take(); part < all; part = chain->take()) {
       const std::int64_t line = part / parts_of_line;
       const std::int64_t begin = part % parts_of_line * length;
       const std::int64_t end = std::min(begin + length, selection.n);
@@ -181,15 +165,12 @@ struct SelectSplitLines {
       chain->wait_for(part);
       const std::int64_t before = begin == 0 ? 0 : chain->before;
       chain->before = before + count;
-      chain->turn.store(part + 1, std::memory_order_release);
+      chain->end(part);
       parts.store(line, before, count);
       if (end == selection.n) parts.store_count(line, before + count);
     }
   }
 };
-
-/// Whether threads share lines. Results do not depend on it.
-enum class SelectSharing { automatic, whole_lines, split_lines };
 
 /// The host selection kernels. The member exists for tests.
 struct SelectBackend {
@@ -197,7 +178,7 @@ struct SelectBackend {
   template <class Exec, class S>
   static constexpr bool works_in_place = true;
 
-  SelectSharing sharing = SelectSharing::automatic;
+  Sharing sharing = Sharing::automatic;
 
   template <class S, class Exec>
   std::size_t workspace_bytes(const Exec&, std::int64_t, std::int64_t) const {
@@ -210,9 +191,9 @@ struct SelectBackend {
     const std::int64_t lines = selection.batch.count;
     const std::int64_t threads = exec.concurrency();
     const bool is_even = lines >= 4 * threads || lines % threads == 0;
-    const bool splits = sharing == SelectSharing::automatic
+    const bool splits = sharing == Sharing::automatic
                             ? threads > 1 && !is_even && selection.n >= 2 * unit_elements
-                            : sharing == SelectSharing::split_lines;
+                            : sharing == Sharing::split_lines;
     if (splits) {
       SelectChain chain;
       for_each_index(exec, label_of(Function::select, "split_lines"), threads,

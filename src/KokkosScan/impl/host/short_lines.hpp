@@ -22,7 +22,7 @@ template <int packs, class Op, class A, class R, int places>
     const Pack<A, places>& before, A (&totals)[places]) {
   constexpr int count = packs * pack_length;
   PacksOfChunk<A, places> folds;
-  load_packs(x, block.x.slab, neutral(op), count, folds);
+  load_packs(x, block.x.slab, count, folds);
   const auto combine_by = [&](const auto& exact) __attribute__((always_inline)) {
     fold_packs(exact, none, count, folds);
     for_each_place<places>([&](auto place) __attribute__((always_inline)) {
@@ -32,12 +32,7 @@ template <int packs, class Op, class A, class R, int places>
       folds[i] = combine(exact, before, folds[i]);
     }
   };
-  bool is_exact = false;
-  if constexpr (minds_nan<Op>) {
-    is_exact = may_have_nan(folds);
-    if (is_exact) combine_by(Exact<Op>{op});
-  }
-  if (!is_exact) combine_by(op);
+  minds_nan<Op>&& may_have_nan(folds) ? combine_by(exactly(op)) : combine_by(op);
   for_each_place<places>([&](auto place) __attribute__((always_inline)) {
     store_packs<place>(folds, count, b + place * block.b.slab);
   });
@@ -118,6 +113,7 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
             const int first = s + places <= block.slabs || s == 0 ? s : block.slabs - places;
             const A* const x = block.x.data + first * block.x.slab;
             A* const b = block.b.data + first * block.b.slab;
+            if (block.ahead != 0) prefetch(x + block.ahead, places * block.rows);
             A before[places], totals[places];
             for_each_place<places>([&](auto place) __attribute__((always_inline)) {
               before[place] = starts[(first + place) * block.starts.slab];
@@ -151,7 +147,7 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
         constexpr int length = fold_length<A>;
         // The last pack may extend into the next line.
         const int whole = (block.rows + pack_length - 1) / pack_length * pack_length;
-        BlocksOfLine<places, Op, A, R> blocks(op, folds, nothing_ahead);
+        BlocksOfLine<places, Op, A, R> blocks(op, folds, block.ahead);
         for (int s = 0; s < block.slabs; ++s) {
           blocks.carry = {static_cast<R>(starts[s * block.starts.slab]), neutral(carrying(op))};
           A* const b = block.b.data + s * block.b.slab;

@@ -8,30 +8,19 @@
 /// once, and totals combine in the order of parts, whichever threads take them.
 
 #include <KokkosScan/impl/host/chunks.hpp>
+#include <KokkosScan/impl/host/launch.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <thread>
 
 namespace KokkosScan::impl::host {
 
-/// State shared by the threads. They take parts in order, and a part only waits for earlier parts,
-/// so there is no deadlock, however few threads run.
+/// State shared by the threads.
 template <class A, class R, int Width>
-struct Chain {
-  alignas(64) std::atomic<std::int64_t> next_part = 0;  ///< the first that nobody has taken
-  alignas(64) std::atomic<std::int64_t> turn = 0;       ///< the part that `tiles` belongs to
-  R tiles[Width];                                       ///< the prefix of that part
-  A before[Width];                                      ///< B at its beginning
-
-  void wait_for(std::int64_t part) const {
-    for (int spins = 0; turn.load(std::memory_order_acquire) != part; ++spins) {
-      // There may be more threads than cores: let others run.
-      if (spins > 1000) std::this_thread::yield();
-    }
-  }
+struct Chain : Turns {
+  R tiles[Width];   ///< the prefix of the part whose turn it is
+  A before[Width];  ///< B at its beginning
 };
 
 /// Takes parts until none are left.
@@ -60,9 +49,8 @@ struct SplitLines {
     const std::int64_t part_length = std::int64_t{tiles_of_part} * tile_length;
     const std::int64_t parts = (p.n + part_length - 1) / part_length;
     Strips scanner(p, destination, registers, has_rows);
-    const auto take_part = [&] { return chain->next_part.fetch_add(1, std::memory_order_relaxed); };
     std::int64_t next = 0;
-    for (std::int64_t index = take_part(); index < strips * parts; index = next) {
+    for (std::int64_t index = chain->take(); index < strips * parts; index = next) {
       const auto [c, width] = scanner.strip(index / parts, strips_of_row);
       const std::int64_t begin = index % parts * part_length;
       const std::int64_t end = std::min(begin + part_length, p.n);
@@ -95,13 +83,13 @@ struct SplitLines {
         chain->before[w] = p.op(carry, last[w].total);
         chain->tiles[w] = wide(sum, totals[(tiles - 1) * width + w]);
       }
-      chain->turn.store(index + 1, std::memory_order_release);
+      chain->end(index);
       // The next part is taken first, so that it can be prefetched during this scan. No other part
       // waits for this one any more, so there is still no deadlock.
-      next = take_part();
+      next = chain->take();
       const bool is_of_strip = next / parts == index / parts;
       scanner.scan_part(c, width, begin, end, before_part, before,
-                        {is_of_strip ? (next - index) * part_length : 0, Caches::all});
+                        is_of_strip ? (next - index) * part_length : 0);
     }
   }
 };

@@ -21,7 +21,7 @@ enum class Destination { automatic, caches, memory };
 
 /// Whether accumulators are stored unconverted, which non-temporal stores require.
 template <class A, class Value>
-inline constexpr bool is_plain = std::is_same_v<A, Value>&& is_vectorized<A>;
+inline constexpr bool is_plain = std::is_same_v<A, Value>&& std::is_trivially_copyable_v<A>;
 
 /// Copies results of any type with non-temporal stores of whole cache lines.
 inline void stream_bytes(const void* results, std::size_t bytes, void* to) {
@@ -62,6 +62,36 @@ void store_run(bool streams, const A* results, int count, Value* to, int step = 
     std::memcpy(to, results, size * sizeof(A));
   } else {
     convert(results, count, to);
+  }
+}
+
+/// Dense results in L1: rows of `width` neighbours in each of several slabs.
+template <class A>
+struct DenseRows {
+  const A* data;
+  std::int64_t distance;  ///< between slabs
+  int slabs, rows, width;
+};
+/// Stores rows in memory order, `along` (or its negative) and `slab` apart, from `to` on.
+template <class A, class Value>
+void store_rows(bool streams, const DenseRows<A>& from, std::int64_t slab, std::int64_t along,
+                Value* to) {
+  const std::int64_t row = along < 0 ? -along : along;
+  const bool are_runs = from.rows == 1 || row == from.width;
+  const int rows = are_runs ? 1 : from.rows;
+  const int length = are_runs ? from.rows * from.width : from.width;
+  if (rows == 1 && (from.slabs == 1 || (from.distance == length && slab == length))) {
+    return store_run(streams, from.data, from.slabs * length, to);
+  }
+  if (length * static_cast<int>(sizeof(A)) < streamed_row_bytes) {
+    return convert_rows(from.data, {from.distance, from.width}, from.slabs, rows, length, to,
+                        {slab, row});
+  }
+  for (int s = 0; s < from.slabs; ++s) {
+    for (int i = 0; i < rows; ++i) {
+      store_run(streams, from.data + s * from.distance + i * from.width, length,
+                to + s * slab + i * row);
+    }
   }
 }
 

@@ -24,7 +24,7 @@ template <class A>
 inline constexpr int fold_length = sizeof(A) == 4 ? 128 : 32;
 
 /// The prefetch distance in bytes. Hardware prefetching stops at page boundaries. On Zen 2, 1 KB is
-/// slower and 16 KB no faster. With non-temporal stores elements are prefetched to L1 only.
+/// slower and 16 KB no faster.
 inline constexpr int ahead_bytes = 4096;
 
 /// Maximum size of a row of a strip. The strip's state, six such rows of floats, stays in L2.

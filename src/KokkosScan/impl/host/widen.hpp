@@ -43,68 +43,14 @@ Maybe<Wide> widened(const Maybe<Narrow>& value) {
   return value.exists ? Maybe<Wide>(value.value) : Maybe<Wide>();
 }
 
-/// One line of values that are converted to Narrow and then widened.
-template <class Narrow, class Line>
-struct WidenedLine {
-  Line values;
-};
-
-/// An input whose values are converted to Narrow and then widened.
-template <class Narrow, class In>
-struct WidenedInput {
-  In values;
-
-  template <class Place>
-  auto line(const Place& place) const {
-    auto values_line = values.line(place);
-    return WidenedLine<Narrow, decltype(values_line)>{values_line};
+/// The function of an input whose elements are converted to Narrow and then widened.
+template <class Wide, class Narrow>
+struct Widening {
+  template <class T>
+  [[gnu::always_inline]] Wide operator()(const T& element) const {
+    return static_cast<Wide>(static_cast<Narrow>(element));
   }
 };
-
-template <int Most, class A, class Narrow, class Line>
-void load_along(const WidenedLine<Narrow, Line>& line, std::int64_t k, int count, A* x) {
-  Narrow loaded[Most];
-  const Narrow* values = as_stored<Narrow>(line.values, 1);
-  if (values == nullptr) load_along<Most>(line.values, k, count, loaded);
-  convert(values == nullptr ? loaded : values + k, count, x);
-}
-template <int Most, class A, class Narrow, class In>
-void load_across(const WidenedInput<Narrow, In>& in, const Coordinates& c, std::int64_t k,
-                 int count, A* x) {
-  Narrow loaded[Most];
-  const ArrayLine<const Narrow> values = as_stored<Narrow>(in.values, c);
-  if (values.data == nullptr) load_across<Most>(in.values, c, k, count, loaded);
-  convert(values.data == nullptr ? loaded : &values(k), count, x);
-}
-template <class Narrow, class Line>
-void prefetch_along(const WidenedLine<Narrow, Line>& line, std::int64_t k, int count,
-                    Caches caches) {
-  prefetch_along(line.values, k, count, caches);
-}
-template <class Narrow, class In>
-int direction_of_run(const WidenedInput<Narrow, In>& in) {
-  return direction_of_run(in.values);
-}
-template <class Narrow, class In, class Value>
-bool is_in_place(const WidenedInput<Narrow, In>& in, const Value* out) {
-  return is_in_place(in.values, out);
-}
-template <int Most, class A, class Narrow, class In>
-bool load_run(const WidenedInput<Narrow, In>& in, const Rectangle& r, A* x) {
-  Narrow loaded[Most];
-  const Narrow* values = as_stored_run<Narrow>(in.values, r);
-  if (values == nullptr) {
-    if (!load_run<Most>(in.values, r, loaded)) return false;
-    values = loaded;
-  }
-  convert(values, r.size(), x);
-  return true;
-}
-template <class Narrow, class In>
-void prefetch_run(const WidenedInput<Narrow, In>& in, const Rectangle& r, int ahead,
-                  Caches caches) {
-  prefetch_run(in.values, r, ahead, caches);
-}
 
 /// A starting value for each line, which is converted to Narrow and then widened.
 template <class Wide, class Narrow, class T>
@@ -132,22 +78,25 @@ auto widened(const Problem<Narrow, Op, In, Value, Start, Total>& p) {
   using WideOp = typename WideOperator<Op>::type;
   using Wide = typename WideOp::accumulator_type;
   const auto start = widened_start<Wide>(p.start);
-  using WideProblem = Problem<Wide, WideOp, WidenedInput<Narrow, In>, Value,
-                              std::remove_const_t<decltype(start)>, Total>;
+  using WideIn = ZippedInput<Widening<Wide, Narrow>, List<In>>;
+  using WideProblem =
+      Problem<Wide, WideOp, WideIn, Value, std::remove_const_t<decltype(start)>, Total>;
   return WideProblem{
-      p.function, p.n,      p.batch, p.form,  p.extra, WideOp{}, widened<Wide>(p.identity),
-      {p.input},  p.output, start,   p.totals};
+      p.function,          p.n,      p.batch, p.form,  p.extra, WideOp{}, widened<Wide>(p.identity),
+      {{}, {p.input, {}}}, p.output, start,   p.totals};
 }
 
 /// Whether a problem is combined in a wider type: integers only if results are of the same type.
 template <class P>
 inline constexpr bool can_be_widened = false;
 template <class Narrow, class Op, class In, class Start>
+requires std::is_default_constructible_v<value_of_input<In>>
 inline constexpr bool can_be_widened<Problem<Narrow, Op, In, Narrow, Start, Narrow>> = requires {
   typename WideOperator<Op>::type;
 };
 template <class In, class Value, class Start, class Total>
-requires(!std::is_same_v<Value, float> || !std::is_same_v<Total, float>)  //
+requires(std::is_default_constructible_v<value_of_input<In>> &&
+         (!std::is_same_v<Value, float> || !std::is_same_v<Total, float>))  //
     inline constexpr bool can_be_widened<Problem<float, Prod<float>, In, Value, Start, Total>> =
         true;
 
