@@ -63,9 +63,9 @@ struct ComposeAffine {
 
 namespace impl {
 
-/// The scale of a map that is constant, whatever it is applied to. (0 times infinity or NaN is NaN.)
-/// Products with it are it, too. Other maps whose scale is not a number are constant as well: see
-/// map_of().
+/// The scale of a map that is constant, whatever it is applied to. (0 times infinity or NaN is
+/// NaN.) Products with it are it, too. Other maps whose scale is not a number are constant as well:
+/// see map_of().
 template <class State>
 KOKKOS_FORCEINLINE_FUNCTION State reset_mark() {
   if constexpr (std::is_floating_point_v<State>) {

@@ -190,8 +190,8 @@ Array array_of(const Tensor& tensor) {
 }
 Array array_of(const OptionalTensor& tensor) { return tensor ? array_of(*tensor) : Array{}; }
 
-/// The stride of dimensions begin to end - 1 as one dimension, if they have one. That of a dimension
-/// of one element does not matter.
+/// The stride of dimensions begin to end - 1 as one dimension, if they have one. That of a
+/// dimension of one element does not matter.
 std::optional<std::int64_t> merged_stride(const Tensor& tensor, std::int64_t begin,
                                           std::int64_t end) {
   std::optional<std::int64_t> stride;
@@ -811,14 +811,16 @@ TORCH_LIBRARY(kokkos_scan, library) {
       "bool reverse, Tensor? mask, Tensor? initial) -> (Tensor, Tensor)");
   // What they are for torch.compile and their gradients are registered in Python.
   library.def(
-      "cumulative_extreme(Tensor x, int dim, int operation, bool reverse, Tensor? mask) -> (Tensor, "
+      "cumulative_extreme(Tensor x, int dim, int operation, bool reverse, Tensor? mask) -> "
+      "(Tensor, "
       "Tensor)");
   library.def(
       "linear_recurrence(Tensor a, Tensor b, int dim, Tensor? initial, bool reverse, bool "
       "include_initial, Tensor? reset=None, bool in_double=False) -> Tensor");
   library.def(
       "advantage(Tensor rewards, Tensor values, Tensor next_value, Tensor? done, Tensor? "
-      "log_ratios, float gamma, float lam, float rho_limit, float trace_limit, int dim) -> (Tensor, "
+      "log_ratios, float gamma, float lam, float rho_limit, float trace_limit, int dim) -> "
+      "(Tensor, "
       "Tensor)");
 }
 

@@ -21,8 +21,8 @@
 namespace kokkos_scan_python {
 namespace {
 
-/// The map (A, V) -> (a A + c V + b, v), or (b, v) where c is marked as a is then: see reset_mark. The
-/// composition so far is applied to (0, 0), so b is the advantage.
+/// The map (A, V) -> (a A + c V + b, v), or (b, v) where c is marked as a is then: see reset_mark.
+/// The composition so far is applied to (0, 0), so b is the advantage.
 template <class W>
 struct Advance {
   W a;

@@ -200,8 +200,8 @@ cudaMemPool_t own_pool() {
   return pool;
 }
 
-/// Whether CUDA makes memory a part of a graph. Other allocators would not know of the capture, and a
-/// pool cannot be made during one.
+/// Whether CUDA makes memory a part of a graph. Other allocators would not know of the capture, and
+/// a pool cannot be made during one.
 bool is_captured(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   if (cudaStreamIsCapturing(stream, &status) != cudaSuccess) {
@@ -212,20 +212,22 @@ bool is_captured(cudaStream_t stream) {
 }
 
 void set_pool() {
-  KokkosScan::impl::cuda::pool = {
-      [](void** data, std::size_t bytes, cudaStream_t stream) {
-        if (is_captured(stream)) return cudaMallocAsync(data, bytes, stream);
-        if (g_state->allocate == nullptr) {
-          return cudaMallocFromPoolAsync(data, bytes, own_pool(), stream);
-        }
-        *data = g_state->allocate(bytes, stream);
-        return cudaSuccess;
-      },
-      [](void* data, cudaStream_t stream) {
-        if (g_state->allocate == nullptr || is_captured(stream)) return cudaFreeAsync(data, stream);
-        g_state->deallocate(data);
-        return cudaSuccess;
-      }};
+  KokkosScan::impl::cuda::pool = {[](void** data, std::size_t bytes, cudaStream_t stream) {
+                                    if (is_captured(stream))
+                                      return cudaMallocAsync(data, bytes, stream);
+                                    if (g_state->allocate == nullptr) {
+                                      return cudaMallocFromPoolAsync(data, bytes, own_pool(),
+                                                                     stream);
+                                    }
+                                    *data = g_state->allocate(bytes, stream);
+                                    return cudaSuccess;
+                                  },
+                                  [](void* data, cudaStream_t stream) {
+                                    if (g_state->allocate == nullptr || is_captured(stream))
+                                      return cudaFreeAsync(data, stream);
+                                    g_state->deallocate(data);
+                                    return cudaSuccess;
+                                  }};
 }
 
 /// Instances by device and stream. Never destroyed: the destructor would wait for the stream, which

@@ -49,7 +49,8 @@ struct ComposeStepsOrReset {
   }
 };
 
-/// The map of a step that may be reset. With a coefficient that is not a number, it is constant, too.
+/// The map of a step that may be reset. With a coefficient that is not a number, it is constant,
+/// too.
 template <class W>
 KOKKOS_INLINE_FUNCTION Step<W> step_of(W a, W b, bool reset) {
   return {reset ? reset_mark<W>() : a, reset || !is_reset(a) ? b : a};

@@ -136,9 +136,9 @@ struct LineOfSteps {
         advantage(steps.advantage.line(i, k)),
         target(steps.target.line(i, k)),
         // It has no time: its second dimension is the third of the others.
-        next_value(static_cast<W>(
-            wide_value(steps.next_value.data[i * steps.next_value.stride[0] +
-                                             k * steps.next_value.stride[1]]))) {}
+        next_value(static_cast<W>(wide_value(
+            steps.next_value
+                .data[i * steps.next_value.stride[0] + k * steps.next_value.stride[1]]))) {}
   template <int N>
   __device__ __forceinline__ void load(LoadedSteps<D, N, has_ratio>& to, int e,
                                        const Steps<D>& steps, std::int64_t t) const {
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(threads_of_steps)
   const std::int64_t slow = number / inner;
   const std::int64_t fast = number - slow * inner;
   const LineOfSteps<D, has_ratio> line(steps, neighbours_are_first ? fast : slow,
-                                                   neighbours_are_first ? slow : fast);
+                                       neighbours_are_first ? slow : fast);
   const std::int64_t last = steps.extent[1] - 1;
   const auto from = [&](auto* data, const auto& array) {
     return Back<std::remove_pointer_t<decltype(data)>>{data + last * array.stride[1],
@@ -264,8 +264,8 @@ __global__ void __launch_bounds__(4 * threads_of_steps)
   if (number >= steps.extent[0]) return;
   const LineOfSteps<D, has_ratio> line(steps, number, 0);
   const std::int64_t n = steps.extent[1];
-  W h = 0;  // the state behind the steps of this warp
-  W next = line.next_value;                   // and its value
+  W h = 0;                   // the state behind the steps of this warp
+  W next = line.next_value;  // and its value
 
   const auto load = [&](Loaded& to, std::int64_t t) {
     const auto load_pack = [&](auto* pack, const auto* from) {
@@ -388,7 +388,7 @@ void enqueue_steps(const Kokkos::Cuda& exec, const Steps<D>& steps) {
   if (are_rows) {
     steps_by_warps<D, has_ratio>
         <<<blocks(lines * 32, 4 * threads), 4 * threads, 0, exec.cuda_stream()>>>(steps,
-                                                                                 are_aligned);
+                                                                                  are_aligned);
   } else {
     // Few lines are spread over all multiprocessors.
     const std::int64_t of_block = lines <= 132 * 64 ? 32 : threads;

@@ -39,7 +39,7 @@ using MaskedProblem =
   KEYWORDS host::LastChunk<T, carried_t<OP<T>, T>> host::fold_chunks<T>(                       \
       host::Registers, const OP<T>&, const T*, int, carried_t<OP<T>, T>&);                     \
   KEYWORDS T host::scan_elements(host::Registers, const OP<T>&, const T*, std::int64_t, int,   \
-                                 const host::Ahead&, host::Carry<carried_t<OP<T>, T>>&, T*, T*);
+                                 std::int64_t, host::Carry<carried_t<OP<T>, T>>&, T*, T*);
 #endif
 // Products of float are combined as products of double.
 #define KOKKOSSCAN_IMPL_INSTANCES(KEYWORDS, T)              \

@@ -342,7 +342,7 @@ struct Backend {
     // Blocks walk down strips of packs. Packs of results that functions take need no alignment.
     [[maybe_unused]] const auto are_strips = [&] {
       if constexpr (!is_called<decltype(P::output)>) return has_packs;
-      return has_columns(p) && has_aligned_rows<P, columns_of_strips<P>>(p);
+      return has_columns(p) && has_aligned_rows<P, std::max(1, columns_of_strips<P>)>(p);
     };
     [[maybe_unused]] StripFacts facts{};
     StripPlan strips{};
