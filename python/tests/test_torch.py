@@ -590,7 +590,7 @@ def test_device_that_is_not_current():
     for function in (lambda t: kt.cumsum(t, 1), lambda t: ks.cumulative_sum(t, axis=1), lambda t: kt.cummax(t, 1)[1],
                      lambda t: kt.cumsum(t, 1, out=torch.empty_like(t)), lambda t: kt.linear_recurrence(t, t, 1),
                      lambda t: kt.compact(t, t > 0.5), lambda t: kt.cumsum(t, 1, in_order=True),
-                     lambda t: kt.gae(t, t, 0)[0]):
+                     lambda t: kt.gae(t, t, 0)[0], lambda t: kt.gae(t, t, 0, dim=1)[1]):
         found = function(x)
         assert found.device == x.device
         torch.testing.assert_close(found.cpu(), function(x.cpu()))

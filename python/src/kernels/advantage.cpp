@@ -80,9 +80,7 @@ struct AdvanceOf {
   KOKKOS_FUNCTION Advance<W> operator()(const T& reward, const T& value, const T& log_ratio,
                                         bool done = false) const {
     const W ratio = Kokkos::exp(static_cast<W>(wide_value(log_ratio)));
-    // NaN stays.
-    return of(reward, value, ratio > rho_limit ? rho_limit : ratio,
-              ratio > trace_limit ? trace_limit : ratio, done);
+    return of(reward, value, limited(ratio, rho_limit), limited(ratio, trace_limit), done);
   }
 
  private:
@@ -118,22 +116,21 @@ void advantage_of(AdvantageRequest request) {
   using W = std::conditional_t<D == DType::float64, double, float>;
   auto& extent = request.extent;
 #if defined(KOKKOS_ENABLE_CUDA)
-  if (request.place.is_cuda &&
-      have_short_time(extent, request.reward, request.value, request.log_ratio, request.done)) {
+  const Steps<D> steps{{extent[0], extent[1], extent[2]},
+                       StepsOf<const T>(request.reward),
+                       StepsOf<const T>(request.value),
+                       StepsOf<const T>(request.log_ratio),
+                       StepsOf<const std::uint8_t>(request.done),
+                       StepsOf<const T>(request.next_value),
+                       StepsOf<T>(request.advantage),
+                       StepsOf<T>(request.target),
+                       static_cast<W>(request.gamma),
+                       static_cast<W>(request.lambda),
+                       static_cast<W>(request.rho_limit),
+                       static_cast<W>(request.trace_limit)};
+  if (request.place.is_cuda && have_short_time(steps)) {
     on_instance(request.place, 0, [&]<class Exec>(const Exec& exec) {
-      if constexpr (has_steps<Exec>) {
-        const Steps<D> steps{{extent[0], extent[1], extent[2]},
-                             StepsOf<const T>(request.reward),
-                             StepsOf<const T>(request.value),
-                             StepsOf<const T>(request.log_ratio),
-                             StepsOf<const std::uint8_t>(request.done),
-                             StepsOf<const T>(request.next_value),
-                             StepsOf<T>(request.advantage),
-                             StepsOf<T>(request.target),
-                             static_cast<W>(request.gamma),
-                             static_cast<W>(request.lambda),
-                             static_cast<W>(request.rho_limit),
-                             static_cast<W>(request.trace_limit)};
+      if constexpr (std::is_same_v<Exec, Kokkos::Cuda>) {
         request.log_ratio.exists ? enqueue_steps<D, true>(exec, steps)
                                  : enqueue_steps<D, false>(exec, steps);
       }

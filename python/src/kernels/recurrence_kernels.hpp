@@ -49,11 +49,11 @@ struct ComposeStepsOrReset {
   }
 };
 
-/// The map of a step that may be reset. With a coefficient that is not a number, it is constant,
-/// too.
+/// The map of a step that may be reset, as the library has it.
 template <class W>
 KOKKOS_INLINE_FUNCTION Step<W> step_of(W a, W b, bool reset) {
-  return {reset ? reset_mark<W>() : a, reset || !is_reset(a) ? b : a};
+  const auto map = KokkosScan::impl::map_of(a, b, reset);
+  return {map.scale, map.shift};
 }
 
 }  // namespace kokkos_scan_python

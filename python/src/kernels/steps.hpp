@@ -9,10 +9,9 @@
 /// a warp, which goes through a whole contiguous line, and the loop's one for a thread.
 
 #include <KokkosScan/impl/arithmetic.hpp>
+#include <KokkosScan/scan.hpp>
 #include <Kokkos_Core.hpp>
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 
 #include "request.hpp"
@@ -24,10 +23,9 @@ namespace kokkos_scan_python {
 /// An array of three dimensions, the second of which is time; null if it is absent.
 template <class T>
 struct StepsOf {
-  T* data = nullptr;
-  std::int64_t stride[3] = {};
+  T* data;
+  std::int64_t stride[3];
 
-  StepsOf() = default;
   explicit StepsOf(const Array& array)
       : data(array.exists ? static_cast<T*>(array.data) : nullptr),
         stride{array.stride[0], array.stride[1], array.stride[2]} {}
@@ -57,12 +55,10 @@ struct Steps {
   W trace_limit;
 };
 
-/// Whether time is short enough for a thread, or for a warp if lines are contiguous: composed maps
-/// are faster for few long lines.
-template <class... Arrays>
-bool have_short_time(const std::int64_t (&extent)[3], const Arrays&... arrays) {
-  const bool are_rows = extent[2] == 1 && (... && (!arrays.exists || arrays.stride[1] == 1));
-  return extent[1] <= (are_rows ? 16384 : 512);
+/// A ratio, or the limit if it is above; NaN stays.
+template <class W>
+KOKKOS_INLINE_FUNCTION W limited(W ratio, W limit) {
+  return ratio > limit ? limit : ratio;
 }
 
 #if defined(KOKKOS_ENABLE_CUDA)
@@ -78,6 +74,12 @@ struct MapOfStep {
     using namespace KokkosScan::impl;
     return reset ? b : add(b, multiply(a, h));
   }
+};
+
+/// Neighbours in a line that are moved at once.
+template <class T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) PackOfSteps {
+  T x[N];
 };
 
 /// Steps of a line in registers.
@@ -100,9 +102,8 @@ struct LoadedSteps {
     W trace = 1;
     if constexpr (has_ratio) {
       const W ratio = Kokkos::exp(static_cast<W>(wide_value(log_ratio[e])));
-      // NaN stays.
-      rho = ratio > steps.rho_limit ? steps.rho_limit : ratio;
-      trace = ratio > steps.trace_limit ? steps.trace_limit : ratio;
+      rho = limited(ratio, steps.rho_limit);
+      trace = limited(ratio, steps.trace_limit);
     }
     const W own = multiply(rho, static_cast<W>(wide_value(reward[e])) - value_of(e));
     const W later = multiply(multiply(steps.gamma, rho), next);
@@ -269,10 +270,7 @@ __global__ void __launch_bounds__(4 * threads_of_steps)
 
   const auto load = [&](Loaded& to, std::int64_t t) {
     const auto load_pack = [&](auto* pack, const auto* from) {
-      using Element = std::remove_pointer_t<decltype(pack)>;
-      struct alignas(sizeof(Element) * N < 16 ? sizeof(Element) * N : 16) Pack {
-        Element x[N];
-      };
+      using Pack = PackOfSteps<std::remove_pointer_t<decltype(pack)>, N>;
       const Pack loaded = *reinterpret_cast<const Pack*>(from + t);
 #pragma unroll
       for (int e = 0; e < N; ++e) pack[e] = loaded.x[e];
@@ -341,14 +339,11 @@ __global__ void __launch_bounds__(4 * threads_of_steps)
       targets[e] = converted<D>(add(state, own.value_of(e)));
     }
     const auto store_pack = [&](T* to, const T(&x)[N]) {
-      struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Pack {
-        T x[N];
-      };
       if (are_aligned && t + N <= n) {
-        Pack pack;
+        PackOfSteps<T, N> pack;
 #pragma unroll
         for (int e = 0; e < N; ++e) pack.x[e] = x[e];
-        *reinterpret_cast<Pack*>(to + t) = pack;
+        *reinterpret_cast<PackOfSteps<T, N>*>(to + t) = pack;
       } else {
 #pragma unroll
         for (int e = 0; e < N; ++e) {
@@ -361,56 +356,66 @@ __global__ void __launch_bounds__(4 * threads_of_steps)
   }
 }
 
+/// Calls f for each array that has steps, and exists.
+template <DType D, class F>
+void for_each_array(const Steps<D>& steps, const F& f) {
+  const auto call = [&](const auto& array) {
+    if (array.data != nullptr) f(array);
+  };
+  call(steps.reward);
+  call(steps.value);
+  call(steps.log_ratio);
+  call(steps.done);
+  call(steps.advantage);
+  call(steps.target);
+}
+/// Whether all lines are contiguous.
+template <DType D>
+bool are_rows(const Steps<D>& steps) {
+  bool are = steps.extent[2] == 1;
+  for_each_array(steps, [&](const auto& array) { are = are && array.stride[1] == 1; });
+  return are;
+}
+/// Whether time is short enough for a thread, or for a warp if lines are contiguous: composed maps
+/// are faster for few long lines.
+template <DType D>
+bool have_short_time(const Steps<D>& steps) {
+  return steps.extent[1] <= (are_rows(steps) ? 16384 : 512);
+}
+
 /// Enqueues the computation; there are elements.
 template <DType D, bool has_ratio>
 void enqueue_steps(const Kokkos::Cuda& exec, const Steps<D>& steps) {
-  const auto& extent = steps.extent;
-  bool are_rows = extent[2] == 1;
-  bool are_aligned = true;
-  const auto look_at = [&](const auto& array) {
-    if (array.data == nullptr) return;
-    constexpr std::int64_t pack = 4;
-    are_rows = are_rows && (array.stride[1] == 1 || extent[1] == 1);
-    are_aligned = are_aligned && array.stride[0] % pack == 0 &&
-                  reinterpret_cast<std::uintptr_t>(array.data) % (pack * sizeof(*array.data)) == 0;
-  };
-  look_at(steps.reward);
-  look_at(steps.value);
-  look_at(steps.log_ratio);
-  look_at(steps.done);
-  look_at(steps.advantage);
-  look_at(steps.target);
-  const std::int64_t lines = extent[0] * extent[2];
-  constexpr std::int64_t threads = threads_of_steps;
+  namespace cuda = KokkosScan::impl::cuda;
+  constexpr auto function = KokkosScan::impl::Function::inclusive_scan;
+  const std::int64_t n = steps.extent[1];
+  const std::int64_t lines = steps.extent[0] * steps.extent[2];
   const auto blocks = [](std::int64_t items, std::int64_t of_block) {
-    return static_cast<unsigned>((items + of_block - 1) / of_block);
+    return (items + of_block - 1) / of_block;
   };
-  if (are_rows) {
-    steps_by_warps<D, has_ratio>
-        <<<blocks(lines * 32, 4 * threads), 4 * threads, 0, exec.cuda_stream()>>>(steps,
-                                                                                  are_aligned);
+  if (are_rows(steps)) {
+    bool are_aligned = true;
+    for_each_array(steps, [&](const auto& array) {
+      constexpr std::int64_t pack = 4;
+      are_aligned =
+          are_aligned && array.stride[0] % pack == 0 &&
+          reinterpret_cast<std::uintptr_t>(array.data) % (pack * sizeof(*array.data)) == 0;
+    });
+    constexpr int threads = 4 * threads_of_steps;
+    const cuda::Launch launch{function, "python/steps_by_warps", blocks(lines * 32, threads),
+                              threads, 0};
+    cuda::enqueue(exec, launch, steps_by_warps<D, has_ratio>, n, lines, steps, are_aligned);
   } else {
     // Few lines are spread over all multiprocessors.
-    const std::int64_t of_block = lines <= 132 * 64 ? 32 : threads;
-    steps_by_threads<D, has_ratio>
-        <<<blocks(lines, of_block), static_cast<unsigned>(of_block), 0, exec.cuda_stream()>>>(
-            steps, extent[2] == 1);
-  }
-  const cudaError_t result = cudaGetLastError();
-  if (result != cudaSuccess) {
-    throw std::runtime_error(std::string("kokkos_scan: advantages could not be computed: ") +
-                             cudaGetErrorString(result) + ".");
+    const bool are_few = lines <= std::int64_t{threads_of_steps} * cuda::multiprocessors(exec);
+    const int threads = are_few ? threads_of_steps / 2 : threads_of_steps;
+    const cuda::Launch launch{function, "python/steps_by_threads", blocks(lines, threads), threads,
+                              0};
+    cuda::enqueue(exec, launch, steps_by_threads<D, has_ratio>, n, lines, steps,
+                  steps.extent[2] == 1);
   }
 }
 
-#endif
-
-/// Whether there is a kernel for returns of a space.
-template <class Exec>
-inline constexpr bool has_steps = false;
-#if defined(KOKKOS_ENABLE_CUDA)
-template <>
-inline constexpr bool has_steps<Kokkos::Cuda> = true;
 #endif
 
 }  // namespace kokkos_scan_python
