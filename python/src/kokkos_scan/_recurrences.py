@@ -261,6 +261,15 @@ class _Recurrence(torch.autograd.Function):
                      _rules.to_front(reset, in_dims[3], size), options[2]), 0
 
 
+def coefficients_of(a, b):
+    """A tensor of coefficients in the shape of b."""
+    try:
+        return a if a.shape == b.shape else a.expand(b.shape)
+    except RuntimeError:
+        raise ValueError(f"kokkos_scan: a has shape {tuple(a.shape)}, which does not broadcast to "
+                         f"{tuple(b.shape)}, the shape of b.") from None
+
+
 def solve_quickly(a, b, dim, initial, reverse, include_initial, reset, in_double):
     """The states if a call is one of plain tensors that fit and need no gradient, which most of the time of a short
     call would be spent on finding out; otherwise NotImplemented."""
@@ -343,12 +352,8 @@ def linear_recurrence(a, b, dim=-1, initial=None, reverse=False, *, include_init
         initial = _value_of_lines(initial, b, dim, "initial", "b")
     if reset is not None:
         reset = checked_mask(reset, b, "reset")
-    if not is_number and a.shape != b.shape:
-        try:
-            a = a.expand(b.shape)
-        except RuntimeError:
-            raise ValueError(f"kokkos_scan: a has shape {tuple(a.shape)}, which does not broadcast to "
-                             f"{tuple(b.shape)}, the shape of b.") from None
+    if not is_number:
+        a = coefficients_of(a, b)
     return solve(a, b, dim, initial, reverse, include_initial, reset, in_double)
 
 

@@ -259,12 +259,8 @@ def linear_recurrence(a, b, dim=-1, group=None, initial=None, reverse=False, *, 
         raise TypeError(f"kokkos_scan: b is a {type(b).__name__}, but expected is a Tensor.")
     dim = _counted(dim, b)
     is_number = not isinstance(a, torch.Tensor)
-    if not is_number and a.shape != b.shape:
-        try:
-            a = a.expand(b.shape)
-        except RuntimeError:
-            raise ValueError(f"kokkos_scan: a has shape {tuple(a.shape)}, which does not broadcast to "
-                             f"{tuple(b.shape)}, the shape of b.") from None
+    if not is_number:
+        a = _recurrences.coefficients_of(a, b)
     if b.dim():
         nothing = b.detach().narrow(dim, 0, 0)
         with torch.no_grad():  # the other checks, by a call without elements
