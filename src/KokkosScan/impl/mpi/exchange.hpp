@@ -109,10 +109,6 @@ class Exchange {
 
   [[nodiscard]] int rank() const { return m_comm.rank(); }
   [[nodiscard]] int size() const { return m_comm.size(); }
-  [[nodiscard]] const Exec& exec() const { return m_exec; }
-  [[nodiscard]] int stream_index() const { return 0; }
-  void fork() {}
-  void use_stream(int) {}
   void reserve_staging(std::size_t bytes) {
     if (m_is_staged) m_staging.reserve(m_exec, bytes);
   }

@@ -7,7 +7,7 @@
 /// a stream of their own, which events tie to that of the instance, so that kernels run meanwhile.
 
 #include <nccl.h>
-#include <KokkosScan/impl/nccl/streams.hpp>
+#include <KokkosScan/impl/nccl/stream.hpp>
 #include <KokkosScan/impl/ranks/exchange.hpp>
 #include <KokkosScan/impl/ranks/memory.hpp>
 #include <Kokkos_Core.hpp>
@@ -41,12 +41,12 @@ class Exchange {
   static constexpr std::size_t most_bytes = std::numeric_limits<std::int64_t>::max();
 
   Exchange(ncclComm_t comm, const Exec& exec, const ranks::Settings&)
-      : m_comm(comm), m_exec(exec), m_streams(exec) {
+      : m_comm(comm), m_exec(exec), m_stream(exec) {
     check(ncclCommUserRank(comm, &m_rank), "ncclCommUserRank");
     check(ncclCommCount(comm, &m_size), "ncclCommCount");
     int device = 0;
     check(ncclCommCuDevice(comm, &device), "ncclCommCuDevice");
-    if (!m_streams.is_on(device)) {
+    if (!m_stream.is_on(device)) {
       throw std::invalid_argument("KokkosScan::nccl: the communicator is of device " +
                                   std::to_string(device) +
                                   ", the execution space instance of another one.");
@@ -55,15 +55,11 @@ class Exchange {
 
   [[nodiscard]] int rank() const { return m_rank; }
   [[nodiscard]] int size() const { return m_size; }
-  [[nodiscard]] const Exec& exec() const { return m_streams.exec(); }
-  [[nodiscard]] int stream_index() const { return m_streams.index(); }
-  void fork() { m_streams.fork(); }
-  void use_stream(int i) { m_streams.use(i); }
   void reserve_staging(std::size_t) {}
 
   /// \throws std::logic_error if the stream is being captured, because the host is about to wait
   void expect_no_capture() const {
-    if (!m_streams.is_captured()) return;
+    if (!m_stream.is_captured()) return;
     throw std::logic_error(
         "KokkosScan::nccl: a call that the plan has not seen before cannot be captured: make it "
         "once before the capture.");
@@ -72,14 +68,13 @@ class Exchange {
   void reduce_to_largest(std::int64_t* values, int count) {
     const auto size = static_cast<std::size_t>(count);
     through_device(values, size * sizeof(std::int64_t), [&](std::byte* data) {
-      check(ncclAllReduce(data, data, size, ncclInt64, ncclMax, m_comm, m_streams.of_messages()),
+      check(ncclAllReduce(data, data, size, ncclInt64, ncclMax, m_comm, m_stream.get()),
             "ncclAllReduce");
     });
   }
   void broadcast(void* data, std::size_t bytes, int root) {
     through_device(data, bytes, [&](std::byte* on_device) {
-      check(ncclBroadcast(on_device, on_device, bytes, ncclChar, root, m_comm,
-                          m_streams.of_messages()),
+      check(ncclBroadcast(on_device, on_device, bytes, ncclChar, root, m_comm, m_stream.get()),
             "ncclBroadcast");
     });
   }
@@ -88,8 +83,8 @@ class Exchange {
     m_messages.assign(static_cast<std::size_t>(blocks), {});
     m_lengths = lengths;
   }
-  void mark(int i) { m_streams.mark(i); }
-  void wait_for_mark(int i) { m_streams.wait_for_mark(i); }
+  void mark(int i) { m_stream.mark(i); }
+  void wait_for_mark(int i) { m_stream.wait_for_mark(i); }
   void stage(const Place&, std::size_t) {}
   void unstage(const Place&, std::size_t) {}
 
@@ -104,7 +99,7 @@ class Exchange {
   }
   void send(std::int64_t, const Place& place, std::size_t bytes, int to) {
     if (bytes == 0) return;
-    check(ncclSend(place.data, bytes, ncclChar, to, m_comm, m_streams.of_messages()), "ncclSend");
+    check(ncclSend(place.data, bytes, ncclChar, to, m_comm, m_stream.get()), "ncclSend");
   }
   void receive(std::int64_t b, const Place& place, std::size_t bytes, int from, int first) {
     const auto begin = m_lengths.begin() + std::min(from, first);
@@ -112,32 +107,30 @@ class Exchange {
     const bool has_values = std::any_of(begin, end, [](std::int64_t n) { return n > 0; });
     m_messages[static_cast<std::size_t>(b)] = {has_values, m_arrival};
     if (!has_values) return;
-    check(ncclRecv(place.data, bytes, ncclChar, from, m_comm, m_streams.of_messages()), "ncclRecv");
+    check(ncclRecv(place.data, bytes, ncclChar, from, m_comm, m_stream.get()), "ncclRecv");
     if (!m_is_in_group) arrive();
   }
   /// Never known: so what waits to be sent is posted first.
   bool is_here(std::int64_t) const { return false; }
   bool finish_receive(std::int64_t b) {
     const Message& message = m_messages[static_cast<std::size_t>(b)];
-    if (message.has_values) m_streams.wait_for_arrival(message.arrival);
+    if (message.has_values) m_stream.wait_for_arrival(message.arrival);
     return message.has_values;
   }
   /// What is sent is not overwritten before a message of the same group is received, or before
   /// close().
   void finish_send(std::int64_t) {}
   void share(const Place& place, std::size_t bytes, int root) {
-    m_streams.mark(0);
-    m_streams.wait_for_mark(0);
-    check(ncclBroadcast(place.data, place.data, bytes, ncclChar, root, m_comm,
-                        m_streams.of_messages()),
+    m_stream.mark(0);
+    m_stream.wait_for_mark(0);
+    check(ncclBroadcast(place.data, place.data, bytes, ncclChar, root, m_comm, m_stream.get()),
           "ncclBroadcast");
     close();
   }
   void close() {
-    m_streams.join();
     const int last = m_arrival;
     arrive();
-    m_streams.wait_for_arrival(last);
+    m_stream.wait_for_arrival(last);
   }
 
  private:
@@ -148,7 +141,7 @@ class Exchange {
   };
 
   void arrive() {
-    m_streams.arrive(m_arrival);
+    m_stream.arrive(m_arrival);
     m_arrival = (m_arrival + 1) % marks_of_arrival;
   }
 
@@ -161,8 +154,8 @@ class Exchange {
     std::memcpy(m_on_host.data(), values, bytes);
     ranks::copy<Exec, Space, ranks::PinnedSpace>(m_exec, m_on_device.data(), m_on_host.data(),
                                                  bytes);
-    m_streams.mark(0);
-    m_streams.wait_for_mark(0);
+    m_stream.mark(0);
+    m_stream.wait_for_mark(0);
     call(m_on_device.data());
     close();
     ranks::copy<Exec, ranks::PinnedSpace, Space>(m_exec, m_on_host.data(), m_on_device.data(),
@@ -173,7 +166,7 @@ class Exchange {
 
   ncclComm_t m_comm;
   Exec m_exec;
-  Streams<Exec> m_streams;
+  Stream<Exec> m_stream;
   int m_rank = 0;
   int m_size = 0;
   std::vector<Message> m_messages;

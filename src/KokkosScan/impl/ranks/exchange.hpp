@@ -10,24 +10,21 @@
 /// - is_enqueued: whether messages are enqueued like kernels, so that the host never waits for them
 /// - most_bytes: of a message
 /// - rank(), size(): this rank; how many there are
-/// - exec(), stream_index(): the instance that gets kernels; 0 if it is that of the caller
-/// - fork(), use_stream(i): until close() a second instance may get kernels, if there is one. They
-///   follow what that of the caller has got before fork()
 /// - reserve_staging(bytes): makes room for the messages of a call
 /// - reduce_to_largest(values, count): maxima over all ranks, in host memory; the host waits
 /// - broadcast(data, bytes, root): bytes of one rank, in host memory; the host waits
 /// - open(blocks, lengths): a call begins; the lengths of all parts are known if is_enqueued
-/// - mark(i), wait_for_mark(i): what is posted next follows what exec() got before the mark
+/// - mark(i), wait_for_mark(i): what is posted next follows what the instance got before the mark
 /// - stage(place, bytes): enqueued before a message is sent; unstage(), after it is received
 /// - begin_group(), end_group(): around messages that may wait for each other
 /// - send(b, place, bytes, to): posts the message of a block; ranks without values send 0 bytes
 /// - receive(b, place, bytes, from, first): the values are those of the ranks from ... first, or
 ///   there are none
 /// - is_here(b): whether the message of a block has arrived
-/// - finish_receive(b): what exec() gets next has the message; returns whether it has values
-/// - finish_send(b): what exec() gets next may overwrite what was sent
+/// - finish_receive(b): what the instance gets next has the message; returns whether it has values
+/// - finish_send(b): what the instance gets next may overwrite what was sent
 /// - share(place, bytes, root): copies values of one rank to all, in the order of the instance
-/// - close(): what the instance of the caller gets next may use the memory of messages again
+/// - close(): what the instance gets next may use the memory of messages again
 
 #include <cstddef>
 

@@ -215,12 +215,11 @@ struct StoreTotals {
 template <class Exec, class P>
 struct LocalArrays {
   using R = typename Combination<P>::R;
-  static constexpr int streams = launches_block<Exec> ? 1 : streams_of_devices;
 
   Arena arena;
   std::size_t scan_bytes;
   R* own;  ///< one value per line: the fold of this rank, on the last rank the totals
-  std::byte* for_scan[streams];
+  std::byte* for_scan;
 
   /// \param data null to compute only the sizes
   /// \param n    elements in this rank's part of a line
@@ -228,11 +227,7 @@ struct LocalArrays {
       : arena(data),
         scan_bytes(n == 0 ? 0 : scan_workspace_bytes<P>(exec, n, lines)),
         own(arena.take<R>(lines)),
-        for_scan{} {
-    for (std::byte*& workspace : for_scan) {
-      workspace = arena.take<std::byte>(static_cast<std::int64_t>(scan_bytes));
-    }
-  }
+        for_scan(arena.take<std::byte>(static_cast<std::int64_t>(scan_bytes))) {}
   [[nodiscard]] std::size_t bytes() const { return arena.bytes(); }
 };
 
@@ -277,15 +272,7 @@ class LocalPart {
   [[nodiscard]] Progress& progress(std::int64_t b) const {
     return m_shared.blocks[static_cast<std::size_t>(b)];
   }
-  /// What gets kernels now: the instance, or a second one of the exchange.
-  [[nodiscard]] const Exec& exec() const { return m_shared.exchange.exec(); }
-  void fork_streams() {
-    if constexpr (Arrays::streams > 1) m_shared.exchange.fork();
-  }
-  /// Lets consecutive blocks take turns at the streams of kernels.
-  void use_stream_of(std::int64_t b) {
-    m_shared.exchange.use_stream(static_cast<int>(b % Arrays::streams));
-  }
+  [[nodiscard]] const Exec& exec() const { return m_shared.exec; }
 
   /// The label of a kernel.
   [[nodiscard]] std::string label(const char* kernel) const {
@@ -301,8 +288,8 @@ class LocalPart {
     if (problem.n > 0) {
       const std::size_t needed =
           ByDefault{}.template workspace_bytes<Q>(exec(), problem.n, problem.batch.count);
-      std::byte* const workspace = m_arrays.for_scan[m_shared.exchange.stream_index()];
-      return scan_by_default(exec(), problem, needed > m_arrays.scan_bytes ? nullptr : workspace);
+      return scan_by_default(exec(), problem,
+                             needed > m_arrays.scan_bytes ? nullptr : m_arrays.for_scan);
     }
     auto output = problem.output;
     if (problem.extra == Extra::none) output.data = nullptr;

@@ -129,7 +129,6 @@ class Pipeline
     if (exchange().size() > 1) {
       exchange().mark(0);
       exchange().wait_for_mark(0);
-      if (m_blocks.count > 1) this->fork_streams();
     }
     for (std::int64_t b = 0; b < m_blocks.count; ++b) this->progress(b) = {};
     // Where messages are enqueued they wait for each other, so that each has its turn.
@@ -174,7 +173,6 @@ class Pipeline
   /// Passes all blocks through this rank. Devices scan a block while the one before it is sent.
   void pass_all() {
     for (std::int64_t b = 0; b < m_blocks.count; ++b) {
-      this->use_stream_of(b);
       if (m_position > 0) wait_for(b);
       post_receives(b + 2);
       if (m_problem.n > 0 || this->is_last()) scan(b);

@@ -19,7 +19,7 @@
 /// a device never idles: the host waits for what is sent after it has enqueued the scan.
 ///
 /// Two ranks need no fold: the first one scans, and sends the totals of its scan, block by block,
-/// to the second one.
+/// to the second one, which receives those of a block while it scans the one before.
 
 #include <KokkosScan/impl/policy.hpp>
 #include <KokkosScan/impl/ranks/local.hpp>
@@ -123,23 +123,12 @@ class Tree : public LocalPart<Exec, Exchange, P, TotalsView, TreeArrays<Exec, P>
 
   /// Executes all remaining steps. Results are enqueued on return.
   void finish() {
-    // Blocks of a chain do not wait for each other on a rank.
-    if (is_chain() && m_begun == 0) this->fork_streams();
-    for (std::int64_t step = 0; step < m_blocks.count + rounds(); ++step) {
-      const std::int64_t newest = std::min(step, m_blocks.count - 1);
-      const std::int64_t oldest = step - rounds();
-      if (step < m_blocks.count && step >= m_begun) prepare(step);
-      for (std::int64_t b = std::max<std::int64_t>(0, oldest); b <= newest; ++b) {
-        this->use_stream_of(b);
-        if (step > b) complete(b, static_cast<int>(step - b) - 1);
-      }
-      // On hosts the scan occupies the thread that sends: send first, so that messages travel.
-      if constexpr (launches_block<Exec>) post_all(step);
-      const bool sends = newest > oldest;
-      if (sends) exchange().mark(0);
-      if (oldest >= 0 && !sends_totals()) scan(oldest);
-      if (sends) exchange().wait_for_mark(0);
-      if constexpr (!launches_block<Exec>) post_all(step);
+    if (!is_chain()) {
+      run_steps();
+    } else if (m_position == 0) {
+      send_totals();
+    } else {
+      receive_totals();
     }
     if (rounds() > 0) exchange().close();
     if constexpr (ViewLike<TotalsView>) this->share_totals();
@@ -154,16 +143,67 @@ class Tree : public LocalPart<Exec, Exchange, P, TotalsView, TreeArrays<Exec, P>
   [[nodiscard]] bool is_chain() const {
     return exchange().size() == 2 && m_blocks.count >= least_blocks_of_chain;
   }
-  [[nodiscard]] bool sends_totals() const { return is_chain() && m_position == 0; }
+
+  void run_steps() {
+    for (std::int64_t step = 0; step < m_blocks.count + rounds(); ++step) {
+      const std::int64_t newest = std::min(step, m_blocks.count - 1);
+      const std::int64_t oldest = step - rounds();
+      if (step < m_blocks.count && step >= m_begun) prepare(step);
+      for (std::int64_t b = std::max<std::int64_t>(0, oldest); b <= newest; ++b) {
+        if (step > b) complete(b, static_cast<int>(step - b) - 1);
+      }
+      // On hosts the scan occupies the thread that sends: send first, so that messages travel.
+      if constexpr (launches_block<Exec>) post_all(step);
+      const bool sends = newest > oldest;
+      if (sends) exchange().mark(0);
+      if (oldest >= 0) scan(oldest);
+      if (sends) exchange().wait_for_mark(0);
+      if constexpr (!launches_block<Exec>) post_all(step);
+    }
+  }
+
+  /// The first rank of a chain. Where the host waits for a block before it sends, the device scans
+  /// the next one meanwhile.
+  void send_totals() {
+    constexpr std::int64_t behind = launches_block<Exec> || Exchange::is_enqueued ? 0 : 1;
+    for (std::int64_t b = m_begun; b < m_blocks.count + behind; ++b) {
+      if (b < m_blocks.count) {
+        prepare(b);
+        exchange().mark(static_cast<int>(b % 2));
+      }
+      if (b - behind < m_begun) continue;
+      exchange().wait_for_mark(static_cast<int>((b - behind) % 2));
+      post(b - behind, 0);
+    }
+    for (std::int64_t b = 0; b < m_blocks.count; ++b) complete(b, 0);
+  }
+
+  /// The last rank of a chain.
+  void receive_totals() {
+    if (m_begun == 0) {
+      // Kernels of an earlier call may still read what was received.
+      exchange().mark(0);
+      exchange().wait_for_mark(0);
+      prepare(0);
+      post(0, 0);
+    }
+    for (std::int64_t b = 0; b < m_blocks.count; ++b) {
+      if (b + 1 < m_blocks.count && b + 1 > m_begun) {
+        prepare(b + 1);
+        post(b + 1, 0);
+      }
+      complete(b, 0);
+      scan(b);
+    }
+  }
 
   /// Computes what is sent in the first round.
   void prepare(std::int64_t b) {
-    this->use_stream_of(b);
     Progress& progress = this->progress(b);
     // The fold of the last rank is not needed.
     progress.has_own = m_problem.n > 0 && !this->is_last();
     progress.has_prefix = progress.is_received = false;
-    if (sends_totals()) {
+    if (is_chain() && m_position == 0) {
       scan(b);
     } else if (progress.has_own) {
       fold_by_default(this->exec(), this->block(b), m_arrays.for_fold);
@@ -235,9 +275,9 @@ class Tree : public LocalPart<Exec, Exchange, P, TotalsView, TreeArrays<Exec, P>
 
   /// Scans a block with the prefix of this rank.
   void scan(std::int64_t b) {
-    this->use_stream_of(b);
     P problem = this->block(b);
-    if (!sends_totals() && (!this->is_last() || !ViewLike<TotalsView>)) {
+    const bool sends_totals = is_chain() && m_position == 0;
+    if (!sends_totals && (!this->is_last() || !ViewLike<TotalsView>)) {
       problem.totals.data = nullptr;
     }
     // Without elements, only the last rank may have results.

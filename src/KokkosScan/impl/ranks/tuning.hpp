@@ -15,10 +15,6 @@ namespace KokkosScan::impl::ranks {
 /// The maximum number of blocks into which lines are cut.
 inline constexpr std::int64_t most_blocks = 257;
 
-/// Streams of kernels on devices, where messages are enqueued: the end of one block and the
-/// beginning of the next share the device.
-inline constexpr int streams_of_devices = 1;
-
 /// The number of blocks from which on two ranks scan without a fold. With fewer, the second rank
 /// waits longer for the scan of the first block than it would for the fold of all.
 inline constexpr std::int64_t least_blocks_of_chain = 4;
