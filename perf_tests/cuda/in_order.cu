@@ -295,42 +295,33 @@ void sweep_few_columns(const Memory& memory, const Shape& s, double copy) {
   std::printf("%lld columns of %lld, %zu bytes: through tiles: %.3f\n",
               static_cast<long long>(s.inner), static_cast<long long>(s.n), sizeof(T), copy / scan);
 }
-template <int N, bool shares, class T>
+template <int N, class T>
 void sweep_columns_with(const Memory& memory, const Shape& s, double copy) {
   const auto p = problem<T, false>(memory, s);
   const test::Stream stream;
-  const int shared = shares ? cuda::bytes_of_piece / static_cast<int>(sizeof(T)) : 0;
-  const std::int64_t warps = (p.batch.count - shared + 31 - shared) / (32 - shared);
-  const cuda::Windows windows{shared, warps};
   for (const int threads : {32, 64, 128, 256}) {
-    const cuda::Launch launch{p.function, "columns", (warps * 32 + threads - 1) / threads, threads,
-                              0};
+    const cuda::Launch launch{p.function, "columns", (p.batch.count + threads - 1) / threads,
+                              threads, 0};
     const double scan = microseconds(
         [&] {
-          enqueue(stream, launch,
-                  cuda::scan_columns_in_order<N, shares, std::remove_const_t<decltype(p)>>, p.n,
-                  p.batch.count, p, windows);
+          enqueue(stream, launch, cuda::scan_columns_in_order<N, std::remove_const_t<decltype(p)>>,
+                  p.n, p.batch.count, p);
         },
         memory, 2 * static_cast<std::size_t>(s.size()) * sizeof(T));
-    std::printf("%lld columns of %lld, %zu bytes: chunks of %d, %d threads, %d shared: %.3f\n",
+    std::printf("%lld columns of %lld, %zu bytes: chunks of %d, %d threads: %.3f\n",
                 static_cast<long long>(s.inner), static_cast<long long>(s.n), sizeof(T), N, threads,
-                shared, copy / scan);
+                copy / scan);
   }
   std::fflush(stdout);
 }
 template <class T>
 void sweep_columns(const Memory& memory, const Shape& s) {
   const double copy = copy_time(memory, static_cast<std::size_t>(s.size()) * sizeof(T));
-  sweep_columns_with<8, false, T>(memory, s, copy);
-  sweep_columns_with<8, true, T>(memory, s, copy);
-  sweep_columns_with<16, false, T>(memory, s, copy);
-  sweep_columns_with<16, true, T>(memory, s, copy);
-  sweep_columns_with<32, false, T>(memory, s, copy);
-  sweep_columns_with<32, true, T>(memory, s, copy);
-  sweep_columns_with<48, false, T>(memory, s, copy);
-  sweep_columns_with<48, true, T>(memory, s, copy);
-  sweep_columns_with<64, false, T>(memory, s, copy);
-  sweep_columns_with<64, true, T>(memory, s, copy);
+  sweep_columns_with<8, T>(memory, s, copy);
+  sweep_columns_with<16, T>(memory, s, copy);
+  sweep_columns_with<32, T>(memory, s, copy);
+  sweep_columns_with<48, T>(memory, s, copy);
+  sweep_columns_with<64, T>(memory, s, copy);
   sweep_few_columns<T>(memory, s, copy);
   std::fflush(stdout);
 }

@@ -15,11 +15,9 @@
 namespace KokkosScan::impl::cuda {
 
 /// Threads of a block that scans columns in order: by default; for so few columns that they must be
-/// spread evenly over the multiprocessors; where warps share columns; and where rows are unaligned
-/// and warps share none.
+/// spread evenly over the multiprocessors; and where rows are unaligned.
 inline constexpr int threads_of_columns_in_order = 128;
 inline constexpr int threads_of_few_columns_in_order = 64;
-inline constexpr int threads_of_shared_columns_in_order = 64;
 inline constexpr int threads_of_many_columns = 256;
 /// Bytes of each of two chunks in registers: for columns that fit into the first; if there are
 /// enough threads to hide the memory latency; and if there are not.
@@ -28,8 +26,6 @@ inline constexpr int bytes_of_chunk_in_order = 32;
 inline constexpr int bytes_of_long_chunk_in_order = 128;
 /// At least this many columns for each multiprocessor are many.
 inline constexpr int many_columns_in_order = 1024;
-/// Fewest neighbouring columns for which warps share columns if rows are unaligned.
-inline constexpr int least_columns_of_windows = 128;
 
 /// Elements of a chunk of this many bytes.
 template <class A>
@@ -65,89 +61,23 @@ struct ChunkInOrder {
   }
 };
 
-/// Which columns a warp scans and which of their results it stores, if rows are unaligned:
-/// neighbouring warps share some columns, and each warp stores whole sectors, namely those that
-/// begin among its columns and not among the next warp's. L2 would have to fetch sectors that are
-/// partially written. Shared columns are read twice, so the input must not be the output.
-struct Windows {
-  int shared;                  ///< columns that a warp shares with the next: a sector of them, or 0
-  std::int64_t warps_of_slab;  ///< for the columns of a slab
-};
-
-/// Bytes of a sector.
-inline constexpr int bytes_of_piece = 32;
-
-/// The column of a thread, and what its warp stores.
-template <class P>
-struct ColumnOfThread {
-  std::int64_t number;
-  bool exists;
-  bool is_first, is_last;  ///< whether the warp is the first or last of those that share columns
-  unsigned before;         ///< elements in the sector before the warp's first column, in row 0
-
-  __device__ __forceinline__ explicit ColumnOfThread(const P& p)
-      : number(std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x),
-        exists(number < p.batch.count),
-        is_first(true),
-        is_last(true),
-        before(0) {}
-  /// For warps that share columns.
-  __device__ __forceinline__ ColumnOfThread(const P& p, const Windows& windows)
-      : ColumnOfThread(p) {
-    find(p, windows);
-  }
-  /// Whether the warp stores the result of this thread in row k.
-  __device__ __forceinline__ bool stores(const Windows& windows, unsigned k, unsigned row) const {
-    const int lane = static_cast<int>(threadIdx.x) % lanes;
-    // Only the lowest bits matter, so sums and products may wrap.
-    const auto first =
-        static_cast<int>(-(before + k * row) & static_cast<unsigned>(windows.shared - 1));
-    return (is_first || lane >= first) && (is_last || lane < first + lanes - windows.shared);
-  }
-
- private:
-  __device__ __forceinline__ void find(const P& p, const Windows& windows) {
-    using Value = std::remove_pointer_t<decltype(p.output.data)>;
-    const int lane = static_cast<int>(threadIdx.x) % lanes;
-    const std::int64_t inner = p.batch.extent[p.batch.rank - 1];
-    const Division warp(number / lanes, windows.warps_of_slab);
-    const std::int64_t column = warp.remainder * (lanes - windows.shared) + lane;
-    number = warp.quotient * inner + column;
-    exists = number < p.batch.count && column < inner;
-    is_first = warp.remainder == 0;
-    is_last = warp.remainder == windows.warps_of_slab - 1;
-    if (!exists) return;
-    const auto* const result = &p.output.line(p.batch.coordinates(number))(0);
-    before = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(result) / sizeof(Value)) -
-             static_cast<unsigned>(lane);
-  }
-};
-
 /// Scans lines, one per thread.
 ///
-/// \tparam N      elements of a chunk
-/// \tparam shares whether warps share columns
-template <int N, bool shares, class P>
+/// \tparam N elements of a chunk
+template <int N, class P>
 __global__ void __launch_bounds__(threads_of_many_columns)
-    scan_columns_in_order(const __grid_constant__ P p, const __grid_constant__ Windows windows) {
+    scan_columns_in_order(const __grid_constant__ P p) {
   using T = InOrderTypes<P>;
   using A = typename T::A;
   using Value = typename T::Value;
-  const auto column = [&] {
-    if constexpr (shares) {
-      return ColumnOfThread<P>(p, windows);
-    } else {
-      return ColumnOfThread<P>(p);
-    }
-  }();
-  if (!column.exists) return;
-  const Coordinates place = p.batch.coordinates(column.number);
+  const std::int64_t number = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (number >= p.batch.count) return;
+  const Coordinates place = p.batch.coordinates(number);
   const auto input = p.input.line(place);
   const auto output = p.output.line(place);
   const bool is_exclusive = p.form == Form::exclusive;
   const std::int64_t n = p.n;
   const Ends<P> ends{p};
-  [[maybe_unused]] const auto row = static_cast<unsigned>(output.stride);
 
   ChunkInOrder<A, N, T::is_masked> next;
   next.load(input, 0, n);
@@ -164,11 +94,7 @@ __global__ void __launch_bounds__(threads_of_many_columns)
         if (stores(i)) output(k + i) = static_cast<Value>(chunk.x[i]);
       }
     };
-    if constexpr (shares) {
-      store([&](int i) {
-        return i < length && column.stores(windows, static_cast<unsigned>(k + i), row);
-      });
-    } else if (length == N) {
+    if (length == N) {
       store([](int) { return true; });
     } else {
       store([&](int i) { return i < length; });

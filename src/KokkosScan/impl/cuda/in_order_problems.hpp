@@ -54,15 +54,6 @@ struct InOrderBackend {
     if (p.n * static_cast<std::int64_t>(sizeof(typename P::A)) <= bytes_of_short_chunk_in_order) {
       return scan_columns<bytes_of_short_chunk_in_order>(exec, p, threads_of_columns_in_order);
     }
-    if constexpr (InOrderTypes<P>::is_copied) {
-      const Windows windows = windows_of(p);
-      if (windows.shared > 0) {
-        constexpr int threads = threads_of_shared_columns_in_order;
-        return are_many
-                   ? scan_columns<bytes_of_chunk_in_order, true>(exec, p, threads, windows)
-                   : scan_columns<bytes_of_long_chunk_in_order, true>(exec, p, threads, windows);
-      }
-    }
     if (!has_aligned_rows(p.output)) {
       // Large blocks, so that most warps that share sectors are in the same block.
       are_many ? scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_many_columns)
@@ -105,60 +96,13 @@ struct InOrderBackend {
     return array.strides.along * static_cast<std::int64_t>(sizeof(T)) % 32 == 0;
   }
 
-  /// How warps share columns: if rows are unaligned, long enough, and not those of the input. Since
-  /// shared columns start twice, no total may overwrite a starting value.
-  template <class P>
-  static Windows windows_of(const P& p) {
-    constexpr int piece = bytes_of_piece / static_cast<int>(sizeof(*p.output.data));
-    if constexpr (piece > 1) {
-      const Batch& batch = p.batch;
-      const bool may_replace_starts =
-          !std::is_same_v<decltype(P::start), CommonStart<typename P::A>> &&
-          p.totals.data != nullptr;
-      if (batch.rank > 0 && !may_replace_starts && !has_aligned_rows(p.output) &&
-          OperandAccess<decltype(P::output)>::has_columns(p.output, batch) &&
-          batch.extent[batch.rank - 1] >= least_columns_of_windows &&
-          are_apart(bytes_of(p, values_of<typename P::A>(p.input)), bytes_of(p, p.output))) {
-        return {piece, divide_up(batch.extent[batch.rank - 1] - piece, lanes - piece)};
-      }
-    }
-    return {0, 0};
-  }
-  /// The lowest and the highest address of an operand.
-  struct Bytes {
-    std::uintptr_t lowest, highest;
-  };
-  template <class P, class T>
-  static Bytes bytes_of(const P& p, const Array<T>& array) {
-    std::int64_t below = 0, above = 0;
-    const auto reach = [&](std::int64_t distance) {
-      (distance < 0 ? below : above) += distance * static_cast<std::int64_t>(sizeof(T));
-    };
-    const bool is_output = static_cast<const void*>(array.data) == p.output.data;
-    const std::int64_t extra = is_output && p.extra != Extra::none ? 1 : 0;
-    reach((p.n - 1 + extra) * array.strides.along);
-    reach(-extra * array.strides.along);
-    for (int d = 0; d < p.batch.rank; ++d) reach((p.batch.extent[d] - 1) * array.strides.batch[d]);
-    const auto at = reinterpret_cast<std::uintptr_t>(array.data);
-    return {at + static_cast<std::uintptr_t>(below), at + static_cast<std::uintptr_t>(above)};
-  }
-  static bool are_apart(const Bytes& a, const Bytes& b) {
-    return a.highest < b.lowest || b.highest < a.lowest;
-  }
-
-  /// \tparam bytes  of a chunk
-  /// \tparam shares whether warps share columns, as described by `windows`
-  template <int bytes, bool shares = false, class Exec, class P>
-  static void scan_columns(const Exec& exec, const P& p, int threads,
-                           const Windows& windows = {0, 0}) {
+  /// \tparam bytes of a chunk
+  template <int bytes, class Exec, class P>
+  static void scan_columns(const Exec& exec, const P& p, int threads) {
     constexpr int N = length_of_chunk_in_order<typename P::A>(bytes);
-    const Batch& batch = p.batch;
-    const std::int64_t warps =
-        shares ? windows.warps_of_slab * (batch.count / batch.extent[batch.rank - 1])
-               : divide_up(batch.count, lanes);
-    const Launch launch{p.function, "cuda/in_order_columns", divide_up(warps * lanes, threads),
+    const Launch launch{p.function, "cuda/in_order_columns", divide_up(p.batch.count, threads),
                         threads, 0};
-    enqueue(exec, launch, scan_columns_in_order<N, shares, P>, p.n, p.batch.count, p, windows);
+    enqueue(exec, launch, scan_columns_in_order<N, P>, p.n, p.batch.count, p);
   }
 
   template <class Exec, class P>
