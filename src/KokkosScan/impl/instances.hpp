@@ -36,10 +36,10 @@ using MaskedProblem =
                                     const host::SlabBlock<T, carried_t<OP<T>, T>>&);           \
   KEYWORDS void host::combine_short_lines(host::Registers, const OP<T>&,                       \
                                           const host::SlabBlock<T, carried_t<OP<T>, T>>&, T*); \
-  KEYWORDS host::LastChunk<T, carried_t<OP<T>, T>> host::fold_chunks<T>(                       \
-      host::Registers, const OP<T>&, const T*, int, carried_t<OP<T>, T>&);                     \
-  KEYWORDS T host::scan_elements(host::Registers, const OP<T>&, const T*, std::int64_t, int,   \
-                                 std::int64_t, host::Carry<carried_t<OP<T>, T>>&, T*, T*);
+  KEYWORDS host::LastChunk<T, carried_t<OP<T>, T>> host::fold_chunks(                          \
+      host::Registers, const OP<T>&, const host::BlockOfLine<T>&, carried_t<OP<T>, T>&);       \
+  KEYWORDS T host::scan_elements(host::Registers, const OP<T>&, const host::BlockOfLine<T>&,   \
+                                 host::Carry<carried_t<OP<T>, T>>&);
 #endif
 // Products of float are combined as products of double.
 #define KOKKOSSCAN_IMPL_INSTANCES(KEYWORDS, T)              \

@@ -12,6 +12,7 @@
 #include <KokkosScan/impl/host/move.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
+#include <algorithm>
 #include <cstdint>
 
 namespace KokkosScan::impl::host {
@@ -20,7 +21,9 @@ namespace KokkosScan::impl::host {
 /// prefixes within each chunk and keeps them in L1, the second combines them with the carry. So the
 /// passes do not wait for each other, and registers that hold two chunks side by side can be stored
 /// as they are and reloaded in memory order.
-template <int places, class Op, class A, class R>
+///
+/// \tparam step the direction of elements and results in memory: 1 or -1
+template <int step, int places, class Op, class A, class R>
 class BlocksOfLine {
   static constexpr int at_once = places * chunk_length;
   static constexpr int lanes = sizeof(Register<A, places>) / sizeof(A);
@@ -28,10 +31,8 @@ class BlocksOfLine {
   static constexpr int packs_of_chunk = chunk_length / pack_length;
 
  public:
-  /// \param folds buffer for the prefixes within chunks: fold_length elements, in one page
-  /// \param ahead the prefetch distance; 0 prefetches nothing
-  [[gnu::always_inline]] BlocksOfLine(const Op& op, A* folds, std::int64_t ahead)
-      : m_op(op), m_none(hidden<places>(neutral(op))), m_folds(folds), m_ahead(ahead) {}
+  [[gnu::always_inline]] BlocksOfLine(const Op& op, const BlockOfLine<A>& block)
+      : m_op(op), m_none(hidden<places>(neutral(op))), m_block(block) {}
 
   /// The carry into the next chunk.
   Carry<R> carry;
@@ -39,25 +40,29 @@ class BlocksOfLine {
   /// The last result.
   [[gnu::always_inline]] A result() const { return m_op(m_before, m_total); }
 
-  /// \param count the number of elements; whole chunks, except at the end of a line
-  /// \param b     the address of the first result; whole registers are stored
-  [[gnu::always_inline]] void scan(const A* x, int count, A* b) {
+  /// Scans elements begin ... begin + count - 1 of the block. Unless results are written with
+  /// non-temporal stores, whole registers of them are stored.
+  [[gnu::always_inline]] void scan(int begin, int count) {
+    const A* const x = m_block.x + begin * step;
     bool is_exact = false;
     int i = 0;
     for (; i + at_once <= count; i += at_once) {
-      if (m_ahead != 0) prefetch(x + (m_ahead + i), at_once);
-      fold(x + i, m_none, m_folds + i, is_exact);
+      m_block.ahead.template elements<at_once, sizeof(A)>(begin + i);
+      fold<step>(x + i * step, m_none, m_block.folds + i, is_exact);
     }
-    if (i < count && m_ahead != 0) prefetch(x + (m_ahead + i), at_once);
-    for (A* folds = m_folds + i; i < count; i += chunk_length, folds += of_place) {
-      const A* chunk = x + i;
-      A padded[chunk_length];
-      if (count - i < chunk_length) {
-        for (int j = 0; j < chunk_length; ++j) padded[j] = i + j < count ? chunk[j] : neutral(m_op);
-        chunk = padded;
+    if (i < count) m_block.ahead.template elements<at_once, sizeof(A)>(begin + i);
+    for (A* folds = m_block.folds + i; i < count; i += chunk_length, folds += of_place) {
+      if (count - i >= chunk_length) {
+        fold<step>(x + i * step, at_place<0>(m_none), folds, is_exact);
+        continue;
       }
-      fold(chunk, at_place<0>(m_none), folds, is_exact);
+      A padded[chunk_length];
+      for (int j = 0; j < chunk_length; ++j) {
+        padded[j] = i + j < count ? x[(i + j) * step] : neutral(m_op);
+      }
+      fold<1>(padded, at_place<0>(m_none), folds, is_exact);
     }
+    A* const b = m_block.b + begin * step;
     is_exact ? combine_all(exactly(m_op), count, b) : combine_all(m_op, count, b);
   }
   /// To be called at the end of a tile.
@@ -68,17 +73,18 @@ class BlocksOfLine {
 
  private:
   /// Folds one chunk at each place, or at the first place only.
-  template <int used>
+  template <int x_step, int used>
   [[gnu::always_inline]] void fold(const A* x, const Register<A, used>& none, A* folds,
                                    bool& is_exact) const {
     PacksOfChunk<A, used> packs;
-    load_packs(x, chunk_length, chunk_length, packs);
+    load_chunks<x_step>(x, packs);
     if (minds_nan<Op> && may_have_nan(packs)) {
       is_exact = true;
       fold_packs(exactly(m_op), none, chunk_length, packs);
     } else {
       fold_packs(m_op, none, chunk_length, packs);
     }
+    if constexpr (step < 0) reverse_packs(packs);
     KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < packs_of_chunk; ++i) {
       const Pack<A, used>& pack = packs[i];
       KOKKOSSCAN_IMPL_UNROLL for (int part = 0; part < Pack<A>::parts; ++part) {
@@ -92,21 +98,34 @@ class BlocksOfLine {
   [[gnu::always_inline]] void combine_all(const Exactly& op, int count, A* b) {
     const auto wide = carrying(m_op);
     // The chunk's last prefix. In an incomplete chunk, missing elements leave it unchanged.
-    constexpr int last = (chunk_length - of_place) * places + of_place - 1;
+    constexpr int last = step > 0 ? (chunk_length - of_place) * places + of_place - 1 : 0;
+    if (step < 0) b -= chunk_length - 1;
     for (int k = 0; k < count; k += at_once) {
       KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
         const int left = count - k - place * chunk_length;
         if (place > 0 && left <= 0) break;
-        const A* const folds = m_folds + k + place * of_place;
+        const A* const folds = m_block.folds + k + place * of_place;
         m_before = static_cast<A>(wide(carry.tiles, carry.chunks));
         m_total = folds[last];
         carry.chunks = wide(carry.chunks, static_cast<R>(m_total));
         const auto before = broadcast<places>(m_before).part[0];
-        KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length; i += lanes) {
-          if (i > 0 && i >= left) break;
-          store_register(b + i, combine_registers(op, before, load_folds(folds + places * i)));
+        const auto results_at = [&](int i) __attribute__((always_inline)) {
+          return combine_registers(op, before, load_folds(folds + places * i));
+        };
+        if (m_block.streams) {
+          KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length; i += lanes) {
+            const auto results = results_at(i);
+            for_each_place<places>([&](auto at) __attribute__((always_inline)) {
+              stream_register(b + i + at * of_place, at_place<at>(results));
+            });
+          }
+        } else {
+          KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length; i += lanes) {
+            if (i > 0 && step > 0 && i >= left) break;
+            store_register(b + i, results_at(i));
+          }
         }
-        b += chunk_length;
+        b += step * chunk_length;
       }
     }
   }
@@ -121,39 +140,37 @@ class BlocksOfLine {
 
   const Op m_op;
   const Register<A, places> m_none;
-  A* const m_folds;
-  const std::int64_t m_ahead;
+  const BlockOfLine<A> m_block;
   A m_before{}, m_total{};
 };
 
-/// Scans elements of a line: whole chunks, except at the end of a line.
+/// Scans elements of a line.
 ///
-/// \param x      the elements
-/// \param begin  the index of the first element in the line
-/// \param ahead  the prefetch distance; 0 prefetches nothing
-/// \param carry  the carry into the first element; on return, behind the last
-/// \param b      receives the inclusive results; whole registers are stored
-/// \param folds  buffer for prefixes: fold_length elements in one page
+/// \param carry the carry into the first element; on return, behind the last
 /// \return B at the end of the elements
 template <class Op, class A, class R>
-A scan_elements(Registers registers, const Op& op, const A* x, std::int64_t begin, int count,
-                std::int64_t ahead, Carry<R>& carry, A* b, A* folds) {
+A scan_elements(Registers registers, const Op& op, const BlockOfLine<A>& block, Carry<R>& carry) {
   return call_with(
-      registers,
-      [ op, x, begin, count, ahead, b, folds, &carry ](auto places) __attribute__((always_inline)) {
-        constexpr int length = fold_length<A>;
-        BlocksOfLine<places, Op, A, R> blocks(op, folds, ahead);
-        blocks.carry = carry;
-        for (int k = 0; k < count;) {
-          const auto left_of_tile = static_cast<int>(tile_length - (begin + k) % tile_length);
-          int block = left_of_tile < length ? left_of_tile : length;
-          if (count - k < block) block = count - k;
-          blocks.scan(x + k, block, b + k);
-          if (block == left_of_tile) blocks.end_tile();
-          k += block;
-        }
-        carry = blocks.carry;
-        return blocks.result();
+      registers, [ op, &block, &carry ](auto places) __attribute__((always_inline)) {
+        const auto scan = [&](auto step) __attribute__((always_inline)) {
+          constexpr int length = fold_length<A>;
+          BlocksOfLine<step, places, Op, A, R> blocks(op, block);
+          blocks.carry = carry;
+          const int size = block.count;
+          auto left_of_tile = static_cast<int>(tile_length - block.begin % tile_length);
+          for (int k = 0; k < size;) {
+            const int count = std::min({left_of_tile, length, size - k});
+            blocks.scan(k, count);
+            k += count;
+            left_of_tile -= count;
+            if (left_of_tile > 0) continue;
+            blocks.end_tile();
+            left_of_tile = tile_length;
+          }
+          carry = blocks.carry;
+          return blocks.result();
+        };
+        return block.step > 0 ? scan(constant<1>) : scan(constant<-1>);
       });
 }
 

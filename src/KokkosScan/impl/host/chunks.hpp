@@ -57,6 +57,16 @@ template <class A, int places>
   }
 }
 
+/// Reverses the values of chunks.
+template <class A, int places>
+[[gnu::always_inline]] inline void reverse_packs(PacksOfChunk<A, places>& packs) {
+  KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length / 2; ++i) {
+    const Pack<A, places> other = reversed(packs[i]);
+    packs[i] = reversed(packs[chunk_length / pack_length - 1 - i]);
+    packs[chunk_length / pack_length - 1 - i] = other;
+  }
+}
+
 /// Computes the prefixes within up to one chunk at each place.
 ///
 /// \param op    the operator, or its Exact form
@@ -87,25 +97,44 @@ template <int place, class A, int places>
   }
 }
 
-/// Folds whole chunks of a tile, one at each place at a time.
+/// Elements of a line, and where their results go.
+template <class A>
+struct BlockOfLine {
+  const A* x;          ///< the first element
+  A* b;                ///< receives the first inclusive result
+  std::int64_t begin;  ///< the index of the first element in the line
+  int count;           ///< whole chunks, except at the end of a line
+  int step;            ///< the direction of elements and results in memory: 1 or -1
+  bool streams;        ///< whether results have addresses for non-temporal stores of registers
+  A* folds;            ///< buffer for prefixes: fold_length elements in one page
+  Prefetches ahead;
+};
+
+/// Loads a chunk at each place from x on, upwards (step 1) or downwards (step -1).
+template <int step, class A, int places>
+[[gnu::always_inline]] inline void load_chunks(const A* x, PacksOfChunk<A, places>& packs) {
+  load_packs(step > 0 ? x : x - (chunk_length - 1), step * chunk_length, chunk_length, packs);
+  if constexpr (step < 0) reverse_packs(packs);
+}
+
+/// Folds a block of whole chunks of a tile, one at each place at a time.
 ///
 /// \param chunks the fold of the tile's earlier chunks; on return, including these
 /// \return the last chunk
-template <class A, class Op, class R>
-LastChunk<A, R> fold_chunks(Registers registers, const Op& op, const A* elements, int count,
+template <class Op, class A, class R>
+LastChunk<A, R> fold_chunks(Registers registers, const Op& op, const BlockOfLine<A>& block,
                             R& chunks) {
   LastChunk<A, R> end{};
   call_with(
-      registers,
-      [ op, elements, count, &chunks, &end ](auto places) __attribute__((always_inline)) {
+      registers, [ op, &block, &chunks, &end ](auto places) __attribute__((always_inline)) {
         constexpr int at_once = places * chunk_length;
         const auto wide = carrying(op);
         const auto none = hidden<places>(neutral(op));
         R before = chunks;
         LastChunk<A, R> last{};
-        for (int k = 0; k < count; k += at_once) {
+        for (int k = 0; k < block.count; k += at_once) {
           PacksOfChunk<A, places> packs;
-          load_packs(elements + k, chunk_length, chunk_length, packs);
+          block.step > 0 ? load_chunks<1>(block.x + k, packs) : load_chunks<-1>(block.x - k, packs);
           const bool is_exact = minds_nan<Op> && may_have_nan(packs);
           is_exact ? fold_packs(exactly(op), none, chunk_length, packs)
                    : fold_packs(op, none, chunk_length, packs);

@@ -46,7 +46,7 @@ class Columns : ColumnElements<P> {
   Columns(const P& problem, Destination destination, Registers registers, bool has_rows)
       : Elements(problem, has_rows),
         m_registers(registers),
-        m_streams(is_plain<A, Value> && can_stream && destination == Destination::memory),
+        m_streams(may_stream<Value> && destination == Destination::memory),
         m_has_rows(has_rows),
         m_descends(problem.output.strides.along < 0 &&
                    (problem.n > 1 || problem.extra != Extra::none)) {}

@@ -14,35 +14,8 @@
 #include <cstdint>
 #include <string>
 #include <thread>
-#if defined(__linux__)
-#include <sys/mman.h>
-#include <unistd.h>
-#endif
 
 namespace KokkosScan::impl::host {
-
-/// Whether memory has never been touched, as far as the system tells: no page is mapped there.
-inline bool is_untouched([[maybe_unused]] const void* address) {
-#if defined(__linux__)
-  const auto size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto page = reinterpret_cast<std::uintptr_t>(address) / size * size;
-  unsigned char is_there = 1;
-  return mincore(reinterpret_cast<void*>(page), 1, &is_there) == 0 && is_there % 2 == 0;
-#else
-  return false;
-#endif
-}
-
-/// Whether results go to memory that has never been touched. On first touch the system fills a
-/// page with zeros, which puts it into the caches, so non-temporal stores do not pay.
-template <class P>
-bool has_untouched_results(const P& p) {
-  for (int quarter = 1; quarter < 4; ++quarter) {
-    const auto line = p.output.line(p.batch.coordinates(p.batch.count / 4 * quarter));
-    if (!is_untouched(&line(p.n / 4 * quarter))) return false;
-  }
-  return true;
-}
 
 /// How results are stored if that is left to the backend.
 template <class P>
@@ -51,8 +24,7 @@ Destination destination_of(const P& p, Destination wanted) {
   const auto bytes = static_cast<double>(p.n) * static_cast<double>(p.batch.count) *
                      static_cast<double>(sizeof(*p.output.data));
   // In place, the cache lines are in the cache already.
-  const bool passes =
-      bytes > streaming_bytes && !is_in_place(p.input, p.output.data) && !has_untouched_results(p);
+  const bool passes = bytes > streaming_bytes && !is_in_place(p.input, p.output.data);
   return passes ? Destination::memory : Destination::caches;
 }
 

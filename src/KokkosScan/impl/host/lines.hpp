@@ -13,6 +13,7 @@
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <type_traits>
 #include <utility>
 
@@ -33,7 +34,7 @@ class Lines {
   Lines(const P& problem, Destination destination, Registers registers, bool)
       : m_problem(problem),
         m_registers(registers),
-        m_streams(is_plain<A, Value> && can_stream && destination == Destination::memory) {}
+        m_streams(may_stream<Value> && destination == Destination::memory) {}
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
   ~Lines() {
@@ -79,28 +80,41 @@ class Lines {
     const auto line = p.input.line(c);
     const auto results = p.output.line(c);
     const bool is_exclusive = p.form == Form::exclusive;
-    const A* const stored = as_stored<A>(line, 1);
-    A result = *before;
+    // Backward scans go downwards in memory; elements that have to be loaded are in scan order.
+    const int step = results.stride == -1 && as_stored<A>(line, -1) != nullptr ? -1 : 1;
+    const bool is_direct = results.stride == step && may_stream_directly(results, begin);
+    const A* const stored = as_stored<A>(line, step);
+    A* const home = step > 0 ? m_staged : m_staged + (most_staged - 1);
     A loaded[block_length];
+    BlockOfLine<A> block{loaded, home, begin, 0, step, false, m_folds, {}};
+    A result = *before;
     Carry<R> carry{*tiles, neutral(carrying(p.op))};
-    int count = 0;
     int waiting = 0;  // results of an incomplete cache line, which the next block completes
-    for (std::int64_t k = begin; k < end; k += count) {
-      count = static_cast<int>(std::min<std::int64_t>(end - k, block_length - k % block_length));
+    for (std::int64_t k = begin; k < end; k += block.count) {
+      block.begin = k;
+      block.count =
+          static_cast<int>(std::min<std::int64_t>(end - k, block_length - k % block_length));
       const bool stores_first = k == 0 && p.extra == Extra::first;
-      const bool stores_last = k + count == p.n && p.extra == Extra::last;
-      A* b = m_staged + waiting;
+      const bool stores_last = k + block.count == p.n && p.extra == Extra::last;
+      Value* const to = &results(stores_first ? -1 : k);
+      block.streams = is_direct && block.count % chunk_length == 0 && !stores_last;
+      block.b = home + waiting * step;
+      if constexpr (is_plain<A, Value>) {
+        if (block.streams) block.b = to;
+      }
       // Exclusive results are the inclusive ones, one place later.
-      if (is_exclusive || stores_first) *b++ = result;
-      const A* const x = elements_at(line, stored, k, count, loaded);
-      // Hardware prefetching follows loads that do nothing else.
-      const std::int64_t ahead_of_x = stored == nullptr ? 0 : ahead;
-      result = scan_elements(m_registers, p.op, x, k, count, ahead_of_x, carry, b, m_folds);
-      const int staged = waiting + count + (stores_first || stores_last ? 1 : 0);
-      Value* const to = &results(stores_first ? -1 : k) - waiting * results.stride;
-      waiting = k + count < end && m_streams && results.stride == 1 ? left_of_line(to + staged) : 0;
-      store_block(staged - waiting, to, results.stride);
-      std::copy_n(m_staged + (staged - waiting), waiting, m_staged);
+      if (is_exclusive || stores_first) {
+        *block.b = result;
+        block.b += step;
+      }
+      set_elements(line, stored, k, loaded, block);
+      block.ahead = {};
+      if (ahead != 0) add_ahead(line, k + ahead, block.ahead);
+      result = scan_elements(m_registers, p.op, block, carry);
+      if (block.streams) continue;
+      const int staged = waiting + block.count + (stores_first || stores_last ? 1 : 0);
+      const bool waits = m_streams && results.stride == step && k + block.count < end;
+      waiting = store_staged(step, staged, to - waiting * results.stride, results.stride, waits);
     }
     if (end == p.n && p.totals.data != nullptr) {
       p.totals.line(c)(0) = static_cast<Total>(result);
@@ -114,47 +128,73 @@ class Lines {
   void fold(const Coordinates& c, int, std::int64_t begin, std::int64_t end, R* chunks,
             LastChunk<A, R>* last) const {
     const auto line = m_problem.input.line(c);
-    const A* const stored = as_stored<A>(line, 1);
+    BlockOfLine<A> block{};
+    block.step = as_stored<A>(line, -1) == nullptr ? 1 : -1;
+    const A* const stored = as_stored<A>(line, block.step);
     A loaded[block_length];
     *chunks = neutral(carrying(m_problem.op));
     for (std::int64_t k = begin; k < end; k += block_length) {
-      const int count = static_cast<int>(std::min<std::int64_t>(end - k, block_length));
-      const A* const x = elements_at(line, stored, k, count, loaded);
-      *last = fold_chunks<A>(m_registers, m_problem.op, x, count, *chunks);
+      block.count = static_cast<int>(std::min<std::int64_t>(end - k, block_length));
+      set_elements(line, stored, k, loaded, block);
+      *last = fold_chunks(m_registers, m_problem.op, block, *chunks);
     }
   }
 
  private:
   static constexpr std::int64_t usual_ahead = ahead_bytes / sizeof(A);
+  static constexpr int of_line = cache_line / sizeof(Value);
 
-  /// The number of elements before `to` in its cache line.
-  static int left_of_line(const Value* to) {
-    return static_cast<int>(reinterpret_cast<std::uintptr_t>(to) % cache_line / sizeof(Value));
-  }
-  /// Stores the staged results, in scan order from `to` on.
-  void store_block(int count, Value* to, std::int64_t stride) {
-    const A* const b = m_staged;
-    if (stride == 1 || stride == -1) {
-      return store_run(m_streams, b, count, to, static_cast<int>(stride));
-    }
-    for (int i = 0; i < count; ++i) to[i * stride] = static_cast<Value>(b[i]);
-  }
-
-  /// Elements k ... k + count - 1, in place or loaded.
+  /// Sets the elements of a block, number k and the following, in place or loaded.
   template <class Line>
-  static const A* elements_at(const Line& line, const A* stored, std::int64_t k, int count,
-                              A* loaded) {
-    if (stored != nullptr) return stored + k;
-    load_along<block_length>(line, k, count, loaded);
-    return loaded;
+  static void set_elements(const Line& line, const A* stored, std::int64_t k, A* loaded,
+                           BlockOfLine<A>& block) {
+    block.x = stored == nullptr ? loaded : stored + k * block.step;
+    if (stored == nullptr) load_along<block_length>(line, k, block.count, loaded);
+  }
+
+  /// Whether registers of results can be stored with non-temporal stores.
+  bool may_stream_directly(const ArrayLine<Value>& results, std::int64_t begin) const {
+    const Value* const lowest = &results(begin) + (results.stride < 0 ? 1 : 0);
+    return is_plain<A, Value> && m_streams && m_problem.form != Form::exclusive &&
+           m_problem.extra != Extra::first && reinterpret_cast<std::uintptr_t>(lowest) % 16 == 0;
+  }
+
+  /// Stores staged results, in scan order from `to` on.
+  ///
+  /// \param step  the order in which they are staged
+  /// \param waits whether results that do not complete a cache line wait
+  /// \return how many wait
+  int store_staged(int step, int count, Value* to, std::int64_t stride, bool waits) {
+    if (std::abs(stride) != 1) {
+      for (int i = 0; i < count; ++i) to[i * stride] = static_cast<Value>(m_staged[i]);
+      return 0;
+    }
+    if (step > 0) {
+      const int waiting = waits ? in_line(to + count) : 0;
+      store_run(m_streams, m_staged, count - waiting, to, static_cast<int>(stride));
+      std::copy_n(m_staged + (count - waiting), waiting, m_staged);
+      return waiting;
+    }
+    // Downwards, the lowest results wait.
+    A* const lowest = m_staged + (most_staged - count);
+    to -= count - 1;
+    const int waiting = waits ? std::min(count, of_line - 1 - in_line(to - 1)) : 0;
+    store_run(m_streams, lowest + waiting, count - waiting, to + waiting);
+    std::copy_n(lowest, waiting, m_staged + (most_staged - waiting));
+    return waiting;
+  }
+  /// The number of elements before `to` in its cache line.
+  static int in_line(const Value* to) {
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(to) % cache_line / sizeof(Value));
   }
 
   const P& m_problem;
   Registers m_registers;
   bool m_streams;
-  static constexpr int page = page_bytes / sizeof(A);
-  static_assert(block_length + 1 + chunk_length + cache_line / sizeof(A) <= page);
-  alignas(page_bytes) A m_staged[page];  ///< results
+  // Results of a block and of an incomplete cache line; whole registers exceed them on either side.
+  static constexpr int most_staged = page_bytes / sizeof(A);
+  static_assert(block_length + 1 + chunk_length + of_line <= most_staged);
+  alignas(page_bytes) A m_staged[most_staged];
   alignas(page_bytes) A m_folds[fold_length<A>];
 };
 

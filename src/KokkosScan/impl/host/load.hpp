@@ -77,6 +77,8 @@ using value_of_input = value_of_line<decltype(std::declval<const In&>().line(Coo
 // Components of an input may be zipped inputs, so these are declared before their callers.
 template <int Most, class A, class Function, class Lines>
 void load_along(const ZippedLine<Function, Lines>& line, std::int64_t k, int count, A* x);
+template <class Function, class Lines>
+void add_ahead(const ZippedLine<Function, Lines>& line, std::int64_t k, Prefetches& ahead);
 template <int Most, class A, class Function, class Parts>
 void load_across(const ZippedInput<Function, Parts>& in, const Coordinates& c, std::int64_t k,
                  int count, A* x);
@@ -124,6 +126,19 @@ void load_along(const SelectedLine<A, Values, Mask>& line, std::int64_t k, int c
   if (values == nullptr) load_along<Most>(line.values, k, count, x);
   blend(selected == nullptr ? as_stored_bools(loaded) : selected + k,
         values == nullptr ? x : values + k, line.identity, count, x);
+}
+
+/// Adds the elements from number k on to what is prefetched, as far as they are stored.
+template <class Line>
+void add_ahead(const Line&, std::int64_t, Prefetches&) {}
+template <class T>
+void add_ahead(const ArrayLine<T>& line, std::int64_t k, Prefetches& ahead) {
+  ahead.add(&line(k), line.stride);
+}
+template <class A, class Values, class Mask>
+void add_ahead(const SelectedLine<A, Values, Mask>& line, std::int64_t k, Prefetches& ahead) {
+  add_ahead(line.values, k, ahead);
+  add_ahead(line.mask, k, ahead);
 }
 
 // ---- Neighbouring lines -------------------------------------------------------------------------

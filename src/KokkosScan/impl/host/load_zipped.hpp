@@ -56,6 +56,10 @@ void load_along(const ZippedLine<Function, Lines>& line, std::int64_t k, int cou
   };
   load_parts<Most, value_of_line>(line.lines, load, line.function, count, x);
 }
+template <class Function, class Lines>
+void add_ahead(const ZippedLine<Function, Lines>& line, std::int64_t k, Prefetches& ahead) {
+  for_each_part(line.lines, [&](const auto& part) { return add_ahead(part, k, ahead), false; });
+}
 template <int Most, class A, class Function, class Parts>
 void load_across(const ZippedInput<Function, Parts>& in, const Coordinates& c, std::int64_t k,
                  int count, A* x) {

@@ -58,6 +58,42 @@ template <class T>
   for (int i = 0; i < count; i += of_line) __builtin_prefetch(from + i);
 }
 
+/// Up to two arrays of which elements are prefetched, a few at a time while others are scanned:
+/// many prefetches at once keep loads waiting.
+class Prefetches {
+ public:
+  /// Adds an array, unless elements are far from each other.
+  template <class T>
+  void add(const T* first, std::int64_t stride) {
+    const std::int64_t distance = stride * static_cast<std::int64_t>(sizeof(T));
+    if (distance < -cache_line || distance > cache_line) return;
+    (m_distance == 0 ? m_first : m_second) = reinterpret_cast<const char*>(first);
+    (m_distance == 0 ? m_distance : m_second_distance) = distance;
+  }
+  /// Prefetches what belongs to elements begin ... begin + count - 1 of a block, each of which has
+  /// at most `size` bytes.
+  template <int count, int size>
+  [[gnu::always_inline]] void elements(std::int64_t begin) const {
+    if (m_distance != 0) prefetch<count, size>(m_first + begin * m_distance, m_distance);
+    if (m_second_distance != 0) {
+      prefetch<count, size>(m_second + begin * m_second_distance, m_second_distance);
+    }
+  }
+
+ private:
+  template <int count, int size>
+  [[gnu::always_inline]] static void prefetch(const char* at, std::int64_t distance) {
+    constexpr int lines = count * size / cache_line;
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < lines; ++i) {
+      __builtin_prefetch(at + i * (count / lines) * distance);
+    }
+  }
+
+  const char* m_first = nullptr;
+  const char* m_second = nullptr;
+  std::int64_t m_distance = 0, m_second_distance = 0;  ///< between elements, in bytes
+};
+
 // Packs are moved register by register: GCC takes one of two registers through the stack otherwise.
 
 /// Loads four values from any address, and for each further place from `distance` further on.
@@ -79,6 +115,16 @@ template <int place = 0, class T, int places>
 [[gnu::always_inline]] inline void store(T* to, const Pack<T, places>& p) {
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < Pack<T>::parts; ++i, to += Pack<T>::lanes) {
     store_register(to, at_place<place>(p.part[i]));
+  }
+}
+
+/// The values of each place in opposite order.
+template <class T, int places>
+[[gnu::always_inline]] inline Pack<T, places> reversed(const Pack<T, places>& p) {
+  if constexpr (Pack<T>::parts == 1) {
+    return {{shuffle<3, 2, 1, 0>(p.part[0], p.part[0])}};
+  } else {
+    return {{shuffle<1, 0>(p.part[1], p.part[1]), shuffle<1, 0>(p.part[0], p.part[0])}};
   }
 }
 

@@ -147,14 +147,16 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
         constexpr int length = fold_length<A>;
         // The last pack may extend into the next line.
         const int whole = (block.rows + pack_length - 1) / pack_length * pack_length;
-        BlocksOfLine<places, Op, A, R> blocks(op, folds, block.ahead);
         for (int s = 0; s < block.slabs; ++s) {
-          blocks.carry = {static_cast<R>(starts[s * block.starts.slab]), neutral(carrying(op))};
+          const A* const x = block.x.data + s * block.x.slab;
           A* const b = block.b.data + s * block.b.slab;
+          BlockOfLine<A> line{x, b, 0, whole, 1, false, folds, {}};
+          if (block.ahead != 0) line.ahead.add(x + block.ahead, 1);
+          BlocksOfLine<1, places, Op, A, R> blocks(op, line);
+          blocks.carry = {static_cast<R>(starts[s * block.starts.slab]), neutral(carrying(op))};
           if (firsts != nullptr) b[-1] = firsts[s * block.starts.slab];
           for (int k = 0; k < whole; k += length) {
-            blocks.scan(block.x.data + s * block.x.slab + k,
-                        whole - k < length ? whole - k : length, b + k);
+            blocks.scan(k, whole - k < length ? whole - k : length);
           }
         }
       });

@@ -8,6 +8,7 @@
 #include <KokkosScan/impl/host/instruction_sets.hpp>
 #include <KokkosScan/impl/host/move.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -42,27 +43,36 @@ inline void stream_bytes(const void* results, std::size_t bytes, void* to) {
   std::memcpy(address + i, from + i, bytes - i);
 }
 
-/// Stores results upwards (step 1) or downwards (step -1) from `to` on.
+/// Whether results of a type may be written with non-temporal stores.
+template <class Value>
+inline constexpr bool may_stream =
+    can_stream&& cache_line % sizeof(Value) == 0 &&
+    std::is_trivially_copyable_v<Value>&& std::is_default_constructible_v<Value>;
+
+/// Stores results upwards (step 1) or downwards (step -1) from `to` on. Not inlined:
+/// where GCC sees how many they are, memcpy() becomes a slow string instruction.
 template <class A, class Value>
-void store_run(bool streams, const A* results, int count, Value* to, int step = 1) {
+[[gnu::noinline]] void store_run(bool streams, const A* results, int count, Value* to,
+                                 int step = 1) {
   const auto size = static_cast<std::size_t>(count);
-  if (step < 0 && is_plain<A, Value> && streams) {
-    // Stores downwards would not combine to cache lines.
-    A reversed[block_length];
-    for (int i = 0; i < count; i += block_length) {
-      const int length = count - i < block_length ? count - i : block_length;
-      convert<-1>(results + (i + length - 1), length, reversed);
-      stream_bytes(reversed, static_cast<std::size_t>(length) * sizeof(A), to - (i + length - 1));
-    }
-  } else if (step < 0) {
-    convert<-1>(results + (count - 1), count, to - (count - 1));
-  } else if (is_plain<A, Value> && streams) {
-    stream_bytes(results, size * sizeof(A), to);
-  } else if constexpr (is_plain<A, Value>) {
-    std::memcpy(to, results, size * sizeof(A));
-  } else {
-    convert(results, count, to);
+  if constexpr (is_plain<A, Value>) {
+    if (step > 0 && streams) return stream_bytes(results, size * sizeof(A), to);
+    if (step > 0) return static_cast<void>(std::memcpy(to, results, size * sizeof(A)));
   }
+  if constexpr (may_stream<Value>) {
+    // Values are put into memory order first, for whole cache lines.
+    Value values[block_length];
+    for (int i = 0; i < count && streams; i += block_length) {
+      const int length = std::min(count - i, block_length);
+      step > 0 ? convert(results + i, length, values)
+               : convert<-1>(results + (i + length - 1), length, values);
+      stream_bytes(values, static_cast<std::size_t>(length) * sizeof(Value),
+                   step > 0 ? to + i : to - (i + length - 1));
+    }
+    if (streams) return;
+  }
+  step > 0 ? convert(results, count, to)
+           : convert<-1>(results + (count - 1), count, to - (count - 1));
 }
 
 /// Dense results in L1: rows of `width` neighbours in each of several slabs.
