@@ -19,7 +19,7 @@
 /// a device never idles: the host waits for what is sent after it has enqueued the scan.
 ///
 /// Two ranks need no fold: the first one scans, and sends the totals of its scan, block by block,
-/// to the second one, which receives those of a block while it scans the one before.
+/// to the second one.
 
 #include <KokkosScan/impl/policy.hpp>
 #include <KokkosScan/impl/ranks/local.hpp>
@@ -123,12 +123,20 @@ class Tree : public LocalPart<Exec, Exchange, P, TotalsView, TreeArrays<Exec, P>
 
   /// Executes all remaining steps. Results are enqueued on return.
   void finish() {
-    if (!is_chain()) {
-      run_steps();
-    } else if (m_position == 0) {
-      send_totals();
-    } else {
-      receive_totals();
+    for (std::int64_t step = 0; step < m_blocks.count + rounds(); ++step) {
+      const std::int64_t newest = std::min(step, m_blocks.count - 1);
+      const std::int64_t oldest = step - rounds();
+      if (step < m_blocks.count && step >= m_begun) prepare(step);
+      for (std::int64_t b = std::max<std::int64_t>(0, oldest); b <= newest; ++b) {
+        if (step > b) complete(b, static_cast<int>(step - b) - 1);
+      }
+      // On hosts the scan occupies the thread that sends: send first, so that messages travel.
+      if constexpr (launches_block<Exec>) post_all(step);
+      const bool sends = newest > oldest;
+      if (sends) exchange().mark(0);
+      if (oldest >= 0 && !sends_totals()) scan(oldest);
+      if (sends) exchange().wait_for_mark(0);
+      if constexpr (!launches_block<Exec>) post_all(step);
     }
     if (rounds() > 0) exchange().close();
     if constexpr (ViewLike<TotalsView>) this->share_totals();
@@ -143,59 +151,7 @@ class Tree : public LocalPart<Exec, Exchange, P, TotalsView, TreeArrays<Exec, P>
   [[nodiscard]] bool is_chain() const {
     return exchange().size() == 2 && m_blocks.count >= least_blocks_of_chain;
   }
-
-  void run_steps() {
-    for (std::int64_t step = 0; step < m_blocks.count + rounds(); ++step) {
-      const std::int64_t newest = std::min(step, m_blocks.count - 1);
-      const std::int64_t oldest = step - rounds();
-      if (step < m_blocks.count && step >= m_begun) prepare(step);
-      for (std::int64_t b = std::max<std::int64_t>(0, oldest); b <= newest; ++b) {
-        if (step > b) complete(b, static_cast<int>(step - b) - 1);
-      }
-      // On hosts the scan occupies the thread that sends: send first, so that messages travel.
-      if constexpr (launches_block<Exec>) post_all(step);
-      const bool sends = newest > oldest;
-      if (sends) exchange().mark(0);
-      if (oldest >= 0) scan(oldest);
-      if (sends) exchange().wait_for_mark(0);
-      if constexpr (!launches_block<Exec>) post_all(step);
-    }
-  }
-
-  /// The first rank of a chain. Where the host waits for a block before it sends, the device scans
-  /// the next one meanwhile.
-  void send_totals() {
-    constexpr std::int64_t behind = launches_block<Exec> || Exchange::is_enqueued ? 0 : 1;
-    for (std::int64_t b = m_begun; b < m_blocks.count + behind; ++b) {
-      if (b < m_blocks.count) {
-        prepare(b);
-        exchange().mark(static_cast<int>(b % 2));
-      }
-      if (b - behind < m_begun) continue;
-      exchange().wait_for_mark(static_cast<int>((b - behind) % 2));
-      post(b - behind, 0);
-    }
-    for (std::int64_t b = 0; b < m_blocks.count; ++b) complete(b, 0);
-  }
-
-  /// The last rank of a chain.
-  void receive_totals() {
-    if (m_begun == 0) {
-      // Kernels of an earlier call may still read what was received.
-      exchange().mark(0);
-      exchange().wait_for_mark(0);
-      prepare(0);
-      post(0, 0);
-    }
-    for (std::int64_t b = 0; b < m_blocks.count; ++b) {
-      if (b + 1 < m_blocks.count && b + 1 > m_begun) {
-        prepare(b + 1);
-        post(b + 1, 0);
-      }
-      complete(b, 0);
-      scan(b);
-    }
-  }
+  [[nodiscard]] bool sends_totals() const { return is_chain() && m_position == 0; }
 
   /// Computes what is sent in the first round.
   void prepare(std::int64_t b) {
@@ -203,7 +159,7 @@ class Tree : public LocalPart<Exec, Exchange, P, TotalsView, TreeArrays<Exec, P>
     // The fold of the last rank is not needed.
     progress.has_own = m_problem.n > 0 && !this->is_last();
     progress.has_prefix = progress.is_received = false;
-    if (is_chain() && m_position == 0) {
+    if (sends_totals()) {
       scan(b);
     } else if (progress.has_own) {
       fold_by_default(this->exec(), this->block(b), m_arrays.for_fold);
@@ -276,8 +232,7 @@ class Tree : public LocalPart<Exec, Exchange, P, TotalsView, TreeArrays<Exec, P>
   /// Scans a block with the prefix of this rank.
   void scan(std::int64_t b) {
     P problem = this->block(b);
-    const bool sends_totals = is_chain() && m_position == 0;
-    if (!sends_totals && (!this->is_last() || !ViewLike<TotalsView>)) {
+    if (!sends_totals() && (!this->is_last() || !ViewLike<TotalsView>)) {
       problem.totals.data = nullptr;
     }
     // Without elements, only the last rank may have results.
