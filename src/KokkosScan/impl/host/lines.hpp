@@ -152,11 +152,11 @@ class Lines {
     if (stored == nullptr) load_along<block_length>(line, k, block.count, loaded);
   }
 
-  /// Whether registers of results can be stored with non-temporal stores.
+  /// Whether the line begins with a cache line, so that registers of results fill whole ones.
   bool may_stream_directly(const ArrayLine<Value>& results, std::int64_t begin) const {
     const Value* const lowest = &results(begin) + (results.stride < 0 ? 1 : 0);
     return is_plain<A, Value> && m_streams && m_problem.form != Form::exclusive &&
-           m_problem.extra != Extra::first && reinterpret_cast<std::uintptr_t>(lowest) % 16 == 0;
+           m_problem.extra != Extra::first && in_line(lowest) == 0;
   }
 
   /// Stores staged results, in scan order from `to` on.
