@@ -47,10 +47,10 @@ class BlocksOfLine {
     bool is_exact = false;
     int i = 0;
     for (; i + at_once <= count; i += at_once) {
-      m_block.ahead.template elements<at_once, sizeof(A)>(begin + i);
+      m_block.ahead.template elements<at_once, sizeof(A)>(m_block.begin + begin + i);
       fold<step>(x + i * step, m_none, m_block.folds + i, is_exact);
     }
-    if (i < count) m_block.ahead.template elements<at_once, sizeof(A)>(begin + i);
+    if (i < count) m_block.ahead.template elements<at_once, sizeof(A)>(m_block.begin + begin + i);
     for (A* folds = m_block.folds + i; i < count; i += chunk_length, folds += of_place) {
       if (count - i >= chunk_length) {
         fold<step>(x + i * step, at_place<0>(m_none), folds, is_exact);

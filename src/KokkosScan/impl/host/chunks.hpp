@@ -107,7 +107,7 @@ struct BlockOfLine {
   int step;            ///< the direction of elements and results in memory: 1 or -1
   bool streams;        ///< whether results have addresses for non-temporal stores of registers
   A* folds;            ///< buffer for prefixes: fold_length elements in one page
-  Prefetches ahead;
+  Prefetches ahead;    ///< for the line from its first element on
 };
 
 /// Loads a chunk at each place from x on, upwards (step 1) or downwards (step -1).

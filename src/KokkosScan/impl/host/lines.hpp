@@ -87,6 +87,7 @@ class Lines {
     A* const home = step > 0 ? m_staged : m_staged + (most_staged - 1);
     A loaded[block_length];
     BlockOfLine<A> block{loaded, home, begin, 0, step, false, m_folds, {}};
+    if (ahead != 0) add_ahead(line, ahead, block.ahead);
     A result = *before;
     Carry<R> carry{*tiles, neutral(carrying(p.op))};
     int waiting = 0;  // results of an incomplete cache line, which the next block completes
@@ -108,8 +109,6 @@ class Lines {
         block.b += step;
       }
       set_elements(line, stored, k, loaded, block);
-      block.ahead = {};
-      if (ahead != 0) add_ahead(line, k + ahead, block.ahead);
       result = scan_elements(m_registers, p.op, block, carry);
       if (block.streams) continue;
       const int staged = waiting + block.count + (stores_first || stores_last ? 1 : 0);

@@ -70,8 +70,8 @@ class Prefetches {
     (m_distance == 0 ? m_first : m_second) = reinterpret_cast<const char*>(first);
     (m_distance == 0 ? m_distance : m_second_distance) = distance;
   }
-  /// Prefetches what belongs to elements begin ... begin + count - 1 of a block, each of which has
-  /// at most `size` bytes.
+  /// Prefetches what belongs to elements begin ... begin + count - 1, each of which has at most
+  /// `size` bytes.
   template <int count, int size>
   [[gnu::always_inline]] void elements(std::int64_t begin) const {
     if (m_distance != 0) prefetch<count, size>(m_first + begin * m_distance, m_distance);
