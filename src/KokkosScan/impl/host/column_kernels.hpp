@@ -16,14 +16,6 @@
 
 namespace KokkosScan::impl::host {
 
-/// Rows of one element of each line, in several slabs.
-template <class T>
-struct SlabsOf {
-  T* data;            ///< the first row
-  std::int64_t row;   ///< distance between rows
-  std::int64_t slab;  ///< distance between slabs
-};
-
 /// The state of the lines of a strip at the beginning of a chunk or of a pack.
 template <class A, class R>
 struct StateOfLines {

@@ -43,8 +43,21 @@ class GeneralElements {
   static constexpr bool skips = in_order && is_selected<In>;
   /// Long lines that are scanned in order side by side.
   static constexpr int lines_at_once = 4;
-  /// Elements of a block; with their prefixes they take a quarter to a half of L1.
-  static constexpr int most = std::max<int>(16, 8192 / static_cast<int>(sizeof(R)));
+  /// Maximum number of elements of a block, and of lines in a strip: their state fits L2.
+  static constexpr int most = std::max<int>(16, strip_bytes / static_cast<int>(sizeof(R)));
+
+  /// Elements that are scanned at a time.
+  struct Block : Rectangle {
+    int lane;  ///< the place of the first line in arrays of one value a line
+
+    [[nodiscard]] Block of_slab(int s) const {
+      Block slab = *this;
+      if (s > 0) slab.c.index[dimension] += s;
+      slab.slabs = 1;
+      slab.lane += s * width;
+      return slab;
+    }
+  };
 
   GeneralElements(const P& problem, const SlabsOfRows& slabs)
       : m_problem(problem), m_slabs(slabs) {}
@@ -60,54 +73,47 @@ class GeneralElements {
   static bool has_chunks(std::int64_t k) { return k % tile_length >= chunk_length; }
   [[nodiscard]] bool has_carry(std::int64_t k) const { return has_tiles(k) || has_chunks(k); }
 
-  [[nodiscard]] Coordinates slab_at(Coordinates c, int slab) const {
-    if (slab > 0) c.index[m_slabs.dimension] += slab;
-    return c;
-  }
   [[nodiscard]] Coordinates line_at(Coordinates c, int slab, int w) const {
     if (slab > 0) c.index[m_slabs.dimension] += slab;
     if (w > 0) c.index[c.rank - 1] += w;
     return c;
   }
 
-  /// Loads elements of `width` lines; the first line is at `c`.
-  Runs<A> load(const Coordinates& c, int slabs, std::int64_t k, int rows, int width) {
-    const P& p = m_problem;
+  /// Loads the elements of a block.
+  Runs<A> load(const Block& b) {
     const auto& in = elements();
-    const std::int64_t size = std::int64_t{rows} * width;
-    if (slabs == 1 || rows == p.n) {
-      const Rectangle r{c, p.n, k, rows, width, slabs, m_slabs.dimension};
+    const int size = b.rows * b.width;
+    if (b.slabs == 1 || b.rows == b.n) {
       const bool descends = direction_of_run(in) < 0;
-      const A* run = as_stored_run<A>(in, r);
-      if (run != nullptr) prefetch(descends ? run - r.size() : run + r.size(), r.size());
-      if (run == nullptr && load_run<most>(in, r, m_x)) run = m_x;
-      if (run != nullptr && descends) return {run + (rows - 1) * std::int64_t{width}, size, -width};
-      if (run != nullptr) return {run, size, width};
+      const A* run = as_stored_run<A>(in, b);
+      if (run != nullptr) prefetch(descends ? run - b.size() : run + b.size(), b.size());
+      if (run == nullptr && load_run<most>(in, b, m_x)) run = m_x;
+      if (run != nullptr && descends) return {run + (size - b.width), size, -b.width, b.width};
+      if (run != nullptr) return {run, size, b.width, b.width};
     }
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(in)>, Array<const A>>) {
-      // Several long lines.
-      if (slabs > 1 && width == 1 && in.strides.along == 1) {
-        const Runs<A> lines{&in.line(c)(k), in.strides.batch[m_slabs.dimension], 1};
-        for (int s = 0; s < slabs; ++s) prefetch(lines.data + s * lines.run + rows, rows);
+      // Several long lines, or rows with gaps.
+      if (b.slabs > 1 && b.width == 1 && in.strides.along == 1) {
+        const Runs<A> lines{&in.line(b.c)(b.k), in.strides.batch[b.dimension], 1, 1};
+        for (int s = 0; s < b.slabs; ++s) prefetch(lines.data + s * lines.run + b.rows, b.rows);
         return lines;
       }
-    }
-    if (slabs == 1 && width > 1) {
-      const ArrayLine<const A> stored = as_stored<A>(in, c);
-      if (stored.data != nullptr) return {&stored(k), 0, stored.stride};
-    }
-    for (int s = 0; s < slabs; ++s) {
-      const Coordinates first = slab_at(c, s);
-      A* const x = m_x + s * size;
-      if (width == 1) {
-        load_along<most>(in.line(first), k, rows, x);
-      } else {
-        for (int i = 0; i < rows; ++i) {
-          load_across<most>(in, first, k + i, width, x + std::int64_t{i} * width);
-        }
+      if (b.slabs == 1 && b.width > 1 && in.strides.batch[b.c.rank - 1] == 1) {
+        return {&in.line(b.c)(b.k), 0, in.strides.along, b.width};
       }
     }
-    return {m_x, size, width};
+    for (int s = 0; s < b.slabs; ++s) {
+      const Coordinates first = b.of_slab(s).c;
+      A* const x = m_x + s * size;
+      if (b.width == 1) {
+        load_along<most>(in.line(first), b.k, b.rows, x);
+        continue;
+      }
+      for (int i = 0; i < b.rows; ++i) {
+        load_across<most>(in, first, b.k + i, b.width, x + i * b.width);
+      }
+    }
+    return {m_x, size, b.width, b.width};
   }
 
   /// The elements, without a mask that is skipped.

@@ -16,99 +16,67 @@ namespace KokkosScan::impl::host {
 
 /// An input without its masks.
 template <class In>
-const In& without_masks(const In& in) {
-  return in;
-}
-template <class A, class Values, class Mask>
-const auto& without_masks(const Selected<A, Values, Mask>& in) {
-  return without_masks(in.values);
+const auto& without_masks(const In& in) {
+  if constexpr (IsMasked<In>) {
+    return without_masks(in.values);
+  } else {
+    return in;
+  }
 }
 
-/// Loads the mask of `count` elements: neighbours in a line, or one of each of several lines.
-/// Nested masks are combined; an input without a mask changes nothing.
+/// selected[i] = selected[i] && all masks are true at element i: of neighbours in a line, or of one
+/// element of each of several lines.
 template <int Most, bool across, class In>
-void load_counts(const In&, const Coordinates&, std::int64_t, int, bool*, bool) {}
-template <int Most, bool across, class A, class Values, class Mask>
-void load_counts(const Selected<A, Values, Mask>& in, const Coordinates& c, std::int64_t k,
-                 int count, bool* selected, bool is_outermost = true) {
-  bool loaded[Most];
-  bool* const to = is_outermost ? selected : loaded;
-  if constexpr (across) {
-    load_across<Most>(in.mask, c, k, count, to);
-  } else {
-    load_along<Most>(in.mask.line(c), k, count, to);
-  }
-  if (!is_outermost) {
+void and_masks(const In& in, const Coordinates& c, std::int64_t k, int count, bool* selected) {
+  if constexpr (IsMasked<In>) {
+    bool loaded[Most];
+    if constexpr (across) {
+      load_across<Most>(in.mask, c, k, count, loaded);
+    } else {
+      load_along<Most>(in.mask.line(c), k, count, loaded);
+    }
     for (int i = 0; i < count; ++i) selected[i] = selected[i] && loaded[i];
+    and_masks<Most, across>(in.values, c, k, count, selected);
   }
-  load_counts<Most, across>(in.values, c, k, count, selected, false);
 }
 
 /// Whether neighbouring lines are closer in memory than neighbouring elements of a line.
-inline bool has_columns(const Strides& strides, int rank) {
-  return rank > 0 && std::abs(strides.batch[rank - 1]) < std::abs(strides.along);
-}
-template <class T>
-bool has_columns(const Array<T>& array, int rank) {
-  return has_columns(array.strides, rank);
-}
-template <int Rank, class Function>
-bool has_columns(const Computed<Rank, Function>& computed, int rank) {
-  return rank > 0 && computed.axis != Rank - 1;
-}
-template <class In>
-bool has_columns(const In&, int) {
+template <class Operand>
+bool has_columns([[maybe_unused]] const Operand& operand, int rank) {
+  if constexpr (HasParts<Operand>) {
+    return has_columns(parts_of(operand).first, rank);
+  } else if constexpr (requires { operand.data; }) {
+    const Strides& strides = operand.strides;
+    return rank > 0 && std::abs(strides.batch[rank - 1]) < std::abs(strides.along);
+  } else if constexpr (requires { operand.axis; }) {
+    return rank > 0 &&
+           operand.axis + 1 != static_cast<int>(std::extent_v<decltype(operand.extent)>);
+  }
   return true;
-}
-template <class Function, class Parts>
-bool has_columns(const ZippedInput<Function, Parts>& in, int rank);
-template <class A, class Values, class Mask>
-bool has_columns(const Selected<A, Values, Mask>& in, int rank) {
-  return has_columns(in.values, rank);
-}
-template <class Function, class Parts>
-bool has_columns(const ZippedInput<Function, Parts>& in, int rank) {
-  return has_columns(in.parts.first, rank);
 }
 
 /// Whether rows of `width` neighbours are contiguous, so that many can be loaded at once.
-template <class T>
-bool has_dense_rows(const Array<T>& array, int rank, std::int64_t width) {
-  return array.strides.batch[rank - 1] == 1 && array.strides.along == width;
-}
-template <class In>
-bool has_dense_rows(const In&, int, std::int64_t) {
-  return false;
-}
-template <class A, int Rank, class Function>
-bool has_dense_rows(const Called<A, Rank, Function>&, int, std::int64_t) {
-  return true;
-}
-template <class Function, class Parts>
-bool has_dense_rows(const ZippedInput<Function, Parts>& in, int rank, std::int64_t width);
-template <class A, class Values, class Mask>
-bool has_dense_rows(const Selected<A, Values, Mask>& in, int rank, std::int64_t width) {
-  return has_dense_rows(in.values, rank, width) && has_dense_rows(in.mask, rank, width);
-}
-template <class Function, class Parts>
-bool has_dense_rows(const ZippedInput<Function, Parts>& in, int rank, std::int64_t width) {
-  return !for_each_part(in.parts,
-                        [&](const auto& part) { return !has_dense_rows(part, rank, width); });
+template <class Operand>
+bool has_dense_rows([[maybe_unused]] const Operand& operand, [[maybe_unused]] int rank,
+                    [[maybe_unused]] std::int64_t width) {
+  if constexpr (HasParts<Operand>) {
+    return !any_of(parts_of(operand),
+                   [&](const auto& part) { return !has_dense_rows(part, rank, width); });
+  } else if constexpr (requires { operand.data; }) {
+    return operand.strides.batch[rank - 1] == 1 && operand.strides.along == width;
+  }
+  return is_called<Operand>;
 }
 
 /// Whether everything that is loaded can be kept in arrays.
 template <class In>
-inline constexpr bool is_loaded_to_arrays = std::is_default_constructible_v<value_of_input<In>>;
+inline constexpr bool is_loaded_to_arrays = std::is_default_constructible_v<element_t<In>>;
 template <class A, class Values, class Mask>
 inline constexpr bool is_loaded_to_arrays<Selected<A, Values, Mask>> =
     is_loaded_to_arrays<Values>&& is_loaded_to_arrays<Mask>;
 template <class Function, class... Parts>
-inline constexpr bool is_loaded_to_arrays<ZippedInput<Function, List<Parts...>>> = false;
-template <class Function>
-inline constexpr bool is_loaded_to_arrays<ZippedInput<Function, List<>>> = true;
-template <class Function, class First, class... Rest>
-inline constexpr bool is_loaded_to_arrays<ZippedInput<Function, List<First, Rest...>>> =
-    is_loaded_to_arrays<First>&& is_loaded_to_arrays<ZippedInput<Function, List<Rest...>>>;
+inline constexpr bool is_loaded_to_arrays<ZippedInput<Function, List<Parts...>>> =
+    (is_loaded_to_arrays<Parts> && ...);
 
 /// Rows k, k + 1, ... of the lines from `c` on, in place; data is null if they must be loaded.
 template <class T>

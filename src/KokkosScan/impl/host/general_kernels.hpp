@@ -12,12 +12,13 @@
 
 namespace KokkosScan::impl::host {
 
-/// Several runs of rows, folded side by side. A row has one element of each of `width` lines.
+/// Several runs of rows, folded side by side.
 template <class A>
 struct Runs {
   const A* data;
   std::int64_t run;  ///< distance between runs
   std::int64_t row;  ///< distance between rows
+  int width;         ///< of a row: one element of each of so many lines
 };
 
 /// From this width on, neighbouring lines alone hide the latency of the operator.
@@ -28,7 +29,8 @@ inline constexpr int wide_row = 8;
 /// \param last the fold before the first row of each run, last[run][line]; or null
 template <int count, class Op, class A, class R>
 [[gnu::always_inline]] inline void fold_together(const Op& op, const Runs<A>& x, int rows,
-                                                 int width, const R* last, R* prefixes) {
+                                                 const R* last, R* prefixes) {
+  const int width = x.width;
   const std::int64_t size = std::int64_t{rows} * width;
   if (width == 1) {
     R fold[count];
@@ -59,37 +61,34 @@ template <int count, class Op, class A, class R>
 }
 
 template <class Op, class A, class R>
-[[gnu::always_inline]] inline void fold_runs(const Op& op, Runs<A> x, int runs, int rows, int width,
+[[gnu::always_inline]] inline void fold_runs(const Op& op, Runs<A> x, int runs, int rows,
                                              const R* last, R* prefixes) {
   constexpr int together = 4;
   const auto fold_next = [&](auto count) __attribute__((always_inline)) {
-    fold_together<count>(op, x, rows, width, last, prefixes);
+    fold_together<count>(op, x, rows, last, prefixes);
     x.data += count * x.run;
-    prefixes += std::int64_t{count} * rows * width;
-    if (last != nullptr) last += count * width;
+    prefixes += std::int64_t{count} * rows * x.width;
+    if (last != nullptr) last += count * x.width;
   };
   int run = 0;
-  for (; run + together <= runs; run += together) {
-    fold_next(std::integral_constant<int, together>{});
-  }
-  for (; run < runs; ++run) fold_next(std::integral_constant<int, 1>{});
+  for (; run + together <= runs; run += together) fold_next(constant<together>);
+  for (; run < runs; ++run) fold_next(constant<1>);
 }
 
 /// Results of rows of fewer than wide_row lines: the carry combined with the prefixes.
 ///
 /// \param carry one value for each line, or null
-/// \param y_row distance between rows of results, 1 for a single line
+/// \param y     the first row of results; a single line has distance 1
 template <class Op, class R, class Value>
 [[gnu::always_inline]] inline void combine_results(const Op& op, const R* carry, const R* prefixes,
-                                                   int rows, int width, Value* y,
-                                                   std::int64_t y_row) {
+                                                   int rows, int width, const SlabsOf<Value>& y) {
   for (int w = 0; w < width; ++w) {
     const auto combine_line = [&](const auto& result) __attribute__((always_inline)) {
       if (width == 1) {
-        for (int i = 0; i < rows; ++i) y[i] = static_cast<Value>(result(prefixes[i]));
+        for (int i = 0; i < rows; ++i) y.data[i] = static_cast<Value>(result(prefixes[i]));
       } else {
         for (int i = 0; i < rows; ++i) {
-          y[i * y_row + w] = static_cast<Value>(result(prefixes[i * width + w]));
+          y.data[i * y.row + w] = static_cast<Value>(result(prefixes[i * width + w]));
         }
       }
     };
@@ -163,11 +162,11 @@ template <class A, int count, bool has_carry, bool is_exclusive, class Op, class
   }
 }
 
-/// Scans rows within a chunk, several at a time, to load and store folds once for all of them.
+/// Scans rows within a chunk: one by one, in the order of memory, which hardware prefetching
+/// follows, or, in a segment of longer rows, four side by side, so that folds are moved once.
 template <class A, class Op, class X, class R, class Value>
 [[gnu::always_inline]] inline void scan_wide_rows(const Op& op, WideRows<X, R, Value> b, int rows,
-                                                  bool is_exclusive) {
-  constexpr int at_once = 4;
+                                                  bool is_exclusive, bool is_segment) {
   const auto scan_next = [&](auto count) __attribute__((always_inline)) {
     if (b.carry != nullptr) {
       is_exclusive ? scan_wide_rows<A, count, true, true>(op, b)
@@ -180,8 +179,8 @@ template <class A, class Op, class X, class R, class Value>
     b.y += count * b.y_row;
   };
   int row = 0;
-  for (; row + at_once <= rows; row += at_once) scan_next(std::integral_constant<int, at_once>{});
-  for (; row < rows; ++row) scan_next(std::integral_constant<int, 1>{});
+  for (; is_segment && row + 4 <= rows; row += 4) scan_next(constant<4>);
+  for (; row < rows; ++row) scan_next(constant<1>);
 }
 
 }  // namespace KokkosScan::impl::host

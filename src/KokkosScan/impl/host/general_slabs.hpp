@@ -29,21 +29,20 @@ class General : GeneralElements<P> {
   using Elements = GeneralElements<P>;
   using Elements::begins_chunk, Elements::has_carry, Elements::has_chunks, Elements::has_tiles;
   using Elements::chunk_length, Elements::in_order, Elements::lines_at_once, Elements::tile_length;
-  using Elements::line_at, Elements::load, Elements::most, Elements::skips, Elements::slab_at;
+  using Elements::line_at, Elements::load, Elements::most, Elements::skips;
   using Elements::m_problem, Elements::m_slabs;
-  using typename Elements::A, typename Elements::In, typename Elements::R;
+  using typename Elements::A, typename Elements::Block, typename Elements::In, typename Elements::R;
   using Op = typename Combination<P>::Wide;
   using Value = typename P::Value;
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
   static constexpr bool is_array = !is_called<decltype(P::output)>;
-
-  /// Rows of a wide strip that are scanned one segment of lines at a time.
-  static constexpr int rows_of_segment = 4;
-  static constexpr int segment = most / rows_of_segment;
+  static constexpr int most_narrow = most / 2;
+  /// Lines of a row whose state stays in L1. Of longer rows, four are scanned a segment at a time.
+  static constexpr int most_whole = most / 2;
+  static constexpr int segment = most_whole / 4;
 
  public:
-  /// Maximum width of a strip: its state fits L2, and hardware prefetching follows its rows.
-  static constexpr int most_width = std::max<int>(most, strip_bytes / sizeof(R));
+  static constexpr int most_width = most;  ///< of a strip
 
   General(const P& problem, const SlabsOfRows& slabs, Destination destination, Registers registers)
       : Elements(problem, slabs),
@@ -77,12 +76,14 @@ class General : GeneralElements<P> {
   }
 
  private:
+  /// Maximum number of elements of a block. Those of narrow rows share L1 with their prefixes.
+  [[nodiscard]] int size_of_block() const { return m_slabs.width < wide_row ? most_narrow : most; }
   /// Rows of a block. Several slabs are taken only with all of their rows; otherwise a block ends
   /// at the end of a chunk at the latest, or consists of several whole chunks.
   [[nodiscard]] std::int64_t rows_at_once() const {
     const std::int64_t width = m_slabs.width;
-    if (width > segment) return rows_of_segment;
-    const std::int64_t rows = std::max<std::int64_t>(1, most / width);
+    if (width > most_whole) return most_whole / segment;
+    const std::int64_t rows = std::max<std::int64_t>(1, size_of_block() / width);
     if (width >= wide_row) return std::min(rows, chunk_length);
     if (in_order && width == 1 && m_problem.n > rows) return rows / lines_at_once;
     if (rows < chunk_length) return rows;
@@ -90,12 +91,12 @@ class General : GeneralElements<P> {
     return m_problem.n < whole ? chunk_length : whole;
   }
   [[nodiscard]] std::int64_t slabs_at_once() const {
-    if (m_slabs.width > segment) return 1;
+    if (m_slabs.width > most_whole) return 1;
     const std::int64_t rows = std::min(m_problem.n, rows_at_once());
     // Each line waits for its last combination: only other lines hide that latency.
     if (in_order && m_slabs.width == 1 && rows < m_problem.n) return lines_at_once;
     if (rows > chunk_length || (rows < m_problem.n && rows < chunk_length)) return 1;
-    return std::max<std::int64_t>(1, most / (rows * m_slabs.width));
+    return std::max<std::int64_t>(1, size_of_block() / (rows * m_slabs.width));
   }
 
   /// Scans `slabs` slabs of `width` lines.
@@ -111,10 +112,11 @@ class General : GeneralElements<P> {
     for (std::int64_t k = 0; k < p.n;) {
       std::int64_t rows = std::min(p.n - k, most_rows);
       if (rows < chunk_length) rows = std::min(rows, chunk_length - k % chunk_length);
-      const int most_lines = width > segment ? segment : width;
+      const int most_lines = m_slabs.width > most_whole ? segment : width;
       for (int w = 0; w < width; w += most_lines) {
-        scan_block(line_at(c, 0, w), slabs, k, static_cast<int>(rows), w,
-                   std::min(width - w, most_lines));
+        scan_block({{line_at(c, 0, w), p.n, k, static_cast<int>(rows),
+                     std::min(width - w, most_lines), slabs, m_slabs.dimension},
+                    w});
       }
       k += rows;
     }
@@ -145,78 +147,76 @@ class General : GeneralElements<P> {
     }
   }
 
-  /// Scans rows k ... k + rows - 1, which are in one chunk or are several whole chunks.
-  void scan_block(const Coordinates& c, int slabs, std::int64_t k, int rows, int w, int width) {
-    const std::int64_t size = std::int64_t{rows} * width;
-    Value* const place = place_of_rows(m_problem.output, c, k, width);
-    Value* y = m_y;
-    std::int64_t y_row = width, y_slab = size;
-    const std::int64_t row = distance_of_rows(m_problem.output, width);
-    const std::int64_t slab = slabs == 1 ? 0 : distance(m_problem.output, m_slabs.dimension);
-    const bool streams = m_streams && place != nullptr;
-    if (streams && row < 0) {
-      y_row = -y_row;
-      y += size - width;
-    } else if (place != nullptr && !streams) {
-      y = place;
-      y_row = row;
-      y_slab = slab;
-    }
-    if constexpr (skips) {
-      scan_skipping(c, slabs, k, rows, w, width, y, y_row, y_slab);
-    } else if (m_slabs.width >= wide_row) {
-      for (int s = 0; s < slabs; ++s) {
-        if constexpr (is_zipped_of_arrays<A, In>) {
-          const auto& in = m_problem.input;
-          const auto x = stored_rows(in.function, in.parts, slab_at(c, s), k);
-          const bool are_stored = std::apply(
-              [](const auto&... part) { return ((part.data != nullptr) && ...); }, x.parts);
-          if (are_stored) {
-            scan_wide(x, k, rows, w + s * width, width, y + s * y_slab, y_row);
-            continue;
-          }
-        }
-        const Runs<A> x = load(slab_at(c, s), 1, k, rows, width);
-        scan_wide(StoredRows<A>{x.data, x.row}, k, rows, w + s * width, width, y + s * y_slab,
-                  y_row);
-      }
-    } else {
-      scan_narrow(load(c, slabs, k, rows, width), slabs, k, rows, width, y, y_row, y_slab);
-    }
+  /// Scans a block, which is in one chunk or consists of several whole chunks.
+  void scan_block(const Block& b) {
+    const int size = b.rows * b.width;
     if constexpr (is_array) {
-      if (streams) {
-        const DenseRows<Value> results{m_y, size, slabs, rows, width};
-        return store_rows(true, results, slab, row, row < 0 ? place + (rows - 1) * row : place);
+      const Array<Value>& output = m_problem.output;
+      const auto line = output.line(b.c);
+      const std::int64_t row = b.width == 1 ? 1 : line.stride;
+      const std::int64_t slab = b.slabs == 1 ? 0 : output.strides.batch[b.dimension];
+      if ((b.width == 1 ? line.stride : output.strides.batch[b.c.rank - 1]) == 1) {
+        if (!m_streams) return scan_to({&line(b.k), row, slab}, b);
+        row < 0 ? scan_to({m_y + size - b.width, -b.width, size}, b)
+                : scan_to({m_y, b.width, size}, b);
+        return store_rows(true, DenseRows<Value>{m_y, size, b.slabs, b.rows, b.width}, slab, row,
+                          &line(row < 0 ? b.k + b.rows - 1 : b.k));
       }
     }
-    if (place != nullptr) return;
-    store_slabs(m_problem.output, c, m_slabs.dimension, slabs, k, rows, width, m_y);
+    scan_to({m_y, b.width, size}, b);
+    store_slabs(m_problem.output, b, m_y);
+  }
+  void scan_to(const SlabsOf<Value>& y, const Block& b) {
+    if constexpr (skips) {
+      return scan_skipping(y, b);
+    }
+    if (m_slabs.width < wide_row) return scan_narrow(load(b), y, b);
+    for (int s = 0; s < b.slabs; ++s) {
+      const Block of_slab = b.of_slab(s);
+      const SlabsOf<Value> to{y.data + s * y.slab, y.row, 0};
+      if constexpr (is_zipped_of_arrays<A, In>) {
+        const auto& in = m_problem.input;
+        const auto x = stored_rows(in.function, in.parts, of_slab.c, b.k);
+        const bool are_stored = std::apply(
+            [](const auto&... part) { return ((part.data != nullptr) && ...); }, x.parts);
+        if (are_stored) {
+          scan_wide(x, to, of_slab);
+          continue;
+        }
+      }
+      const Runs<A> x = load(of_slab);
+      scan_wide(StoredRows<A>{x.data, x.row}, to, of_slab);
+    }
   }
 
   /// Scans rows in order and skips masked-out elements.
-  void scan_skipping(const Coordinates& c, int slabs, std::int64_t k, int rows, int lane, int width,
-                     Value* y, std::int64_t y_row, std::int64_t y_slab) {
+  void scan_skipping(const SlabsOf<Value>& y, const Block& b) {
     const P& p = m_problem;
     const bool is_exclusive = p.form == Form::exclusive;
     const R none = p.identity.exists ? static_cast<R>(p.identity.value) : R();
     bool counted[most];
-    for (int s = 0; s < slabs; ++s) {
-      const Runs<A> x = load(slab_at(c, s), 1, k, rows, width);
-      if (width == 1) load_counts<most, false>(p.input, slab_at(c, s), k, rows, counted);
-      for (int i = 0; i < rows; ++i) {
-        if (width > 1) load_counts<most, true>(p.input, slab_at(c, s), k + i, width, counted);
-        for (int w = 0; w < width; ++w) {
-          R& fold = m_last[lane + s * width + w];
-          bool& exists = m_exist[lane + s * width + w];
+    for (int s = 0; s < b.slabs; ++s) {
+      const Block of_slab = b.of_slab(s);
+      const Runs<A> x = load(of_slab);
+      std::fill_n(counted, b.rows, true);
+      if (b.width == 1) and_masks<most, false>(p.input, of_slab.c, b.k, b.rows, counted);
+      for (int i = 0; i < b.rows; ++i) {
+        if (b.width > 1) {
+          std::fill_n(counted, b.width, true);
+          and_masks<most, true>(p.input, of_slab.c, b.k + i, b.width, counted);
+        }
+        for (int w = 0; w < b.width; ++w) {
+          R& fold = m_last[of_slab.lane + w];
+          bool& exists = m_exist[of_slab.lane + w];
           const R before = exists ? fold : none;
-          if (counted[width == 1 ? i : w]) {
+          if (counted[b.width == 1 ? i : w]) {
             const R next = static_cast<R>(x.data[i * x.row + w]);
             fold = exists ? R(m_op(fold, next)) : next;
             exists = true;
           }
-          y[s * y_slab + i * y_row + w] = static_cast<Value>(is_exclusive ? before
-                                                             : exists     ? fold
-                                                                          : none);
+          y.data[s * y.slab + i * y.row + w] = static_cast<Value>(is_exclusive ? before
+                                                                  : exists     ? fold
+                                                                               : none);
         }
       }
     }
@@ -236,35 +236,35 @@ class General : GeneralElements<P> {
 
   /// Scans rows of one chunk with many lines.
   template <class X>
-  void scan_wide(const X& x, std::int64_t k, int rows, int lane, int width, Value* y,
-                 std::int64_t y_row) {
+  void scan_wide(const X& x, const SlabsOf<Value>& y, const Block& b) {
     with_registers([&]() __attribute__((always_inline)) {
+      const int width = b.width;
       const bool is_exclusive = m_problem.form == Form::exclusive;
-      const bool begins = begins_chunk(k);
-      const bool ends_chunk = (k + rows) % chunk_length == 0;
+      const bool begins = begins_chunk(b.k);
+      const bool ends_chunk = (b.k + b.rows) % chunk_length == 0;
       const int first = begins ? 1 : 0;
-      const int behind = ends_chunk && !is_exclusive ? rows - 1 : rows;
-      const R* const carry = has_carry(k) ? m_carry + lane : nullptr;
-      R* const last = m_last + lane;
+      const int behind = ends_chunk && !is_exclusive ? b.rows - 1 : b.rows;
+      const R* const carry = has_carry(b.k) ? m_carry + b.lane : nullptr;
+      R* const last = m_last + b.lane;
       if (begins) {
         for (int i = 0; i < width; ++i) last[i] = static_cast<R>(static_cast<A>(x(0, i)));
         if (is_exclusive) {
-          store_carry(carry, width, y);
+          store_carry(carry, width, y.data);
         } else if (behind > 0) {
-          combine_row(carry, last, width, y);
+          combine_row(carry, last, width, y.data);
         }
       }
-      WideRows<X, R, Value> rest{x, y + first * y_row, y_row, last, carry, width};
+      WideRows<X, R, Value> rest{x, y.data + first * y.row, y.row, last, carry, width};
       rest.x.skip(first);
-      scan_wide_rows<A>(m_op, rest, behind - first, is_exclusive);
+      scan_wide_rows<A>(m_op, rest, behind - first, is_exclusive, m_slabs.width > most_whole);
       if (!ends_chunk) return;
       if (!is_exclusive) {
         for (int i = 0; i < width && behind >= first; ++i) {
           last[i] = m_op(last[i], static_cast<R>(static_cast<A>(x(behind, i))));
         }
       }
-      add_chunk(k, lane, width, last);
-      if (!is_exclusive) store_carry(m_carry + lane, width, y + behind * y_row);
+      add_chunk(b.k, b.lane, width, last);
+      if (!is_exclusive) store_carry(m_carry + b.lane, width, y.data + behind * y.row);
     });
   }
   /// Stores the carry, or the identity if there is none.
@@ -282,57 +282,55 @@ class General : GeneralElements<P> {
   }
 
   /// Scans rows of one chunk or of several chunks with few lines.
-  void scan_narrow(const Runs<A>& x, int slabs, std::int64_t k, int rows, int width, Value* y,
-                   std::int64_t y_row, std::int64_t y_slab) {
+  void scan_narrow(const Runs<A>& x, const SlabsOf<Value>& y, const Block& b) {
     with_registers([&]() __attribute__((always_inline)) {
-      if (rows <= chunk_length) {
-        const R* const last = begins_chunk(k) ? nullptr : m_last;
-        fold_runs(m_op, x, slabs, rows, width, last, m_prefixes);
-        end_chunk(slabs, k, rows, width, m_prefixes, y, y_row, y_slab);
-        return;
+      if (b.rows <= chunk_length) {
+        fold_runs(m_op, x, b.slabs, b.rows, begins_chunk(b.k) ? nullptr : m_last, m_prefixes);
+        return end_chunk(b, m_prefixes, y);
       }
       constexpr int length = in_order ? 1 : static_cast<int>(chunk_length);  // 1: not reached
-      const int whole = rows / length;
-      const int left = rows % length;
-      const std::int64_t folded = std::int64_t{whole} * length;
-      const R* const none = nullptr;
-      fold_runs(m_op, Runs<A>{x.data, length * x.row, x.row}, whole, length, width, none,
-                m_prefixes);
-      if (left > 0) {
-        fold_runs(m_op, Runs<A>{x.data + folded * x.row, 0, x.row}, 1, left, width, none,
-                  m_prefixes + folded * width);
+      for (int i = 0; i < b.rows;) {
+        // Whole chunks side by side, then what is left.
+        const int runs = std::max((b.rows - i) / length, 1);
+        const int rows = std::min(b.rows - i, length);
+        const R* const none = nullptr;
+        fold_runs(m_op, Runs<A>{x.data + i * x.row, length * x.row, x.row, x.width}, runs, rows,
+                  none, m_prefixes + i * x.width);
+        i += runs * rows;
       }
-      for (int i = 0; i < rows; i += length) {
-        end_chunk(1, k + i, std::min(rows - i, length), width, m_prefixes + std::int64_t{i} * width,
-                  y + i * y_row, y_row, 0);
+      for (int i = 0; i < b.rows; i += length) {
+        Block chunk = b;
+        chunk.k += i;
+        chunk.rows = std::min(b.rows - i, length);
+        end_chunk(chunk, m_prefixes + i * b.width, {y.data + i * y.row, y.row, 0});
       }
     });
   }
 
   /// Stores the results of rows of one chunk from their prefixes, and updates the state.
-  [[gnu::always_inline]] void end_chunk(int slabs, std::int64_t k, int rows, int width,
-                                        const R* prefixes, Value* y, std::int64_t y_row,
-                                        std::int64_t y_slab) {
+  [[gnu::always_inline]] void end_chunk(const Block& b, const R* prefixes,
+                                        const SlabsOf<Value>& y) {
     const P& p = m_problem;
+    const int width = b.width, rows = b.rows;
     const std::int64_t size = std::int64_t{rows} * width;
     const bool is_exclusive = p.form == Form::exclusive;
-    const bool ends_chunk = (k + rows) % chunk_length == 0;
-    const bool begins = begins_chunk(k);
-    const R* const carry = has_carry(k) ? m_carry : nullptr;
+    const bool ends_chunk = (b.k + rows) % chunk_length == 0;
+    const bool begins = begins_chunk(b.k);
+    const R* const carry = has_carry(b.k) ? m_carry : nullptr;
     // Short lines with the same start are one contiguous run.
-    const bool is_run = slabs > 1 && rows == p.n && !ends_chunk && y_row == width &&
-                        y_slab == size && (carry == nullptr || has_common_start);
+    const bool is_run = b.slabs > 1 && rows == p.n && !ends_chunk && y.row == width &&
+                        y.slab == size && (carry == nullptr || has_common_start);
     const int shift = is_exclusive ? width : 0;
     if (is_run) {
-      combine_results(m_op, carry, prefixes, static_cast<int>(slabs * size - shift), 1, y + shift,
-                      1);
+      combine_results(m_op, carry, prefixes, static_cast<int>(b.slabs * size - shift), 1,
+                      SlabsOf<Value>{y.data + shift, 1, 0});
     }
-    const bool is_read = k + rows < p.n || p.extra == Extra::last || p.totals.data != nullptr;
-    for (int s = 0; s < slabs; ++s) {
+    const bool is_read = b.k + rows < p.n || p.extra == Extra::last || p.totals.data != nullptr;
+    for (int s = 0; s < b.slabs; ++s) {
       const int lane = s * width;
       const R* const before = carry == nullptr ? nullptr : carry + lane;
       const R* const total = prefixes + (s + 1) * size - width;
-      Value* const to = y + s * y_slab;
+      Value* const to = y.data + s * y.slab;
       if (is_exclusive && begins) {
         store_carry(before, width, to);
       } else if (is_exclusive) {
@@ -341,11 +339,11 @@ class General : GeneralElements<P> {
       if (!is_run) {
         combine_results(m_op, before, prefixes + s * size,
                         rows - (is_exclusive || ends_chunk ? 1 : 0), width,
-                        to + (is_exclusive ? y_row : 0), y_row);
+                        SlabsOf<Value>{to + (is_exclusive ? y.row : 0), y.row, 0});
       }
       if (ends_chunk) {
-        add_chunk(k, lane, width, total);
-        if (!is_exclusive) store_carry(m_carry + lane, width, to + (rows - 1) * y_row);
+        add_chunk(b.k, lane, width, total);
+        if (!is_exclusive) store_carry(m_carry + lane, width, to + (rows - 1) * y.row);
       } else if (is_read) {
         std::copy_n(total, width, m_last + lane);
       } else if (is_run && !is_exclusive) {
@@ -385,7 +383,7 @@ class General : GeneralElements<P> {
   alignas(cache_line) R m_carry[most_width];
   alignas(cache_line) R m_last[most_width];
   bool m_exist[skips ? most_width : 1];  ///< whether anything has been combined
-  alignas(cache_line) R m_prefixes[most];
+  alignas(cache_line) R m_prefixes[most_narrow];
   alignas(cache_line) Value m_y[most];
 };
 

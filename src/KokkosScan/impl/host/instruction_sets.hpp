@@ -91,22 +91,25 @@ void convert(const From* from, int count, To* to) {
       });
 }
 
-/// Distances between slabs and between rows, in elements.
-struct RowDistances {
-  std::int64_t slab, row;
+/// Rows of one element of each line, in several slabs.
+template <class T>
+struct SlabsOf {
+  T* data;            ///< the first row
+  std::int64_t row;   ///< distance between rows
+  std::int64_t slab;  ///< distance between slabs
 };
 
 /// Converts rows of `length` neighbours in one call. Plain copies do not gain from wide registers.
 template <class To, class From>
-void convert_rows(const From* from, const RowDistances& from_distances, int slabs, int rows,
-                  int length, To* to, const RowDistances& to_distances) {
+void convert_rows(const SlabsOf<From>& from, int slabs, int rows, int length,
+                  const SlabsOf<To>& to) {
   call_with(
-      std::is_same_v<To, From> ? least_registers : widest_registers(), [=
+      std::is_same_v<To, std::remove_const_t<From>> ? least_registers : widest_registers(), [=
   ](auto) __attribute__((always_inline)) {
         for (int s = 0; s < slabs; ++s) {
-          const From* x = from + s * from_distances.slab;
-          To* y = to + s * to_distances.slab;
-          for (int r = 0; r < rows; ++r, x += from_distances.row, y += to_distances.row) {
+          From* x = from.data + s * from.slab;
+          To* y = to.data + s * to.slab;
+          for (int r = 0; r < rows; ++r, x += from.row, y += to.row) {
             for (int i = 0; i < length; ++i) y[i] = static_cast<To>(x[i]);
           }
         }

@@ -94,8 +94,8 @@ void store_rows(bool streams, const DenseRows<A>& from, std::int64_t slab, std::
     return store_run(streams, from.data, from.slabs * length, to);
   }
   if (length * static_cast<int>(sizeof(A)) < streamed_row_bytes) {
-    return convert_rows(from.data, {from.distance, from.width}, from.slabs, rows, length, to,
-                        {slab, row});
+    return convert_rows(SlabsOf<const A>{from.data, from.width, from.distance}, from.slabs, rows,
+                        length, SlabsOf<Value>{to, row, slab});
   }
   for (int s = 0; s < from.slabs; ++s) {
     for (int i = 0; i < rows; ++i) {

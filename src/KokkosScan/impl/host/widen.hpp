@@ -90,12 +90,12 @@ auto widened(const Problem<Narrow, Op, In, Value, Start, Total>& p) {
 template <class P>
 inline constexpr bool can_be_widened = false;
 template <class Narrow, class Op, class In, class Start>
-requires std::is_default_constructible_v<value_of_input<In>>
+requires std::is_default_constructible_v<element_t<In>>
 inline constexpr bool can_be_widened<Problem<Narrow, Op, In, Narrow, Start, Narrow>> = requires {
   typename WideOperator<Op>::type;
 };
 template <class In, class Value, class Start, class Total>
-requires(std::is_default_constructible_v<value_of_input<In>> &&
+requires(std::is_default_constructible_v<element_t<In>> &&
          (!std::is_same_v<Value, float> || !std::is_same_v<Total, float>))  //
     inline constexpr bool can_be_widened<Problem<float, Prod<float>, In, Value, Start, Total>> =
         true;
