@@ -24,6 +24,58 @@ TEST(select, host_kernels_equal_copy_if) {
   }
 }
 
+namespace {
+
+/// Selects on one thread, which stores results in the output at once, and compares the whole output
+/// with that of a plain loop.
+template <int words>
+void check_one_thread(std::size_t n, Kept kept, bool in_place) {
+  using Value = Kokkos::Array<std::int32_t, words>;
+  Kokkos::View<Value*, Kokkos::HostSpace> const in("in", n),
+      out = in_place ? in : Kokkos::View<Value*, Kokkos::HostSpace>("out", n);
+  Kokkos::View<std::int64_t, Kokkos::HostSpace> const count("count");
+  Random random(n + words);
+  for (std::size_t k = 0; k < n; ++k) {
+    in(k) = marked<Value>(draw(kept, static_cast<std::int64_t>(k), random), random);
+  }
+  for (std::size_t const room : {n, n / 3, n / 2}) {
+    std::vector<Value> expected(out.data(), out.data() + n);
+    std::size_t number = 0;
+    for (std::size_t k = 0; k < n; ++k) {
+      if (!IsMarked<Value>{}(in(k))) continue;
+      if (number < room) expected[number] = in(k);
+      ++number;
+    }
+#if defined(KOKKOS_ENABLE_OPENMP)
+    Kokkos::OpenMP const exec(1);
+#else
+    Kokkos::DefaultHostExecutionSpace const exec;
+#endif
+    ks::impl::select(exec, in, IsMarked<Value>{},
+                     Kokkos::subview(out, std::pair(std::size_t{0}, room)), count, ks::None{},
+                     ks::impl::host::SelectBackend{});
+    exec.fence();
+    ASSERT_EQ(count(), static_cast<std::int64_t>(number));
+    ASSERT_EQ(std::memcmp(out.data(), expected.data(), n * sizeof(Value)), 0)
+        << words << " words, n " << n << ", room " << room << (in_place ? ", in place" : "");
+  }
+}
+
+}  // namespace
+
+TEST(select, one_thread_equals_a_plain_loop) {
+  int turn = 0;
+  for (std::size_t const n : {1, 63, 64, 1000, 10'007}) {
+    for (Kept const kept : all_kept) {
+      bool const in_place = ++turn % 2 == 0;
+      check_one_thread<1>(n, kept, in_place);
+      check_one_thread<3>(n, kept, !in_place);
+      check_one_thread<8>(n, kept, in_place);
+      check_one_thread<14>(n, kept, !in_place);
+    }
+  }
+}
+
 TEST(select, emulated_cuda_equals_copy_if) {
   // Tiles have 4096 elements of 4 bytes.
   check_all<std::int32_t>(emulated::SelectBackend{},

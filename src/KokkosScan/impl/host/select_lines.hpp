@@ -3,10 +3,11 @@
 #pragma once
 
 /// \file
-/// Selection on hosts. A part of a line is compacted into a buffer in L2 without branches: each
-/// element is stored, and overwritten by the next one unless it is kept. Once the number of
-/// elements kept before the part is known, the buffer is copied to its place. So the output is
-/// written once, and threads that share a line only wait for each other's counts.
+/// Selection on hosts, part by part of each line, without branches: each element is stored, as the
+/// next result or where it is overwritten. One thread stores results in the output at once, so that
+/// loads and stores keep memory busy in turn. Several threads compact parts into buffers in L2, and
+/// copy them past the caches once they know how many elements are kept before. So those that share
+/// a line only wait for each other's counts.
 
 #include <KokkosScan/impl/host/launch.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
@@ -23,152 +24,122 @@
 
 namespace KokkosScan::impl::host {
 
-/// Elements of a part: their results fill a quarter of a typical L2.
-template <class Value>
+/// Elements of a part: their results fill a quarter of a typical L2; those of one thread fill L1.
+template <class Value, std::int64_t bytes = part_bytes>
 inline constexpr std::int64_t length_of_selected_part =
-    std::max<std::int64_t>(64, part_bytes / static_cast<std::int64_t>(sizeof(Value)));
+    std::max<std::int64_t>(64, bytes / static_cast<std::int64_t>(sizeof(Value)));
 
 /// State of the threads that share lines.
 struct SelectChain : Turns {
   std::int64_t before = 0;  ///< elements kept before the part, in its line
 };
 
-/// Compacts parts of lines.
+/// Space for a result, which is not initialised, although its type may have a constructor.
+template <class Value>
+union SelectSlot {
+  SelectSlot() {}
+  Value value;
+};
+
+/// Selects from the lines of a unit, or from parts that no other thread has taken.
 template <class S>
-class SelectParts {
+struct SelectLines {
   using Value = typename S::Value;
 
- public:
-  explicit SelectParts(const S& selection)
-      : m_selection(selection),
-        m_buffer(std::make_unique_for_overwrite<Slot[]>(static_cast<std::size_t>(
-            std::min(length_of_selected_part<typename S::Value>, selection.n)))),
-        m_streams(static_cast<double>(selection.n) * static_cast<double>(selection.batch.count) *
-                      static_cast<double>(sizeof(Value)) >
-                  streaming_bytes) {}
-  SelectParts(const SelectParts&) = delete;
-  SelectParts& operator=(const SelectParts&) = delete;
-  ~SelectParts() {
-    if (m_streams) end_streaming();
+  S selection;
+  std::int64_t units;
+  SelectChain* chain;  ///< of threads that share lines; otherwise null
+  bool is_alone;       ///< whether there is one thread, which knows what comes before each part
+  bool streams;        ///< whether the buffer is copied with non-temporal stores
+
+  void operator()(std::int64_t unit) const {
+    const std::int64_t n = selection.n, lines = selection.batch.count;
+    const std::int64_t length = std::min(
+        n, is_alone ? length_of_selected_part<Value, block_bytes> : length_of_selected_part<Value>);
+    const std::int64_t of_line = (n + length - 1) / length;
+    const auto slots =
+        std::make_unique_for_overwrite<SelectSlot<Value>[]>(static_cast<std::size_t>(length));
+    Value* const buffer = &slots[0].value;
+    std::int64_t part = chain ? chain->take() : begin_of_unit(lines, units, unit) * of_line;
+    const std::int64_t last = (chain ? lines : begin_of_unit(lines, units, unit + 1)) * of_line;
+    std::int64_t before = 0;  // elements kept before the part, in its line
+    for (; part < last; part = chain ? chain->take() : part + 1) {
+      const std::int64_t line = of_line == 1 ? part : part / of_line;
+      const std::int64_t begin = (part - line * of_line) * length;
+      const std::int64_t end = std::min(begin + length, n);
+      if (begin == 0) before = 0;
+      Value* const to = is_alone ? place(line, before, end - begin, buffer) : buffer;
+      const std::int64_t count = compact(line, begin, end, buffer, to);
+      if (chain) {
+        chain->wait_for(part);
+        before = begin == 0 ? 0 : chain->before;
+        chain->before = before + count;
+        chain->end(part);
+      }
+      if (to == buffer) store(buffer, line, before, count);
+      before += count;
+      if (end < n) continue;
+      selection.counts.line(LineOfBatch{line})(0) = static_cast<typename S::Count>(before);
+    }
+    end_streaming();
   }
 
-  /// Compacts a part into the buffer; returns the number of elements that are kept.
-  std::int64_t compact(std::int64_t line, std::int64_t begin, std::int64_t end) {
-    const LineOfBatch at{line};
-    const auto input = m_selection.input.line(at);
-    const auto keep = m_selection.keep.line(at);
+ private:
+  /// The output behind `before` results of the line if it has room for a part, or the buffer.
+  Value* place(std::int64_t line, std::int64_t before, std::int64_t length, Value* buffer) const {
+    if constexpr (!is_elements<Value>) {
+      const auto output = selection.output.line(LineOfBatch{line});
+      const bool has_room = before + length <= selection.capacity;
+      if (output.stride == 1 && has_room) return output.data + before;
+    }
+    return buffer;
+  }
+
+  /// Compacts a part to `to`, which may be the input; returns the number of elements that are kept.
+  std::int64_t compact(std::int64_t line, std::int64_t begin, std::int64_t end, Value* buffer,
+                       Value* to) const {
     // Contiguous lines have a path of their own, which is much faster.
-    return with_pointer(input, [&](const auto& elements) {
-      return with_pointer(keep, [&](const auto& kept) {
-        Slot* const to = m_buffer.get();
+    return with_pointer(selection.input.line(LineOfBatch{line}), [&](const auto& elements) {
+      return with_pointer(selection.keep.line(LineOfBatch{line}), [&](const auto& keep) {
+        // What is not kept goes to the buffer: in the output, it would change what follows.
+        Value* const places[2] = {buffer, to};
         std::int64_t count = 0;
         for (std::int64_t k = begin; k < end; ++k) {
-          const typename S::Element element = elements(k);
-          to[count].value = stored_as<Value>(element);
-          count += is_kept(kept, k, element) ? 1 : 0;
+          const typename S::Element& element = elements(k);
+          std::int64_t kept = is_kept(keep, k, element) ? 1 : 0;
+          // Otherwise GCC computes it twice, in a register that waits for the load of the place.
+          asm("" : "+r"(kept));
+          places[kept][count] = stored_as<Value>(element);
+          count += kept;
         }
         return count;
       });
     });
   }
-  /// Stores the buffer behind the first `before` results of the line, as far as the line goes.
-  void store(std::int64_t line, std::int64_t before, std::int64_t count) const {
-    const auto output = m_selection.output.line(LineOfBatch{line});
-    const Value* const from = &m_buffer[0].value;
-    count = std::min(count, m_selection.capacity - before);
-    if constexpr (is_elements<Value>) {
-      for (std::int64_t i = 0; i < count; ++i) output(before + i) = from[i];
-    } else if (count <= 0) {
-      return;
-    } else if (output.stride == 1 || count == 1) {
-      Value* const to = output.data + before * output.stride;
-      const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(Value);
-      if (m_streams) {
-        stream_bytes(from, bytes, to);
-      } else {
-        std::memcpy(static_cast<void*>(to), from, bytes);
-      }
-    } else {
-      for (std::int64_t i = 0; i < count; ++i) output(before + i) = from[i];
-    }
-  }
-  void store_count(std::int64_t line, std::int64_t count) const {
-    m_selection.counts.line(LineOfBatch{line})(0) = static_cast<typename S::Count>(count);
-  }
-
- private:
-  // Leaves values uninitialised, although Value may have a constructor.
-  union Slot {
-    Slot() {}
-    Value value;
-  };
-  static_assert(sizeof(Slot) == sizeof(Value));
-
   template <class Line, class Visitor>
   static std::int64_t with_pointer(const Line& line, const Visitor& visitor) {
-    if constexpr (requires {
-                    line.data;
-                    line.stride;
-                  }) {
+    if constexpr (requires { line.data[line.stride]; }) {
       if (line.stride == 1) {
         const auto* const data = line.data;
-        return visitor([data](std::int64_t k) { return data[k]; });
+        return visitor([data](std::int64_t k) -> const auto& { return data[k]; });
       }
     }
     return visitor(line);
   }
 
-  const S& m_selection;
-  std::unique_ptr<Slot[]> m_buffer;
-  bool m_streams;
-};
-
-/// Compacts the lines of one unit, on one thread.
-template <class S>
-struct SelectWholeLines {
-  S selection;
-  std::int64_t units;
-
-  void operator()(std::int64_t unit) const {
-    SelectParts<S> parts(selection);
-    const std::int64_t lines = selection.batch.count;
-    const std::int64_t end = begin_of_unit(lines, units, unit + 1);
-    for (std::int64_t line = begin_of_unit(lines, units, unit); line < end; ++line) {
-      std::int64_t before = 0;
-      for (std::int64_t k = 0; k < selection.n; k += length_of_selected_part<typename S::Value>) {
-        const std::int64_t count = parts.compact(
-            line, k, std::min(k + length_of_selected_part<typename S::Value>, selection.n));
-        parts.store(line, before, count);
-        before += count;
+  /// Stores results behind the first `before` of the line, as far as the line goes.
+  void store(const Value* from, std::int64_t line, std::int64_t before, std::int64_t count) const {
+    const auto output = selection.output.line(LineOfBatch{line});
+    count = std::min(count, selection.capacity - before);
+    if constexpr (!is_elements<Value>) {
+      if (output.stride == 1 && count > 0) {
+        const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(Value);
+        void* const to = output.data + before;
+        return streams ? stream_bytes(from, bytes, to)
+                       : static_cast<void>(std::memcpy(to, from, bytes));
       }
-      parts.store_count(line, before);
     }
-  }
-};
-
-/// Takes parts until none are left.
-template <class S>
-struct SelectSplitLines {
-  S selection;
-  SelectChain* chain;
-
-  void operator()(std::int64_t) const {
-    SelectParts<S> parts(selection);
-    constexpr std::int64_t length = length_of_selected_part<typename S::Value>;
-    const std::int64_t parts_of_line = (selection.n + length - 1) / length;
-    const std::int64_t all = selection.batch.count * parts_of_line;
-    for (std::int64_t part = chain->take(); part < all; part = chain->take()) {
-      const std::int64_t line = part / parts_of_line;
-      const std::int64_t begin = part % parts_of_line * length;
-      const std::int64_t end = std::min(begin + length, selection.n);
-      const std::int64_t count = parts.compact(line, begin, end);
-      chain->wait_for(part);
-      const std::int64_t before = begin == 0 ? 0 : chain->before;
-      chain->before = before + count;
-      chain->end(part);
-      parts.store(line, before, count);
-      if (end == selection.n) parts.store_count(line, before + count);
-    }
+    for (std::int64_t i = 0; i < count; ++i) output(before + i) = from[i];
   }
 };
 
@@ -194,19 +165,15 @@ struct SelectBackend {
     const bool splits = sharing == Sharing::automatic
                             ? threads > 1 && !is_even && selection.n >= 2 * unit_elements
                             : sharing == Sharing::split_lines;
-    if (splits) {
-      SelectChain chain;
-      for_each_index(exec, label_of(Function::select, "split_lines"), threads,
-                     SelectSplitLines<S>{selection, &chain});
-      // Launches on hosts block, so the chain outlives the threads' work.
-      static_assert(std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>);
-      return;
-    }
-    const std::int64_t of_unit = std::max<std::int64_t>(1, unit_elements / selection.n);
-    const std::int64_t units =
-        std::clamp<std::int64_t>(lines / of_unit, std::min(threads, lines), lines);
-    for_each_index(exec, label_of(Function::select, "lines"), units,
-                   SelectWholeLines<S>{selection, units});
+    const std::int64_t units = splits ? threads : units_of_work(lines, selection.n, threads);
+    const auto bytes = static_cast<double>(sizeof(typename S::Value)) * static_cast<double>(lines) *
+                       static_cast<double>(selection.n);
+    SelectChain chain;
+    const SelectLines<S> work{selection, units, splits ? &chain : nullptr, !splits && threads == 1,
+                              bytes > streaming_bytes};
+    for_each_index(exec, label_of(Function::select, splits ? "split_lines" : "lines"), units, work);
+    // Launches on hosts block, so the chain outlives the threads' work.
+    static_assert(std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>);
   }
 };
 
