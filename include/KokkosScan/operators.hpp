@@ -51,7 +51,7 @@ struct accumulator {
   /// The type in which values of type T are combined.
   using type = T;
 };
-#if defined(__FLT16_MANT_DIG__)
+#if defined(__FLT16_MANT_DIG__) && (__GNUC__ >= 13 || !defined(__aarch64__) || defined(__clang__))
 template <>
 struct accumulator<_Float16> {
   using type = float;

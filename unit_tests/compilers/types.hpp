@@ -43,7 +43,7 @@ struct MakeMap {
 /// A real 16-bit float: Kokkos' own half_t is an alias of float in many builds.
 #if defined(__CUDACC__)
 using Half = __half;
-#elif defined(__FLT16_MANT_DIG__)
+#elif defined(__FLT16_MANT_DIG__) && (__GNUC__ >= 13 || !defined(__aarch64__) || defined(__clang__))
 __extension__ typedef _Float16 Half;
 #else
 using Half = float;

@@ -15,7 +15,7 @@
 #if defined(KOKKOS_ENABLE_CUDA)
 #include <cuda_fp16.h>
 #define KOKKOS_SCAN_TEST_HAS_HALF
-#elif defined(__FLT16_MANT_DIG__)
+#elif defined(__FLT16_MANT_DIG__) && (__GNUC__ >= 13 || !defined(__aarch64__) || defined(__clang__))
 #define KOKKOS_SCAN_TEST_HAS_HALF
 #endif
 
