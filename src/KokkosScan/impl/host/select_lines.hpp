@@ -45,7 +45,6 @@ union SelectSlot {
 template <class S>
 struct SelectLines {
   using Value = typename S::Value;
-
   S selection;
   std::int64_t units;
   SelectChain* chain;  ///< of threads that share lines; otherwise null
@@ -94,25 +93,28 @@ struct SelectLines {
     }
     return buffer;
   }
-
   /// Compacts a part to `to`, which may be the input; returns the number of elements that are kept.
   std::int64_t compact(std::int64_t line, std::int64_t begin, std::int64_t end, Value* buffer,
                        Value* to) const {
     // Contiguous lines have a path of their own, which is much faster.
     return with_pointer(selection.input.line(LineOfBatch{line}), [&](const auto& elements) {
       return with_pointer(selection.keep.line(LineOfBatch{line}), [&](const auto& keep) {
+        const auto compact_to = [&](const auto& place) {
+          std::int64_t count = 0;
+          for (std::int64_t k = begin; k < end; ++k) {
+            const typename S::Element& element = elements(k);
+            std::int64_t kept = is_kept(keep, k, element) ? 1 : 0;
+            // Otherwise GCC computes it twice, in a register that waits for the load of the place.
+            asm("" : "+r"(kept));
+            place(kept)[count] = stored_as<Value>(element);
+            count += kept;
+          }
+          return count;
+        };
         // What is not kept goes to the buffer: in the output, it would change what follows.
         Value* const places[2] = {buffer, to};
-        std::int64_t count = 0;
-        for (std::int64_t k = begin; k < end; ++k) {
-          const typename S::Element& element = elements(k);
-          std::int64_t kept = is_kept(keep, k, element) ? 1 : 0;
-          // Otherwise GCC computes it twice, in a register that waits for the load of the place.
-          asm("" : "+r"(kept));
-          places[kept][count] = stored_as<Value>(element);
-          count += kept;
-        }
-        return count;
+        return to == buffer ? compact_to([=](std::int64_t) { return buffer; })
+                            : compact_to([&](std::int64_t kept) { return places[kept]; });
       });
     });
   }
@@ -126,7 +128,6 @@ struct SelectLines {
     }
     return visitor(line);
   }
-
   /// Stores results behind the first `before` of the line, as far as the line goes.
   void store(const Value* from, std::int64_t line, std::int64_t before, std::int64_t count) const {
     const auto output = selection.output.line(LineOfBatch{line});
@@ -148,7 +149,6 @@ struct SelectBackend {
   /// A part is stored where it and those before it have been read.
   template <class Exec, class S>
   static constexpr bool works_in_place = true;
-
   Sharing sharing = Sharing::automatic;
 
   template <class S, class Exec>
