@@ -21,7 +21,7 @@
 /// and empty parts are omitted. If the carried type is the accumulator, packs do not matter:
 /// P * x_1 * x_2 ... combine left to right.
 
-#include <KokkosScan/impl/cuda/stage.hpp>
+#include <KokkosScan/impl/cuda/staged_inputs.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
 #include <KokkosScan/impl/problem.hpp>

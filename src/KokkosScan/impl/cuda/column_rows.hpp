@@ -14,8 +14,9 @@
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/column_tiles.hpp>
+#include <KokkosScan/impl/cuda/composed.hpp>
 #include <KokkosScan/impl/cuda/span.hpp>
-#include <KokkosScan/impl/cuda/stage.hpp>
+#include <KokkosScan/impl/cuda/staged_inputs.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -249,113 +250,40 @@ struct StagedRows<ValueOfLine<T>> {
   const T* m_first;
   std::int64_t m_across;
 };
-template <>
-struct StagedRows<List<>> {
-  static constexpr int bytes_of_element = 0;
-  static constexpr int bytes(int, int) { return 0; }
-  __device__ __forceinline__ void place(const List<>&, const ColumnTile&, std::byte*&) {}
-  __device__ __forceinline__ void begin_load(const List<>&, const ColumnTile&, Barrier&,
-                                             const Threads&) const {}
-  template <bool is_whole, class Function, class A, int V, class... Chunks>
-  __device__ __forceinline__ void call(const Function& function, int, int, int, A (&x)[V],
-                                       const Chunks&... chunks) const {
-#pragma unroll
-    for (int v = 0; v < V; ++v) x[v] = static_cast<A>(rounded(function(as_argument(chunks[v])...)));
-  }
-};
-template <class First, class... Rest>
-struct StagedRows<List<First, Rest...>> {
-  using In = List<First, Rest...>;
+/// An input that is made of others.
+template <class In, class... Parts>
+struct StagedRows<Composition<In, Parts...>> {
+  using Value = typename Composition<In, Parts...>::Value;
 
-  static constexpr int bytes_of_element =
-      StagedRows<First>::bytes_of_element + StagedRows<List<Rest...>>::bytes_of_element;
+  static constexpr int bytes_of_element = (0 + ... + StagedRows<Parts>::bytes_of_element);
   static constexpr int bytes(int rows, int columns) {
-    return StagedRows<First>::bytes(rows, columns) +
-           StagedRows<List<Rest...>>::bytes(rows, columns);
+    return (0 + ... + StagedRows<Parts>::bytes(rows, columns));
   }
   __device__ __forceinline__ void place(const In& in, const ColumnTile& tile, std::byte*& memory) {
-    m_first.place(in.first, tile, memory);
-    m_rest.place(in.rest, tile, memory);
+    m_function.keep(function_of(in));
+    m_parts.visit(parts_of(in),
+                  [&](auto& rows, const auto& part) { rows.place(part, tile, memory); });
   }
   __device__ __forceinline__ void begin_load(const In& in, const ColumnTile& tile, Barrier& barrier,
-                                             const Threads& threads) const {
-    m_first.begin_load(in.first, tile, barrier, threads);
-    m_rest.begin_load(in.rest, tile, barrier, threads);
-  }
-  /// Sets x to function(chunks..., chunks of this list).
-  template <bool is_whole, class Function, class A, int V, class... Chunks>
-  __device__ __forceinline__ void call(const Function& function, int k, int column, int length,
-                                       A (&x)[V], const Chunks&... chunks) const {
-    typename StagedRows<First>::Value own[V];
-    m_first.template get_chunk<is_whole>(k, column, length, own);
-    m_rest.template call<is_whole>(function, k, column, length, x, chunks..., own);
-  }
-
- private:
-  StagedRows<First> m_first;
-  StagedRows<List<Rest...>> m_rest;
-};
-template <class Function, class Parts>
-struct StagedRows<ZippedInput<Function, Parts>> {
-  using In = ZippedInput<Function, Parts>;
-  using Value = std::remove_cvref_t<decltype(std::declval<In>().line(Coordinates{})(0))>;
-
-  static constexpr int bytes_of_element = StagedRows<Parts>::bytes_of_element;
-  static constexpr int bytes(int rows, int columns) {
-    return StagedRows<Parts>::bytes(rows, columns);
-  }
-  __device__ __forceinline__ void place(const In& in, const ColumnTile& tile, std::byte*& memory) {
-    m_function.keep(in.function);
-    m_parts.place(in.parts, tile, memory);
-  }
-  __device__ __forceinline__ void begin_load(const In& in, const ColumnTile& tile, Barrier& barrier,
-                                             const Threads& threads) const {
-    m_parts.begin_load(in.parts, tile, barrier, threads);
+                                             const Threads& threads) {
+    m_parts.visit(parts_of(in), [&](auto& rows, const auto& part) {
+      rows.begin_load(part, tile, barrier, threads);
+    });
   }
   template <bool is_whole, class A, int V>
   __device__ __forceinline__ void get_chunk(int k, int column, int length, A (&x)[V]) const {
-    m_parts.template call<is_whole>(m_function.function, k, column, length, x);
+    combine_some(m_parts, m_function.function, x, [&](const auto& rows, auto& elements) {
+      rows.template get_chunk<is_whole>(k, column, length, elements);
+    });
   }
 
  private:
-  StagedRows<Parts> m_parts;
-  KeptFunction<Function> m_function;
+  Each<StagedRows<Parts>...> m_parts;
+  KeptFunction<std::remove_cvref_t<typename Composition<In, Parts...>::Function>> m_function;
 };
-
-template <class A, class Values, class Mask>
-struct StagedRows<Selected<A, Values, Mask>> {
-  using In = Selected<A, Values, Mask>;
-  using Value = A;
-
-  static constexpr int bytes_of_element =
-      StagedRows<Values>::bytes_of_element + StagedRows<Mask>::bytes_of_element;
-  static constexpr int bytes(int rows, int columns) {
-    return StagedRows<Values>::bytes(rows, columns) + StagedRows<Mask>::bytes(rows, columns);
-  }
-  __device__ __forceinline__ void place(const In& in, const ColumnTile& tile, std::byte*& memory) {
-    m_values.place(in.values, tile, memory);
-    m_mask.place(in.mask, tile, memory);
-    m_identity = in.identity;
-  }
-  __device__ __forceinline__ void begin_load(const In& in, const ColumnTile& tile, Barrier& barrier,
-                                             const Threads& threads) const {
-    m_values.begin_load(in.values, tile, barrier, threads);
-    m_mask.begin_load(in.mask, tile, barrier, threads);
-  }
-  template <bool is_whole, class Accumulator, int V>
-  __device__ __forceinline__ void get_chunk(int k, int column, int length,
-                                            Accumulator (&x)[V]) const {
-    typename StagedRows<Mask>::Value selected[V];
-    m_values.template get_chunk<is_whole>(k, column, length, x);
-    m_mask.template get_chunk<is_whole>(k, column, length, selected);
-#pragma unroll
-    for (int v = 0; v < V; ++v) x[v] = static_cast<bool>(selected[v]) ? x[v] : m_identity;
-  }
-
- private:
-  StagedRows<Values> m_values;
-  StagedRows<Mask> m_mask;
-  A m_identity;
+template <class In>
+requires is_composed<In>
+struct StagedRows<In> : StagedRows<composition_t<In>> {
 };
 
 }  // namespace KokkosScan::impl::cuda

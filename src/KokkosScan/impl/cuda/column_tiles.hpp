@@ -15,7 +15,7 @@
 #include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/column_tree.hpp>
 #include <KokkosScan/impl/cuda/span.hpp>
-#include <KokkosScan/impl/cuda/stage.hpp>
+#include <KokkosScan/impl/cuda/staged_inputs.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>

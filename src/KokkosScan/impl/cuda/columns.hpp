@@ -14,6 +14,7 @@
 
 #include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/column_tree.hpp>
+#include <KokkosScan/impl/cuda/composed.hpp>
 #include <KokkosScan/impl/cuda/span.hpp>
 #include <KokkosScan/impl/cuda/stage.hpp>
 #include <KokkosScan/impl/cuda/strip_plan.hpp>
@@ -92,32 +93,6 @@ struct Columns<Array<const T>, E> {
     }
   }
 };
-template <class A, class Values, class Mask, int E>
-struct Columns<Selected<A, Values, Mask>, E> {
-  static constexpr int bytes_of_values = Columns<Values, E>::bytes_of_slot;
-  static constexpr int bytes_of_slot = bytes_of_values + Columns<Mask, E>::bytes_of_slot;
-
-  Columns<Values, E> values;
-  Columns<Mask, E> mask;
-  const A& identity;
-
-  __device__ __forceinline__ Columns(const Selected<A, Values, Mask>& in, const LineNumber& line)
-      : values(in.values, line), mask(in.mask, line), identity(in.identity) {}
-  __device__ __forceinline__ void begin_load(std::int64_t k, int v,
-                                             const ColumnSlots& slots) const {
-    values.begin_load(k, v, slots);
-    mask.begin_load(k, v, slots.behind(bytes_of_values));
-  }
-  template <class Accumulator>
-  __device__ __forceinline__ void load(std::int64_t k, int v, const ColumnSlots& slots,
-                                       Accumulator (&x)[E]) const {
-    bool selected[E] = {};
-    values.load(k, v, slots, x);
-    mask.load(k, v, slots.behind(bytes_of_values), selected);
-#pragma unroll
-    for (int e = 0; e < E; ++e) x[e] = selected[e] ? x[e] : identity;
-  }
-};
 template <class T, int E>
 struct Columns<ValueOfLine<T>, E> {
   using Value = std::remove_const_t<T>;
@@ -153,67 +128,34 @@ struct Columns<Computed<Rank, IndexAlong<Index>>, E> {
     for (int e = 0; e < E; ++e) x[e] = static_cast<A>(index);
   }
 };
-template <int E>
-struct Columns<List<>, E> {
-  static constexpr int bytes_of_slot = 0;
+template <class In, class... Parts, int E>
+struct Columns<Composition<In, Parts...>, E> {
+  using Value = typename Composition<In, Parts...>::Value;
+  static constexpr int bytes_of_slot = (0 + ... + Columns<Parts, E>::bytes_of_slot);
 
-  __device__ __forceinline__ Columns(const List<>&, const LineNumber&) {}
-  __device__ __forceinline__ void begin_load(std::int64_t, int, const ColumnSlots&) const {}
-  template <class Function, class A, class... Loaded>
-  __device__ __forceinline__ void call(const Function& function, std::int64_t, int,
-                                       const ColumnSlots&, A (&x)[E],
-                                       const Loaded&... parts) const {
-#pragma unroll
-    for (int e = 0; e < E; ++e) x[e] = static_cast<A>(rounded(function(as_argument(parts[e])...)));
-  }
-};
-template <class First, class... Rest, int E>
-struct Columns<List<First, Rest...>, E> {
-  using OfFirst = Columns<First, E>;
-  using OfRest = Columns<List<Rest...>, E>;
-  static constexpr int bytes_of_slot = OfFirst::bytes_of_slot + OfRest::bytes_of_slot;
-
-  OfFirst first;
-  OfRest rest;
-
-  __device__ __forceinline__ Columns(const List<First, Rest...>& parts, const LineNumber& line)
-      : first(parts.first, line), rest(parts.rest, line) {}
-  __device__ __forceinline__ void begin_load(std::int64_t k, int v,
-                                             const ColumnSlots& slots) const {
-    first.begin_load(k, v, slots);
-    rest.begin_load(k, v, slots.behind(OfFirst::bytes_of_slot));
-  }
-  /// Sets x to function(parts..., parts of this list).
-  template <class Function, class A, class... Loaded>
-  __device__ __forceinline__ void call(const Function& function, std::int64_t k, int v,
-                                       const ColumnSlots& slots, A (&x)[E],
-                                       const Loaded&... parts) const {
-    typename OfFirst::Value own[E];
-    first.load(k, v, slots, own);
-    rest.call(function, k, v, slots.behind(OfFirst::bytes_of_slot), x, parts..., own);
-  }
-};
-template <class Function, class Parts, int E>
-struct Columns<ZippedInput<Function, Parts>, E> {
-  using In = ZippedInput<Function, Parts>;
-  using Value = std::remove_cvref_t<decltype(std::declval<In>().line(Coordinates{})(0))>;
-  using OfParts = Columns<Parts, E>;
-  static constexpr int bytes_of_slot = OfParts::bytes_of_slot;
-
-  OfParts parts;
-  const Function& function;
+  Each<Columns<Parts, E>...> parts;
+  typename Composition<In, Parts...>::Function function;
 
   __device__ __forceinline__ Columns(const In& in, const LineNumber& line)
-      : parts(in.parts, line), function(in.function) {}
-  __device__ __forceinline__ void begin_load(std::int64_t k, int v,
-                                             const ColumnSlots& slots) const {
-    parts.begin_load(k, v, slots);
+      : parts(parts_of(in), line), function(function_of(in)) {}
+  __device__ __forceinline__ void begin_load(std::int64_t k, int v, ColumnSlots slots) const {
+    parts.visit([&](const auto& part) {
+      part.begin_load(k, v, slots);
+      slots = slots.behind(part.bytes_of_slot);
+    });
   }
   template <class A>
-  __device__ __forceinline__ void load(std::int64_t k, int v, const ColumnSlots& slots,
-                                       A (&x)[E]) const {
-    parts.call(function, k, v, slots, x);
+  __device__ __forceinline__ void load(std::int64_t k, int v, ColumnSlots slots, A (&x)[E]) const {
+    combine_some(parts, function, x, [&](const auto& part, auto& elements) {
+      part.load(k, v, slots, elements);
+      slots = slots.behind(part.bytes_of_slot);
+    });
   }
+};
+template <class In, int E>
+requires is_composed<In>
+struct Columns<In, E> : Columns<composition_t<In>, E> {
+  using Columns<composition_t<In>, E>::Columns;
 };
 
 /// The part of a strip that a thread works on: E columns, or none.

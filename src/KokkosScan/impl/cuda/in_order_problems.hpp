@@ -13,7 +13,6 @@
 #include <KokkosScan/impl/cuda/operand_access.hpp>
 #include <KokkosScan/impl/cuda/problems.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
-#include <KokkosScan/impl/cuda/zipped.hpp>
 #include <KokkosScan/impl/in_order.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>

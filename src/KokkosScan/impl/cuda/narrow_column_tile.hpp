@@ -8,6 +8,7 @@
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/column_tree.hpp>
+#include <KokkosScan/impl/cuda/composed.hpp>
 #include <KokkosScan/impl/cuda/narrow_column_plan.hpp>
 #include <KokkosScan/impl/cuda/span.hpp>
 #include <KokkosScan/impl/cuda/stage.hpp>
@@ -95,13 +96,9 @@ template <class Value, int Rank, class Function>
 KOKKOS_FUNCTION bool is_along(const Batch&, const Called<Value, Rank, Function>&) {
   return false;
 }
-template <class Function, class Parts>
-KOKKOS_FUNCTION bool is_along(const Batch& batch, const ZippedInput<Function, Parts>& in) {
-  return is_along(batch, in.parts.first);
-}
-template <class A, class Values, class Mask>
-KOKKOS_FUNCTION bool is_along(const Batch& batch, const Selected<A, Values, Mask>& in) {
-  return is_along(batch, in.values);
+template <class In>
+requires is_composed<In> KOKKOS_FUNCTION bool is_along(const Batch& batch, const In& in) {
+  return is_along(batch, parts_of(in).first);
 }
 
 /// Some elements of a line of a tile: rows row, row + step, ... in memory order.

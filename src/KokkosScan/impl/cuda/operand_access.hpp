@@ -5,6 +5,7 @@
 /// \file
 /// How the operands of a problem lie in memory.
 
+#include <KokkosScan/impl/cuda/composed.hpp>
 #include <KokkosScan/impl/cuda/stage.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -52,79 +53,93 @@ struct OperandAccess<Array<T>> {
     return aligned;
   }
 };
-/// Computed elements suit any access pattern.
-struct ComputedAccess {
+/// For what suits any access pattern.
+struct AnyAccess {
   static constexpr bool constructible = true;
   static constexpr bool is_stored = false;
   static constexpr bool is_zipped = false;
-  template <class In>
-  static bool is_contiguous(const In&, std::int64_t, std::int64_t) {
+  template <class Operand>
+  static bool is_contiguous(const Operand&, std::int64_t, std::int64_t) {
     return true;
   }
-  template <class In>
-  static bool has_columns(const In&, const Batch&) {
+  template <class Operand>
+  static bool has_columns(const Operand&, const Batch&) {
     return true;
   }
   template <int E>
   static constexpr bool moves_columns = false;
-  template <int E, class In>
-  static bool has_aligned_columns(const In&, const Batch&) {
+  template <int E, class Operand>
+  static bool has_aligned_columns(const Operand&, const Batch&) {
     return true;
   }
-  template <int E, class In>
-  static bool has_aligned_packs(const In&, const Batch&) {
+  template <int E, class Operand>
+  static bool has_aligned_packs(const Operand&, const Batch&) {
     return true;
   }
 };
 template <int Rank, class Function>
-struct OperandAccess<Computed<Rank, Function>> : ComputedAccess {};
-/// A function of results suits any access pattern, but takes results one at a time.
+struct OperandAccess<Computed<Rank, Function>> : AnyAccess {};
+/// A function of results takes them one at a time.
 template <class Value, int Rank, class Function>
-struct OperandAccess<Called<Value, Rank, Function>> {
-  using Out = Called<Value, Rank, Function>;
+struct OperandAccess<Called<Value, Rank, Function>> : AnyAccess {};
+/// Indices along the axis need no memory, so packs of any size are possible.
+template <int Rank, class Index>
+struct OperandAccess<Computed<Rank, IndexAlong<Index>>> : AnyAccess {
   template <int E>
-  static constexpr bool moves_columns = false;
-  static bool is_contiguous(const Out&, std::int64_t, std::int64_t) { return true; }
-  static bool has_columns(const Out&, const Batch&) { return true; }
-  template <int E>
-  static bool has_aligned_columns(const Out&, const Batch&) {
-    return true;
-  }
-  template <int E>
-  static bool has_aligned_packs(const Out&, const Batch&) {
-    return true;
-  }
+  static constexpr bool moves_columns = true;
 };
-template <class A, class Values, class Mask>
-struct OperandAccess<Selected<A, Values, Mask>> {
-  using In = Selected<A, Values, Mask>;
-  static constexpr bool constructible =
-      OperandAccess<Values>::constructible && OperandAccess<Mask>::constructible;
-  static constexpr bool is_stored =
-      OperandAccess<Values>::is_stored && OperandAccess<Mask>::is_stored;
-  static constexpr bool is_zipped =
-      OperandAccess<Values>::is_zipped || OperandAccess<Mask>::is_zipped;
+/// One value per line.
+template <class T>
+struct OperandAccess<ValueOfLine<T>> : AnyAccess {
+  static constexpr bool constructible = OperandAccess<Array<T>>::constructible;
+  static constexpr bool is_stored = true;
+  template <int E>
+  static constexpr bool moves_columns = true;
+};
+
+/// Whether f(access, part) holds for all parts of an input.
+template <class F>
+bool holds_for_all(const List<>&, const F&) {
+  return true;
+}
+template <class Parts, class F>
+bool holds_for_all(const Parts& parts, const F& f) {
+  using Access = OperandAccess<std::remove_cvref_t<decltype(parts.first)>>;
+  return f(Access{}, parts.first) && holds_for_all(parts.rest, f);
+}
+template <class In, class... Parts>
+struct OperandAccess<Composition<In, Parts...>> {
+  static constexpr bool constructible = (... && OperandAccess<Parts>::constructible);
+  static constexpr bool is_stored = (... && OperandAccess<Parts>::is_stored);
+  static constexpr bool is_zipped = is_zipped_input<In> || (... || OperandAccess<Parts>::is_zipped);
   static bool is_contiguous(const In& in, std::int64_t n, std::int64_t along) {
-    return OperandAccess<Values>::is_contiguous(in.values, n, along) &&
-           OperandAccess<Mask>::is_contiguous(in.mask, n, along);
+    return holds_for_all(parts_of(in), [&](auto access, const auto& part) {
+      return access.is_contiguous(part, n, along);
+    });
   }
   static bool has_columns(const In& in, const Batch& batch) {
-    return OperandAccess<Values>::has_columns(in.values, batch) &&
-           OperandAccess<Mask>::has_columns(in.mask, batch);
+    return holds_for_all(parts_of(in), [&](auto access, const auto& part) {
+      return access.has_columns(part, batch);
+    });
   }
   template <int E>
-  static constexpr bool moves_columns = OperandAccess<Values>::template moves_columns<E>&&
-      OperandAccess<Mask>::template moves_columns<E>;
+  static constexpr bool moves_columns = (... && OperandAccess<Parts>::template moves_columns<E>);
   template <int E>
   static bool has_aligned_columns(const In& in, const Batch& batch) {
-    return OperandAccess<Values>::template has_aligned_columns<E>(in.values, batch) &&
-           OperandAccess<Mask>::template has_aligned_columns<E>(in.mask, batch);
+    return holds_for_all(parts_of(in), [&](auto access, const auto& part) {
+      return access.template has_aligned_columns<E>(part, batch);
+    });
   }
   template <int E>
   static bool has_aligned_packs(const In& in, const Batch& batch) {
-    return OperandAccess<Values>::template has_aligned_packs<E>(in.values, batch) &&
-           OperandAccess<Mask>::template has_aligned_packs<E>(in.mask, batch);
+    return holds_for_all(parts_of(in), [&](auto access, const auto& part) {
+      return access.template has_aligned_packs<E>(part, batch);
+    });
   }
+};
+template <class In>
+requires is_composed<In>
+struct OperandAccess<In> : OperandAccess<composition_t<In>> {
 };
 
 /// Whether the lines of all operands are contiguous, in the direction of the output. (Views may

@@ -19,7 +19,7 @@
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/carry.hpp>
 #include <KokkosScan/impl/cuda/chunk.hpp>
-#include <KokkosScan/impl/cuda/stage.hpp>
+#include <KokkosScan/impl/cuda/staged_inputs.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
 #include <KokkosScan/impl/problem.hpp>

@@ -21,7 +21,6 @@
 #include <KokkosScan/impl/cuda/tiles.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/wide_columns.hpp>
-#include <KokkosScan/impl/cuda/zipped.hpp>
 #include <KokkosScan/impl/memory.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>

@@ -12,7 +12,7 @@
 /// the lines.
 
 #include <KokkosScan/impl/cuda/chunk.hpp>
-#include <KokkosScan/impl/cuda/stage.hpp>
+#include <KokkosScan/impl/cuda/staged_inputs.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
 #include <KokkosScan/impl/problem.hpp>

@@ -25,6 +25,7 @@
 #include <KokkosScan/impl/cuda/carry.hpp>
 #include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/column_tree.hpp>
+#include <KokkosScan/impl/cuda/composed.hpp>
 #include <KokkosScan/impl/cuda/stage.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
@@ -73,21 +74,6 @@ struct WideColumns<Array<const T>, E> {
     return data[k * along + e * lanes];
   }
 };
-template <class A, class Values, class Mask, int E>
-struct WideColumns<Selected<A, Values, Mask>, E> {
-  WideColumns<Values, E> values;
-  WideColumns<Mask, E> mask;
-  const A& identity;
-
-  __device__ __forceinline__ WideColumns(const Selected<A, Values, Mask>& in,
-                                         const ColumnPlace& place, int columns)
-      : values(in.values, place, columns), mask(in.mask, place, columns), identity(in.identity) {}
-  __device__ __forceinline__ A get(std::int64_t k, int e) const {
-    const bool selected = static_cast<bool>(mask.get(k, e));
-    const A value = static_cast<A>(values.get(k, e));
-    return selected ? value : identity;
-  }
-};
 /// Indices along the axis are computed on demand.
 template <int Rank, class Index, int E>
 struct WideColumns<Computed<Rank, IndexAlong<Index>>, E> {
@@ -101,41 +87,22 @@ struct WideColumns<Computed<Rank, IndexAlong<Index>>, E> {
     return static_cast<Index>(in.first + in.step * k);
   }
 };
-template <int E>
-struct WideColumns<List<>, E> {
-  __device__ __forceinline__ WideColumns(const List<>&, const ColumnPlace&, int) {}
-  template <class Function, class... Elements>
-  __device__ __forceinline__ auto call(const Function& function, std::int64_t, int,
-                                       const Elements&... elements) const {
-    return rounded(function(as_argument(elements)...));
-  }
-};
-template <class First, class... Rest, int E>
-struct WideColumns<List<First, Rest...>, E> {
-  WideColumns<First, E> first;
-  WideColumns<List<Rest...>, E> rest;
+template <class In, class... Parts, int E>
+struct WideColumns<Composition<In, Parts...>, E> {
+  Each<WideColumns<Parts, E>...> parts;
+  typename Composition<In, Parts...>::Function function;
 
-  __device__ __forceinline__ WideColumns(const List<First, Rest...>& parts,
-                                         const ColumnPlace& place, int columns)
-      : first(parts.first, place, columns), rest(parts.rest, place, columns) {}
-  /// function(elements..., element k of column e of each part).
-  template <class Function, class... Elements>
-  __device__ __forceinline__ auto call(const Function& function, std::int64_t k, int e,
-                                       const Elements&... elements) const {
-    return rest.call(function, k, e, elements..., first.get(k, e));
-  }
-};
-template <class Function, class Parts, int E>
-struct WideColumns<ZippedInput<Function, Parts>, E> {
-  WideColumns<Parts, E> parts;
-  const Function& function;
-
-  __device__ __forceinline__ WideColumns(const ZippedInput<Function, Parts>& in,
-                                         const ColumnPlace& place, int columns)
-      : parts(in.parts, place, columns), function(in.function) {}
+  __device__ __forceinline__ WideColumns(const In& in, const ColumnPlace& place, int columns)
+      : parts(parts_of(in), place, columns), function(function_of(in)) {}
   __device__ __forceinline__ auto get(std::int64_t k, int e) const {
-    return parts.call(function, k, e);
+    return parts.call([&](const auto& part) { return part.get(k, e); },
+                      [&](const auto&... x) { return combine(function, x...); });
   }
+};
+template <class In, int E>
+requires is_composed<In>
+struct WideColumns<In, E> : WideColumns<composition_t<In>, E> {
+  using WideColumns<composition_t<In>, E>::WideColumns;
 };
 
 /// Stores the columns of a thread, which are a warp's width apart.

@@ -1,0 +1,308 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The elements of inputs that are no arrays, in shared memory (stage.hpp).
+
+#include <KokkosScan/impl/cuda/composed.hpp>
+#include <KokkosScan/impl/cuda/stage.hpp>
+#include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace KokkosScan::impl::cuda {
+
+/// A computed input: its values, each evaluated once.
+template <int Rank, class Function>
+struct StagedComputed
+    : StagedValues<std::remove_cvref_t<decltype(std::declval<Computed<Rank, Function>>().line(
+          Coordinates{})(0))>> {
+  using In = Computed<Rank, Function>;
+  static constexpr bool is_computed = true;
+  static constexpr bool fills_lines = true;
+
+  template <class AnyTile, class Value>
+  __device__ __forceinline__ void place(const In&, const AnyTile&, Region& region,
+                                        [[maybe_unused]] const Value* results) {
+    using T = typename StagedComputed::Value;
+    if constexpr (may_share_slots<T, Value>) {
+      this->slots = region.template take<T>(reinterpret_cast<const T*>(results));
+    } else {
+      this->slots = region.template take<T>(nullptr);
+    }
+  }
+  template <int all = 0, class AnyTile>
+  __device__ __forceinline__ Loaded load(const In& in, const AnyTile& tile, int) {
+    fill(in, tile, threads_of_block());
+    return {};
+  }
+  __device__ __forceinline__ void begin_load(const In&, const Tile&, Barrier&, const Threads&) {}
+  template <class AnyTile>
+  __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
+    fill_columns(this->slots, in, tile, threads);
+  }
+  __device__ __forceinline__ void fill(const In& in, const Tile& tile, const Threads& threads) {
+    if (tile.lines == 1) return fill_one_line(in, tile, threads, 0);
+    const int sharing = lanes_of_line(tile, at_once_of_two, fewest_lanes);
+    const Threads of_line{threads.own % sharing, sharing};
+    const int lines_at_once = threads.count / sharing;
+    int i = threads.own / sharing;
+    for (; i + lines_at_once < tile.lines; i += 2 * lines_at_once) {
+      fill_two_lines(in, tile, of_line, i, i + lines_at_once);
+    }
+    if (i < tile.lines) fill_one_line(in, tile, of_line, i);
+  }
+
+ private:
+  using Line = ComputedLine<Rank, Function>;
+  static constexpr int at_once_of_two = sizeof(typename StagedComputed::Value) <= 8 ? 4 : 1;
+  /// Lanes that read neighbours, at least 16 bytes in total.
+  static constexpr int fewest_lanes = 4;
+
+  /// The index along the axis of the first element in memory order.
+  static __device__ __forceinline__ std::int64_t first_index(const Tile& tile, const Line& line) {
+    return line.index_along(tile.begin + tile.in_memory_order(0));
+  }
+  /// The step to its neighbour in memory: -1 if the strides of a View are negative.
+  static __device__ __forceinline__ int step_of(const Tile& tile, const Line& line) {
+    return static_cast<int>(tile.backward ? -line.step : line.step);
+  }
+  /// Computes a line of a tile.
+  __device__ __forceinline__ void fill_one_line(const In& in, const Tile& tile,
+                                                const Threads& of_line, int i) {
+    const Line line = in.line(tile.line(i));
+    fill_line<2 * at_once_of_two>(this->slots, i * tile.length, of_line.own, tile.length, of_line,
+                                  line, first_index(tile, line), step_of(tile, line));
+  }
+  /// Computes two lines of a tile alternately, to overlap memory latencies.
+  __device__ __forceinline__ void fill_two_lines(const In& in, const Tile& tile,
+                                                 const Threads& of_line, int first, int second) {
+    constexpr int E = at_once_of_two;
+    const Line lines[] = {in.line(tile.line(first)), in.line(tile.line(second))};
+    const int begin[] = {first * tile.length, second * tile.length};
+    const std::int64_t along = first_index(tile, lines[0]);
+    const int step = step_of(tile, lines[0]);
+    int e = of_line.own;
+    const auto fill_some = [&](auto count) {
+      typename StagedComputed::Value x[2][count.value];
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+#pragma unroll
+        for (int i = 0; i < count.value; ++i)
+          x[j][i] = lines[j].at(along + step * (e + i * of_line.count));
+      }
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+#pragma unroll
+        for (int i = 0; i < count.value; ++i)
+          this->slots[begin[j] + e + i * of_line.count] = x[j][i];
+      }
+      e += count.value * of_line.count;
+    };
+    while (e + (E - 1) * of_line.count < tile.length) fill_some(std::integral_constant<int, E>{});
+    while (e < tile.length) fill_some(std::integral_constant<int, 1>{});
+  }
+};
+
+template <int Rank, class Function>
+struct Stage<Computed<Rank, Function>> : StagedComputed<Rank, Function> {};
+
+/// One value per line, copied to the slot of each element.
+template <class T>
+struct Stage<ValueOfLine<T>> : StagedValues<std::remove_const_t<T>> {
+  using In = ValueOfLine<T>;
+  using Element = std::remove_const_t<T>;
+  static constexpr bool is_computed = true;
+  static constexpr bool fills_lines = true;
+
+  template <class AnyTile, class Value>
+  __device__ __forceinline__ void place(const In&, const AnyTile&, Region& region, const Value*) {
+    this->slots = region.template take<Element>(nullptr);
+  }
+  template <int all = 0, class AnyTile>
+  __device__ __forceinline__ Loaded load(const In& in, const AnyTile& tile, int) {
+    fill(in, tile, threads_of_block());
+    return {};
+  }
+  __device__ __forceinline__ void begin_load(const In&, const Tile&, Barrier&, const Threads&) {}
+  template <class AnyTile>
+  __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
+    fill_columns(this->slots, in, tile, threads);
+  }
+  __device__ __forceinline__ void fill(const In& in, const Tile& tile, const Threads& threads) {
+    for (int i = 0; i < tile.lines; ++i) {
+      const Element value = in.line(tile.line(i))(0);
+      for (int e = threads.own; e < tile.length; e += threads.count) {
+        this->slots[i * tile.length + e] = value;
+      }
+    }
+  }
+};
+
+/// Indices along lines. In tiles of lines they are computed when read; in tiles of columns they
+/// have slots.
+template <int Rank, class Index>
+struct Stage<Computed<Rank, IndexAlong<Index>>> : StagedComputed<Rank, IndexAlong<Index>> {
+  using In = Computed<Rank, IndexAlong<Index>>;
+  using Base = StagedComputed<Rank, IndexAlong<Index>>;
+  static constexpr bool fills_lines = false;
+
+  using Base::place;
+  template <class Value>
+  __device__ __forceinline__ void place(const In& in, const Tile& tile, Region&, const Value*) {
+    m_step = tile.backward ? -in.step : in.step;
+    m_length = tile.length;
+    m_by_length = Divisor(tile.length);
+    m_first = static_cast<Index>(in.index_along(tile.begin + tile.in_memory_order(0)));
+  }
+  template <int all = 0, class AnyTile>
+  __device__ __forceinline__ Loaded load(const In& in, const AnyTile& tile, int elements) {
+    return m_length == 0 ? Base::load(in, tile, elements) : Loaded{};
+  }
+  [[nodiscard]] __device__ __forceinline__ Index get(int e) const {
+    if (m_length == 0) return Base::get(e);
+    const int in_line = e - m_by_length.quotient(e) * m_length;
+    return static_cast<Index>(m_first + m_step * in_line);
+  }
+  /// Packs lie within a line.
+  template <bool are_aligned, int E>
+  __device__ __forceinline__ void get_pack(int e, int i, Index (&x)[E]) const {
+    if (m_length == 0) return Base::template get_pack<are_aligned>(e, i, x);
+    const Index first = get(e + i);
+#pragma unroll
+    for (int k = 0; k < E; ++k) x[k] = static_cast<Index>(first + m_step * k);
+  }
+
+ private:
+  Index m_first = 0;
+  int m_step = 0;    ///< between neighbours
+  int m_length = 0;  ///< of lines; 0 if indices have slots
+  Divisor m_by_length{};
+};
+
+/// An input that is made of others: each part is staged as if alone, and elements are combined when
+/// they are read.
+template <class In, class... Parts>
+struct Stage<Composition<In, Parts...>> {
+  using Value = typename Composition<In, Parts...>::Value;
+  static constexpr int widest = std::max({Stage<Parts>::widest...});
+  template <int E>
+  static constexpr bool has_packs = (... && Stage<Parts>::template has_packs<E>);
+  static constexpr bool has_parts_of_words = (... || Stage<Parts>::has_parts_of_words);
+  static constexpr int bytes(int elements, int padding, int alignment) {
+    return (0 + ... + Stage<Parts>::bytes(elements, padding, alignment));
+  }
+  static constexpr int bytes_of_element = (0 + ... + Stage<Parts>::bytes_of_element);
+  static constexpr bool is_computed = (... || Stage<Parts>::is_computed);
+  static constexpr bool fills_lines = (... || Stage<Parts>::fills_lines);
+
+  Each<Stage<Parts>...> parts;
+  KeptFunction<std::remove_cvref_t<typename Composition<In, Parts...>::Function>> kept;
+
+  template <class AnyTile, class Result>
+  __device__ __forceinline__ void place(const In& in, const AnyTile& tile, Region& region,
+                                        const Result* results) {
+    kept.keep(function_of(in));
+    parts.visit(parts_of(in), [&](auto& stage, const auto& part) {
+      stage.place(part, tile, region, results);
+      results = nullptr;  // only the first part may have their alignment
+    });
+  }
+  template <int all = bytes_of_element, class AnyTile>
+  __device__ __forceinline__ auto load(const In& in, const AnyTile& tile, int elements_of_thread) {
+    return parts.load(parts_of(in), [&](auto& stage, const auto& part) {
+      return stage.template load<all>(part, tile, elements_of_thread);
+    });
+  }
+  __device__ __forceinline__ void begin_load(const In& in, const Tile& tile, Barrier& barrier,
+                                             const Threads& threads) {
+    parts.visit(parts_of(in), [&](auto& stage, const auto& part) {
+      stage.begin_load(part, tile, barrier, threads);
+    });
+  }
+  template <class AnyTile>
+  __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
+    parts.visit(parts_of(in),
+                [&](auto& stage, const auto& part) { stage.fill(part, tile, threads); });
+  }
+  [[nodiscard]] __device__ __forceinline__ Value get(int e) const {
+    return parts.call([=](const auto& part) { return part.get(e); },
+                      [&](const auto&... x) { return combine(kept.function, x...); });
+  }
+  template <bool are_aligned, int E>
+  __device__ __forceinline__ void get_pack(int e, int i, Value (&x)[E]) const {
+    combine_some(parts, kept.function, x, [=](const auto& part, auto& pack) {
+      part.template get_pack<are_aligned>(e, i, pack);
+    });
+  }
+};
+template <class In>
+requires is_composed<In>
+struct Stage<In> : Stage<composition_t<In>> {
+};
+
+/// The memory that an input takes in tiles of lines.
+template <class In>
+struct InLines {
+  static constexpr int bytes_of_element = Stage<In>::bytes_of_element;
+  static constexpr int bytes(int elements, int padding, int alignment) {
+    return Stage<In>::bytes(elements, padding, alignment);
+  }
+};
+template <int Rank, class Index>
+struct InLines<Computed<Rank, IndexAlong<Index>>> {
+  static constexpr int bytes_of_element = 0;
+  static constexpr int bytes(int, int, int) { return 0; }
+};
+template <class In, class... Parts>
+struct InLines<Composition<In, Parts...>> {
+  static constexpr int bytes_of_element = (0 + ... + InLines<Parts>::bytes_of_element);
+  static constexpr int bytes(int elements, int padding, int alignment) {
+    return (0 + ... + InLines<Parts>::bytes(elements, padding, alignment));
+  }
+};
+template <class In>
+requires is_composed<In>
+struct InLines<In> : InLines<composition_t<In>> {
+};
+
+/// Bytes of an input's elements as far as they affect the combination tree. A mask does not count,
+/// as one that selects everything must not change results, unless it is wider than the values:
+/// tiles of many narrow values would not fit beside it.
+template <class In>
+inline constexpr ElementSize size_that_cuts = {Stage<In>::widest, InLines<In>::bytes_of_element};
+template <class A, class Values, class Mask>
+inline constexpr ElementSize size_that_cuts<Selected<A, Values, Mask>> =
+    Stage<Mask>::widest > Stage<Values>::widest
+        ? ElementSize{Stage<Mask>::widest, InLines<Selected<A, Values, Mask>>::bytes_of_element}
+        : size_that_cuts<Values>;
+
+/// Whether a tile's results may take the place of its elements, or of those of the first part: a
+/// thread reads all parts of its elements before it writes results.
+template <class In, class Value>
+inline constexpr bool reuses_slots = false;
+template <class T, class Value>
+inline constexpr bool reuses_slots<Array<T>, Value> = may_share_slots<T, Value>;
+template <int Rank, class Function, class Value>
+inline constexpr bool reuses_slots<Computed<Rank, Function>, Value> =
+    may_share_slots<typename Stage<Computed<Rank, Function>>::Value, Value>;
+template <class In, class Value>
+requires is_composed<In>
+inline constexpr bool reuses_slots<In, Value> =
+    reuses_slots<typename composition_t<In>::First, Value>;
+
+/// Where those elements are.
+template <class In>
+__device__ __forceinline__ Span span_of(const Stage<In>& stage) {
+  if constexpr (is_composed<In>) {
+    return span_of(stage.parts.first);
+  } else {
+    return stage.slots.span;
+  }
+}
+
+}  // namespace KokkosScan::impl::cuda
