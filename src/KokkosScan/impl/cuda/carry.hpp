@@ -92,6 +92,25 @@ __device__ __forceinline__ std::uint64_t load_word(const std::uint64_t* at) {
 #endif
 }
 
+/// Publishes a value.
+///
+/// \param distance between its words
+template <class R>
+__device__ __forceinline__ void publish(std::uint64_t* at, const R& value,
+                                        std::int64_t distance = 1) {
+  const Published<R> published(value);
+#pragma unroll
+  for (int w = 0; w < Published<R>::words; ++w) store_word(at + w * distance, published.word[w]);
+}
+/// Whether all words of a value have been seen.
+template <class R>
+[[nodiscard]] __device__ __forceinline__ bool is_there(const Published<R>& seen) {
+  bool all = true;
+#pragma unroll
+  for (int w = 0; w < Published<R>::words; ++w) all = all && seen.word[w] != 0;
+  return all;
+}
+
 #if defined(__CUDACC__)
 /// The current value of a word, 0 if it has not been published yet.
 __device__ __forceinline__ std::uint64_t look_at_word(const std::uint64_t* at) {
@@ -152,13 +171,6 @@ struct Carry {
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* total(std::int64_t line,
                                                                 std::int64_t tile) const {
     return memory + 2 + (line * tiles_of_line + tile) * Published<R>::words;
-  }
-  __device__ __forceinline__ void publish(std::int64_t line, std::int64_t tile,
-                                          const R& total_of_tile) const {
-    const Published<R> published(total_of_tile);
-    std::uint64_t* const at = total(line, tile);
-#pragma unroll
-    for (int w = 0; w < Published<R>::words; ++w) store_word(at + w, published.word[w]);
   }
 };
 
@@ -274,10 +286,7 @@ class CarriedPrefix {
   }
   template <int Row>
   static __device__ __forceinline__ void check(const Published<R>& total, unsigned& missing) {
-    bool is_there = true;
-#pragma unroll
-    for (int w = 0; w < words; ++w) is_there = is_there && total.word[w] != 0;
-    if (is_there) missing &= ~(1u << Row);
+    if (is_there(total)) missing &= ~(1u << Row);
   }
   static constexpr int words = Published<R>::words;
 

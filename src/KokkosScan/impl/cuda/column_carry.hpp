@@ -60,10 +60,7 @@ struct PublishedColumns {
   }
   __device__ __forceinline__ void publish(std::int64_t entry, std::int64_t column,
                                           const R& value) const {
-    const Published<R> published(value);
-    std::uint64_t* const to = at(entry, column);
-#pragma unroll
-    for (int w = 0; w < words; ++w) store_word(to + w, published.word[w]);
+    cuda::publish(at(entry, column), value);
   }
 };
 
@@ -165,10 +162,7 @@ class CarriedColumns {
       }
 #pragma unroll
       for (int j = 0; j < values; ++j) {
-        bool is_there = true;
-#pragma unroll
-        for (int w = 0; w < words; ++w) is_there = is_there && value[j].word[w] != 0;
-        if (is_there) missing &= ~(1u << j);
+        if (is_there(value[j])) missing &= ~(1u << j);
       }
       if (missing != 0) pause();
     }

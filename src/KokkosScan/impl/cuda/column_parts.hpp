@@ -444,31 +444,6 @@ __device__ __forceinline__ void carry_sections(const P& problem, const ColumnRin
   }
 }
 
-/// Turns x[v][e], B after each element of a chunk, into results, and stores what the column has
-/// besides.
-///
-/// \param at_begin B before the chunk
-template <class P, class A, int V>
-__device__ __forceinline__ void finish_chunk(const P& problem, const ColumnPlace& place,
-                                             bool is_first, bool is_last, int length,
-                                             const A& at_begin, A (&x)[V][1]) {
-  const Ends<P> ends{problem};
-  if (ends.exist()) {
-    if (is_first) ends.store_begin(place, at_begin);
-    if (is_last) {
-      A last = x[0][0];
-#pragma unroll
-      for (int v = 1; v < V; ++v) last = v < length ? x[v][0] : last;
-      ends.store_end(place, last);
-    }
-  }
-  if (problem.form == Form::exclusive) {
-#pragma unroll
-    for (int v = V - 1; v > 0; --v) x[v][0] = x[v - 1][0];
-    x[0][0] = at_begin;
-  }
-}
-
 /// Task of some groups, each with stages of its own: scan tiles and store the results.
 ///
 /// \param group  index of the group
@@ -534,7 +509,7 @@ __device__ __forceinline__ void scan_column_parts(const P& problem, const Column
         }
         if (is_full) x[V - 1][0] = with;
         const ColumnPlace place = tile.place(c.column);
-        finish_chunk(problem, place, is_first, c.chunk == last_chunk, length, at_begin, x);
+        finish_chunk(problem, place, true, is_first, c.chunk == last_chunk, length, at_begin, x, 0);
         store_chunk<are_whole>(problem.output, place, part.begin + c.chunk * V, length, x);
       }
     });

@@ -33,7 +33,6 @@ __global__ void __launch_bounds__(threads_of_columns,
   using Prefix = Fold<typename T::Carrying, R>;
   constexpr int V = chunk_of_column;
   const auto op = carrying(problem.op);
-  const Ends<P> ends{problem};
 
   const std::int64_t number = std::int64_t{blockIdx.x} * threads_of_columns + threadIdx.x;
   const bool exists = number < problem.batch.count;
@@ -86,20 +85,7 @@ __global__ void __launch_bounds__(threads_of_columns,
       chunks = Prefix(op);
     }
 
-    if (exists && ends.exist()) {
-      if (k == 0) ends.store_begin(place, at_begin);
-      if (left <= V) {
-        A last = x[0][0];
-#pragma unroll
-        for (int v = 1; v < V; ++v) last = v < length ? x[v][0] : last;
-        ends.store_end(place, last);
-      }
-    }
-    if (problem.form == Form::exclusive) {
-#pragma unroll
-      for (int v = V - 1; v > 0; --v) x[v][0] = x[v - 1][0];
-      x[0][0] = at_begin;
-    }
+    finish_chunk(problem, place, exists, k == 0, left <= V, length, at_begin, x, 0);
 
     // Store: all warps together if two of them write to the same sector. Otherwise L2 would fetch
     // the rest of a partially written sector from memory.

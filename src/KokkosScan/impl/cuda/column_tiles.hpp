@@ -256,7 +256,6 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
   const bool stages_input = staging.input;
   const bool stages_results = staging.results;
   const auto op = carrying(problem.op);
-  const Ends<P> ends{problem};
   const Threads threads = threads_of_block();
   const int width = tiling.columns;
   const bool carried = tiling.is_carried();  // whether columns have several tiles
@@ -414,21 +413,8 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
         if (p == 0 || length > p) scan_pack_of_column(problem.op, op, run, x[q], p, 0, length - p);
       }
       if (is_full) x[q][V - 1][0] = static_cast<A>(with);
-      if (ends.exist()) {
-        const ColumnPlace place = tile.place(c.column);
-        if (chunk == 0) ends.store_begin(place, at_begin);
-        if (chunk + 1 == tiling.chunks) {
-          A last = x[q][0][0];
-#pragma unroll
-          for (int v = 1; v < V; ++v) last = v < length ? x[q][v][0] : last;
-          ends.store_end(place, last);
-        }
-      }
-      if (problem.form == Form::exclusive) {
-#pragma unroll
-        for (int v = V - 1; v > 0; --v) x[q][v][0] = x[q][v - 1][0];
-        x[q][0][0] = at_begin;
-      }
+      finish_chunk(problem, tile.place(c.column), true, chunk == 0,
+                   std::int64_t{chunk} * V + length == problem.n, length, at_begin, x[q], 0);
       // Store.
       if (stages_results) {
         int e = tile.element(c.chunk * V, c.column);

@@ -84,6 +84,32 @@ __device__ __forceinline__ R fold_chunk_of_column(const Op& op, const Carrying& 
   return carrying_op(carried_pack(op, a), carried_pack(op, b));
 }
 
+/// Turns x[v][e], B after each element of a chunk of column e, into results, and stores what the
+/// column has besides if it exists.
+///
+/// \param is_first, is_last whether the chunk is the first and the last of the column
+/// \param at_begin B before the chunk
+template <class P, class Line, class A, int V, int E>
+__device__ __forceinline__ void finish_chunk(const P& problem, const Line& line, bool exists,
+                                             bool is_first, bool is_last, int length,
+                                             const A& at_begin, A (&x)[V][E], int e) {
+  const Ends<P> ends{problem};
+  if (exists && ends.exist()) {
+    if (is_first) ends.store_begin(line, at_begin);
+    if (is_last) {
+      A last = x[0][e];
+#pragma unroll
+      for (int v = 1; v < V; ++v) last = v < length ? x[v][e] : last;
+      ends.store_end(line, last);
+    }
+  }
+  if (problem.form == Form::exclusive) {
+#pragma unroll
+    for (int v = V - 1; v > 0; --v) x[v][e] = x[v - 1][e];
+    x[0][e] = at_begin;
+  }
+}
+
 /// Calls the function of an output for the results of a chunk of column e, the first of which is
 /// result k.
 template <class Line, class A, int V, int E>

@@ -303,7 +303,6 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   using Output = ColumnResults<typename T::Out, E>;
   constexpr int V = chunk_of_column;
   const auto op = carrying(problem.op);
-  const Ends<P> ends{problem};
 
   const Threads threads = threads_of_block();
   const int lane = threads.own % shape.lanes_of_row;
@@ -476,24 +475,10 @@ __global__ void __launch_bounds__(most_threads_of_strip,
           }
           if (is_full) x[V - 1][e] = static_cast<A>(with);
         }
-        if (ends.exist()) {
 #pragma unroll
-          for (int e = 0; e < E; ++e) {
-            if (!strip.exists) continue;
-            if (k == 0) ends.store_begin(line_of(e), at_begin[e]);
-            A last = x[0][e];
-#pragma unroll
-            for (int v = 1; v < V; ++v) last = v < length ? x[v][e] : last;
-            if (k + length == problem.n) ends.store_end(line_of(e), last);
-          }
-        }
-        if (problem.form == Form::exclusive) {
-#pragma unroll
-          for (int e = 0; e < E; ++e) {
-#pragma unroll
-            for (int v = V - 1; v > 0; --v) x[v][e] = x[v - 1][e];
-            x[0][e] = at_begin[e];
-          }
+        for (int e = 0; e < E; ++e) {
+          finish_chunk(problem, line_of(e), strip.exists, k == 0, left <= V, length, at_begin[e], x,
+                       e);
         }
       }
 

@@ -67,7 +67,7 @@ struct RowOffsets {
 template <class P>
 using PlaceOfRow = std::conditional_t<InOrderTypes<P>::is_copied, RowOffsets, Coordinates>;
 
-/// The tiles of some lines.
+/// The tiles of the lines of one warp, or of the three of a pipeline.
 template <class P>
 class TilesOfRows {
   using T = InOrderTypes<P>;
@@ -80,20 +80,23 @@ class TilesOfRows {
   static constexpr int copies_at_once = 4;
 
  public:
-  /// \param memory shared memory of one warp, or of the three of a pipeline
-  __device__ __forceinline__ TilesOfRows(const P& problem, const RowsInOrder& shape, int lane,
-                                         int lines, std::byte* memory)
+  __device__ __forceinline__ TilesOfRows(const P& problem, const RowsInOrder& shape,
+                                         std::int64_t group, std::byte* memory)
       : p(problem),
         m_shape(shape),
-        m_lane(lane),
-        m_lines(lines),
+        m_lane(static_cast<int>(threadIdx.x) % lanes),
+        m_first(group * shape.lines),
+        m_lines(static_cast<int>(p.batch.count - m_first < shape.lines ? p.batch.count - m_first
+                                                                       : shape.lines)),
         m_memory(memory),
-        m_packs(lane, lines, shape.length < pack ? 1 : shape.length / pack),
-        m_elements(lane, lines, shape.length) {}
+        m_packs(m_lane, m_lines, shape.length < pack ? 1 : shape.length / pack),
+        m_elements(m_lane, m_lines, shape.length) {}
+
+  [[nodiscard]] __device__ __forceinline__ bool has_line() const { return m_lane < m_lines; }
   /// Stores where the lines are, for all warps that share them.
-  __device__ __forceinline__ void find_places(std::int64_t first) const {
-    if (m_lane < m_lines) {
-      const Coordinates place = p.batch.coordinates(first + m_lane);
+  __device__ __forceinline__ void find_places() const {
+    if (has_line()) {
+      const Coordinates place = p.batch.coordinates(m_first + m_lane);
       if constexpr (T::is_copied) {
         RowOffsets offsets{};
         offsets.input = place.offset(values_of<A>(p.input).strides);
@@ -113,9 +116,9 @@ class TilesOfRows {
   [[nodiscard]] __device__ __forceinline__ unsigned char* counts(int stage) const {
     return reinterpret_cast<unsigned char*>(slots(stage) + m_shape.lines * m_shape.pitch);
   }
-  /// The number of elements of a line in the tile that begins with element k.
-  [[nodiscard]] __device__ __forceinline__ int length_at(std::int64_t k) const {
-    const std::int64_t left = p.n - k;
+  /// The number of elements of a line in a tile.
+  [[nodiscard]] __device__ __forceinline__ int length_of(std::int64_t tile) const {
+    const std::int64_t left = p.n - tile * m_shape.length;
     return left < m_shape.length ? static_cast<int>(left) : m_shape.length;
   }
   /// Whether tiles are in reverse scan order, since copied elements stay in memory order.
@@ -123,9 +126,9 @@ class TilesOfRows {
     return T::is_copied && p.output.strides.along < 0;
   }
 
-  /// Begins to load the tile that begins with element k.
-  __device__ __forceinline__ void load(std::int64_t k, int stage) const {
-    const int length = length_at(k);
+  __device__ __forceinline__ void load(std::int64_t tile, int stage) const {
+    const std::int64_t k = tile * m_shape.length;
+    const int length = length_of(tile);
     if constexpr (T::is_copied) {
       if (pack > 1 && m_shape.has_packs) {
         load_values<pack>(k, stage, length);
@@ -146,9 +149,9 @@ class TilesOfRows {
       load_one_by_one(k, stage, length);
     }
   }
-  /// Stores the tile that begins with element k.
-  __device__ __forceinline__ void store(std::int64_t k, int stage) const {
-    const int length = length_at(k);
+  __device__ __forceinline__ void store(std::int64_t tile, int stage) const {
+    const std::int64_t k = tile * m_shape.length;
+    const int length = length_of(tile);
     if constexpr (T::is_copied) {
       if (pack > 1 && m_shape.stores_packs) {
         store_values<pack>(k, stage, length);
@@ -164,6 +167,13 @@ class TilesOfRows {
       }
     }
   }
+
+ protected:
+  const P& p;
+  const RowsInOrder& m_shape;
+  int m_lane;
+  std::int64_t m_first;  ///< line
+  int m_lines;
 
  private:
   [[nodiscard]] __device__ __forceinline__ PlaceOfRow<P>* places() const {
@@ -301,10 +311,6 @@ class TilesOfRows {
     }
   }
 
-  const P& p;
-  const RowsInOrder& m_shape;
-  int m_lane;
-  int m_lines;
   std::byte* m_memory;
   WarpWalk m_packs, m_elements;  ///< through whole tiles
 };

@@ -138,55 +138,38 @@ class RowOfTile {
   int m_length;
 };
 
-/// The lines of one warp, or of the three of a pipeline.
+/// Those tiles, and the fold of the line that a lane combines.
 template <class P>
-class LinesOfWarp {
+class LinesOfWarp : public TilesOfRows<P> {
+  using Tiles = TilesOfRows<P>;
+  using Tiles::p, Tiles::m_lane, Tiles::m_shape;
+
  public:
   __device__ __forceinline__ LinesOfWarp(const P& problem, const RowsInOrder& shape,
                                          std::int64_t group, std::byte* memory)
-      : p(problem),
-        m_shape(shape),
-        m_lane(static_cast<int>(threadIdx.x) % lanes),
-        m_first(group * shape.lines),
-        m_lines(static_cast<int>(p.batch.count - m_first < shape.lines ? p.batch.count - m_first
-                                                                       : shape.lines)),
-        m_tiles(problem, shape, m_lane, m_lines, memory),
-        m_place(p.batch.coordinates(m_first + (has_line() ? m_lane : 0))),
+      : Tiles(problem, shape, group, memory),
+        m_place(p.batch.coordinates(Tiles::m_first + (Tiles::has_line() ? m_lane : 0))),
         m_fold(p.start.at(m_place)) {}
 
-  [[nodiscard]] __device__ __forceinline__ bool has_line() const { return m_lane < m_lines; }
-  __device__ __forceinline__ void find_places() const { m_tiles.find_places(m_first); }
   __device__ __forceinline__ void begin() const {
-    if (has_line()) Ends<P>{p}.store_begin(m_place, m_fold.result(p));
-  }
-  __device__ __forceinline__ void load(std::int64_t tile, int stage) const {
-    m_tiles.load(tile * m_shape.length, stage);
+    if (Tiles::has_line()) Ends<P>{p}.store_begin(m_place, m_fold.result(p));
   }
   __device__ __forceinline__ void combine(std::int64_t tile, int stage) {
-    if (!has_line()) return;
-    const RowOfTile<P> row(p, m_tiles.slots(stage) + m_lane * m_shape.pitch,
-                           m_tiles.counts(stage) + m_lane * m_shape.mask_pitch,
-                           m_tiles.length_at(tile * m_shape.length));
-    if (m_tiles.is_backward()) {
+    if (!Tiles::has_line()) return;
+    const RowOfTile<P> row(p, Tiles::slots(stage) + m_lane * m_shape.pitch,
+                           Tiles::counts(stage) + m_lane * m_shape.mask_pitch,
+                           Tiles::length_of(tile));
+    if (Tiles::is_backward()) {
       row.template scan<true>(m_fold);
     } else {
       row.template scan<false>(m_fold);
     }
   }
-  __device__ __forceinline__ void store(std::int64_t tile, int stage) const {
-    m_tiles.store(tile * m_shape.length, stage);
-  }
   __device__ __forceinline__ void end() const {
-    if (has_line()) Ends<P>{p}.store_end(m_place, m_fold.result(p));
+    if (Tiles::has_line()) Ends<P>{p}.store_end(m_place, m_fold.result(p));
   }
 
  private:
-  const P& p;
-  const RowsInOrder& m_shape;
-  int m_lane;
-  std::int64_t m_first;
-  int m_lines;
-  TilesOfRows<P> m_tiles;
   Coordinates m_place;
   RunningFold<P> m_fold;
 };

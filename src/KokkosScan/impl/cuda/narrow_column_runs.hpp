@@ -132,12 +132,12 @@ struct TileRuns {
   }
 };
 
-/// Loads elements, asynchronously where their size permits.
-template <class T>
-struct LoadElements {
+/// Loads or stores elements; loads are asynchronous where their size permits.
+template <class T, bool loads>
+struct MoveElements {
   template <int count>
   __device__ __forceinline__ void operator()(const RunPlace (&places)[count]) const {
-    if constexpr (is_one_copy<sizeof(T)>) {
+    if constexpr (loads && is_one_copy<sizeof(T)>) {
 #pragma unroll
       for (int i = 0; i < count; ++i) {
         __pipeline_memcpy_async(places[i].shared, places[i].global, sizeof(T));
@@ -145,22 +145,14 @@ struct LoadElements {
     } else {
       T x[count];
 #pragma unroll
-      for (int i = 0; i < count; ++i) x[i] = *reinterpret_cast<const T*>(places[i].global);
+      for (int i = 0; i < count; ++i) {
+        x[i] = *reinterpret_cast<const T*>(loads ? places[i].global : places[i].shared);
+      }
 #pragma unroll
-      for (int i = 0; i < count; ++i) *reinterpret_cast<T*>(places[i].shared) = x[i];
+      for (int i = 0; i < count; ++i) {
+        *reinterpret_cast<T*>(loads ? places[i].shared : places[i].global) = x[i];
+      }
     }
-  }
-};
-/// Stores elements.
-template <class T>
-struct StoreElements {
-  template <int count>
-  __device__ __forceinline__ void operator()(const RunPlace (&places)[count]) const {
-    T x[count];
-#pragma unroll
-    for (int i = 0; i < count; ++i) x[i] = *reinterpret_cast<const T*>(places[i].shared);
-#pragma unroll
-    for (int i = 0; i < count; ++i) *reinterpret_cast<T*>(places[i].global) = x[i];
   }
 };
 
@@ -184,13 +176,13 @@ __device__ __forceinline__ void load_in_quads(const TileRuns<T>& runs, const Thr
 /// The same for rows, element by element.
 template <class T>
 __device__ __forceinline__ void load_elements(const TileRuns<T>& rows, const Threads& threads) {
-  rows.template for_each_element<8>(threads, LoadElements<T>());
+  rows.template for_each_element<8>(threads, MoveElements<T, true>());
 }
 /// Stores the elements between two bytes of a run, one at a time.
 template <class T>
 __device__ __forceinline__ void store_some(const RunPlace& run, int begin, int end) {
 #pragma unroll 1
-  for (int b = begin; b < end; b += sizeof(T)) StoreElements<T>()({run + b});
+  for (int b = begin; b < end; b += sizeof(T)) MoveElements<T, false>()({run + b});
 }
 template <class T>
 __device__ __forceinline__ void store_in_bulk(const TileRuns<T>& runs, int lane) {
@@ -206,7 +198,7 @@ __device__ __forceinline__ void store_in_bulk(const TileRuns<T>& runs, int lane)
     const bool is_before = lane < quad;
     const int b = lane % quad * runs.size;
     if (b < (is_before ? pieces.head : pieces.tail)) {
-      StoreElements<T>()({run + (is_before ? b : bytes - pieces.tail + b)});
+      MoveElements<T, false>()({run + (is_before ? b : bytes - pieces.tail + b)});
     }
     return;
   }
@@ -234,7 +226,7 @@ __device__ __forceinline__ void store_in_quads(const TileRuns<T>& runs, const Th
 }
 template <class T>
 __device__ __forceinline__ void store_elements(const TileRuns<T>& rows, const Threads& threads) {
-  rows.template for_each_element<4>(threads, StoreElements<T>());
+  rows.template for_each_element<4>(threads, MoveElements<T, false>());
 }
 
 }  // namespace KokkosScan::impl::cuda

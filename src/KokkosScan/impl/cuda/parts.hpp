@@ -264,7 +264,7 @@ __device__ __forceinline__ void fold_parts(const P& problem, const RingShape& sh
           total = op(start, total);
         }
         if (lane == 0) {
-          carry.publish(part.line, part.tile_of_line, total);
+          publish(carry.total(part.line, part.tile_of_line), total);
           ring.total(s) = total;
         }
       }

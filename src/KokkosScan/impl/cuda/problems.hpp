@@ -154,10 +154,10 @@ struct Backend {
     return has_aligned_packs(p.input, p) && has_aligned_packs(p.output, p);
   }
 
-  /// Whether lines of n elements are contiguous with each other.
+  /// Whether the results of lines are contiguous with those of the next, `pitch` apart.
   template <class Value>
-  static bool is_one_run(const Array<Value>& output, const Batch& batch, std::int64_t n) {
-    return batch.rank == 0 || (batch.rank == 1 && output.strides.batch[0] == n);
+  static bool is_one_run(const Array<Value>& output, const Batch& batch, std::int64_t pitch) {
+    return batch.rank == 0 || (batch.rank == 1 && output.strides.batch[0] == pitch);
   }
   template <class Value, int Rank, class Function>
   static bool is_one_run(const Called<Value, Rank, Function>&, const Batch&, std::int64_t) {
@@ -166,23 +166,21 @@ struct Backend {
 
   /// Whether the n+1 results of each line in a tile are contiguous with those of the next. Lines of
   /// one element count as contiguous whatever their stride; two results need not be.
-  template <class Value>
-  static bool has_wide_results(const Array<Value>& output, const Batch& batch, std::int64_t n,
-                               int lines_of_tile) {
-    const std::int64_t along = output.strides.along;
-    return (along == 1 || along == -1) && (lines_of_tile == 1 || is_one_run(output, batch, n + 1));
-  }
-  template <class Value, int Rank, class Function>
-  static bool has_wide_results(const Called<Value, Rank, Function>&, const Batch&, std::int64_t,
-                               int) {
-    return false;
+  template <class P>
+  static bool has_wide_results(const P& p, int lines_of_tile) {
+    if constexpr (is_called<decltype(P::output)>) {
+      return false;
+    } else {
+      const std::int64_t along = p.output.strides.along;
+      return p.extra != Extra::none && (along == 1 || along == -1) &&
+             (lines_of_tile == 1 || is_one_run(p.output, p.batch, p.n + 1));
+    }
   }
   template <class Exec, class P>
   static void scan_whole_lines(const Exec& exec, const P& p, const Cut& cut) {
     using Value = typename Types<P>::Value;
     const Shape shape = shape_launch(cut, Types<P>::size_in_lines);
-    const bool may_be_wide =
-        p.extra != Extra::none && has_wide_results(p.output, p.batch, p.n, shape.lines_of_tile);
+    const bool may_be_wide = has_wide_results(p, shape.lines_of_tile);
     const int elements = shape.lines_of_tile * cut.tile_length;
     const int bytes_of_results = bytes_of_slots<Value>(elements + shape.lines_of_tile, 0, quad);
     const bool are_wide =

@@ -190,9 +190,7 @@ struct PublishedTiles {
     return 2 * words * inner;
   }
   __device__ __forceinline__ void publish(std::uint64_t* at, const R& value) const {
-    const Published<R> published(value);
-#pragma unroll
-    for (int w = 0; w < words; ++w) store_word(at + w * inner, published.word[w]);
+    cuda::publish(at, value, inner);
   }
   /// A non-blocking read. Latency is high: issue all reads before testing any of them.
   [[nodiscard]] __device__ __forceinline__ Published<R> look(const std::uint64_t* at) const {
@@ -200,12 +198,6 @@ struct PublishedTiles {
 #pragma unroll
     for (int w = 0; w < words; ++w) seen.word[w] = look_at_word(at + w * inner);
     return seen;
-  }
-  [[nodiscard]] static __device__ __forceinline__ bool is_there(const Published<R>& seen) {
-    bool all = true;
-#pragma unroll
-    for (int w = 0; w < words; ++w) all = all && seen.word[w] != 0;
-    return all;
   }
 };
 
@@ -223,11 +215,11 @@ struct OwnOrAll {
   /// \return whether it is the inclusive prefix
   [[nodiscard]] __device__ __forceinline__ bool wait(const PublishedTiles<R>& published,
                                                      std::uint64_t* at, R& value) {
-    while (!published.is_there(of_all) && !published.is_there(own)) {
+    while (!cuda::is_there(of_all) && !cuda::is_there(own)) {
       pause();
       look(published, at);
     }
-    const bool is_of_all = published.is_there(of_all);
+    const bool is_of_all = cuda::is_there(of_all);
     (is_of_all ? of_all : own).get(value);
     return is_of_all;
   }
@@ -406,8 +398,8 @@ class WideColumnScan {
   /// Whether the prefix is complete; stores what is available in shared memory.
   [[nodiscard]] __device__ __forceinline__ bool take(const WideColumnTile& at,
                                                      const Seen& seen) const {
-    const bool has_sections = at.section() == 0 || m_published.is_there(seen.sections);
-    const bool has_rows = at.row() == 0 || m_published.is_there(seen.rows);
+    const bool has_sections = at.section() == 0 || cuda::is_there(seen.sections);
+    const bool has_rows = at.row() == 0 || cuda::is_there(seen.rows);
     if (at.section() > 0 && has_sections) seen.sections.get(block().sections[own()]);
     if (at.row() > 0 && has_rows) seen.rows.get(block().rows_before[own()]);
     return has_sections && has_rows;
@@ -507,7 +499,7 @@ class WideColumnScan {
       // Their aggregates are published; newer inclusive prefixes are not needed.
       std::uint64_t* const at = words + section * published.distance();
       Published<R> seen = published.look(at);
-      while (!published.is_there(seen)) seen = published.look(at);
+      while (!cuda::is_there(seen)) seen = published.look(at);
       seen.get(value);
     }
     block().sections[own()] = all.value();
