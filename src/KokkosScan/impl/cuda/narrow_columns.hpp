@@ -147,8 +147,8 @@ class NarrowColumnScan {
 #pragma unroll 1
     for (int turn = -2;; ++turn) {
       const NarrowColumnTile& tile = block().tile(turn);
+      wait_for_bulk_stores();  // also of the last tile: the block may not end before
       if (turn >= 0 && !tile.exists) return;
-      wait_for_bulk_stores();
       __syncthreads();
       if (loads_in_bulk() && turn > -2) begin_load_of_warp(turn + 1);
       find_tile(turn + 2);
