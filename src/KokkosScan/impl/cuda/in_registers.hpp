@@ -44,44 +44,22 @@ __device__ __forceinline__ void store_at_once(T* to, const T (&from)[E]) {
   __stcg(reinterpret_cast<W*>(to), word);
 }
 
-/// E neighbours in shared memory, moved in units of 16 bytes if they fill those: scalar access
-/// would have E-way bank conflicts.
-template <class T, int E>
-struct alignas(sizeof(T) * E % 16 == 0 ? 16 : alignof(T)) Pack {
-  T value[E];
-};
-
-/// Reads the lane's pack of a row in shared memory.
-template <class A, int E>
-__device__ __forceinline__ void read_pack(const A* row, A (&x)[E], int lane) {
-  const Pack<A, E> pack = reinterpret_cast<const Pack<A, E>*>(row)[lane];
-#pragma unroll
-  for (int i = 0; i < E; ++i) x[i] = pack.value[i];
-}
-/// Writes the lane's pack of a row in shared memory.
-template <class A, int E>
-__device__ __forceinline__ void write_pack(A* row, const A (&x)[E], int lane) {
-  Pack<A, E> pack;
-#pragma unroll
-  for (int i = 0; i < E; ++i) pack.value[i] = x[i];
-  reinterpret_cast<Pack<A, E>*>(row)[lane] = pack;
-}
-
 /// Rearranges a row from striped (x[i] is element i * 32 + lane) to packed (x[i] is element
-/// lane * E + i), through shared memory of the warp.
+/// lane * E + i), through shared memory of the warp. (Scalar access would have E-way bank
+/// conflicts.)
 template <class A, int E>
 __device__ __forceinline__ void stripes_to_packs(A* row, A (&x)[E], int lane) {
 #pragma unroll
   for (int i = 0; i < E; ++i) row[i * lanes + lane] = x[i];
   __syncwarp();
-  read_pack(row, x, lane);
+  move_pack(x, reinterpret_cast<const std::byte*>(row + lane * E));
   __syncwarp();
 }
 
 /// The inverse of stripes_to_packs().
 template <class A, int E>
 __device__ __forceinline__ void packs_to_stripes(A* row, A (&x)[E], int lane) {
-  write_pack(row, x, lane);
+  move_pack(reinterpret_cast<std::byte*>(row + lane * E), x);
   __syncwarp();
 #pragma unroll
   for (int i = 0; i < E; ++i) x[i] = row[i * lanes + lane];

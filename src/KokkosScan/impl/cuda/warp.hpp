@@ -32,30 +32,25 @@ struct Words {
   }
 };
 
-/// The value of the lane `distance` below, or the lane's own if there is none.
-template <class T>
-__device__ __forceinline__ T shuffle_up(const T& value, int distance) {
+/// Moves a value between lanes, word by word.
+template <class T, class Move>
+__device__ __forceinline__ T move_words(const T& value, const Move& move) {
   Words<T> words(value);
 #pragma unroll
-  for (int w = 0; w < Words<T>::count; ++w) {
-    words.word[w] = __shfl_up_sync(~0u, words.word[w], distance);
-  }
+  for (unsigned& word : words.word) word = move(word);
   T result = value;
   words.get(result);
   return result;
 }
-
+/// The value of the lane `distance` below, or the lane's own if there is none.
+template <class T>
+__device__ __forceinline__ T shuffle_up(const T& value, int distance) {
+  return move_words(value, [=](unsigned word) { return __shfl_up_sync(~0u, word, distance); });
+}
 /// The value of lane `source`.
 template <class T>
 __device__ __forceinline__ T shuffle(const T& value, int source) {
-  Words<T> words(value);
-#pragma unroll
-  for (int w = 0; w < Words<T>::count; ++w) {
-    words.word[w] = __shfl_sync(~0u, words.word[w], source);
-  }
-  T result = value;
-  words.get(result);
-  return result;
+  return move_words(value, [=](unsigned word) { return __shfl_sync(~0u, word, source); });
 }
 
 /// Whether an operator is built in and combines plain numbers. It then accepts any bits if its
