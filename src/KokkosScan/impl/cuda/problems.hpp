@@ -104,16 +104,27 @@ struct Backend {
   }
 
  private:
+  /// Enqueues a kernel, or only says how it would be launched.
+  ///
+  /// \param kernel returns the kernel for a type of problem: none is compiled for plans alone
+  /// \param shape  the kernel's first argument after the problem
+  template <class Exec, class P, class Kernel, class Shape, class... Arguments>
+  static void start(const Exec& exec, const Launch& launch, const P& p, const Kernel& kernel,
+                    const Shape& shape, const Arguments&... arguments) {
+    if constexpr (OnlyPlans<Exec>) {
+      exec.would_launch(launch, shape);
+    } else {
+      enqueue(exec, launch, kernel(p), p.n, p.batch.count, p, shape, arguments...);
+    }
+  }
+
   template <class Exec, class P>
   static void scan_whole_narrow_columns(const Exec& exec, const P& p,
                                         const NarrowColumnPlan& plan) {
     const Launch launch{p.function, "cuda/narrow_columns", plan.blocks,
                         threads_of_narrow_columns + lanes, plan.shared_bytes()};
-    if constexpr (OnlyPlans<Exec>) {
-      exec.would_launch(launch, plan);
-    } else {
-      enqueue(exec, launch, cuda::scan_narrow_columns<P>, p.n, p.batch.count, p, plan);
-    }
+    start(
+        exec, launch, p, []<class Q>(const Q&) { return cuda::scan_narrow_columns<Q>; }, plan);
   }
 
   /// Lines that are consecutive in the last dimension of the batch.
@@ -198,12 +209,9 @@ struct Backend {
         Types<P>::bytes_of_lines(elements, padding) + (are_wide ? bytes_of_results : 0);
     const Launch launch{p.function, "cuda/lines", divide_up(p.batch.count, shape.lines_of_tile),
                         shape.threads, bytes};
-    if constexpr (OnlyPlans<Exec>) {
-      exec.would_launch(launch, shape);
-    } else {
-      enqueue(exec, launch, cuda::scan_lines<P>, p.n, p.batch.count, p, shape, has_packs, aligns,
-              padding, are_wide);
-    }
+    start(
+        exec, launch, p, []<class Q>(const Q&) { return cuda::scan_lines<Q>; }, shape, has_packs,
+        aligns, padding, are_wide);
   }
 
   template <class Exec, class P>
@@ -215,11 +223,8 @@ struct Backend {
                        static_cast<int>(warps) * packs.bytes_of_warp<P>();
     const Launch launch{p.function, "cuda/in_registers", p.batch.count,
                         static_cast<int>(warps) * lanes, shared};
-    if constexpr (OnlyPlans<Exec>) {
-      exec.would_launch(launch, packs);
-    } else {
-      enqueue(exec, launch, scan_in_registers<P>, p.n, p.batch.count, p, packs);
-    }
+    start(
+        exec, launch, p, []<class Q>(const Q&) { return cuda::scan_in_registers<Q>; }, packs);
   }
 
   /// Whether one instruction moves packs of neighbouring columns, and whether all are aligned.
@@ -303,12 +308,9 @@ struct Backend {
     clear(exec, launch, workspace, needed, p.n, p.batch.count);
     const PublishedColumns<R> published{reinterpret_cast<std::uint64_t*>(workspace), p.batch.count,
                                         strips, divide_up(p.n, elements_of_section)};
-    if constexpr (OnlyPlans<Exec>) {
-      exec.would_launch(launch, shape);
-    } else {
-      enqueue(exec, launch, cuda::scan_parts_of_columns<P>, p.n, p.batch.count, p, shape,
-              published);
-    }
+    start(
+        exec, launch, p, []<class Q>(const Q&) { return cuda::scan_parts_of_columns<Q>; }, shape,
+        published);
   }
   template <class Exec, class P>
   static void scan_narrow_columns(const Exec& exec, const P& p, std::byte* workspace) {
@@ -324,12 +326,9 @@ struct Backend {
     clear(exec, launch, workspace, needed, p.n, p.batch.count);
     const PublishedColumns<R> published{reinterpret_cast<std::uint64_t*>(workspace), p.batch.count,
                                         0, divide_up(plan.steps, tiles_of_narrow_group)};
-    if constexpr (OnlyPlans<Exec>) {
-      exec.would_launch(launch, plan);
-    } else {
-      enqueue(exec, launch, cuda::scan_shared_narrow_columns<P>, p.n, p.batch.count, p, plan,
-              published);
-    }
+    start(
+        exec, launch, p, []<class Q>(const Q&) { return cuda::scan_shared_narrow_columns<Q>; },
+        plan, published);
   }
   template <class Exec, class P>
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
@@ -428,11 +427,9 @@ struct Backend {
     }
     const PublishedTiles<R> published{reinterpret_cast<std::uint64_t*>(workspace), plan.inner,
                                       plan.tiles, sections_of_column(p.n)};
-    if constexpr (OnlyPlans<Exec>) {
-      exec.would_launch(launch, plan);
-    } else {
-      enqueue(exec, launch, cuda::scan_wide_columns<P>, p.n, p.batch.count, p, plan, published);
-    }
+    start(
+        exec, launch, p, []<class Q>(const Q&) { return cuda::scan_wide_columns<Q>; }, plan,
+        published);
   }
 
   /// Elements from one row to the next; for a function, those of a contiguous array of its extents.
@@ -587,11 +584,8 @@ struct Backend {
                                   std::int64_t{std::max(1, threads_of_strips<E> / threads)};
     const Launch launch{p.function, "cuda/columns", std::min(shape.strips, resident), threads,
                         bytes()};
-    if constexpr (OnlyPlans<Exec>) {
-      exec.would_launch(launch, shape);
-    } else {
-      enqueue(exec, launch, cuda::scan_columns<E, P>, p.n, lines, p, shape);
-    }
+    start(
+        exec, launch, p, []<class Q>(const Q&) { return cuda::scan_columns<E, Q>; }, shape);
   }
 
   template <class Exec, class P>
@@ -607,11 +601,9 @@ struct Backend {
         divide_up(tiling.items(), chunks_of_thread(sizeof(typename P::A)) * lanes) * lanes;
     const int bytes = bytes_before_tile<P>(tiling) + Types<P>::bytes_of_columns(tiling.elements());
     const Launch launch{p.function, "cuda/column_tiles", blocks, static_cast<int>(threads), bytes};
-    if constexpr (OnlyPlans<Exec>) {
-      exec.would_launch(launch, tiling);
-    } else {
-      enqueue(exec, launch, scan_column_tiles<P>, p.n, p.batch.count, p, tiling, staging);
-    }
+    start(
+        exec, launch, p, []<class Q>(const Q&) { return cuda::scan_column_tiles<Q>; }, tiling,
+        staging);
   }
 
   template <class Exec, class P>
@@ -634,12 +626,9 @@ struct Backend {
     if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
     clear(exec, launch, workspace, needed, p.n, lines);
     const Carry<R> carry{reinterpret_cast<std::uint64_t*>(workspace), cut.tiles_of_line};
-    if constexpr (OnlyPlans<Exec>) {
-      exec.would_launch(launch, shape);
-    } else {
-      enqueue(exec, launch, scan_parts_of_lines<P>, p.n, lines, p, shape, has_aligned_packs(p),
-              carry);
-    }
+    start(
+        exec, launch, p, []<class Q>(const Q&) { return cuda::scan_parts_of_lines<Q>; }, shape,
+        has_aligned_packs(p), carry);
   }
 };
 
