@@ -177,9 +177,7 @@ struct Slots {
   template <int E>
   __device__ __forceinline__ void get_pack(int e, T (&x)[E]) const {
     if constexpr (is_one_move<sizeof(T) * E>) {
-      using Word = typename UnitOf<sizeof(T) * E>::type;
-      const Word word = *reinterpret_cast<const Word*>(&(*this)[e]);
-      memcpy(static_cast<void*>(x), &word, sizeof(Word));
+      move_pack(x, reinterpret_cast<const std::byte*>(&(*this)[e]));
     }
   }
   /// Reads E elements from e + i on, if slots are not padded. Small ones are extracted from the
@@ -208,10 +206,7 @@ struct Slots {
   template <int E>
   __device__ __forceinline__ void put_pack(int e, const T (&x)[E]) const {
     if constexpr (is_one_move<sizeof(T) * E>) {
-      using Word = typename UnitOf<sizeof(T) * E>::type;
-      Word word;
-      memcpy(&word, x, sizeof(Word));
-      *reinterpret_cast<Word*>(&(*this)[e]) = word;
+      move_pack(reinterpret_cast<std::byte*>(&(*this)[e]), x);
     }
   }
 };
