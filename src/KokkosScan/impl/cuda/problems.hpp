@@ -570,7 +570,6 @@ struct Backend {
   template <class Exec, class P>
   static void scan_strips_of_columns(const Exec& exec, const P& p, const StripPlan& plan) {
     constexpr int E = columns_of_strips<P>;
-    const std::int64_t lines = p.batch.count;
     // Reduce the threads until their shared memory fits.
     int most = usual_threads_of_strip<P>;
     ColumnShape shape = shape_strips(p, plan);
