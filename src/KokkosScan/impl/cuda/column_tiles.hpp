@@ -414,7 +414,7 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
       }
       if (is_full) x[q][V - 1][0] = static_cast<A>(with);
       finish_chunk(problem, tile.place(c.column), true, chunk == 0,
-                   std::int64_t{chunk} * V + length == problem.n, length, at_begin, x[q], 0);
+                   begin + c.chunk * V + length == problem.n, length, at_begin, x[q], 0);
       // Store.
       if (stages_results) {
         int e = tile.element(c.chunk * V, c.column);

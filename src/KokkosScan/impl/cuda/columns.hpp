@@ -134,10 +134,10 @@ struct Columns<Composition<In, Parts...>, E> {
   static constexpr int bytes_of_slot = (0 + ... + Columns<Parts, E>::bytes_of_slot);
 
   Each<Columns<Parts, E>...> parts;
-  typename Composition<In, Parts...>::Function function;
+  const In& in;
 
-  __device__ __forceinline__ Columns(const In& in, const LineNumber& line)
-      : parts(parts_of(in), line), function(function_of(in)) {}
+  __device__ __forceinline__ Columns(const In& of, const LineNumber& line)
+      : parts(parts_of(of), line), in(of) {}
   __device__ __forceinline__ void begin_load(std::int64_t k, int v, ColumnSlots slots) const {
     parts.visit([&](const auto& part) {
       part.begin_load(k, v, slots);
@@ -146,7 +146,7 @@ struct Columns<Composition<In, Parts...>, E> {
   }
   template <class A>
   __device__ __forceinline__ void load(std::int64_t k, int v, ColumnSlots slots, A (&x)[E]) const {
-    combine_some(parts, function, x, [&](const auto& part, auto& elements) {
+    combine_some(parts, function_of(in), x, [&](const auto& part, auto& elements) {
       part.load(k, v, slots, elements);
       slots = slots.behind(part.bytes_of_slot);
     });

@@ -90,13 +90,18 @@ struct WideColumns<Computed<Rank, IndexAlong<Index>>, E> {
 template <class In, class... Parts, int E>
 struct WideColumns<Composition<In, Parts...>, E> {
   Each<WideColumns<Parts, E>...> parts;
-  typename Composition<In, Parts...>::Function function;
+  const In& in;
 
-  __device__ __forceinline__ WideColumns(const In& in, const ColumnPlace& place, int columns)
-      : parts(parts_of(in), place, columns), function(function_of(in)) {}
+  __device__ __forceinline__ WideColumns(const In& of, const ColumnPlace& place, int columns)
+      : parts(parts_of(of), place, columns), in(of) {}
   __device__ __forceinline__ auto get(std::int64_t k, int e) const {
-    return parts.call([&](const auto& part) { return part.get(k, e); },
-                      [&](const auto&... x) { return combine(function, x...); });
+    if constexpr (!is_zipped_input<In>) {  // the mask first: registers spill otherwise
+      const bool selected = static_cast<bool>(parts.rest.first.get(k, e));
+      return combine(function_of(in), parts.first.get(k, e), selected);
+    } else {
+      return parts.call([&](const auto& part) { return part.get(k, e); },
+                        [&](const auto&... x) { return combine(function_of(in), x...); });
+    }
   }
 };
 template <class In, int E>
