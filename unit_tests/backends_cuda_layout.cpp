@@ -171,6 +171,23 @@ TEST(backends, cuda_parts_of_columns_are_long_and_few) {
   EXPECT_FALSE(takes(2401, 2401, 343, false));
 }
 
+// Blocks that share columns take a while to start, so small arrays of few columns are strips, down
+// to two lanes.
+TEST(backends, cuda_strips_of_small_arrays_are_faster_than_parts) {
+  auto const strips_are_faster = [](std::int64_t outer, std::int64_t n, std::int64_t inner) {
+    return cuda::are_strips_faster(plan_of_strips(outer, n, inner),
+                                   static_cast<double>(8 * outer * n * inner), 132,
+                                   cuda::column_speeds({true, false, 4, 4}));
+  };
+  EXPECT_TRUE(strips_are_faster(1, 5000, 2000));
+  EXPECT_TRUE(strips_are_faster(2, 8192, 1024));
+  EXPECT_FALSE(strips_are_faster(2, 32768, 1024));
+  EXPECT_FALSE(strips_are_faster(16, 16384, 64));
+  EXPECT_FALSE(strips_are_faster(1, 131072, 1024));
+  EXPECT_EQ(plan_of_strips(1, 5000, 2000).lanes, 4);
+  EXPECT_EQ(plan_of_strips(1, 4096, 1024).lanes, 2);
+}
+
 // Strips of columns: as wide as 64 lanes, and narrower where multiprocessors or lanes would be
 // idle.
 TEST(backends, cuda_strips_fill_the_multiprocessors) {
@@ -551,7 +568,8 @@ TEST(backends, cuda_strips_give_way_to_wide_columns) {
                                  inner * bytes % 32 == 0,
                                  cuda::usual_threads_of_strip(pack * elements.bytes),
                                  cuda::threads_of_strips<2>,
-                                 132};
+                                 132,
+                                 elements.have_several_arrays};
     return cuda::takes_strips(facts, cuda::plan_strips(facts),
                               cuda::time_of_wide_columns(n, inner, outer, elements.bytes, 132,
                                                          cuda::column_speeds(elements).wide));

@@ -141,7 +141,9 @@ class NarrowColumnScan {
 
  protected:
   /// The task of the warp that moves. Tiles are found two turns ahead and loaded one ahead. Both
-  /// tasks synchronise the same number of times per turn: two more if chunks are folded first.
+  /// tasks synchronise the same number of times per turn: two more if chunks are folded first. They
+  /// do so in different places, as PTX permits where the threads of each warp agree; synccheck
+  /// reports it. (One loop for both, or a named barrier, spills.)
   __device__ __forceinline__ void move_tiles() {
     __syncwarp();
 #pragma unroll 1

@@ -359,7 +359,11 @@ struct Backend {
     const bool walks =
         columns_of_strips<P> != 0 && strips.lanes > 0 && takes_strips(facts, strips, time_of_wide);
     const bool are_wide = may_be_wide<P> && !walks && are_rows;
-    const bool fill_strips = has_packs && strips.time < 1 / speeds.shared;
+    const double bytes =
+        static_cast<double>(p.n * p.batch.count) *
+        (Stage<typename Types<P>::In>::bytes_of_element + sizeof(typename P::Value));
+    const bool fill_strips =
+        has_packs && are_strips_faster(strips, bytes, multiprocessors(exec), speeds);
     if (takes_parts_of_columns(p.n, inner, p.batch.count, fill_strips, are_wide,
                                has_sectors ? speeds.shared_columns : columns_of_wider_rows,
                                multiprocessors(exec))) {
@@ -536,6 +540,7 @@ struct Backend {
     facts.most_threads = most;
     facts.threads_at_once = threads_of_strips<E>;
     facts.multiprocessors = multiprocessors(exec);
+    facts.has_several_arrays = Types<P>::has_several_arrays;
     return facts;
   }
   /// Threads of a block, if their shared memory fits.

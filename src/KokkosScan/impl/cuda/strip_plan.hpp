@@ -9,7 +9,6 @@
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 
 namespace KokkosScan::impl::cuda {
 
@@ -58,6 +57,7 @@ struct StripFacts {
   int most_threads;     ///< of a block
   int threads_at_once;  ///< maximum per multiprocessor
   int multiprocessors;
+  bool has_several_arrays = false;  ///< including a mask
 };
 
 /// How columns are cut into strips.
@@ -74,8 +74,8 @@ struct StripSpeed {
   double of_copy;
   double alone;
 };
-inline constexpr StripSpeed strip_speeds[] = {
-    {64, 0.94, 1.4}, {32, 0.92, 1.4}, {16, 0.86, 1.3}, {8, 0.80, 1.05}, {4, 0.64, 0.64}};
+inline constexpr StripSpeed strip_speeds[] = {{64, 0.94, 1.4}, {32, 0.92, 1.4}, {16, 0.86, 1.3},
+                                              {8, 0.80, 1.05}, {4, 0.70, 0.97}, {2, 0.60, 0.85}};
 
 /// A lower bound for strips that are whole rows, and so contiguous with each other.
 inline constexpr double of_copy_in_whole_rows = 0.85;
@@ -112,8 +112,8 @@ constexpr double time_of_strips(const StripFacts& facts, const StripSpeed& speed
 constexpr StripPlan plan_strips(const StripFacts& facts) {
   StripPlan best{0, 0, 0};
   for (const StripSpeed& speed : strip_speeds) {
-    const bool is_last = &speed == std::end(strip_speeds) - 1;
-    if (speed.lanes * half_row_of_chunks > facts.most_threads && !is_last) continue;
+    if (speed.lanes * half_row_of_chunks > facts.most_threads) continue;
+    if (speed.lanes < 4 && facts.has_several_arrays) continue;  // slower than wide columns
     const double time = time_of_strips(facts, speed);
     if (best.lanes != 0 && time >= best.time) continue;
     best = {speed.lanes, groups_of_strip(facts, speed.lanes), time};
@@ -128,6 +128,7 @@ struct ColumnSpeeds {
   double wide;    ///< tiles of wide columns
   double shared;  ///< blocks that share long columns
   int shared_columns;
+  double strips;  ///< strips of few lanes, relative to those of floats
 };
 
 /// What is known of the elements.
@@ -140,12 +141,26 @@ struct ColumnElements {
 
 /// Measured on H100 and H200.
 constexpr ColumnSpeeds column_speeds(const ColumnElements& e) {
-  if (!e.are_plain) return {0.50, 0.74, lines_of_shared_columns};
-  if (e.have_several_arrays) return {0.66, 0.70, 24};
-  if (e.least_bytes < 4) return {0.70, 0.74, lines_of_shared_columns};
-  if (e.bytes <= 4) return {0.87, 0.74, 24};
-  if (e.least_bytes < e.bytes) return {0.83, 0.74, 75};
-  return {0.88, 0.72, columns_of_wider_rows};
+  if (!e.are_plain) return {0.50, 0.74, lines_of_shared_columns, 0.9};
+  if (e.have_several_arrays) return {0.66, 0.70, 24, 0.78};
+  if (e.least_bytes < 4) return {0.70, 0.74, lines_of_shared_columns, 0.78};
+  if (e.bytes <= 4) return {0.87, 0.74, 24, 1};
+  if (e.least_bytes < e.bytes) return {0.83, 0.74, 75, 1};
+  return {0.88, 0.72, columns_of_wider_rows, 1};
+}
+
+/// What a multiprocessor copies, in bytes, while the totals of columns that blocks share are
+/// cleared, their tiles fill the ring, and it drains.
+inline constexpr double bytes_around_parts = 145000;
+
+/// Whether strips are faster than blocks that share columns. These take a while to start, so short
+/// or few columns gain from strips.
+///
+/// \param bytes of all elements and results
+constexpr bool are_strips_faster(const StripPlan& plan, double bytes, int multiprocessors,
+                                 const ColumnSpeeds& speeds) {
+  const double shared = (1 + bytes_around_parts * multiprocessors / bytes) / speeds.shared;
+  return plan.time < shared * (plan.lanes < 8 ? speeds.strips : 1);
 }
 
 /// Maximum time of strips where a thread per column is the alternative.
