@@ -20,24 +20,6 @@
 
 namespace KokkosScan::impl::host {
 
-/// Scans the strips of one unit, on one thread.
-template <class P, class Scanner>
-struct WholeLines {
-  P problem;
-  Destination destination;
-  Registers registers;
-  std::int64_t strips;
-  std::int64_t strips_of_row;
-  std::int64_t units;
-  bool has_rows;
-
-  void operator()(std::int64_t unit) const {
-    Scanner(problem, destination, registers, has_rows)
-        .scan(begin_of_unit(strips, units, unit), begin_of_unit(strips, units, unit + 1),
-              strips_of_row);
-  }
-};
-
 /// The vector kernels. The members exist for tests: results do not depend on them.
 struct Backend {
   Sharing sharing = Sharing::automatic;
@@ -126,10 +108,10 @@ struct Backend {
                             SplitLines<P, Scanner, width>{p, results_go, registers, strips,
                                                           strips_of_row, tiles, has_rows, &chain});
     }
-    const std::int64_t units = units_of_work(strips, elements_of_strip, threads);
-    for_each_index(
-        exec, label_of(p.function, path), units,
-        WholeLines<P, Scanner>{p, results_go, registers, strips, strips_of_row, units, has_rows});
+    for_each_unit(exec, label_of(p.function, path), strips, elements_of_strip,
+                  [=, in = registers](std::int64_t begin, std::int64_t end) {
+                    Scanner(p, results_go, in, has_rows).scan(begin, end, strips_of_row);
+                  });
   }
 
   /// The maximum width of a strip that threads share.

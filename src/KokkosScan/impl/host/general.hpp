@@ -19,22 +19,6 @@
 
 namespace KokkosScan::impl::host {
 
-/// Scans the strips of one unit, on one thread.
-template <class P>
-struct UnitsOfSlabs {
-  P problem;
-  SlabsOfRows slabs;
-  Destination destination;
-  Registers registers;
-  std::int64_t units;
-
-  void operator()(std::int64_t unit) const {
-    const std::int64_t strips = slabs.slabs * slabs.strips;
-    General<P>(problem, slabs, destination, registers)
-        .scan(begin_of_unit(strips, units, unit), begin_of_unit(strips, units, unit + 1));
-  }
-};
-
 /// The general kernels. The members exist for tests: results do not depend on them.
 struct GeneralBackend {
   Destination destination = Destination::automatic;
@@ -58,14 +42,14 @@ struct GeneralBackend {
   /// Scans a problem of at least one line and one element.
   template <class Exec, class P>
   void scan(const Exec& exec, const P& p) const {
-    const std::int64_t threads = exec.concurrency();
-    const SlabsOfRows slabs = slabs_of(p, threads);
-    const std::int64_t strips = slabs.slabs * slabs.strips;
-    const std::int64_t units = units_of_work(strips, p.n * slabs.width, threads);
+    const SlabsOfRows slabs = slabs_of(p, exec.concurrency());
     Destination results_go = Destination::caches;
     if constexpr (!is_called<decltype(P::output)>) results_go = destination_of(p, destination);
-    for_each_index(exec, label_of(p.function, scans_in_order<P> ? "in_order" : "general"), units,
-                   UnitsOfSlabs<P>{p, slabs, results_go, registers, units});
+    for_each_unit(exec, label_of(p.function, scans_in_order<P> ? "in_order" : "general"),
+                  slabs.slabs * slabs.strips, p.n * slabs.width,
+                  [=, in = registers](std::int64_t begin, std::int64_t end) {
+                    General<P>(p, slabs, results_go, in).scan(begin, end);
+                  });
   }
 
  private:

@@ -9,6 +9,7 @@
 #include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
 #include <KokkosScan/impl/operands.hpp>
+#include <KokkosScan/impl/policy.hpp>
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -34,17 +35,19 @@ Destination destination_of(const P& p, Destination wanted) {
   return name(function) + " [host/" + path + end;
 }
 
-/// The number of units of work: of several pieces each, but at least one unit per thread.
-inline std::int64_t units_of_work(std::int64_t pieces, std::int64_t elements_of_piece,
-                                  std::int64_t threads) {
-  return std::clamp<std::int64_t>(
-      pieces / std::max<std::int64_t>(1, unit_elements / elements_of_piece),
-      std::min(threads, pieces), pieces);
-}
-
-/// The first piece of a unit of work.
-inline std::int64_t begin_of_unit(std::int64_t pieces, std::int64_t units, std::int64_t unit) {
-  return pieces / units * unit + std::min(unit, pieces % units);
+/// Calls work(begin, end) for all pieces of work, several in a call, but at least one call for each
+/// thread.
+template <class Exec, class Work>
+void for_each_unit(const Exec& exec, const std::string& label, std::int64_t pieces,
+                   std::int64_t elements_of_piece, const Work& work) {
+  const std::int64_t units =
+      std::clamp(pieces / std::max<std::int64_t>(1, unit_elements / elements_of_piece),
+                 std::min<std::int64_t>(exec.concurrency(), pieces), pieces);
+  const auto begin_of = [=](std::int64_t unit) {
+    return pieces / units * unit + std::min(unit, pieces % units);
+  };
+  for_each_index(exec, label, units,
+                 [=](std::int64_t unit) { work(begin_of(unit), begin_of(unit + 1)); });
 }
 
 /// The turns of threads that share work. They take parts in order, and a part only waits for

@@ -4,10 +4,10 @@
 
 /// \file
 /// Selection on hosts, part by part of each line, without branches: each element is stored, as the
-/// next result or where it is overwritten. One thread stores results in the output at once, so that
-/// loads and stores keep memory busy in turn. Several threads compact parts into buffers in L2, and
-/// copy them past the caches once they know how many elements are kept before. So those that share
-/// a line only wait for each other's counts.
+/// next result or where it is overwritten. One thread stores large results in the output at once,
+/// so that loads and stores keep memory busy in turn. Otherwise parts are compacted into buffers in
+/// L2 and copied past the caches once it is known how many elements are kept before. So threads
+/// that share a line only wait for each other's counts.
 
 #include <KokkosScan/impl/host/launch.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <type_traits>
 
 namespace KokkosScan::impl::host {
@@ -41,28 +42,28 @@ union SelectSlot {
   Value value;
 };
 
-/// Selects from the lines of a unit, or from parts that no other thread has taken.
+/// Selects from lines, or from parts of them that no other thread has taken.
 template <class S>
 struct SelectLines {
   using Value = typename S::Value;
+  /// Small results cost more to be placed one by one than to be copied from a buffer.
+  static constexpr bool is_small = sizeof(Value) <= 8;
   S selection;
-  std::int64_t units;
   SelectChain* chain;  ///< of threads that share lines; otherwise null
   bool is_alone;       ///< whether there is one thread, which knows what comes before each part
   bool streams;        ///< whether the buffer is copied with non-temporal stores
 
-  void operator()(std::int64_t unit) const {
-    const std::int64_t n = selection.n, lines = selection.batch.count;
+  void operator()(std::int64_t begin_line, std::int64_t end_line) const {
+    const std::int64_t n = selection.n;
     const std::int64_t length = std::min(
         n, is_alone ? length_of_selected_part<Value, block_bytes> : length_of_selected_part<Value>);
     const std::int64_t of_line = (n + length - 1) / length;
     const auto slots =
         std::make_unique_for_overwrite<SelectSlot<Value>[]>(static_cast<std::size_t>(length));
     Value* const buffer = &slots[0].value;
-    std::int64_t part = chain ? chain->take() : begin_of_unit(lines, units, unit) * of_line;
-    const std::int64_t last = (chain ? lines : begin_of_unit(lines, units, unit + 1)) * of_line;
     std::int64_t before = 0;  // elements kept before the part, in its line
-    for (; part < last; part = chain ? chain->take() : part + 1) {
+    for (std::int64_t part = chain ? chain->take() : begin_line * of_line;
+         part < end_line * of_line; part = chain ? chain->take() : part + 1) {
       const std::int64_t line = of_line == 1 ? part : part / of_line;
       const std::int64_t begin = (part - line * of_line) * length;
       const std::int64_t end = std::min(begin + length, n);
@@ -99,22 +100,26 @@ struct SelectLines {
     // Contiguous lines have a path of their own, which is much faster.
     return with_pointer(selection.input.line(LineOfBatch{line}), [&](const auto& elements) {
       return with_pointer(selection.keep.line(LineOfBatch{line}), [&](const auto& keep) {
-        const auto compact_to = [&](const auto& place) {
-          std::int64_t count = 0;
+        std::int64_t count = 0;
+        if constexpr (is_small) {
           for (std::int64_t k = begin; k < end; ++k) {
-            const typename S::Element& element = elements(k);
-            std::int64_t kept = is_kept(keep, k, element) ? 1 : 0;
-            // Otherwise GCC computes it twice, in a register that waits for the load of the place.
-            asm("" : "+r"(kept));
-            place(kept)[count] = stored_as<Value>(element);
-            count += kept;
+            const typename S::Element element = elements(k);
+            buffer[count] = stored_as<Value>(element);
+            count += is_kept(keep, k, element) ? 1 : 0;
           }
           return count;
-        };
+        }
         // What is not kept goes to the buffer: in the output, it would change what follows.
         Value* const places[2] = {buffer, to};
-        return to == buffer ? compact_to([=](std::int64_t) { return buffer; })
-                            : compact_to([&](std::int64_t kept) { return places[kept]; });
+        for (std::int64_t k = begin; k < end; ++k) {
+          const typename S::Element& element = elements(k);
+          std::int64_t kept = is_kept(keep, k, element) ? 1 : 0;
+          // Otherwise GCC computes it twice, in a register that waits for the load of the place.
+          asm("" : "+r"(kept));
+          places[kept][count] = stored_as<Value>(element);
+          count += kept;
+        }
+        return count;
       });
     });
   }
@@ -165,13 +170,15 @@ struct SelectBackend {
     const bool splits = sharing == Sharing::automatic
                             ? threads > 1 && !is_even && selection.n >= 2 * unit_elements
                             : sharing == Sharing::split_lines;
-    const std::int64_t units = splits ? threads : units_of_work(lines, selection.n, threads);
     const auto bytes = static_cast<double>(sizeof(typename S::Value)) * static_cast<double>(lines) *
                        static_cast<double>(selection.n);
     SelectChain chain;
-    const SelectLines<S> work{selection, units, splits ? &chain : nullptr, !splits && threads == 1,
+    const SelectLines<S> work{selection, splits ? &chain : nullptr,
+                              !SelectLines<S>::is_small && !splits && threads == 1,
                               bytes > streaming_bytes};
-    for_each_index(exec, label_of(Function::select, splits ? "split_lines" : "lines"), units, work);
+    const std::string label = label_of(Function::select, splits ? "split_lines" : "lines");
+    if (!splits) return for_each_unit(exec, label, lines, selection.n, work);
+    for_each_index(exec, label, threads, [&](std::int64_t) { work(0, lines); });
     // Launches on hosts block, so the chain outlives the threads' work.
     static_assert(std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>);
   }
