@@ -8,10 +8,7 @@
 #include <KokkosScan/impl/host/load.hpp>
 #include <KokkosScan/impl/host/store_run.hpp>
 #include <KokkosScan/impl/problem.hpp>
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <utility>
 
 namespace KokkosScan::impl::host {

@@ -55,9 +55,9 @@ bool any_of(const List<First, Rest...>& parts, const F& f) {
 template <class In>
 auto element_of(const In& in) {
   if constexpr (requires { in.line(Coordinates{}); }) {
-    return std::decay_t<decltype(in.line(Coordinates{})(0))>(in.line(Coordinates{})(0));
+    return in.line(Coordinates{})(0);
   } else {
-    return std::decay_t<decltype(in(0))>(in(0));
+    return in(0);
   }
 }
 template <class In>

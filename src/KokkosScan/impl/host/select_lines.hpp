@@ -47,7 +47,7 @@ template <class S>
 struct SelectLines {
   using Value = typename S::Value;
   /// Small results cost more to be placed one by one than to be copied from a buffer.
-  static constexpr bool is_small = sizeof(Value) <= 8;
+  static constexpr bool is_small = sizeof(Value) < 8;
   S selection;
   SelectChain* chain;  ///< of threads that share lines; otherwise null
   bool is_alone;       ///< whether there is one thread, which knows what comes before each part
@@ -100,26 +100,22 @@ struct SelectLines {
     // Contiguous lines have a path of their own, which is much faster.
     return with_pointer(selection.input.line(LineOfBatch{line}), [&](const auto& elements) {
       return with_pointer(selection.keep.line(LineOfBatch{line}), [&](const auto& keep) {
-        std::int64_t count = 0;
-        if constexpr (is_small) {
+        const auto compact_to = [&](const auto& place) {
+          std::int64_t count = 0;
           for (std::int64_t k = begin; k < end; ++k) {
-            const typename S::Element element = elements(k);
-            buffer[count] = stored_as<Value>(element);
-            count += is_kept(keep, k, element) ? 1 : 0;
+            const typename S::Element& element = elements(k);
+            std::int64_t kept = is_kept(keep, k, element) ? 1 : 0;
+            // Otherwise GCC computes it twice, in a register that waits for the load of the place.
+            if constexpr (!is_small) asm("" : "+r"(kept));
+            place(kept)[count] = stored_as<Value>(element);
+            count += kept;
           }
           return count;
-        }
+        };
         // What is not kept goes to the buffer: in the output, it would change what follows.
         Value* const places[2] = {buffer, to};
-        for (std::int64_t k = begin; k < end; ++k) {
-          const typename S::Element& element = elements(k);
-          std::int64_t kept = is_kept(keep, k, element) ? 1 : 0;
-          // Otherwise GCC computes it twice, in a register that waits for the load of the place.
-          asm("" : "+r"(kept));
-          places[kept][count] = stored_as<Value>(element);
-          count += kept;
-        }
-        return count;
+        return to == buffer ? compact_to([=](std::int64_t) { return buffer; })
+                            : compact_to([&](std::int64_t kept) { return places[kept]; });
       });
     });
   }
