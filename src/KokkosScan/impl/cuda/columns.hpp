@@ -64,8 +64,8 @@ struct Columns<Array<const T>, E> {
   const T* data;
   std::int64_t along;
 
-  __device__ __forceinline__ Columns(const Array<const T>& in, const LineNumber& line)
-      : data(in.line(line).data), along(in.strides.along) {}
+  __device__ __forceinline__ Columns(const Array<const T>& in, const ColumnPlace& place)
+      : data(in.line(place).data), along(in.strides.along) {}
   __device__ __forceinline__ void begin_load(std::int64_t k, int v,
                                              const ColumnSlots& slots) const {
     const auto* const from = reinterpret_cast<const std::byte*>(data + k * along);
@@ -100,9 +100,9 @@ struct Columns<ValueOfLine<T>, E> {
 
   Value values[E];
 
-  __device__ __forceinline__ Columns(const ValueOfLine<T>& in, const LineNumber& line) {
+  __device__ __forceinline__ Columns(const ValueOfLine<T>& in, const ColumnPlace& place) {
 #pragma unroll
-    for (int e = 0; e < E; ++e) values[e] = in.line(LineNumber{line.batch, line.number + e})(0);
+    for (int e = 0; e < E; ++e) values[e] = in.line(place.next(e))(0);
   }
   __device__ __forceinline__ void begin_load(std::int64_t, int, const ColumnSlots&) const {}
   template <class A>
@@ -119,7 +119,7 @@ struct Columns<Computed<Rank, IndexAlong<Index>>, E> {
 
   const In& in;
 
-  __device__ __forceinline__ Columns(const In& of, const LineNumber&) : in(of) {}
+  __device__ __forceinline__ Columns(const In& of, const ColumnPlace&) : in(of) {}
   __device__ __forceinline__ void begin_load(std::int64_t, int, const ColumnSlots&) const {}
   template <class A>
   __device__ __forceinline__ void load(std::int64_t k, int, const ColumnSlots&, A (&x)[E]) const {
@@ -136,8 +136,8 @@ struct Columns<Composition<In, Parts...>, E> {
   Each<Columns<Parts, E>...> parts;
   const In& in;
 
-  __device__ __forceinline__ Columns(const In& of, const LineNumber& line)
-      : parts(parts_of(of), line), in(of) {}
+  __device__ __forceinline__ Columns(const In& of, const ColumnPlace& place)
+      : parts(parts_of(of), place), in(of) {}
   __device__ __forceinline__ void begin_load(std::int64_t k, int v, ColumnSlots slots) const {
     parts.visit([&](const auto& part) {
       part.begin_load(k, v, slots);
@@ -160,8 +160,13 @@ struct Columns<In, E> : Columns<composition_t<In>, E> {
 
 /// The part of a strip that a thread works on: E columns, or none.
 struct ColumnStrip {
-  std::int64_t line;  ///< index of the first column; of some other one if that does not exist
+  std::int64_t outer;
+  int column;  ///< the first one; some other one if that does not exist
   bool exists;
+
+  [[nodiscard]] __device__ __forceinline__ ColumnPlace place(const Batch& batch, int e = 0) const {
+    return {batch, outer, column + e};
+  }
 };
 
 /// How a thread stores E neighbouring columns.
@@ -178,8 +183,8 @@ struct ColumnResults<Array<Value>, E> {
   Value* const data;
   const std::int64_t along;
 
-  __device__ __forceinline__ ColumnResults(const Array<Value>& out, const LineNumber& line)
-      : data(out.line(line).data), along(out.strides.along) {}
+  __device__ __forceinline__ ColumnResults(const Array<Value>& out, const ColumnPlace& place)
+      : data(out.line(place).data), along(out.strides.along) {}
   template <class A, int V>
   __device__ __forceinline__ void store(std::int64_t k, int length, const ColumnSlots&,
                                         const A (&x)[V][E]) const {
@@ -205,14 +210,14 @@ struct ColumnResults<Called<Value, Rank, Function>, E> {
 
   /// Called by all lanes of the warp.
   __device__ __forceinline__ ColumnResults(const Called<Value, Rank, Function>& of,
-                                           const LineNumber& line)
+                                           const ColumnPlace& place)
       : out(of) {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
 #pragma unroll 1
     for (int e = 0; e < E; ++e) {
       const int number = e * lanes + lane;
-      const auto found =
-          out.line(LineNumber{line.batch, shuffle(line.number, number / E) + number % E});
+      const auto found = out.line(
+          ColumnPlace{place.batch, place.outer, shuffle(place.column, number / E) + number % E});
 #pragma unroll
       for (int d = 0; d < Rank; ++d) index[e][d] = found.of_indices.index[d];
     }
@@ -278,7 +283,7 @@ __device__ __forceinline__ ColumnStrip find_strip(const ColumnShape& shape, int 
   const int strip = static_cast<int>(number - outer * shape.strips_of_row);
   const int column = (strip * shape.lanes_of_row + lane) * E;
   const bool exists = column < shape.inner;
-  return {outer * shape.inner + (exists ? column : 0), exists};
+  return {outer, exists ? column : 0, exists};
 }
 
 /// Bytes of a thread's slot for one row of its elements or, if a function is called, results.
@@ -342,7 +347,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   const auto begin_load = [&] {
     if (number_ahead < shape.strips) {
       if constexpr (Input::bytes_of_slot > 0) {
-        const Input input(problem.input, LineNumber{problem.batch, ahead.line});
+        const Input input(problem.input, ahead.place(problem.batch));
         const std::int64_t k = std::int64_t{first_ahead + group} * V;
         const bool exists = !is_spare && ahead.exists && first_ahead + group < shape.chunks;
         if (exists && k + V <= problem.n) {
@@ -372,12 +377,11 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   for (int i = 0; i < chunks_in_flight - 1; ++i) begin_load();
   for (std::int64_t number = blockIdx.x; number < shape.strips; number += gridDim.x) {
     const ColumnStrip strip = find_strip<E>(shape, lane, number);
-    const LineNumber line{problem.batch, strip.line};
-    const auto line_of = [&](int e) { return LineNumber{problem.batch, strip.line + e}; };
+    const auto place_of = [&](int e) { return strip.place(problem.batch, e); };
     // Built-in operators may also combine the undefined values of columns that do not exist.
     const bool are_there = is_harmless<typename T::Op> || strip.exists;
-    const Input input(problem.input, line);
-    const Output results(problem.output, line);
+    const Input input(problem.input, place_of(0));
+    const Output results(problem.output, place_of(0));
     const bool has_start = problem.start.exists();
 
     for (int first = 0; first < shape.chunks; first += groups, turn ^= 1) {
@@ -417,7 +421,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
 #pragma unroll
         for (int e = 0; e < E; ++e) {
           if (!strip.exists) continue;
-          carry.memory[e * stride] = static_cast<R>(problem.start.at(line_of(e)).value);
+          carry.memory[e * stride] = static_cast<R>(problem.start.at(place_of(e)).value);
         }
       }
       __syncthreads();
@@ -477,8 +481,8 @@ __global__ void __launch_bounds__(most_threads_of_strip,
         }
 #pragma unroll
         for (int e = 0; e < E; ++e) {
-          finish_chunk(problem, line_of(e), strip.exists, k == 0, left <= V, length, at_begin[e], x,
-                       e);
+          finish_chunk(problem, place_of(e), strip.exists, k == 0, left <= V, length, at_begin[e],
+                       x, e);
         }
       }
 
