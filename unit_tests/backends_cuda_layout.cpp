@@ -237,14 +237,10 @@ TEST(backends, cuda_strips_fill_the_multiprocessors) {
 
 // Each thread takes one column if columns are short and many.
 TEST(backends, cuda_threads_take_short_columns) {
-  EXPECT_TRUE(cuda::takes_threads(448, 97, 67'584, false, 132));
-  EXPECT_FALSE(cuda::takes_threads(449, 97, 67'584, false, 132));
-  EXPECT_TRUE(cuda::takes_threads(4096, 96, 67'584, false, 132));
-  EXPECT_FALSE(cuda::takes_threads(4097, 96, 67'584, false, 132));
-  EXPECT_TRUE(cuda::takes_threads(128, 32, 67'584, true, 132));
-  EXPECT_FALSE(cuda::takes_threads(129, 32, 67'584, true, 132));
-  EXPECT_FALSE(cuda::takes_threads(128, 31, 67'584, true, 132));
-  EXPECT_FALSE(cuda::takes_threads(128, 32, 67'583, true, 132));
+  EXPECT_TRUE(cuda::takes_threads(448, 32, 67'584, 132));
+  EXPECT_FALSE(cuda::takes_threads(449, 32, 67'584, 132));
+  EXPECT_FALSE(cuda::takes_threads(448, 31, 67'584, 132));
+  EXPECT_FALSE(cuda::takes_threads(448, 32, 67'583, 132));
 }
 
 // The position of a chunk in the combination tree, computed from element numbers.

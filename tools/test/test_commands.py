@@ -84,7 +84,7 @@ class Commands(unittest.TestCase):
                                   (["100000000x3", "--axis", "0"], "cuda/shared_narrow_columns"),
                                   (["8x2048x5120", "--axis=1"], "cuda/columns"),
                                   (["8x2048x5123", "--axis=1"], "cuda/wide_columns"),
-                                  (["72x1000000", "--axis=0"], "cuda/columns_by_threads"),
+                                  (["72x1000001", "--axis=0"], "cuda/columns_by_threads"),
                                   (["1048576x64", "--axis=-2"], "cuda/shared_narrow_columns"),
                                   (["1048576x256", "--axis=-2"], "cuda/parts_of_columns")):
             self.assertEqual(self.plan(*arguments)["kernel"], kernel, arguments)

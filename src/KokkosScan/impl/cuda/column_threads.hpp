@@ -12,12 +12,11 @@
 #include <KokkosScan/impl/cuda/column_tree.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/problem.hpp>
-#include <algorithm>
 #include <cstdint>
 
 namespace KokkosScan::impl::cuda {
 
-static_assert(std::max(longest_beside_strips, longest_of_threads) <= elements_of_section);
+static_assert(longest_of_threads <= elements_of_section);
 
 /// Scans columns, one per thread.
 ///

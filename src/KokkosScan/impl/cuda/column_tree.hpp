@@ -52,10 +52,6 @@ struct ColumnPlace {
   std::int64_t outer;
   int column;
 
-  /// The e-th neighbour.
-  [[nodiscard]] __device__ __forceinline__ ColumnPlace next(int e) const {
-    return {batch, outer, column + e};
-  }
   [[nodiscard]] __device__ __forceinline__ std::int64_t offset(const Strides& strides) const {
     if (batch.rank <= 1) return column * strides.batch[0];
     if (batch.rank == 2) return outer * strides.batch[0] + column * strides.batch[1];

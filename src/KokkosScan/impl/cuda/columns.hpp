@@ -102,7 +102,8 @@ struct Columns<ValueOfLine<T>, E> {
 
   __device__ __forceinline__ Columns(const ValueOfLine<T>& in, const ColumnPlace& place) {
 #pragma unroll
-    for (int e = 0; e < E; ++e) values[e] = in.line(place.next(e))(0);
+    for (int e = 0; e < E; ++e)
+      values[e] = in.line(ColumnPlace{place.batch, place.outer, place.column + e})(0);
   }
   __device__ __forceinline__ void begin_load(std::int64_t, int, const ColumnSlots&) const {}
   template <class A>

@@ -358,21 +358,25 @@ struct Backend {
             : std::numeric_limits<double>::infinity();
     const bool walks =
         columns_of_strips<P> != 0 && strips.lanes > 0 && takes_strips(facts, strips, time_of_wide);
-    const bool are_wide = may_be_wide<P> && !walks && are_rows;
+    const bool are_wide = may_be_wide<P> && !walks && are_rows && p.n > shortest_of_wide;
     const double bytes =
         static_cast<double>(p.n * p.batch.count) *
         (Stage<typename Types<P>::In>::bytes_of_element + sizeof(typename P::Value));
     const bool fill_strips =
         has_packs && are_strips_faster(strips, bytes, multiprocessors(exec), speeds);
-    if (takes_parts_of_columns(p.n, inner, p.batch.count, fill_strips, are_wide,
+    // Blocks that share columns compute elements at 0.4 of a copy, tiles of many wide ones at 0.6.
+    const bool may_share =
+        OperandAccess<decltype(P::input)>::is_stored || !are_wide ||
+        p.batch.count < std::int64_t{columns_of_wider_rows} * multiprocessors(exec);
+    if (may_share &&
+        takes_parts_of_columns(p.n, inner, p.batch.count, fill_strips, are_wide,
                                has_sectors ? speeds.shared_columns : columns_of_wider_rows,
                                multiprocessors(exec))) {
       return scan_parts_of_columns(exec, p, workspace, has_packs);
     }
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
-      const bool has_strips = walks && has_sectors && strips.time < time_of_column_threads;
-      if (has_columns(p) &&
-          takes_threads(p.n, inner, p.batch.count, has_strips, multiprocessors(exec))) {
+      if (!(walks && has_sectors) && has_columns(p) &&
+          takes_threads(p.n, inner, p.batch.count, multiprocessors(exec))) {
         const Launch launch{p.function, "cuda/columns_by_threads",
                             divide_up(p.batch.count, threads_of_columns), threads_of_columns, 0};
         if constexpr (OnlyPlans<Exec>) {

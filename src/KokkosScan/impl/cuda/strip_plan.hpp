@@ -163,9 +163,6 @@ constexpr bool are_strips_faster(const StripPlan& plan, double bytes, int multip
   return plan.time < shared * (plan.lanes < 8 ? speeds.strips : 1);
 }
 
-/// Maximum time of strips where a thread per column is the alternative.
-inline constexpr double time_of_column_threads = 1 / 0.78;
-
 /// Whether blocks walk down strips: where a strip keeps the threads of a block busy, or tiles would
 /// have too few columns, and tiles of wide columns are not faster.
 constexpr bool takes_strips(const StripFacts& facts, const StripPlan& plan, double time_of_wide) {

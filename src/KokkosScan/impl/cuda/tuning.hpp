@@ -181,14 +181,12 @@ inline constexpr int narrowest_of_wide = 64;
 inline constexpr int columns_of_wider_rows = 5;
 inline constexpr int columns_of_narrower_rows = 64;
 
-/// Limits for a thread per column, unless columns are short: the longest columns, where blocks
-/// could walk down strips of sectors and where not; the widest rows for which tiles of wide columns
-/// leave so many lanes idle that columns up to a section qualify; maximum bytes of an element; and
-/// minimum columns per multiprocessor. Computed floats also gain, if rows are narrow: they would
-/// otherwise use wide columns.
-inline constexpr int longest_beside_strips = 128;
+/// Columns up to this long are tiles of columns: tiles of wide ones have 128 rows.
+inline constexpr int shortest_of_wide = 80;
+
+/// Limits for a thread per column: the longest columns, maximum bytes of an element, and minimum
+/// columns per multiprocessor.
 inline constexpr int longest_of_threads = 448;
-inline constexpr int widest_with_idle_lanes = 96;
 inline constexpr int bytes_of_threads = 8;
 inline constexpr int columns_of_multiprocessor = 512;
 
@@ -278,15 +276,12 @@ inline constexpr int threads_of_columns = 256;
 /// \param bytes of the accumulator
 KOKKOS_FUNCTION constexpr int blocks_of_column_threads(int bytes) { return bytes > 4 ? 3 : 4; }
 
-/// Whether each thread takes a column of its own.
+/// Whether each thread takes a column of its own, where no block walks down strips of sectors.
 ///
-/// \param columns    in total
-/// \param has_strips whether blocks would walk down strips of sectors otherwise
+/// \param columns in total
 constexpr bool takes_threads(std::int64_t n, std::int64_t inner, std::int64_t columns,
-                             bool has_strips, int multiprocessors) {
-  int longest = has_strips ? longest_beside_strips : longest_of_threads;
-  if (!has_strips && inner <= widest_with_idle_lanes) longest = elements_of_section;
-  return n <= longest && inner >= narrowest_rows &&
+                             int multiprocessors) {
+  return n <= longest_of_threads && inner >= narrowest_rows &&
          columns >= std::int64_t{columns_of_multiprocessor} * multiprocessors;
 }
 
