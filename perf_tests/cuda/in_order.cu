@@ -272,29 +272,6 @@ void sweep_rows(const Memory& memory, const Shape& s) {
   }
   std::fflush(stdout);
 }
-template <class T>
-void sweep_few_columns(const Memory& memory, const Shape& s, double copy) {
-  if (s.inner % 32 != 0) return;
-  const auto p = problem<T, false>(memory, s);
-  const test::Stream stream;
-  constexpr int rows = cuda::rows_of_few_columns<T>;
-  constexpr int bytes = rows * 32 * static_cast<int>(sizeof(T));
-  const std::int64_t blocks = (p.batch.count + 31) / 32;
-  const cuda::TilePipeline pipeline((s.n + rows - 1) / rows,
-                                    std::min<std::int64_t>((blocks + 131) / 132, 20), bytes, 0,
-                                    stream.shared_bytes_of_block);
-  const cuda::Launch launch{p.function, "columns", blocks, cuda::TilePipeline::threads,
-                            pipeline.needed * bytes};
-  const double scan = microseconds(
-      [&] {
-        enqueue(stream, launch,
-                cuda::scan_few_columns_in_order<16 / sizeof(T), std::remove_const_t<decltype(p)>>,
-                p.n, p.batch.count, p, pipeline);
-      },
-      memory, 2 * static_cast<std::size_t>(s.size()) * sizeof(T));
-  std::printf("%lld columns of %lld, %zu bytes: through tiles: %.3f\n",
-              static_cast<long long>(s.inner), static_cast<long long>(s.n), sizeof(T), copy / scan);
-}
 template <int N, class T>
 void sweep_columns_with(const Memory& memory, const Shape& s, double copy) {
   const auto p = problem<T, false>(memory, s);
@@ -322,7 +299,6 @@ void sweep_columns(const Memory& memory, const Shape& s) {
   sweep_columns_with<32, T>(memory, s, copy);
   sweep_columns_with<48, T>(memory, s, copy);
   sweep_columns_with<64, T>(memory, s, copy);
-  sweep_few_columns<T>(memory, s, copy);
   std::fflush(stdout);
 }
 

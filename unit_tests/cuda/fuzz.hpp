@@ -384,6 +384,11 @@ struct Hash8InOrder
     : Kind<Hash8, impl::InOrder<MixHashes>, Hash8, Hash8, Source::array, Start::of_each_line> {
   static constexpr char const* name = "hash8-in-order";
 };
+/// More elements of a chunk than a mask has bits would fit in its bytes.
+struct MaskedByteSumInOrder : Kind<std::uint8_t, impl::InOrder<ks::Sum<std::uint8_t>>, std::uint8_t,
+                                   std::uint8_t, Source::masked, Start::common> {
+  static constexpr char const* name = "masked-byte-sum-in-order";
+};
 
 // ---- Kinds of selections ------------------------------------------------------------------------
 
@@ -426,9 +431,10 @@ using AllKinds =
          MaskedComputedSum, Struct12, Struct24, MaskedAffine, ZippedSum, Recurrence,
          CalledRecurrence, CalledSum, CalledComputedSum, ProjectedSum, CalledArgMax, SelectWords,
          SelectMaskedBytes, SelectMaskedStructs>;
-using KindsInOrder = List<FloatSumInOrder, MaskedFloatSumInOrder, FloatProductInOrder,
-                          DoubleSumInOrder, FloatSumInDoubleInOrder, DoubleSumToFloatInOrder,
-                          MaskedComputedSumInOrder, Hash12InOrder, Hash8InOrder>;
+using KindsInOrder =
+    List<FloatSumInOrder, MaskedFloatSumInOrder, FloatProductInOrder, DoubleSumInOrder,
+         FloatSumInDoubleInOrder, DoubleSumToFloatInOrder, MaskedComputedSumInOrder, Hash12InOrder,
+         Hash8InOrder, MaskedByteSumInOrder>;
 
 // ---- The serial loop --------------------------------------------------------------------------
 

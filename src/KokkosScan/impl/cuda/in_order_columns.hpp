@@ -14,23 +14,24 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Threads of a block that scans columns in order: by default; for so few columns that they must be
-/// spread evenly over the multiprocessors; and where rows are unaligned.
+/// Threads of a block that scans columns in order: if they are many, and where rows are unaligned.
+/// Fewer columns have a block for each warp, to be spread evenly over the multiprocessors.
 inline constexpr int threads_of_columns_in_order = 128;
-inline constexpr int threads_of_few_columns_in_order = 64;
 inline constexpr int threads_of_many_columns = 256;
 /// Bytes of each of two chunks in registers: for columns that fit into the first; if there are
-/// enough threads to hide the memory latency; and if there are not.
+/// enough threads to hide the memory latency; if there are not; and if they are few.
 inline constexpr int bytes_of_short_chunk_in_order = 16;
 inline constexpr int bytes_of_chunk_in_order = 32;
 inline constexpr int bytes_of_long_chunk_in_order = 128;
-/// At least this many columns for each multiprocessor are many.
+inline constexpr int bytes_of_longest_chunk_in_order = 256;
+/// At least this many columns for each multiprocessor are many, and fewer than this are few.
 inline constexpr int many_columns_in_order = 1024;
+inline constexpr int few_columns_in_order = 192;
 
-/// Elements of a chunk of this many bytes.
+/// Elements of a chunk of this many bytes: at most as many as a mask has bits.
 template <class A>
 constexpr int length_of_chunk_in_order(int bytes) {
-  return std::max(1, bytes / static_cast<int>(sizeof(A)));
+  return std::clamp(bytes / static_cast<int>(sizeof(A)), 1, 64);
 }
 
 /// Neighbours in a line, in registers.

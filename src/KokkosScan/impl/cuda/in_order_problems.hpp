@@ -7,7 +7,6 @@
 /// multiprocessors() and shared_bytes_of_block(), as launch.hpp has them for Kokkos::Cuda.
 
 #include <KokkosScan/impl/cuda/in_order_columns.hpp>
-#include <KokkosScan/impl/cuda/in_order_few_columns.hpp>
 #include <KokkosScan/impl/cuda/in_order_rows.hpp>
 #include <KokkosScan/impl/cuda/launch.hpp>
 #include <KokkosScan/impl/cuda/operand_access.hpp>
@@ -46,12 +45,12 @@ struct InOrderBackend {
       }
     }
     const std::int64_t columns = p.batch.count / std::max(1, multiprocessors(exec));
-    if constexpr (InOrderTypes<P>::is_copied && !InOrderTypes<P>::is_masked) {
-      if (columns < few_columns_in_order) return scan_few_columns(exec, p);
-    }
     const bool are_many = columns >= many_columns_in_order;
     if (p.n * static_cast<std::int64_t>(sizeof(typename P::A)) <= bytes_of_short_chunk_in_order) {
       return scan_columns<bytes_of_short_chunk_in_order>(exec, p, threads_of_columns_in_order);
+    }
+    if (columns < few_columns_in_order) {
+      return scan_columns<bytes_of_longest_chunk_in_order>(exec, p, lanes);
     }
     if (!has_aligned_rows(p.output)) {
       // Large blocks, so that most warps that share sectors are in the same block.
@@ -60,7 +59,7 @@ struct InOrderBackend {
     } else if (are_many) {
       scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_columns_in_order);
     } else {
-      scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_few_columns_in_order);
+      scan_columns<bytes_of_long_chunk_in_order>(exec, p, lanes);
     }
   }
 
@@ -102,31 +101,6 @@ struct InOrderBackend {
     const Launch launch{p.function, "cuda/in_order_columns", divide_up(p.batch.count, threads),
                         threads, 0};
     enqueue(exec, launch, scan_columns_in_order<N, P>, p.n, p.batch.count, p);
-  }
-
-  template <class Exec, class P>
-  static void scan_few_columns(const Exec& exec, const P& p) {
-    using A = typename P::A;
-    constexpr int rows = rows_of_few_columns<A>;
-    constexpr int bytes = rows * lanes * static_cast<int>(sizeof(A));
-    const std::int64_t blocks = divide_up(p.batch.count, lanes);
-    const TilePipeline pipeline(divide_up(p.n, rows), divide_up(blocks, multiprocessors(exec)),
-                                bytes, 0, shared_bytes_of_block(exec));
-    const Launch launch{p.function, "cuda/in_order_few_columns", blocks, TilePipeline::threads,
-                        pipeline.needed * bytes};
-    constexpr int E = InOrderTypes<P>::pack;
-    const bool has_packs = columns_are_packs<E>(p, p.input) && columns_are_packs<E>(p, p.output);
-    enqueue(exec, launch,
-            has_packs ? scan_few_columns_in_order<E, P> : scan_few_columns_in_order<1, P>, p.n,
-            p.batch.count, p, pipeline);
-  }
-  /// Whether each row of 32 columns consists of aligned packs.
-  template <int E, class P, class T>
-  static bool columns_are_packs(const P& p, const Array<T>& array) {
-    const Batch& batch = p.batch;
-    return batch.rank > 0 && batch.extent[batch.rank - 1] % lanes == 0 &&
-           OperandAccess<Array<T>>::has_columns(array, batch) &&
-           OperandAccess<Array<T>>::template has_aligned_columns<E>(array, batch);
   }
 
   template <class Exec, class P>
