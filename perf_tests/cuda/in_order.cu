@@ -242,32 +242,36 @@ void sweep_rows(const Memory& memory, const Shape& s) {
   const std::size_t bytes = static_cast<std::size_t>(s.size()) * sizeof(T);
   const double copy = copy_time(memory, bytes);
   constexpr int pack = 16 / sizeof(T);
-  for (const int lines : {4, 8, 16, 32}) {
-    for (const int row : {256, 512, 1024, 2048}) {
-      const std::int64_t warps = (s.outer + lines - 1) / lines;
-      const int others = lines * static_cast<int>(sizeof(cuda::RowOffsets));
-      cuda::RowsInOrder shape{};
-      shape.lines = lines;
-      shape.length = static_cast<int>(std::min<std::int64_t>(s.n, row / sizeof(T)));
-      shape.pitch = ((shape.length + pack - 1) / pack | 1) * pack;
-      shape.stage = lines * shape.pitch * static_cast<int>(sizeof(T));
-      shape.pipeline =
-          cuda::TilePipeline((s.n + shape.length - 1) / shape.length, (warps + 131) / 132,
-                             shape.stage, others, stream.shared_bytes_of_block);
-      shape.bytes = shape.pipeline.needed * shape.stage + others;
-      shape.has_packs = shape.stores_packs = s.n % pack == 0;
-      if (shape.bytes > stream.shared_bytes_of_block) continue;
-      const cuda::Launch launch{p.function, "rows", warps, cuda::TilePipeline::threads,
-                                shape.bytes};
-      const double scan = microseconds(
-          [&] {
-            enqueue(stream, launch, cuda::scan_rows_in_order<std::remove_const_t<decltype(p)>>, p.n,
-                    p.batch.count, p, shape);
-          },
-          memory, 2 * bytes);
-      std::printf("%lld rows of %lld, %zu bytes: %d lines, %d bytes a row: %.3f\n",
-                  static_cast<long long>(s.outer), static_cast<long long>(s.n), sizeof(T), lines,
-                  row, copy / scan);
+  for (const int lines : {8, 16, 32}) {
+    for (const int row : {256, 512, 1024}) {
+      for (const int movers : {1, 2, 3}) {
+        for (const int blocks : {2, 3, 4}) {
+          cuda::RowsInOrder shape{};
+          shape.lines = lines;
+          shape.slots = static_cast<int>(row / sizeof(T));
+          shape.length = static_cast<int>(std::min<std::int64_t>(s.n, shape.slots));
+          shape.pitch = (shape.slots / pack | 1) * pack;
+          shape.stage = lines * shape.pitch * static_cast<int>(sizeof(T));
+          shape.movers = movers;
+          shape.has_packs = shape.stores_packs = s.n % pack == 0;
+          if (blocks * shape.shared_bytes() > cuda::shared_bytes_in_order) continue;
+          const std::int64_t groups = (s.outer + lines - 1) / lines;
+          const cuda::Launch launch{p.function, "rows",
+                                    std::min<std::int64_t>(groups, blocks * 132), shape.threads(),
+                                    shape.shared_bytes()};
+          const double scan = microseconds(
+              [&] {
+                enqueue(stream, launch, cuda::scan_rows_in_order<std::remove_const_t<decltype(p)>>,
+                        p.n, p.batch.count, p, shape);
+              },
+              memory, 2 * bytes);
+          std::printf(
+              "%lld rows of %lld, %zu bytes: %d lines, %d bytes a row, %d movers, %d blocks: "
+              "%.3f\n",
+              static_cast<long long>(s.outer), static_cast<long long>(s.n), sizeof(T), lines, row,
+              movers, blocks, copy / scan);
+        }
+      }
     }
   }
   std::fflush(stdout);

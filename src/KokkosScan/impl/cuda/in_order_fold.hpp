@@ -32,7 +32,7 @@ struct InOrderTypes {
            In, Selected<A, Array<const A>, Array<const StoredBool>>>)&&std::is_same_v<Value, A> &&
       is_copied_apart<A>;
   /// Elements that one instruction moves from or to shared memory.
-  static constexpr int pack = is_copied ? quad / static_cast<int>(sizeof(A)) : 1;
+  static constexpr int pack = is_one_move<sizeof(A)> ? quad / static_cast<int>(sizeof(A)) : 1;
 };
 
 /// A bit for each of N elements.

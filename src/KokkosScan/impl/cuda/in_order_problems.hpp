@@ -106,24 +106,23 @@ struct InOrderBackend {
   template <class Exec, class P>
   static void scan_rows(const Exec& exec, const P& p) {
     using T = InOrderTypes<P>;
-    RowsPlan plan = plan_rows_in_order({p.n, p.batch.count, sizeof(typename P::A), T::is_copied,
-                                        T::is_masked, sizeof(PlaceOfRow<P>), multiprocessors(exec),
-                                        shared_bytes_of_block(exec)});
+    RowsInOrder shape = plan_rows_in_order(p.n, p.batch.count, sizeof(typename P::A), T::pack,
+                                           T::is_masked, multiprocessors(exec));
+    bool are_packs = false;
     if constexpr (T::is_copied) {
-      RowsInOrder& shape = plan.shape;
       shape.has_packs = has_packs<T::pack>(p, values_of<typename P::A>(p.input));
       shape.stores_packs = has_packs<T::pack>(p, p.output);
+      are_packs = shape.has_packs && shape.stores_packs;
       if constexpr (T::is_masked) {
-        const bool has_16 = shape.length % 16 == 0 && has_packs<16>(p, p.input.mask);
-        const bool has_4 = shape.length % 4 == 0 && has_packs<4>(p, p.input.mask);
-        shape.mask_bytes = has_16 ? 16 : has_4 ? 4 : 1;
+        shape.has_packs_of_mask = has_packs<quad>(p, p.input.mask);
+        are_packs = are_packs && shape.has_packs_of_mask;
       }
     }
-    const Launch launch{p.function,
-                        plan.is_one_tile ? "cuda/in_order_short_rows" : "cuda/in_order_rows",
-                        plan.blocks, plan.threads, plan.shared_bytes};
-    enqueue(exec, launch, plan.is_one_tile ? scan_short_rows_in_order<P> : scan_rows_in_order<P>,
-            p.n, p.batch.count, p, plan.shape);
+    shape.movers = are_packs ? movers_of_packs : movers_of_elements;
+    const Launch launch{p.function, "cuda/in_order_rows",
+                        shape.blocks(p.batch.count, multiprocessors(exec)), shape.threads(),
+                        shape.shared_bytes()};
+    enqueue(exec, launch, scan_rows_in_order<P>, p.n, p.batch.count, p, shape);
   }
   /// Whether the lines of an array consist of aligned packs.
   template <int E, class P, class T>

@@ -3,216 +3,418 @@
 #pragma once
 
 /// \file
-/// Rows in order: up to 32 lines go through shared memory tile by tile, so that accesses to global
-/// memory are coalesced along the lines. A warp combines them, one line per lane.
+/// Rows in order: groups of up to 32 lines pass through shared memory tile by tile, so that
+/// accesses to global memory are coalesced along the lines. One warp combines a group, a line per
+/// lane, while others load the next tiles and store the one before: a single warp would stall on
+/// the latency of its own instructions.
 
 #include <KokkosScan/impl/cuda/in_order_fold.hpp>
-#include <KokkosScan/impl/cuda/in_order_pipeline.hpp>
-#include <KokkosScan/impl/cuda/in_order_row_plan.hpp>
-#include <KokkosScan/impl/cuda/in_order_row_tiles.hpp>
 #include <KokkosScan/impl/cuda/stage.hpp>
+#include <KokkosScan/impl/cuda/tuning.hpp>
+#include <KokkosScan/impl/cuda/warp.hpp>
+#include <KokkosScan/impl/in_order.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 namespace KokkosScan::impl::cuda {
 
-/// The part of a lane's line in a tile in shared memory.
+/// The most lines of a group, and the fewest.
+inline constexpr int most_rows_in_order = 32;
+inline constexpr int least_rows_in_order = 8;
+/// With fewer groups than this for each multiprocessor, groups get fewer lines.
+inline constexpr int wanted_groups_in_order = 4;
+/// The bytes of a tile, and of a line in it, of which there are not many more.
+inline constexpr int bytes_of_tile_in_order = 16384;
+inline constexpr int most_bytes_of_row_in_order = 1024;
+/// Elements of a line in a tile have a multiple of this many slots.
+inline constexpr int slots_of_row_in_order = 16;
+/// Tiles in shared memory: two are loaded, one is combined, one is stored.
+inline constexpr int tiles_ahead_in_order = 2;
+inline constexpr int stages_in_order = tiles_ahead_in_order + 2;
+/// The warps that load, and those that store: for packs, and for single elements.
+inline constexpr int movers_of_packs = 1;
+inline constexpr int movers_of_elements = 3;
+inline constexpr int threads_of_rows_in_order = (1 + 2 * movers_of_elements) * lanes;
+/// Bytes of shared memory for all blocks of a multiprocessor, and how many there are at most.
+inline constexpr int shared_bytes_in_order = 208 * 1024;
+inline constexpr int most_blocks_in_order = 4;
+
+/// How groups of lines pass through shared memory, which does not affect results.
+struct RowsInOrder {
+  int lines;       ///< of a group
+  int length;      ///< elements of a line in a tile
+  int slots;       ///< for them
+  int pitch;       ///< from line to line in shared memory, in elements
+  int mask_pitch;  ///< the same of the mask
+  int stage;       ///< bytes of a tile
+  int movers;
+  bool
+      has_packs;  ///< whether 16 bytes are loaded, of the values and of the mask, or stored at once
+  bool has_packs_of_mask;
+  bool stores_packs;
+
+  [[nodiscard]] constexpr int threads() const { return (1 + 2 * movers) * lanes; }
+  [[nodiscard]] constexpr int shared_bytes() const { return stages_in_order * stage; }
+  [[nodiscard]] constexpr std::int64_t blocks(std::int64_t count, int multiprocessors) const {
+    const int resident =
+        std::clamp(shared_bytes_in_order / shared_bytes(), 1, most_blocks_in_order);
+    return std::min(divide_up(count, lines), std::int64_t{resident} * std::max(1, multiprocessors));
+  }
+};
+
+/// \param size of an element
+/// \param pack elements of 16 bytes, or 1
+constexpr RowsInOrder plan_rows_in_order(std::int64_t n, std::int64_t count, int size, int pack,
+                                         bool is_masked, int multiprocessors) {
+  const auto round = [](std::int64_t x, int unit) {
+    return static_cast<int>(divide_up(x, unit) * unit);
+  };
+  RowsInOrder shape{};
+  shape.lines = most_rows_in_order;
+  const auto halve_while = [&](const auto& condition) {
+    while (shape.lines > least_rows_in_order && condition()) shape.lines /= 2;
+  };
+  halve_while(
+      [&] { return count < std::int64_t{shape.lines} * wanted_groups_in_order * multiprocessors; });
+  const int bytes = size + (is_masked ? 1 : 0);
+  const int most =
+      std::max(slots_of_row_in_order,
+               std::min(bytes_of_tile_in_order / shape.lines, most_bytes_of_row_in_order) / bytes);
+  const std::int64_t tiles = divide_up(n, most / slots_of_row_in_order * slots_of_row_in_order);
+  shape.slots = round(divide_up(n, tiles), slots_of_row_in_order);
+  shape.length = static_cast<int>(std::min<std::int64_t>(n, shape.slots));
+  halve_while([&] { return shape.lines * shape.slots * bytes > bytes_of_tile_in_order; });
+  // An odd number of packs, so that lanes that read down their lines have no bank conflicts.
+  shape.pitch = (shape.slots / pack | 1) * pack;
+  shape.mask_pitch = is_masked ? shape.slots | quad : 0;
+  shape.stage = round(shape.lines * (shape.pitch * size + shape.mask_pitch), quad);
+  return shape;
+}
+
+/// Units that a thread moves at once.
+template <class Unit>
+inline constexpr int moves_at_once = std::bit_floor(std::clamp(128u / sizeof(Unit), 1ul, 8ul));
+
+/// The array of values, which may be masked, that is copied to shared memory.
+template <class A>
+__host__ __device__ const Array<const A>& values_of(const Array<const A>& in) {
+  return in;
+}
+template <class A>
+__host__ __device__ const Array<const A>& values_of(
+    const Selected<A, Array<const A>, Array<const StoredBool>>& in) {
+  return in.values;
+}
+
+/// The tiles of a block, one after the other, as one of its warps sees them. Elements have the
+/// order of memory. The last tile of a backward line is at the end of its slots.
 template <class P>
-class RowOfTile {
+class RowsOfBlock {
   using T = InOrderTypes<P>;
   using A = typename T::A;
+  using Value = typename T::Value;
   static constexpr int size = sizeof(A);
-  static constexpr int pack = T::pack;
-  /// Packs that a lane prefetches from shared memory while it combines as many.
-  static constexpr int packs = std::max(1, 64 / (pack * size));
+  /// Elements that a lane combines at once: the next are read from shared memory meanwhile.
+  static constexpr int chunk = std::min<int>(std::bit_floor(64u / size), slots_of_row_in_order);
+  static_assert(slots_of_row_in_order % chunk == 0);
 
  public:
-  /// \param counts flags of elements that count, if there is a mask
-  __device__ __forceinline__ RowOfTile(const P& problem, A* line, const unsigned char* counts,
-                                       int length)
-      : p(problem), m_line(line), m_counts(counts), m_packs(length / pack), m_length(length) {}
+  /// \param threads of the warps that move tiles together with this one
+  __device__ __forceinline__ RowsOfBlock(const P& problem, const RowsInOrder& rows,
+                                         const Threads& threads)
+      : p(problem),
+        m_shape(rows),
+        m_threads(threads),
+        m_lane(static_cast<int>(threadIdx.x) % lanes),
+        m_backward(is_backward(p.output)),
+        m_stage(0) {
+    begin_group(std::int64_t{blockIdx.x} * m_shape.lines);
+  }
 
-  /// Replaces the elements by results.
-  ///
-  /// \tparam backward whether they are in reverse scan order
-  template <bool backward>
-  __device__ __forceinline__ void scan(RunningFold<P>& fold) const {
-    // Branches here, once per tile, instead of once per element.
-    if (p.form == Form::exclusive) {
-      scan<backward>(fold, Known<true>());
+  [[nodiscard]] __device__ __forceinline__ bool are_left() const { return m_lines > 0; }
+  __device__ __forceinline__ void advance() {
+    m_stage = m_stage + 1 == stages_in_order ? 0 : m_stage + 1;
+    m_k += m_shape.length;
+    if (m_k >= p.n) begin_group(m_first + std::int64_t{gridDim.x} * m_shape.lines);
+  }
+
+  __device__ __forceinline__ void load() const {
+    if constexpr (T::is_copied) {
+      m_shape.has_packs ? load_values<T::pack>() : load_values<1>();
+      if constexpr (T::is_masked) m_shape.has_packs_of_mask ? load_mask<quad>() : load_mask<1>();
     } else {
-      scan<backward>(fold, Known<false>());
+      load_elements();
     }
+  }
+  /// Replaces the elements of a line by its results.
+  __device__ __forceinline__ void combine(RunningFold<P>& fold) const {
+    if (m_lane >= m_lines) return;
+    const Ends<P> ends{p};
+    if (m_k == 0) {
+      fold = RunningFold<P>(p.start.at(place()));
+      ends.store_begin(place(), fold.result(p));
+    }
+    // Branches here, once per tile, instead of once per element.
+    const bool is_exclusive = p.form == Form::exclusive;
+    if (m_backward) {
+      is_exclusive ? combine<true>(fold, Known<true>()) : combine<true>(fold, Known<false>());
+    } else {
+      is_exclusive ? combine<false>(fold, Known<true>()) : combine<false>(fold, Known<false>());
+    }
+    if (m_k + m_shape.length >= p.n) ends.store_end(place(), fold.result(p));
+  }
+  __device__ __forceinline__ void store() const {
+    if constexpr (T::is_copied) {
+      if (m_shape.stores_packs) return store_values<T::pack>();
+    }
+    store_values<1>();
   }
 
  private:
-  template <bool backward, class IsExclusive>
-  __device__ __forceinline__ void scan(RunningFold<P>& fold, IsExclusive is_exclusive) const {
-    // Elements after the last whole pack are the last in memory.
-    if (backward) scan_rest<backward>(fold, is_exclusive);
-    Elements<packs> next;
-    if (packs <= m_packs) get<backward>(next, 0);
-    int first = 0;
-#pragma unroll 2
-    for (; first + packs <= m_packs; first += packs) {
-      Elements<packs> chunk = next;
-      // Before the stores, which the compiler must assume to alias the next elements.
-      if (first + 2 * packs <= m_packs) get<backward>(next, first + packs);
-      scan<backward>(fold, chunk, first, is_exclusive);
-    }
+  __device__ __forceinline__ void begin_group(std::int64_t first) {
+    m_first = first;
+    m_k = 0;
+    const std::int64_t left = p.batch.count - first;
+    m_lines = static_cast<int>(left < m_shape.lines ? left : m_shape.lines);
+  }
+  /// Where the line of this lane is.
+  [[nodiscard]] __device__ __forceinline__ Coordinates place() const {
+    return p.batch.coordinates(m_first + (m_lane < m_lines ? m_lane : 0));
+  }
+  /// The number of elements of a line in this tile.
+  [[nodiscard]] __device__ __forceinline__ int length() const {
+    const std::int64_t left = p.n - m_k;
+    return left < m_shape.length ? static_cast<int>(left) : m_shape.length;
+  }
+  [[nodiscard]] __device__ __forceinline__ int first_slot() const {
+    return m_backward ? m_shape.slots - length() : 0;
+  }
+  /// The slot of an element, or its flag in the mask.
+  [[nodiscard]] __device__ __forceinline__ A* slot(int line, int e) const {
+    return reinterpret_cast<A*>(shared_memory() + m_stage * m_shape.stage) + line * m_shape.pitch +
+           e;
+  }
+  [[nodiscard]] __device__ __forceinline__ unsigned char* flag(int line, int e) const {
+    return reinterpret_cast<unsigned char*>(slot(m_shape.lines, 0)) + line * m_shape.mask_pitch + e;
+  }
+  /// The address of the tile's first element in memory, of the line of this lane.
+  template <class V>
+  [[nodiscard]] __device__ __forceinline__ V* address(const Array<V>& array) const {
+    return array.line(place()).data + (m_backward ? -(m_k + length() - 1) : m_k);
+  }
+
+  /// Moves units of all lines, several at once so that latencies overlap: what read(line, unit)
+  /// returns to all lanes, also where there is no unit, goes to write(line, unit, ...).
+  template <class Read, class Write>
+  __device__ __forceinline__ void move(int units, const Read& read, const Write& write) const {
+    using Unit = decltype(read(0, 0));
+    constexpr int at_once = moves_at_once<Unit>;
+    int log2_width = 5;  // of the lanes that share a line
+    while (log2_width > 0 && 1 << (log2_width - 1) >= units) --log2_width;
+    const int step = m_threads.count >> log2_width;
+    const int own_line = m_threads.own >> log2_width;
+    const int own_unit = m_threads.own & ((1 << log2_width) - 1);
+    for (int first_unit = 0; first_unit < units; first_unit += 1 << log2_width) {
+      const int unit = first_unit + own_unit;
 #pragma unroll 1
-    for (; first < m_packs; ++first) {
-      Elements<1> one;
-      get<backward>(one, first);
-      scan<backward>(fold, one, first, is_exclusive);
-    }
-    if (!backward) scan_rest<backward>(fold, is_exclusive);
-  }
-  /// Elements in scan order.
-  template <int count>
-  struct Elements {
-    A x[count * pack];
-    unsigned counts;
-  };
-  /// The position of a pack, from its index in scan order.
-  template <bool backward>
-  [[nodiscard]] __device__ __forceinline__ int place_of(int number) const {
-    return (backward ? m_packs - 1 - number : number) * pack;
-  }
-  template <bool backward, int count>
-  __device__ __forceinline__ void get(Elements<count>& to, int first) const {
-    to.counts = 0;
+      for (int first = 0; first < m_lines; first += at_once * step) {
+        Unit x[at_once];
 #pragma unroll
-    for (int i = 0; i < count; ++i) {
-      const int at = place_of<backward>(first + i);
-      A raw[pack];
-      move_pack(raw, reinterpret_cast<const std::byte*>(m_line + at));
+        for (int i = 0; i < at_once; ++i) {
+          const int line = first + own_line + i * step;
+          x[i] = read(line < m_lines ? line : 0, unit < units ? unit : 0);
+        }
 #pragma unroll
-      for (int e = 0; e < pack; ++e) to.x[i * pack + e] = raw[backward ? pack - 1 - e : e];
-      if constexpr (T::is_masked) {
-        unsigned char flags[pack];
-        move_pack(flags, reinterpret_cast<const std::byte*>(m_counts + at));
-#pragma unroll
-        for (int e = 0; e < pack; ++e) {
-          // The bytes of the mask are copied unchanged: any nonzero byte counts.
-          const bool is_counted = flags[backward ? pack - 1 - e : e] != 0;
-          to.counts |= static_cast<unsigned>(is_counted) << (i * pack + e);
+        for (int i = 0; i < at_once; ++i) {
+          const int line = first + own_line + i * step;
+          if (line < m_lines && unit < units) write(line, unit, x[i]);
         }
       }
     }
   }
-  template <bool backward, int count, class IsExclusive>
-  __device__ __forceinline__ void scan(RunningFold<P>& fold, Elements<count>& elements, int first,
-                                       IsExclusive is_exclusive) const {
-    fold.template scan<T::is_masked>(p, elements.x, count * pack, elements.counts, is_exclusive);
+  template <int E>
+  __device__ __forceinline__ void load_values() const {
+    const A* const from = address(values_of<A>(p.input));
+    const int first = first_slot();
+    move(
+        length() / E, [&](int line, int unit) { return shuffle(from, line) + unit * E; },
+        [&](int line, int unit, const A* at) {
+          __pipeline_memcpy_async(slot(line, first + unit * E), at, size * E);
+        });
+  }
+  template <int E>
+  __device__ __forceinline__ void load_mask() const {
+    const StoredBool* const from = address(p.input.mask);
+    const int first = first_slot();
+    if constexpr (E > 1) {
+      move(
+          length() / E, [&](int line, int unit) { return shuffle(from, line) + unit * E; },
+          [&](int line, int unit, const StoredBool* at) {
+            __pipeline_memcpy_async(flag(line, first + unit * E), at, E);
+          });
+    } else {
+      move(
+          length(), [&](int line, int e) -> bool { return shuffle(from, line)[e]; },
+          [&](int line, int e, bool counts) { *flag(line, first + e) = counts ? 1 : 0; });
+    }
+  }
+  /// Evaluates or converts elements.
+  __device__ __forceinline__ void load_elements() const {
+    struct Element {
+      A value;
+      bool counts;
+    };
+    const int first = first_slot(), last = length() - 1;
+    move(
+        length(),
+        [&](int line, int e) {
+          const auto elements = p.input.line(p.batch.coordinates(m_first + line));
+          const std::int64_t k = m_k + (m_backward ? last - e : e);
+          return Element{element<A>(elements, k), impl::counts(elements, k)};
+        },
+        [&](int line, int e, const Element& x) {
+          *slot(line, first + e) = x.value;
+          if constexpr (T::is_masked) *flag(line, first + e) = x.counts ? 1 : 0;
+        });
+  }
+  template <int E>
+  __device__ __forceinline__ void store_values() const {
+    struct Pack {
+      Value* to;
+      A x[E];
+    };
+    Value* const to = address(p.output);
+    const int first = first_slot();
+    move(
+        length() / E,
+        [&](int line, int unit) {
+          Pack pack;
+          pack.to = shuffle(to, line) + unit * E;
+          move_pack(pack.x, reinterpret_cast<const std::byte*>(slot(line, first + unit * E)));
+          return pack;
+        },
+        [](int, int, const Pack& pack) {
+          if constexpr (E > 1) {
+            move_pack(reinterpret_cast<std::byte*>(pack.to), pack.x);
+          } else {
+            *pack.to = static_cast<Value>(pack.x[0]);
+          }
+        });
+  }
+
+  /// Elements in scan order, and a bit for each that counts.
+  struct Chunk {
+    A x[chunk];
+    BitOfEach<chunk> counts;
+  };
+  template <bool backward>
+  [[nodiscard]] __device__ __forceinline__ int place_of(int first) const {
+    return backward ? m_shape.slots - chunk - first : first;
+  }
+  template <bool backward>
+  __device__ __forceinline__ Chunk get(int first) const {
+    Chunk to;
+    to.counts = 0;
+    const A* const from = slot(m_lane, place_of<backward>(first));
+    A x[chunk / T::pack][T::pack];
 #pragma unroll
-    for (int i = 0; i < count; ++i) {
-      A raw[pack];
+    for (int i = 0; i < chunk; i += T::pack) {
+      move_pack(x[i / T::pack], reinterpret_cast<const std::byte*>(from + i));
+    }
 #pragma unroll
-      for (int e = 0; e < pack; ++e) {
-        raw[e] = elements.x[i * pack + (backward ? pack - 1 - e : e)];
+    for (int i = 0; i < chunk; ++i) {
+      const int e = backward ? chunk - 1 - i : i;
+      to.x[i] = x[e / T::pack][e % T::pack];
+    }
+    if constexpr (T::is_masked) {
+      unsigned char flags[chunk];
+      move_pack(flags, reinterpret_cast<const std::byte*>(flag(m_lane, place_of<backward>(first))));
+#pragma unroll
+      for (int i = 0; i < chunk; ++i) {
+        // The bytes of a mask that are copied are unchanged: any nonzero byte counts.
+        const bool is_counted = flags[backward ? chunk - 1 - i : i] != 0;
+        to.counts |= static_cast<unsigned>(is_counted) << i;
       }
-      move_pack(reinterpret_cast<std::byte*>(m_line + place_of<backward>(first + i)), raw);
+    }
+    return to;
+  }
+  template <bool backward>
+  __device__ __forceinline__ void put(int first, const Chunk& from) const {
+    A* const to = slot(m_lane, place_of<backward>(first));
+#pragma unroll
+    for (int i = 0; i < chunk; i += T::pack) {
+      A x[T::pack];
+#pragma unroll
+      for (int j = 0; j < T::pack; ++j) x[j] = from.x[backward ? chunk - 1 - i - j : i + j];
+      move_pack(reinterpret_cast<std::byte*>(to + i), x);
     }
   }
   template <bool backward, class IsExclusive>
-  __device__ __forceinline__ void scan_rest(RunningFold<P>& fold, IsExclusive is_exclusive) const {
-    const int first = m_packs * pack;
-#pragma unroll 1
-    for (int i = 0; i < m_length - first; ++i) {
-      const int at = backward ? m_length - 1 - i : first + i;
-      A x[1] = {m_line[at]};
-      unsigned counts = 1;
-      if constexpr (T::is_masked) counts = m_counts[at] != 0 ? 1 : 0;
-      fold.template scan<T::is_masked>(p, x, 1, counts, is_exclusive);
-      m_line[at] = x[0];
+  __device__ __forceinline__ void combine(RunningFold<P>& fold, IsExclusive is_exclusive) const {
+    const int end = length();
+    Chunk next = get<backward>(0);
+#pragma unroll 2
+    for (int first = 0; first < end; first += chunk) {
+      Chunk now = next;
+      // Before the stores, which the compiler must assume to alias the next elements.
+      if (first + chunk < end) next = get<backward>(first + chunk);
+      fold.template scan<T::is_masked>(p, now.x, end - first, now.counts, is_exclusive);
+      put<backward>(first, now);
     }
   }
 
   const P& p;
-  A* m_line;
-  const unsigned char* m_counts;
-  int m_packs;
-  int m_length;
+  const RowsInOrder& m_shape;
+  Threads m_threads;
+  int m_lane;
+  bool m_backward;
+  int m_stage;
+  int m_lines;           ///< of the group
+  std::int64_t m_first;  ///< line of the group
+  std::int64_t m_k;      ///< the first element of each line in the tile, in scan order
 };
 
-/// Those tiles, and the fold of the line that a lane combines.
+/// Scans rows: a block takes every gridDim.x-th group of lines.
 template <class P>
-class LinesOfWarp : public TilesOfRows<P> {
-  using Tiles = TilesOfRows<P>;
-  using Tiles::p, Tiles::m_lane, Tiles::m_shape;
-
- public:
-  __device__ __forceinline__ LinesOfWarp(const P& problem, const RowsInOrder& shape,
-                                         std::int64_t group, std::byte* memory)
-      : Tiles(problem, shape, group, memory),
-        m_place(p.batch.coordinates(Tiles::m_first + (Tiles::has_line() ? m_lane : 0))),
-        m_fold(p.start.at(m_place)) {}
-
-  __device__ __forceinline__ void begin() const {
-    if (Tiles::has_line()) Ends<P>{p}.store_begin(m_place, m_fold.result(p));
-  }
-  __device__ __forceinline__ void combine(std::int64_t tile, int stage) {
-    if (!Tiles::has_line()) return;
-    const RowOfTile<P> row(p, Tiles::slots(stage) + m_lane * m_shape.pitch,
-                           Tiles::counts(stage) + m_lane * m_shape.mask_pitch,
-                           Tiles::length_of(tile));
-    if (Tiles::is_backward()) {
-      row.template scan<true>(m_fold);
-    } else {
-      row.template scan<false>(m_fold);
-    }
-  }
-  __device__ __forceinline__ void end() const {
-    if (Tiles::has_line()) Ends<P>{p}.store_end(m_place, m_fold.result(p));
-  }
-
- private:
-  Coordinates m_place;
-  RunningFold<P> m_fold;
-};
-
-/// Scans short rows: each warp scans a tile of whole lines.
-template <class P>
-__global__ void __launch_bounds__(threads_of_rows_in_order)
-    scan_short_rows_in_order(const __grid_constant__ P p,
-                             const __grid_constant__ RowsInOrder shape) {
-  const int warp = static_cast<int>(threadIdx.x) / lanes;
-  const std::int64_t group = std::int64_t{blockIdx.x} * (blockDim.x / lanes) + warp;
-  if (group * shape.lines >= p.batch.count) return;
-  LinesOfWarp<P> lines_of_warp(p, shape, group, shared_memory() + warp * shape.bytes);
-  lines_of_warp.find_places();
-  __syncwarp();
-  lines_of_warp.load(0, 0);
-  lines_of_warp.begin();
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
-  __syncwarp();
-  lines_of_warp.combine(0, 0);
-  __syncwarp();
-  lines_of_warp.store(0, 0);
-  lines_of_warp.end();
-}
-
-/// Scans rows in several tiles: the three warps of a block share the lines.
-template <class P>
-__global__ void __launch_bounds__(TilePipeline::threads, 5)
+__global__ void __launch_bounds__(threads_of_rows_in_order, 2)
     scan_rows_in_order(const __grid_constant__ P p, const __grid_constant__ RowsInOrder shape) {
-  LinesOfWarp<P> lines_of_warp(p, shape, blockIdx.x, shared_memory());
-  const bool combines = threadIdx.x / lanes == 1;
-  if (combines) {
-    lines_of_warp.find_places();
-    lines_of_warp.begin();
+  const int combiners = lanes;
+  const int movers = shape.movers * lanes;
+  const int thread = static_cast<int>(threadIdx.x);
+  const bool combines = thread < combiners;
+  const bool loads = !combines && thread < combiners + movers;
+  RowsOfBlock<P> tiles(
+      p, shape, {combines ? thread : (thread - combiners) % movers, combines ? lanes : movers});
+  RunningFold<P> fold(Maybe<typename P::A>{});
+  const auto load_next = [&] {
+    if (tiles.are_left()) {
+      tiles.load();
+      tiles.advance();
+    }
+    __pipeline_commit();
+  };
+  const std::int64_t groups = (p.batch.count + shape.lines - 1) / shape.lines;
+  const std::int64_t own = (groups - blockIdx.x + gridDim.x - 1) / gridDim.x;
+  const std::int64_t count = own * ((p.n + shape.length - 1) / shape.length);
+  if (loads) {
+    for (int i = 1; i < tiles_ahead_in_order; ++i) load_next();
   }
-  __syncthreads();
-  run_pipeline(
-      shape.pipeline, (p.n + shape.length - 1) / shape.length,
-      [&](std::int64_t tile, int stage) { lines_of_warp.load(tile, stage); },
-      [&](std::int64_t tile, int stage) { lines_of_warp.combine(tile, stage); },
-      [&](std::int64_t tile, int stage) { lines_of_warp.store(tile, stage); });
-  if (combines) lines_of_warp.end();
+  // A tile is combined one step after it has arrived, and stored one step later.
+  const int behind = combines ? 1 : 2;
+#pragma unroll 1
+  for (std::int64_t step = 0; step < count + 2; ++step) {
+    if (loads) {
+      load_next();  // into the stage of a tile that has been stored
+      __pipeline_wait_prior(tiles_ahead_in_order - 1);
+    } else if (step >= behind && tiles.are_left()) {
+      combines ? tiles.combine(fold) : tiles.store();
+      tiles.advance();
+    }
+    __syncthreads();
+  }
 }
 
 }  // namespace KokkosScan::impl::cuda
