@@ -19,6 +19,7 @@
 #include <KokkosScan/impl/cuda/carry.hpp>
 #include <KokkosScan/impl/cuda/launch.hpp>
 #include <KokkosScan/impl/cuda/memory.hpp>
+#include <KokkosScan/impl/cuda/operand_access.hpp>
 #include <KokkosScan/impl/cuda/stage.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
@@ -56,41 +57,16 @@ template <class S>
 inline constexpr int length_of_selected_tile =
     threads_that_select* quads_of_thread<S>* quad_of_selection;
 
-/// Four neighbours, loaded together where they are aligned.
-template <class T>
-struct alignas(std::min<std::size_t>(16, sizeof(T) * quad_of_selection)) Quad {
-  T x[quad_of_selection];
-};
-template <class T>
-inline constexpr bool has_quads = sizeof(T) <= 8 && (sizeof(T) & (sizeof(T) - 1)) == 0;
-
 /// Whether the quads of an operand are aligned; those of a computed one always are.
 template <class T>
 bool are_quads(const Array<const T>& array, const Batch& batch) {
-  if constexpr (!has_quads<T>) {
-    return false;
-  } else {
-    bool aligned = array.strides.along == 1 &&
-                   reinterpret_cast<std::uintptr_t>(array.data) % alignof(Quad<T>) == 0;
-    for (int d = 0; d < batch.rank; ++d) {
-      aligned = aligned && array.strides.batch[d] % quad_of_selection == 0;
-    }
-    return aligned;
-  }
+  return is_one_move<sizeof(T)> && array.strides.along == 1 &&
+         OperandAccess<Array<const T>>::template has_aligned_packs<quad_of_selection>(array, batch);
 }
 template <class Other>
 bool are_quads(const Other&, const Batch&) {
   return true;
 }
-
-/// What the threads of a block share besides kept elements.
-struct SelectionOfBlock {
-  std::int64_t ticket;
-  std::int64_t sums[warps_that_select];  ///< of the counts of earlier tiles
-  int counts[4 * warps_that_select];
-};
-inline constexpr int bytes_of_selection_of_block = 256;
-static_assert(sizeof(SelectionOfBlock) <= bytes_of_selection_of_block);
 
 /// Loads the quad of a line that begins at element k.
 ///
@@ -98,10 +74,14 @@ static_assert(sizeof(SelectionOfBlock) <= bytes_of_selection_of_block);
 template <bool whole, class Line, class T>
 __device__ __forceinline__ void load_quad(const Line& line, std::int64_t k, int left,
                                           T (&x)[quad_of_selection]) {
-  if constexpr (whole && has_quads<T> && requires { line.data; }) {
-    const Quad<T> loaded = *reinterpret_cast<const Quad<T>*>(line.data + k);
+  if constexpr (whole && is_one_move<sizeof(T)> && requires { line.data; }) {
+    constexpr int E = sizeof(T) > 8 ? 1 : (sizeof(T) == 8 ? 2 : quad_of_selection);
+    T pack[E];
 #pragma unroll
-    for (int i = 0; i < quad_of_selection; ++i) x[i] = loaded.x[i];
+    for (int i = 0; i < quad_of_selection; ++i) {
+      if (i % E == 0) move_pack(pack, reinterpret_cast<const std::byte*>(line.data + k + i));
+      x[i] = pack[i % E];
+    }
   } else {
 #pragma unroll
     for (int i = 0; i < quad_of_selection; ++i) {
@@ -113,50 +93,37 @@ __device__ __forceinline__ void load_quad(const Line& line, std::int64_t k, int 
 /// A quad of a line: its elements, and a bit for each that is kept.
 template <class S>
 struct SelectedQuad {
-  static constexpr bool is_asked = is_predicate<typename S::Keep>;
-
   typename S::Element x[quad_of_selection];
-  unsigned kept = 0;  ///< from a mask when it is loaded, from a predicate when it is applied
+  unsigned kept;
 
-  /// Loads the elements and the mask.
-  ///
   /// \tparam whole whether the quad is aligned in memory and has four elements
   template <bool whole, class Input, class Keep>
-  __device__ __forceinline__ void load(const Input& input, [[maybe_unused]] const Keep& keep,
-                                       std::int64_t k, int left) {
-    if constexpr (!is_asked) {
+  __device__ __forceinline__ void load(const Input& input, const Keep& keep, std::int64_t k,
+                                       int left) {
+    load_quad<whole>(input, k, left, x);
+    kept = 0;
+    if constexpr (is_predicate<typename S::Keep>) {
+#pragma unroll
+      for (int i = 0; i < quad_of_selection; ++i) {
+        if ((whole || i < left) && is_kept(keep, 0, x[i])) kept |= 1u << i;
+      }
+    } else {
       std::remove_cvref_t<decltype(keep(k))> mask[quad_of_selection];
       load_quad<whole>(keep, k, left, mask);
-      kept = 0;
 #pragma unroll
       for (int i = 0; i < quad_of_selection; ++i) {
         if ((whole || i < left) && static_cast<bool>(mask[i])) kept |= 1u << i;
       }
     }
-    load_quad<whole>(input, k, left, x);
-  }
-  /// Applies the predicate to existing elements, or clears the mask beyond the end of the line.
-  template <bool whole>
-  __device__ __forceinline__ void ask(const typename S::Keep& keep, int left) {
-    if constexpr (is_asked) {
-      kept = 0;
-#pragma unroll
-      for (int i = 0; i < quad_of_selection; ++i) {
-        if ((whole || i < left) && is_kept(keep, 0, x[i])) kept |= 1u << i;
-      }
-    } else if (!whole && left <= 0) {
-      kept = 0;
-    }
   }
   [[nodiscard]] __device__ __forceinline__ unsigned count() const {
     return (kept & 1) + (kept >> 1 & 1) + (kept >> 2 & 1) + (kept >> 3 & 1);
   }
-  /// Stores the kept elements from `place` on.
-  template <class Line>
-  __device__ __forceinline__ void store(const Line& line, std::int64_t place) const {
+  /// Stores the kept elements.
+  __device__ __forceinline__ void store(typename S::Value* to) const {
 #pragma unroll
     for (int i = 0; i < quad_of_selection; ++i) {
-      if ((kept >> i & 1) != 0) line(place++) = stored_as<typename S::Value>(x[i]);
+      if ((kept >> i & 1) != 0) *to++ = stored_as<typename S::Value>(x[i]);
     }
   }
 };
@@ -170,70 +137,63 @@ __device__ __forceinline__ unsigned sum_lanes(unsigned counts, int place, int wi
   return counts;
 }
 
-/// Publishes the count of a tile plus one, as 0 means "absent".
-__device__ __forceinline__ void publish_count(unsigned* at, int count) {
-  const auto word = static_cast<unsigned>(count) + 1;
-#if defined(__CUDACC__)
-  asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(at), "r"(word) : "memory");
-#else
-  *at = word;
-#endif
-}
-__device__ __forceinline__ unsigned load_count(const unsigned* at) {
-#if defined(__CUDACC__)
-  unsigned word;
-  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(at) : "memory");
-  return word;
-#else
-  return *at;
-#endif
-}
-
 /// This thread's share of the counts of earlier tiles, requested long before they are needed.
 class CountsBefore {
  public:
-  __device__ __forceinline__ void ask(const unsigned* published, int first, int end) {
-    m_at = first + static_cast<int>(threadIdx.x);
+  /// \param published of the first tile
+  __device__ __forceinline__ CountsBefore(const std::uint64_t* published, int tiles)
+      : m_at(published + threadIdx.x), m_tiles(tiles - static_cast<int>(threadIdx.x)) {
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
-      const int tile = m_at + i * threads_that_select;
-      m_words[i] = tile < end ? load_count(published + tile) : 1;
+      m_words[i] = Published<unsigned>(0).word[0];
+      load_word_if(i * threads_that_select < m_tiles, m_at + i * threads_that_select, m_words[i]);
     }
   }
   /// Waits for counts that are not published yet.
-  [[nodiscard]] __device__ __forceinline__ std::int64_t sum(const unsigned* published, int end) {
+  [[nodiscard]] __device__ __forceinline__ std::int64_t sum() const {
     std::int64_t sum = 0;
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
-      const unsigned* const at = published + m_at + i * threads_that_select;
-      while (m_words[i] == 0) m_words[i] = load_count(at);
-      sum += m_words[i] - 1;
+      sum += wait_for(m_at + i * threads_that_select, m_words[i]);
     }
     // The rest, if there are unusually many.
-    for (int t = m_at + at_once * threads_that_select; t < end; t += threads_that_select) {
-      unsigned word = 0;
-      while (word == 0) word = load_count(published + t);
-      sum += word - 1;
+    for (int i = at_once * threads_that_select; i < m_tiles; i += threads_that_select) {
+      sum += wait_for(m_at + i, 0);
     }
     return sum;
   }
 
  private:
   static constexpr int at_once = 4;
-  int m_at;
-  unsigned m_words[at_once];
+  static __device__ __forceinline__ unsigned wait_for(const std::uint64_t* at, std::uint64_t word) {
+    while (word == 0) word = load_word<0>(at);
+    return static_cast<unsigned>(word);
+  }
+
+  const std::uint64_t* m_at;
+  int m_tiles;
+  std::uint64_t m_words[at_once];
 };
+
+/// What the threads of a block share besides kept elements.
+struct SelectionOfBlock {
+  std::int64_t ticket;
+  std::int64_t sums[warps_that_select];  ///< of the counts of earlier tiles
+  unsigned counts[4 * warps_that_select];
+};
+inline constexpr int bytes_of_selection_of_block = 256;
+static_assert(sizeof(SelectionOfBlock) <= bytes_of_selection_of_block);
 
 /// A tile of a line.
 struct SelectedTile {
-  std::int64_t line;
-  int tile;   ///< its index in the line, below 2^31
-  int total;  ///< elements kept
+  std::int64_t line;  ///< -1: none
+  int tile;           ///< its index in the line, below 2^31
+  int total;          ///< elements kept
 };
 
 /// Selects from tiles of lines.
 ///
-/// \param memory a ticket counter in 16 bytes, and a 4-byte word per tile; all 0
+/// \param memory a ticket counter in 16 bytes, and a word per tile; all 0
 template <class S>
 __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
     select_tiles(const __grid_constant__ S selection, std::int64_t tiles_of_line,
@@ -241,108 +201,86 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
   using Value = typename S::Value;
   constexpr int quads = quads_of_thread<S>;
   constexpr int length = length_of_selected_tile<S>;
-  constexpr int length_of_row = threads_that_select * quad_of_selection;
   auto& shared = *reinterpret_cast<SelectionOfBlock*>(shared_memory());
   auto* const slots = reinterpret_cast<Value*>(shared_memory() + bytes_of_selection_of_block);
   const auto thread = static_cast<int>(threadIdx.x);
   const int warp = thread / lanes;
   const int lane = thread % lanes;
-  auto* const counts = reinterpret_cast<unsigned*>(memory + 2);
+  const auto published = [&](const SelectedTile& of) {
+    return memory + 2 + of.line * tiles_of_line + of.tile;
+  };
   std::int64_t ticket = 0;
   take_ticket_if(thread == 0, memory, ticket);
-  // The tile that waits in shared memory, and the number kept of its line before it.
+  // The tile that waits in shared memory, and the number kept of its line before tile `known`.
   SelectedTile waiting{-1, 0, 0};
-  bool waits = false;
-  int first_unknown = 0;
+  int known = 0;
   std::int64_t before = 0;
   for (int turn = 0;; turn ^= 1) {
     if (thread == 0) shared.ticket = ticket;
     __syncthreads();
-    const std::int64_t number = shared.ticket;
-    const bool exists = number < tiles;
-    if (!exists && !waits) return;
-    CountsBefore counts_before;
-    const unsigned* const of_waiting = counts + waiting.line * tiles_of_line;
-    if (waits) counts_before.ask(of_waiting, first_unknown, waiting.tile);
+    const bool exists = shared.ticket < tiles;
+    if (!exists && waiting.line < 0) return;
+    const Division at(exists ? shared.ticket : 0, tiles_of_line);
+    SelectedTile current{exists ? at.quotient : -1, static_cast<int>(at.remainder), 0};
+    const CountsBefore counts_before(published({waiting.line, known, 0}), waiting.tile - known);
 
     SelectedQuad<S> elements[quads];
-    SelectedTile current{0, 0, 0};
-    if (exists) {
-      const Division at(number, tiles_of_line);
-      current.line = at.quotient;
-      current.tile = static_cast<int>(at.remainder);
-      const std::int64_t begin = at.remainder * length;
-      const LineOfBatch place{current.line};
-      const auto input = selection.input.line(place);
-      const auto keep = selection.keep.line(place);
-      const std::int64_t left = selection.n - begin;
-      const int in_tile = thread * quad_of_selection;
-      if (are_aligned && left >= length) {
+    const std::int64_t begin = at.remainder * length;
+    const std::int64_t left = exists ? selection.n - begin : 0;
+    const auto load = [&](auto whole) {
+      const LineOfBatch place{at.quotient};
+      const int limit = left < length ? static_cast<int>(left) : length;
 #pragma unroll
-        for (int q = 0; q < quads; ++q) {
-          elements[q].template load<true>(input, keep, begin + (in_tile + q * length_of_row), 0);
-          elements[q].template ask<true>(selection.keep, 0);
-        }
-      } else {
-        const int limit = left < length ? static_cast<int>(left) : length;
-#pragma unroll
-        for (int q = 0; q < quads; ++q) {
-          const int first = in_tile + q * length_of_row;
-          elements[q].template load<false>(input, keep, begin + first, limit - first);
-          elements[q].template ask<false>(selection.keep, limit - first);
-        }
+      for (int q = 0; q < quads; ++q) {
+        const int first = (thread + q * threads_that_select) * quad_of_selection;
+        elements[q].template load<whole.value>(
+            selection.input.line(place), selection.keep.line(place), begin + first, limit - first);
       }
-    }
+    };
+    are_aligned&& left >= length ? load(std::true_type{}) : load(std::false_type{});
 
     // The counts of a warp's quads, at most 128 each, packed into bytes.
     unsigned own = 0;
-    unsigned with = 0;
-    if (exists) {
 #pragma unroll
-      for (int q = 0; q < quads; ++q) own |= elements[q].count() << 8 * q;
-      with = sum_lanes(own, lane, lanes);
-      if (lane == lanes - 1) {
-#pragma unroll
-        for (int q = 0; q < quads; ++q) {
-          shared.counts[q * warps_that_select + warp] = static_cast<int>(with >> 8 * q & 255);
-        }
-      }
-    }
-    __syncthreads();
-    if (exists) {
-      // Each warp sums the counts of all warps.
-      constexpr int all = quads * warps_that_select;
-      const unsigned of_lane = lane < all ? static_cast<unsigned>(shared.counts[lane]) : 0u;
-      const unsigned up_to = sum_lanes(of_lane, lane, lanes);
-      current.total = static_cast<int>(__shfl_sync(~0u, up_to, all - 1));
-      if (thread == 0 && current.tile < tiles_of_line - 1) {
-        // A count says as well that the tile has been read.
-        if (selection.is_in_place) __threadfence();
-        publish_count(counts + current.line * tiles_of_line + current.tile, current.total);
-      }
-      Value* const to = slots + turn * length;
+    for (int q = 0; q < quads; ++q) own |= elements[q].count() << 8 * q;
+    const unsigned with = sum_lanes(own, lane, lanes);
+    if (lane == lanes - 1) {
 #pragma unroll
       for (int q = 0; q < quads; ++q) {
-        const auto before_warp = __shfl_sync(~0u, up_to - of_lane, q * warps_that_select + warp);
-        const unsigned in_tile = before_warp + ((with - own) >> 8 * q & 255);
-        elements[q].store([=](std::int64_t i) -> Value& { return to[i]; }, in_tile);
+        shared.counts[q * warps_that_select + warp] = with >> 8 * q & 255;
       }
-    }
-    if (waits) {
-      std::int64_t sum = counts_before.sum(of_waiting, waiting.tile);
-      if (selection.is_in_place) __threadfence();
-#pragma unroll
-      for (int distance = lanes / 2; distance > 0; distance /= 2) {
-        sum += shuffle(sum, lane ^ distance);
-      }
-      if (lane == 0) shared.sums[warp] = sum;
     }
     __syncthreads();
+    // Each warp sums the counts of all warps.
+    constexpr int all = quads * warps_that_select;
+    const unsigned of_lane = lane < all ? shared.counts[lane] : 0u;
+    const unsigned up_to = sum_lanes(of_lane, lane, lanes);
+    const unsigned total = __shfl_sync(~0u, up_to, all - 1);
+    current.total = static_cast<int>(total);
+    if (thread == 0 && exists && current.tile < tiles_of_line - 1) {
+      // A count says as well that the tile has been read.
+      if (selection.is_in_place) __threadfence();
+      publish(published(current), total);
+    }
+#pragma unroll
+    for (int q = 0; q < quads; ++q) {
+      const unsigned before_warp = __shfl_sync(~0u, up_to - of_lane, q * warps_that_select + warp);
+      elements[q].store(slots + turn * length + before_warp + ((with - own) >> 8 * q & 255));
+    }
+    std::int64_t sum = counts_before.sum();
+    if (selection.is_in_place) __threadfence();
+#pragma unroll
+    for (int distance = lanes / 2; distance > 0; distance /= 2) {
+      sum += shuffle(sum, lane ^ distance);
+    }
+    if (lane == 0) shared.sums[warp] = sum;
+    __syncthreads();
     take_ticket_if(thread == 0 && exists, memory, ticket);
-    if (waits) {
+    if (waiting.line >= 0) {
 #pragma unroll
       for (int w = 0; w < warps_that_select; ++w) before += shared.sums[w];
-      const auto output = selection.output.line(LineOfBatch{waiting.line});
+      const LineOfBatch place{waiting.line};
+      const auto output = selection.output.line(place);
       const Value* const from = slots + (turn ^ 1) * length;
       // Two conditions take fewer registers than their minimum.
       for (int i = thread; i < waiting.total && before + i < selection.capacity;
@@ -350,112 +288,71 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
         output(before + i) = from[i];
       }
       before += waiting.total;
-      first_unknown = waiting.tile + 1;
-      if (thread == 0 && waiting.tile == tiles_of_line - 1) {
-        selection.counts.line(LineOfBatch{waiting.line})(0) =
-            static_cast<typename S::Count>(before);
+      known = waiting.tile + 1;
+      if (thread == 0 && known == tiles_of_line) {
+        selection.counts.line(place)(0) = static_cast<typename S::Count>(before);
       }
     }
-    waits = exists;
     if (current.line != waiting.line) {
       before = 0;
-      first_unknown = 0;
+      known = 0;
     }
     waiting = current;
   }
 }
 
-/// How warps are divided among short lines.
-struct ShortLines {
-  int log2_width;     ///< log2 of the lanes of a line
-  int steps_of_line;  ///< iterations of a quad per lane
-  int lines_of_lane;  ///< in turn
-};
-
-/// Selects from whole lines, each by some lanes of a warp. Kept elements are compacted in shared
+/// Selects from short lines, each by some lanes of a warp. Kept elements are compacted in shared
 /// memory, so that stores are coalesced.
 ///
-/// \param are_whole whether all quads are aligned and have four elements
+/// \param log2_width log2 of the lanes of a line
+/// \param are_whole  whether all quads are aligned and have four elements
 template <class S>
 __global__ void __launch_bounds__(threads_that_select)
-    select_lines(const __grid_constant__ S selection, ShortLines shape, bool are_whole) {
+    select_lines(const __grid_constant__ S selection, int log2_width, bool are_whole) {
   using Value = typename S::Value;
-  constexpr int quads = quads_of_thread<S>;
-  auto* const all_slots = reinterpret_cast<Value*>(shared_memory());
   const auto thread = static_cast<int>(threadIdx.x);
   const int lane = thread % lanes;
-  const int width = 1 << shape.log2_width;
+  const int width = 1 << log2_width;
   const int place = lane & (width - 1);
-  const int own_line = lane >> shape.log2_width;  // of those side by side
-  const int lines_of_step = lanes >> shape.log2_width;
-  const int elements_of_step = width * quad_of_selection;  // of a line
-  Value* const slots = all_slots + (thread - lane) * quad_of_selection;
-  const std::int64_t warp = (std::int64_t{blockIdx.x} * threads_that_select + thread) / lanes;
-  const int steps = shape.steps_of_line * shape.lines_of_lane;
-
-  std::int64_t next_lines = warp * lines_of_step * shape.lines_of_lane;
-  int step_of_line = 0;
+  const int length = width * quad_of_selection;  // of a line, at once
+  Value* const slots =
+      reinterpret_cast<Value*>(shared_memory()) + (thread - lane) * quad_of_selection;
+  const std::int64_t line = (std::int64_t{blockIdx.x} * threads_that_select + thread) >> log2_width;
+  const bool exists = line < selection.batch.count;
+  const LineOfBatch at{exists ? line : 0};
+  const std::int64_t first_line = line - (lane >> log2_width);
   int count = 0;  // of the line so far
-  for (int begin = 0; begin < steps; begin += quads) {
-    // Load as many quads as registers hold, unconditionally, so that loads overlap. Where there is
-    // no quad, load the first.
-    SelectedQuad<S> elements[quads];
-    std::int64_t first_lines[quads];
-    int left[quads];
-    bool ends_lines[quads];
+  for (int begin = 0; begin < selection.n; begin += length) {
+    const int k = begin + place * quad_of_selection;
+    const int left = exists ? static_cast<int>(selection.n) - k : 0;
+    SelectedQuad<S> elements;
+    if (are_whole && left > 0) {
+      elements.template load<true>(selection.input.line(at), selection.keep.line(at), k, left);
+    } else {
+      elements.template load<false>(selection.input.line(at), selection.keep.line(at), k, left);
+    }
+    const unsigned own = elements.count();
+    const unsigned with = sum_lanes(own, place, width);
+    const int kept = static_cast<int>(__shfl_sync(~0u, with, lane | (width - 1)));
+    elements.store(slots + (lane - place) * quad_of_selection + (with - own));
+    __syncwarp();
 #pragma unroll
-    for (int q = 0; q < quads; ++q) {
-      first_lines[q] = next_lines;
-      const std::int64_t line = next_lines + own_line;
-      const int k = step_of_line * elements_of_step + place * quad_of_selection;
-      const bool exists = begin + q < steps && line < selection.batch.count && k < selection.n;
-      left[q] = exists ? static_cast<int>(selection.n) - k : 0;
-      if (are_whole) {
-        const LineOfBatch at{exists ? line : 0};
-        elements[q].template load<true>(selection.input.line(at), selection.keep.line(at),
-                                        exists ? k : 0, quad_of_selection);
-      } else if (exists) {
-        const LineOfBatch at{line};
-        elements[q].template load<false>(selection.input.line(at), selection.keep.line(at), k,
-                                         left[q] < quad_of_selection ? left[q] : quad_of_selection);
-      }
-      ends_lines[q] = ++step_of_line == shape.steps_of_line;
-      if (ends_lines[q]) {
-        step_of_line = 0;
-        next_lines += lines_of_step;
+    for (int i = 0; i < quad_of_selection; ++i) {
+      // Neighbouring lanes store neighbouring elements, of whichever line.
+      const int slot = i * lanes + lane;
+      const int in_line = slot & (length - 1);
+      const int in_warp = slot / quad_of_selection >> log2_width;  // the line
+      const int kept_of_line = __shfl_sync(~0u, kept, in_warp << log2_width);
+      const int before = __shfl_sync(~0u, count, in_warp << log2_width);
+      if (in_line < kept_of_line && before + in_line < selection.capacity) {
+        selection.output.line(LineOfBatch{first_line + in_warp})(before + in_line) = slots[slot];
       }
     }
-#pragma unroll
-    for (int q = 0; q < quads; ++q) {
-      if (begin + q >= steps) break;
-      elements[q].template ask<false>(selection.keep, left[q]);
-      const unsigned own = elements[q].count();
-      const unsigned with = sum_lanes(own, place, width);
-      const int kept = static_cast<int>(__shfl_sync(~0u, with, lane | (width - 1)));
-      elements[q].store([=](std::int64_t i) -> Value& { return slots[i]; },
-                        own_line* elements_of_step + static_cast<int>(with - own));
-      __syncwarp();
-#pragma unroll
-      for (int i = 0; i < quad_of_selection; ++i) {
-        const int slot = i * lanes + lane;
-        const int in_line = slot & (elements_of_step - 1);
-        const int line = slot / quad_of_selection >> shape.log2_width;
-        const int kept_of_line = __shfl_sync(~0u, kept, line << shape.log2_width);
-        const int before = __shfl_sync(~0u, count, line << shape.log2_width);
-        if (in_line < kept_of_line && before + in_line < selection.capacity) {
-          selection.output.line(LineOfBatch{first_lines[q] + line})(before + in_line) = slots[slot];
-        }
-      }
-      __syncwarp();
-      count += kept;
-      if (ends_lines[q]) {
-        const std::int64_t line = first_lines[q] + own_line;
-        if (place == 0 && line < selection.batch.count) {
-          selection.counts.line(LineOfBatch{line})(0) = static_cast<typename S::Count>(count);
-        }
-        count = 0;
-      }
-    }
+    __syncwarp();
+    count += kept;
+  }
+  if (place == 0 && exists) {
+    selection.counts.line(at)(0) = static_cast<typename S::Count>(count);
   }
 }
 
@@ -474,7 +371,7 @@ struct SelectBackend {
   template <class S, class Exec>
   std::size_t workspace_bytes(const Exec&, std::int64_t n, std::int64_t lines) const {
     if (n <= longest_short_selection) return 0;
-    return static_cast<std::size_t>(16 + 4 * lines * tiles_of_line<S>(n));
+    return static_cast<std::size_t>(16 + 8 * lines * tiles_of_line<S>(n));
   }
 
   template <class Exec, class S>
@@ -482,19 +379,13 @@ struct SelectBackend {
     const std::int64_t lines = s.batch.count;
     const bool are_aligned = are_quads(s.input, s.batch) && are_quads(s.keep, s.batch);
     if (s.n <= longest_short_selection) {
-      ShortLines shape{0, 1, 1};
-      std::int64_t elements_of_step = quad_of_selection;
-      for (; 1 << shape.log2_width < lanes && elements_of_step < s.n; elements_of_step *= 2) {
-        ++shape.log2_width;
-      }
-      shape.steps_of_line = static_cast<int>(divide_up(s.n, elements_of_step));
-      shape.lines_of_lane = std::max(1, quads_of_thread<S> / shape.steps_of_line);
-      const std::int64_t threads = divide_up(lines, shape.lines_of_lane) << shape.log2_width;
+      int log2_width = 0;
+      while (1 << log2_width < lanes && quad_of_selection << log2_width < s.n) ++log2_width;
       const Launch launch{
-          Function::select, "cuda/select_lines", divide_up(threads, threads_that_select),
-          threads_that_select,
+          Function::select, "cuda/select_lines",
+          divide_up(lines << log2_width, threads_that_select), threads_that_select,
           threads_that_select * quad_of_selection * static_cast<int>(sizeof(typename S::Value))};
-      return enqueue(exec, launch, select_lines<S>, s.n, lines, s, shape,
+      return enqueue(exec, launch, select_lines<S>, s.n, lines, s, log2_width,
                      are_aligned && s.n % quad_of_selection == 0);
     }
     const std::int64_t tiles = tiles_of_line<S>(s.n);
