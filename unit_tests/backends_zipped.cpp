@@ -145,8 +145,28 @@ void check_three(std::int64_t lines, std::int64_t n, int axis, Backend const& ba
   }
 }
 
+struct Scattered {
+  KOKKOS_FUNCTION std::int64_t operator()(std::int64_t k) const { return k * 7919 % 10'007; }
+};
+
+/// Running maxima of computed values, each with its index, which has no memory of its own.
+template <class Backend>
+void check_computed_with_indices(std::int64_t n, Backend const& backend) {
+  using Pair = ks::Indexed<std::int64_t, std::int64_t>;
+  Kokkos::View<Pair*, Device> const y("y", static_cast<std::size_t>(n));
+  ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(),
+                 ks::indexed(ks::elementwise({n}, Scattered{}), 0), y, ks::along(0).backward(),
+                 ks::ArgMax<ks::Ties::first, Pair>{}, backend);
+  auto const results = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, y);
+  for (std::int64_t k = n - 1, best = k; k >= 0; --k) {
+    if (Scattered{}(k) > Scattered{}(best)) best = k;
+    ASSERT_EQ(results(k).index, best) << "element " << k << " of " << n;
+  }
+}
+
 template <class Backend>
 void check_zipped(Backend const& backend) {
+  for (std::int64_t const n : {1, 100, 3000, 30'000}) check_computed_with_indices(n, backend);
   int turn = 0;
   for (std::int64_t const n : {1, 2, 5, 8, 13, 16, 17, 33, 64, 100, 257, 1000, 3000, 20'000}) {
     for (std::int64_t const lines : {1, 3, 32, 57}) {

@@ -51,7 +51,7 @@ struct Types : Combination<P> {
                                     Stage<In>::bytes_of_element + bytes_of_result};
   /// The sizes in tiles of contiguous lines.
   static constexpr ElementSize size_in_lines{size.widest,
-                                             InLines<In>::bytes_of_element + bytes_of_result};
+                                             Stage<In>::size_in_lines + bytes_of_result};
   /// The part of the size that the combination tree depends on.
   static constexpr ElementSize size_that_cuts{
       std::max<int>(cuda::size_that_cuts<In>.widest, sizeof(Value)),
@@ -72,7 +72,7 @@ struct Types : Combination<P> {
     return Stage<In>::bytes(elements, 0, quad) + bytes_of_results(elements, 0, quad);
   }
   static constexpr int bytes_of_lines(int elements, int padding, int alignment = quad) {
-    return InLines<In>::bytes(elements, padding, alignment) +
+    return Stage<In>::bytes_in_lines(elements, padding, alignment) +
            bytes_of_results(elements, padding, alignment);
   }
 

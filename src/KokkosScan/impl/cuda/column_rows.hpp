@@ -183,7 +183,7 @@ class StagedRows<Array<const T>> : public RowsOfValues<T> {
 /// Computed elements.
 template <int Rank, class Function>
 class StagedRows<Computed<Rank, Function>>
-    : public RowsOfValues<typename StagedComputed<Rank, Function>::Value> {
+    : public RowsOfValues<typename Stage<Computed<Rank, Function>>::Value> {
   using In = Computed<Rank, Function>;
 
  public:

@@ -18,16 +18,8 @@ template <class Function, class Parts>
 KOKKOS_FORCEINLINE_FUNCTION const Parts& parts_of(const ZippedInput<Function, Parts>& in) {
   return in.parts;
 }
-template <class Values, class Mask>
-struct ValuesAndMask {
-  const Values& first;
-  struct {
-    const Mask& first;
-    List<> rest;
-  } rest;
-};
 template <class A, class Values, class Mask>
-KOKKOS_FORCEINLINE_FUNCTION ValuesAndMask<Values, Mask> parts_of(
+KOKKOS_FORCEINLINE_FUNCTION List<const Values&, const Mask&> parts_of(
     const Selected<A, Values, Mask>& in) {
   return {in.values, {in.mask, {}}};
 }

@@ -309,6 +309,11 @@ struct StagedValues {
     return bytes_of_slots<T>(elements, padding, alignment);
   }
   static constexpr int bytes_of_element = sizeof(T);
+  /// The same in tiles of contiguous lines.
+  static constexpr int bytes_in_lines(int elements, int padding, int alignment) {
+    return bytes(elements, padding, alignment);
+  }
+  static constexpr int size_in_lines = bytes_of_element;
 
   Slots<T> slots;
 
@@ -509,7 +514,6 @@ struct LoadArray {
 /// An array: its bytes, unchanged.
 template <class T>
 struct Stage<Array<const T>> : StagedValues<T> {
-  static constexpr bool is_computed = false;
   /// Whether fill() does anything for lines.
   static constexpr bool fills_lines = false;
 

@@ -16,79 +16,81 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// A computed input: its values, each evaluated once.
-template <int Rank, class Function>
-struct StagedComputed
-    : StagedValues<std::remove_cvref_t<decltype(std::declval<Computed<Rank, Function>>().line(
-          Coordinates{})(0))>> {
-  using In = Computed<Rank, Function>;
-  static constexpr bool is_computed = true;
+/// Values that are put into slots of their own by Self::fill(), for tiles of lines.
+template <class Self, class In, class T>
+struct FilledStage : StagedValues<T> {
   static constexpr bool fills_lines = true;
 
   template <class AnyTile, class Value>
   __device__ __forceinline__ void place(const In&, const AnyTile&, Region& region,
                                         [[maybe_unused]] const Value* results) {
-    using T = typename StagedComputed::Value;
-    if constexpr (may_share_slots<T, Value>) {
-      this->slots = region.template take<T>(reinterpret_cast<const T*>(results));
-    } else {
-      this->slots = region.template take<T>(nullptr);
-    }
+    const T* origin = nullptr;
+    if constexpr (may_share_slots<T, Value>) origin = reinterpret_cast<const T*>(results);
+    this->slots = region.template take<T>(origin);
   }
   template <int all = 0, class AnyTile>
   __device__ __forceinline__ Loaded load(const In& in, const AnyTile& tile, int) {
-    fill(in, tile, threads_of_block());
+    static_cast<Self*>(this)->fill(in, tile, threads_of_block());
     return {};
   }
   __device__ __forceinline__ void begin_load(const In&, const Tile&, Barrier&, const Threads&) {}
   template <class AnyTile>
   __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
-    fill_columns(this->slots, in, tile, threads);
+    if constexpr (std::is_same_v<AnyTile, Tile>) {
+      static_cast<Self*>(this)->fill_lines(in, tile, threads);
+    } else {
+      fill_columns(this->slots, in, tile, threads);
+    }
   }
-  __device__ __forceinline__ void fill(const In& in, const Tile& tile, const Threads& threads) {
-    if (tile.lines == 1) return fill_one_line(in, tile, threads, 0);
-    const int sharing = lanes_of_line(tile, at_once_of_two, fewest_lanes);
+};
+
+template <class In>
+using ElementOf = std::remove_cvref_t<decltype(std::declval<In>().line(Coordinates{})(0))>;
+
+/// A computed input: its values, each evaluated once.
+template <class In>
+struct StagedComputed : FilledStage<Stage<In>, In, ElementOf<In>> {
+  static constexpr int at_once = sizeof(ElementOf<In>) <= 8 ? 8 : 2;
+
+  __device__ __forceinline__ void fill_lines(const In& in, const Tile& tile,
+                                             const Threads& threads) {
+    // At least four lanes read neighbours, 16 bytes or more in total.
+    const int sharing = tile.lines == 1 ? threads.count : lanes_of_line(tile, at_once / 2, 4);
     const Threads of_line{threads.own % sharing, sharing};
     const int lines_at_once = threads.count / sharing;
     int i = threads.own / sharing;
     for (; i + lines_at_once < tile.lines; i += 2 * lines_at_once) {
       fill_two_lines(in, tile, of_line, i, i + lines_at_once);
     }
-    if (i < tile.lines) fill_one_line(in, tile, of_line, i);
+    if (i >= tile.lines) return;
+    const auto line = in.line(tile.line(i));
+    fill_line<at_once>(this->slots, i * tile.length, of_line.own, tile.length, of_line, line,
+                       first_index(tile, line), step_of(tile, line));
   }
 
  private:
-  using Line = ComputedLine<Rank, Function>;
-  static constexpr int at_once_of_two = sizeof(typename StagedComputed::Value) <= 8 ? 4 : 1;
-  /// Lanes that read neighbours, at least 16 bytes in total.
-  static constexpr int fewest_lanes = 4;
-
   /// The index along the axis of the first element in memory order.
+  template <class Line>
   static __device__ __forceinline__ std::int64_t first_index(const Tile& tile, const Line& line) {
     return line.index_along(tile.begin + tile.in_memory_order(0));
   }
   /// The step to its neighbour in memory: -1 if the strides of a View are negative.
+  template <class Line>
   static __device__ __forceinline__ int step_of(const Tile& tile, const Line& line) {
     return static_cast<int>(tile.backward ? -line.step : line.step);
   }
-  /// Computes a line of a tile.
-  __device__ __forceinline__ void fill_one_line(const In& in, const Tile& tile,
-                                                const Threads& of_line, int i) {
-    const Line line = in.line(tile.line(i));
-    fill_line<2 * at_once_of_two>(this->slots, i * tile.length, of_line.own, tile.length, of_line,
-                                  line, first_index(tile, line), step_of(tile, line));
-  }
-  /// Computes two lines of a tile alternately, to overlap memory latencies.
+  /// Computes two lines of a tile alternately, to overlap memory latencies: rows of two to five
+  /// elements have a third more of a copy.
   __device__ __forceinline__ void fill_two_lines(const In& in, const Tile& tile,
                                                  const Threads& of_line, int first, int second) {
-    constexpr int E = at_once_of_two;
-    const Line lines[] = {in.line(tile.line(first)), in.line(tile.line(second))};
+    const decltype(in.line(tile.line(0))) lines[] = {in.line(tile.line(first)),
+                                                     in.line(tile.line(second))};
     const int begin[] = {first * tile.length, second * tile.length};
     const std::int64_t along = first_index(tile, lines[0]);
     const int step = step_of(tile, lines[0]);
     int e = of_line.own;
     const auto fill_some = [&](auto count) {
-      typename StagedComputed::Value x[2][count.value];
+      ElementOf<In> x[2][count.value];
 #pragma unroll
       for (int j = 0; j < 2; ++j) {
 #pragma unroll
@@ -103,39 +105,23 @@ struct StagedComputed
       }
       e += count.value * of_line.count;
     };
+    constexpr int E = at_once / 2;
     while (e + (E - 1) * of_line.count < tile.length) fill_some(std::integral_constant<int, E>{});
     while (e < tile.length) fill_some(std::integral_constant<int, 1>{});
   }
 };
 
 template <int Rank, class Function>
-struct Stage<Computed<Rank, Function>> : StagedComputed<Rank, Function> {};
+struct Stage<Computed<Rank, Function>> : StagedComputed<Computed<Rank, Function>> {};
 
 /// One value per line, copied to the slot of each element.
 template <class T>
-struct Stage<ValueOfLine<T>> : StagedValues<std::remove_const_t<T>> {
-  using In = ValueOfLine<T>;
-  using Element = std::remove_const_t<T>;
-  static constexpr bool is_computed = true;
-  static constexpr bool fills_lines = true;
-
-  template <class AnyTile, class Value>
-  __device__ __forceinline__ void place(const In&, const AnyTile&, Region& region, const Value*) {
-    this->slots = region.template take<Element>(nullptr);
-  }
-  template <int all = 0, class AnyTile>
-  __device__ __forceinline__ Loaded load(const In& in, const AnyTile& tile, int) {
-    fill(in, tile, threads_of_block());
-    return {};
-  }
-  __device__ __forceinline__ void begin_load(const In&, const Tile&, Barrier&, const Threads&) {}
-  template <class AnyTile>
-  __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
-    fill_columns(this->slots, in, tile, threads);
-  }
-  __device__ __forceinline__ void fill(const In& in, const Tile& tile, const Threads& threads) {
+struct Stage<ValueOfLine<T>>
+    : FilledStage<Stage<ValueOfLine<T>>, ValueOfLine<T>, std::remove_const_t<T>> {
+  __device__ __forceinline__ void fill_lines(const ValueOfLine<T>& in, const Tile& tile,
+                                             const Threads& threads) {
     for (int i = 0; i < tile.lines; ++i) {
-      const Element value = in.line(tile.line(i))(0);
+      const std::remove_const_t<T> value = in.line(tile.line(i))(0);
       for (int e = threads.own; e < tile.length; e += threads.count) {
         this->slots[i * tile.length + e] = value;
       }
@@ -146,10 +132,13 @@ struct Stage<ValueOfLine<T>> : StagedValues<std::remove_const_t<T>> {
 /// Indices along lines. In tiles of lines they are computed when read; in tiles of columns they
 /// have slots.
 template <int Rank, class Index>
-struct Stage<Computed<Rank, IndexAlong<Index>>> : StagedComputed<Rank, IndexAlong<Index>> {
+struct Stage<Computed<Rank, IndexAlong<Index>>>
+    : StagedComputed<Computed<Rank, IndexAlong<Index>>> {
   using In = Computed<Rank, IndexAlong<Index>>;
-  using Base = StagedComputed<Rank, IndexAlong<Index>>;
+  using Base = StagedComputed<In>;
   static constexpr bool fills_lines = false;
+  static constexpr int size_in_lines = 0;
+  static constexpr int bytes_in_lines(int, int, int) { return 0; }
 
   using Base::place;
   template <class Value>
@@ -159,9 +148,9 @@ struct Stage<Computed<Rank, IndexAlong<Index>>> : StagedComputed<Rank, IndexAlon
     m_by_length = Divisor(tile.length);
     m_first = static_cast<Index>(in.index_along(tile.begin + tile.in_memory_order(0)));
   }
-  template <int all = 0, class AnyTile>
-  __device__ __forceinline__ Loaded load(const In& in, const AnyTile& tile, int elements) {
-    return m_length == 0 ? Base::load(in, tile, elements) : Loaded{};
+  template <class AnyTile>
+  __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
+    if constexpr (!std::is_same_v<AnyTile, Tile>) Base::fill(in, tile, threads);
   }
   [[nodiscard]] __device__ __forceinline__ Index get(int e) const {
     if (m_length == 0) return Base::get(e);
@@ -196,8 +185,11 @@ struct Stage<Composition<In, Parts...>> {
   static constexpr int bytes(int elements, int padding, int alignment) {
     return (0 + ... + Stage<Parts>::bytes(elements, padding, alignment));
   }
+  static constexpr int bytes_in_lines(int elements, int padding, int alignment) {
+    return (0 + ... + Stage<Parts>::bytes_in_lines(elements, padding, alignment));
+  }
   static constexpr int bytes_of_element = (0 + ... + Stage<Parts>::bytes_of_element);
-  static constexpr bool is_computed = (... || Stage<Parts>::is_computed);
+  static constexpr int size_in_lines = (0 + ... + Stage<Parts>::size_in_lines);
   static constexpr bool fills_lines = (... || Stage<Parts>::fills_lines);
 
   Each<Stage<Parts>...> parts;
@@ -245,40 +237,15 @@ requires is_composed<In>
 struct Stage<In> : Stage<composition_t<In>> {
 };
 
-/// The memory that an input takes in tiles of lines.
-template <class In>
-struct InLines {
-  static constexpr int bytes_of_element = Stage<In>::bytes_of_element;
-  static constexpr int bytes(int elements, int padding, int alignment) {
-    return Stage<In>::bytes(elements, padding, alignment);
-  }
-};
-template <int Rank, class Index>
-struct InLines<Computed<Rank, IndexAlong<Index>>> {
-  static constexpr int bytes_of_element = 0;
-  static constexpr int bytes(int, int, int) { return 0; }
-};
-template <class In, class... Parts>
-struct InLines<Composition<In, Parts...>> {
-  static constexpr int bytes_of_element = (0 + ... + InLines<Parts>::bytes_of_element);
-  static constexpr int bytes(int elements, int padding, int alignment) {
-    return (0 + ... + InLines<Parts>::bytes(elements, padding, alignment));
-  }
-};
-template <class In>
-requires is_composed<In>
-struct InLines<In> : InLines<composition_t<In>> {
-};
-
 /// Bytes of an input's elements as far as they affect the combination tree. A mask does not count,
 /// as one that selects everything must not change results, unless it is wider than the values:
 /// tiles of many narrow values would not fit beside it.
 template <class In>
-inline constexpr ElementSize size_that_cuts = {Stage<In>::widest, InLines<In>::bytes_of_element};
+inline constexpr ElementSize size_that_cuts = {Stage<In>::widest, Stage<In>::size_in_lines};
 template <class A, class Values, class Mask>
 inline constexpr ElementSize size_that_cuts<Selected<A, Values, Mask>> =
     Stage<Mask>::widest > Stage<Values>::widest
-        ? ElementSize{Stage<Mask>::widest, InLines<Selected<A, Values, Mask>>::bytes_of_element}
+        ? ElementSize{Stage<Mask>::widest, Stage<Selected<A, Values, Mask>>::size_in_lines}
         : size_that_cuts<Values>;
 
 /// Whether a tile's results may take the place of its elements, or of those of the first part: a
