@@ -253,7 +253,7 @@ void sweep_rows(const Memory& memory, const Shape& s) {
           shape.pitch = (shape.slots / pack | 1) * pack;
           shape.stage = lines * shape.pitch * static_cast<int>(sizeof(T));
           shape.movers = movers;
-          shape.has_packs = shape.stores_packs = s.n % pack == 0;
+          shape.loads_packs = shape.stores_packs = s.n % pack == 0;
           if (blocks * shape.shared_bytes() > cuda::shared_bytes_in_order) continue;
           const std::int64_t groups = (s.outer + lines - 1) / lines;
           const cuda::Launch launch{p.function, "rows",

@@ -14,16 +14,14 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Threads of a block that scans columns in order: if they are many, and where rows are unaligned.
-/// Fewer columns have a block for each warp, to be spread evenly over the multiprocessors.
+/// Threads of a block that scans columns in order.
 inline constexpr int threads_of_columns_in_order = 128;
-inline constexpr int threads_of_many_columns = 256;
-/// Bytes of each of two chunks in registers: for columns that fit into the first; if there are
-/// enough threads to hide the memory latency; if there are not; and if they are few.
-inline constexpr int bytes_of_short_chunk_in_order = 16;
+inline constexpr int threads_of_unaligned_columns = 256;
+/// Bytes of each of two chunks in registers: if there are enough threads to hide the memory
+/// latency; if there are not; and if columns are few.
 inline constexpr int bytes_of_chunk_in_order = 32;
 inline constexpr int bytes_of_long_chunk_in_order = 128;
-inline constexpr int bytes_of_longest_chunk_in_order = 256;
+inline constexpr int bytes_of_longest_chunk_in_order = 192;
 /// At least this many columns for each multiprocessor are many, and fewer than this are few.
 inline constexpr int many_columns_in_order = 1024;
 inline constexpr int few_columns_in_order = 192;
@@ -66,7 +64,7 @@ struct ChunkInOrder {
 ///
 /// \tparam N elements of a chunk
 template <int N, class P>
-__global__ void __launch_bounds__(threads_of_many_columns)
+__global__ void __launch_bounds__(threads_of_unaligned_columns)
     scan_columns_in_order(const __grid_constant__ P p) {
   using T = InOrderTypes<P>;
   using A = typename T::A;

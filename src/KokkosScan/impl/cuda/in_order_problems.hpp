@@ -45,22 +45,16 @@ struct InOrderBackend {
       }
     }
     const std::int64_t columns = p.batch.count / std::max(1, multiprocessors(exec));
-    const bool are_many = columns >= many_columns_in_order;
-    if (p.n * static_cast<std::int64_t>(sizeof(typename P::A)) <= bytes_of_short_chunk_in_order) {
-      return scan_columns<bytes_of_short_chunk_in_order>(exec, p, threads_of_columns_in_order);
-    }
     if (columns < few_columns_in_order) {
       return scan_columns<bytes_of_longest_chunk_in_order>(exec, p, lanes);
     }
-    if (!has_aligned_rows(p.output)) {
-      // Large blocks, so that most warps that share sectors are in the same block.
-      are_many ? scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads_of_many_columns)
-               : scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_many_columns);
-    } else if (are_many) {
-      scan_columns<bytes_of_chunk_in_order>(exec, p, threads_of_columns_in_order);
-    } else {
-      scan_columns<bytes_of_long_chunk_in_order>(exec, p, lanes);
-    }
+    const bool are_many = columns >= many_columns_in_order;
+    const bool are_aligned = has_aligned_rows(p.output);
+    // Large blocks where most warps share sectors, small ones where columns must be spread evenly.
+    const int threads = !are_aligned ? threads_of_unaligned_columns
+                                     : (are_many ? threads_of_columns_in_order : lanes);
+    are_aligned == are_many ? scan_columns<bytes_of_chunk_in_order>(exec, p, threads)
+                            : scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads);
   }
 
  private:
@@ -106,19 +100,18 @@ struct InOrderBackend {
   template <class Exec, class P>
   static void scan_rows(const Exec& exec, const P& p) {
     using T = InOrderTypes<P>;
-    RowsInOrder shape = plan_rows_in_order(p.n, p.batch.count, sizeof(typename P::A), T::pack,
-                                           T::is_masked, multiprocessors(exec));
-    bool are_packs = false;
+    bool loads_packs = false, loads_packs_of_mask = !T::is_masked, stores_packs = false;
     if constexpr (T::is_copied) {
-      shape.has_packs = has_packs<T::pack>(p, values_of<typename P::A>(p.input));
-      shape.stores_packs = has_packs<T::pack>(p, p.output);
-      are_packs = shape.has_packs && shape.stores_packs;
-      if constexpr (T::is_masked) {
-        shape.has_packs_of_mask = has_packs<quad>(p, p.input.mask);
-        are_packs = are_packs && shape.has_packs_of_mask;
-      }
+      loads_packs = has_packs<T::pack>(p, values_of(p));
+      stores_packs = has_packs<T::pack>(p, p.output);
+      if constexpr (T::is_masked) loads_packs_of_mask = has_packs<quad>(p, p.input.mask);
     }
-    shape.movers = are_packs ? movers_of_packs : movers_of_elements;
+    RowsInOrder shape = plan_rows_in_order(
+        p.n, p.batch.count, sizeof(typename P::A), T::pack, T::is_masked,
+        loads_packs && loads_packs_of_mask && stores_packs, multiprocessors(exec));
+    shape.loads_packs = loads_packs;
+    shape.loads_packs_of_mask = loads_packs_of_mask;
+    shape.stores_packs = stores_packs;
     const Launch launch{p.function, "cuda/in_order_rows",
                         shape.blocks(p.batch.count, multiprocessors(exec)), shape.threads(),
                         shape.shared_bytes()};

@@ -24,8 +24,9 @@ namespace KokkosScan::impl::cuda {
 /// The most lines of a group, and the fewest.
 inline constexpr int most_rows_in_order = 32;
 inline constexpr int least_rows_in_order = 8;
-/// With fewer groups than this for each multiprocessor, groups get fewer lines.
-inline constexpr int wanted_groups_in_order = 4;
+inline constexpr int most_unaligned_rows_in_order = 16;
+/// With fewer groups than this for two multiprocessors, groups get fewer lines.
+inline constexpr int wanted_groups_in_order = 3;
 /// The bytes of a tile, and of a line in it, of which there are not many more.
 inline constexpr int bytes_of_tile_in_order = 16384;
 inline constexpr int most_bytes_of_row_in_order = 1024;
@@ -36,11 +37,13 @@ inline constexpr int tiles_ahead_in_order = 2;
 inline constexpr int stages_in_order = tiles_ahead_in_order + 2;
 /// The warps that load, and those that store: for packs, and for single elements.
 inline constexpr int movers_of_packs = 1;
-inline constexpr int movers_of_elements = 3;
+inline constexpr int movers_of_elements = 2;
 inline constexpr int threads_of_rows_in_order = (1 + 2 * movers_of_elements) * lanes;
-/// Bytes of shared memory for all blocks of a multiprocessor, and how many there are at most.
-inline constexpr int shared_bytes_in_order = 208 * 1024;
-inline constexpr int most_blocks_in_order = 4;
+/// Bytes of shared memory for all blocks of a multiprocessor, and how many there are at most: as
+/// many as are resident, or the last would begin when the first end.
+inline constexpr int shared_bytes_in_order = 180 * 1024;
+inline constexpr int most_blocks_of_packs = 4;
+inline constexpr int most_blocks_of_elements = 3;
 
 /// How groups of lines pass through shared memory, which does not affect results.
 struct RowsInOrder {
@@ -51,34 +54,37 @@ struct RowsInOrder {
   int mask_pitch;  ///< the same of the mask
   int stage;       ///< bytes of a tile
   int movers;
-  bool
-      has_packs;  ///< whether 16 bytes are loaded, of the values and of the mask, or stored at once
-  bool has_packs_of_mask;
+  bool loads_packs;  ///< whether 16 bytes are moved at once
+  bool loads_packs_of_mask;
   bool stores_packs;
 
   [[nodiscard]] constexpr int threads() const { return (1 + 2 * movers) * lanes; }
   [[nodiscard]] constexpr int shared_bytes() const { return stages_in_order * stage; }
   [[nodiscard]] constexpr std::int64_t blocks(std::int64_t count, int multiprocessors) const {
     const int resident =
-        std::clamp(shared_bytes_in_order / shared_bytes(), 1, most_blocks_in_order);
+        std::clamp(shared_bytes_in_order / shared_bytes(), 1,
+                   movers == movers_of_packs ? most_blocks_of_packs : most_blocks_of_elements);
     return std::min(divide_up(count, lines), std::int64_t{resident} * std::max(1, multiprocessors));
   }
 };
 
 /// \param size of an element
 /// \param pack elements of 16 bytes, or 1
+/// \param are_packs whether tiles are moved by packs
 constexpr RowsInOrder plan_rows_in_order(std::int64_t n, std::int64_t count, int size, int pack,
-                                         bool is_masked, int multiprocessors) {
+                                         bool is_masked, bool are_packs, int multiprocessors) {
   const auto round = [](std::int64_t x, int unit) {
     return static_cast<int>(divide_up(x, unit) * unit);
   };
   RowsInOrder shape{};
-  shape.lines = most_rows_in_order;
+  shape.lines = are_packs ? most_rows_in_order : most_unaligned_rows_in_order;
+  shape.movers = are_packs ? movers_of_packs : movers_of_elements;
   const auto halve_while = [&](const auto& condition) {
     while (shape.lines > least_rows_in_order && condition()) shape.lines /= 2;
   };
-  halve_while(
-      [&] { return count < std::int64_t{shape.lines} * wanted_groups_in_order * multiprocessors; });
+  halve_while([&] {
+    return 2 * count < std::int64_t{shape.lines} * wanted_groups_in_order * multiprocessors;
+  });
   const int bytes = size + (is_masked ? 1 : 0);
   const int most =
       std::max(slots_of_row_in_order,
@@ -94,19 +100,14 @@ constexpr RowsInOrder plan_rows_in_order(std::int64_t n, std::int64_t count, int
   return shape;
 }
 
-/// Units that a thread moves at once.
-template <class Unit>
-inline constexpr int moves_at_once = std::bit_floor(std::clamp(128u / sizeof(Unit), 1ul, 8ul));
-
 /// The array of values, which may be masked, that is copied to shared memory.
-template <class A>
-__host__ __device__ const Array<const A>& values_of(const Array<const A>& in) {
-  return in;
-}
-template <class A>
-__host__ __device__ const Array<const A>& values_of(
-    const Selected<A, Array<const A>, Array<const StoredBool>>& in) {
-  return in.values;
+template <class P>
+__host__ __device__ const auto& values_of(const P& p) {
+  if constexpr (InOrderTypes<P>::is_masked) {
+    return p.input.values;
+  } else {
+    return p.input;
+  }
 }
 
 /// The tiles of a block, one after the other, as one of its warps sees them. Elements have the
@@ -143,8 +144,8 @@ class RowsOfBlock {
 
   __device__ __forceinline__ void load() const {
     if constexpr (T::is_copied) {
-      m_shape.has_packs ? load_values<T::pack>() : load_values<1>();
-      if constexpr (T::is_masked) m_shape.has_packs_of_mask ? load_mask<quad>() : load_mask<1>();
+      m_shape.loads_packs ? load_values<T::pack>() : load_values<1>();
+      if constexpr (T::is_masked) m_shape.loads_packs_of_mask ? load_mask<quad>() : load_mask<1>();
     } else {
       load_elements();
     }
@@ -154,8 +155,8 @@ class RowsOfBlock {
     if (m_lane >= m_lines) return;
     const Ends<P> ends{p};
     if (m_k == 0) {
-      fold = RunningFold<P>(p.start.at(place()));
-      ends.store_begin(place(), fold.result(p));
+      fold = RunningFold<P>(p.start.at(line(m_lane)));
+      ends.store_begin(line(m_lane), fold.result(p));
     }
     // Branches here, once per tile, instead of once per element.
     const bool is_exclusive = p.form == Form::exclusive;
@@ -164,7 +165,7 @@ class RowsOfBlock {
     } else {
       is_exclusive ? combine<false>(fold, Known<true>()) : combine<false>(fold, Known<false>());
     }
-    if (m_k + m_shape.length >= p.n) ends.store_end(place(), fold.result(p));
+    if (m_k + m_shape.length >= p.n) ends.store_end(line(m_lane), fold.result(p));
   }
   __device__ __forceinline__ void store() const {
     if constexpr (T::is_copied) {
@@ -180,9 +181,8 @@ class RowsOfBlock {
     const std::int64_t left = p.batch.count - first;
     m_lines = static_cast<int>(left < m_shape.lines ? left : m_shape.lines);
   }
-  /// Where the line of this lane is.
-  [[nodiscard]] __device__ __forceinline__ Coordinates place() const {
-    return p.batch.coordinates(m_first + (m_lane < m_lines ? m_lane : 0));
+  [[nodiscard]] __device__ __forceinline__ LineNumber line(int number) const {
+    return {p.batch, m_first + number};
   }
   /// The number of elements of a line in this tile.
   [[nodiscard]] __device__ __forceinline__ int length() const {
@@ -200,18 +200,20 @@ class RowsOfBlock {
   [[nodiscard]] __device__ __forceinline__ unsigned char* flag(int line, int e) const {
     return reinterpret_cast<unsigned char*>(slot(m_shape.lines, 0)) + line * m_shape.mask_pitch + e;
   }
-  /// The address of the tile's first element in memory, of the line of this lane.
+  /// The address of the first element in memory of this lane's line in the tile. Lanes get those of
+  /// other lines with a shuffle.
   template <class V>
   [[nodiscard]] __device__ __forceinline__ V* address(const Array<V>& array) const {
-    return array.line(place()).data + (m_backward ? -(m_k + length() - 1) : m_k);
+    const LineNumber own = line(m_lane < m_lines ? m_lane : 0);
+    return array.line(own).data + (m_backward ? -(m_k + length() - 1) : m_k);
   }
 
   /// Moves units of all lines, several at once so that latencies overlap: what read(line, unit)
-  /// returns to all lanes, also where there is no unit, goes to write(line, unit, ...).
+  /// returns to whole warps, also where there is no unit, goes to write(line, unit, ...).
   template <class Read, class Write>
   __device__ __forceinline__ void move(int units, const Read& read, const Write& write) const {
     using Unit = decltype(read(0, 0));
-    constexpr int at_once = moves_at_once<Unit>;
+    constexpr int at_once = 4;
     int log2_width = 5;  // of the lanes that share a line
     while (log2_width > 0 && 1 << (log2_width - 1) >= units) --log2_width;
     const int step = m_threads.count >> log2_width;
@@ -237,7 +239,7 @@ class RowsOfBlock {
   }
   template <int E>
   __device__ __forceinline__ void load_values() const {
-    const A* const from = address(values_of<A>(p.input));
+    const A* const from = address(values_of(p));
     const int first = first_slot();
     move(
         length() / E, [&](int line, int unit) { return shuffle(from, line) + unit * E; },
@@ -247,17 +249,16 @@ class RowsOfBlock {
   }
   template <int E>
   __device__ __forceinline__ void load_mask() const {
-    const StoredBool* const from = address(p.input.mask);
     const int first = first_slot();
+    const StoredBool* const from = address(p.input.mask);
+    const auto at = [&](int line, int unit) { return shuffle(from, line) + unit * E; };
     if constexpr (E > 1) {
-      move(
-          length() / E, [&](int line, int unit) { return shuffle(from, line) + unit * E; },
-          [&](int line, int unit, const StoredBool* at) {
-            __pipeline_memcpy_async(flag(line, first + unit * E), at, E);
-          });
+      move(length() / E, at, [&](int line, int unit, const StoredBool* unit_of_mask) {
+        __pipeline_memcpy_async(flag(line, first + unit * E), unit_of_mask, E);
+      });
     } else {
       move(
-          length(), [&](int line, int e) -> bool { return shuffle(from, line)[e]; },
+          length(), [&](int line, int e) -> bool { return *at(line, e); },
           [&](int line, int e, bool counts) { *flag(line, first + e) = counts ? 1 : 0; });
     }
   }
@@ -270,8 +271,8 @@ class RowsOfBlock {
     const int first = first_slot(), last = length() - 1;
     move(
         length(),
-        [&](int line, int e) {
-          const auto elements = p.input.line(p.batch.coordinates(m_first + line));
+        [&](int number, int e) {
+          const auto elements = p.input.line(line(number));
           const std::int64_t k = m_k + (m_backward ? last - e : e);
           return Element{element<A>(elements, k), impl::counts(elements, k)};
         },
@@ -310,40 +311,33 @@ class RowsOfBlock {
     A x[chunk];
     BitOfEach<chunk> counts;
   };
+  /// \param flags of the same elements, if there is a mask
   template <bool backward>
-  [[nodiscard]] __device__ __forceinline__ int place_of(int first) const {
-    return backward ? m_shape.slots - chunk - first : first;
-  }
-  template <bool backward>
-  __device__ __forceinline__ Chunk get(int first) const {
+  [[nodiscard]] __device__ __forceinline__ static Chunk get(
+      const A* from, [[maybe_unused]] const unsigned char* flags) {
     Chunk to;
     to.counts = 0;
-    const A* const from = slot(m_lane, place_of<backward>(first));
-    A x[chunk / T::pack][T::pack];
 #pragma unroll
     for (int i = 0; i < chunk; i += T::pack) {
-      move_pack(x[i / T::pack], reinterpret_cast<const std::byte*>(from + i));
-    }
+      A x[T::pack];
+      move_pack(x, reinterpret_cast<const std::byte*>(from + i));
 #pragma unroll
-    for (int i = 0; i < chunk; ++i) {
-      const int e = backward ? chunk - 1 - i : i;
-      to.x[i] = x[e / T::pack][e % T::pack];
+      for (int j = 0; j < T::pack; ++j) to.x[backward ? chunk - 1 - i - j : i + j] = x[j];
     }
     if constexpr (T::is_masked) {
-      unsigned char flags[chunk];
-      move_pack(flags, reinterpret_cast<const std::byte*>(flag(m_lane, place_of<backward>(first))));
+      unsigned char counts[chunk];
+      move_pack(counts, reinterpret_cast<const std::byte*>(flags));
 #pragma unroll
       for (int i = 0; i < chunk; ++i) {
         // The bytes of a mask that are copied are unchanged: any nonzero byte counts.
-        const bool is_counted = flags[backward ? chunk - 1 - i : i] != 0;
+        const bool is_counted = counts[backward ? chunk - 1 - i : i] != 0;
         to.counts |= static_cast<unsigned>(is_counted) << i;
       }
     }
     return to;
   }
   template <bool backward>
-  __device__ __forceinline__ void put(int first, const Chunk& from) const {
-    A* const to = slot(m_lane, place_of<backward>(first));
+  __device__ __forceinline__ static void put(A* to, const Chunk& from) {
 #pragma unroll
     for (int i = 0; i < chunk; i += T::pack) {
       A x[T::pack];
@@ -354,16 +348,23 @@ class RowsOfBlock {
   }
   template <bool backward, class IsExclusive>
   __device__ __forceinline__ void combine(RunningFold<P>& fold, IsExclusive is_exclusive) const {
-    const int end = length();
-    Chunk next = get<backward>(0);
+    constexpr int step = backward ? -chunk : chunk;
+    const int begin = backward ? m_shape.slots - chunk : 0;
+    A* at = slot(m_lane, begin);
+    const unsigned char* flags = flag(m_lane, begin);
+    int left = length();
+    Chunk next = get<backward>(at, flags);
 #pragma unroll 2
-    for (int first = 0; first < end; first += chunk) {
+    for (; left > chunk; left -= chunk) {
       Chunk now = next;
       // Before the stores, which the compiler must assume to alias the next elements.
-      if (first + chunk < end) next = get<backward>(first + chunk);
-      fold.template scan<T::is_masked>(p, now.x, end - first, now.counts, is_exclusive);
-      put<backward>(first, now);
+      next = get<backward>(at + step, flags += step);
+      fold.template scan<T::is_masked>(p, now.x, chunk, now.counts, is_exclusive);
+      put<backward>(at, now);
+      at += step;
     }
+    fold.template scan<T::is_masked>(p, next.x, left, next.counts, is_exclusive);
+    put<backward>(at, next);
   }
 
   const P& p;
@@ -379,7 +380,7 @@ class RowsOfBlock {
 
 /// Scans rows: a block takes every gridDim.x-th group of lines.
 template <class P>
-__global__ void __launch_bounds__(threads_of_rows_in_order, 2)
+__global__ void __launch_bounds__(threads_of_rows_in_order, 3)
     scan_rows_in_order(const __grid_constant__ P p, const __grid_constant__ RowsInOrder shape) {
   const int combiners = lanes;
   const int movers = shape.movers * lanes;
