@@ -647,12 +647,12 @@ TEST(backends, emulated_cuda_short_and_narrow_columns_have_one_tree) {
   for (int const n : lengths) {
     auto const values = random_values<float>(n);
     std::vector<float> const expected = sums_of_narrow_column(values);
-    for (int const inner : {2, 4, 5, 8, 33, cuda::widest_narrow_row, 1200}) {
+    for (int const inner : {2, 4, 5, 8, cuda::widest_narrow_row, 33, 1200}) {
       if (n > cuda::longest_short_column &&
           (inner > cuda::widest_narrow_row || cut_of_floats(n, inner).is_shared)) {
         continue;
       }
-      for (int const outer : {1, 3, 40}) {
+      for (int const outer : {1, 3, 40, 500}) {
         if (outer > 1 && outer * inner * n > 40'000) continue;
         if (inner * n > 300'000) continue;
         Kokkos::View<float***, Kokkos::LayoutRight, Exec> const x("x", outer, n, inner);
@@ -662,7 +662,7 @@ TEST(backends, emulated_cuda_short_and_narrow_columns_have_one_tree) {
           x.data()[i] = values[static_cast<std::size_t>(i / inner % n)];
         }
         for (bool const is_masked : {false, true}) {
-          // Few multiprocessors use tiles of all columns, many use strips.
+          // Few multiprocessors have larger tiles than many.
           Kokkos::View<float***, Kokkos::LayoutRight, Exec> const y("y", outer, n, inner);
           bool const has_bulk_copies = ++turn % 2 == 0;
           emulated::Backend const backend{turn / 2 % 2 == 0 ? 1 : 132, 232448, has_bulk_copies};

@@ -303,204 +303,127 @@ TEST(backends, cuda_tiles_of_parts_of_columns_cover_them) {
   }
 }
 
-// Runs are moved 16 bytes at a time where they lie alike in shared and in global memory, and what
-// is between rows is never stored.
-void check_moves(cuda::NarrowColumnPlan const& plan, cuda::NarrowColumnFacts const& facts) {
-  auto const check = [&](cuda::MoveRows how, cuda::RowsInMemory const& rows, int bytes) {
-    if (how == cuda::MoveRows::one_by_one) return;
-    EXPECT_TRUE(rows.exist);
-    EXPECT_TRUE(plan.slabs_of_tile == 1 || rows.slab != 0);
-    EXPECT_TRUE(plan.slabs_of_piece == 1 || rows.slab == facts.n * rows.row);
-    EXPECT_TRUE(plan.slabs_of_piece == 1 || plan.pitch_of_slab == plan.rows * plan.pitch);
-    if (how == cuda::MoveRows::as_elements) return;
-    EXPECT_EQ((plan.pitch - rows.row) * bytes % 16, 0);
-    if (plan.slabs_of_tile > 1) {
-      EXPECT_EQ((plan.pitch_of_slab - rows.slab) * bytes % 16, 0);
-      EXPECT_EQ((plan.pitch_of_piece - plan.slabs_of_piece * rows.slab) * bytes % 16, 0);
-    }
-    if (how == cuda::MoveRows::as_rows) return;
-    EXPECT_EQ(plan.pitch, rows.row);
-    EXPECT_EQ(plan.columns, plan.inner);
+/// Facts of narrow columns with random types and rows.
+template <class Random, class LogUniform>
+cuda::NarrowColumnFacts random_narrow_columns(Random& random, LogUniform const& log_uniform) {
+  auto const one_of = [&](auto const& list) { return list[random() % std::size(list)]; };
+  cuda::NarrowColumnFacts facts{};
+  int const loaded = one_of(std::array{1, 2, 4, 8, 16, 64});
+  int const stored = one_of(std::array{1, 2, 4, 8, 16, 64});
+  bool const in_place = loaded == stored && (loaded < 4 || random() % 2 == 0);
+  int const element = loaded + (in_place ? 0 : stored);
+  facts.n = log_uniform(1, random() % 2 == 0 ? 1e3 : 1e9);
+  bool const is_long = facts.n >= cuda::shortest_long_column;
+  bool const is_short = cuda::are_short_columns(facts.n, 32, element);
+  facts.stride = log_uniform(1, is_short  ? 1e8
+                                : is_long ? cuda::widest_row_of_long_columns + 1
+                                          : cuda::widest_narrow_row + 1);
+  facts.are_rows = random() % 8 > 0;
+  facts.neighbours = static_cast<int>(!facts.are_rows     ? log_uniform(1, 1e4)
+                                      : random() % 4 == 0 ? log_uniform(1, facts.stride + 1.0)
+                                                          : facts.stride);
+  facts.lines = facts.neighbours * log_uniform(1, 1e6);
+  facts.element = element + (random() % 3 == 0 ? 1 : 0);
+  auto const rows = [&]() -> cuda::RowsInMemory {
+    std::int64_t const row = random() % 8 > 0 ? facts.neighbours : facts.stride;
+    std::int64_t const slab = facts.n * row + (random() % 4 == 0 ? log_uniform(1, 100) : 0);
+    return {random() % 4 > 0, row, random() % 8 > 0 ? slab : 0};
   };
-  check(plan.loads, facts.input, facts.loaded);
-  if (facts.has_mask) check(plan.loads, facts.mask, 1);
-  check(plan.stores, facts.output, facts.stored);
-  if (plan.stores == cuda::MoveRows::as_pieces) {
-    EXPECT_EQ(facts.output.row, plan.inner);
-  }
-  // Two runs that are loaded as whole quads never share a quad, whatever their alignment.
-  if (plan.loads < cuda::MoveRows::as_rows) return;
-  bool const are_rows = plan.loads == cuda::MoveRows::as_rows;
-  int const rows = are_rows ? 1 : plan.slabs_of_piece * plan.rows;
-  if (plan.slabs_of_tile * plan.rows == rows) return;
-  int const columns = (rows - 1) * plan.pitch + plan.columns;
-  int const pitch = are_rows ? plan.pitch : plan.pitch_of_piece;
-  auto const check_quads = [&](int bytes) {
-    for (int begin = 0; begin < 16; begin += bytes) {
-      EXPECT_LT((begin + columns * bytes - 1) / 16, (begin + pitch * bytes) / 16);
-    }
-  };
-  check_quads(facts.loaded);
-  if (facts.has_mask) check_quads(1);
+  facts.input = rows();
+  facts.mask = random() % 4 > 0 ? facts.input : rows();
+  facts.output = random() % 2 == 0 ? facts.input : rows();
+  facts.accumulator = one_of(std::array{1, 4, 8, 64});
+  facts.types = {element, std::max(facts.accumulator, 8), in_place, random() % 8 > 0};
+  facts.multiprocessors = one_of(std::array{0, 4, 108, 132, 148});
+  facts.shared_bytes = one_of(std::array{101'376, 166'912, 232'448});
+  return facts;
 }
 
-// Every plan for short and narrow columns fits shared memory, has numbers that its fast divisions
-// support, and puts each element of a tile into a slot of its own.
+// Every plan for narrow columns fits shared memory, has numbers that its fast divisions support,
+// and puts each element of a tile into a slot of its own.
 TEST(backends, cuda_narrow_columns_have_plans) {
   std::mt19937_64 random(7);
-  auto const log_uniform = [&](double most) {
+  auto const log_uniform = [&](double least, double most) {
     return static_cast<std::int64_t>(
-        std::exp(std::uniform_real_distribution<>(0, std::log(most))(random)));
+        std::exp(std::uniform_real_distribution<>(std::log(least), std::log(most))(random)));
   };
-  auto const one_of = [&](auto const& list) { return list[random() % std::size(list)]; };
-  for (int i = 0; i < 100'000; ++i) {
-    cuda::NarrowColumnFacts facts{};
-    facts.n = log_uniform(5000);
-    bool const is_wide = facts.n <= cuda::longest_short_column || random() % 8 == 0;
-    facts.inner = log_uniform(is_wide ? 1e8 : cuda::widest_narrow_row + 1);
-    facts.lines = facts.inner * log_uniform(1e6);
-    auto const rows = [&]() -> cuda::RowsInMemory {
-      bool const has_gaps = random() % 2 == 0;
-      std::int64_t const row = facts.inner + (has_gaps ? log_uniform(100) : 0);
-      std::int64_t const slab = facts.n * row + (random() % 4 == 0 ? log_uniform(100) : 0);
-      return {random() % 4 > 0, row, random() % 8 > 0 ? slab : 0};
-    };
-    facts.input = rows();
-    facts.mask = random() % 4 > 0 ? facts.input : rows();
-    facts.output = random() % 2 == 0 ? facts.input : rows();
-    facts.is_computed = !facts.input.exist && random() % 2 == 0;
-    facts.is_along = facts.inner > cuda::widest_narrow_row && !is_wide ? true : random() % 8 == 0;
-    facts.loaded = one_of(std::array{1, 2, 4, 8, 16, 64});
-    facts.stored = one_of(std::array{1, 2, 4, 8, 16, 64});
-    facts.has_mask = random() % 3 == 0;
-    facts.unit = facts.has_mask ? 1 : std::min(facts.loaded, facts.stored);
-    bool const in_place = facts.loaded == facts.stored && random() % 2 == 0;
-    int const besides = in_place ? 0 : facts.stored;
-    facts.element = facts.loaded + besides + (facts.has_mask ? 1 : 0);
-    facts.accumulator = one_of(std::array{1, 4, 8, 64});
-    facts.types = {facts.loaded + besides, std::max(facts.accumulator, 8), in_place, true};
-    facts.stride = std::min<std::int64_t>(
-        {facts.inner, facts.input.row, facts.output.row, cuda::widest_narrow_row});
-    facts.shared_bytes = 232'448;
-    facts.multiprocessors = one_of(std::array{0, 4, 108, 132, 148});
-    SCOPED_TRACE(::testing::Message() << facts.lines / facts.inner << " x " << facts.n << " x "
-                                      << facts.inner << " of " << facts.element << " bytes");
+  int shared = 0, whole = 0, strips = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    cuda::NarrowColumnFacts const facts = random_narrow_columns(random, log_uniform);
+    if (!cuda::are_short_columns(facts.n, facts.stride, facts.types.bytes) &&
+        !cuda::are_narrow_columns(facts.n, facts.stride,
+                                  cuda::widest_row_of_long_columns_of(facts.types),
+                                  facts.accumulator > facts.types.bytes)) {
+      continue;
+    }
+    SCOPED_TRACE(::testing::Message()
+                 << facts.lines / facts.neighbours << " x " << facts.n << " x " << facts.neighbours
+                 << " of " << facts.element << " bytes, stride " << facts.stride);
     cuda::NarrowColumnPlan const plan = cuda::plan_narrow_columns(facts);
-    if (plan.is_shared) continue;
-    ASSERT_GE(plan.columns, 1);
-    ASSERT_LE(plan.columns, plan.inner);
-    ASSERT_GE(plan.slabs_of_tile, 1);
-    ASSERT_TRUE(plan.slabs_of_tile == 1 || (plan.columns == plan.inner && plan.rows == plan.n));
-    ASSERT_GE(std::int64_t{plan.strips_of_slab} * plan.columns, plan.inner);
-    ASSERT_GE(plan.strips, plan.slabs / plan.slabs_of_tile * plan.strips_of_slab);
-    ASSERT_GE(plan.blocks, 1);
-    ASSERT_LE(plan.blocks, plan.strips);
-    // Tiles of whole chunks cover all rows; chunk length is not limited by registers.
-    ASSERT_EQ(plan.chunk, cuda::rows_of_chunk(plan.n, facts.accumulator));
-    ASSERT_LE(plan.chunk, 33);
-    ASSERT_GE(plan.rows * plan.steps, plan.n);
-    ASSERT_LT(plan.rows * (plan.steps - 1), plan.n);
-    ASSERT_TRUE(plan.steps == 1 || plan.rows == plan.chunks * plan.chunk);
-    ASSERT_LT(plan.elements(), 1 << 15);
-    ASSERT_LT(plan.items(), 1 << 15);
-    // Rows, then slabs, do not overlap in shared memory.
-    ASSERT_GE(plan.pitch, plan.columns);
-    ASSERT_GE(plan.pitch_of_slab, plan.rows * plan.pitch);
+    ++(plan.is_shared ? shared : plan.strips > 1 ? strips : whole);
+    ASSERT_EQ(plan.slabs * (plan.are_rows ? facts.neighbours : 1), facts.lines);
+    ASSERT_GE(std::int64_t{plan.strips} * plan.columns, plan.are_rows ? facts.neighbours : 1);
+    ASSERT_LT(std::int64_t{plan.strips - 1} * plan.columns, facts.neighbours);
+    ASSERT_GE(std::int64_t{plan.rows} * plan.steps, plan.n);
+    ASSERT_LT(std::int64_t{plan.rows} * (plan.steps - 1), plan.n);
+    ASSERT_GE(plan.chunks * plan.chunk, plan.rows);
+    ASSERT_LE(plan.shared_bytes(), facts.shared_bytes);
     ASSERT_GE(plan.bytes_of_buffer, plan.slots() * facts.element);
+    ASSERT_GE(plan.buffers, 1);
+    ASSERT_GE(plan.blocks, 1);
+    ASSERT_LT(plan.items(), 1 << 15);
+    if (plan.is_shared) {
+      ASSERT_LE(plan.buffers, cuda::most_narrow_buffers);
+      ASSERT_LE(plan.items(), cuda::threads_of_narrow_tile);  // a chunk for each thread
+      ASSERT_EQ(plan.slabs_of_tile, 1);
+      ASSERT_EQ(plan.chunk % 2, 1);
+      ASSERT_GE(plan.segment * plan.segment, plan.chunks);
+      ASSERT_EQ(plan.rows, plan.chunks * plan.chunk);
+      ASSERT_LE(plan.steps,
+                cuda::most_shared_tiles(facts.n, cuda::bound_shared_tiles(facts.types)));
+      ASSERT_LE(plan.blocks, plan.slabs * plan.steps);
+    } else {
+      ASSERT_EQ(plan.steps, 1);
+      ASSERT_EQ(plan.chunk, cuda::rows_of_chunk(plan.n, facts.accumulator));
+      ASSERT_GE(plan.blocks * plan.slabs_of_tile, plan.slabs * plan.strips);
+    }
+    // Rows and slabs do not overlap in shared memory.
+    ASSERT_GE(plan.pitch, plan.columns);
     std::vector<bool> is_taken(static_cast<std::size_t>(plan.slabs_of_tile));
+    int const slab_pitch = plan.rows * plan.pitch;
     for (int s = 0; s < plan.slabs_of_tile; ++s) {
       int const slab = plan.slab_in_turn(s);
       ASSERT_LT(slab, plan.slabs_of_tile);
       ASSERT_FALSE(is_taken[static_cast<std::size_t>(slab)]);
       is_taken[static_cast<std::size_t>(slab)] = true;
       ASSERT_EQ(plan.slot_of_slab(slab), plan.slot_in_turn(s));
-      ASSERT_LE(plan.slot_in_turn(s) + plan.rows * plan.pitch, plan.slots());
+      ASSERT_LE(plan.slot_in_turn(s) + slab_pitch, plan.slots());
       if (slab > 0) {
-        ASSERT_GE(plan.slot_of_slab(slab), plan.slot_of_slab(slab - 1) + plan.pitch_of_slab);
+        ASSERT_GE(plan.slot_of_slab(slab), plan.slot_of_slab(slab - 1) + slab_pitch);
       }
     }
-    check_moves(plan, facts);
-    // All blocks of a multiprocessor fit on Hopper, and one fits on the smallest GPU.
-    ASSERT_LE(plan.shared_bytes() + 1024, 233'472 / cuda::blocks_of_narrow_columns);
-    ASSERT_LE(plan.shared_bytes(), 101'376);
-  }
-}
-
-// The same for narrow columns that blocks share: at least one tile fits on each GPU.
-TEST(backends, cuda_shared_narrow_columns_have_plans) {
-  std::mt19937_64 random(8);
-  auto const log_uniform = [&](double least, double most) {
-    return static_cast<std::int64_t>(
-        std::exp(std::uniform_real_distribution<>(std::log(least), std::log(most))(random)));
-  };
-  auto const one_of = [&](auto const& list) { return list[random() % std::size(list)]; };
-  int shared = 0;
-  for (int i = 0; i < 100'000; ++i) {
-    cuda::NarrowColumnFacts facts{};
-    facts.n = log_uniform(17, 1e9);
-    bool const is_wide = facts.n >= cuda::shortest_long_column;
-    facts.stride =
-        log_uniform(1, (is_wide ? cuda::widest_row_of_long_columns : cuda::widest_narrow_row) + 1);
-    bool const has_gaps = random() % 3 == 0;
-    facts.inner = has_gaps ? log_uniform(1, 1e4) : facts.stride;
-    facts.lines = facts.inner * log_uniform(1, 1e4);
-    auto const rows = [&]() -> cuda::RowsInMemory {
-      std::int64_t const row = facts.stride + (random() % 2 == 0 ? log_uniform(1, 100) : 0);
-      return {random() % 4 > 0, row, random() % 8 > 0 ? facts.n * row : 0};
+    // Runs lie alike in shared and in global memory and share no 16 bytes.
+    auto const check_runs = [&](cuda::RowsInMemory const& rows) {
+      ASSERT_TRUE(plan.are_rows && rows.exist);
+      ASSERT_EQ(plan.strips > 1 ? facts.neighbours : plan.pitch, rows.row);
+      ASSERT_TRUE(plan.slabs_of_tile == 1 || rows.slab == facts.n * rows.row);
     };
-    facts.input = rows();
-    facts.mask = random() % 4 > 0 ? facts.input : rows();
-    facts.output = random() % 2 == 0 ? facts.input : rows();
-    facts.is_computed = !facts.input.exist && random() % 2 == 0;
-    facts.is_along = facts.inner > facts.stride || random() % 8 == 0;
-    facts.loaded = one_of(std::array{1, 2, 4, 8, 16, 64});
-    facts.stored = one_of(std::array{1, 2, 4, 8, 16, 64});
-    facts.has_mask = random() % 3 == 0;
-    facts.unit = facts.has_mask ? 1 : std::min(facts.loaded, facts.stored);
-    bool const in_place = facts.loaded == facts.stored && random() % 2 == 0;
-    int const element = facts.loaded + (in_place ? 0 : facts.stored);
-    facts.element = element + (facts.has_mask ? 1 : 0);
-    facts.accumulator = one_of(std::array{1, 4, 8, 64});
-    facts.types = {element, std::max(facts.accumulator, 8), in_place, random() % 8 > 0};
-    if (!cuda::are_narrow_columns(facts.n, facts.stride,
-                                  cuda::widest_row_of_long_columns_of(facts.types),
-                                  facts.accumulator > facts.stored)) {
-      continue;
+    if (plan.loads_runs) check_runs(facts.input);
+    if (plan.loads_runs) check_runs(facts.mask);
+    if (plan.stores_runs) check_runs(facts.output);
+    if (plan.rows_of_run < plan.slabs_of_tile * plan.rows) {
+      bool const are_strips = plan.strips > 1;
+      int const length = (plan.rows_of_run - 1) * plan.pitch + plan.columns;
+      int const pitch = are_strips ? plan.pitch : plan.pitch_of_piece;
+      int const bytes = are_strips ? 1 : facts.element;
+      std::int64_t const distance = std::int64_t{plan.rows_of_run} * facts.neighbours;
+      ASSERT_TRUE(!plan.loads_runs || (pitch - distance) * bytes % 16 == 0 || !are_strips);
+      ASSERT_GE((pitch - length) * bytes, 16);
     }
-    facts.multiprocessors = one_of(std::array{0, 4, 108, 132, 148});
-    facts.shared_bytes = one_of(std::array{101'376, 166'912, 232'448});
-    SCOPED_TRACE(::testing::Message()
-                 << facts.lines / facts.inner << " x " << facts.n << " x " << facts.inner << " of "
-                 << facts.element << " bytes, stride " << facts.stride);
-    cuda::NarrowColumnPlan const plan = cuda::plan_narrow_columns(facts);
-    if (!plan.is_shared) continue;
-    ++shared;
-    ASSERT_LE(plan.shared_bytes(), facts.shared_bytes);
-    ASSERT_GE(plan.buffers, 1);
-    ASSERT_LE(plan.buffers, cuda::most_narrow_buffers);
-    // A chunk for each thread.
-    ASSERT_LE(plan.chunks * plan.width, cuda::threads_of_narrow_tile);
-    ASSERT_GE(plan.columns, 1);
-    ASSERT_LE(plan.columns, plan.width);
-    ASSERT_LE(plan.columns, plan.inner);
-    if (facts.inner == facts.stride) {
-      ASSERT_EQ(plan.columns, plan.inner);
-    }
-    ASSERT_GE(std::int64_t{plan.strips_of_slab} * plan.columns, plan.inner);
-    ASSERT_EQ(plan.chunk % 2, 1);
-    ASSERT_GE(plan.segment * plan.segment, plan.chunks);
-    ASSERT_EQ(plan.rows, plan.chunks * plan.chunk);
-    ASSERT_GE(std::int64_t{plan.rows} * plan.steps, plan.n);
-    ASSERT_LT(std::int64_t{plan.rows} * (plan.steps - 1), plan.n);
-    ASSERT_LE(plan.steps, cuda::most_shared_tiles(facts.n, cuda::bound_shared_tiles(facts.types)));
-    ASSERT_LT(std::int64_t{plan.rows} * plan.rows, std::int64_t{1} << 31);
-    ASSERT_GE(plan.pitch, plan.columns);
-    ASSERT_GE(plan.bytes_of_buffer, plan.slots() * facts.element);
-    check_moves(plan, facts);
-    ASSERT_LE(plan.blocks, plan.strips * plan.steps);
-    ASSERT_GE(plan.blocks, 1);
   }
-  EXPECT_GT(shared, 50'000);
+  EXPECT_GT(shared, 20'000);
+  EXPECT_GT(whole, 20'000);
+  EXPECT_GT(strips, 2'000);
 }
 
 // Strips of wide columns cover each row once, have equal widths, and change little where a row has

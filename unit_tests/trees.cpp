@@ -29,7 +29,7 @@
 namespace test {
 namespace trees {
 
-static_assert(KOKKOSSCAN_TREE_VERSION == 4, "The hashes below are those of another version.");
+static_assert(KOKKOSSCAN_TREE_VERSION == 5, "The hashes below are those of another version.");
 
 /// Lines and columns for each kernel and each way to cut a line.
 struct Shape {

@@ -40,9 +40,7 @@ struct InOrderBackend {
       return scan_rows(exec, p);
     }
     if constexpr (takes_short_columns<P>) {
-      if (p.n > 1 && p.n <= longest_short_column && Backend::accepts(p)) {
-        return Backend::scan_short_columns(exec, p);
-      }
+      if (p.n > 1 && Backend::are_short_columns(p)) return Backend::scan_short_columns(exec, p);
     }
     const std::int64_t columns = p.batch.count / std::max(1, multiprocessors(exec));
     if (columns < few_columns_in_order) {

@@ -3,12 +3,11 @@
 #pragma once
 
 /// \file
-/// Tiles of short and narrow columns: their place in global and shared memory, and element-wise
-/// copies.
+/// Tiles of narrow columns: their place in global and shared memory, and how they are moved, as
+/// runs of bytes whatever their alignment, or element by element.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/column_tree.hpp>
-#include <KokkosScan/impl/cuda/composed.hpp>
 #include <KokkosScan/impl/cuda/narrow_column_plan.hpp>
 #include <KokkosScan/impl/cuda/span.hpp>
 #include <KokkosScan/impl/cuda/stage.hpp>
@@ -18,61 +17,69 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Rows and columns of one slab, or several whole slabs. Rows are numbered in memory order.
+/// Several whole slabs, or some rows of one, or some columns. Rows are numbered in memory order.
 struct NarrowColumnTile {
-  std::int64_t strip;
-  int step;           ///< tiles before it in the strip
-  std::int64_t slab;  ///< the first
-  int first_column;
+  std::int64_t slab;   ///< the first
   std::int64_t begin;  ///< the first row in scan order
+  int step;            ///< tiles above it
+  int first_column;
   int slabs;
   int rows;
   int columns;
   int shift, shift_of_mask,
       shift_of_results;  ///< offsets of their starts modulo 128 bytes
   bool exists;
-  bool is_last;  ///< of its strip
+  bool is_last;  ///< of its slab
   bool stores_runs;
 
   NarrowColumnTile() = default;
-  __device__ __forceinline__ NarrowColumnTile(const NarrowColumnPlan& plan,
-                                              std::int64_t number_of_strip, int number_of_step)
-      : strip(number_of_strip),
+  /// \param strip index among the strips of all slabs
+  __device__ __forceinline__ NarrowColumnTile(const NarrowColumnPlan& plan, std::int64_t strip,
+                                              int number_of_step)
+      : slab(strip * plan.slabs_of_tile),
+        begin(std::int64_t{number_of_step} * plan.rows),
         step(number_of_step),
-        begin(std::int64_t{step} * plan.rows),
+        first_column(0),
+        columns(plan.columns),
         shift(0),
         shift_of_mask(0),
         shift_of_results(0),
-        exists(strip < plan.strips),
         is_last(step == plan.steps - 1),
         stores_runs(false) {
-    const Division at(strip, plan.strips_of_slab);
-    slab = at.quotient * plan.slabs_of_tile;
-    first_column = static_cast<int>(at.remainder) * plan.columns;
+    if (plan.strips > 1) {
+      const Division at(strip, plan.strips);
+      slab = at.quotient;
+      first_column = static_cast<int>(at.remainder) * plan.columns;
+      const int columns_left = plan.neighbours - first_column;
+      columns = columns_left < columns ? columns_left : columns;
+    }
+    exists = slab < plan.slabs;
     const std::int64_t slabs_left = plan.slabs - slab;
-    const int columns_left = plan.inner - first_column;
     const std::int64_t rows_left = plan.n - begin;
     slabs = static_cast<int>(slabs_left < plan.slabs_of_tile ? slabs_left : plan.slabs_of_tile);
-    columns = columns_left < plan.columns ? columns_left : plan.columns;
     rows = rows_left < plan.rows ? static_cast<int>(rows_left) : plan.rows;
   }
-  [[nodiscard]] __device__ __forceinline__ ColumnPlace place(const Batch& batch, int slab_of_tile,
-                                                             int column) const {
-    return {batch, slab + slab_of_tile, first_column + column};
+  [[nodiscard]] __device__ __forceinline__ ColumnPlace place(const Batch& batch,
+                                                             const NarrowColumnPlan& plan,
+                                                             int slab_of_tile, int column) const {
+    const std::int64_t number = slab + slab_of_tile;
+    if (plan.are_rows) return {batch, number, first_column + column};
+    const Division at(number, plan.neighbours);
+    return {batch, at.quotient, static_cast<int>(at.remainder)};
   }
 };
 
+KOKKOS_FORCEINLINE_FUNCTION std::int64_t magnitude(std::int64_t x) { return x < 0 ? -x : x; }
 /// The address of the first element of a tile in global memory.
 template <class T>
-__device__ __forceinline__ T* first_in_memory(const Batch& batch, const NarrowColumnTile& tile,
-                                              const Array<T>& array) {
+__device__ __forceinline__ T* first_in_memory(const Batch& batch, const NarrowColumnPlan& plan,
+                                              const NarrowColumnTile& tile, const Array<T>& array) {
   const int last = array.strides.along < 0 ? tile.rows - 1 : 0;
-  return &array.line(tile.place(batch, 0, 0))(tile.begin + last);
+  return &array.line(tile.place(batch, plan, 0, 0))(tile.begin + last);
 }
-KOKKOS_FORCEINLINE_FUNCTION std::int64_t magnitude(std::int64_t x) { return x < 0 ? -x : x; }
 
-/// A tile in shared memory. Runs have the same offset modulo 16 bytes as in global memory, and so
-/// has the row pitch, so that both sides can be accessed in aligned quads.
+/// An operand of a tile in shared memory. Runs have the same offset modulo 16 bytes as in global
+/// memory, so that both sides can be accessed in aligned quads.
 template <class T>
 struct TileSlots {
   int begin;  ///< byte of the shared memory
@@ -82,23 +89,28 @@ struct TileSlots {
   }
 };
 
-/// Whether neighbours in memory belong to one line rather than to one row.
-template <class T>
-KOKKOS_FUNCTION bool is_along(const Batch& batch, const Array<T>& array) {
-  if (batch.rank == 0) return false;
-  return magnitude(array.strides.batch[batch.rank - 1]) > magnitude(array.strides.along);
-}
-template <int Rank, class Function>
-KOKKOS_FUNCTION bool is_along(const Batch&, const Computed<Rank, Function>&) {
-  return false;
-}
-template <class Value, int Rank, class Function>
-KOKKOS_FUNCTION bool is_along(const Batch&, const Called<Value, Rank, Function>&) {
-  return false;
-}
-template <class In>
-requires is_composed<In> KOKKOS_FUNCTION bool is_along(const Batch& batch, const In& in) {
-  return is_along(batch, parts_of(in).first);
+/// Calls f(bytes in global memory, span in shared memory, number of bytes, threads) for the runs of
+/// a tile. The threads are numbered so that each run has another first one.
+template <class T, class U, class F>
+__device__ __forceinline__ void for_each_run(const Batch& batch, const NarrowColumnPlan& plan,
+                                             const NarrowColumnTile& tile, const Array<U>& array,
+                                             const TileSlots<T>& slots, Threads threads,
+                                             const F& f) {
+  constexpr int size = sizeof(T);
+  auto* global =
+      reinterpret_cast<std::byte*>(const_cast<T*>(first_in_memory(batch, plan, tile, array)));
+  const std::int64_t distance = plan.rows_of_run * magnitude(array.strides.along) * size;
+  const int pitch = (plan.strips > 1 ? plan.pitch : plan.pitch_of_piece) * size;
+  int begin = slots.begin;
+#pragma unroll 1
+  for (int left = tile.slabs * tile.rows; left > 0; left -= plan.rows_of_run) {
+    const int rows = left < plan.rows_of_run ? left : plan.rows_of_run;
+    const Span span{shared_memory() + begin / quad * quad, begin % quad, 0};
+    f(global, span, ((rows - 1) * plan.pitch + tile.columns) * size, threads);
+    global += distance;
+    begin += pitch;
+    threads.own = (threads.own == 0 ? threads.count : threads.own) - 1;
+  }
 }
 
 /// Some elements of a line of a tile: rows row, row + step, ... in memory order.
@@ -108,36 +120,29 @@ struct PartOfLine {
 };
 
 /// Calls f(part) for this thread's parts of lines. Neighbouring threads have neighbours in memory,
-/// within a row or, if `along`, within a line. Each thread has few lines, as finding the start of a
-/// line in a function takes divisions.
+/// within a row, or within a line that is alone. Each thread has few lines, as finding the start of
+/// a line in a function takes divisions.
 template <class F>
-__device__ __forceinline__ void for_each_part(const NarrowColumnTile& tile, bool along,
-                                              const Threads& threads, const F& f) {
-  const int columns = tile.columns;
-  // Groups of about one warp share a line, or rows of a slab.
-  const int columns_of_group = along ? 1 : (columns < threads.count ? columns : threads.count);
-  const int rows_of_group = along ? (tile.rows < lanes ? tile.rows : lanes)
-                                  : (columns_of_group < lanes ? lanes / columns_of_group : 1);
-  const int group_size = columns_of_group * rows_of_group;
+__device__ __forceinline__ void for_each_part(const NarrowColumnTile& tile, const Threads& threads,
+                                              const F& f) {
+  const int columns = tile.columns < threads.count ? tile.columns : threads.count;
+  // Groups of about one warp share rows of a slab.
+  const int rows_of_group = columns < lanes ? lanes / columns : 1;
+  const int group_size = columns * rows_of_group;
   const int groups = threads.count / group_size;
   const int group = threads.own / group_size;
   if (group >= groups) return;
   const int member = threads.own - group * group_size;
-  const int row_of_member = member / columns_of_group;
-  const int column_of_member = member - row_of_member * columns_of_group;
-  // If there are more groups than lines or slabs, several share one.
-  const int shares = along ? tile.slabs * columns : tile.slabs;
-  const int sharing = shares < groups ? groups / shares : 1;
+  const int row_of_member = member / columns;
+  // If there are more groups than slabs, several share one.
+  const int sharing = tile.slabs < groups ? groups / tile.slabs : 1;
   const int row = group % sharing * rows_of_group + row_of_member;
-  const int step = sharing * rows_of_group;
 #pragma unroll 1
-  for (int share = group / sharing; share < shares; share += groups / sharing) {
-    // A single call of f, as f is inlined.
-    const int slab = along ? share / columns : share;
-    const int first = along ? share - slab * columns : column_of_member;
-    const int end = along ? first + 1 : columns;
+  for (int slab = group / sharing; slab < tile.slabs; slab += groups / sharing) {
 #pragma unroll 1
-    for (int c = first; c < end; c += columns_of_group) f(PartOfLine{slab, c, row, step});
+    for (int c = member - row_of_member * columns; c < tile.columns; c += columns) {
+      f(PartOfLine{slab, c, row, sharing * rows_of_group});
+    }
   }
 }
 
@@ -175,8 +180,8 @@ __device__ __forceinline__ void load_one_by_one(const Batch& batch, const Narrow
                                                 const NarrowColumnTile& tile, const In& in,
                                                 bool backward, const TileSlots<T>& slots,
                                                 const Threads& threads) {
-  for_each_part(tile, is_along(batch, in), threads, [&](const PartOfLine& part) {
-    const auto line = in.line(tile.place(batch, part.slab, part.column));
+  for_each_part(tile, threads, [&](const PartOfLine& part) {
+    const auto line = in.line(tile.place(batch, plan, part.slab, part.column));
     load_part(plan, tile, line, backward, slots, part);
   });
 }
@@ -189,40 +194,33 @@ __device__ __noinline__ void load_one_by_one(const Batch& batch, const NarrowCol
                                              const Threads threads) {
   load_one_by_one<T, Array<E>>(batch, plan, tile, array, backward, slots, threads);
 }
-
-template <class T, class Line>
-__device__ __forceinline__ void store_part(const NarrowColumnPlan& plan,
-                                           const NarrowColumnTile& tile, const Line& line,
-                                           bool backward, const TileSlots<T>& slots,
-                                           const PartOfLine& part) {
-  constexpr int at_once = sizeof(T) <= 8 ? 4 : 2;
-  const int last = tile.rows - 1;
-  const std::int64_t first_k = tile.begin + (backward ? last : 0);
-  const int direction = backward ? -1 : 1;
-  const T* slot = &slots[plan.slot_of_slab(part.slab) + part.column];
-#pragma unroll 1
-  for (int first = part.row; first <= last; first += at_once * part.step) {
-    T x[at_once];
-#pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-      const int row = first + i * part.step < last ? first + i * part.step : last;
-      x[i] = slot[row * plan.pitch];
-    }
-#pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-      const int row = first + i * part.step;
-      if (row <= last) line(first_k + std::int64_t{direction} * row) = x[i];
-    }
-  }
-}
 /// Stores the results of a tile one at a time.
 template <class T, class Out>
 __device__ __noinline__ void store_one_by_one(const Batch& batch, const NarrowColumnPlan& plan,
                                               const NarrowColumnTile& tile, const Out& out,
                                               const TileSlots<T> slots, const Threads threads) {
-  for_each_part(tile, is_along(batch, out), threads, [&](const PartOfLine& part) {
-    const auto line = out.line(tile.place(batch, part.slab, part.column));
-    store_part(plan, tile, line, is_backward(out), slots, part);
+  constexpr int at_once = sizeof(T) <= 8 ? 4 : 2;
+  const bool backward = is_backward(out);
+  const int last = tile.rows - 1;
+  const std::int64_t first_k = tile.begin + (backward ? last : 0);
+  const int direction = backward ? -1 : 1;
+  for_each_part(tile, threads, [&](const PartOfLine& part) {
+    const auto line = out.line(tile.place(batch, plan, part.slab, part.column));
+    const T* slot = &slots[plan.slot_of_slab(part.slab) + part.column];
+#pragma unroll 1
+    for (int first = part.row; first <= last; first += at_once * part.step) {
+      T x[at_once];
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        const int row = first + i * part.step < last ? first + i * part.step : last;
+        x[i] = slot[row * plan.pitch];
+      }
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        const int row = first + i * part.step;
+        if (row <= last) line(first_k + std::int64_t{direction} * row) = x[i];
+      }
+    }
   });
 }
 

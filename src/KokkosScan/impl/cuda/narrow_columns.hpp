@@ -4,16 +4,14 @@
 
 /// \file
 /// The kernel for short and for narrow columns: lines that are not contiguous, with few elements or
-/// a small stride. A block moves tiles of rows and columns to shared memory, as runs of bytes where
+/// a small stride. A block moves a tile of whole columns to shared memory, as runs of bytes where
 /// possible, whatever their alignment. Threads fold chunks of columns, one thread per column
-/// combines its chunks, threads scan the chunks in place, and the block moves the tile back. Blocks
-/// share nothing: one block takes all tiles of a column, top down. (shared_narrow_columns.hpp
-/// shares long columns.)
+/// combines its chunks, threads scan the chunks in place, and the block moves the tile back.
+/// (shared_narrow_columns.hpp shares long columns.)
 ///
 /// The combination tree starts at the element that is scanned first. rows_of_chunk() elements make
-/// a chunk; a short column is one chunk. Everything combines left to right in the carried type. Let
-/// P be the fold of the starting value and all earlier chunks, and x_1, x_2, ... the elements of
-/// the chunk:
+/// a chunk. Everything combines left to right in the carried type. Let P be the fold of the
+/// starting value and all earlier chunks, and x_1, x_2, ... the elements of the chunk:
 ///
 ///     B(k) = P * x_1 * x_2 ...    within a chunk, and at the end of the last chunk,
 ///     B(k) = P                    at the end of any other chunk, where P includes it.
@@ -22,10 +20,8 @@
 
 #include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/narrow_column_plan.hpp>
-#include <KokkosScan/impl/cuda/narrow_column_runs.hpp>
 #include <KokkosScan/impl/cuda/narrow_column_tile.hpp>
 #include <KokkosScan/impl/problem.hpp>
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -80,19 +76,6 @@ struct NarrowInput<A, Selected<A, Array<const V>, Array<const M>>> {
 template <class Input, class Value>
 inline constexpr bool narrow_in_place = may_share_slots<typename Input::Value, Value>;
 
-/// What a block keeps in shared memory besides tiles.
-struct NarrowColumnBlock {
-  static constexpr unsigned tiles_known = 4;
-
-  Barrier loaded[2];
-  NarrowColumnTile tiles[tiles_known];
-
-  [[nodiscard]] __device__ __forceinline__ NarrowColumnTile& tile(int turn) {
-    return tiles[static_cast<unsigned>(turn) % tiles_known];
-  }
-};
-static_assert(sizeof(NarrowColumnBlock) <= bytes_of_narrow_block);
-
 /// What is known of the prefix of a chunk.
 enum class ChunksBefore {
   none,     ///< a chunk is a whole column
@@ -100,7 +83,14 @@ enum class ChunksBefore {
   in_tiles  ///< the fold of earlier chunks of the tile, and that of all earlier tiles
 };
 
-/// A block: the threads that scan, and one more warp that finds tiles and moves long runs.
+/// What a block that has whole slabs keeps in shared memory besides them.
+struct NarrowColumnBlock {
+  Barrier loaded;
+  NarrowColumnTile tile;
+};
+static_assert(sizeof(NarrowColumnBlock) <= bytes_of_narrow_block);
+
+/// What the kernels for narrow columns have in common.
 ///
 /// \tparam threads that share a tile
 template <class P, int threads>
@@ -121,7 +111,7 @@ class NarrowColumnScan {
       !is_called<typename T::Out> && NarrowInput<A, Array<const Value>>::is_run;
 
  public:
-  /// \param thread index among those that share a tile; the moving warp follows them
+  /// \param thread index among those that share a tile
   __device__ __forceinline__ NarrowColumnScan(const P& p, const NarrowColumnPlan& plan, int thread)
       : m_p(p),
         m_plan(plan),
@@ -129,94 +119,49 @@ class NarrowColumnScan {
         m_thread(thread),
         m_begin_of_folds(plan.begin_of_folds()) {}
 
+  /// Scans the tile of a block that has whole slabs.
   __device__ __forceinline__ void run() {
-    if (m_thread == threads) {
-#pragma unroll
-      for (Barrier& barrier : block().loaded) barrier.initialize(2 * lanes);
+    NarrowColumnBlock& block = *reinterpret_cast<NarrowColumnBlock*>(shared_memory());
+    const NarrowColumnTile& tile = block.tile;
+    if (m_thread == 0) {
+      block.tile = tile_of(blockIdx.x, 0);
+      block.loaded.initialize(2 * threads);
       after_initialization();
     }
-    if (m_thread >= threads) return move_tiles();
-    scan_tiles();
+    __syncthreads();
+    if (loads_runs()) {
+      begin_load(tile, 0, block.loaded, sharing());
+      block.loaded.wait(0);
+    } else if (Input::is_stored || m_plan.has_totals()) {
+      load_elements(tile, 0);
+      __syncthreads();
+    }
+    const Places at = places(tile, 0);
+    if (m_plan.has_totals()) {
+      for_each_chunk<true>(tile, [&](const Chunk& chunk) {
+        fold_at(chunk, chunk.number + 1) = fold_chunk(tile, at, chunk).value();
+      });
+      __syncthreads();
+      combine_chunks(tile);
+      __syncthreads();
+      scan_chunks<ChunksBefore::folded>(tile, at);
+    } else {
+      scan_chunks<ChunksBefore::none>(tile, at);
+    }
+    before_bulk_copies();
+    __syncthreads();
+    if (tile.stores_runs) {
+      begin_store(tile, 0, sharing());
+      wait_for_bulk_stores();
+    } else {
+      store_elements(tile, 0);
+    }
   }
 
  protected:
-  /// The task of the warp that moves. Tiles are found two turns ahead and loaded one ahead. Both
-  /// tasks synchronise the same number of times per turn: two more if chunks are folded first. They
-  /// do so in different places, as PTX permits where the threads of each warp agree; synccheck
-  /// reports it. (One loop for both, or a named barrier, spills.)
-  __device__ __forceinline__ void move_tiles() {
-    __syncwarp();
-#pragma unroll 1
-    for (int turn = -2;; ++turn) {
-      const NarrowColumnTile& tile = block().tile(turn);
-      wait_for_bulk_stores();  // also of the last tile: the block may not end before
-      if (turn >= 0 && !tile.exists) return;
-      __syncthreads();
-      if (loads_in_bulk() && turn > -2) begin_load_of_warp(turn + 1);
-      find_tile(turn + 2);
-      if (turn < 0) continue;
-      if (m_plan.has_totals()) {
-        __syncthreads();
-        __syncthreads();
-      }
-      __syncthreads();
-      if (stores_in_bulk(tile)) store_of_warp(tile, buffer_of(turn));
-      if (m_plan.buffers == 1) {
-        wait_for_bulk_stores();
-        __syncthreads();
-      }
-    }
-  }
-  /// The task of the scanning threads.
-  __device__ __forceinline__ void scan_tiles() {
-    __syncthreads();
-#pragma unroll 1
-    for (int turn = -1;; ++turn) {
-      const NarrowColumnTile& tile = block().tile(turn);
-      const int buffer = buffer_of(turn);
-      if (turn >= 0) {
-        if (!tile.exists) return;
-        if (loads_in_bulk()) {
-          block().loaded[buffer].wait(turn >> 1 & 1);
-        } else {
-          wait_for_elements(tile, buffer);
-        }
-      }
-      __syncthreads();
-      if (m_plan.buffers == 2) begin_load_of_threads(turn + 1);
-      if (turn < 0) continue;
-      if (m_plan.has_totals()) {
-        fold_chunks(tile, buffer);
-        __syncthreads();
-        combine_chunks(tile);
-        __syncthreads();
-        scan_chunks<ChunksBefore::folded>(tile, buffer);
-      } else {
-        scan_chunks<ChunksBefore::none>(tile, buffer);
-      }
-      before_bulk_copies();
-      __syncthreads();
-      if (!stores_in_bulk(tile)) store_of_threads(tile, buffer);
-      if (m_plan.buffers == 1) __syncthreads();  // the next tile is loaded in its own turn
-    }
-  }
-  [[nodiscard]] __device__ __forceinline__ int buffer_of(int turn) const {
-    return turn & (m_plan.buffers - 1);
-  }
-  [[nodiscard]] __device__ __forceinline__ static NarrowColumnBlock& block() {
-    return *reinterpret_cast<NarrowColumnBlock*>(shared_memory());
-  }
-  /// The lane of a thread of the moving warp.
-  [[nodiscard]] __device__ __forceinline__ int lane() const { return m_thread - threads; }
-  /// Whether the place of rows is known.
-  [[nodiscard]] __device__ __forceinline__ bool loads_rows() const {
-    return may_load_runs && m_plan.loads != MoveRows::one_by_one;
-  }
-  [[nodiscard]] __device__ __forceinline__ bool loads_in_bulk() const {
-    return may_load_runs && has_bulk_copies() && m_plan.loads > MoveRows::as_elements;
-  }
-  [[nodiscard]] __device__ __forceinline__ bool stores_in_bulk(const NarrowColumnTile& tile) const {
-    return has_bulk_copies() && tile.stores_runs;
+  [[nodiscard]] __device__ __forceinline__ Threads sharing() const { return {m_thread, threads}; }
+  [[nodiscard]] __device__ __forceinline__ bool loads_runs() const {
+    return may_load_runs && m_plan.loads_runs;
   }
   /// Bytes of an operand in a buffer, padded for any offset modulo 128. A buffer holds the
   /// elements, then results that do not overwrite them, then the mask.
@@ -226,21 +171,23 @@ class NarrowColumnScan {
   [[nodiscard]] __device__ __forceinline__ int begin_of(int buffer) const {
     return m_plan.begin_of_buffers() + buffer * m_plan.bytes_of_buffer;
   }
-  [[nodiscard]] __device__ __forceinline__ TileSlots<Loaded> elements(const NarrowColumnTile& tile,
-                                                                      int buffer) const {
-    return {begin_of(buffer) + tile.shift};
+  /// Where a tile is in shared memory, kept in registers.
+  struct Places {
+    TileSlots<Loaded> elements;
+    TileSlots<Value> results;
+    TileSlots<Mask> mask;
+  };
+  [[nodiscard]] __device__ __forceinline__ Places places(const NarrowColumnTile& tile,
+                                                         int buffer) const {
+    const int begin = begin_of(buffer);
+    const int behind = begin + bytes_of(sizeof(Loaded));
+    if constexpr (in_place) {
+      return {{begin + tile.shift}, {begin + tile.shift}, {behind + tile.shift_of_mask}};
+    }
+    return {{begin + tile.shift},
+            {behind + tile.shift_of_results},
+            {behind + bytes_of(sizeof(Value)) + tile.shift_of_mask}};
   }
-  [[nodiscard]] __device__ __forceinline__ TileSlots<Value> results(const NarrowColumnTile& tile,
-                                                                    int buffer) const {
-    if constexpr (in_place) return {begin_of(buffer) + tile.shift};
-    return {begin_of(buffer) + bytes_of(sizeof(Loaded)) + tile.shift_of_results};
-  }
-  [[nodiscard]] __device__ __forceinline__ TileSlots<Mask> mask(const NarrowColumnTile& tile,
-                                                                int buffer) const {
-    return {begin_of(buffer) + bytes_of(sizeof(Loaded)) + (in_place ? 0 : bytes_of(sizeof(Value))) +
-            tile.shift_of_mask};
-  }
-
   /// The prefix of chunk 0 of a line of a tile; later chunks follow with a stride of `columns`.
   ///
   /// \param slab in turn
@@ -249,96 +196,74 @@ class NarrowColumnScan {
            slab * m_plan.folds_of_line() * m_plan.columns + column;
   }
 
-  /// Finds the tile of a turn, which follows the previous one. For the moving warp.
-  __device__ __forceinline__ void find_tile(int turn) {
-    std::int64_t strip = blockIdx.x;
-    int step = 0;
-    if (turn > 0) {
-      const NarrowColumnTile& last = block().tile(turn - 1);
-      const bool is_last = last.step + 1 == m_plan.steps;
-      strip = last.strip + (is_last ? gridDim.x : 0);
-      step = is_last ? 0 : last.step + 1;
-    }
-    const NarrowColumnTile tile = tile_of(strip, step);
-    if (lane() == 0) block().tile(turn) = tile;
-    __syncwarp();
-  }
   [[nodiscard]] __device__ __forceinline__ NarrowColumnTile tile_of(std::int64_t strip,
                                                                     int step) const {
     NarrowColumnTile tile(m_plan, strip, step);
-    if (tile.exists) {
-      // Runs have the same offset modulo 128 in shared as in global memory.
-      const bool loads_runs = may_load_runs && m_plan.loads > MoveRows::as_elements;
-      if constexpr (may_load_runs) {
-        if (loads_runs) {
-          tile.shift = misalignment(first_in_memory(m_p.batch, tile, Input::values(m_p.input)),
-                                    bulk_alignment);
-          if constexpr (Input::has_mask) {
-            tile.shift_of_mask = misalignment(
-                first_in_memory(m_p.batch, tile, Input::mask(m_p.input)), bulk_alignment);
-          }
-        }
+    if (!tile.exists) return tile;
+    // Runs have the same offset modulo 128 in shared as in global memory.
+    const auto shift_of = [&](const auto& array) {
+      return misalignment(first_in_memory(m_p.batch, m_plan, tile, array), bulk_alignment);
+    };
+    if constexpr (may_load_runs) {
+      if (m_plan.loads_runs) {
+        tile.shift = shift_of(Input::values(m_p.input));
+        if constexpr (Input::has_mask) tile.shift_of_mask = shift_of(Input::mask(m_p.input));
       }
-      if constexpr (may_store_runs) {
-        if (m_plan.stores > MoveRows::as_elements) {
-          const int shift =
-              misalignment(first_in_memory(m_p.batch, tile, m_p.output), bulk_alignment);
-          if (!in_place) tile.shift_of_results = shift;
-          if (in_place && !loads_runs) tile.shift = shift;
-          // Results that overwrite elements may differ in alignment from global memory.
-          tile.stores_runs = !in_place || (tile.shift - shift) % quad == 0;
-        }
+    }
+    if constexpr (may_store_runs) {
+      if (m_plan.stores_runs) {
+        const int shift = shift_of(m_p.output);
+        if (!in_place) tile.shift_of_results = shift;
+        if (in_place && !loads_runs()) tile.shift = shift;
+        // Results that overwrite elements may differ in alignment from global memory.
+        tile.stores_runs = !in_place || (tile.shift - shift) % quad == 0;
       }
     }
     return tile;
   }
 
-  /// Begins the bulk load of a turn's tile.
-  __device__ __forceinline__ void begin_load_of_warp(int turn) const {
-    const NarrowColumnTile& tile = block().tile(turn);
-    if (!tile.exists) return;
-    Barrier& loaded = block().loaded[buffer_of(turn)];
-    with_runs(tile, buffer_of(turn), [&](const auto& runs) { load_in_bulk(runs, lane(), loaded); });
+  /// Begins to load the runs of a tile, and arrives.
+  ///
+  /// \param sharing threads, each of which arrives twice
+  __device__ __forceinline__ void begin_load(const NarrowColumnTile& tile, int buffer,
+                                             Barrier& loaded, const Threads& sharing) const {
+    if constexpr (may_load_runs) {
+      const Places at = places(tile, buffer);
+      const auto load = [&](const std::byte* from, const Span& to, int bytes,
+                            const Threads& of_run) {
+        begin_copy_in(from, to, bytes, loaded, of_run);
+      };
+      for_each_run(m_p.batch, m_plan, tile, Input::values(m_p.input), at.elements, sharing, load);
+      if constexpr (Input::has_mask) {
+        for_each_run(m_p.batch, m_plan, tile, Input::mask(m_p.input), at.mask, sharing, load);
+      }
+    }
     loaded.arrive_after_copies();
     loaded.arrive();
   }
-  /// The same without bulk copies.
-  __device__ __forceinline__ void begin_load_of_threads(int turn) const {
-    const NarrowColumnTile& tile = block().tile(turn);
-    if (!loads_rows() || loads_in_bulk() || !tile.exists) return;
-    const Threads sharing{m_thread, threads};
-    with_runs(tile, buffer_of(turn), [&](const auto& runs) {
-      if (m_plan.loads == MoveRows::as_elements) return load_elements(runs, sharing);
-      load_in_quads(runs, sharing);
-    });
-  }
-  /// Calls f(runs) for the elements of a tile and for its mask.
-  template <class F>
-  __device__ __forceinline__ void with_runs(const NarrowColumnTile& tile, int buffer,
-                                            const F& f) const {
-    const auto runs = [&](const auto& array, const auto& slots) {
-      return TileRuns(m_p.batch, m_plan, tile, array, slots, m_plan.loads);
-    };
-    if constexpr (may_load_runs) {
-      f(runs(Input::values(m_p.input), elements(tile, buffer)));
-      if constexpr (Input::has_mask) f(runs(Input::mask(m_p.input), mask(tile, buffer)));
+  /// Loads elements one at a time.
+  __device__ __forceinline__ void load_elements(const NarrowColumnTile& tile, int buffer) const {
+    const Places at = places(tile, buffer);
+    const bool backward = is_backward(m_p.output);
+    load_one_by_one(m_p.batch, m_plan, tile, Input::values(m_p.input), backward, at.elements,
+                    sharing());
+    if constexpr (Input::has_mask) {
+      load_one_by_one(m_p.batch, m_plan, tile, Input::mask(m_p.input), backward, at.mask,
+                      sharing());
     }
   }
-  /// Waits for asynchronously loaded rows, or loads elements one at a time.
-  __device__ __forceinline__ void wait_for_elements(const NarrowColumnTile& tile,
-                                                    int buffer) const {
-    if (loads_rows()) {
-      __pipeline_commit();
-      __pipeline_wait_prior(0);
-    } else if (Input::is_stored || m_plan.has_totals()) {
-      const bool backward = is_backward(m_p.output);
-      load_one_by_one(m_p.batch, m_plan, tile, Input::values(m_p.input), backward,
-                      elements(tile, buffer), Threads{m_thread, threads});
-      if constexpr (Input::has_mask) {
-        load_one_by_one(m_p.batch, m_plan, tile, Input::mask(m_p.input), backward,
-                        mask(tile, buffer), Threads{m_thread, threads});
-      }
+  /// Begins to store the runs of a tile.
+  __device__ __forceinline__ void begin_store(const NarrowColumnTile& tile, int buffer,
+                                              const Threads& sharing) const {
+    if constexpr (may_store_runs) {
+      for_each_run(m_p.batch, m_plan, tile, m_p.output, places(tile, buffer).results, sharing,
+                   [](std::byte* to, const Span& from, int bytes, const Threads& of_run) {
+                     copy_out<unit_of<Value>, true>(from, to, bytes, of_run);
+                   });
     }
+  }
+  __device__ __forceinline__ void store_elements(const NarrowColumnTile& tile, int buffer) const {
+    store_one_by_one(m_p.batch, m_plan, tile, m_p.output, places(tile, buffer).results, sharing());
   }
 
   /// A chunk of a line in a tile.
@@ -349,15 +274,9 @@ class NarrowColumnScan {
     int stride;  ///< between slots
     bool ends_tile;
   };
-  /// Where a tile is in shared memory, kept in registers.
-  struct Places {
-    TileSlots<Loaded> elements;
-    TileSlots<Value> results;
-    TileSlots<Mask> mask;
-  };
-  [[nodiscard]] __device__ __forceinline__ Places places(const NarrowColumnTile& tile,
-                                                         int buffer) const {
-    return {elements(tile, buffer), results(tile, buffer), mask(tile, buffer)};
+  [[nodiscard]] __device__ __forceinline__ ColumnPlace place(const NarrowColumnTile& tile,
+                                                             const Chunk& chunk) const {
+    return tile.place(m_p.batch, m_plan, chunk.slab, chunk.column);
   }
   /// Calls f(chunk) for each chunk of this thread.
   ///
@@ -368,7 +287,6 @@ class NarrowColumnScan {
     const int items = m_plan.items();
     const int slabs = tile.slabs;
     const int rows = has_totals ? tile.rows : static_cast<int>(m_plan.n);
-    const int columns = tile.columns;
     Chunk chunk;
     chunk.number = 0;
     chunk.length = rows;  // uniform, so that branches are, too
@@ -390,7 +308,7 @@ class NarrowColumnScan {
         chunk.ends_tile = left <= m_plan.chunk;
       }
       chunk.slab = m_plan.slab_in_turn(chunk.slab_in_turn);
-      if (chunk.slab >= slabs || chunk.column >= columns) continue;
+      if (chunk.slab >= slabs || chunk.column >= tile.columns) continue;
       if (backward) row = rows - 1 - row;
       chunk.slot = m_plan.slot_in_turn(chunk.slab_in_turn) + row * m_plan.pitch + chunk.column;
       f(chunk);
@@ -410,7 +328,7 @@ class NarrowColumnScan {
       });
     } else {
       if constexpr (!Input::is_stored && !has_totals) {
-        const auto line = m_p.input.line(tile.place(m_p.batch, chunk.slab, chunk.column));
+        const auto line = m_p.input.line(place(tile, chunk));
         f([&](int i) { return static_cast<A>(line(i)); });
       } else {
         f([&](int i) { return static_cast<A>(in[i * stride]); });
@@ -448,55 +366,37 @@ class NarrowColumnScan {
     });
     return total;
   }
-  /// Stores the fold of each chunk where the prefix of the next chunk will be.
-  __device__ __forceinline__ void fold_chunks(const NarrowColumnTile& tile, int buffer) const {
-    const Places at = places(tile, buffer);
-    for_each_chunk<true>(tile, [&](const Chunk& chunk) {
-      fold_at(chunk, chunk.number + 1) = fold_chunk(tile, at, chunk).value();
-    });
-  }
   /// Turns the folds of chunks into prefixes, one thread per line.
   __device__ __forceinline__ void combine_chunks(const NarrowColumnTile& tile) const {
     const int stride = m_plan.columns;
-    const int chunks = (tile.rows + m_plan.chunk - 1) / m_plan.chunk;
 #pragma unroll 1
     for (int line = m_thread; line < m_plan.lines(); line += threads) {
       const int in_turn = m_plan.by_columns.quotient(line);
-      const int column = line - in_turn * m_plan.columns;
+      const int column = line - in_turn * stride;
       const int slab = m_plan.slab_in_turn(in_turn);
-      if (slab >= tile.slabs || column >= tile.columns) continue;
+      if (slab >= tile.slabs) continue;
       R* at = folds(in_turn, column);
-      R* const of_next_tile = at + (m_plan.chunks + 1) * stride;
       Prefix before(m_op);
-      if (tile.begin > 0) {
-        before = Prefix(m_op, *of_next_tile);
-      } else if (m_p.start.exists()) {
-        before =
-            Prefix(m_op, static_cast<R>(m_p.start.at(tile.place(m_p.batch, slab, column)).value));
+      if (m_p.start.exists()) {
+        before = Prefix(
+            m_op, static_cast<R>(m_p.start.at(tile.place(m_p.batch, m_plan, slab, column)).value));
+        *at = before.value();
       }
-      if (before.exists()) *at = before.value();
-      const auto some = [&](auto count) {
-        R x[count.value];
+      const R* const first = at + stride;
+      in_eights(
+          m_plan.chunks, [&](int c) { return first[c * stride]; },
+          [&](const auto& x, auto count) {
 #pragma unroll
-        for (int j = 0; j < count.value; ++j) x[j] = at[(j + 1) * stride];
-#pragma unroll
-        for (int j = 0; j < count.value; ++j) {
-          before = Prefix(m_op, before.then(m_op, x[j]));
-          at[(j + 1) * stride] = before.value();
-        }
-        at += count.value * stride;
-      };
-      int c = 0;
-#pragma unroll 1
-      for (; c + 8 <= chunks; c += 8) some(std::integral_constant<int, 8>{});
-#pragma unroll 1
-      for (; c < chunks; ++c) some(std::integral_constant<int, 1>{});
-      *of_next_tile = before.value();
+            for (int j = 0; j < count.value; ++j) {
+              before = Prefix(m_op, before.then(m_op, x[j]));
+              *(at += stride) = before.value();
+            }
+          });
     }
   }
   template <ChunksBefore before>
-  __device__ __forceinline__ void scan_chunks(const NarrowColumnTile& tile, int buffer) const {
-    const Places at = places(tile, buffer);
+  __device__ __forceinline__ void scan_chunks(const NarrowColumnTile& tile,
+                                              const Places& at) const {
     for_each_chunk<before != ChunksBefore::none>(
         tile, [&](const Chunk& chunk) { scan_chunk<before>(tile, at, chunk); });
   }
@@ -507,7 +407,6 @@ class NarrowColumnScan {
     const bool inclusive = m_p.form == Form::inclusive;
     const Ends<P> ends{m_p};
     const bool has_ends = ends.exist();
-    const auto place = [&] { return tile.place(m_p.batch, chunk.slab, chunk.column); };
     const bool is_first = !has_totals || (tile.begin == 0 && chunk.number == 0);
     const bool is_last = !has_totals || (tile.is_last && chunk.ends_tile);
     Prefix run(m_op);
@@ -517,11 +416,11 @@ class NarrowColumnScan {
       previous = static_cast<A>(run.value());
     } else if (m_p.start.exists()) {
       const R start = has_totals ? *folds(chunk.slab_in_turn, chunk.column)
-                                 : static_cast<R>(m_p.start.at(place()).value);
+                                 : static_cast<R>(m_p.start.at(place(tile, chunk)).value);
       run = Prefix(m_op, start);
       previous = static_cast<A>(start);
     }
-    if (is_first && has_ends) ends.store_begin(place(), previous);
+    if (is_first && has_ends) ends.store_begin(place(tile, chunk), previous);
     Value* out = &at.results[chunk.slot];
     with_elements<has_totals>(tile, at, chunk, [&](const auto& get) {
       in_eights(chunk.length, get, [&](const auto& x, auto count) {
@@ -542,7 +441,7 @@ class NarrowColumnScan {
                           : fold_before<before>(tile, chunk, chunk.number + 1);
       out[-chunk.stride] = static_cast<Value>(static_cast<A>(after));
     } else if (has_ends) {
-      ends.store_end(place(), previous);
+      ends.store_end(place(tile, chunk), previous);
     }
   }
   [[nodiscard]] __device__ __forceinline__ R& fold_at(const Chunk& chunk, int number) const {
@@ -558,31 +457,6 @@ class NarrowColumnScan {
     return static_cast<R>(m_op(fold_at(chunk, 0), fold));
   }
 
-  // Not [[nodiscard]]: nvcc 12 passes its return type to the host compiler as void.
-  __device__ __forceinline__ auto runs_of_results(const NarrowColumnTile& tile, int buffer,
-                                                  MoveRows how) const {
-    return TileRuns(m_p.batch, m_plan, tile, m_p.output, results(tile, buffer), how);
-  }
-  /// Stores the results of a tile in bulk.
-  __device__ __forceinline__ void store_of_warp(const NarrowColumnTile& tile, int buffer) const {
-    if constexpr (may_store_runs) {
-      store_in_bulk(runs_of_results(tile, buffer, m_plan.stores), lane());
-    }
-  }
-  /// The same without bulk copies.
-  __device__ __forceinline__ void store_of_threads(const NarrowColumnTile& tile, int buffer) const {
-    const Threads sharing{m_thread, threads};
-    if constexpr (may_store_runs) {
-      if (tile.stores_runs) {
-        return store_in_quads(runs_of_results(tile, buffer, m_plan.stores), sharing);
-      }
-      if (m_plan.stores != MoveRows::one_by_one) {
-        return store_elements(runs_of_results(tile, buffer, MoveRows::as_elements), sharing);
-      }
-    }
-    store_one_by_one(m_p.batch, m_plan, tile, m_p.output, results(tile, buffer), sharing);
-  }
-
   const P& m_p;
   const NarrowColumnPlan& m_plan;
   Carrying m_op;
@@ -590,9 +464,9 @@ class NarrowColumnScan {
   int m_begin_of_folds;
 };
 
-/// Scans short and narrow columns.
+/// Scans narrow columns of which a tile holds whole ones.
 template <class P>
-__global__ void __launch_bounds__(threads_of_narrow_columns + lanes, blocks_of_narrow_columns)
+__global__ void __launch_bounds__(threads_of_narrow_columns, blocks_of_narrow_columns)
     scan_narrow_columns(const __grid_constant__ P problem,
                         const __grid_constant__ NarrowColumnPlan plan) {
   NarrowColumnScan<P, threads_of_narrow_columns>(problem, plan, static_cast<int>(threadIdx.x))

@@ -96,8 +96,13 @@ struct Backend {
     }
   }
 
-  /// Scans short columns, of up to longest_short_column elements: left to right in the carried
-  /// type, so it also serves scans in order.
+  /// Whether scan_short_columns() scans a problem: narrow columns of up to longest_short_column
+  /// elements.
+  template <class P>
+  static bool are_short_columns(const P& p) {
+    return p.n <= longest_short_column && accepts(p) && are_narrow_columns(p);
+  }
+  /// Scans left to right in the carried type, so it also serves scans in order.
   template <class Exec, class P>
   static void scan_short_columns(const Exec& exec, const P& p) {
     scan_whole_narrow_columns(exec, p, plan_narrow_columns(narrow_column_facts(exec, p)));
@@ -121,8 +126,8 @@ struct Backend {
   template <class Exec, class P>
   static void scan_whole_narrow_columns(const Exec& exec, const P& p,
                                         const NarrowColumnPlan& plan) {
-    const Launch launch{p.function, "cuda/narrow_columns", plan.blocks,
-                        threads_of_narrow_columns + lanes, plan.shared_bytes()};
+    const Launch launch{p.function, "cuda/narrow_columns", plan.blocks, threads_of_narrow_columns,
+                        plan.shared_bytes()};
     start(
         exec, launch, p, []<class Q>(const Q&) { return cuda::scan_narrow_columns<Q>; }, plan);
   }
@@ -440,33 +445,43 @@ struct Backend {
         published);
   }
 
-  /// Elements from one row to the next; for a function, those of a contiguous array of its extents.
-  template <class Value>
-  static std::int64_t row_of(const Array<Value>& output) {
-    return magnitude(output.strides.along);
+  /// Elements between neighbours of a line, of values without their mask, so that one which selects
+  /// everything changes no bit. A function of results counts as a contiguous array of its extents;
+  /// computed and zipped inputs do not count.
+  template <class T>
+  static std::int64_t stride_along(const Array<T>& array) {
+    return magnitude(array.strides.along);
   }
   template <class Value, int Rank, class Function>
-  static std::int64_t row_of(const Called<Value, Rank, Function>& output) {
+  static std::int64_t stride_along(const Called<Value, Rank, Function>& output) {
     std::int64_t row = 1;
     for (int d = output.indices.axis + 1; d < Rank; ++d) row *= output.indices.extent[d];
     return row;
   }
-  /// Whether the kernel for short and narrow columns runs. The mask does not matter, so that one
-  /// which selects everything changes no bit.
+  template <class A, class Values, class Mask>
+  static std::int64_t stride_along(const Selected<A, Values, Mask>& in) {
+    return stride_along(in.values);
+  }
+  template <class In>
+  static std::int64_t stride_along(const In&) {
+    return 0;
+  }
+  /// Whether a kernel for narrow columns runs.
   template <class P>
   static bool are_narrow_columns(const P& p) {
-    return cuda::are_narrow_columns(p.n, least_stride(p),
-                                    widest_row_of_long_columns_of(narrow_column_types<P>().types),
-                                    sizeof(typename P::A) > sizeof(typename Types<P>::Value));
+    constexpr NarrowElement types = narrow_column_types<P>().types;
+    const std::int64_t input = stride_along(p.input);
+    const std::int64_t output = stride_along(p.output);
+    return cuda::are_narrow_columns(p.n, stride_of_columns(p), widest_row_of_long_columns_of(types),
+                                    sizeof(typename P::A) > sizeof(typename Types<P>::Value)) ||
+           cuda::are_short_columns(p.n, input > 0 ? std::min(input, output) : output, types.bytes);
   }
+  /// The stride that decides how columns combine: that of the input, so that gaps in the output do
+  /// not matter, unless only the output has columns.
   template <class P>
-  static std::int64_t least_stride(const P& p) {
-    using Input = NarrowInput<typename P::A, decltype(P::input)>;
-    std::int64_t stride = row_of(p.output);
-    if constexpr (Input::is_stored) {
-      stride = std::min(stride, magnitude(Input::values(p.input).strides.along));
-    }
-    return stride;
+  static std::int64_t stride_of_columns(const P& p) {
+    const std::int64_t stride = stride_along(p.input);
+    return stride > 1 ? stride : stride_along(p.output);
   }
   /// What the types contribute to the plan for narrow columns.
   template <class P>
@@ -485,12 +500,6 @@ struct Backend {
         NarrowInput<typename P::A, Array<const typename Input::Value>>::is_run &&
         NarrowInput<typename P::A, Array<const Value>>::is_run;
     facts.types = {loaded + besides, sizeof(typename Types<P>::R), in_place, are_runs};
-    facts.is_computed = !Input::is_stored;
-    facts.loaded = loaded;
-    facts.stored = stored;
-    facts.has_mask = Input::has_mask;
-    facts.unit = std::min(loaded, stored);
-    if (Input::has_mask) facts.unit = std::min<int>(facts.unit, sizeof(typename Input::Mask));
     facts.accumulator = sizeof(typename P::A);
     return facts;
   }
@@ -505,15 +514,15 @@ struct Backend {
     NarrowColumnFacts facts = narrow_column_types<P>();
     facts.n = p.n;
     facts.lines = p.batch.count;
-    facts.inner = neighbours(p.batch);
-    facts.is_along = is_along(p.batch, p.output) || is_along(p.batch, p.input);
+    facts.neighbours = static_cast<int>(neighbours(p.batch));
+    facts.are_rows = facts.neighbours == 1 || has_columns(p);
     const auto rows_of = [&](const auto& array) -> RowsInMemory {
       // All operands must have rows in the same order, as rows have one order in shared memory.
       const bool are_alike = p.n == 1 || (array.strides.along < 0) == is_backward(p.output);
-      if (!are_alike || !has_columns(array, p.batch)) return {};
+      if (!are_alike) return {};
       const std::int64_t row = magnitude(array.strides.along);
       const int rank = p.batch.rank;
-      return {true, row, rank == 1 ? p.n * row : (rank == 2 ? array.strides.batch[0] : 0)};
+      return {true, row, rank <= 1 ? p.n * row : (rank == 2 ? array.strides.batch[0] : 0)};
     };
     if constexpr (!is_called<decltype(P::output)> &&
                   NarrowInput<typename P::A, Array<const Value>>::is_run) {
@@ -523,7 +532,7 @@ struct Backend {
       facts.input = facts.mask = rows_of(Input::values(p.input));
       if constexpr (Input::has_mask) facts.mask = rows_of(Input::mask(p.input));
     }
-    facts.stride = least_stride(p);
+    facts.stride = stride_of_columns(p);
     facts.multiprocessors = multiprocessors(exec);
     facts.shared_bytes = shared_bytes_of_block(exec);
     return facts;

@@ -82,7 +82,6 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
   using Chunk = typename Base::Chunk;
   using Carrying = typename Base::Carrying;
   using Prefix = typename Base::Prefix;
-  using Base::lane;
   using Base::m_op, Base::m_p, Base::m_plan, Base::m_thread;
 
  public:
@@ -102,7 +101,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       const int computing = m_thread - group - (3 + narrow_carriers) * lanes;
       if (computing >= 0) return compute_tiles(computing);
     }
-    m_thread = group + m_thread % lanes;
+    m_thread %= lanes;
     if (warp == 0) return load_tiles();
     if (warp == 1) return store_tiles();
     if (warp == 2) return publish_groups();
@@ -110,14 +109,10 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
   }
 
  private:
+  /// The lane of a thread of a warp with a task of its own.
+  [[nodiscard]] __device__ __forceinline__ int lane() const { return m_thread; }
   [[nodiscard]] __device__ __forceinline__ static SharedNarrowColumnBlock& block() {
     return *reinterpret_cast<SharedNarrowColumnBlock*>(shared_memory());
-  }
-  /// Whether elements are copied asynchronously even one at a time.
-  static constexpr bool are_copies = !Input::has_mask && is_one_copy<sizeof(typename Base::Loaded)>;
-  /// Whether one warp begins all copies of a tile, long before they are needed.
-  [[nodiscard]] __device__ __forceinline__ bool loads_ahead() const {
-    return this->loads_in_bulk() || (are_copies && m_plan.loads == MoveRows::as_elements);
   }
   /// The task of one warp: takes tiles, and loads them or leaves that to other warps.
   __device__ __forceinline__ void load_tiles() {
@@ -142,7 +137,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       const NarrowColumnTile& tile = block().tiles[at.stage];
       if (!tile.exists) return;
       block().scanned[at.stage].wait(at.parity);
-      if (this->stores_in_bulk(tile)) this->store_of_warp(tile, at.stage);
+      if (tile.stores_runs) this->begin_store(tile, at.stage, Threads{lane(), lanes});
       wait_for_bulk_stores();
       __syncwarp();
       if (lane() == 0) block().stored[at.stage].arrive();
@@ -156,16 +151,12 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
     __syncwarp();  // others have read the previous tile
     if (lane() == 0) block().tiles[buffer] = tile;
     Barrier& loaded = block().loaded[buffer];
-    if (tile.exists && loads_ahead()) {
-      this->with_runs(tile, buffer, [&](const auto& runs) {
-        if constexpr (are_copies) {
-          if (!this->loads_in_bulk()) return load_elements(runs, Threads{lane(), lanes});
-        }
-        load_in_bulk(runs, lane(), loaded);
-      });
+    if (tile.exists && this->loads_runs()) {
+      this->begin_load(tile, buffer, loaded, Threads{lane(), lanes});
+    } else {
+      loaded.arrive_after_copies();
+      loaded.arrive();
     }
-    loaded.arrive_after_copies();
-    loaded.arrive();
     __syncwarp();
     return tile.exists;
   }
@@ -181,7 +172,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       const bool exists = tile.exists;
       if (exists) {
         load_one_by_one(m_p.batch, m_plan, tile, m_p.input, is_backward(m_p.output),
-                        this->elements(tile, at.stage),
+                        this->places(tile, at.stage).elements,
                         Threads{thread, threads_that_compute_narrow_tiles});
       }
       __syncwarp();
@@ -200,17 +191,8 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       if (exists) {
         if constexpr (!Input::is_stored) {
           block().computed[at.stage].wait(at.parity);
-        } else if (!loads_ahead()) {
-          if (this->loads_rows()) {
-            this->with_runs(tile, at.stage, [&](const auto& runs) {
-              const Threads sharing{m_thread, threads_of_narrow_tile};
-              if constexpr (!are_copies) {
-                if (m_plan.loads == MoveRows::as_elements) return load_elements(runs, sharing);
-              }
-              load_in_quads(runs, sharing);
-            });
-          }
-          this->wait_for_elements(tile, at.stage);
+        } else if (!this->loads_runs()) {
+          this->load_elements(tile, at.stage);
           sync_group<threads_of_narrow_tile>(group);
         }
         turn_to(at.stage);
@@ -236,11 +218,11 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
         const auto places = this->places(tile, at.stage);
         this->template scan_chunk<ChunksBefore::in_tiles>(tile, places, chunk);
       }
-      if (this->stores_in_bulk(tile)) {
+      if (tile.stores_runs) {
         before_bulk_copies();
       } else {
         sync_group<threads_of_narrow_tile>(group);
-        this->store_of_threads(tile, at.stage);
+        this->store_elements(tile, at.stage);
       }
       __syncwarp();
       if (m_thread % lanes == 0) block().scanned[at.stage].arrive();
@@ -253,22 +235,17 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
   /// The chunk of this thread, if it has one.
   [[nodiscard]] __device__ __forceinline__ bool find_chunk(const NarrowColumnTile& tile,
                                                            Chunk& chunk) const {
-    const bool backward = is_backward(m_p.output);
-    chunk.slab = chunk.slab_in_turn = 0;
-    chunk.number = m_plan.by_lanes.quotient(m_thread);
-    chunk.column = m_thread - chunk.number * m_plan.width;
-    const int row = chunk.number * m_plan.chunk;
-    const int left = tile.rows - row;
-    chunk.length = left < m_plan.chunk ? left : m_plan.chunk;
-    chunk.ends_tile = left <= m_plan.chunk;
-    chunk.stride = backward ? -m_plan.pitch : m_plan.pitch;
-    chunk.slot = (backward ? tile.rows - 1 - row : row) * m_plan.pitch + chunk.column;
-    return chunk.number < m_plan.chunks && chunk.column < tile.columns && left > 0;
+    bool exists = false;
+    this->template for_each_chunk<true>(tile, [&](const Chunk& own) {
+      chunk = own;
+      exists = true;
+    });
+    return exists;
   }
   /// Folds each chunk of a tile and all chunks up to it, and publishes the total.
   __device__ __forceinline__ void fold_tile(const NarrowColumnTile& tile, int buffer,
                                             int group) const {
-    Chunk chunk;
+    Chunk chunk{};
     const bool exists = find_chunk(tile, chunk);
     if (exists) {
       this->fold_at(chunk, chunk.number + 1) =
@@ -305,7 +282,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
   /// The index of a tile's first column among all columns.
   [[nodiscard]] __device__ __forceinline__ std::int64_t line_of(
       const NarrowColumnTile& tile) const {
-    return tile.slab * m_plan.inner + tile.first_column;
+    return tile.slab * m_plan.columns;
   }
 
   /// The total of a tile.
@@ -390,7 +367,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       block().folded[at.stage].wait(at.parity);
       const NarrowColumnTile& tile = block().tiles[at.stage];
       if (!tile.exists) return;
-      const int columns = tile.columns;
+      const int columns = m_plan.columns;
       const int group = (tile.step + 1) / tiles_of_narrow_group - 1;
       const int turn = (tile.step + 1) % tiles_of_narrow_group;
       const bool is_needed = group >= 0 && turn < 2 && (turn == 1 || !tile.is_last);
@@ -417,7 +394,7 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
   __device__ __forceinline__ void carry_prefixes(int warp) {
     R* const groups = reinterpret_cast<R*>(shared_memory() + m_plan.begin_of_carry());
     const bool has_start = m_p.start.exists();
-    std::int64_t strip = -1;
+    std::int64_t slab = -1;
     const int first_entry = has_start ? 0 : 1;  // the starting value, then groups
     int known = 0;                              // entries of the strip that are folded
 #pragma unroll 1
@@ -428,20 +405,21 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
       if (has_tile) {
         turn_to(at.stage);
         const int step = tile.step;
-        if (tile.strip != strip) {
-          strip = tile.strip;
+        if (tile.slab != slab) {
+          slab = tile.slab;
           known = first_entry;
         }
         const int needed = 1 + step / tiles_of_narrow_group;
         const int in_group = step % tiles_of_narrow_group;
 #pragma unroll 1
-        for (int first = warp * lanes; first < tile.columns; first += narrow_carriers * lanes) {
+        for (int first = warp * lanes; first < m_plan.columns; first += narrow_carriers * lanes) {
           const int column = first + lane();
-          const bool exists = column < tile.columns;
+          const bool exists = column < m_plan.columns;
           const std::int64_t line = line_of(tile) + (exists ? column : 0);
           if (step == 0 && has_start && exists) {
             // Published, as a total may overwrite the starting value in memory.
-            const R start = static_cast<R>(m_p.start.at(tile.place(m_p.batch, 0, column)).value);
+            const R start =
+                static_cast<R>(m_p.start.at(tile.place(m_p.batch, m_plan, 0, column)).value);
             m_published.publish(0, line, start);
           }
           Prefix of_tiles(m_op);

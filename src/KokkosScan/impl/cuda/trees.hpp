@@ -232,10 +232,10 @@ KOKKOS_FUNCTION constexpr bool is_in_second_half(int chunk) {
   return (chunk & half_row_of_chunks) != 0;
 }
 
-/// Limits for columns scanned in shared memory: the longest short columns; the widest rows for
-/// columns of any length; the widest rows for long columns moved as runs of bytes, and the shortest
-/// of these. (On an H200, strips with strides of 257 to 700 speed up few long columns, but slow
-/// down many short ones.)
+/// Limits for columns scanned in shared memory: the longest that blocks never share; the widest
+/// rows for columns of any length; the widest rows for long columns moved as runs of bytes, and the
+/// shortest of these. (On an H200, strips with strides of 257 to 700 speed up few long columns, but
+/// slow down many short ones.)
 inline constexpr int longest_short_column = 16;
 inline constexpr int widest_narrow_row = 31;
 inline constexpr int widest_row_of_long_columns = 224;
@@ -245,14 +245,21 @@ inline constexpr int shortest_long_column = 449;
 /// their columns are longer than this or combine in a wider type.
 inline constexpr int longest_column_of_warps = 65536;
 
-/// \param stride elements between neighbours of a line, the minimum over all operands
+/// \param stride elements between neighbours of a line
 /// \param widest of long columns
 constexpr bool are_narrow_columns(std::int64_t n, std::int64_t stride, int widest,
                                   bool is_widened) {
   const bool are_warps = stride % 32 == 0 && stride > 32 && !is_widened;
-  return n <= longest_short_column || stride <= widest_narrow_row ||
-         (n >= shortest_long_column && stride <= widest &&
-          !(are_warps && n <= longest_column_of_warps));
+  return stride <= widest_narrow_row || (n >= shortest_long_column && stride <= widest &&
+                                         !(are_warps && n <= longest_column_of_warps));
+}
+
+/// Short columns side by side, of any number of neighbours, are scanned as narrow ones are.
+///
+/// \param stride the least of input and output
+/// \param bytes  of an element and its result in shared memory, without a mask
+constexpr bool are_short_columns(std::int64_t n, std::int64_t stride, int bytes) {
+  return n <= longest_short_column && stride > widest_narrow_row && bytes <= 16;
 }
 
 /// Rows of a chunk of such a column, which affect the combination tree: balanced, at most 33, or 17
@@ -320,7 +327,7 @@ struct RowsOfSharedTile {
   int longest;  ///< rows of a column that is a single tile
 };
 
-/// \param stride elements between rows, the minimum over all operands
+/// \param stride elements between rows
 constexpr RowsOfSharedTile rows_of_shared_tile(std::int64_t stride, const NarrowElement& element) {
   const int threads = threads_of_tile(element);
   const int columns = static_cast<int>(std::clamp<std::int64_t>(stride, 1, threads));
@@ -338,7 +345,7 @@ constexpr RowsOfSharedTile rows_of_shared_tile(std::int64_t stride, const Narrow
 /// single tile may be longer than usual, as far as it fits on every GPU; a column shorter than half
 /// of that is not worth a tile.
 ///
-/// \param stride elements between rows, the minimum over all operands
+/// \param stride elements between rows
 constexpr NarrowCut cut_narrow_column(std::int64_t n, std::int64_t stride,
                                       const NarrowElement& element) {
   const RowsOfSharedTile rows = rows_of_shared_tile(stride, element);

@@ -243,15 +243,15 @@ constexpr ColumnTiling tile_parts(std::int64_t n, std::int64_t inner, int bytes,
           Divisor(static_cast<int>(columns))};
 }
 
-/// Launch bounds for such columns: threads that scan, and blocks per multiprocessor, which must
-/// also fit in shared memory.
-inline constexpr int threads_of_narrow_columns = 256;
-inline constexpr int blocks_of_narrow_columns = 3;
+/// Launch bounds for narrow columns, if blocks have whole ones.
+inline constexpr int threads_of_narrow_columns = 128;
+inline constexpr int blocks_of_narrow_columns = 8;
 
-/// Bytes of a tile of such columns, including half of the folds, and of what a block keeps besides.
-/// A block has two tiles.
-inline constexpr int bytes_of_narrow_tile = 34816;
-inline constexpr int bytes_of_narrow_block = 384;
+/// Bytes of a tile of such columns and its folds, unless a slab is larger, and of what a block
+/// keeps besides. Bytes of a tile whose rows have gaps.
+inline constexpr int bytes_of_narrow_tile = 24576;
+inline constexpr int bytes_of_narrow_block = 128;
+inline constexpr int bytes_of_tile_with_gaps = 70000;
 
 /// If blocks share such columns: blocks per multiprocessor, maximum tiles in flight per block,
 /// bytes of what it keeps besides, and threads that only compute elements that are not in memory.
@@ -260,13 +260,6 @@ inline constexpr int blocks_of_shared_narrow_columns = 1;
 inline constexpr int threads_that_compute_narrow_tiles = 384;
 inline constexpr int most_narrow_buffers = 6;
 inline constexpr int bytes_of_shared_narrow_block = 1024;
-
-/// Minimum bytes for moving runs by quads, whatever their alignment, rather than by elements.
-inline constexpr int least_bytes_of_run = 64;
-/// The same for stored rows: few threads store the elements outside quads while the others wait.
-inline constexpr int least_bytes_of_stored_row = 640;
-/// Maximum bytes between rows that are loaded with them.
-inline constexpr int most_bytes_between_rows = 128;
 
 /// Threads of a block that take a column each.
 inline constexpr int threads_of_columns = 256;
