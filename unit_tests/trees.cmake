@@ -64,7 +64,6 @@ vary(KokkosScan/impl/host/tuning.hpp
      "strip_bytes = 16384|4096"
      " block_bytes = 12288| block_bytes = 1024"
      "streamed_row_bytes = 96|16"
-     "slab_bytes = 4096|2048"
      "shared_strip_bytes = 1024|256"
      "narrow_strip = 64|32"
      "least_cut_bytes = 1024|64"

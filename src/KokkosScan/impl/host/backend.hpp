@@ -60,10 +60,6 @@ struct Backend {
     const std::int64_t row = batch.extent[batch.rank - 1];
     const std::int64_t rows = batch.count / row;
     const std::int64_t threads = exec.concurrency();
-    const bool is_slab = row <= Columns<P>::most_whole_row;
-    if (is_slab && shares_evenly(rows, threads) && sharing != Sharing::split_lines) {
-      return scan_with<Columns<P>>(exec, p, "slabs", rows, 1, true);
-    }
     // Strips of few rows are taken as a whole.
     const std::int64_t cut =
         p.n > 8 ? most
@@ -73,15 +69,15 @@ struct Backend {
     if (!shares_evenly(rows * strips, threads)) strips = (strips + threads - 1) / threads * threads;
     strips = (row + cut_width(row, strips) - 1) / cut_width(row, strips);
     constexpr int size = sizeof(typename P::A);
-    const bool is_cut =
-        row / strips * size >= least_cut_bytes && shares_evenly(rows * strips, threads);
+    const bool is_cut = (strips == 1 || row / strips * size >= least_cut_bytes) &&
+                        shares_evenly(rows * strips, threads);
     // Otherwise threads share strips, if these have enough parts.
     constexpr std::int64_t most_shared = most_shared_width<Columns<P>>;
     const std::int64_t shared = (row + most_shared - 1) / most_shared;
     const bool has_parts =
         p.n >= 4 * tile_length && rows * shared * (p.n / tile_length) >= 4 * threads;
     if ((threads > 1 && !is_cut && has_parts) || sharing == Sharing::split_lines) {
-      return scan_with<Columns<P>>(exec, p, "slabs", rows * shared, shared, true);
+      return scan_with<Columns<P>>(exec, p, "strips", rows * shared, shared, true);
     }
     scan_with<Columns<P>>(exec, p, "strips", rows * strips, strips, true);
   }

@@ -38,8 +38,6 @@ class Columns : ColumnElements<P> {
   using typename Elements::R;
   /// Maximum width of a strip.
   static constexpr int most_width = strip_bytes / sizeof(A);
-  /// Maximum width of a row that is taken as a whole.
-  static constexpr int most_whole_row = slab_bytes / sizeof(A);
 
   /// \param has_rows whether lines are neighbours in memory in the last dimension of the batch; if
   ///                 not, each line is a slab

@@ -43,10 +43,6 @@ inline constexpr int page_bytes = 4096;
 /// leaves two cache lines incomplete, which the processor then has to read.
 inline constexpr int streamed_row_bytes = 96;
 
-/// Maximum size of a row that is taken as a whole. Results of consecutive whole rows are one run,
-/// of which only the ends share cache lines with other threads.
-inline constexpr int slab_bytes = 4096;
-
 /// Maximum size of a strip's row if threads share the strip.
 inline constexpr int shared_strip_bytes = 1024;
 
