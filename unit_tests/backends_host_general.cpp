@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The general host kernels on random problems, bitwise compared with the generic backend: they have
-// the combination tree in common, and nothing else. KOKKOS_SCAN_RANDOM_CASES=N runs N cases of each
-// kind, KOKKOS_SCAN_RANDOM_SEED=S sets the seed; a failure names seed and case.
-// Regression classes: A, D aliasing, E strides, H alignment, K reverse.
+// the combination tree in common, and nothing else. Recurrences from a state are scanned in order.
+// KOKKOS_SCAN_RANDOM_CASES=N runs N cases of each kind, KOKKOS_SCAN_RANDOM_SEED=S sets the seed; a
+// failure names seed and case. Regression classes: A, D aliasing, E strides, H alignment, K
+// reverse.
 
 #include <Kokkos_Core.hpp>
 
@@ -200,9 +201,19 @@ struct Either {
     static_assert(ks::impl::host::GeneralBackend::supports<P>);
     if (is_general) {
       ks::impl::host::GeneralBackend{destination, registers}.scan(exec, problem);
+    } else if (ks::impl::host::scans_states_in_order(problem)) {
+      ks::impl::team::Backend{}.scan(exec, in_order_of(problem), nullptr);
     } else {
       ks::impl::team::Backend{}.scan(exec, problem, nullptr);
     }
+  }
+
+ private:
+  template <class A, class Op, class In, class Out, class Start, class Total>
+  static auto in_order_of(ks::impl::Problem<A, Op, In, Out, Start, Total> const& p) {
+    return ks::impl::Problem<A, ks::impl::InOrder<Op>, In, Out, Start, Total>{
+        p.function, p.n,     p.batch,  p.form,  p.extra, {p.op},
+        p.identity, p.input, p.output, p.start, p.totals};
   }
 };
 

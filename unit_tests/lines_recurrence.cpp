@@ -6,6 +6,10 @@
 
 #include "lines.hpp"
 
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -254,6 +258,43 @@ void check_underflow() {
   }
 }
 
+#if defined(__SSE2__) && !defined(KOKKOS_ENABLE_CUDA)
+/// Whether any thread has met a subnormal operand or result since the last call.
+bool met_subnormals() {
+  constexpr unsigned denormal_operand = 1U << 1U, underflow = 1U << 4U;
+  unsigned flags = 0;
+  Kokkos::parallel_reduce(
+      Kokkos::RangePolicy<Exec, Kokkos::Schedule<Kokkos::Static>>(0, Exec{}.concurrency()),
+      [](int, unsigned& of_thread) {
+        unsigned const state = _mm_getcsr();
+        of_thread |= state & (denormal_operand | underflow);
+        _mm_setcsr(state & ~(denormal_operand | underflow));
+      },
+      Kokkos::BOr<unsigned>(flags));
+  return flags != 0;
+}
+
+/// Many coefficients have subnormal products, which the loop does not compute: they are slow.
+void check_no_subnormals() {
+  Random random(76);
+  for (std::vector<std::int64_t> const& extents : std::vector<std::vector<std::int64_t>>{
+           {9, 781, 1}, {70, 130, 1}, {2, 17000, 1}, {3, 500, 4}, {1, 20000, 30}, {1, 300, 5000}}) {
+    Array<float> const a(right(extents));
+    Array<float> const b(right(extents));
+    Array<float> const h(right(extents));
+    for_each_index(a.shape(), [&](Index const& i) {
+      a.set(i, static_cast<float>(0.001 + random.unit()) / 2);
+      b.set(i, static_cast<float>(1 + random.unit()));
+    });
+    a.upload();
+    b.upload();
+    met_subnormals();
+    ks::linear_recurrence(Exec{}, const_view<3>(a), const_view<3>(b), view<3>(h), 1);
+    EXPECT_FALSE(met_subnormals()) << extents[0] << ", " << extents[1] << ", " << extents[2];
+  }
+}
+#endif
+
 /// Recurrences that begin anew: every kind of coefficient, compared with the loop. NaN before a
 /// reset, products that underflow with either sign, and coefficients -0.0 must not matter.
 template <class T>
@@ -439,4 +480,7 @@ TEST(lines, recurrences_begin_anew) {
 }
 TEST(lines, recurrences_backward) { lines::check_backward_equals_flipped(); }
 TEST(lines, recurrences_underflow) { lines::check_underflow(); }
+#if defined(__SSE2__) && !defined(KOKKOS_ENABLE_CUDA)
+TEST(lines, recurrences_without_subnormals) { lines::check_no_subnormals(); }
+#endif
 TEST(lines, recurrences_to_functions) { lines::check_functions_of_states(); }

@@ -35,7 +35,7 @@ struct GeneralBackend {
   /// Whether a problem is accepted: there must be enough lines for the threads, or short ones.
   template <class Exec, class P>
   static bool accepts(const Exec& exec, const P& p) {
-    return scans_in_order<P> || p.batch.count >= exec.concurrency() ||
+    return scans_in_order<P> || scans_states_in_order(p) || p.batch.count >= exec.concurrency() ||
            p.n <= generic_tree::tile_length;
   }
 
@@ -45,8 +45,10 @@ struct GeneralBackend {
     const SlabsOfRows slabs = slabs_of(p, exec.concurrency());
     Destination results_go = Destination::caches;
     if constexpr (!is_called<decltype(P::output)>) results_go = destination_of(p, destination);
+    // Single lines are scanned several at a time.
+    const std::int64_t work = slabs.width == 1 ? std::min(p.n, unit_elements / 8) : p.n;
     for_each_unit(exec, label_of(p.function, scans_in_order<P> ? "in_order" : "general"),
-                  slabs.slabs * slabs.strips, p.n * slabs.width,
+                  slabs.slabs * slabs.strips, work * slabs.width,
                   [=, in = registers](std::int64_t begin, std::int64_t end) {
                     General<P>(p, slabs, results_go, in).scan(begin, end);
                   });

@@ -5,6 +5,7 @@
 /// \file
 /// The elements of blocks of the general kernels.
 
+#include <KokkosScan/affine.hpp>
 #include <KokkosScan/impl/generic_tree.hpp>
 #include <KokkosScan/impl/host/general_inputs.hpp>
 #include <KokkosScan/impl/host/general_kernels.hpp>
@@ -28,19 +29,36 @@ struct SlabsOfRows {
   int dimension;        ///< of the batch, in which slabs are neighbours; -1 if there is one slab
 };
 
+template <class Op>
+inline constexpr bool composes_maps = false;
+template <class State>
+inline constexpr bool composes_maps<ComposeAffine<State>> = true;
+template <class State>
+inline constexpr bool composes_maps<ComposeAffineOrReset<State>> = true;
+
+/// Whether a recurrence is scanned in order although the caller does not ask for that: lines that
+/// begin with a state and that one thread scans in 0.2 ms. That takes one multiply-add an element.
+/// A tree multiplies coefficients, too, and where such products are subnormal, some processors take
+/// more than a hundred cycles for each. Longer lines have a tree, so that threads can share them.
+template <class P>
+bool scans_states_in_order(const P& p) {
+  constexpr std::int64_t most = 131072;
+  constexpr bool stores_maps = std::is_same_v<typename P::Value, typename P::A>;
+  return composes_maps<typename Combination<P>::Op> && !stores_maps && p.start.exists() &&
+         p.n <= most;
+}
+
 /// Loads the blocks of one thread, and tells where chunks and tiles begin.
 template <class P>
 class GeneralElements {
  protected:
   using A = typename P::A;
   using R = typename Combination<P>::R;
+  using Op = typename Combination<P>::Wide;
   using In = std::remove_cv_t<decltype(P::input)>;
-  static constexpr bool in_order = scans_in_order<P>;
-  static constexpr std::int64_t endless = std::int64_t{1} << 62;
-  static constexpr std::int64_t chunk_length = in_order ? endless : generic_tree::chunk_length;
-  static constexpr std::int64_t tile_length = in_order ? endless : generic_tree::tile_length;
+  static constexpr std::int64_t length_of_chunk = generic_tree::chunk_length;
   /// Whether masked-out elements are skipped, not combined with an identity.
-  static constexpr bool skips = in_order && is_selected<In>;
+  static constexpr bool skips = scans_in_order<P> && is_selected<In>;
   /// Long lines that are scanned in order side by side.
   static constexpr int lines_at_once = 4;
   /// Maximum number of elements of a block, and of lines in a strip: their state fits L2.
@@ -60,17 +78,30 @@ class GeneralElements {
   };
 
   GeneralElements(const P& problem, const SlabsOfRows& slabs)
-      : m_problem(problem), m_slabs(slabs) {}
+      : m_problem(problem), m_slabs(slabs), m_in_order(scans_states_in_order(problem)) {}
 
+  /// Whether lines are scanned in order: then a line is one chunk.
+  [[nodiscard]] bool in_order() const {
+    return scans_in_order<P> || (composes_maps<Op> && m_in_order);
+  }
+  [[nodiscard]] std::int64_t chunk_length() const {
+    return in_order() ? std::int64_t{1} << 62 : length_of_chunk;
+  }
+  /// The number of rows before row k in its chunk.
+  [[nodiscard]] std::int64_t row_of_chunk(std::int64_t k) const {
+    return in_order() ? k : k % length_of_chunk;
+  }
   /// Whether anything is combined before row k: in earlier tiles, or in chunks of the same tile.
   [[nodiscard]] bool has_tiles(std::int64_t k) const {
-    return !in_order && (m_problem.start.exists() || k >= tile_length);
+    return !in_order() && (m_problem.start.exists() || k >= generic_tree::tile_length);
   }
   /// Whether a chunk begins at row k: its fold is the element there.
   [[nodiscard]] bool begins_chunk(std::int64_t k) const {
-    return k % chunk_length == 0 && !(in_order && m_problem.start.exists());
+    return row_of_chunk(k) == 0 && !(in_order() && m_problem.start.exists());
   }
-  static bool has_chunks(std::int64_t k) { return k % tile_length >= chunk_length; }
+  [[nodiscard]] bool has_chunks(std::int64_t k) const {
+    return !in_order() && k % generic_tree::tile_length >= length_of_chunk;
+  }
   [[nodiscard]] bool has_carry(std::int64_t k) const { return has_tiles(k) || has_chunks(k); }
 
   [[nodiscard]] Coordinates line_at(Coordinates c, int slab, int w) const {
@@ -129,6 +160,7 @@ class GeneralElements {
   const SlabsOfRows& m_slabs;
 
  private:
+  const bool m_in_order;
   alignas(cache_line) A m_x[most];
 };
 

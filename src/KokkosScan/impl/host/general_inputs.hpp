@@ -100,6 +100,12 @@ auto stored_rows(const Function& function, const List<First, Rest...>& parts, co
   return stored_rows(function, parts.rest, c, k, rows..., stored_rows(parts.first, c, k));
 }
 
+template <class Function, class... Parts>
+bool are_stored(const ZippedRows<Function, Parts...>& rows) {
+  return std::apply([](const auto&... part) { return ((part.data != nullptr) && ...); },
+                    rows.parts);
+}
+
 /// Whether an input zips arrays to a struct, which need not be stored before it is combined.
 /// (Numbers must be stored, or products could be contracted with the operator to an FMA.)
 template <class A, class In>

@@ -6,6 +6,7 @@
 /// The loops of the general kernels, with independent iterations that compilers can vectorise.
 
 #include <KokkosScan/impl/host/chunks.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <tuple>
 #include <type_traits>
@@ -21,85 +22,13 @@ struct Runs {
   int width;         ///< of a row: one element of each of so many lines
 };
 
+/// Rows of a block.
+struct Span {
+  int begin, end;
+};
+
 /// From this width on, neighbouring lines alone hide the latency of the operator.
 inline constexpr int wide_row = 8;
-
-/// Computes all prefixes within `count` runs of rows: prefixes[run][row][line].
-///
-/// \param last the fold before the first row of each run, last[run][line]; or null
-template <int count, class Op, class A, class R>
-[[gnu::always_inline]] inline void fold_together(const Op& op, const Runs<A>& x, int rows,
-                                                 const R* last, R* prefixes) {
-  const int width = x.width;
-  const std::int64_t size = std::int64_t{rows} * width;
-  if (width == 1) {
-    R fold[count];
-    KOKKOSSCAN_IMPL_UNROLL for (int j = 0; j < count; ++j) {
-      const R next = static_cast<R>(x.data[j * x.run]);
-      fold[j] = last == nullptr ? next : R(op(last[j], next));
-      prefixes[j * size] = fold[j];
-    }
-    for (int i = 1; i < rows; ++i) {
-      KOKKOSSCAN_IMPL_UNROLL for (int j = 0; j < count; ++j) {
-        fold[j] = op(fold[j], static_cast<R>(x.data[j * x.run + i * x.row]));
-        prefixes[j * size + i] = fold[j];
-      }
-    }
-    return;
-  }
-  for (int i = 0; i < rows; ++i) {
-    for (int j = 0; j < count; ++j) {
-      const A* const from = x.data + j * x.run + i * x.row;
-      R* const to = prefixes + j * size + std::int64_t{i} * width;
-      const R* const before = i > 0 ? to - width : last == nullptr ? nullptr : last + j * width;
-      for (int w = 0; w < width; ++w) {
-        const R next = static_cast<R>(from[w]);
-        to[w] = before == nullptr ? next : R(op(before[w], next));
-      }
-    }
-  }
-}
-
-template <class Op, class A, class R>
-[[gnu::always_inline]] inline void fold_runs(const Op& op, Runs<A> x, int runs, int rows,
-                                             const R* last, R* prefixes) {
-  constexpr int together = 4;
-  const auto fold_next = [&](auto count) __attribute__((always_inline)) {
-    fold_together<count>(op, x, rows, last, prefixes);
-    x.data += count * x.run;
-    prefixes += std::int64_t{count} * rows * x.width;
-    if (last != nullptr) last += count * x.width;
-  };
-  int run = 0;
-  for (; run + together <= runs; run += together) fold_next(constant<together>);
-  for (; run < runs; ++run) fold_next(constant<1>);
-}
-
-/// Results of rows of fewer than wide_row lines: the carry combined with the prefixes.
-///
-/// \param carry one value for each line, or null
-/// \param y     the first row of results; a single line has distance 1
-template <class Op, class R, class Value>
-[[gnu::always_inline]] inline void combine_results(const Op& op, const R* carry, const R* prefixes,
-                                                   int rows, int width, const SlabsOf<Value>& y) {
-  for (int w = 0; w < width; ++w) {
-    const auto combine_line = [&](const auto& result) __attribute__((always_inline)) {
-      if (width == 1) {
-        for (int i = 0; i < rows; ++i) y.data[i] = static_cast<Value>(result(prefixes[i]));
-      } else {
-        for (int i = 0; i < rows; ++i) {
-          y.data[i * y.row + w] = static_cast<Value>(result(prefixes[i * width + w]));
-        }
-      }
-    };
-    if (carry == nullptr) {
-      combine_line([](const R& x) { return x; });
-    } else {
-      const R before = carry[w];
-      combine_line([&](const R& x) __attribute__((always_inline)) { return R(op(before, x)); });
-    }
-  }
-}
 
 /// Rows of elements of neighbouring lines, in place.
 template <class T>
@@ -125,6 +54,48 @@ struct ZippedRows {
     std::apply([&](auto&... part) { (part.skip(rows), ...); }, parts);
   }
 };
+
+/// A line of rows, and where its results go.
+template <class A, class X, class Value>
+struct LineOfRows {
+  X x;
+  int w;     ///< its place in the rows
+  Value* y;  ///< may be the address of the first element
+  std::int64_t y_row;
+
+  [[gnu::always_inline]] A element(int i) const { return static_cast<A>(x(i, w)); }
+  template <class R>
+  [[gnu::always_inline]] void store(int i, const R& result) const {
+    y[i * y_row] = static_cast<Value>(result);
+  }
+};
+
+/// Scans rows begin ... end - 1 of several lines side by side, which hides the latency of the
+/// operator.
+///
+/// \param last  for each line, the fold of the chunk's earlier rows
+/// \param carry for each line, the prefix of the chunk; or null
+template <bool has_carry, bool is_exclusive, class Op, class Line, class R, std::size_t count>
+[[gnu::always_inline]] inline void scan_lines(const Op& op, const Line (&lines)[count], Span rows,
+                                              R* last, const R* carry) {
+  R fold[count], before[count];
+  KOKKOSSCAN_IMPL_UNROLL for (std::size_t j = 0; j < count; ++j) {
+    fold[j] = last[j];
+    if (has_carry) before[j] = carry[j];
+  }
+  for (int i = rows.begin; i < rows.end; ++i) {
+    KOKKOSSCAN_IMPL_UNROLL for (std::size_t j = 0; j < count; ++j) {
+      const R next = op(fold[j], static_cast<R>(lines[j].element(i)));
+      if constexpr (has_carry) {
+        lines[j].store(i, R(op(before[j], is_exclusive ? fold[j] : next)));
+      } else {
+        lines[j].store(i, is_exclusive ? fold[j] : next);
+      }
+      fold[j] = next;
+    }
+  }
+  KOKKOSSCAN_IMPL_UNROLL for (std::size_t j = 0; j < count; ++j) last[j] = fold[j];
+}
 
 /// Rows of wide_row lines or more, which are folded and stored in one pass.
 template <class X, class R, class Value>

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace KokkosScan::impl::host {
 
@@ -28,11 +29,11 @@ template <class P>
 class General : GeneralElements<P> {
   using Elements = GeneralElements<P>;
   using Elements::begins_chunk, Elements::has_carry, Elements::has_chunks, Elements::has_tiles;
-  using Elements::chunk_length, Elements::in_order, Elements::lines_at_once, Elements::tile_length;
+  using Elements::chunk_length, Elements::in_order, Elements::lines_at_once, Elements::row_of_chunk;
   using Elements::line_at, Elements::load, Elements::most, Elements::skips;
   using Elements::m_problem, Elements::m_slabs;
-  using typename Elements::A, typename Elements::Block, typename Elements::In, typename Elements::R;
-  using Op = typename Combination<P>::Wide;
+  using typename Elements::A, typename Elements::Block, typename Elements::In,
+      typename Elements::Op, typename Elements::R;
   using Value = typename P::Value;
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
   static constexpr bool is_array = !is_called<decltype(P::output)>;
@@ -76,27 +77,20 @@ class General : GeneralElements<P> {
   }
 
  private:
-  /// Maximum number of elements of a block. Those of narrow rows share L1 with their prefixes.
-  [[nodiscard]] int size_of_block() const { return m_slabs.width < wide_row ? most_narrow : most; }
-  /// Rows of a block. Several slabs are taken only with all of their rows; otherwise a block ends
-  /// at the end of a chunk at the latest, or consists of several whole chunks.
+  /// Rows of a block. Several slabs are taken only with all of their rows, unless they are lines.
   [[nodiscard]] std::int64_t rows_at_once() const {
     const std::int64_t width = m_slabs.width;
     if (width > most_whole) return most_whole / segment;
-    const std::int64_t rows = std::max<std::int64_t>(1, size_of_block() / width);
-    if (width >= wide_row) return std::min(rows, chunk_length);
-    if (in_order && width == 1 && m_problem.n > rows) return rows / lines_at_once;
-    if (rows < chunk_length) return rows;
-    const std::int64_t whole = rows / chunk_length * chunk_length;
-    return m_problem.n < whole ? chunk_length : whole;
+    if (width == 1) return most / lines_at_once;
+    return std::max<std::int64_t>(1, most_narrow / width);
   }
   [[nodiscard]] std::int64_t slabs_at_once() const {
     if (m_slabs.width > most_whole) return 1;
     const std::int64_t rows = std::min(m_problem.n, rows_at_once());
+    const std::int64_t slabs = most_narrow / (rows * m_slabs.width);
     // Each line waits for its last combination: only other lines hide that latency.
-    if (in_order && m_slabs.width == 1 && rows < m_problem.n) return lines_at_once;
-    if (rows > chunk_length || (rows < m_problem.n && rows < chunk_length)) return 1;
-    return std::max<std::int64_t>(1, size_of_block() / (rows * m_slabs.width));
+    if (m_slabs.width == 1) return std::max<std::int64_t>(lines_at_once, slabs);
+    return rows < m_problem.n ? 1 : std::max<std::int64_t>(1, slabs);
   }
 
   /// Scans `slabs` slabs of `width` lines.
@@ -104,14 +98,15 @@ class General : GeneralElements<P> {
     const P& p = m_problem;
     for (int lane = 0; lane < slabs * width && (skips || p.start.exists()); ++lane) {
       const Maybe<A> start = p.start.at(line_at(c, lane / width, lane % width));
-      (in_order ? m_last : m_tiles)[lane] = m_carry[lane] = static_cast<R>(start.value);
+      (in_order() ? m_last : m_tiles)[lane] = m_carry[lane] = static_cast<R>(start.value);
       if constexpr (skips) m_exist[lane] = start.exists;
     }
     if (p.extra == Extra::first) store_bounds(c, slabs, width, 0);
     const std::int64_t most_rows = rows_at_once();
     for (std::int64_t k = 0; k < p.n;) {
       std::int64_t rows = std::min(p.n - k, most_rows);
-      if (rows < chunk_length) rows = std::min(rows, chunk_length - k % chunk_length);
+      // A block of wide rows is in one chunk.
+      if (m_slabs.width >= wide_row) rows = std::min(rows, chunk_length() - row_of_chunk(k));
       const int most_lines = m_slabs.width > most_whole ? segment : width;
       for (int w = 0; w < width; w += most_lines) {
         scan_block({{line_at(c, 0, w), p.n, k, static_cast<int>(rows),
@@ -129,12 +124,12 @@ class General : GeneralElements<P> {
 
   /// B(k) at the beginning or the end of a line.
   [[nodiscard]] R bound(int lane, std::int64_t k) const {
-    if constexpr (in_order) {
+    if (in_order()) {
       bool exists = k > 0 || m_problem.start.exists();
       if constexpr (skips) exists = m_exist[lane];
       return exists ? m_last[lane] : static_cast<R>(m_problem.identity.value);
     }
-    const bool is_in_chunk = k % chunk_length > 0;
+    const bool is_in_chunk = row_of_chunk(k) > 0;
     if (is_in_chunk) return has_carry(k) ? R(m_op(m_carry[lane], m_last[lane])) : m_last[lane];
     return k > 0 || has_carry(k) ? m_carry[lane] : static_cast<R>(m_problem.identity.value);
   }
@@ -147,7 +142,6 @@ class General : GeneralElements<P> {
     }
   }
 
-  /// Scans a block, which is in one chunk or consists of several whole chunks.
   void scan_block(const Block& b) {
     const int size = b.rows * b.width;
     if constexpr (is_array) {
@@ -170,16 +164,14 @@ class General : GeneralElements<P> {
     if constexpr (skips) {
       return scan_skipping(y, b);
     }
-    if (m_slabs.width < wide_row) return scan_narrow(load(b), y, b);
+    if (m_slabs.width < wide_row) return scan_narrow(y, b);
     for (int s = 0; s < b.slabs; ++s) {
       const Block of_slab = b.of_slab(s);
       const SlabsOf<Value> to{y.data + s * y.slab, y.row, 0};
       if constexpr (is_zipped_of_arrays<A, In>) {
         const auto& in = m_problem.input;
         const auto x = stored_rows(in.function, in.parts, of_slab.c, b.k);
-        const bool are_stored = std::apply(
-            [](const auto&... part) { return ((part.data != nullptr) && ...); }, x.parts);
-        if (are_stored) {
+        if (are_stored(x)) {
           scan_wide(x, to, of_slab);
           continue;
         }
@@ -241,7 +233,7 @@ class General : GeneralElements<P> {
       const int width = b.width;
       const bool is_exclusive = m_problem.form == Form::exclusive;
       const bool begins = begins_chunk(b.k);
-      const bool ends_chunk = (b.k + b.rows) % chunk_length == 0;
+      const bool ends_chunk = row_of_chunk(b.k + b.rows) == 0;
       const int first = begins ? 1 : 0;
       const int behind = ends_chunk && !is_exclusive ? b.rows - 1 : b.rows;
       const R* const carry = has_carry(b.k) ? m_carry + b.lane : nullptr;
@@ -281,73 +273,81 @@ class General : GeneralElements<P> {
     }
   }
 
-  /// Scans rows of one chunk or of several chunks with few lines.
-  void scan_narrow(const Runs<A>& x, const SlabsOf<Value>& y, const Block& b) {
+  /// Scans rows with few lines.
+  void scan_narrow(const SlabsOf<Value>& y, const Block& b) {
+    if constexpr (is_zipped_of_arrays<A, In>) {
+      const auto& in = m_problem.input;
+      const auto rows_of = [&](int s) {
+        return stored_rows(in.function, in.parts, b.of_slab(s).c, b.k);
+      };
+      if (are_stored(rows_of(0))) return scan_narrow(rows_of, y, b);
+    }
+    const Runs<A> x = load(b);
+    scan_narrow([&](int s) { return StoredRows<A>{x.data + s * x.run, x.row}; }, y, b);
+  }
+  template <class RowsOf>
+  void scan_narrow(const RowsOf& rows_of, const SlabsOf<Value>& y, const Block& b) {
     with_registers([&]() __attribute__((always_inline)) {
-      if (b.rows <= chunk_length) {
-        fold_runs(m_op, x, b.slabs, b.rows, begins_chunk(b.k) ? nullptr : m_last, m_prefixes);
-        return end_chunk(b, m_prefixes, y);
-      }
-      constexpr int length = in_order ? 1 : static_cast<int>(chunk_length);  // 1: not reached
-      for (int i = 0; i < b.rows;) {
-        // Whole chunks side by side, then what is left.
-        const int runs = std::max((b.rows - i) / length, 1);
-        const int rows = std::min(b.rows - i, length);
-        const R* const none = nullptr;
-        fold_runs(m_op, Runs<A>{x.data + i * x.row, length * x.row, x.row, x.width}, runs, rows,
-                  none, m_prefixes + i * x.width);
-        i += runs * rows;
-      }
-      for (int i = 0; i < b.rows; i += length) {
-        Block chunk = b;
-        chunk.k += i;
-        chunk.rows = std::min(b.rows - i, length);
-        end_chunk(chunk, m_prefixes + i * b.width, {y.data + i * y.row, y.row, 0});
+      using X = decltype(rows_of(0));
+      // Single lines of several slabs are scanned side by side, or the lines of each slab.
+      const bool is_line = b.width == 1;
+      const int count = is_line ? b.slabs : b.width;
+      for (int slab = 0; slab < (is_line ? 1 : b.slabs); ++slab) {
+        const auto line_of = [&](int i) __attribute__((always_inline)) {
+          const int s = is_line ? i : slab, w = is_line ? 0 : i;
+          return LineOfRows<A, X, Value>{rows_of(s), w, y.data + s * y.slab + w, y.row};
+        };
+        const auto scan_next = [&]<int... j>(int i, std::integer_sequence<int, j...>)
+            __attribute__((always_inline)) {
+          const LineOfRows<A, X, Value> lines[] = {line_of(i + j)...};
+          scan_lines_of(lines, b, b.lane + slab * b.width + i);
+        };
+        int i = 0;
+        for (; i + 4 <= count; i += 4) scan_next(i, std::make_integer_sequence<int, 4>{});
+        for (; i + 2 <= count; i += 2) scan_next(i, std::make_integer_sequence<int, 2>{});
+        if (i < count) scan_next(i, std::make_integer_sequence<int, 1>{});
       }
     });
   }
-
-  /// Stores the results of rows of one chunk from their prefixes, and updates the state.
-  [[gnu::always_inline]] void end_chunk(const Block& b, const R* prefixes,
-                                        const SlabsOf<Value>& y) {
-    const P& p = m_problem;
-    const int width = b.width, rows = b.rows;
-    const std::int64_t size = std::int64_t{rows} * width;
-    const bool is_exclusive = p.form == Form::exclusive;
-    const bool ends_chunk = (b.k + rows) % chunk_length == 0;
-    const bool begins = begins_chunk(b.k);
-    const R* const carry = has_carry(b.k) ? m_carry : nullptr;
-    // Short lines with the same start are one contiguous run.
-    const bool is_run = b.slabs > 1 && rows == p.n && !ends_chunk && y.row == width &&
-                        y.slab == size && (carry == nullptr || has_common_start);
-    const int shift = is_exclusive ? width : 0;
-    if (is_run) {
-      combine_results(m_op, carry, prefixes, static_cast<int>(b.slabs * size - shift), 1,
-                      SlabsOf<Value>{y.data + shift, 1, 0});
-    }
-    const bool is_read = b.k + rows < p.n || p.extra == Extra::last || p.totals.data != nullptr;
-    for (int s = 0; s < b.slabs; ++s) {
-      const int lane = s * width;
-      const R* const before = carry == nullptr ? nullptr : carry + lane;
-      const R* const total = prefixes + (s + 1) * size - width;
-      Value* const to = y.data + s * y.slab;
-      if (is_exclusive && begins) {
-        store_carry(before, width, to);
-      } else if (is_exclusive) {
-        combine_row(before, m_last + lane, width, to);
+  /// Scans the rows of several lines, chunk by chunk.
+  template <class Line, std::size_t count>
+  [[gnu::always_inline]] void scan_lines_of(const Line (&lines)[count], const Block& b, int lane) {
+    const bool is_exclusive = m_problem.form == Form::exclusive;
+    R* const last = m_last + lane;
+    for (Span rows{0, 0}; rows.begin < b.rows; rows.begin = rows.end) {
+      const std::int64_t k = b.k + rows.begin;
+      rows.end = static_cast<int>(
+          std::min<std::int64_t>(b.rows, rows.begin + chunk_length() - row_of_chunk(k)));
+      const bool ends_chunk = row_of_chunk(b.k + rows.end) == 0;
+      const R* const carry = has_carry(k) ? m_carry + lane : nullptr;
+      Span inner = rows;
+      if (begins_chunk(k)) {
+        ++inner.begin;
+        for (std::size_t j = 0; j < count; ++j) {
+          last[j] = static_cast<R>(lines[j].element(rows.begin));
+          Value* const to = lines[j].y + rows.begin * lines[j].y_row;
+          if (is_exclusive) {
+            store_carry(carry == nullptr ? nullptr : carry + j, 1, to);
+          } else {
+            combine_row(carry == nullptr ? nullptr : carry + j, last + j, 1, to);
+          }
+        }
       }
-      if (!is_run) {
-        combine_results(m_op, before, prefixes + s * size,
-                        rows - (is_exclusive || ends_chunk ? 1 : 0), width,
-                        SlabsOf<Value>{to + (is_exclusive ? y.row : 0), y.row, 0});
+      if (ends_chunk && !is_exclusive) --inner.end;
+      if (carry == nullptr) {
+        is_exclusive ? scan_lines<false, true>(m_op, lines, inner, last, carry)
+                     : scan_lines<false, false>(m_op, lines, inner, last, carry);
+      } else {
+        is_exclusive ? scan_lines<true, true>(m_op, lines, inner, last, carry)
+                     : scan_lines<true, false>(m_op, lines, inner, last, carry);
       }
-      if (ends_chunk) {
-        add_chunk(b.k, lane, width, total);
-        if (!is_exclusive) store_carry(m_carry + lane, width, to + (rows - 1) * y.row);
-      } else if (is_read) {
-        std::copy_n(total, width, m_last + lane);
-      } else if (is_run && !is_exclusive) {
-        break;
+      if (!ends_chunk) continue;
+      for (std::size_t j = 0; j < count && !is_exclusive; ++j) {
+        last[j] = m_op(last[j], static_cast<R>(lines[j].element(inner.end)));
+      }
+      add_chunk(k, lane, count, last);
+      for (std::size_t j = 0; j < count && !is_exclusive; ++j) {
+        lines[j].store(inner.end, m_carry[lane + static_cast<int>(j)]);
       }
     }
   }
@@ -357,7 +357,7 @@ class General : GeneralElements<P> {
     R* const chunks = m_chunks + lane;
     R* const tiles = m_tiles + lane;
     R* const carry = m_carry + lane;
-    const std::int64_t before = k / chunk_length * chunk_length;
+    const std::int64_t before = k - row_of_chunk(k);
     if (has_chunks(before)) {
       for (int i = 0; i < width; ++i) chunks[i] = m_op(chunks[i], total[i]);
     } else {
@@ -368,11 +368,9 @@ class General : GeneralElements<P> {
     } else {
       std::copy_n(chunks, width, carry);
     }
-    const bool ends_tile = (before + chunk_length) % tile_length == 0;
+    const bool ends_tile = (before + chunk_length()) % generic_tree::tile_length == 0;
     if (ends_tile) std::copy_n(carry, width, tiles);
   }
-
-  static constexpr bool has_common_start = std::is_same_v<decltype(P::start), CommonStart<A>>;
 
   const Op m_op;
   const Registers m_registers;
@@ -383,7 +381,6 @@ class General : GeneralElements<P> {
   alignas(cache_line) R m_carry[most_width];
   alignas(cache_line) R m_last[most_width];
   bool m_exist[skips ? most_width : 1];  ///< whether anything has been combined
-  alignas(cache_line) R m_prefixes[most_narrow];
   alignas(cache_line) Value m_y[most];
 };
 
