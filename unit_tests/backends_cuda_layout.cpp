@@ -151,23 +151,19 @@ cuda::StripPlan plan_of_strips(std::int64_t outer, std::int64_t n, std::int64_t 
 // Parts of columns: where blocks share long ones.
 TEST(backends, cuda_parts_of_columns_are_long_and_few) {
   auto const takes = [&](std::int64_t outer, std::int64_t n, std::int64_t inner, bool has_packs) {
-    bool const fill_strips = has_packs && plan_of_strips(outer, n, inner).time <
-                                              1 / cuda::column_speeds({true, false, 4, 4}).shared;
-    return cuda::takes_parts_of_columns(n, inner, outer * inner, fill_strips,
-                                        !has_packs && inner >= cuda::narrowest_rows,
-                                        cuda::columns_of_wider_rows, 132);
+    bool const fill_strips =
+        has_packs && plan_of_strips(outer, n, inner).time < 1 / cuda::speed_of_parts;
+    return cuda::takes_parts_of_columns(n, outer * inner, fill_strips,
+                                        !has_packs && inner >= cuda::narrowest_rows, 132);
   };
   EXPECT_TRUE(takes(1, 4097, 256, true));
   EXPECT_FALSE(takes(1, 4096, 256, true));
   EXPECT_FALSE(takes(64, 8192, 4096, true));
   EXPECT_TRUE(takes(1, 16807, 343, false));
   EXPECT_FALSE(takes(2, 16807, 343, false));
-  EXPECT_TRUE(takes(129, 16807, 65, false));
-  EXPECT_FALSE(takes(131, 16807, 129, false));
-  EXPECT_TRUE(takes(132, 16807, 63, false));
-  // Tiles of wide columns would leave most lanes idle.
-  EXPECT_TRUE(takes(2000, 16807, 63, false));
-  EXPECT_FALSE(takes(2000, 16807, 64, false));
+  EXPECT_TRUE(takes(10, 16807, 65, false));
+  EXPECT_FALSE(takes(11, 16807, 65, false));
+  EXPECT_TRUE(takes(800, 16807, 31, false));
   EXPECT_FALSE(takes(2401, 2401, 343, false));
 }
 
@@ -177,7 +173,7 @@ TEST(backends, cuda_strips_of_small_arrays_are_faster_than_parts) {
   auto const strips_are_faster = [](std::int64_t outer, std::int64_t n, std::int64_t inner) {
     return cuda::are_strips_faster(plan_of_strips(outer, n, inner),
                                    static_cast<double>(8 * outer * n * inner), 132,
-                                   cuda::column_speeds({true, false, 4, 4}));
+                                   cuda::column_speeds(true, false, 4, 4));
   };
   EXPECT_TRUE(strips_are_faster(1, 5000, 2000));
   EXPECT_TRUE(strips_are_faster(2, 8192, 1024));
@@ -473,10 +469,14 @@ TEST(backends, cuda_wide_columns_have_plans) {
 // Blocks process strips unless tiles of wide columns are estimated to be faster, which is more
 // often for 8 bytes than for 4, and rare with a mask.
 TEST(backends, cuda_strips_give_way_to_wide_columns) {
-  cuda::ColumnElements const floats{true, false, 4, 4}, doubles{true, false, 8, 8},
-      floats_in_double{true, false, 8, 4}, masked{true, true, 4, 4};
+  struct Elements {
+    bool have_several_arrays;
+    int bytes, least_bytes;  // of an accumulator, and of an element
+  };
+  Elements const floats{false, 4, 4}, doubles{false, 8, 8}, floats_in_double{false, 8, 4},
+      masked{true, 4, 4};
   auto const walks = [](std::int64_t outer, std::int64_t n, std::int64_t inner,
-                        cuda::ColumnElements const& elements) {
+                        Elements const& elements) {
     int const bytes = elements.least_bytes;
     int const pack = cuda::pack_length(bytes);
     cuda::StripFacts const facts{n,
@@ -489,11 +489,13 @@ TEST(backends, cuda_strips_give_way_to_wide_columns) {
                                  cuda::threads_of_strips<2>,
                                  132,
                                  elements.have_several_arrays};
-    return cuda::takes_strips(facts, cuda::plan_strips(facts),
-                              cuda::time_of_wide_columns(n, inner, outer, elements.bytes, 132,
-                                                         cuda::column_speeds(elements).wide));
+    double const speed =
+        cuda::column_speeds(true, elements.have_several_arrays, elements.bytes, bytes).wide;
+    return cuda::takes_strips(
+        facts, cuda::plan_strips(facts),
+        cuda::time_of_wide_columns(n, inner, outer, elements.bytes, 132, speed));
   };
-  for (cuda::ColumnElements const& kind : {floats, doubles, floats_in_double, masked}) {
+  for (Elements const& kind : {floats, doubles, floats_in_double, masked}) {
     EXPECT_TRUE(walks(1, 32768, 32768, kind));
     EXPECT_TRUE(walks(2, 16384, 4096, kind));
     EXPECT_TRUE(walks(2, 2048, 2048, kind));

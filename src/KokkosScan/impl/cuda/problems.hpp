@@ -355,7 +355,7 @@ struct Backend {
     }
     const bool are_rows = has_columns(p) && inner >= narrowest_rows;
     const bool has_sectors = has_rows_of<bytes_of_sector>(p);
-    constexpr ColumnSpeeds speeds = column_speeds(column_elements<P>);
+    constexpr ColumnSpeeds speeds = speeds_of_columns<P>;
     const double time_of_wide =
         may_be_wide<P> && are_rows
             ? time_of_wide_columns(p.n, inner, p.batch.count / inner, sizeof(typename P::A),
@@ -369,14 +369,7 @@ struct Backend {
         (Stage<typename Types<P>::In>::bytes_of_element + sizeof(typename P::Value));
     const bool fill_strips =
         has_packs && are_strips_faster(strips, bytes, multiprocessors(exec), speeds);
-    // Blocks that share columns compute elements at 0.4 of a copy, tiles of many wide ones at 0.6.
-    const bool may_share =
-        OperandAccess<decltype(P::input)>::is_stored || !are_wide ||
-        p.batch.count < std::int64_t{columns_of_wider_rows} * multiprocessors(exec);
-    if (may_share &&
-        takes_parts_of_columns(p.n, inner, p.batch.count, fill_strips, are_wide,
-                               has_sectors ? speeds.shared_columns : columns_of_wider_rows,
-                               multiprocessors(exec))) {
+    if (takes_parts_of_columns(p.n, p.batch.count, fill_strips, are_wide, multiprocessors(exec))) {
       return scan_parts_of_columns(exec, p, workspace, has_packs);
     }
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
@@ -404,15 +397,15 @@ struct Backend {
   /// Whether the kernel for wide columns exists.
   template <class P>
   static constexpr bool may_be_wide = sizeof(typename P::A) <= largest_of_wide_columns;
-  /// The elements as the models of column kernels see them.
+  /// How fast the kernels for columns are.
   template <class P>
-  static constexpr ColumnElements column_elements = [] {
+  static constexpr ColumnSpeeds speeds_of_columns = [] {
     using T = Types<P>;
     using In = OperandAccess<decltype(P::input)>;
-    return ColumnElements{is_harmless<typename T::Op> && In::is_stored && !In::is_zipped &&
-                              !is_called<decltype(P::output)>,
-                          T::has_several_arrays, sizeof(typename P::A),
-                          std::min<int>(Stage<typename T::In>::widest, sizeof(typename T::Value))};
+    return column_speeds(is_harmless<typename T::Op> && In::is_stored && !In::is_zipped &&
+                             !is_called<decltype(P::output)>,
+                         T::has_several_arrays, sizeof(typename P::A),
+                         std::min<int>(Stage<typename T::In>::widest, sizeof(typename T::Value)));
   }();
   /// Whether rows of results begin at multiples of this many bytes.
   template <int bytes, class P>

@@ -121,32 +121,24 @@ constexpr StripPlan plan_strips(const StripFacts& facts) {
   return best;
 }
 
-/// The throughput of other kernels for such elements, as fractions of a copy. If there are fewer
-/// than `shared_columns` columns per multiprocessor and rows are whole sectors, blocks share long
-/// columns rather than take tiles of wide ones.
+/// The throughput of other kernels for columns, as fractions of a copy.
 struct ColumnSpeeds {
   double wide;    ///< tiles of wide columns
-  double shared;  ///< blocks that share long columns
-  int shared_columns;
   double strips;  ///< strips of few lanes, relative to those of floats
 };
-
-/// What is known of the elements.
-struct ColumnElements {
-  bool are_plain;            ///< in arrays, combined by a built-in operator
-  bool have_several_arrays;  ///< including a mask
-  int bytes;                 ///< of an accumulator
-  int least_bytes;           ///< of an element or a result
-};
+/// Blocks that share long columns.
+inline constexpr double speed_of_parts = 0.74;
 
 /// Measured on H100 and H200.
-constexpr ColumnSpeeds column_speeds(const ColumnElements& e) {
-  if (!e.are_plain) return {0.50, 0.74, lines_of_shared_columns, 0.9};
-  if (e.have_several_arrays) return {0.66, 0.70, 24, 0.78};
-  if (e.least_bytes < 4) return {0.70, 0.74, lines_of_shared_columns, 0.78};
-  if (e.bytes <= 4) return {0.87, 0.74, 24, 1};
-  if (e.least_bytes < e.bytes) return {0.83, 0.74, 75, 1};
-  return {0.88, 0.72, columns_of_wider_rows, 1};
+///
+/// \param are_plain   whether elements are in arrays and combined by a built-in operator
+/// \param has_several whether in several arrays, including a mask
+/// \param bytes       of an accumulator
+/// \param least_bytes of an element or a result
+constexpr ColumnSpeeds column_speeds(bool are_plain, bool has_several, int bytes, int least_bytes) {
+  if (!are_plain) return {0.50, 0.9};
+  if (has_several || least_bytes < 4) return {0.68, 0.78};
+  return {least_bytes < bytes ? 0.83 : 0.87, 1};
 }
 
 /// What a multiprocessor copies, in bytes, while the totals of columns that blocks share are
@@ -159,7 +151,7 @@ inline constexpr double bytes_around_parts = 145000;
 /// \param bytes of all elements and results
 constexpr bool are_strips_faster(const StripPlan& plan, double bytes, int multiprocessors,
                                  const ColumnSpeeds& speeds) {
-  const double shared = (1 + bytes_around_parts * multiprocessors / bytes) / speeds.shared;
+  const double shared = (1 + bytes_around_parts * multiprocessors / bytes) / speed_of_parts;
   return plan.time < shared * (plan.lanes < 8 ? speeds.strips : 1);
 }
 

@@ -166,20 +166,15 @@ constexpr BytesOfPart bytes_of_part(int bytes_of_block, bool are_aligned) {
   return {usual, usual / 10 * 11};
 }
 
-/// Columns per multiprocessor below which blocks may share them. With 128, shapes such as (311,
-/// 14875, 58) are slower.
+/// Columns per multiprocessor below which blocks may share them: in general (with 128, shapes such
+/// as (311, 14875, 58) are slower), and where tiles of wide columns would take them otherwise.
 inline constexpr int lines_of_shared_columns = 192;
+inline constexpr int columns_of_wider_rows = 5;
 
 /// Maximum width of strips of columns that blocks share, and the unit of widths if rows are
 /// aligned: a sector, as partial sectors are much slower.
 inline constexpr int widest_of_parts = 128;
 inline constexpr int unit_of_parts = 8;
-
-/// The narrowest rows for which the kernel for wide columns takes long strips, and the columns per
-/// multiprocessor from which it is faster: if rows are wider than its strips, and if they are not.
-inline constexpr int narrowest_of_wide = 64;
-inline constexpr int columns_of_wider_rows = 5;
-inline constexpr int columns_of_narrower_rows = 64;
 
 /// Columns up to this long are tiles of columns: tiles of wide ones have 128 rows.
 inline constexpr int shortest_of_wide = 80;
@@ -196,17 +191,10 @@ inline constexpr int columns_of_multiprocessor = 512;
 /// \param lines       in total
 /// \param fill_strips whether strips of these would be as fast (strip_plan.hpp)
 /// \param are_wide    whether the kernel for wide columns would take them otherwise
-/// \param of_wider    columns of wider rows per multiprocessor from which that kernel is faster
-constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t inner, std::int64_t lines,
-                                      bool fill_strips, bool are_wide, int of_wider,
-                                      int multiprocessors) {
-  if (n <= elements_of_section) return false;
-  int most = lines_of_shared_columns;
-  if (are_wide) {
-    if (inner < narrowest_of_wide) return true;
-    most = inner < widest_of_parts ? columns_of_narrower_rows : of_wider;
-  }
-  return lines < std::int64_t{most} * multiprocessors && !fill_strips;
+constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t lines, bool fill_strips,
+                                      bool are_wide, int multiprocessors) {
+  const int most = are_wide ? columns_of_wider_rows : lines_of_shared_columns;
+  return n > elements_of_section && lines < std::int64_t{most} * multiprocessors && !fill_strips;
 }
 
 /// The tiles of the kernel for parts of columns: strips with a power of two of rows of chunks, so
