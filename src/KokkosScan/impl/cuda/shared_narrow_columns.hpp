@@ -285,12 +285,6 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
     return tile.slab * m_plan.columns;
   }
 
-  /// The total of a tile.
-  [[nodiscard]] __device__ __forceinline__ const R& total(const NarrowColumnTile& tile,
-                                                          int column) const {
-    const int chunks = (tile.rows + m_plan.chunk - 1) / m_plan.chunk;
-    return this->folds(0, column)[chunks * m_plan.columns];
-  }
   /// Totals that a lane requests at once, of groups and of tiles. A block has 8 or 9 groups between
   /// two of its tiles. (One list of 12 is slower on an H200.)
   static constexpr int words = Published<R>::words;
@@ -432,8 +426,8 @@ class SharedNarrowColumnScan : private NarrowColumnScan<P, threads_of_narrow_til
             const Prefix before = join(m_op, of_groups, of_tiles);
             if (has_start || step > 0) *this->folds(0, column) = before.value();
             if (!tile.is_last) {  // must be bit-identical in the next tile
-              this->folds(0, column)[(m_plan.chunks + 1) * m_plan.columns] =
-                  of_groups.then(m_op, of_tiles.then(m_op, total(tile, column)));
+              R* const total = this->folds(0, column) + m_plan.chunks * m_plan.columns;
+              total[m_plan.columns] = of_groups.then(m_op, of_tiles.then(m_op, *total));
             }
           }
         }
