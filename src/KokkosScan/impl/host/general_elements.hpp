@@ -59,7 +59,7 @@ class GeneralElements {
   static constexpr std::int64_t length_of_chunk = generic_tree::chunk_length;
   /// Whether masked-out elements are skipped, not combined with an identity.
   static constexpr bool skips = scans_in_order<P> && is_selected<In>;
-  /// Long lines that are scanned in order side by side.
+  /// Lines with few neighbours or none that are scanned side by side.
   static constexpr int lines_at_once = 4;
   /// Maximum number of elements of a block, and of lines in a strip: their state fits L2.
   static constexpr int most = std::max<int>(16, strip_bytes / static_cast<int>(sizeof(R)));

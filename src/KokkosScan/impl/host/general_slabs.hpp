@@ -161,9 +161,7 @@ class General : GeneralElements<P> {
     store_slabs(m_problem.output, b, m_y);
   }
   void scan_to(const SlabsOf<Value>& y, const Block& b) {
-    if constexpr (skips) {
-      return scan_skipping(y, b);
-    }
+    if constexpr (skips) return scan_skipping(y, b);
     if (m_slabs.width < wide_row) return scan_narrow(y, b);
     for (int s = 0; s < b.slabs; ++s) {
       const Block of_slab = b.of_slab(s);
@@ -303,7 +301,9 @@ class General : GeneralElements<P> {
           scan_lines_of(lines, b, b.lane + slab * b.width + i);
         };
         int i = 0;
-        for (; i + 4 <= count; i += 4) scan_next(i, std::make_integer_sequence<int, 4>{});
+        for (; i + lines_at_once <= count; i += lines_at_once) {
+          scan_next(i, std::make_integer_sequence<int, lines_at_once>{});
+        }
         for (; i + 2 <= count; i += 2) scan_next(i, std::make_integer_sequence<int, 2>{});
         if (i < count) scan_next(i, std::make_integer_sequence<int, 1>{});
       }
