@@ -92,16 +92,12 @@ struct PlannedDevice {
     planned->ring = counted(plan.buffers, "tile") + " at once";
   }
   void describe(const cuda::WideColumnPlan& plan) const {
-    planned->tile =
-        number(cuda::rows_of_wide_tile) + " rows of a strip of " + counted(plan.columns, "column");
+    planned->tile = number(std::int64_t{plan.quarters_of_tile} * cuda::elements_of_quarter) +
+                    " rows of a strip of " + counted(plan.columns, "column");
     planned->ring = number(plan.strips) + " strips of " + counted(plan.tiles, "tile");
   }
   void describe(const cuda::ColumnTiling& tiling) const {
     planned->tile = number(tiling.rows) + " rows of " + counted(tiling.columns, "column");
-  }
-  void describe(const cuda::ColumnRingShape& shape) const {
-    describe(shape.tiling);
-    planned->ring = counted(shape.stages, "tile") + " at once";
   }
   void describe(const cuda::ColumnShape& shape) const {
     planned->tile = number(std::int64_t{shape.groups} * cuda::chunk_of_column) +
@@ -315,9 +311,6 @@ std::string reason(const Planned& planned, const PlannedShape& shape) {
            number(shape.inner <= cuda::widest_narrow_row ? cuda::widest_narrow_row
                                                          : cuda::widest_row_of_long_columns) +
            ", so long that blocks share them";
-  }
-  if (kernel == "cuda/parts_of_columns") {
-    return side_by_side + ", so long and so few in all that blocks share them";
   }
   if (kernel == "cuda/columns_by_threads") {
     return side_by_side + ", so short and so many that each thread has one";

@@ -734,9 +734,7 @@ TEST(backends, emulated_cuda_shared_narrow_columns_have_one_tree) {
   for (Case const& c :
        {Case{1, 140'000, 2, 2}, Case{1, 4225, 31, 31}, Case{40, 219, 31, 31}, Case{3, 6000, 2, 2},
         Case{2, 9000, 17, 17}, Case{3, 8448, 3, 3}, Case{1, 20'001, 24, 24}, Case{2, 30'000, 5, 3},
-        Case{1, 50'000, 11, 1}, Case{2, 6000, 12, 12}, Case{1, 9001, 32, 32}, Case{3, 1300, 57, 57},
-        Case{1, 5001, 100, 90}, Case{2, 1500, 164, 164}, Case{1, 3100, 222, 222},
-        Case{1, 449, 223, 223}}) {
+        Case{1, 50'000, 11, 1}, Case{2, 6000, 12, 12}}) {
     auto const values = random_values<float>(c.n);
     std::vector<float> const expected = sums_of_shared_narrow_column(values, c.row);
     Kokkos::View<float***, Kokkos::LayoutRight, Exec> const all("x", c.outer, c.n, c.row);
@@ -890,7 +888,7 @@ TEST(backends, emulated_cuda_combines_only_neighbours) {
   for (std::int64_t const n : lengths(sizeof(DefaultInterval))) {
     for (int turn = 0; turn < 4; ++turn) combines_only_neighbours(n, 3, turn);
   }
-  // Strips, and runs of columns in tiles of half rows of chunks.
+  // Strips, and runs of columns in tiles of quarters of rows.
   for (std::int64_t const n : {300, 1003, 4300}) {
     for (std::int64_t const lines : {57, 64}) {
       for (int const turn : {1, 3}) combines_only_neighbours(n, lines, turn);

@@ -148,42 +148,6 @@ cuda::StripPlan plan_of_strips(std::int64_t outer, std::int64_t n, std::int64_t 
                             cuda::threads_of_strips<4>, 132});
 }
 
-// Parts of columns: where blocks share long ones.
-TEST(backends, cuda_parts_of_columns_are_long_and_few) {
-  auto const takes = [&](std::int64_t outer, std::int64_t n, std::int64_t inner, bool has_packs) {
-    bool const fill_strips =
-        has_packs && plan_of_strips(outer, n, inner).time < 1 / cuda::speed_of_parts;
-    return cuda::takes_parts_of_columns(n, outer * inner, fill_strips,
-                                        !has_packs && inner >= cuda::narrowest_rows, 132);
-  };
-  EXPECT_TRUE(takes(1, 4097, 256, true));
-  EXPECT_FALSE(takes(1, 4096, 256, true));
-  EXPECT_FALSE(takes(64, 8192, 4096, true));
-  EXPECT_TRUE(takes(1, 16807, 343, false));
-  EXPECT_FALSE(takes(2, 16807, 343, false));
-  EXPECT_TRUE(takes(10, 16807, 65, false));
-  EXPECT_FALSE(takes(11, 16807, 65, false));
-  EXPECT_TRUE(takes(800, 16807, 31, false));
-  EXPECT_FALSE(takes(2401, 2401, 343, false));
-}
-
-// Blocks that share columns take a while to start, so small arrays of few columns are strips, down
-// to two lanes.
-TEST(backends, cuda_strips_of_small_arrays_are_faster_than_parts) {
-  auto const strips_are_faster = [](std::int64_t outer, std::int64_t n, std::int64_t inner) {
-    return cuda::are_strips_faster(plan_of_strips(outer, n, inner),
-                                   static_cast<double>(8 * outer * n * inner), 132,
-                                   cuda::column_speeds(true, false, 4, 4));
-  };
-  EXPECT_TRUE(strips_are_faster(1, 5000, 2000));
-  EXPECT_TRUE(strips_are_faster(2, 8192, 1024));
-  EXPECT_FALSE(strips_are_faster(2, 32768, 1024));
-  EXPECT_FALSE(strips_are_faster(16, 16384, 64));
-  EXPECT_FALSE(strips_are_faster(1, 131072, 1024));
-  EXPECT_EQ(plan_of_strips(1, 5000, 2000).lanes, 4);
-  EXPECT_EQ(plan_of_strips(1, 4096, 1024).lanes, 2);
-}
-
 // Strips of columns: as wide as 64 lanes, and narrower where multiprocessors or lanes would be
 // idle.
 TEST(backends, cuda_strips_fill_the_multiprocessors) {
@@ -218,9 +182,9 @@ TEST(backends, cuda_strips_fill_the_multiprocessors) {
     ASSERT_TRUE(std::has_single_bit(static_cast<unsigned>(plan.lanes)));
     ASSERT_GE(plan.groups, 1);
     ASSERT_LE(plan.groups * plan.lanes, most_threads);
-    // All chunks, or a section has a whole number of tiles of half rows.
+    // All chunks, or a section has a whole number of tiles of quarters of rows.
     std::int64_t const chunks = cuda::divide_up(n, cuda::chunk_of_column);
-    ASSERT_TRUE(plan.groups == chunks || (plan.groups % cuda::half_row_of_chunks == 0 &&
+    ASSERT_TRUE(plan.groups == chunks || (plan.groups % cuda::quarter_of_chunks == 0 &&
                                           cuda::chunks_of_section % plan.groups == 0));
     // No neighbour takes twice as long for an element, but where one lane more than four or eight
     // leaves half of twice as many idle.
@@ -243,59 +207,14 @@ TEST(backends, cuda_threads_take_short_columns) {
 TEST(backends, cuda_chunks_of_columns_know_their_rows_and_sections) {
   EXPECT_EQ(cuda::elements_of_row, 128);
   EXPECT_EQ(cuda::elements_of_section, 4096);
-  for (int chunk = 0; chunk < 2000; chunk += cuda::half_row_of_chunks) {
+  for (int chunk = 0; chunk < 2000; chunk += cuda::quarter_of_chunks) {
     int const element = chunk * cuda::chunk_of_column;
     ASSERT_EQ(cuda::begins_section(chunk), element % 4096 == 0);
     ASSERT_FALSE(cuda::begins_section(chunk + 1));
     ASSERT_EQ(cuda::has_section_before(chunk), element >= 4096);
     ASSERT_EQ(cuda::has_row_before(chunk), element % 4096 >= 128);
-    ASSERT_EQ(cuda::is_in_second_half(chunk), element % 128 == 64);
-  }
-}
-
-// Tiles of the kernel for parts of columns fit, their borders are those of rows of chunks, and a
-// section has a whole number of them.
-TEST(backends, cuda_tiles_of_parts_of_columns_cover_them) {
-  auto const check = [](std::int64_t n, int inner, int bytes, int bytes_of_fold, int widest,
-                        bool are_aligned, cuda::BytesOfPart const& most) {
-    SCOPED_TRACE(::testing::Message()
-                 << n << " x " << inner << ", " << bytes << " bytes, folds " << bytes_of_fold
-                 << ", widest " << widest << ", tiles of " << most.usual);
-    auto const t = cuda::tile_parts(n, inner, bytes, bytes_of_fold, widest, are_aligned, most);
-    constexpr int row = 128;
-    ASSERT_GE(t.columns, 1);
-    ASSERT_LE(t.columns, widest);
-    ASSERT_GE(std::int64_t{t.strips} * t.columns, inner);
-    ASSERT_LT(std::int64_t{t.strips - 1} * t.columns, inner);
-    if (are_aligned && t.strips > 1 && t.columns >= cuda::unit_of_parts) {
-      ASSERT_EQ(t.columns % cuda::unit_of_parts, 0);
-    }
-    ASSERT_EQ(t.rows, t.groups * cuda::chunk_of_column);
-    ASSERT_EQ(t.rows % row, 0);
-    ASSERT_EQ(4096 % t.rows, 0);
-    int const least = row * bytes + row / cuda::chunk_of_column * bytes_of_fold;
-    ASSERT_LE(t.elements() * bytes + t.items() * bytes_of_fold, std::max(most.most, least));
-    for (int const item : {0, 1, t.columns - 1, t.columns, t.items() - 1}) {
-      ASSERT_EQ(t.by_columns.quotient(item), item / t.columns);
-    }
-  };
-  // Multiprocessors of Ada, Ampere and Hopper.
-  for (int const bytes_of_block : {99 << 10, 163 << 10, 227 << 10}) {
-    for (bool const are_aligned : {false, true}) {
-      auto const most = cuda::bytes_of_part(bytes_of_block, are_aligned);
-      for (auto const& size : all_sizes) {
-        for (int const inner :
-             {1, 2, 3, 6, 7, 16, 31, 32, 33, 36, 64, 65, 100, 125, 128, 129, 16000}) {
-          for (int const bytes_of_fold : {1, 4, 8, 64}) {
-            for (int const widest : {32, 128}) {
-              for (std::int64_t const n : {4096, 100'000}) {
-                check(n, inner, size.all, bytes_of_fold, widest, are_aligned, most);
-              }
-            }
-          }
-        }
-      }
-    }
+    ASSERT_EQ(cuda::begins_row(chunk), element % 128 == 0);
+    ASSERT_EQ(cuda::has_quarter_before(chunk), element % 128 >= 32);
   }
 }
 
@@ -423,7 +342,7 @@ TEST(backends, cuda_narrow_columns_have_plans) {
 }
 
 // Strips of wide columns cover each row once, have equal widths, and change little where a row has
-// one column more; their tiles are rows of chunks.
+// one column more; their tiles are one row of chunks or two.
 TEST(backends, cuda_wide_columns_have_plans) {
   std::mt19937_64 random(11);
   auto const log_uniform = [&](double least, double most) {
@@ -435,30 +354,37 @@ TEST(backends, cuda_wide_columns_have_plans) {
     std::int64_t const n = log_uniform(1, 1e6);
     std::int64_t const inner = log_uniform(32, 1e8);
     std::int64_t const outer = log_uniform(1, 1e5);
-    int const bytes = one_of(std::array{1, 2, 4, 8});
-    bool const has_lines = random() % 2 == 0;
+    int const bytes = one_of(std::array{1, 2, 4, 8, 16, 64});
+    bool const has_sectors = random() % 2 == 0;
     SCOPED_TRACE(::testing::Message()
                  << outer << " x " << n << " x " << inner << " of " << bytes << " bytes");
     auto const plan_of = [&](std::int64_t columns) {
-      return cuda::plan_wide_columns(n, columns, outer, bytes, has_lines);
+      return cuda::plan_wide_columns(n, columns, outer, bytes, has_sectors, 132);
     };
     cuda::WideColumnPlan const plan = plan_of(inner);
-    int const widest = lanes * cuda::columns_of_wide_thread(bytes);
     ASSERT_GE(plan.columns, 1);
-    ASSERT_LE(plan.columns, widest);
+    ASSERT_LE(plan.columns, plan.width);
+    ASSERT_LE(plan.width, cuda::widest_strip(bytes));
     ASSERT_GE(std::int64_t{plan.strips_of_row} * plan.columns, inner);
     ASSERT_LT(std::int64_t{plan.strips_of_row - 1} * plan.columns, inner);
     ASSERT_EQ(plan.strips, plan.strips_of_row * outer);
-    ASSERT_GE(std::int64_t{plan.tiles} * cuda::rows_of_wide_tile, n);
-    ASSERT_LT(std::int64_t{plan.tiles - 1} * cuda::rows_of_wide_tile, n);
+    // The warps of a block cover the tile.
+    ASSERT_EQ(plan.quarters_of_tile * plan.width,
+              cuda::threads_of_wide_columns * cuda::columns_of_wide_thread(bytes));
+    int const rows = plan.rows_of_tile() * cuda::elements_of_row;
+    ASSERT_TRUE(plan.rows_of_tile() == 1 || plan.rows_of_tile() == 2);
+    ASSERT_GE(plan.tiles * rows, n);
+    ASSERT_LT((plan.tiles - 1) * rows, n);
     // No more strips than there must be, which are at least half as wide as they may be.
-    ASSERT_LE(plan.strips_of_row, cuda::divide_up(inner, widest));
-    ASSERT_GE(2 * plan.columns, std::min<std::int64_t>(widest, inner));
+    ASSERT_LE(plan.strips_of_row, cuda::divide_up(inner, plan.width));
+    ASSERT_GE(2 * plan.columns, std::min<std::int64_t>(plan.width, inner));
+    // Where both have tiles of the same shape.
     cuda::WideColumnPlan const next = plan_of(inner + 1);
+    if (next.width != plan.width) continue;
     ASSERT_LE(next.strips_of_row, plan.strips_of_row + 1);
     ASSERT_GE(next.strips_of_row, plan.strips_of_row - 1);
     auto const time_of = [&](std::int64_t rows, std::int64_t columns) {
-      return cuda::time_of_wide_columns(rows, columns, outer, bytes, 132, 0.8);
+      return cuda::time_of_wide_columns(rows, columns, outer, bytes, 132, has_sectors, 0.8);
     };
     ASSERT_GE(time_of(n, inner), 1 / 0.8);
     ASSERT_LE(time_of(n + 1, inner), 2 * time_of(n, inner));
@@ -490,12 +416,13 @@ TEST(backends, cuda_strips_give_way_to_wide_columns) {
                                  132,
                                  elements.have_several_arrays};
     double const speed =
-        cuda::column_speeds(true, elements.have_several_arrays, elements.bytes, bytes).wide;
+        cuda::speed_of_wide_columns(true, elements.have_several_arrays, elements.bytes, bytes);
     return cuda::takes_strips(
         facts, cuda::plan_strips(facts),
-        cuda::time_of_wide_columns(n, inner, outer, elements.bytes, 132, speed));
+        cuda::time_of_wide_columns(n, inner, outer, elements.bytes, 132, facts.has_sectors, speed));
   };
   for (Elements const& kind : {floats, doubles, floats_in_double, masked}) {
+    SCOPED_TRACE(::testing::Message() << kind.bytes << ' ' << kind.least_bytes);
     EXPECT_TRUE(walks(1, 32768, 32768, kind));
     EXPECT_TRUE(walks(2, 16384, 4096, kind));
     EXPECT_TRUE(walks(2, 2048, 2048, kind));
@@ -503,7 +430,6 @@ TEST(backends, cuda_strips_give_way_to_wide_columns) {
   }
   // Rows that are no whole sectors, of packs.
   EXPECT_FALSE(walks(41, 7033, 922, doubles));
-  EXPECT_FALSE(walks(12, 10000, 2236, floats));
   EXPECT_FALSE(walks(12, 10000, 2236, floats_in_double));
   EXPECT_TRUE(walks(12, 10000, 2236, masked));
   // Of sectors.
@@ -527,7 +453,7 @@ TEST(backends, cuda_tiles_of_columns_cover_them) {
         ASSERT_LE(t.items(), cuda::most_threads_of_columns * chunks_of_thread);
         ASSERT_EQ(t.rows, std::min<std::int64_t>(n, t.groups * cuda::chunk_of_column));
         if (t.is_carried()) {
-          ASSERT_EQ(t.groups % cuda::half_row_of_chunks, 0);
+          ASSERT_EQ(t.groups % cuda::quarter_of_chunks, 0);
           ASSERT_EQ(cuda::chunks_of_section % t.groups, 0);
         } else {
           ASSERT_LE(n, cuda::elements_of_section);

@@ -39,13 +39,6 @@ vary(KokkosScan/impl/cuda/tuning.hpp
      "most_threads_of_columns = 256|128"
      "bytes <= 4 \\? 4 : 3|bytes <= 4 ? 2 : 1"
      "bytes_of_column_tile = 65536|32768"
-     "threads_that_fold = 128|64"
-     "threads_that_scan = 128|64"
-     "scanning_groups = 2|1"
-     "lines_of_shared_columns = 192|20"
-     "widest_of_parts = 128|96"
-     "unit_of_parts = 8|4"
-     "columns_of_wider_rows = 5|2"
      "shortest_of_wide = 80|300"
      "longest_of_threads = 448|800"
      "columns_of_multiprocessor = 512|1"
@@ -56,6 +49,9 @@ vary(KokkosScan/impl/cuda/tuning.hpp
      "most_narrow_buffers = 6|2"
      "threads_of_columns = 256|64"
      "bytes > 4 \\? 3 : 4|bytes > 4 ? 1 : 2")
+vary(KokkosScan/impl/cuda/wide_column_plan.hpp
+     "2 \\* strips < multiprocessors|strips < 0"
+     "unit_of_strip = 8|16")
 vary(KokkosScan/impl/host/tuning.hpp
      "block_length = 256|128"
      "ahead_bytes = 4096|1024"

@@ -16,4 +16,4 @@
 
 /// The version of the combination trees, an integer. It is raised if a scan may combine values in
 /// another order, so that rounded results may differ in their last bits.
-#define KOKKOSSCAN_TREE_VERSION 5
+#define KOKKOSSCAN_TREE_VERSION 6

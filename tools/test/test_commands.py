@@ -85,8 +85,8 @@ class Commands(unittest.TestCase):
                                   (["8x2048x5120", "--axis=1"], "cuda/columns"),
                                   (["8x2048x5123", "--axis=1"], "cuda/wide_columns"),
                                   (["72x1000001", "--axis=0"], "cuda/columns_by_threads"),
-                                  (["1048576x64", "--axis=-2"], "cuda/shared_narrow_columns"),
-                                  (["1048576x256", "--axis=-2"], "cuda/parts_of_columns")):
+                                  (["1048576x64", "--axis=-2"], "cuda/wide_columns"),
+                                  (["1048576x256", "--axis=-2"], "cuda/wide_columns")):
             self.assertEqual(self.plan(*arguments)["kernel"], kernel, arguments)
         rows = self.plan("3x1000x5x7", "--axis", "1")
         self.assertIn("105 lines of 1000 elements: (outer, n, inner) = (3, 1000, 35)", rows["lines"])

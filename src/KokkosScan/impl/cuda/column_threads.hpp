@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(threads_of_columns,
   // Columns have one section, so only the starting value comes before it.
   ColumnPrefix<typename T::Carrying, R> prefix(op);
   prefix.sections = fold_of_start<R>(op, problem.start.at(place));
-  Prefix chunks(op);  // earlier chunks in this half of the row
+  Prefix chunks(op);  // earlier chunks of this quarter
   for (int k = 0; k < n; k += V) {
     const int left = n - k;
     const int length = left < V ? left : V;
@@ -74,13 +74,8 @@ __global__ void __launch_bounds__(threads_of_columns,
       if (p == 0 || length > p) scan_pack_of_column(problem.op, op, run, x, p, 0, length - p);
     }
     if (is_full) x[V - 1][0] = static_cast<A>(prefix.join_all(op, chunks).value());
-    if (is_full && (k + V) % (half_row_of_chunks * V) == 0) {
-      if ((k + V) % elements_of_row != 0) {
-        prefix.half = chunks;
-      } else {
-        prefix.rows = Prefix(op, prefix.rows.then(op, prefix.half.then(op, chunks.value())));
-        prefix.half = Prefix(op);
-      }
+    if (is_full && (k + V) % (quarter_of_chunks * V) == 0) {
+      prefix.add_quarter(op, chunks.value(), (k + V) % elements_of_row == 0);
       chunks = Prefix(op);
     }
 

@@ -232,7 +232,7 @@ struct ColumnStaging {
 template <class P>
 __host__ __device__ constexpr int bytes_before_tile(const ColumnTiling& tiling) {
   using R = typename Types<P>::R;
-  int folds = tiling.totals() + tiling.full_halves * tiling.columns;
+  int folds = tiling.totals() + tiling.full_quarters * tiling.columns;
   if (tiling.is_carried()) {
     folds += 2 * ColumnCarry<R>::folds * tiling.columns;
   } else if (has_starts_of_lines<P>) {
@@ -261,11 +261,11 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
   const bool carried = tiling.is_carried();  // whether columns have several tiles
   const bool has_start = problem.start.exists();
 
-  // Shared memory holds the totals of chunks and of half rows of chunks, two buffers for the carry
+  // Shared memory holds the totals of chunks and of quarters of rows, two buffers for the carry
   // between tiles (or only the starting values), elements and results.
   R* const totals = reinterpret_cast<R*>(shared_memory());
-  R* const totals_of_halves = totals + tiling.totals();
-  R* const carries = totals_of_halves + tiling.full_halves * width;
+  R* const totals_of_quarters = totals + tiling.totals();
+  R* const carries = totals_of_quarters + tiling.full_quarters * width;
   std::byte* const memory = shared_memory() + bytes_before_tile<P>(tiling);
 
   const ColumnTask task = ColumnTask::find(tiling, blockIdx.x);
@@ -343,18 +343,18 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
     }
     if (tiling.chunks > 1 || has_starts_of_lines<P>) __syncthreads();
 
-    // Carry: from chunk to chunk within half a row, then from half to half.
-    if (tiling.full_halves > 0) {
-      for (int i = threads.own; i < tiling.full_halves * width; i += threads.count) {
-        constexpr int chunks = half_row_of_chunks;
-        const int half = tiling.by_columns.quotient(i);
-        const ColumnChunk last{(half + 1) * chunks - 1, i - half * width};
+    // Carry: from chunk to chunk within a quarter, then from quarter to quarter.
+    if (tiling.full_quarters > 0) {
+      for (int i = threads.own; i < tiling.full_quarters * width; i += threads.count) {
+        constexpr int chunks = quarter_of_chunks;
+        const int quarter = tiling.by_columns.quotient(i);
+        const ColumnChunk last{(quarter + 1) * chunks - 1, i - quarter * width};
         if (tile.length(last) < V) continue;
-        const R* const of_half = totals + (last.chunk + 1 - chunks) * width + last.column;
-        R fold = of_half[0];
+        const R* const of_quarter = totals + (last.chunk + 1 - chunks) * width + last.column;
+        R fold = of_quarter[0];
 #pragma unroll
-        for (int c = 1; c < chunks; ++c) fold = op(fold, of_half[c * width]);
-        totals_of_halves[i] = fold;
+        for (int c = 1; c < chunks; ++c) fold = op(fold, of_quarter[c * width]);
+        totals_of_quarters[i] = fold;
       }
       __syncthreads();
     }
@@ -367,31 +367,31 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
       const int length = length_of[q];
       if (length == 0) continue;
       const int chunk = first + c.chunk;
-      const int half = c.chunk / half_row_of_chunks;
+      const int quarter = c.chunk / quarter_of_chunks;
       const bool is_full = length == V;
       const bool hands_on = carried && c.chunk == tiling.groups - 1 && chunk + 1 < tiling.chunks;
 
       // The prefix of the chunk.
       Prefix before(op);
       const R* const own = totals + threads.own + q * threads.count;
-      const R* other = own - c.chunk % half_row_of_chunks * width;
+      const R* other = own - c.chunk % quarter_of_chunks * width;
       for (; other < own; other += width) {
         before = Prefix(op, before.then(op, *other));
       }
       R with{};  // the prefix of the next chunk
       if (is_full) with = before.then(op, total[q]);
-      const R* const halves = totals_of_halves + c.column;
+      const R* const quarters = totals_of_quarters + c.column;
       if (carried) {
         auto prefix = carry.get(op, c.column, first, has_sections);
-        prefix.add_halves(op, halves, width, half);
+        prefix.add_quarters(op, quarters, width, quarter);
         before = prefix.join_all(op, before);
         if (hands_on) next_carry.put(op, c.column, chunk + 1, prefix, with);
         if (is_full) with = prefix.join_all(op, Prefix(op, with)).value();
       } else {
-        // Most columns are too short to have earlier halves.
-        if (half > 0) {
+        // Most columns are too short to have earlier quarters.
+        if (quarter > 0) {
           ColumnPrefix<typename T::Carrying, R> prefix(op);
-          prefix.add_halves(op, halves, width, half);
+          prefix.add_quarters(op, quarters, width, quarter);
           before = prefix.join_all(op, before);
           if (is_full) with = prefix.join_all(op, Prefix(op, with)).value();
         }

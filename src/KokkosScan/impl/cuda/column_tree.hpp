@@ -7,11 +7,11 @@
 /// neighbours in memory; and what the kernels for columns share.
 ///
 /// The combination tree is indexed in scan order. Four elements form a pack, which combines as in
-/// chunk.hpp. Two packs form a chunk, 8 chunks half a row of chunks, two halves a row, 32 rows a
+/// chunk.hpp. Two packs form a chunk, 4 chunks a quarter of a row, 4 quarters a row, 32 rows a
 /// section. Each combines left to right, chunks and all above in the carried type. Let P be the
 /// fold of the starting value and all earlier sections, Q that of the section's earlier rows, h
-/// that of the row's first half, if the chunk is in the second, q that of earlier chunks in its
-/// half, p that of earlier packs in the chunk, and x_1, x_2, ... the elements of the pack. Then
+/// that of the row's earlier quarters, q that of the quarter's earlier chunks, p that of earlier
+/// packs in the chunk, and x_1, x_2, ... the elements of the pack. Then
 ///
 ///     B(k) = (((P * (Q * (h * q))) * p) * x_1) * x_2 ...    within a pack, in the accumulator, to
 ///                                                           which the prefix is rounded,
@@ -110,45 +110,63 @@ __device__ __forceinline__ void finish_chunk(const P& problem, const Line& line,
   }
 }
 
-/// Calls the function of an output for the results of a chunk of column e, the first of which is
-/// result k.
-template <class Line, class A, int V, int E>
+/// Calls the function of an output for the results x[v][e], x[v + 1][e], ... of a chunk of column
+/// e, the first of which is result k.
+template <class Line, class A, int Rows, int E>
 __device__ __forceinline__ void call_for_chunk(const Line& line, std::int64_t k, int length,
-                                               const A (&x)[V][E], int e) {
+                                               const A (&x)[Rows][E], int e, int v = 0) {
+  constexpr int V = chunk_of_column;
   using Value = typename Line::Result;
-  if (length == V) {
+  if (length >= V) {
     // Without conditions, so that loads of the function do not wait for each other.
 #pragma unroll
-    for (int v = 0; v < V; ++v) line(k + v) = static_cast<Value>(x[v][e]);
+    for (int i = 0; i < V; ++i) line(k + i) = static_cast<Value>(x[v + i][e]);
   } else {
 #pragma unroll
-    for (int v = 0; v < V; ++v) {
-      if (v < length) line(k + v) = static_cast<Value>(x[v][e]);
+    for (int i = 0; i < V; ++i) {
+      if (i < length) line(k + i) = static_cast<Value>(x[v + i][e]);
     }
   }
 }
 
-/// The prefix of a chunk of a column without earlier chunks of its half row: P, Q and h.
+/// The prefix of a chunk of a column without earlier chunks of its quarter: P, Q and h.
 template <class Op, class R>
 struct ColumnPrefix {
-  Fold<Op, R> sections, rows, half;
+  Fold<Op, R> sections, rows, quarters;
 
   __device__ __forceinline__ explicit ColumnPrefix(const Op& op)
-      : sections(op), rows(op), half(op) {}
+      : sections(op), rows(op), quarters(op) {}
 
   [[nodiscard]] __device__ __forceinline__ Fold<Op, R> join_all(
       const Op& op, const Fold<Op, R>& chunks_before) const {
-    return join(op, sections, join(op, rows, join(op, half, chunks_before)));
+    return join(op, sections, join(op, rows, join(op, quarters, chunks_before)));
   }
-  /// Appends halves of rows, the first of which begins a row.
+  /// Appends a whole quarter.
   ///
-  /// \param halves in memory, `stride` apart
-  __device__ __forceinline__ void add_halves(const Op& op, const R* halves, int stride, int count) {
-    int i = 0;
-    for (; i + 1 < count; i += 2, halves += 2 * stride) {
-      rows = Fold<Op, R>(op, rows.then(op, op(halves[0], halves[stride])));
+  /// \param ends_row whether it is the last of its row
+  __device__ __forceinline__ void add_quarter(const Op& op, const R& quarter, bool ends_row) {
+    quarters = Fold<Op, R>(op, quarters.then(op, quarter));
+    if (!ends_row) return;
+    rows = Fold<Op, R>(op, rows.then(op, quarters.value()));
+    quarters = Fold<Op, R>(op);
+  }
+  /// Appends quarters of one section: of one row, or from the beginning of a row on.
+  ///
+  /// \param memory where they are, `stride` apart
+  __device__ __forceinline__ void add_quarters(const Op& op, const R* memory, int stride,
+                                               int count) {
+    for (; count >= quarters_of_row; count -= quarters_of_row) {
+      R row = *memory;
+#pragma unroll
+      for (int q = 1; q < quarters_of_row; ++q) {
+        row = static_cast<R>(op(row, memory[q * stride]));
+      }
+      rows = Fold<Op, R>(op, rows.then(op, row));
+      memory += quarters_of_row * stride;
     }
-    if (i < count) half = Fold<Op, R>(op, *halves);
+    for (; count > 0; --count, memory += stride) {
+      quarters = Fold<Op, R>(op, quarters.then(op, *memory));
+    }
   }
 };
 
@@ -162,7 +180,7 @@ struct ColumnCarry {
 
   /// The prefix of a column before a tile.
   ///
-  /// \param chunk        the first chunk of the tile, which begins half a row
+  /// \param chunk        the first chunk of the tile, which begins a quarter
   /// \param has_sections whether anything comes before its section
   template <class Op>
   [[nodiscard]] __device__ __forceinline__ ColumnPrefix<Op, R> get(const Op& op, int column,
@@ -171,22 +189,24 @@ struct ColumnCarry {
     ColumnPrefix<Op, R> prefix(op);
     if (has_sections) prefix.sections = Fold<Op, R>(op, memory[column]);
     if (has_row_before(chunk)) prefix.rows = Fold<Op, R>(op, memory[stride + column]);
-    if (is_in_second_half(chunk)) prefix.half = Fold<Op, R>(op, memory[2 * stride + column]);
+    if (has_quarter_before(chunk)) {
+      prefix.quarters = Fold<Op, R>(op, memory[2 * stride + column]);
+    }
     return prefix;
   }
   /// Stores the prefix of the next tile.
   ///
   /// \param chunk  the first chunk of the next tile
-  /// \param prefix before the last half row of this tile
-  /// \param chunks the fold of that half row's chunks
+  /// \param prefix before the last quarter of this tile
+  /// \param chunks the fold of that quarter's chunks
   template <class Op>
   __device__ __forceinline__ void put(const Op& op, int column, int chunk,
                                       const ColumnPrefix<Op, R>& prefix, const R& chunks) const {
-    const R of_row = prefix.half.then(op, chunks);
+    const R of_row = prefix.quarters.then(op, chunks);
     const R of_section = prefix.rows.then(op, of_row);
     memory[column] =
         begins_section(chunk) ? prefix.sections.then(op, of_section) : prefix.sections.value();
-    memory[stride + column] = is_in_second_half(chunk) ? prefix.rows.value() : of_section;
+    memory[stride + column] = begins_row(chunk) ? of_section : prefix.rows.value();
     memory[2 * stride + column] = of_row;
   }
 };

@@ -266,11 +266,11 @@ struct ColumnResults<Called<Value, Rank, Function>, E> {
 
 /// How a launch distributes columns; results do not depend on it.
 struct ColumnShape {
-  int inner;         ///< columns that are neighbours
-  int lanes_of_row;  ///< a power of two
-  int groups;  ///< that take consecutive chunks; whole half rows of chunks if there are several
-               ///< rounds
-  int strips_of_row;    ///< of neighbouring columns
+  int inner;          ///< columns that are neighbours
+  int lanes_of_row;   ///< a power of two
+  int groups;         ///< that take consecutive chunks; whole quarters of rows if there are several
+                      ///< rounds
+  int strips_of_row;  ///< of neighbouring columns
   std::int64_t strips;  ///< of all columns
   int chunks;           ///< of a column
 };
@@ -316,19 +316,19 @@ __global__ void __launch_bounds__(most_threads_of_strip,
   const int groups = shape.groups;
   // The last warp may have threads that belong to no group.
   const bool is_spare = group >= groups;
-  const int own_half = group / half_row_of_chunks;
-  const bool ends_half = group % half_row_of_chunks == half_row_of_chunks - 1;
+  const int own_quarter = group / quarter_of_chunks;
+  const bool ends_quarter = group % quarter_of_chunks == quarter_of_chunks - 1;
 
-  // Shared memory holds slots, then two buffers each for the totals of chunks, those of half rows
-  // of chunks, and the carry between rounds.
+  // Shared memory holds slots, then two buffers each for the totals of chunks, those of quarters
+  // of rows, and the carry between rounds.
   const int width = shape.lanes_of_row * E;
   const int stride = shape.lanes_of_row;  // between the columns of a thread
   std::byte* const slots = shared_memory();
   constexpr int bytes_of_slots = V * bytes_of_column_slot<P, E>;
   R* const all_totals =
       reinterpret_cast<R*>(slots + chunks_in_flight * bytes_of_slots * threads.count) + lane;
-  R* const all_halves = all_totals + 2 * groups * width;
-  R* const carries = all_halves + 2 * (groups / half_row_of_chunks) * width;
+  R* const all_quarters = all_totals + 2 * groups * width;
+  R* const carries = all_quarters + 2 * (groups / quarter_of_chunks) * width;
   // Slots interleave over the block or, if lanes exchange results of another size, over the warp.
   const auto slots_of = [&](int slot) {
     if constexpr (Output::bytes_of_slot == 0) {
@@ -407,7 +407,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
       // Fold. Only the last chunk of a column can be partial, and nothing needs its total.
       const bool is_full = length == V;
       R* const totals = all_totals + turn * groups * width;
-      R* const halves = all_halves + turn * (groups / half_row_of_chunks) * width;
+      R* const quarters = all_quarters + turn * (groups / quarter_of_chunks) * width;
       R* const own_totals = totals + group * width;
       const ColumnCarry<R> carry{carries + (turn ^ 1) * ColumnCarry<R>::folds * width, width};
       if (is_harmless<typename T::Op> ? !is_spare : is_full) {
@@ -432,7 +432,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
 #pragma unroll
       for (int e = 0; e < E; ++e) chunks_before[e] = Prefix(op);
       if (length > 0) {
-        const R* other = totals + own_half * half_row_of_chunks * width;
+        const R* other = totals + own_quarter * quarter_of_chunks * width;
         for (; other < own_totals; other += width) {
 #pragma unroll
           for (int e = 0; e < E; ++e) {
@@ -441,12 +441,12 @@ __global__ void __launch_bounds__(most_threads_of_strip,
           }
         }
       }
-      if (groups > half_row_of_chunks) {
-        if (ends_half && is_full) {
+      if (groups > quarter_of_chunks) {
+        if (ends_quarter && is_full) {
 #pragma unroll
           for (int e = 0; e < E; ++e) {
             if (!are_there) continue;
-            halves[own_half * width + e * stride] =
+            quarters[own_quarter * width + e * stride] =
                 chunks_before[e].then(op, own_totals[e * stride]);
           }
         }
@@ -462,7 +462,7 @@ __global__ void __launch_bounds__(most_threads_of_strip,
         for (int e = 0; e < E; ++e) {
           if (!are_there) continue;
           auto prefix = carry.get(op, e * stride, first, has_sections);
-          prefix.add_halves(op, halves + e * stride, width, own_half);
+          prefix.add_quarters(op, quarters + e * stride, width, own_quarter);
           const Prefix before = prefix.join_all(op, chunks_before[e]);
           R with{};
           if (is_harmless<typename T::Op> || is_full) {

@@ -7,7 +7,6 @@
 /// space with enqueue(), clear(), multiprocessors() and shared_bytes_of_block(), as launch.hpp
 /// defines them for Kokkos::Cuda. For one that only plans, no kernel is compiled.
 
-#include <KokkosScan/impl/cuda/column_parts.hpp>
 #include <KokkosScan/impl/cuda/column_threads.hpp>
 #include <KokkosScan/impl/cuda/column_tiles.hpp>
 #include <KokkosScan/impl/cuda/columns.hpp>
@@ -67,13 +66,10 @@ struct Backend {
     if (!stays_in_registers<P>(n)) {
       bytes = Carry<R>::bytes(lines, cut_line(n, Types<P>::size_that_cuts).tiles_of_line);
     }
-    if (n > elements_of_section) {
-      bytes = std::max(bytes, PublishedColumns<R>::bytes(n, lines, lines));
-    }
     if (const std::int64_t tiles = most_shared_tiles(n, shared_tile_bounds<P>)) {
       bytes = std::max(bytes, PublishedColumns<R>::bytes_of_tiles(lines, tiles));
     }
-    if (may_be_wide<P>) bytes = std::max(bytes, PublishedTiles<R>::bytes(n, lines));
+    bytes = std::max(bytes, PublishedRows<R>::bytes(n, lines));
     return static_cast<std::size_t>(bytes);
   }
 
@@ -269,54 +265,6 @@ struct Backend {
       return In::template moves_columns<1> ? 1 : 0;
     }
   }();
-  /// How the kernel for parts of columns cuts a problem.
-  ///
-  /// \param are_aligned whether rows consist of aligned packs
-  template <class Exec, class P>
-  static ColumnTiling cut_into_parts(const Exec& exec, const P& p, bool are_aligned) {
-    using R = typename Types<P>::R;
-    const int widest = std::min(widest_of_parts, CarriedParts<P>::values_at_once);
-    // Indices alone need no shared memory.
-    const int bytes = std::max(1, StagedRows<typename Types<P>::In>::bytes_of_element);
-    return tile_parts(p.n, neighbours(p.batch), bytes, sizeof(R), widest, are_aligned,
-                      bytes_of_part(shared_bytes_of_block(exec), are_aligned));
-  }
-  template <class Exec, class P>
-  static void scan_parts_of_columns(const Exec& exec, const P& p, std::byte* workspace,
-                                    bool are_aligned) {
-    using R = typename Types<P>::R;
-    const ColumnTiling tiling = cut_into_parts(exec, p, are_aligned);
-    const std::int64_t strips = p.batch.count / tiling.inner * tiling.strips;
-    const std::int64_t tiles = divide_up(p.n, tiling.rows);
-    const int bytes_of_tile = StagedRows<typename Types<P>::In>::bytes(tiling.rows, tiling.columns);
-    const int bytes =
-        static_cast<int>(divide_up(bytes_of_tile + bytes_of_column_folds<R>(tiling), 128)) * 128;
-    const int bytes_of_ring = bytes_of_column_ring<CarriedParts<P>>(tiling.columns);
-    const int stages =
-        std::clamp((shared_bytes_of_block(exec) - bytes_of_ring) / bytes, 1, most_stages);
-    const auto columns_of_carrier = static_cast<int>(divide_up(tiling.columns, row_carriers));
-    const ColumnRingShape shape{tiling,
-                                strips,
-                                tiles,
-                                stages,
-                                bytes_of_tile,
-                                bytes,
-                                columns_of_carrier,
-                                Divisor(columns_of_carrier)};
-    const Launch launch{p.function, "cuda/parts_of_columns",
-                        std::min<std::int64_t>(strips * tiles, std::max(1, multiprocessors(exec))),
-                        threads_of_column_ring<P>, bytes_of_ring + stages * bytes};
-    const auto needed =
-        static_cast<std::size_t>(PublishedColumns<R>::bytes(p.n, p.batch.count, strips));
-    std::optional<Temporary<Exec>> memory;
-    if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
-    clear(exec, launch, workspace, needed, p.n, p.batch.count);
-    const PublishedColumns<R> published{reinterpret_cast<std::uint64_t*>(workspace), p.batch.count,
-                                        strips, divide_up(p.n, elements_of_section)};
-    start(
-        exec, launch, p, []<class Q>(const Q&) { return cuda::scan_parts_of_columns<Q>; }, shape,
-        published);
-  }
   template <class Exec, class P>
   static void scan_narrow_columns(const Exec& exec, const P& p, std::byte* workspace) {
     using R = typename Types<P>::R;
@@ -339,10 +287,10 @@ struct Backend {
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
     if (are_narrow_columns(p)) return scan_narrow_columns(exec, p, workspace);
     const std::int64_t inner = neighbours(p.batch);
-    const bool has_packs = has_columns(p) && has_packs_of_columns(p);
     // Blocks walk down strips of packs. Packs of results that functions take need no alignment.
     [[maybe_unused]] const auto are_strips = [&] {
-      if constexpr (!is_called<decltype(P::output)>) return has_packs;
+      if constexpr (!is_called<decltype(P::output)>)
+        return has_columns(p) && has_packs_of_columns(p);
       return has_columns(p) && has_aligned_rows<P, std::max(1, columns_of_strips<P>)>(p);
     };
     [[maybe_unused]] StripFacts facts{};
@@ -353,25 +301,14 @@ struct Backend {
         strips = plan_strips(facts);
       }
     }
-    const bool are_rows = has_columns(p) && inner >= narrowest_rows;
-    const bool has_sectors = has_rows_of<bytes_of_sector>(p);
-    constexpr ColumnSpeeds speeds = speeds_of_columns<P>;
+    const bool are_rows = has_columns(p) && (inner >= narrowest_rows || p.n > elements_of_section);
+    const bool has_sectors = has_rows_of_sectors(p);
     const double time_of_wide =
-        may_be_wide<P> && are_rows
-            ? time_of_wide_columns(p.n, inner, p.batch.count / inner, sizeof(typename P::A),
-                                   multiprocessors(exec), speeds.wide)
-            : std::numeric_limits<double>::infinity();
+        are_rows ? time_of_wide_columns(p.n, inner, p.batch.count / inner, sizeof(typename P::A),
+                                        multiprocessors(exec), has_sectors, speed_of_wide<P>)
+                 : std::numeric_limits<double>::infinity();
     const bool walks =
         columns_of_strips<P> != 0 && strips.lanes > 0 && takes_strips(facts, strips, time_of_wide);
-    const bool are_wide = may_be_wide<P> && !walks && are_rows && p.n > shortest_of_wide;
-    const double bytes =
-        static_cast<double>(p.n * p.batch.count) *
-        (Stage<typename Types<P>::In>::bytes_of_element + sizeof(typename P::Value));
-    const bool fill_strips =
-        has_packs && are_strips_faster(strips, bytes, multiprocessors(exec), speeds);
-    if (takes_parts_of_columns(p.n, p.batch.count, fill_strips, are_wide, multiprocessors(exec))) {
-      return scan_parts_of_columns(exec, p, workspace, has_packs);
-    }
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
       if (!(walks && has_sectors) && has_columns(p) &&
           takes_threads(p.n, inner, p.batch.count, multiprocessors(exec))) {
@@ -388,51 +325,50 @@ struct Backend {
     if constexpr (columns_of_strips<P> != 0) {
       if (walks) return scan_strips_of_columns(exec, p, strips);
     }
-    if constexpr (may_be_wide<P>) {
-      if (are_wide) return scan_wide_columns(exec, p, workspace);
-    }
+    if (are_rows && p.n > shortest_of_wide) return scan_wide_columns(exec, p, workspace);
     scan_tiles_of_columns(exec, p);
   }
 
-  /// Whether the kernel for wide columns exists.
+  /// How fast the kernel for wide columns is.
   template <class P>
-  static constexpr bool may_be_wide = sizeof(typename P::A) <= largest_of_wide_columns;
-  /// How fast the kernels for columns are.
-  template <class P>
-  static constexpr ColumnSpeeds speeds_of_columns = [] {
+  static constexpr double speed_of_wide = [] {
     using T = Types<P>;
     using In = OperandAccess<decltype(P::input)>;
-    return column_speeds(is_harmless<typename T::Op> && In::is_stored && !In::is_zipped &&
-                             !is_called<decltype(P::output)>,
-                         T::has_several_arrays, sizeof(typename P::A),
-                         std::min<int>(Stage<typename T::In>::widest, sizeof(typename T::Value)));
+    return speed_of_wide_columns(
+        is_harmless<typename T::Op> && In::is_stored && !In::is_zipped &&
+            !is_called<decltype(P::output)>,
+        T::has_several_arrays, sizeof(typename P::A),
+        std::min<int>(Stage<typename T::In>::widest, sizeof(typename T::Value)));
   }();
-  /// Whether rows of results begin at multiples of this many bytes.
-  template <int bytes, class P>
-  static bool has_rows_of(const P& p) {
-    return has_aligned_rows(p) &&
-           neighbours(p.batch) * static_cast<std::int64_t>(sizeof(typename P::Value)) % bytes == 0;
+  /// Whether rows of results are whole sectors.
+  template <class P>
+  static bool has_rows_of_sectors(const P& p) {
+    return has_aligned_rows(p) && neighbours(p.batch) *
+                                          static_cast<std::int64_t>(sizeof(typename P::Value)) %
+                                          bytes_of_sector ==
+                                      0;
   }
   template <class Exec, class P>
   static void scan_wide_columns(const Exec& exec, const P& p, std::byte* workspace) {
     using R = typename Types<P>::R;
     const std::int64_t inner = neighbours(p.batch);
-    const WideColumnPlan plan = plan_wide_columns(
-        p.n, inner, p.batch.count / inner, sizeof(typename P::A), has_rows_of<bytes_of_line>(p));
+    constexpr int bytes = sizeof(typename P::A);
+    const WideColumnPlan plan = plan_wide_columns(p.n, inner, p.batch.count / inner, bytes,
+                                                  has_rows_of_sectors(p), multiprocessors(exec));
     const std::int64_t tiles = plan.strips * plan.tiles;
     const std::int64_t resident =
-        std::int64_t{std::max(1, multiprocessors(exec))} * blocks_of_wide_columns;
+        std::int64_t{std::max(1, multiprocessors(exec))} * blocks_of_wide_columns(bytes);
     const Launch launch{p.function, "cuda/wide_columns",
                         plan.tiles == 1 ? tiles : std::min(tiles, resident),
                         threads_of_wide_columns, static_cast<int>(sizeof(WideColumnBlock<P>))};
     std::optional<Temporary<Exec>> memory;
     if (plan.tiles > 1) {
-      const auto needed = static_cast<std::size_t>(PublishedTiles<R>::bytes(p.n, p.batch.count));
+      const auto needed = static_cast<std::size_t>(PublishedRows<R>::bytes(p.n, p.batch.count));
       if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
       clear(exec, launch, workspace, needed, p.n, p.batch.count);
     }
-    const PublishedTiles<R> published{reinterpret_cast<std::uint64_t*>(workspace), plan.inner,
-                                      plan.tiles, sections_of_column(p.n)};
+    const PublishedRows<R> published{reinterpret_cast<std::uint64_t*>(workspace), plan.inner,
+                                     rows_of_column(p.n), sections_of_column(p.n)};
     start(
         exec, launch, p, []<class Q>(const Q&) { return cuda::scan_wide_columns<Q>; }, plan,
         published);
@@ -574,8 +510,7 @@ struct Backend {
     using R = typename Types<P>::R;
     constexpr int bytes_of_slot = bytes_of_column_slot<P, E>;
     const int slots = chunks_in_flight * chunk_of_column * bytes_of_slot * threads_of_block(shape);
-    const int folds =
-        2 * (shape.groups + shape.groups / half_row_of_chunks + ColumnCarry<R>::folds);
+    const int folds = 2 * (shape.groups + shape.groups / quarter_of_chunks + ColumnCarry<R>::folds);
     return slots + folds * shape.lanes_of_row * E * static_cast<int>(sizeof(R));
   }
   template <class Exec, class P>

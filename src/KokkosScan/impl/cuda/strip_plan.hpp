@@ -43,8 +43,6 @@ constexpr int usual_threads_of_strip(int bytes) {
 
 /// The unit of memory transactions.
 inline constexpr int bytes_of_sector = 32;
-/// What a warp reads or writes at once.
-inline constexpr int bytes_of_line = 128;
 
 /// What is cut into strips.
 struct StripFacts {
@@ -112,7 +110,7 @@ constexpr double time_of_strips(const StripFacts& facts, const StripSpeed& speed
 constexpr StripPlan plan_strips(const StripFacts& facts) {
   StripPlan best{0, 0, 0};
   for (const StripSpeed& speed : strip_speeds) {
-    if (speed.lanes * half_row_of_chunks > facts.most_threads) continue;
+    if (speed.lanes * quarter_of_chunks > facts.most_threads) continue;
     if (speed.lanes < 4 && facts.has_several_arrays) continue;  // slower than wide columns
     const double time = time_of_strips(facts, speed);
     if (best.lanes != 0 && time >= best.time) continue;
@@ -121,38 +119,18 @@ constexpr StripPlan plan_strips(const StripFacts& facts) {
   return best;
 }
 
-/// The throughput of other kernels for columns, as fractions of a copy.
-struct ColumnSpeeds {
-  double wide;    ///< tiles of wide columns
-  double strips;  ///< strips of few lanes, relative to those of floats
-};
-/// Blocks that share long columns.
-inline constexpr double speed_of_parts = 0.74;
-
-/// Measured on H100 and H200.
+/// The throughput of tiles of wide columns, as a fraction of a copy. Measured on an H200.
 ///
 /// \param are_plain   whether elements are in arrays and combined by a built-in operator
 /// \param has_several whether in several arrays, including a mask
 /// \param bytes       of an accumulator
 /// \param least_bytes of an element or a result
-constexpr ColumnSpeeds column_speeds(bool are_plain, bool has_several, int bytes, int least_bytes) {
-  if (!are_plain) return {0.50, 0.9};
-  if (has_several || least_bytes < 4) return {0.68, 0.78};
-  return {least_bytes < bytes ? 0.83 : 0.87, 1};
-}
-
-/// What a multiprocessor copies, in bytes, while the totals of columns that blocks share are
-/// cleared, their tiles fill the ring, and it drains.
-inline constexpr double bytes_around_parts = 145000;
-
-/// Whether strips are faster than blocks that share columns. These take a while to start, so short
-/// or few columns gain from strips.
-///
-/// \param bytes of all elements and results
-constexpr bool are_strips_faster(const StripPlan& plan, double bytes, int multiprocessors,
-                                 const ColumnSpeeds& speeds) {
-  const double shared = (1 + bytes_around_parts * multiprocessors / bytes) / speed_of_parts;
-  return plan.time < shared * (plan.lanes < 8 ? speeds.strips : 1);
+constexpr double speed_of_wide_columns(bool are_plain, bool has_several, int bytes,
+                                       int least_bytes) {
+  if (!are_plain) return 0.50;
+  if (has_several || least_bytes < 4) return 0.70;
+  if (least_bytes < bytes) return 0.72;
+  return bytes > 4 ? 0.91 : 0.84;
 }
 
 /// Whether blocks walk down strips: where a strip keeps the threads of a block busy, or tiles would

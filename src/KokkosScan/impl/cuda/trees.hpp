@@ -201,35 +201,35 @@ constexpr bool fits_registers(std::int64_t n, ElementSize size, int bytes) {
 
 // ---- Columns ------------------------------------------------------------------------------------
 
-/// How the elements of a column combine (column_tree.hpp): pack, chunk, half row of chunks, row,
-/// section.
+/// How the elements of a column combine (column_tree.hpp): pack, chunk, quarter of a row of chunks,
+/// row, section.
 ///
-/// With 16 chunks per row, blocks that share columns exchange few totals. Half rows limit the
-/// chunks whose totals a thread reads to form its prefix. Blocks that share columns read the totals
-/// of all earlier rows of the section, then of all sections since their last tile. On an H200,
-/// sections of half or twice this length are slower, as are rows of 8 chunks and rows without
-/// halves.
+/// A quarter is what a thread keeps in registers. Blocks that share columns exchange the totals of
+/// rows: long ones, so that there are few.
 inline constexpr int pack_of_column = 4;
 inline constexpr int chunk_of_column = 8;
-inline constexpr int half_row_of_chunks = 8;
-inline constexpr int row_of_chunks = 2 * half_row_of_chunks;
+inline constexpr int quarter_of_chunks = 4;
+inline constexpr int quarters_of_row = 4;
+inline constexpr int row_of_chunks = quarters_of_row * quarter_of_chunks;
 inline constexpr int rows_of_section = 32;
 
+inline constexpr int elements_of_quarter = quarter_of_chunks * chunk_of_column;
 inline constexpr int elements_of_row = row_of_chunks * chunk_of_column;
 inline constexpr int chunks_of_section = rows_of_section * row_of_chunks;
 inline constexpr int elements_of_section = rows_of_section * elements_of_row;
 
-/// Whether a chunk begins a section, has a section before its own, has a row before its own in the
-/// section, and is in the second half of its row.
+/// Whether a chunk begins a section or a row, has a section before its own, has a row before its
+/// own in the section, and a quarter before its own in the row.
 KOKKOS_FUNCTION constexpr bool begins_section(int chunk) {
   return (chunk & (chunks_of_section - 1)) == 0;
 }
+KOKKOS_FUNCTION constexpr bool begins_row(int chunk) { return (chunk & (row_of_chunks - 1)) == 0; }
 KOKKOS_FUNCTION constexpr bool has_section_before(int chunk) { return chunk >= chunks_of_section; }
 KOKKOS_FUNCTION constexpr bool has_row_before(int chunk) {
   return (chunk & (chunks_of_section - 1)) >= row_of_chunks;
 }
-KOKKOS_FUNCTION constexpr bool is_in_second_half(int chunk) {
-  return (chunk & half_row_of_chunks) != 0;
+KOKKOS_FUNCTION constexpr bool has_quarter_before(int chunk) {
+  return (chunk & (row_of_chunks - 1)) >= quarter_of_chunks;
 }
 
 /// Limits for columns scanned in shared memory: the longest that blocks never share; the widest
@@ -247,11 +247,8 @@ inline constexpr int longest_column_of_warps = 65536;
 
 /// \param stride elements between neighbours of a line
 /// \param widest of long columns
-constexpr bool are_narrow_columns(std::int64_t n, std::int64_t stride, int widest,
-                                  bool is_widened) {
-  const bool are_warps = stride % 32 == 0 && stride > 32 && !is_widened;
-  return stride <= widest_narrow_row || (n >= shortest_long_column && stride <= widest &&
-                                         !(are_warps && n <= longest_column_of_warps));
+constexpr bool are_narrow_columns(std::int64_t, std::int64_t stride, int, bool) {
+  return stride <= widest_narrow_row;
 }
 
 /// Short columns side by side, of any number of neighbours, are scanned as narrow ones are.

@@ -72,14 +72,14 @@ inline constexpr int bytes_of_column_tile = 65536;
 
 /// How columns are cut into tiles in shared memory; this does not affect results.
 struct ColumnTiling {
-  int inner;        ///< neighbouring columns
-  int columns;      ///< of a tile
-  int pitch;        ///< elements between rows in shared memory
-  int strips;       ///< of the neighbouring columns
-  int groups;       ///< chunks of a column in a tile: all, or whole half rows of chunks
-  int rows;         ///< of a tile
-  int chunks;       ///< of a column
-  int full_halves;  ///< half rows of chunks followed by others in the tile
+  int inner;          ///< neighbouring columns
+  int columns;        ///< of a tile
+  int pitch;          ///< elements between rows in shared memory
+  int strips;         ///< of the neighbouring columns
+  int groups;         ///< chunks of a column in a tile: all, or whole quarters of rows
+  int rows;           ///< of a tile
+  int chunks;         ///< of a column
+  int full_quarters;  ///< quarters of rows followed by others in the tile
   Divisor by_columns;
 
   /// Chunks of a tile.
@@ -106,25 +106,25 @@ constexpr std::int64_t pitch_of_rows(std::int64_t columns, std::int64_t rows) {
 /// \param bytes_of_accumulator
 constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, int bytes,
                                     int bytes_of_accumulator) {
-  constexpr int half = half_row_of_chunks;
+  constexpr int quarter = quarter_of_chunks;
   const std::int64_t fit = bytes_of_column_tile / (chunk_of_column * bytes);
   const std::int64_t most = std::clamp<std::int64_t>(
-      fit, half, most_threads_of_columns * chunks_of_thread(bytes_of_accumulator));
+      fit, quarter, most_threads_of_columns * chunks_of_thread(bytes_of_accumulator));
   const std::int64_t chunks = divide_up(n, chunk_of_column);
   std::int64_t columns = inner;
-  if (std::min<std::int64_t>(chunks, half) * inner > most) {
+  if (std::min<std::int64_t>(chunks, quarter) * inner > most) {
     // Strips of equal width, multiples of 32 columns if wide.
-    const std::int64_t narrow = std::min<std::int64_t>(32, most / half);
+    const std::int64_t narrow = std::min<std::int64_t>(32, most / quarter);
     const std::int64_t wish = std::max<std::int64_t>(most / chunks / 32 * 32, narrow);
     columns = divide_up(inner, divide_up(inner, wish));
     if (columns > 32) columns = std::min(inner, divide_up(columns, 32) * 32);
   }
   std::int64_t groups = chunks;
   if (chunks * columns > most || n > elements_of_section) {
-    // A power of two of half rows, so that whole tiles make a section.
-    const auto halves =
-        static_cast<std::uint64_t>(std::max<std::int64_t>(1, most / columns / half));
-    groups = std::min<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(halves)) * half,
+    // A power of two of quarters, so that whole tiles make a section.
+    const auto quarters =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(1, most / columns / quarter));
+    groups = std::min<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(quarters)) * quarter,
                                     chunks_of_section);
   }
   const std::int64_t rows = std::min(n, groups * chunk_of_column);
@@ -135,46 +135,9 @@ constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, int byte
           static_cast<int>(groups),
           static_cast<int>(rows),
           static_cast<int>(chunks),
-          static_cast<int>((groups - 1) / half),
+          static_cast<int>((groups - 1) / quarter),
           Divisor(static_cast<int>(columns))};
 }
-
-/// Threads of the folding group and of each scanning group, for parts of columns. Two groups that
-/// alternate between tiles do not wait for each other's stores, as one of 256 threads would.
-inline constexpr int threads_that_fold = 128;
-inline constexpr int threads_that_scan = 128;
-inline constexpr int scanning_groups = 2;
-/// Warps of such a block that carry rows, and that copy or compute elements. The total is a
-/// multiple of four, as a multiprocessor has four register files. One carrying warp, or three
-/// computing ones, are much slower.
-inline constexpr int row_carriers = 4;
-inline constexpr int column_loaders_that_copy = 3;
-inline constexpr int column_loaders_that_compute = 15;
-
-/// Bytes of a tile of the kernel for parts of columns, including the totals of its chunks.
-struct BytesOfPart {
-  int usual;
-  int most;  ///< where the tile would otherwise be little more than half of usual
-};
-
-/// Sized for four tiles in flight if rows are aligned. Otherwise for three, as unaligned strips
-/// mostly gain from width (tuned on an H100).
-///
-/// \param are_aligned whether rows consist of aligned packs
-constexpr BytesOfPart bytes_of_part(int bytes_of_block, bool are_aligned) {
-  const int usual = are_aligned ? bytes_of_block / 40 * 9 : bytes_of_block / 15 * 4;
-  return {usual, usual / 10 * 11};
-}
-
-/// Columns per multiprocessor below which blocks may share them: in general (with 128, shapes such
-/// as (311, 14875, 58) are slower), and where tiles of wide columns would take them otherwise.
-inline constexpr int lines_of_shared_columns = 192;
-inline constexpr int columns_of_wider_rows = 5;
-
-/// Maximum width of strips of columns that blocks share, and the unit of widths if rows are
-/// aligned: a sector, as partial sectors are much slower.
-inline constexpr int widest_of_parts = 128;
-inline constexpr int unit_of_parts = 8;
 
 /// Columns up to this long are tiles of columns: tiles of wide ones have 128 rows.
 inline constexpr int shortest_of_wide = 80;
@@ -184,52 +147,6 @@ inline constexpr int shortest_of_wide = 80;
 inline constexpr int longest_of_threads = 448;
 inline constexpr int bytes_of_threads = 8;
 inline constexpr int columns_of_multiprocessor = 512;
-
-/// Whether the kernel for parts of columns runs: where blocks share columns because whole columns
-/// would not keep all multiprocessors busy.
-///
-/// \param lines       in total
-/// \param fill_strips whether strips of these would be as fast (strip_plan.hpp)
-/// \param are_wide    whether the kernel for wide columns would take them otherwise
-constexpr bool takes_parts_of_columns(std::int64_t n, std::int64_t lines, bool fill_strips,
-                                      bool are_wide, int multiprocessors) {
-  const int most = are_wide ? columns_of_wider_rows : lines_of_shared_columns;
-  return n > elements_of_section && lines < std::int64_t{most} * multiprocessors && !fill_strips;
-}
-
-/// The tiles of the kernel for parts of columns: strips with a power of two of rows of chunks, so
-/// that whole tiles make a section.
-///
-/// \param bytes         of an element in shared memory
-/// \param bytes_of_fold of a chunk
-/// \param most_columns  of a strip
-/// \param are_aligned   whether rows consist of aligned packs
-constexpr ColumnTiling tile_parts(std::int64_t n, std::int64_t inner, int bytes, int bytes_of_fold,
-                                  int most_columns, bool are_aligned,
-                                  const BytesOfPart& bytes_of_tile) {
-  const int bytes_of_column = row_of_chunks * (chunk_of_column * bytes + bytes_of_fold);
-  int most = std::clamp(bytes_of_tile.usual / bytes_of_column, 1, most_columns);
-  const int unit = are_aligned && most >= unit_of_parts ? unit_of_parts : 1;
-  most -= most % unit;
-  // Strips of equal width.
-  std::int64_t columns = divide_up(inner, divide_up(inner, most));
-  if (columns < inner) columns = divide_up(columns, unit) * unit;
-  const std::int64_t least_bytes = columns * bytes_of_column;
-  const auto fit = std::max<std::int64_t>(1, bytes_of_tile.usual / least_bytes);
-  auto times = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fit)));
-  // Prefer a slightly larger tile to one that is little more than half full.
-  if (2 * times * least_bytes <= bytes_of_tile.most) times *= 2;
-  const std::int64_t groups = std::min<std::int64_t>(times * row_of_chunks, chunks_of_section);
-  return {static_cast<int>(inner),
-          static_cast<int>(columns),
-          static_cast<int>(columns),
-          static_cast<int>(divide_up(inner, columns)),
-          static_cast<int>(groups),
-          static_cast<int>(groups * chunk_of_column),
-          static_cast<int>(divide_up(n, chunk_of_column)),
-          0,
-          Divisor(static_cast<int>(columns))};
-}
 
 /// Launch bounds for narrow columns, if blocks have whole ones.
 inline constexpr int threads_of_narrow_columns = 128;
