@@ -77,18 +77,13 @@ __device__ __forceinline__ void store_word(std::uint64_t* at, std::uint64_t word
   *at = word;
 #endif
 }
-/// \tparam Distance of the word from `at`: an immediate offset, which needs no register
-template <int Distance>
 __device__ __forceinline__ std::uint64_t load_word(const std::uint64_t* at) {
 #if defined(__CUDACC__)
   std::uint64_t word;
-  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1 + %2];"
-               : "=l"(word)
-               : "l"(at), "n"(8 * Distance)
-               : "memory");
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(at) : "memory");
   return word;
 #else
-  return at[Distance];
+  return *at;
 #endif
 }
 
@@ -114,7 +109,7 @@ template <class R>
 #if defined(__CUDACC__)
 /// The current value of a word, 0 if it has not been published yet.
 __device__ __forceinline__ std::uint64_t look_at_word(const std::uint64_t* at) {
-  return load_word<0>(at);
+  return load_word(at);
 }
 #endif
 
@@ -233,7 +228,18 @@ class CarriedPrefix {
     }
     // All lanes leave the loop together: in divergent code every shuffle is slow.
     while (!__all_sync(~0u, missing == 0)) {
-      read(at, totals, missing, std::make_integer_sequence<int, groups>{});
+#pragma unroll
+      for (int row = 0; row < groups; ++row) {
+        if ((missing >> row & 1) == 0) continue;
+#pragma unroll
+        for (int w = 0; w < words; ++w) {
+          totals[row].word[w] = load_word(at + (row * lanes * words + w));
+        }
+      }
+#pragma unroll
+      for (int row = 0; row < groups; ++row) {
+        if (is_there(totals[row])) missing &= ~(1u << row);
+      }
       if (missing != 0) pause();
     }
     // Interleaves several scans, since each step of a scan depends on the one before.
@@ -270,24 +276,6 @@ class CarriedPrefix {
     return is_found;
   }
 
-  /// Reads the missing totals, one of each group.
-  template <int groups, int... Row>
-  static __device__ __forceinline__ void read(const std::uint64_t* at,
-                                              Published<R> (&totals)[groups], unsigned& missing,
-                                              std::integer_sequence<int, Row...>) {
-    (..., read<Row>(at, totals[Row], missing, std::make_integer_sequence<int, words>{}));
-    (..., check<Row>(totals[Row], missing));
-  }
-  template <int Row, int... W>
-  static __device__ __forceinline__ void read(const std::uint64_t* at, Published<R>& total,
-                                              unsigned missing, std::integer_sequence<int, W...>) {
-    if ((missing >> Row & 1) == 0) return;
-    (..., (total.word[W] = load_word<Row * lanes * words + W>(at)));
-  }
-  template <int Row>
-  static __device__ __forceinline__ void check(const Published<R>& total, unsigned& missing) {
-    if (is_there(total)) missing &= ~(1u << Row);
-  }
   static constexpr int words = Published<R>::words;
 
   Fold<Op, R> m_groups;  ///< of earlier groups

@@ -166,7 +166,7 @@ class CountsBefore {
  private:
   static constexpr int at_once = 4;
   static __device__ __forceinline__ unsigned wait_for(const std::uint64_t* at, std::uint64_t word) {
-    while (word == 0) word = load_word<0>(at);
+    while (word == 0) word = load_word(at);
     return static_cast<unsigned>(word);
   }
 
