@@ -89,65 +89,54 @@ inline constexpr bool calls_apart = !computes_apart<P> && is_called<typename Typ
 template <class P>
 inline constexpr bool has_callers = computes_apart<P> || calls_apart<P>;
 
-/// What the warps of a block share besides tiles. Each stage has its own barriers; their phases
-/// follow the tiles that the stage holds in turn.
+/// What the warps of a block share of a part besides its tile. The phases of the barriers follow
+/// the parts that a stage holds in turn.
 template <class R>
-struct Ring {
-  Barrier loaded[most_stages];     ///< the part is known and its elements have arrived
-  Barrier computed[most_stages];   ///< so have computed elements
-  Barrier folded[most_stages];     ///< the totals of warps are ready
-  Barrier published[most_stages];  ///< the total of the part is ready
-  Barrier carried[most_stages];    ///< the prefixes are ready
-  Barrier scanned[most_stages];    ///< the results are ready
-  Barrier stored[most_stages];     ///< the stage is free
-  Part parts[most_stages];
+struct SharedPart {
+  Barrier loaded;     ///< the part is known and its elements have arrived
+  Barrier computed;   ///< so have computed elements
+  Barrier folded;     ///< the totals of warps are ready
+  Barrier published;  ///< the total of the part is ready
+  Barrier carried;    ///< the prefixes are ready
+  Barrier scanned;    ///< the results are ready
+  Barrier stored;     ///< the stage is free
+  Part part;
   // Bytes, as R may have a constructor.
-  alignas(16) std::byte memory_of_totals[most_stages][most_threads / lanes][sizeof(R)];
-  alignas(16) std::byte memory_of_total[most_stages][sizeof(R)];
-  alignas(16) std::byte memory_of_prefixes[most_stages][2][sizeof(R)];
+  alignas(16) std::byte memory_of_totals[most_threads / lanes][sizeof(R)];
+  alignas(16) std::byte memory_of_total[sizeof(R)];
+  alignas(16) std::byte memory_of_prefixes[2][sizeof(R)];
 
-  [[nodiscard]] __device__ __forceinline__ R* totals(int stage) {
-    return reinterpret_cast<R*>(memory_of_totals[stage]);
+  [[nodiscard]] __device__ __forceinline__ R* totals() {
+    return reinterpret_cast<R*>(memory_of_totals);
   }
-  [[nodiscard]] __device__ __forceinline__ R& total(int stage) {
-    return *reinterpret_cast<R*>(memory_of_total[stage]);
+  [[nodiscard]] __device__ __forceinline__ R& total() {
+    return *reinterpret_cast<R*>(memory_of_total);
   }
-  [[nodiscard]] __device__ __forceinline__ R* prefixes(int stage) {
-    return reinterpret_cast<R*>(memory_of_prefixes[stage]);
-  }
-  /// Called by one thread before all others use it.
-  ///
-  /// \param storing warps that take part in storing results
-  __device__ __forceinline__ void initialize(int stages, int warps, int storing) {
-    for (int s = 0; s < stages; ++s) {
-      loaded[s].initialize(2 * lanes);
-      computed[s].initialize(groups_that_call * warps);
-      folded[s].initialize(warps);
-      published[s].initialize(1);
-      carried[s].initialize(1);
-      scanned[s].initialize(warps);
-      stored[s].initialize(storing);
-    }
-    after_initialization();
+  [[nodiscard]] __device__ __forceinline__ R* prefixes() {
+    return reinterpret_cast<R*>(memory_of_prefixes);
   }
 };
 
-/// Bytes of a ring before its stages.
+/// Bytes of shared memory before the stages.
 template <class R>
-inline constexpr int bytes_of_ring = (static_cast<int>(sizeof(Ring<R>)) + 127) / 128 * 128;
+inline constexpr int bytes_of_ring = (most_stages * static_cast<int>(sizeof(SharedPart<R>)) + 127) /
+                                     128 * 128;
 
-/// The shared memory of a part.
+/// A part in shared memory.
 template <class P>
 struct PartInStage {
+  using R = typename Types<P>::R;
+
+  SharedPart<R>& shared;
+  const Part& part;
+  Tile tile;
   Stage<typename Types<P>::In> input;
   Results<typename Types<P>::Value> results;
+  R* folds;  ///< inclusive folds of chunks within a warp
 
-  typename Types<P>::R* folds;  ///< inclusive folds of chunks within a warp
-
-  __device__ __forceinline__ PartInStage(const P& problem, const RingShape& ring, const Tile& tile,
-                                         int stage)
-      : results() {
-    using R = typename Types<P>::R;
+  __device__ __forceinline__ PartInStage(const P& problem, const RingShape& ring,
+                                         SharedPart<R>& of_stage, const Part& found, int stage)
+      : shared(of_stage), part(found), tile(found.tile(problem)), results() {
     std::byte* const memory = shared_memory() + bytes_of_ring<R> + stage * ring.bytes_of_stage;
     folds = reinterpret_cast<R*>(memory + ring.bytes_of_tile);
     Region region{memory, ring.shape.cut.tile_length, 0, bulk_alignment};
@@ -155,227 +144,224 @@ struct PartInStage {
     input.place(problem.input, tile, region, flat);
     results = {place_results<P>(flat, region, input), 0, 0, false};
   }
+  [[nodiscard]] __device__ __forceinline__ Chunk<P> chunk(const P& problem,
+                                                          const Place& place) const {
+    return {problem, input, results, tile, 0, tile.in_memory_order(place.k), place.length};
+  }
 };
 
-/// The task of one warp: takes tiles and begins to load them.
-template <class P, class R>
-__device__ __forceinline__ void load_parts(const P& problem, const RingShape& shape,
-                                           const Carry<R>& carry, Ring<R>& ring) {
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
-  Turn turn;
-  for (bool exists = true; exists; turn.advance(shape.stages)) {
-    const int s = turn.stage;
-    // Request the ticket while the previous tile of the stage is stored: later would expose the
-    // latency, earlier would load tiles out of ticket order, which slows down memory. Waiting for
-    // the phase before the first returns at once, so unused stages do not block.
-    ring.scanned[s].wait(turn.parity ^ 1);
-    std::int64_t ticket = 0;
-    take_ticket_if(lane == 0, carry.tickets(), ticket);
-    ring.stored[s].wait(turn.parity ^ 1);
-    ticket = shuffle(ticket, 0);
-    exists = ticket < shape.tiles;
-    if (exists) {
-      const Part part = Part::find(problem.n, shape.shape.cut, ticket);
-      if (lane == 0) ring.parts[s] = part;
-      const Tile tile = part.tile(problem);
-      PartInStage<P> memory(problem, shape, tile, s);
-      memory.input.begin_load(problem.input, tile, ring.loaded[s], Threads{lane, lanes});
-    } else if (lane == 0) {
-      ring.parts[s].length = 0;
+/// Arrives once for all threads of a warp.
+__device__ __forceinline__ void arrive_for_warp(Barrier& barrier) {
+  __syncwarp();
+  if (threadIdx.x % lanes == 0) barrier.arrive();
+}
+
+/// The tasks of the warps of a block.
+template <class P>
+struct PartTasks {
+  using R = typename Types<P>::R;
+  using Carrying = typename Types<P>::Carrying;
+  using InStage = PartInStage<P>;
+
+  const P& problem;
+  const RingShape& shape;
+  const Carry<R>& carry;
+  Access access;
+  SharedPart<R>* ring = reinterpret_cast<SharedPart<R>*>(shared_memory());
+
+  /// Called by one thread before all others use the ring.
+  __device__ __forceinline__ void initialize() const {
+    constexpr bool calls = is_called<typename Types<P>::Out>;
+    const int warps = shape.warps();
+    for (int s = 0; s < shape.stages; ++s) {
+      SharedPart<R>& shared = ring[s];
+      shared.loaded.initialize(2 * lanes);
+      shared.computed.initialize(groups_that_call * warps);
+      shared.folded.initialize(warps);
+      shared.published.initialize(1);
+      shared.carried.initialize(1);
+      shared.scanned.initialize(warps);
+      shared.stored.initialize(calls_apart<P> ? groups_that_call * warps : warps + (calls ? 0 : 1));
     }
-    ring.loaded[s].arrive_after_copies();
-    ring.loaded[s].arrive();
+    after_initialization();
   }
-}
 
-/// The task of the threads that compute elements.
-///
-/// \param thread index among them
-template <class P, class R>
-__device__ __forceinline__ void compute_parts(const P& problem, const RingShape& shape,
-                                              Ring<R>& ring, int thread) {
-  for (Turn turn;; turn.advance(shape.stages)) {
-    const int s = turn.stage;
-    ring.loaded[s].wait(turn.parity);
-    const Part& part = ring.parts[s];
-    if (!part.exists()) return;
-    const Tile tile = part.tile(problem);
-    PartInStage<P> memory(problem, shape, tile, s);
-    memory.input.fill(problem.input, tile, {thread, shape.calling_threads()});
-    __syncwarp();
-    if (thread % lanes == 0) ring.computed[s].arrive();
+  /// Calls f(part, parity) for each part of the block once it is loaded.
+  template <class F>
+  __device__ __forceinline__ void for_each_part(const F& f) const {
+    for (Turn turn;; turn.advance(shape.stages)) {
+      SharedPart<R>& shared = ring[turn.stage];
+      shared.loaded.wait(turn.parity);
+      if (!shared.part.exists()) return;
+      f(InStage(problem, shape, shared, shared.part, turn.stage), turn.parity);
+    }
   }
-}
 
-/// The task of the threads that call the function of results.
-///
-/// \param thread index among them
-template <class P, class R>
-__device__ __forceinline__ void call_for_parts(const P& problem, const RingShape& shape,
-                                               Ring<R>& ring, int thread) {
-  for (Turn turn;; turn.advance(shape.stages)) {
-    const int s = turn.stage;
-    ring.loaded[s].wait(turn.parity);
-    const Part& part = ring.parts[s];
-    if (!part.exists()) return;
-    ring.scanned[s].wait(turn.parity);
-    const Tile tile = part.tile(problem);
-    const PartInStage<P> memory(problem, shape, tile, s);
-    call_for_results(memory.results.slots, problem.output, tile,
-                     Threads{thread, shape.calling_threads()});
-    __syncwarp();
-    if (thread % lanes == 0) ring.stored[s].arrive();
+  /// One warp takes tiles and begins to load them.
+  __device__ __forceinline__ void load() const {
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    Turn turn;
+    for (bool exists = true; exists; turn.advance(shape.stages)) {
+      SharedPart<R>& shared = ring[turn.stage];
+      // Request the ticket while the previous tile of the stage is stored: later would expose the
+      // latency, earlier would load tiles out of ticket order, which slows down memory. Waiting for
+      // the phase before the first returns at once, so unused stages do not block.
+      shared.scanned.wait(turn.parity ^ 1);
+      std::int64_t ticket = 0;
+      take_ticket_if(lane == 0, carry.tickets(), ticket);
+      shared.stored.wait(turn.parity ^ 1);
+      ticket = shuffle(ticket, 0);
+      exists = ticket < shape.tiles;
+      if (exists) {
+        const Part part = Part::find(problem.n, shape.shape.cut, ticket);
+        if (lane == 0) shared.part = part;
+        InStage in(problem, shape, shared, part, turn.stage);
+        in.input.begin_load(problem.input, in.tile, shared.loaded, Threads{lane, lanes});
+      } else if (lane == 0) {
+        shared.part.length = 0;
+      }
+      shared.loaded.arrive_after_copies();
+      shared.loaded.arrive();
+    }
   }
-}
 
-/// The task of a group: folds tiles and publishes their totals.
-///
-/// \param thread index in the group
-template <class P, class R>
-__device__ __forceinline__ void fold_parts(const P& problem, const RingShape& shape, Access access,
-                                           const Carry<R>& carry, Ring<R>& ring, int thread) {
-  const auto op = carrying(problem.op);
-  const int warp = thread / lanes;
-  const int lane = thread % lanes;
-  for (Turn turn;; turn.advance(shape.stages)) {
-    const int s = turn.stage;
-    ring.loaded[s].wait(turn.parity);
-    const Part& part = ring.parts[s];
-    if (!part.exists()) return;
-    if constexpr (computes_apart<P>) ring.computed[s].wait(turn.parity);
-    const Tile tile = part.tile(problem);
-    const PartInStage<P> memory(problem, shape, tile, s);
-    const Place place(shape.shape, 1, part.length, thread);
-    const Chunk<P> chunk(problem, memory.input, memory.results, tile, 0,
-                         tile.in_memory_order(place.k), place.length);
-    const FoldedChunk<P> folded = fold_chunks(problem, access, chunk, place);
-    memory.folds[thread] = folded.folds;
-    if (lane == lanes - 1) ring.totals(s)[warp] = folded.folds;
-    __syncwarp();
-    if (lane == 0) ring.folded[s].arrive();
-    if (warp == 0) {
+  /// Some threads compute elements.
+  ///
+  /// \param thread index among them
+  __device__ __forceinline__ void compute(int thread) const {
+    for_each_part([&](InStage&& in, int) {
+      in.input.fill(problem.input, in.tile, {thread, shape.calling_threads()});
+      arrive_for_warp(in.shared.computed);
+    });
+  }
+
+  /// Some threads call the function of results.
+  ///
+  /// \param thread index among them
+  __device__ __forceinline__ void call(int thread) const {
+    for_each_part([&](const InStage& in, int parity) {
+      in.shared.scanned.wait(parity);
+      call_for_results(in.results.slots, problem.output, in.tile,
+                       Threads{thread, shape.calling_threads()});
+      arrive_for_warp(in.shared.stored);
+    });
+  }
+
+  /// A group folds tiles and publishes their totals.
+  ///
+  /// \param thread index in the group
+  __device__ __forceinline__ void fold(int thread) const {
+    const auto op = carrying(problem.op);
+    const int warp = thread / lanes;
+    const int lane = thread % lanes;
+    for_each_part([&](const InStage& in, int parity) {
+      SharedPart<R>& shared = in.shared;
+      const Part& part = in.part;
+      if constexpr (computes_apart<P>) shared.computed.wait(parity);
+      const Place place(shape.shape, 1, part.length, thread);
+      const FoldedChunk<P> folded = fold_chunks(problem, access, in.chunk(problem, place), place);
+      in.folds[thread] = folded.folds;
+      if (lane == lanes - 1) shared.totals()[warp] = folded.folds;
+      arrive_for_warp(shared.folded);
+      if (warp != 0) return;
       if (!part.is_last) {
-        ring.folded[s].wait(turn.parity);
-        R total = fold_warps(op, ring.totals(s), 0, shape.warps()).value();
+        shared.folded.wait(parity);
+        R total = fold_warps(op, shared.totals(), 0, shape.warps()).value();
         if (part.is_first && problem.start.exists()) {
           // Read early: the last part may later store the total in its place.
-          const R start = static_cast<R>(problem.start.at(tile.line(0)).value);
-          if (lane == 0) ring.prefixes(s)[0] = start;
+          const R start = static_cast<R>(problem.start.at(in.tile.line(0)).value);
+          if (lane == 0) shared.prefixes()[0] = start;
           total = op(start, total);
         }
         if (lane == 0) {
           publish(carry.total(part.line, part.tile_of_line), total);
-          ring.total(s) = total;
+          shared.total() = total;
         }
       }
-      if (lane == 0) ring.published[s].arrive();
+      if (lane == 0) shared.published.arrive();
       __syncwarp();
-    }
+    });
   }
-}
 
-/// The task of one warp: finds the prefix of each tile.
-template <class P, class R>
-__device__ __forceinline__ void carry_prefixes(const P& problem, const RingShape& shape,
-                                               const Carry<R>& carry, Ring<R>& ring) {
-  const auto op = carrying(problem.op);
-  CarriedPrefix<typename Types<P>::Carrying, R> prefix(op);
-  for (Turn turn;; turn.advance(shape.stages)) {
-    const int s = turn.stage;
-    ring.loaded[s].wait(turn.parity);
-    const Part part = ring.parts[s];
-    if (!part.exists()) return;
-    // By then most totals of other blocks have arrived. Polling earlier would compete with their
-    // stores.
-    ring.published[s].wait(turn.parity);
-    R total{};
-    if (!part.is_last) total = ring.total(s);
-    const auto found = prefix.move_to(op, carry, part.line, part.tile_of_line, total);
-    if (threadIdx.x % lanes == 0) {
-      if (!part.is_first) ring.prefixes(s)[0] = found.before.value();
-      ring.prefixes(s)[1] = found.with;
-      ring.carried[s].arrive();
-    }
-    __syncwarp();
-  }
-}
-
-/// The task of one warp: stores the results.
-template <class P, class R>
-__device__ __forceinline__ void store_parts(const P& problem, const RingShape& shape,
-                                            Ring<R>& ring) {
-  using Value = typename Types<P>::Value;
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
-  for (Turn turn;; turn.advance(shape.stages)) {
-    const int s = turn.stage;
-    ring.loaded[s].wait(turn.parity);
-    const Part& part = ring.parts[s];
-    if (!part.exists()) return;
-    ring.scanned[s].wait(turn.parity);
-    const Tile tile = part.tile(problem);
-    const PartInStage<P> memory(problem, shape, tile, s);
-    Value* const to = tile.flat(problem.output);
-    if (are_aligned(memory.results.slots, to)) {
-      begin_store(memory.results.slots, to, part.length, Threads{lane, lanes});
-      wait_for_bulk_stores();
-    }
-    __syncwarp();
-    if (lane == 0) ring.stored[s].arrive();
-  }
-}
-
-/// The task of a group: scans tiles.
-///
-/// \param thread index in the group
-template <class P, class R>
-__device__ __forceinline__ void scan_parts(const P& problem, const RingShape& shape, Access access,
-                                           Ring<R>& ring, int thread) {
-  using Prefix = Fold<typename Types<P>::Carrying, R>;
-  const auto op = carrying(problem.op);
-  const int threads = shape.shape.threads;
-  const int warp = thread / lanes;
-  const int lane = thread % lanes;
-  const bool ends_warp = lane == lanes - 1;
-  for (Turn turn;; turn.advance(shape.stages)) {
-    const int s = turn.stage;
-    ring.loaded[s].wait(turn.parity);
-    const Part& part = ring.parts[s];
-    if (!part.exists()) return;
-    const Tile tile = part.tile(problem);
-    const PartInStage<P> memory(problem, shape, tile, s);
-    const Place place(shape.shape, 1, part.length, thread);
-    const Chunk<P> chunk(problem, memory.input, memory.results, tile, 0,
-                         tile.in_memory_order(place.k), place.length);
-    const bool is_begin = part.is_first && !problem.start.exists();
-    ring.folded[s].wait(turn.parity);
-    const FoldedChunk<P> folded{memory.folds[thread], memory.folds[lane > 0 ? thread - 1 : thread]};
-    const Prefix warps_before = fold_warps(op, ring.totals(s), 0, place.length > 0 ? warp : 0);
-    ring.carried[s].wait(turn.parity);
-    const Prefix before_tile = is_begin ? Prefix(op) : Prefix(op, ring.prefixes(s)[0]);
-    R with_warp = folded.folds;
-    if (ends_warp && place.length > 0) {
-      with_warp = part.is_last || warp < shape.warps() - 1
-                      ? before_tile.then(op, warps_before.then(op, folded.folds))
-                      : ring.prefixes(s)[1];  // must be bit-identical in the next tile
-    }
-    scan_chunk(problem, shape.shape, access, tile, part.is_first, part.is_last, chunk, place,
-               folded, join(op, before_tile, warps_before), with_warp);
-    before_bulk_copies();
-    __syncwarp();
-    if (lane == 0) ring.scanned[s].arrive();
-    if constexpr (calls_apart<P>) continue;
-    if constexpr (is_called<typename Types<P>::Out>) {
-      ring.scanned[s].wait(turn.parity);
-      call_for_results(memory.results.slots, problem.output, tile, Threads{thread, threads});
+  /// One warp finds the prefix of each tile.
+  __device__ __forceinline__ void carry_prefixes() const {
+    const auto op = carrying(problem.op);
+    CarriedPrefix<Carrying, R> prefix(op);
+    for_each_part([&](const InStage& in, int parity) {
+      SharedPart<R>& shared = in.shared;
+      const Part part = in.part;
+      // By then most totals of other blocks have arrived. Polling earlier would compete with their
+      // stores.
+      shared.published.wait(parity);
+      R total{};
+      if (!part.is_last) total = shared.total();
+      const auto found = prefix.move_to(op, carry, part.line, part.tile_of_line, total);
+      if (threadIdx.x % lanes == 0) {
+        if (!part.is_first) shared.prefixes()[0] = found.before.value();
+        shared.prefixes()[1] = found.with;
+        shared.carried.arrive();
+      }
       __syncwarp();
-    } else if (auto* const to = tile.flat(problem.output); !are_aligned(memory.results.slots, to)) {
-      ring.scanned[s].wait(turn.parity);
-      store_elements(memory.results.slots, to, part.length, Threads{thread, threads});
-      __syncwarp();
-    }
-    if (lane == 0) ring.stored[s].arrive();
+    });
   }
-}
+
+  /// A group scans tiles. Results that are not stored in bulk are stored by this group, too.
+  ///
+  /// \param thread index in the group
+  __device__ __forceinline__ void scan(int thread) const {
+    using Prefix = Fold<Carrying, R>;
+    const auto op = carrying(problem.op);
+    const Threads threads{thread, shape.shape.threads};
+    const int warp = thread / lanes;
+    const int lane = thread % lanes;
+    for_each_part([&](const InStage& in, int parity) {
+      SharedPart<R>& shared = in.shared;
+      const Part& part = in.part;
+      const Place place(shape.shape, 1, part.length, thread);
+      shared.folded.wait(parity);
+      const FoldedChunk<P> folded{in.folds[thread], in.folds[lane > 0 ? thread - 1 : thread]};
+      const Prefix warps_before = fold_warps(op, shared.totals(), 0, place.length > 0 ? warp : 0);
+      shared.carried.wait(parity);
+      const bool is_begin = part.is_first && !problem.start.exists();
+      const Prefix before_tile = is_begin ? Prefix(op) : Prefix(op, shared.prefixes()[0]);
+      R with_warp = folded.folds;
+      if (lane == lanes - 1 && place.length > 0) {
+        with_warp = part.is_last || warp < shape.warps() - 1
+                        ? before_tile.then(op, warps_before.then(op, folded.folds))
+                        : shared.prefixes()[1];  // must be bit-identical in the next tile
+      }
+      scan_chunk(problem, shape.shape, access, in.tile, part.is_first, part.is_last,
+                 in.chunk(problem, place), place, folded, join(op, before_tile, warps_before),
+                 with_warp);
+      before_bulk_copies();
+      arrive_for_warp(shared.scanned);
+      if constexpr (calls_apart<P>) return;
+      if constexpr (is_called<typename Types<P>::Out>) {
+        shared.scanned.wait(parity);
+        call_for_results(in.results.slots, problem.output, in.tile, threads);
+      } else if (auto* const to = in.tile.flat(problem.output);
+                 !are_aligned(in.results.slots, to)) {
+        shared.scanned.wait(parity);
+        store_elements(in.results.slots, to, part.length, threads);
+      }
+      arrive_for_warp(shared.stored);
+    });
+  }
+
+  /// One warp stores results in bulk.
+  __device__ __forceinline__ void store() const {
+    for_each_part([&](const InStage& in, int parity) {
+      in.shared.scanned.wait(parity);
+      auto* const to = in.tile.flat(problem.output);
+      if (are_aligned(in.results.slots, to)) {
+        begin_store(in.results.slots, to, in.part.length,
+                    Threads{static_cast<int>(threadIdx.x) % lanes, lanes});
+        wait_for_bulk_stores();
+      }
+      arrive_for_warp(in.shared.stored);
+    });
+  }
+};
 
 /// Scans lines of several tiles.
 ///
@@ -385,32 +371,26 @@ __global__ void __launch_bounds__(most_threads_of_ring<has_callers<P>>, 1)
     scan_parts_of_lines(const __grid_constant__ P problem, const __grid_constant__ RingShape shape,
                         bool packs_are_aligned,
                         const __grid_constant__ Carry<typename Types<P>::R> carry) {
-  using R = typename Types<P>::R;
-  auto& ring = *reinterpret_cast<Ring<R>*>(shared_memory());
+  const PartTasks<P> tasks{problem, shape, carry, {packs_are_aligned, is_backward(problem.output)}};
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = shape.shape.threads;
-  // The warps that arrive at `stored`.
-  constexpr bool calls = is_called<typename Types<P>::Out>;
-  const int storing =
-      calls_apart<P> ? groups_that_call * shape.warps() : shape.warps() + (calls ? 0 : 1);
-  if (thread == 0) ring.initialize(shape.stages, shape.warps(), storing);
+  if (thread == 0) tasks.initialize();
   __syncthreads();
 
-  const Access access{packs_are_aligned, is_backward(problem.output)};
   if (thread < threads) {
-    fold_parts(problem, shape, access, carry, ring, thread);
+    tasks.fold(thread);
   } else if (thread < 2 * threads) {
-    scan_parts(problem, shape, access, ring, thread - threads);
+    tasks.scan(thread - threads);
   } else if (thread < 2 * threads + lanes) {
-    carry_prefixes(problem, shape, carry, ring);
+    tasks.carry_prefixes();
   } else if (thread < 2 * threads + 2 * lanes) {
-    load_parts(problem, shape, carry, ring);
+    tasks.load();
   } else if (thread < 2 * threads + 3 * lanes) {
-    if constexpr (!calls) store_parts<P, R>(problem, shape, ring);
+    if constexpr (!is_called<typename Types<P>::Out>) tasks.store();
   } else {
     const int caller = thread - (2 * threads + 3 * lanes);
-    if constexpr (computes_apart<P>) compute_parts(problem, shape, ring, caller);
-    if constexpr (calls_apart<P>) call_for_parts(problem, shape, ring, caller);
+    if constexpr (computes_apart<P>) tasks.compute(caller);
+    if constexpr (calls_apart<P>) tasks.call(caller);
   }
 }
 
