@@ -111,7 +111,7 @@ constexpr StripPlan plan_strips(const StripFacts& facts) {
   StripPlan best{0, 0, 0};
   for (const StripSpeed& speed : strip_speeds) {
     if (speed.lanes * quarter_of_chunks > facts.most_threads) continue;
-    if (speed.lanes < 4 && facts.has_several_arrays) continue;  // slower than wide columns
+    if (speed.lanes < 8 && facts.has_several_arrays) continue;  // slower than wide columns
     const double time = time_of_strips(facts, speed);
     if (best.lanes != 0 && time >= best.time) continue;
     best = {speed.lanes, groups_of_strip(facts, speed.lanes), time};

@@ -113,7 +113,8 @@ constexpr double time_of_wide_columns(std::int64_t n, std::int64_t inner, std::i
   const auto tiles = static_cast<double>(plan.strips * plan.tiles);
   const int elements =
       threads_of_wide_columns * columns_of_wide_thread(bytes) * elements_of_quarter;
-  const double at_once = std::max(1, multiprocessors) * blocks_of_wide_columns(bytes);
+  const double at_once =
+      std::min<double>(tiles, std::max(1, multiprocessors) * blocks_of_wide_columns(bytes));
   if (are_few_strips(plan.strips, multiprocessors)) of_copy *= look_back_of_copy;
   return (tiles + ends_of_wide_tiles * at_once) * elements /
          static_cast<double>(n * inner * outer) / of_copy;
