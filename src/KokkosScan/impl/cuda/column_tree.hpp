@@ -153,17 +153,18 @@ struct ColumnPrefix {
   /// Appends quarters of one section: of one row, or from the beginning of a row on.
   ///
   /// \param memory where they are, `stride` apart
-  __device__ __forceinline__ void add_quarters(const Op& op, const R* memory, int stride,
-                                               int count) {
+  __device__ __forceinline__ void add_quarters(const Op& op, const R* memory, int stride, int count) {
+#pragma unroll 1
     for (; count >= quarters_of_row; count -= quarters_of_row) {
       R row = *memory;
+      memory += stride;
 #pragma unroll
-      for (int q = 1; q < quarters_of_row; ++q) {
-        row = static_cast<R>(op(row, memory[q * stride]));
+      for (int q = 1; q < quarters_of_row; ++q, memory += stride) {
+        row = static_cast<R>(op(row, *memory));
       }
       rows = Fold<Op, R>(op, rows.then(op, row));
-      memory += quarters_of_row * stride;
     }
+#pragma unroll 1
     for (; count > 0; --count, memory += stride) {
       quarters = Fold<Op, R>(op, quarters.then(op, *memory));
     }
