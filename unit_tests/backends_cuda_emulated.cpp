@@ -913,6 +913,8 @@ TEST(backends, emulated_cuda_starts_totals_and_masks) {
   starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(2500, 0, emulated::Backend{}, 9);
   starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(2500, 0, emulated::Backend{}, 41);
   starts_and_totals_in_one_view<Affine, ComposeAffine>(2500, 0, emulated::Backend{}, 37);
+  // As wide as a warp and with too few rows to be shared, but more bytes than a tile has usually.
+  starts_and_totals_in_one_view<std::uint8_t, ks::Sum<>>(449, 0, emulated::Backend{}, 32);
   // Of few rows of chunks.
   starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(270, 0, emulated::Backend{}, 101);
   starts_and_totals_in_one_view<Affine, ComposeAffine>(330, 0, emulated::Backend{}, 57);

@@ -334,6 +334,8 @@ TEST(backends, cuda_narrow_columns_have_plans) {
       std::int64_t const distance = std::int64_t{plan.rows_of_run} * facts.neighbours;
       ASSERT_TRUE(!plan.loads_runs || (pitch - distance) * bytes % 16 == 0 || !are_strips);
       ASSERT_GE((pitch - length) * bytes, 16);
+      int const runs = cuda::divide_up(plan.slabs_of_tile * plan.rows, plan.rows_of_run);
+      ASSERT_LE((runs - 1) * pitch + length, plan.slots());
     }
   }
   EXPECT_GT(shared, 20'000);

@@ -205,7 +205,7 @@ constexpr void plan_whole_narrow_columns(NarrowColumnPlan& plan, const NarrowCol
                ((1 << 15) - 1) / elements);
   const std::int64_t fair = divide_up(
       plan.slabs, std::int64_t{std::max(1, f.multiprocessors)} * blocks_of_narrow_columns);
-  if (plan.columns > widest_narrow_row && fit == 0) {
+  if (f.n <= longest_short_column && plan.columns > widest_narrow_row && fit == 0) {
     plan_strips(plan, f);
   } else {
     plan.slabs_of_tile = static_cast<int>(std::max<std::int64_t>(std::min(fit, fair), 1));
