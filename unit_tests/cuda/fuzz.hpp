@@ -162,12 +162,21 @@ struct Hash12 {
 struct alignas(8) Hash8 {
   std::uint32_t a, b;
 };
+/// Of a size that divides no 16 bytes.
+struct Hash3 {
+  std::uint8_t a, b, c;
+};
 struct MixHashes {
   KOKKOS_FUNCTION Hash12 operator()(Hash12 const& x, Hash12 const& y) const {
     return {x.a * 31 + (y.a ^ 5), x.b * 7 + y.c, (x.c ^ y.b) + (x.a >> 3)};
   }
   KOKKOS_FUNCTION Hash8 operator()(Hash8 const& x, Hash8 const& y) const {
     return {x.a * 31 + (y.a ^ 5), (x.b ^ y.b) + (x.a >> 3)};
+  }
+  KOKKOS_FUNCTION Hash3 operator()(Hash3 const& x, Hash3 const& y) const {
+    return {static_cast<std::uint8_t>(x.a * 31 + (y.a ^ 5)),
+            static_cast<std::uint8_t>(x.b * 7 + y.c),
+            static_cast<std::uint8_t>((x.c ^ y.b) + (x.a >> 3))};
   }
 };
 template <class T>
@@ -384,6 +393,10 @@ struct Hash8InOrder
     : Kind<Hash8, impl::InOrder<MixHashes>, Hash8, Hash8, Source::array, Start::of_each_line> {
   static constexpr char const* name = "hash8-in-order";
 };
+struct Hash3InOrder : Kind<Hash3, impl::InOrder<MixFromNothing<Hash3>>, Hash3, Hash3,
+                           Source::masked, Start::common> {
+  static constexpr char const* name = "hash3-in-order";
+};
 /// More elements of a chunk than a mask has bits would fit in its bytes.
 struct MaskedByteSumInOrder : Kind<std::uint8_t, impl::InOrder<ks::Sum<std::uint8_t>>, std::uint8_t,
                                    std::uint8_t, Source::masked, Start::common> {
@@ -434,7 +447,7 @@ using AllKinds =
 using KindsInOrder =
     List<FloatSumInOrder, MaskedFloatSumInOrder, FloatProductInOrder, DoubleSumInOrder,
          FloatSumInDoubleInOrder, DoubleSumToFloatInOrder, MaskedComputedSumInOrder, Hash12InOrder,
-         Hash8InOrder, MaskedByteSumInOrder>;
+         Hash8InOrder, MaskedByteSumInOrder, Hash3InOrder>;
 
 // ---- The serial loop --------------------------------------------------------------------------
 

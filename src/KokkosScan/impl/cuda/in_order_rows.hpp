@@ -51,7 +51,7 @@ struct RowsInOrder {
   int length;      ///< elements of a line in a tile
   int slots;       ///< for them
   int pitch;       ///< from line to line in shared memory, in elements
-  int mask_pitch;  ///< the same of the mask
+  int mask_pitch;  ///< the same of the mask, at the end of a tile: aligned for any size of elements
   int stage;       ///< bytes of a tile
   int movers;
   bool loads_packs;  ///< whether 16 bytes are moved at once
@@ -198,7 +198,8 @@ class RowsOfBlock {
            e;
   }
   [[nodiscard]] __device__ __forceinline__ unsigned char* flag(int line, int e) const {
-    return reinterpret_cast<unsigned char*>(slot(m_shape.lines, 0)) + line * m_shape.mask_pitch + e;
+    return reinterpret_cast<unsigned char*>(shared_memory() + (m_stage + 1) * m_shape.stage) -
+           (m_shape.lines - line) * m_shape.mask_pitch + e;
   }
   /// The address of the first element in memory of this lane's line in the tile. Lanes get those of
   /// other lines with a shuffle.
@@ -382,13 +383,12 @@ class RowsOfBlock {
 template <class P>
 __global__ void __launch_bounds__(threads_of_rows_in_order, 3)
     scan_rows_in_order(const __grid_constant__ P p, const __grid_constant__ RowsInOrder shape) {
-  const int combiners = lanes;
   const int movers = shape.movers * lanes;
   const int thread = static_cast<int>(threadIdx.x);
-  const bool combines = thread < combiners;
-  const bool loads = !combines && thread < combiners + movers;
-  RowsOfBlock<P> tiles(
-      p, shape, {combines ? thread : (thread - combiners) % movers, combines ? lanes : movers});
+  const bool combines = thread < lanes;
+  const bool loads = !combines && thread < lanes + movers;
+  RowsOfBlock<P> tiles(p, shape,
+                       {combines ? thread : (thread - lanes) % movers, combines ? lanes : movers});
   RunningFold<P> fold(Maybe<typename P::A>{});
   const auto load_next = [&] {
     if (tiles.are_left()) {
