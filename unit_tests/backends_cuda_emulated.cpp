@@ -94,6 +94,14 @@ TEST(backends, emulated_cuda_equals_the_oracle_for_users_operators) {
   equals_oracle<Affine>(ComposeAffine{}, 3);
   equals_oracle<Struct24>(MultiplyHeisenberg<std::uint64_t>{}, 2);
 }
+// Rows of columns begin at any byte, also those that are eight apart.
+TEST(backends, emulated_cuda_equals_the_oracle_for_elements_of_three_bytes) {
+  equals_oracle<Struct3>(MultiplyHeisenberg<std::uint8_t>{}, 3);
+  Job<Struct3> job{random_values<Struct3>(41 * 4100), 41, 4100};
+  job.placement = Placement::columns;
+  expect_oracle<MultiplyHeisenberg<std::uint8_t>>(
+      job, run(job, MultiplyHeisenberg<std::uint8_t>{}, emulated::Backend{}));
+}
 TEST(backends, emulated_cuda_equals_the_oracle_for_doubles_and_complex) {
   equals_oracle<double>(ks::Max{}, 3);
   equals_oracle<Kokkos::complex<float>>(ks::Sum{}, 2);
@@ -785,6 +793,35 @@ TEST(backends, emulated_cuda_scans_narrow_columns_of_every_layout) {
         job.direction = turn % 2 == 0 ? Direction::forward : Direction::backward;
         expect_oracle<ks::Sum<>>(job, run(job, ks::Sum{}, emulated::Backend{}));
         if (::testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
+// Few of many columns, of several arrays: a row takes more shared memory than its elements.
+TEST(backends, emulated_cuda_scans_few_masked_columns_of_wide_rows) {
+  int const n = 4100, row = 300;
+  Kokkos::View<float**, Kokkos::LayoutRight, Exec> const x("x", n, row);
+  Kokkos::View<bool**, Kokkos::LayoutRight, Exec> const mask("mask", n, row);
+  Kokkos::View<float**, Kokkos::LayoutRight, Exec> const y("y", n, row);
+  for (int i = 0; i < n * row; ++i) {
+    x.data()[i] = static_cast<float>(i % 5);
+    mask.data()[i] = i % 7 < 4;
+  }
+  for (int const shared_bytes : {101'376, 166'912, 232'448}) {
+    for (int const inner : {1, 2, 3}) {
+      auto const columns = [&](auto const& view) {
+        return Kokkos::subview(view, Kokkos::ALL, std::pair(0, inner));
+      };
+      ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(),
+                     ks::masked(columns(x), columns(mask)), columns(y), ks::along(0), ks::Sum{},
+                     emulated::Backend{132, shared_bytes});
+      for (int j = 0; j < inner; ++j) {
+        float sum = 0;
+        for (int k = 0; k < n; ++k) {
+          if (mask(k, j)) sum += x(k, j);
+          ASSERT_EQ(y(k, j), sum) << "element " << k << " of column " << j << " of " << inner;
+        }
       }
     }
   }

@@ -56,6 +56,7 @@ template <class Unsigned>
 struct Heisenberg {
   Unsigned x, y, z;
 };
+using Struct3 = Heisenberg<std::uint8_t>;
 using Struct12 = Heisenberg<std::uint32_t>;
 using Struct24 = Heisenberg<std::uint64_t>;
 static_assert(sizeof(Struct12) == 12 && sizeof(Struct24) == 24);
@@ -64,7 +65,8 @@ template <class Unsigned>
 struct MultiplyHeisenberg {
   using Value = Heisenberg<Unsigned>;
   KOKKOS_FUNCTION Value operator()(Value const& a, Value const& b) const {
-    return {a.x + b.x, a.y + b.y, a.z + b.z + a.x * b.y};
+    return {static_cast<Unsigned>(a.x + b.x), static_cast<Unsigned>(a.y + b.y),
+            static_cast<Unsigned>(a.z + b.z + a.x * b.y)};
   }
   KOKKOS_FUNCTION static Value identity() { return {0, 0, 0}; }
 };

@@ -74,6 +74,12 @@ inline bool random_value<bool>(Random& random, Data) {
   return (random.next() >> 63) != 0;
 }
 template <>
+inline Struct3 random_value<Struct3>(Random& random, Data) {
+  std::uint64_t const bits = random.next();
+  return {static_cast<std::uint8_t>(bits), static_cast<std::uint8_t>(bits >> 8),
+          static_cast<std::uint8_t>(bits >> 16)};
+}
+template <>
 inline Struct12 random_value<Struct12>(Random& random, Data) {
   std::uint64_t const xy = random.next();
   return {static_cast<std::uint32_t>(xy), static_cast<std::uint32_t>(xy >> 32),
