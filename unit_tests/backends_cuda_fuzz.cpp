@@ -57,6 +57,7 @@ TEST(backends, emulated_cuda_passes_random_cases) {
   fuzz::add<fuzz::MaskedByteSum>(runners);
   fuzz::add<fuzz::BytesIntoLong>(runners);
   fuzz::add<fuzz::MaskedComputedSum>(runners);
+  fuzz::add<fuzz::Struct3>(runners);
   fuzz::add<fuzz::Struct12>(runners);
   fuzz::add<fuzz::ZippedSum>(runners);
   run_cases(runners, 4000);

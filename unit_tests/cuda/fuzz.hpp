@@ -91,7 +91,8 @@ struct Heisenberg {
 template <class T>
 struct MultiplyHeisenberg {
   KOKKOS_FUNCTION Heisenberg<T> operator()(Heisenberg<T> const& x, Heisenberg<T> const& y) const {
-    return {x.a + y.a, x.b + y.b, x.c + x.a * y.b + y.c};
+    return {static_cast<T>(x.a + y.a), static_cast<T>(x.b + y.b),
+            static_cast<T>(x.c + x.a * y.b + y.c)};
   }
 };
 /// The same with an identity.
@@ -351,6 +352,11 @@ struct Struct24
            Heisenberg<std::uint64_t>, Heisenberg<std::uint64_t>, Source::array, Start::common> {
   static constexpr char const* name = "struct24";
 };
+struct Struct3
+    : Kind<Heisenberg<std::uint8_t>, MultiplyHeisenbergFromOne<std::uint8_t>,
+           Heisenberg<std::uint8_t>, Heisenberg<std::uint8_t>, Source::masked, Start::common> {
+  static constexpr char const* name = "masked-struct3";
+};
 struct MaskedAffine : Kind<Affine, Compose, Affine, Affine, Source::masked, Start::common> {
   static constexpr char const* name = "masked-affine";
 };
@@ -443,7 +449,7 @@ using AllKinds =
          FloatSumInDouble, BytesIntoInt, MaskedByteSum, ShortMin, BytesIntoLong, ComputedLongSum,
          MaskedComputedSum, Struct12, Struct24, MaskedAffine, ZippedSum, Recurrence,
          CalledRecurrence, CalledSum, CalledComputedSum, ProjectedSum, CalledArgMax, SelectWords,
-         SelectMaskedBytes, SelectMaskedStructs>;
+         SelectMaskedBytes, SelectMaskedStructs, Struct3>;
 using KindsInOrder =
     List<FloatSumInOrder, MaskedFloatSumInOrder, FloatProductInOrder, DoubleSumInOrder,
          FloatSumInDoubleInOrder, DoubleSumToFloatInOrder, MaskedComputedSumInOrder, Hash12InOrder,

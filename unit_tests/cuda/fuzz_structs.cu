@@ -8,5 +8,6 @@
 void test::fuzz::add_structs(Runners<Gpu>& runners) {
   add<Struct12>(runners);
   add<Struct24>(runners);
+  add<Struct3>(runners);
   add<MaskedAffine>(runners);
 }
