@@ -111,7 +111,7 @@ class GeneralElements {
   }
 
   /// Loads the elements of a block.
-  Runs<A> load(const Block& b) {
+  SlabsOf<const A> load(const Block& b) {
     const auto& in = elements();
     const int size = b.rows * b.width;
     if (b.slabs == 1 || b.rows == b.n) {
@@ -119,18 +119,18 @@ class GeneralElements {
       const A* run = as_stored_run<A>(in, b);
       if (run != nullptr) prefetch(descends ? run - b.size() : run + b.size(), b.size());
       if (run == nullptr && load_run<most>(in, b, m_x)) run = m_x;
-      if (run != nullptr && descends) return {run + (size - b.width), size, -b.width, b.width};
-      if (run != nullptr) return {run, size, b.width, b.width};
+      if (run != nullptr && descends) return {run + (size - b.width), -b.width, size};
+      if (run != nullptr) return {run, b.width, size};
     }
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(in)>, Array<const A>>) {
       // Several long lines, or rows with gaps.
       if (b.slabs > 1 && b.width == 1 && in.strides.along == 1) {
-        const Runs<A> lines{&in.line(b.c)(b.k), in.strides.batch[b.dimension], 1, 1};
-        for (int s = 0; s < b.slabs; ++s) prefetch(lines.data + s * lines.run + b.rows, b.rows);
+        const SlabsOf<const A> lines{&in.line(b.c)(b.k), 1, in.strides.batch[b.dimension]};
+        for (int s = 0; s < b.slabs; ++s) prefetch(&lines(b.rows, s, true), b.rows);
         return lines;
       }
       if (b.slabs == 1 && b.width > 1 && in.strides.batch[b.c.rank - 1] == 1) {
-        return {&in.line(b.c)(b.k), 0, in.strides.along, b.width};
+        return {&in.line(b.c)(b.k), in.strides.along, 0};
       }
     }
     for (int s = 0; s < b.slabs; ++s) {
@@ -144,7 +144,7 @@ class GeneralElements {
         load_across<most>(in, first, b.k + i, b.width, x + i * b.width);
       }
     }
-    return {m_x, size, b.width, b.width};
+    return {m_x, b.width, size};
   }
 
   /// The elements, without a mask that is skipped.

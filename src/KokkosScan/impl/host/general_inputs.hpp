@@ -78,26 +78,30 @@ template <class Function, class... Parts>
 inline constexpr bool is_loaded_to_arrays<ZippedInput<Function, List<Parts...>>> =
     (is_loaded_to_arrays<Parts> && ...);
 
-/// Rows k, k + 1, ... of the lines from `c` on, in place; data is null if they must be loaded.
+/// The rows of a rectangle in place; data is null if they must be loaded.
 template <class T>
-StoredRows<T> stored_rows(const Array<const T>& in, const Coordinates& c, std::int64_t k) {
-  const ArrayLine<const T> line = as_stored<T>(in, c);
-  return {line.data == nullptr ? nullptr : &line(k), line.stride};
+SlabsOf<const T> stored_rows(const Array<const T>& in, const Rectangle& r) {
+  const ArrayLine<const T> line = in.line(r.c);
+  // A single line is faster if it has been loaded as structs.
+  const bool are_rows = r.width == 1 ? r.slabs > 1 : in.strides.batch[r.c.rank - 1] == 1;
+  const std::int64_t slab = r.slabs > 1 ? in.strides.batch[r.dimension] : 0;
+  return {are_rows ? &line(r.k) : nullptr, line.stride, slab};
 }
 template <class T>
-StoredRows<std::remove_const_t<T>> stored_rows(const ValueOfLine<T>& in, const Coordinates& c,
-                                               std::int64_t) {
-  return {as_stored<std::remove_const_t<T>>(in.values, c).data, 0};
+SlabsOf<const T> stored_rows(const ValueOfLine<T>& in, const Rectangle& r) {
+  SlabsOf<const T> rows = stored_rows<std::remove_const_t<T>>(in.values, r);
+  if (rows.data != nullptr) rows.data -= r.k * rows.row;
+  rows.row = 0;
+  return rows;
 }
 template <class Function, class... Parts>
-auto stored_rows(const Function& function, const List<>&, const Coordinates&, std::int64_t,
-                 const Parts&... rows) {
+auto stored_rows(const Function& function, const List<>&, const Rectangle&, const Parts&... rows) {
   return ZippedRows<Function, Parts...>{function, {rows...}};
 }
 template <class Function, class First, class... Rest, class... Parts>
-auto stored_rows(const Function& function, const List<First, Rest...>& parts, const Coordinates& c,
-                 std::int64_t k, const Parts&... rows) {
-  return stored_rows(function, parts.rest, c, k, rows..., stored_rows(parts.first, c, k));
+auto stored_rows(const Function& function, const List<First, Rest...>& parts, const Rectangle& r,
+                 const Parts&... rows) {
+  return stored_rows(function, parts.rest, r, rows..., stored_rows(parts.first, r));
 }
 
 template <class Function, class... Parts>

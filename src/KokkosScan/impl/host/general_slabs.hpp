@@ -51,11 +51,6 @@ class General : GeneralElements<P> {
         m_registers(registers),
         m_streams(is_array && can_stream && std::is_trivially_copyable_v<Value> &&
                   destination == Destination::memory) {}
-  General(const General&) = delete;
-  General& operator=(const General&) = delete;
-  ~General() {
-    if (m_streams) end_streaming();
-  }
 
   /// Scans strips begin ... end - 1.
   void scan(std::int64_t begin, std::int64_t end) {
@@ -161,21 +156,15 @@ class General : GeneralElements<P> {
     store_slabs(m_problem.output, b, m_y);
   }
   void scan_to(const SlabsOf<Value>& y, const Block& b) {
-    if constexpr (skips) return scan_skipping(y, b);
-    if (m_slabs.width < wide_row) return scan_narrow(y, b);
-    for (int s = 0; s < b.slabs; ++s) {
-      const Block of_slab = b.of_slab(s);
-      const SlabsOf<Value> to{y.data + s * y.slab, y.row, 0};
+    if constexpr (skips) {
+      return scan_skipping(y, b);
+    } else {
       if constexpr (is_zipped_of_arrays<A, In>) {
         const auto& in = m_problem.input;
-        const auto x = stored_rows(in.function, in.parts, of_slab.c, b.k);
-        if (are_stored(x)) {
-          scan_wide(x, to, of_slab);
-          continue;
-        }
+        const auto x = stored_rows(in.function, in.parts, b);
+        if (are_stored(x)) return scan_side_by_side(x, y, b);
       }
-      const Runs<A> x = load(of_slab);
-      scan_wide(StoredRows<A>{x.data, x.row}, to, of_slab);
+      scan_side_by_side(load(b), y, b);
     }
   }
 
@@ -187,7 +176,7 @@ class General : GeneralElements<P> {
     bool counted[most];
     for (int s = 0; s < b.slabs; ++s) {
       const Block of_slab = b.of_slab(s);
-      const Runs<A> x = load(of_slab);
+      const SlabsOf<const A> x = load(of_slab);
       std::fill_n(counted, b.rows, true);
       if (b.width == 1) and_masks<most, false>(p.input, of_slab.c, b.k, b.rows, counted);
       for (int i = 0; i < b.rows; ++i) {
@@ -224,131 +213,111 @@ class General : GeneralElements<P> {
     }
   }
 
-  /// Scans rows of one chunk with many lines.
+  /// Scans rows of many neighbours all together, and otherwise some lines side by side: neighbours
+  /// in a row, or single lines of several slabs.
   template <class X>
-  void scan_wide(const X& x, const SlabsOf<Value>& y, const Block& b) {
+  void scan_side_by_side(const X& x, const SlabsOf<Value>& y, const Block& b) {
     with_registers([&]() __attribute__((always_inline)) {
-      const int width = b.width;
-      const bool is_exclusive = m_problem.form == Form::exclusive;
-      const bool begins = begins_chunk(b.k);
-      const bool ends_chunk = row_of_chunk(b.k + b.rows) == 0;
-      const int first = begins ? 1 : 0;
-      const int behind = ends_chunk && !is_exclusive ? b.rows - 1 : b.rows;
-      const R* const carry = has_carry(b.k) ? m_carry + b.lane : nullptr;
-      R* const last = m_last + b.lane;
-      if (begins) {
-        for (int i = 0; i < width; ++i) last[i] = static_cast<R>(static_cast<A>(x(0, i)));
-        if (is_exclusive) {
-          store_carry(carry, width, y.data);
-        } else if (behind > 0) {
-          combine_row(carry, last, width, y.data);
+      if (m_slabs.width >= wide_row) {
+        LinesOfRows<X, R, Value, std::false_type> lines{x, y, nullptr, nullptr, b.width, {}};
+        for (int s = 0; s < b.slabs; ++s) {
+          scan_chunks<0>(lines, b, b.lane + s * b.width);
+          lines.x.move(1, 0);
+          lines.y.move(1, 0);
         }
+        return;
       }
-      WideRows<X, R, Value> rest{x, y.data + first * y.row, y.row, last, carry, width};
-      rest.x.skip(first);
-      scan_wide_rows<A>(m_op, rest, behind - first, is_exclusive, m_slabs.width > most_whole);
-      if (!ends_chunk) return;
-      if (!is_exclusive) {
-        for (int i = 0; i < width && behind >= first; ++i) {
-          last[i] = m_op(last[i], static_cast<R>(static_cast<A>(x(behind, i))));
-        }
-      }
-      add_chunk(b.k, b.lane, width, last);
-      if (!is_exclusive) store_carry(m_carry + b.lane, width, y.data + behind * y.row);
-    });
-  }
-  /// Stores the carry, or the identity if there is none.
-  [[gnu::always_inline]] void store_carry(const R* carry, int width, Value* to) const {
-    for (int i = 0; i < width; ++i) {
-      to[i] = static_cast<Value>(carry == nullptr ? static_cast<R>(m_problem.identity.value)
-                                                  : carry[i]);
-    }
-  }
-  [[gnu::always_inline]] void combine_row(const R* carry, const R* fold, int width,
-                                          Value* to) const {
-    for (int i = 0; i < width; ++i) {
-      to[i] = static_cast<Value>(carry == nullptr ? fold[i] : R(m_op(carry[i], fold[i])));
-    }
-  }
-
-  /// Scans rows with few lines.
-  void scan_narrow(const SlabsOf<Value>& y, const Block& b) {
-    if constexpr (is_zipped_of_arrays<A, In>) {
-      const auto& in = m_problem.input;
-      const auto rows_of = [&](int s) {
-        return stored_rows(in.function, in.parts, b.of_slab(s).c, b.k);
-      };
-      if (are_stored(rows_of(0))) return scan_narrow(rows_of, y, b);
-    }
-    const Runs<A> x = load(b);
-    scan_narrow([&](int s) { return StoredRows<A>{x.data + s * x.run, x.row}; }, y, b);
-  }
-  template <class RowsOf>
-  void scan_narrow(const RowsOf& rows_of, const SlabsOf<Value>& y, const Block& b) {
-    with_registers([&]() __attribute__((always_inline)) {
-      using X = decltype(rows_of(0));
-      // Single lines of several slabs are scanned side by side, or the lines of each slab.
       const bool is_line = b.width == 1;
       const int count = is_line ? b.slabs : b.width;
       for (int slab = 0; slab < (is_line ? 1 : b.slabs); ++slab) {
-        const auto line_of = [&](int i) __attribute__((always_inline)) {
-          const int s = is_line ? i : slab, w = is_line ? 0 : i;
-          return LineOfRows<A, X, Value>{rows_of(s), w, y.data + s * y.slab + w, y.row};
+        LinesOfRows<X, R, Value, bool> lines{x, y, nullptr, nullptr, lines_at_once, is_line};
+        lines.x.move(slab, 0);
+        lines.y.move(slab, 0);
+        const auto scan_next = [&](int j, auto together) __attribute__((always_inline)) {
+          lines.count = together;
+          scan_chunks<together>(lines, b, b.lane + slab * b.width + j);
+          lines.x.move(is_line ? together : 0, is_line ? 0 : together);
+          lines.y.move(is_line ? together : 0, is_line ? 0 : together);
         };
-        const auto scan_next = [&]<int... j>(int i, std::integer_sequence<int, j...>)
-            __attribute__((always_inline)) {
-          const LineOfRows<A, X, Value> lines[] = {line_of(i + j)...};
-          scan_lines_of(lines, b, b.lane + slab * b.width + i);
-        };
-        int i = 0;
-        for (; i + lines_at_once <= count; i += lines_at_once) {
-          scan_next(i, std::make_integer_sequence<int, lines_at_once>{});
+        int j = 0;
+        for (; j + lines_at_once <= count; j += lines_at_once) {
+          scan_next(j, constant<lines_at_once>);
         }
-        for (; i + 2 <= count; i += 2) scan_next(i, std::make_integer_sequence<int, 2>{});
-        if (i < count) scan_next(i, std::make_integer_sequence<int, 1>{});
+        for (; j + 2 <= count; j += 2) scan_next(j, constant<2>);
+        if (j < count) scan_next(j, constant<1>);
       }
     });
   }
-  /// Scans the rows of several lines, chunk by chunk.
-  template <class Line, std::size_t count>
-  [[gnu::always_inline]] void scan_lines_of(const Line (&lines)[count], const Block& b, int lane) {
+  /// Scans lines chunk by chunk.
+  ///
+  /// \tparam together the number of lines whose state is kept in registers, or 0: all rows are
+  ///                  scanned one by one, in the order of memory, which hardware prefetching
+  ///                  follows, or, in a segment of longer rows, four at a time, so that folds are
+  ///                  moved once
+  template <int together, class Lines>
+  [[gnu::always_inline]] void scan_chunks(Lines lines, const Block& b, int lane) {
     const bool is_exclusive = m_problem.form == Form::exclusive;
     R* const last = m_last + lane;
+    lines.last = last;
+    const auto element = [&](int i, int j) __attribute__((always_inline)) {
+      return lines.template element<A>(i, j);
+    };
     for (Span rows{0, 0}; rows.begin < b.rows; rows.begin = rows.end) {
       const std::int64_t k = b.k + rows.begin;
       rows.end = static_cast<int>(
           std::min<std::int64_t>(b.rows, rows.begin + chunk_length() - row_of_chunk(k)));
       const bool ends_chunk = row_of_chunk(b.k + rows.end) == 0;
-      const R* const carry = has_carry(k) ? m_carry + lane : nullptr;
+      lines.carry = has_carry(k) ? m_carry + lane : nullptr;
       Span inner = rows;
       if (begins_chunk(k)) {
         ++inner.begin;
-        for (std::size_t j = 0; j < count; ++j) {
-          last[j] = static_cast<R>(lines[j].element(rows.begin));
-          Value* const to = lines[j].y + rows.begin * lines[j].y_row;
-          if (is_exclusive) {
-            store_carry(carry == nullptr ? nullptr : carry + j, 1, to);
-          } else {
-            combine_row(carry == nullptr ? nullptr : carry + j, last + j, 1, to);
+        for (int j = 0; j < lines.count; ++j) last[j] = element(rows.begin, j);
+        if (is_exclusive) {
+          store_carry(lines, rows.begin);
+        } else if (lines.carry == nullptr) {
+          for (int j = 0; j < lines.count; ++j) lines.store(rows.begin, j, last[j]);
+        } else {
+          for (int j = 0; j < lines.count; ++j) {
+            lines.store(rows.begin, j, m_op(lines.carry[j], last[j]));
           }
         }
       }
+      // At the end of a chunk, B is the carry into the next.
       if (ends_chunk && !is_exclusive) --inner.end;
-      if (carry == nullptr) {
-        is_exclusive ? scan_lines<false, true>(m_op, lines, inner, last, carry)
-                     : scan_lines<false, false>(m_op, lines, inner, last, carry);
+      if (lines.carry == nullptr) {
+        is_exclusive ? scan_within_chunk<together, false, true>(lines, inner)
+                     : scan_within_chunk<together, false, false>(lines, inner);
       } else {
-        is_exclusive ? scan_lines<true, true>(m_op, lines, inner, last, carry)
-                     : scan_lines<true, false>(m_op, lines, inner, last, carry);
+        is_exclusive ? scan_within_chunk<together, true, true>(lines, inner)
+                     : scan_within_chunk<together, true, false>(lines, inner);
       }
       if (!ends_chunk) continue;
-      for (std::size_t j = 0; j < count && !is_exclusive; ++j) {
-        last[j] = m_op(last[j], static_cast<R>(lines[j].element(inner.end)));
+      for (int j = 0; j < lines.count && !is_exclusive; ++j) {
+        last[j] = m_op(last[j], element(inner.end, j));
       }
-      add_chunk(k, lane, count, last);
-      for (std::size_t j = 0; j < count && !is_exclusive; ++j) {
-        lines[j].store(inner.end, m_carry[lane + static_cast<int>(j)]);
+      add_chunk(k, lane, lines.count, last);
+      lines.carry = m_carry + lane;
+      if (!is_exclusive) store_carry(lines, inner.end);
+    }
+  }
+  template <int together, bool has_carry, bool is_exclusive, class Lines>
+  [[gnu::always_inline]] void scan_within_chunk(const Lines& lines, Span rows) const {
+    if constexpr (together > 0) {
+      scan_lines<A, together, has_carry, is_exclusive>(m_op, lines, rows);
+    } else {
+      int i = rows.begin;
+      for (; m_slabs.width > most_whole && i + 4 <= rows.end; i += 4) {
+        scan_rows<A, 4, has_carry, is_exclusive>(m_op, lines, i);
       }
+      for (; i < rows.end; ++i) scan_rows<A, 1, has_carry, is_exclusive>(m_op, lines, i);
+    }
+  }
+  /// Stores the carry, or the identity if there is none.
+  template <class Lines>
+  [[gnu::always_inline]] void store_carry(const Lines& lines, int row) const {
+    const R none = static_cast<R>(m_problem.identity.value);
+    for (int j = 0; j < lines.count; ++j) {
+      lines.store(row, j, lines.carry == nullptr ? none : lines.carry[j]);
     }
   }
 
@@ -374,7 +343,7 @@ class General : GeneralElements<P> {
 
   const Op m_op;
   const Registers m_registers;
-  const bool m_streams;  ///< whether results are written with non-temporal stores
+  const Streaming m_streams;
   // For each line the fold of earlier tiles, of the tile's chunks, of both, and within the chunk.
   alignas(cache_line) R m_tiles[most_width];
   alignas(cache_line) R m_chunks[most_width];

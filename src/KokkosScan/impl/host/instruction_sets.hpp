@@ -97,6 +97,12 @@ struct SlabsOf {
   T* data;            ///< the first row
   std::int64_t row;   ///< distance between rows
   std::int64_t slab;  ///< distance between slabs
+
+  /// Row i of line j of the first slab, or of the first line of slab j.
+  [[gnu::always_inline]] T& operator()(std::int64_t i, std::int64_t j, bool of_slab) const {
+    return data[i * row + j * (of_slab ? slab : 1)];
+  }
+  void move(int slabs, int lines) { data += slabs * slab + lines; }
 };
 
 /// Converts rows of `length` neighbours in one call. Plain copies do not gain from wide registers.
