@@ -30,9 +30,6 @@ class ColumnElements {
 
   ColumnElements(const P& problem, bool has_rows)
       : m_problem(problem), m_dimension(problem.batch.rank - (has_rows ? 2 : 1)) {}
-  ColumnElements(const ColumnElements&) = delete;
-  ColumnElements& operator=(const ColumnElements&) = delete;
-  ~ColumnElements() = default;
 
   static Coordinates line_at(Coordinates c, int w) {
     if (w > 0) c.index[c.rank - 1] += w;

@@ -48,11 +48,6 @@ class Columns : ColumnElements<P> {
         m_has_rows(has_rows),
         m_descends(problem.output.strides.along < 0 &&
                    (problem.n > 1 || problem.extra != Extra::none)) {}
-  Columns(const Columns&) = delete;
-  Columns& operator=(const Columns&) = delete;
-  ~Columns() {
-    if (m_streams) end_streaming();
-  }
 
   /// Strip number `index`, where each row of neighbouring lines is cut into `strips_of_row`: the
   /// coordinates of its first line, and its width.
@@ -76,31 +71,9 @@ class Columns : ColumnElements<P> {
         i += scan_whole(c, width, strips_of_row == 1 ? end - i : 1);
         continue;
       }
-      start(c, width, m_tiles + spill, m_first + spill);
+      load_starts<most_width>(m_problem, c, width, m_tiles + spill, m_first + spill);
       scan_rows(c, width, 0, m_problem.n);
       ++i;
-    }
-  }
-
-  /// The state before the strip whose first line is at `c`: starting values, or neutral ones.
-  ///
-  /// \param tiles  receives them in the carried type
-  /// \param before receives B(0), which may have to be stored
-  void start(const Coordinates& c, int width, R* tiles, A* before) const {
-    const P& p = m_problem;
-    const R none = neutral(carrying(p.op));
-    if constexpr (has_common_start) {
-      const Maybe<A> start = p.start.at(c);
-      std::fill_n(tiles, width, start.exists ? static_cast<R>(start.value) : none);
-      std::fill_n(before, width, start.exists ? start.value : p.identity.value);
-      return;
-    }
-    Coordinates line = c;
-    for (int w = 0; w < width; ++w) {
-      const Maybe<A> start = p.start.at(line);
-      tiles[w] = start.exists ? static_cast<R>(start.value) : none;
-      before[w] = start.exists ? start.value : p.identity.value;
-      if (w + 1 < width) ++line.index[c.rank - 1];
     }
   }
 
@@ -146,7 +119,7 @@ class Columns : ColumnElements<P> {
   }
 
  private:
-  static constexpr bool has_common_start = std::is_same_v<decltype(P::start), CommonStart<A>>;
+  static constexpr bool has_common_start = host::has_common_start<P>;
 
   [[nodiscard]] StateOfLines<A, R> state_of(int w) {
     return {m_folds + spill + w, m_carry + spill + w, m_tiles + spill + w, m_chunks + spill + w};
@@ -183,7 +156,8 @@ class Columns : ColumnElements<P> {
     SlabBlock<A, R> block{{}, {}, slabs, n, width};
     load(block, c, 0, reverses);
     set_starts(c, width, slabs, reverses || m_descends);
-    block.starts = {m_starts + spill, has_first ? m_firsts + spill : nullptr,
+    A* const firsts = has_common_start ? m_firsts : m_starts;
+    block.starts = {m_starts + spill, has_first ? firsts + spill : nullptr,
                     has_common_start ? 0 : width};
     A* const results = m_y + most + spill;
     if (m_descends && !reverses) {
@@ -218,23 +192,21 @@ class Columns : ColumnElements<P> {
 
   /// Sets the starting values (or neutral ones) and B(0) of all lines of several slabs.
   void set_starts(const Coordinates& c, int width, int slabs, bool reverses) {
-    const P& p = m_problem;
-    const auto set = [&](const Maybe<A>& start, int at, int count) {
-      std::fill_n(m_starts + spill + at, count, start.exists ? start.value : neutral(p.op));
-      std::fill_n(m_firsts + spill + at, count, start.exists ? start.value : p.identity.value);
-    };
     if constexpr (has_common_start) {
-      if (m_started < width) set(p.start.at(c), 0, width);
-      m_started = std::max(m_started, width);
+      if (m_started >= width) return;
+      m_started = width;
+      load_starts<most>(m_problem, c, width, m_starts + spill, m_firsts + spill);
     } else {
-      for (int s = 0; s < slabs; ++s) {
-        Coordinates line = c;
-        if (s > 0) line.index[m_dimension] += s;
-        for (int w = 0; w < width; ++w) {
-          set(p.start.at(line), (reverses ? slabs - 1 - s : s) * width + w, 1);
-          if (w + 1 < width) ++line.index[c.rank - 1];
-        }
+      // Single lines are neighbours in the last dimension.
+      const int rows = width == 1 ? 1 : slabs;
+      const int row = width == 1 ? slabs : width;
+      Coordinates first = c;
+      for (int s = 0; s < rows; ++s) {
+        A* const to = m_starts + spill + (reverses ? rows - 1 - s : s) * row;
+        load_across<most>(m_problem.start.values, first, 0, row, to);
+        if (s + 1 < rows) ++first.index[m_dimension];
       }
+      if (reverses && width == 1) std::reverse(m_starts + spill, m_starts + spill + slabs);
     }
   }
 
@@ -314,14 +286,14 @@ class Columns : ColumnElements<P> {
     const Array<Total>& to = m_problem.totals;
     const std::int64_t slab = slabs > 1 ? to.strides.batch[m_dimension] : 0;
     const std::int64_t next = width > 1 ? to.strides.batch[c.rank - 1] : 0;
-    for (int s = 0; s < slabs; ++s, totals += distance) {
-      Total* const of_slab = &to.line(c)(0) + s * slab;
+    Total* of_slab = &to.line(c)(0);
+    for (int s = 0; s < slabs; ++s, totals += distance, of_slab += slab) {
       for (int w = 0; w < width; ++w) of_slab[w * next] = static_cast<Total>(totals[w]);
     }
   }
 
   const Registers m_registers;
-  const bool m_streams;   ///< whether results are written with non-temporal stores
+  const Streaming m_streams;
   const bool m_has_rows;  ///< whether lines have neighbours in memory
   const bool m_descends;  ///< whether results of a line lie downwards in memory
   int m_started = 0;      ///< the number of lines with valid m_starts

@@ -16,56 +16,24 @@
 
 namespace KokkosScan::impl::host {
 
-template <class T, int places>
-[[gnu::always_inline]] inline Register<T, places> combine_registers(const Sum<T>&,
+/// Combines registers lane by lane. Minima and maxima equal the operator's if b is no NaN
+/// (may_have_nan() checks that): compilers make one instruction of these comparisons.
+template <template <class> class Op, class T, int places>
+[[gnu::always_inline]] inline Register<T, places> combine_registers(const Op<T>&,
                                                                     const Register<T, places>& a,
                                                                     const Register<T, places>& b) {
-  if constexpr (std::integral<T>) {
-    using Wrapping = native_t<wrapping_lane_t<T>, places>;
-    return (native_t<T, places>)((Wrapping)a.lanes + (Wrapping)b.lanes);
+  using Lane = std::conditional_t<std::integral<T>, wrapping_lane_t<T>, T>;
+  using Wrapped = native_t<Lane, places>;
+  if constexpr (std::same_as<Op<T>, Sum<T>>) {
+    return (native_t<T, places>)((Wrapped)a.lanes + (Wrapped)b.lanes);
+  } else if constexpr (std::same_as<Op<T>, Prod<T>>) {
+    return (native_t<T, places>)((Wrapped)a.lanes * (Wrapped)b.lanes);
+  } else if constexpr (std::same_as<Op<T>, Min<T>>) {
+    return b.lanes < a.lanes ? b.lanes : a.lanes;
   } else {
-    return a.lanes + b.lanes;
+    static_assert(std::same_as<Op<T>, Max<T>>);
+    return b.lanes > a.lanes ? b.lanes : a.lanes;
   }
-}
-template <class T, int places>
-[[gnu::always_inline]] inline Register<T, places> combine_registers(const Prod<T>&,
-                                                                    const Register<T, places>& a,
-                                                                    const Register<T, places>& b) {
-  if constexpr (std::integral<T>) {
-    using Wrapping = native_t<wrapping_lane_t<T>, places>;
-    return (native_t<T, places>)((Wrapping)a.lanes * (Wrapping)b.lanes);
-  } else {
-    return a.lanes * b.lanes;
-  }
-}
-/// b < a ? b : a, which equals the operator if b is no NaN (may_have_nan() checks that). Without
-/// AVX, GCC does not compile the comparison to one instruction.
-template <class T, int places>
-[[gnu::always_inline]] inline Register<T, places> combine_registers(const Min<T>&,
-                                                                    const Register<T, places>& a,
-                                                                    const Register<T, places>& b) {
-#if defined(__SSE2__)
-  if constexpr (places == 1 && std::same_as<T, float>) {
-    return (native_t<T>)_mm_min_ps((__m128)b.lanes, (__m128)a.lanes);
-  } else if constexpr (places == 1 && std::same_as<T, double>) {
-    return (native_t<T>)_mm_min_pd((__m128d)b.lanes, (__m128d)a.lanes);
-  }
-#endif
-  return b.lanes < a.lanes ? b.lanes : a.lanes;
-}
-/// b > a ? b : a. See above.
-template <class T, int places>
-[[gnu::always_inline]] inline Register<T, places> combine_registers(const Max<T>&,
-                                                                    const Register<T, places>& a,
-                                                                    const Register<T, places>& b) {
-#if defined(__SSE2__)
-  if constexpr (places == 1 && std::same_as<T, float>) {
-    return (native_t<T>)_mm_max_ps((__m128)b.lanes, (__m128)a.lanes);
-  } else if constexpr (places == 1 && std::same_as<T, double>) {
-    return (native_t<T>)_mm_max_pd((__m128d)b.lanes, (__m128d)a.lanes);
-  }
-#endif
-  return b.lanes > a.lanes ? b.lanes : a.lanes;
 }
 
 /// An operator whose vector form also handles NaNs like the operator.
@@ -82,19 +50,17 @@ template <class Op>
     return op;
   }
 }
-template <class T, int places>
-[[gnu::always_inline]] inline Register<T, places> combine_registers(const Exact<Min<T>>&,
+template <template <class> class Op, class T, int places>
+[[gnu::always_inline]] inline Register<T, places> combine_registers(const Exact<Op<T>>&,
                                                                     const Register<T, places>& ra,
                                                                     const Register<T, places>& rb) {
   const auto &a = ra.lanes, &b = rb.lanes;
-  return ((b < a) | ((b != b) & (a == a))) ? b : a;
-}
-template <class T, int places>
-[[gnu::always_inline]] inline Register<T, places> combine_registers(const Exact<Max<T>>&,
-                                                                    const Register<T, places>& ra,
-                                                                    const Register<T, places>& rb) {
-  const auto &a = ra.lanes, &b = rb.lanes;
-  return ((b > a) | ((b != b) & (a == a))) ? b : a;
+  const auto only_b_is_nan = (b != b) & (a == a);
+  if constexpr (std::same_as<Op<T>, Min<T>>) {
+    return ((b < a) | only_b_is_nan) ? b : a;
+  } else {
+    return ((b > a) | only_b_is_nan) ? b : a;
+  }
 }
 
 /// The type of comparison results for values of type T: all bits of a lane are set, or none.

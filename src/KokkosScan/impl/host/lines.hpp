@@ -35,11 +35,6 @@ class Lines {
       : m_problem(problem),
         m_registers(registers),
         m_streams(may_stream<Value> && destination == Destination::memory) {}
-  Lines(const Lines&) = delete;
-  Lines& operator=(const Lines&) = delete;
-  ~Lines() {
-    if (m_streams) end_streaming();
-  }
 
   /// Strip number `index`: the coordinates of its first line, and its width.
   [[nodiscard]] std::pair<Coordinates, int> strip(std::int64_t index, std::int64_t) const {
@@ -54,19 +49,9 @@ class Lines {
       const Coordinates c = m_problem.batch.coordinates(descends ? begin + (end - 1 - i) : i);
       R tiles;
       A before;
-      start(c, 1, &tiles, &before);
+      load_starts<most_width>(m_problem, c, 1, &tiles, &before);
       scan_part(c, 1, 0, m_problem.n, &tiles, &before, usual_ahead);
     }
-  }
-
-  /// The state before the line at `c`: the starting value, or a neutral value if there is none.
-  ///
-  /// \param tiles  receives it in the carried type
-  /// \param before receives B(0), which may have to be stored
-  void start(const Coordinates& c, int, R* tiles, A* before) const {
-    const Maybe<A> start = m_problem.start.at(c);
-    *tiles = start.exists ? static_cast<R>(start.value) : neutral(carrying(m_problem.op));
-    *before = start.exists ? start.value : m_problem.identity.value;
   }
 
   /// Scans elements begin ... end - 1 of a line, whole tiles except at its end.
@@ -189,7 +174,7 @@ class Lines {
 
   const P& m_problem;
   Registers m_registers;
-  bool m_streams;
+  const Streaming m_streams;
   // Results of a block and of an incomplete cache line; whole registers exceed them on either side.
   static constexpr int most_staged = page_bytes / sizeof(A);
   static_assert(block_length + 1 + chunk_length + of_line <= most_staged);

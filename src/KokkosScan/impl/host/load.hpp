@@ -116,7 +116,7 @@ void load_across(const Computed<Rank, Function>& in, const Coordinates& c, std::
   Coordinates at = c;
   for (int w = 0; w < count;) {
     auto line = in.line(at);
-    line.index[in.axis] = line.index_along(k);
+    if (in.axis >= 0) line.index[in.axis] = line.index_along(k);  // starts have no axis
     const int together = lines.count(in, line, count - w);
     compute_along(line, lines.dimension, lines.step, together, x + w);
     w += together;
@@ -139,6 +139,28 @@ void load_across(const In& in, const Coordinates& c, std::int64_t k, int count, 
     return to;
   };
   load_parts<Most>(in, load, count, x);
+}
+
+/// Whether all lines have the same starting value, or none.
+template <class P>
+inline constexpr bool has_common_start =
+    std::is_same_v<decltype(P::start), CommonStart<typename P::A>>;
+
+/// Loads the starting values of `count` neighbouring lines, the first being at `c`.
+///
+/// \param starts receives them in the carried type, or neutral values if there are none
+/// \param before receives B(0), which may have to be stored
+template <int Most, class P, class R>
+void load_starts(const P& p, const Coordinates& c, int count, R* starts, typename P::A* before) {
+  if constexpr (has_common_start<P>) {
+    const auto& start = p.start.value;
+    std::fill_n(starts, count,
+                start.exists ? static_cast<R>(start.value) : neutral(carrying(p.op)));
+    std::fill_n(before, count, start.exists ? start.value : p.identity.value);
+  } else {
+    load_across<Most>(p.start.values, c, 0, count, before);
+    std::copy_n(before, count, starts);
+  }
 }
 
 // ---- Slabs --------------------------------------------------------------------------------------

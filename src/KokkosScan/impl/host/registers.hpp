@@ -61,34 +61,19 @@ template <class T, int places>
 struct Native {
   typedef T type __attribute__((vector_size(16 * places)));
 };
-template <>
-struct Native<float, 1> {
-  typedef float type __attribute__((vector_size(16)));
-};
-template <>
-struct Native<double, 1> {
-  typedef double type __attribute__((vector_size(16)));
-};
-template <>
-struct Native<std::int32_t, 1> {
-  typedef std::int32_t type __attribute__((vector_size(16)));
-};
-template <>
-struct Native<std::uint32_t, 1> {
-  typedef std::uint32_t type __attribute__((vector_size(16)));
-};
-template <>
-struct Native<std::int64_t, 1> {
-  typedef std::int64_t type __attribute__((vector_size(16)));
-};
-template <>
-struct Native<std::uint64_t, 1> {
-  typedef std::uint64_t type __attribute__((vector_size(16)));
-};
-template <>
-struct Native<double, 2> {
-  typedef double type __attribute__((vector_size(32)));  // carries four floats
-};
+#define KOKKOSSCAN_IMPL_NATIVE(T, places)                       \
+  template <>                                                   \
+  struct Native<T, places> {                                    \
+    typedef T type __attribute__((vector_size(16 * (places)))); \
+  }
+KOKKOSSCAN_IMPL_NATIVE(float, 1);
+KOKKOSSCAN_IMPL_NATIVE(double, 1);
+KOKKOSSCAN_IMPL_NATIVE(double, 2);  // carries four floats
+KOKKOSSCAN_IMPL_NATIVE(std::int32_t, 1);
+KOKKOSSCAN_IMPL_NATIVE(std::uint32_t, 1);
+KOKKOSSCAN_IMPL_NATIVE(std::int64_t, 1);
+KOKKOSSCAN_IMPL_NATIVE(std::uint64_t, 1);
+#undef KOKKOSSCAN_IMPL_NATIVE
 template <class T, int places = 1>
 using native_t = typename Native<lane_t<T>, places>::type;
 

@@ -11,18 +11,37 @@
 
 namespace KokkosScan::impl::host {
 
-/// Combines up to one chunk of a line at each place: whole packs of elements and of results.
+/// Calls f with a number of packs of a chunk, 1 to 4, as a compile-time constant.
+template <class F>
+[[gnu::always_inline]] inline void with_packs(int packs, const F& f) {
+  switch (packs) {
+    case 1:
+      f(constant<1>);
+      break;
+    case 2:
+      f(constant<2>);
+      break;
+    case 3:
+      f(constant<3>);
+      break;
+    default:
+      f(constant<4>);
+  }
+}
+
+/// Combines up to one chunk of a line at each place: whole packs of elements and of results, from
+/// element k on.
 ///
 /// \param before the prefix of each chunk
 /// \param totals receives the total of each chunk
 /// \return the first pack of results
 template <int packs, class Op, class A, class R, int places>
 [[gnu::always_inline]] inline Pack<A, places> combine_packs_of_lines(
-    const Op& op, const SlabBlock<A, R>& block, const Register<A, places>& none, const A* x, A* b,
+    const Op& op, const SlabBlock<A, R>& lines, const Register<A, places>& none, int k,
     const Pack<A, places>& before, A (&totals)[places]) {
   constexpr int count = packs * pack_length;
   PacksOfChunk<A, places> folds;
-  load_packs(x, block.x.slab, count, folds);
+  load_packs(lines.x.data + k, lines.x.slab, count, folds);
   const auto combine_by = [&](const auto& exact) __attribute__((always_inline)) {
     fold_packs(exact, none, count, folds);
     for_each_place<places>([&](auto place) __attribute__((always_inline)) {
@@ -34,22 +53,20 @@ template <int packs, class Op, class A, class R, int places>
   };
   minds_nan<Op>&& may_have_nan(folds) ? combine_by(exactly(op)) : combine_by(op);
   for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-    store_packs<place>(folds, count, b + place * block.b.slab);
+    store_packs<place>(folds, count, lines.b.data + k + place * lines.b.slab);
   });
   return folds[0];
 }
 
-/// Scans one whole line at each place. Up to three elements behind each line are overwritten.
-///
-/// \param x, b the first elements and the first inclusive result of the first line
+/// Scans one whole line of more than a chunk at each place. Up to three elements behind each line
+/// are overwritten.
 template <int places, class Op, class A, class R>
 [[gnu::always_inline]] inline void combine_line_at_each_place(const Op& op,
-                                                              const SlabBlock<A, R>& block,
+                                                              const SlabBlock<A, R>& lines,
                                                               const Register<A, places>& none,
-                                                              A (&before)[places], const A* x,
-                                                              A* b) {
+                                                              A (&before)[places]) {
   const auto wide = carrying(op);
-  const int n = block.rows;
+  const int n = lines.rows;
   R start[places], chunks[places];
   A totals[places];
   KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
@@ -59,35 +76,22 @@ template <int places, class Op, class A, class R>
   auto carry = broadcast<A>(before);
   Pack<A, places> first{};
   int k = 0;
-  const auto combine_next = [&](auto packs) __attribute__((always_inline)) {
-    const auto results =
-        combine_packs_of_lines<packs>(op, block, none, x + k, b + k, carry, totals);
-    if (k == 0) first = results;
-  };
   for (; k + chunk_length < n; k += chunk_length) {
-    combine_next(constant<4>);
+    const auto results = combine_packs_of_lines<4>(op, lines, none, k, carry, totals);
+    if (k == 0) first = results;
     KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
       chunks[place] = wide(chunks[place], static_cast<R>(totals[place]));
       before[place] = static_cast<A>(wide(start[place], chunks[place]));
     }
     carry = broadcast<A>(before);
   }
-  switch ((n - k + pack_length - 1) / pack_length) {
-    case 1:
-      combine_next(constant<1>);
-      break;
-    case 2:
-      combine_next(constant<2>);
-      break;
-    case 3:
-      combine_next(constant<3>);
-      break;
-    default:
-      combine_next(constant<4>);
-  }
+  with_packs(
+      (n - k + pack_length - 1) / pack_length, [&](auto packs) __attribute__((always_inline)) {
+        combine_packs_of_lines<packs>(op, lines, none, k, carry, totals);
+      });
   // The end of the first line has overwritten the beginning of the second: restore it.
   if constexpr (places == 2) {
-    if (n % pack_length != 0) store<1>(b + block.b.slab, first);
+    if (n % pack_length != 0) store<1>(lines.b.data + lines.b.slab, first);
   }
 }
 
@@ -109,40 +113,33 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
         const A* const firsts = block.starts.firsts;
         // For lines of one to four packs, the number of packs is a compile-time constant.
         const auto scan = [&](auto packs) __attribute__((always_inline)) {
+          SlabBlock<A, R> part = block;
           for (int s = 0; s < block.slabs; s += places) {
             const int first = s + places <= block.slabs || s == 0 ? s : block.slabs - places;
-            const A* const x = block.x.data + first * block.x.slab;
-            A* const b = block.b.data + first * block.b.slab;
-            if (block.ahead != 0) prefetch(x + block.ahead, places * block.rows);
+            part.x.data = block.x.data + first * block.x.slab;
+            part.b.data = block.b.data + first * block.b.slab;
+            if (block.ahead != 0) prefetch(part.x.data + block.ahead, places * block.rows);
             A before[places], totals[places];
             for_each_place<places>([&](auto place) __attribute__((always_inline)) {
               before[place] = starts[(first + place) * block.starts.slab];
             });
             if constexpr (packs == 0) {
-              combine_line_at_each_place<places>(op, block, none, before, x, b);
+              combine_line_at_each_place<places>(op, part, none, before);
             } else {
-              combine_packs_of_lines<packs>(op, block, none, x, b, broadcast<A>(before), totals);
+              combine_packs_of_lines<packs>(op, part, none, 0, broadcast<A>(before), totals);
             }
             // Afterwards, because lines overwrite what follows them.
             if (firsts == nullptr) continue;
             for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-              b[place * block.b.slab - 1] = firsts[(first + place) * block.starts.slab];
+              part.b.data[place * block.b.slab - 1] = firsts[(first + place) * block.starts.slab];
             });
           }
         };
+        if (block.rows <= chunk_length) {
+          return with_packs((block.rows + pack_length - 1) / pack_length, scan);
+        }
         if (block.rows * static_cast<int>(sizeof(A)) <= side_by_side_bytes) {
-          switch ((block.rows + pack_length - 1) / pack_length) {
-            case 1:
-              return scan(constant<1>);
-            case 2:
-              return scan(constant<2>);
-            case 3:
-              return scan(constant<3>);
-            case 4:
-              return scan(constant<4>);
-            default:
-              return scan(constant<0>);
-          }
+          return scan(constant<0>);
         }
         constexpr int length = fold_length<A>;
         // The last pack may extend into the next line.

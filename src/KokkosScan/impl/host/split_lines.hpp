@@ -68,7 +68,7 @@ struct SplitLines {
       A before[Width]{};
       chain->wait_for(index);
       if (begin == 0) {
-        scanner.start(c, width, before_part, before);
+        load_starts<Width>(p, c, width, before_part, before);
       } else {
         for (int w = 0; w < width; ++w) {
           before_part[w] = chain->tiles[w];

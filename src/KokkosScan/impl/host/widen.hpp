@@ -18,6 +18,16 @@
 #include <cstdint>
 #include <type_traits>
 
+namespace KokkosScan::impl {
+
+/// Starting values that are a function of others.
+template <class Function, class Parts>
+struct StartingValues<ZippedInput<Function, Parts>> {
+  using type = ZippedInput<Function, Parts>;
+};
+
+}  // namespace KokkosScan::impl
+
 namespace KokkosScan::impl::host {
 
 /// Whether T is an integer type that is combined in a wider one.
@@ -38,11 +48,6 @@ struct WideOperator<Prod<float>> {
   using type = Prod<double>;
 };
 
-template <class Wide, class Narrow>
-Maybe<Wide> widened(const Maybe<Narrow>& value) {
-  return value.exists ? Maybe<Wide>(value.value) : Maybe<Wide>();
-}
-
 /// The function of an input whose elements are converted to Narrow and then widened.
 template <class Wide, class Narrow>
 struct Widening {
@@ -52,24 +57,15 @@ struct Widening {
   }
 };
 
-/// A starting value for each line, which is converted to Narrow and then widened.
-template <class Wide, class Narrow, class T>
-struct WidenedStartOfEachLine {
-  StartOfEachLine<Narrow, T> values;
-
-  template <class Place>
-  Maybe<Wide> at(const Place& place) const {
-    return widened<Wide>(values.at(place));
-  }
-};
-
 template <class Wide, class Narrow>
 CommonStart<Wide> widened_start(const CommonStart<Narrow>& start) {
-  return {widened<Wide>(start.value)};
+  return {start.value.exists ? Maybe<Wide>(start.value.value) : Maybe<Wide>()};
 }
 template <class Wide, class Narrow, class T>
-WidenedStartOfEachLine<Wide, Narrow, T> widened_start(const StartOfEachLine<Narrow, T>& start) {
-  return {start};
+auto widened_start(const StartOfEachLine<Narrow, T>& start) {
+  using Values = std::remove_cvref_t<decltype(start.values)>;
+  using WideValues = ZippedInput<Widening<Wide, Narrow>, List<Values>>;
+  return StartOfEachLine<Wide, WideValues>{{{}, {start.values, {}}}};
 }
 
 /// The same problem, combined in the wider type. Results and totals keep their types.
@@ -78,12 +74,12 @@ auto widened(const Problem<Narrow, Op, In, Value, Start, Total>& p) {
   using WideOp = typename WideOperator<Op>::type;
   using Wide = typename WideOp::accumulator_type;
   const auto start = widened_start<Wide>(p.start);
+  const Maybe<Wide> identity = widened_start<Wide>(CommonStart<Narrow>{p.identity}).value;
   using WideIn = ZippedInput<Widening<Wide, Narrow>, List<In>>;
   using WideProblem =
       Problem<Wide, WideOp, WideIn, Value, std::remove_const_t<decltype(start)>, Total>;
-  return WideProblem{
-      p.function,          p.n,      p.batch, p.form,  p.extra, WideOp{}, widened<Wide>(p.identity),
-      {{}, {p.input, {}}}, p.output, start,   p.totals};
+  return WideProblem{p.function,          p.n,      p.batch, p.form,  p.extra, WideOp{}, identity,
+                     {{}, {p.input, {}}}, p.output, start,   p.totals};
 }
 
 /// Whether a problem is combined in a wider type: integers only if results are of the same type.
