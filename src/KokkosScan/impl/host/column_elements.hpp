@@ -64,8 +64,7 @@ class ColumnElements {
       }
     }
     A* const x = m_x + spill;
-    const bool is_run = !reverses || direction < 0;
-    if (is_run && (width == 1 ? direction > 0 || reverses : true)) {
+    if (width > 1 || reverses == (direction < 0)) {
       A* const to = reverses ? m_y + spill : x;
       if (load_run<most>(in, r, to)) {
         if (reverses) convert<-1>(to + (r.size() - 1), r.size(), x);

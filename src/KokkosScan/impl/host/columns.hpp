@@ -119,8 +119,6 @@ class Columns : ColumnElements<P> {
   }
 
  private:
-  static constexpr bool has_common_start = host::has_common_start<P>;
-
   [[nodiscard]] StateOfLines<A, R> state_of(int w) {
     return {m_folds + spill + w, m_carry + spill + w, m_tiles + spill + w, m_chunks + spill + w};
   }
@@ -156,9 +154,9 @@ class Columns : ColumnElements<P> {
     SlabBlock<A, R> block{{}, {}, slabs, n, width};
     load(block, c, 0, reverses);
     set_starts(c, width, slabs, reverses || m_descends);
-    A* const firsts = has_common_start ? m_firsts : m_starts;
+    A* const firsts = has_common_start<P> ? m_firsts : m_starts;
     block.starts = {m_starts + spill, has_first ? firsts + spill : nullptr,
-                    has_common_start ? 0 : width};
+                    has_common_start<P> ? 0 : width};
     A* const results = m_y + most + spill;
     if (m_descends && !reverses) {
       // Rows may exceed their slab below, so that the slab there is scanned later.
@@ -192,7 +190,7 @@ class Columns : ColumnElements<P> {
 
   /// Sets the starting values (or neutral ones) and B(0) of all lines of several slabs.
   void set_starts(const Coordinates& c, int width, int slabs, bool reverses) {
-    if constexpr (has_common_start) {
+    if constexpr (has_common_start<P>) {
       if (m_started >= width) return;
       m_started = width;
       load_starts<most>(m_problem, c, width, m_starts + spill, m_firsts + spill);

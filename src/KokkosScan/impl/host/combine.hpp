@@ -17,7 +17,7 @@
 namespace KokkosScan::impl::host {
 
 /// Combines registers lane by lane. Minima and maxima equal the operator's if b is no NaN
-/// (may_have_nan() checks that): compilers make one instruction of these comparisons.
+/// (may_have_nan() checks that).
 template <template <class> class Op, class T, int places>
 [[gnu::always_inline]] inline Register<T, places> combine_registers(const Op<T>&,
                                                                     const Register<T, places>& a,
@@ -28,11 +28,20 @@ template <template <class> class Op, class T, int places>
     return (native_t<T, places>)((Wrapped)a.lanes + (Wrapped)b.lanes);
   } else if constexpr (std::same_as<Op<T>, Prod<T>>) {
     return (native_t<T, places>)((Wrapped)a.lanes * (Wrapped)b.lanes);
-  } else if constexpr (std::same_as<Op<T>, Min<T>>) {
-    return b.lanes < a.lanes ? b.lanes : a.lanes;
   } else {
-    static_assert(std::same_as<Op<T>, Max<T>>);
-    return b.lanes > a.lanes ? b.lanes : a.lanes;
+    constexpr bool is_min = std::same_as<Op<T>, Min<T>>;
+    static_assert(is_min || std::same_as<Op<T>, Max<T>>);
+#if defined(__SSE2__)
+    // Without AVX, GCC 16 makes four instructions of the comparison and the choice.
+    if constexpr (places == 1 && std::same_as<T, float>) {
+      const auto x = (__m128)b.lanes, y = (__m128)a.lanes;
+      return (native_t<T>)(is_min ? _mm_min_ps(x, y) : _mm_max_ps(x, y));
+    } else if constexpr (places == 1 && std::same_as<T, double>) {
+      const auto x = (__m128d)b.lanes, y = (__m128d)a.lanes;
+      return (native_t<T>)(is_min ? _mm_min_pd(x, y) : _mm_max_pd(x, y));
+    }
+#endif
+    return (is_min ? b.lanes < a.lanes : b.lanes > a.lanes) ? b.lanes : a.lanes;
   }
 }
 
@@ -55,12 +64,8 @@ template <template <class> class Op, class T, int places>
                                                                     const Register<T, places>& ra,
                                                                     const Register<T, places>& rb) {
   const auto &a = ra.lanes, &b = rb.lanes;
-  const auto only_b_is_nan = (b != b) & (a == a);
-  if constexpr (std::same_as<Op<T>, Min<T>>) {
-    return ((b < a) | only_b_is_nan) ? b : a;
-  } else {
-    return ((b > a) | only_b_is_nan) ? b : a;
-  }
+  const auto precedes = std::same_as<Op<T>, Min<T>> ? b < a : b > a;
+  return (precedes | ((b != b) & (a == a))) ? b : a;
 }
 
 /// The type of comparison results for values of type T: all bits of a lane are set, or none.

@@ -59,14 +59,11 @@ struct GeneralBackend {
   static SlabsOfRows slabs_of(const P& p, std::int64_t threads) {
     const Batch& batch = p.batch;
     const std::int64_t row = batch.rank > 0 ? batch.extent[batch.rank - 1] : 1;
-    bool has_rows = row > 1;
-    if constexpr (is_called<decltype(P::output)>) {
-      has_rows = has_rows && has_columns(p.input, batch.rank);
-    } else {
-      has_rows = has_rows && has_columns(p.output, batch.rank);
-    }
-    has_rows = has_rows && (row >= wide_row || (has_dense_rows(p.output, batch.rank, row) &&
-                                                has_dense_rows(p.input, batch.rank, row)));
+    constexpr bool is_array = !is_called<decltype(P::output)>;
+    const bool has_rows = row > 1 && has_columns(p.output, batch.rank) &&
+                          (is_array || has_columns(p.input, batch.rank)) &&
+                          (row >= wide_row || (has_dense_rows(p.output, batch.rank, row) &&
+                                               has_dense_rows(p.input, batch.rank, row)));
     if (!has_rows) return {1, 1, 1, batch.count, batch.rank - 1};
     const std::int64_t slabs = batch.count / row;
     std::int64_t strips = (row + General<P>::most_width - 1) / General<P>::most_width;

@@ -56,7 +56,6 @@ class GeneralElements {
   using R = typename Combination<P>::R;
   using Op = typename Combination<P>::Wide;
   using In = std::remove_cv_t<decltype(P::input)>;
-  static constexpr std::int64_t length_of_chunk = generic_tree::chunk_length;
   /// Whether masked-out elements are skipped, not combined with an identity.
   static constexpr bool skips = scans_in_order<P> && is_selected<In>;
   /// Lines with few neighbours or none that are scanned side by side.
@@ -85,11 +84,11 @@ class GeneralElements {
     return scans_in_order<P> || (composes_maps<Op> && m_in_order);
   }
   [[nodiscard]] std::int64_t chunk_length() const {
-    return in_order() ? std::int64_t{1} << 62 : length_of_chunk;
+    return in_order() ? std::int64_t{1} << 62 : generic_tree::chunk_length;
   }
   /// The number of rows before row k in its chunk.
   [[nodiscard]] std::int64_t row_of_chunk(std::int64_t k) const {
-    return in_order() ? k : k % length_of_chunk;
+    return in_order() ? k : k % generic_tree::chunk_length;
   }
   /// Whether anything is combined before row k: in earlier tiles, or in chunks of the same tile.
   [[nodiscard]] bool has_tiles(std::int64_t k) const {
@@ -100,7 +99,7 @@ class GeneralElements {
     return row_of_chunk(k) == 0 && !(in_order() && m_problem.start.exists());
   }
   [[nodiscard]] bool has_chunks(std::int64_t k) const {
-    return !in_order() && k % generic_tree::tile_length >= length_of_chunk;
+    return !in_order() && k % generic_tree::tile_length >= generic_tree::chunk_length;
   }
   [[nodiscard]] bool has_carry(std::int64_t k) const { return has_tiles(k) || has_chunks(k); }
 
@@ -119,8 +118,8 @@ class GeneralElements {
       const A* run = as_stored_run<A>(in, b);
       if (run != nullptr) prefetch(descends ? run - b.size() : run + b.size(), b.size());
       if (run == nullptr && load_run<most>(in, b, m_x)) run = m_x;
-      if (run != nullptr && descends) return {run + (size - b.width), -b.width, size};
-      if (run != nullptr) return {run, b.width, size};
+      const int row = descends ? -b.width : b.width;
+      if (run != nullptr) return {descends ? run + (size - b.width) : run, row, size};
     }
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(in)>, Array<const A>>) {
       // Several long lines, or rows with gaps.

@@ -27,28 +27,22 @@ template <class T, int places>
   __builtin_memcpy(to, &r.lanes, sizeof r.lanes);
 }
 
-/// Stores a register with a non-temporal store if the processor has it. `to` is a multiple of 16.
-template <class T>
-[[gnu::always_inline]] inline void stream_register(T* to, const Register<T>& r) {
-#if defined(__SSE2__)
-  _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)r.lanes);
-#else
-  store_register(to, r);
-#endif
-}
-
-/// Orders earlier non-temporal stores before later stores, as ordinary stores are ordered.
-[[gnu::always_inline]] inline void end_streaming() {
-#if defined(__SSE2__)
-  _mm_sfence();
-#endif
-}
-
-/// Whether stream_register() makes non-temporal stores.
+// stream_register() stores a register with a non-temporal store if the processor has it; `to` is a
+// multiple of 16. end_streaming() orders earlier ones before later stores, as ordinary stores are.
 #if defined(__SSE2__)
 inline constexpr bool can_stream = true;
+template <class T>
+[[gnu::always_inline]] inline void stream_register(T* to, const Register<T>& r) {
+  _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)r.lanes);
+}
+[[gnu::always_inline]] inline void end_streaming() { _mm_sfence(); }
 #else
 inline constexpr bool can_stream = false;
+template <class T>
+[[gnu::always_inline]] inline void stream_register(T* to, const Register<T>& r) {
+  store_register(to, r);
+}
+[[gnu::always_inline]] inline void end_streaming() {}
 #endif
 
 /// Prefetches `count` neighbours, which need not exist.
