@@ -10,6 +10,7 @@
 #include <KokkosScan/impl/problem.hpp>
 #include <cstdint>
 #include <cstdlib>
+#include <tuple>
 #include <type_traits>
 
 namespace KokkosScan::impl::host {

@@ -5,8 +5,7 @@
 /// \file
 /// The loops of the general kernels, with independent iterations that compilers can vectorise.
 
-#include <KokkosScan/impl/host/chunks.hpp>
-#include <cstddef>
+#include <KokkosScan/impl/host/instruction_sets.hpp>
 #include <cstdint>
 #include <tuple>
 #include <type_traits>

@@ -18,9 +18,7 @@
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstdint>
-#include <tuple>
 #include <type_traits>
-#include <utility>
 
 namespace KokkosScan::impl::host {
 

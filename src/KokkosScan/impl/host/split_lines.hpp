@@ -9,6 +9,7 @@
 
 #include <KokkosScan/impl/host/chunks.hpp>
 #include <KokkosScan/impl/host/launch.hpp>
+#include <KokkosScan/impl/host/load.hpp>
 #include <KokkosScan/impl/host/tuning.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
