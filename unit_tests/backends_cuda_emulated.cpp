@@ -495,7 +495,7 @@ TEST(backends, emulated_cuda_scans_unaligned_rows) {
 // A column has the same bits in every kernel, except narrow columns, which have another combination
 // tree; they are tested below.
 TEST(backends, emulated_cuda_columns_have_the_same_bits_in_every_kernel) {
-  for (int const n : {60, 128, 300, 2400, 4096, 4200, 4300}) {
+  for (int const n : {60, 128, 300, 2400, 4096, 4200, 4300, 13'000}) {
     auto const values = random_values<float>(n);
     std::vector<float> expected;
     for (int const inner : {4, 6, 7, 33, 40, 64, 101, 128, 129, 225, 256}) {
@@ -566,7 +566,7 @@ TEST(backends, emulated_cuda_columns_with_gaps_have_the_same_bits) {
 // Wide columns have the same bits in all kernels for them, which are chosen by number, alignment
 // and multiprocessors. A mask that is true everywhere changes no bit.
 TEST(backends, emulated_cuda_wide_columns_have_the_same_bits_in_every_kernel) {
-  for (int const n : {60, 100, 300, 2400, 4200}) {
+  for (int const n : {60, 100, 300, 2400, 4200, 13'000}) {
     auto const values = random_values<float>(n);
     std::vector<float> expected;
     for (int const inner : {257, 260, 301, 388}) {

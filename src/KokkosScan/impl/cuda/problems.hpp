@@ -67,7 +67,7 @@ struct Backend {
       bytes = Carry<R>::bytes(lines, cut_line(n, Types<P>::size_that_cuts).tiles_of_line);
     }
     if (const std::int64_t tiles = most_shared_tiles(n, shared_tile_bounds<P>)) {
-      bytes = std::max(bytes, PublishedColumns<R>::bytes_of_tiles(lines, tiles));
+      bytes = std::max(bytes, PublishedColumns<R>::bytes(lines, tiles));
     }
     bytes = std::max(bytes, PublishedRows<R>::bytes(n, lines));
     return static_cast<std::size_t>(bytes);
@@ -273,12 +273,12 @@ struct Backend {
     const Launch launch{p.function, "cuda/shared_narrow_columns", plan.blocks,
                         threads_of_shared_narrow_columns<P>, plan.shared_bytes()};
     const auto needed =
-        static_cast<std::size_t>(PublishedColumns<R>::bytes_of_tiles(p.batch.count, plan.steps));
+        static_cast<std::size_t>(PublishedColumns<R>::bytes(p.batch.count, plan.steps));
     std::optional<Temporary<Exec>> memory;
     if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
     clear(exec, launch, workspace, needed, p.n, p.batch.count);
     const PublishedColumns<R> published{reinterpret_cast<std::uint64_t*>(workspace), p.batch.count,
-                                        0, divide_up(plan.steps, tiles_of_narrow_group)};
+                                        divide_up(plan.steps, tiles_of_narrow_group)};
     start(
         exec, launch, p, []<class Q>(const Q&) { return cuda::scan_shared_narrow_columns<Q>; },
         plan, published);
@@ -302,7 +302,7 @@ struct Backend {
       }
     }
     const bool are_rows = has_columns(p) && (inner >= narrowest_rows || p.n > elements_of_section);
-    const bool has_sectors = has_rows_of_sectors(p);
+    const bool has_sectors = has_columns(p) && has_rows_of_sectors(p);
     const double time_of_wide =
         are_rows ? time_of_wide_columns(p.n, inner, p.batch.count / inner, sizeof(typename P::A),
                                         multiprocessors(exec), has_sectors, speed_of_wide<P>)

@@ -17,7 +17,8 @@ namespace KokkosScan::impl::cuda {
 ///
 /// Each has two values: its aggregate and its inclusive prefix. The prefix of a row begins with its
 /// section, that of a section with the starting value. The aggregates of rows are always published,
-/// those of sections unless their inclusive prefix is known at once.
+/// those of sections unless their inclusive prefix is known at once, nothing of a column's last
+/// tile.
 template <class R>
 struct PublishedRows {
   static constexpr int words = Published<R>::words;
@@ -63,7 +64,7 @@ struct PublishedRows {
 
 /// The aggregate of a row or a section, if available.
 template <class R, bool may_be_of_all>
-struct SeenAggregate {
+struct SeenFold {
   Published<R> own;
 
   __device__ __forceinline__ void look(const PublishedRows<R>& published, std::uint64_t* at) {
@@ -74,7 +75,7 @@ struct SeenAggregate {
 };
 /// The same, or the inclusive prefix.
 template <class R>
-struct SeenAggregate<R, true> {
+struct SeenFold<R, true> {
   Published<R> own, of_all;
 
   __device__ __forceinline__ void look(const PublishedRows<R>& published, std::uint64_t* at) {

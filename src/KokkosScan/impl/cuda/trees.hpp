@@ -241,10 +241,6 @@ inline constexpr int widest_narrow_row = 31;
 inline constexpr int widest_row_of_long_columns = 224;
 inline constexpr int shortest_long_column = 449;
 
-/// Rows of several whole warps are scanned as wider ones are, by strips of aligned packs, unless
-/// their columns are longer than this or combine in a wider type.
-inline constexpr int longest_column_of_warps = 65536;
-
 /// \param stride elements between neighbours of a line
 /// \param widest of long columns
 constexpr bool are_narrow_columns(std::int64_t, std::int64_t stride, int, bool) {

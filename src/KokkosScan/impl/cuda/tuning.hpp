@@ -139,7 +139,7 @@ constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, int byte
           Divisor(static_cast<int>(columns))};
 }
 
-/// Columns up to this long are tiles of columns: tiles of wide ones have 128 rows.
+/// Columns up to this long are tiles of columns: tiles of wide ones have 128 rows or 256.
 inline constexpr int shortest_of_wide = 80;
 
 /// Limits for a thread per column: the longest columns, maximum bytes of an element, and minimum

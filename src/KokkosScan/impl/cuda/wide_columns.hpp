@@ -3,22 +3,22 @@
 #pragma once
 
 /// \file
-/// The kernel for wide columns: at least 32 lines that are neighbours in memory, of any alignment.
+/// The kernel for wide columns: lines that are neighbours in memory, of any alignment.
 ///
 /// Columns are cut into strips, and strips into tiles of one or two rows of chunks. Blocks take
 /// tiles by ticket in memory order: all tiles of the same rows, then those below. So all blocks
-/// work in one region of memory, and partial sectors that two blocks write merge in L2. (Blocks
-/// that walk down strips of their own drift apart, which is up to a third slower on an H200.)
+/// work in one region of memory, and partial sectors that two blocks write merge in L2.
 ///
 /// A thread loads a quarter of a row of chunks of each of its columns, which are a warp's width
-/// apart, into registers and folds it; the folds meet in shared memory. Then each thread scans its
-/// quarters, and one thread per column publishes the prefix of the next tile. If the tile above is
+/// apart, into registers and folds it; the folds meet in shared memory. One thread per column
+/// publishes the prefix of the next tile, and each thread scans its quarters. If the tile above is
 /// complete, the prefix of a tile takes a single look at global memory. If strips are few, the tile
-/// above is in progress. The block then looks back over the rows of its section to the nearest one
-/// with an inclusive prefix, and over sections likewise. (Merrill and Garland, "Single-pass
-/// Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016; but all folds go left to right, so
-/// that it does not matter where the look-back ends.) A block only ever waits for blocks with lower
-/// tickets, which publish their aggregates without waiting, so there is no deadlock.
+/// above is in progress. The block then reads the aggregates of all earlier rows of its section,
+/// and looks back over sections to the nearest one with an inclusive prefix. (Merrill and Garland,
+/// "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016; but all folds go left
+/// to right, so that it does not matter where the look-back ends.) The aggregate of a row is
+/// published without waiting, that of a section once those of its rows are there, so a block only
+/// ever waits for what depends on blocks with lower tickets, and there is no deadlock.
 /// column_tree.hpp has the combination tree.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
@@ -389,6 +389,7 @@ class WideColumnScan {
     if (carries) {
       // Once aggregates are published, totals may overwrite starting values.
       if (sections > 0) put_start(place(tile, own()));
+      if (sections > 0 && m_p.totals.data != nullptr) __threadfence();
       publish_own(tile);
     }
     if (tile.row() > 0) {
@@ -404,8 +405,7 @@ class WideColumnScan {
     }
     __syncthreads();
   }
-  /// Waits for rows or sections, nearest first, and stores them in shared memory. All threads poll,
-  /// several values of one column at once.
+  /// Waits for rows or sections, nearest first, and stores them in shared memory: all threads do.
   ///
   /// \tparam may_be_of_all whether inclusive prefixes do as well
   /// \param words   where the nearest one is published, in the thread's column
@@ -421,7 +421,7 @@ class WideColumnScan {
     words -= own() / width * at_once * m_published.distance();
 #pragma unroll 1
     for (int back = own() / width * at_once; back < count; back += step) {
-      SeenAggregate<R, may_be_of_all> seen[at_once];
+      SeenFold<R, may_be_of_all> seen[at_once];
 #pragma unroll
       for (int i = 0; i < at_once; ++i) {
         if (back + i < count) seen[i].look(m_published, words - i * m_published.distance());
