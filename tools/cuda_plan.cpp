@@ -89,7 +89,9 @@ struct PlannedDevice {
   void describe(const cuda::NarrowColumnPlan& plan) const {
     planned->tile = number(plan.rows) + " rows of " + counted(plan.columns, "column") + " of " +
                     counted(plan.slabs_of_tile, "slab") + ", chunks of " + number(plan.chunk);
-    planned->ring = counted(plan.buffers, "tile") + " at once";
+    if (plan.steps > 1) {
+      planned->ring = counted(plan.slabs, "slab") + " of " + counted(plan.steps, "tile");
+    }
   }
   void describe(const cuda::WideColumnPlan& plan) const {
     planned->tile = number(std::int64_t{plan.quarters_of_tile} * cuda::elements_of_quarter) +
@@ -303,14 +305,7 @@ std::string reason(const Planned& planned, const PlannedShape& shape) {
   if (kernel == "cuda/narrow_columns") {
     return shape.n <= cuda::longest_short_column
                ? "columns of at most " + number(cuda::longest_short_column) + " elements"
-               : side_by_side + ", at most " + number(cuda::widest_narrow_row) +
-                     ", so short that a block has whole ones";
-  }
-  if (kernel == "cuda/shared_narrow_columns") {
-    return side_by_side + ", at most " +
-           number(shape.inner <= cuda::widest_narrow_row ? cuda::widest_narrow_row
-                                                         : cuda::widest_row_of_long_columns) +
-           ", so long that blocks share them";
+               : side_by_side + ", at most " + number(cuda::widest_narrow_row);
   }
   if (kernel == "cuda/columns_by_threads") {
     return side_by_side + ", so short and so many that each thread has one";

@@ -499,7 +499,7 @@ TEST(backends, emulated_cuda_columns_have_the_same_bits_in_every_kernel) {
     auto const values = random_values<float>(n);
     std::vector<float> expected;
     for (int const inner : {4, 6, 7, 33, 40, 64, 101, 128, 129, 225, 256}) {
-      if (cuda::are_narrow_columns(n, inner, cuda::widest_row_of_long_columns, false)) continue;
+      if (cuda::are_narrow_columns(inner)) continue;
       for (auto const& backend :
            {emulated::Backend{0}, emulated::Backend{132}, emulated::Backend{132, 166'912},
             emulated::Backend{132, 101'376}}) {
@@ -621,27 +621,33 @@ TEST(backends, emulated_cuda_threads_scan_columns) {
   threads_scan_columns<double>();
 }
 
-cuda::NarrowCut cut_of_floats(std::int64_t n, std::int64_t stride) {
-  return cuda::cut_narrow_column(n, stride, {sizeof(float), sizeof(double), true, true});
-}
-
-/// Sums of a short or narrow column of floats by its combination tree: elements combine left to
-/// right to chunks in double, and so do chunks.
-std::vector<float> sums_of_narrow_column(std::vector<float> const& values) {
+/// Sums of a short or narrow column of floats by its combination tree: elements combine to chunks,
+/// chunks to tiles, tiles to groups, groups to sets, all left to right in double.
+std::vector<float> sums_of_narrow_column(std::vector<float> const& values, int stride) {
   auto const n = static_cast<int>(values.size());
-  int const chunk = cuda::rows_of_chunk(n, sizeof(float));
+  cuda::NarrowCut const cut = cuda::cut_narrow_column(n, stride, sizeof(float), sizeof(float));
+  int const chunks = (n + cut.chunk - 1) / cut.chunk;
   std::vector<float> sums;
-  double before = 0;
-  for (int begin = 0; begin < n; begin += chunk) {
-    double run = before;
+  double sets = 0, groups = 0, tiles = 0, before = 0;
+  auto const prefix = [&] { return (sets + (groups + tiles)) + before; };
+  auto const end = [](double& of_parts, double& of_whole) {
+    of_whole += of_parts;
+    of_parts = 0;
+  };
+  for (int c = 0; c < chunks; ++c) {
+    double run = prefix();
     double total = 0;
-    for (int k = begin; k < std::min(n, begin + chunk); ++k) {
+    for (int k = c * cut.chunk; k < std::min(n, (c + 1) * cut.chunk); ++k) {
       run += values[static_cast<std::size_t>(k)];
       total += values[static_cast<std::size_t>(k)];
       sums.push_back(static_cast<float>(run));
     }
     before += total;
-    if (begin + chunk < n) sums.back() = static_cast<float>(before);
+    int const parts[] = {cut.chunks, cuda::tiles_of_narrow_group, cuda::groups_of_narrow_set};
+    if ((c + 1) % parts[0] == 0) end(before, tiles);
+    if ((c + 1) % (parts[0] * parts[1]) == 0) end(tiles, groups);
+    if ((c + 1) % (parts[0] * parts[1] * parts[2]) == 0) end(groups, sets);
+    if (c + 1 < chunks) sums.back() = static_cast<float>(prefix());
   }
   return sums;
 }
@@ -654,12 +660,9 @@ TEST(backends, emulated_cuda_short_and_narrow_columns_have_one_tree) {
   int turn = 0;
   for (int const n : lengths) {
     auto const values = random_values<float>(n);
-    std::vector<float> const expected = sums_of_narrow_column(values);
     for (int const inner : {2, 4, 5, 8, cuda::widest_narrow_row, 33, 1200}) {
-      if (n > cuda::longest_short_column &&
-          (inner > cuda::widest_narrow_row || cut_of_floats(n, inner).is_shared)) {
-        continue;
-      }
+      if (n > cuda::longest_short_column && !cuda::are_narrow_columns(inner)) continue;
+      std::vector<float> const expected = sums_of_narrow_column(values, inner);
       for (int const outer : {1, 3, 40, 500}) {
         if (outer > 1 && outer * inner * n > 40'000) continue;
         if (inner * n > 300'000) continue;
@@ -691,60 +694,18 @@ TEST(backends, emulated_cuda_short_and_narrow_columns_have_one_tree) {
   }
 }
 
-/// Sums of a long narrow column of floats by its combination tree: chunks combine to segments,
-/// segments to tiles, tiles to groups of 16, all left to right in double.
-std::vector<float> sums_of_shared_narrow_column(std::vector<float> const& values, int stride) {
-  auto const n = static_cast<int>(values.size());
-  cuda::NarrowCut const cut = cut_of_floats(n, stride);
-  int const chunks = (n + cut.chunk - 1) / cut.chunk;
-  // The prefix of each chunk, and of the end.
-  std::vector<double> before;
-  double groups = 0, tiles = 0, segments = 0, segment = 0;
-  for (int c = 0; c < chunks; ++c) {
-    if (c % cut.chunks == 0) {
-      tiles += segments + segment;
-      segments = segment = 0;
-      if (c / cut.chunks % cuda::tiles_of_narrow_group == 0) {
-        groups += tiles;
-        tiles = 0;
-      }
-    } else if (c % cut.chunks % cut.segment == 0) {
-      segments += segment;
-      segment = 0;
-    }
-    before.push_back((groups + tiles) + (segments + segment));
-    double total = 0;
-    for (int k = c * cut.chunk; k < std::min(n, (c + 1) * cut.chunk); ++k) {
-      total += values[static_cast<std::size_t>(k)];
-    }
-    segment += total;
-  }
-  std::vector<float> sums;
-  for (int c = 0; c < chunks; ++c) {
-    double run = before[static_cast<std::size_t>(c)];
-    for (int k = c * cut.chunk; k < std::min(n, (c + 1) * cut.chunk); ++k) {
-      run += values[static_cast<std::size_t>(k)];
-      sums.push_back(static_cast<float>(run));
-    }
-    if (c + 1 < chunks) {
-      sums.back() = static_cast<float>(before[static_cast<std::size_t>(c) + 1]);
-    }
-  }
-  return sums;
-}
-
 // The tree of long narrow columns depends only on n and on the distance of their elements: not on
-// the number of columns, tiles in flight or blocks, nor on a mask.
-TEST(backends, emulated_cuda_shared_narrow_columns_have_one_tree) {
+// the number of columns or blocks, nor on a mask.
+TEST(backends, emulated_cuda_long_narrow_columns_have_one_tree) {
   struct Case {
     int outer, n, row, inner;
   };
   for (Case const& c :
        {Case{1, 140'000, 2, 2}, Case{1, 4225, 31, 31}, Case{40, 219, 31, 31}, Case{3, 6000, 2, 2},
         Case{2, 9000, 17, 17}, Case{3, 8448, 3, 3}, Case{1, 20'001, 24, 24}, Case{2, 30'000, 5, 3},
-        Case{1, 50'000, 11, 1}, Case{2, 6000, 12, 12}}) {
+        Case{1, 50'000, 11, 1}, Case{2, 6000, 12, 12}, Case{1, 60'001, 31, 31}}) {
     auto const values = random_values<float>(c.n);
-    std::vector<float> const expected = sums_of_shared_narrow_column(values, c.row);
+    std::vector<float> const expected = sums_of_narrow_column(values, c.row);
     Kokkos::View<float***, Kokkos::LayoutRight, Exec> const all("x", c.outer, c.n, c.row);
     Kokkos::View<float***, Kokkos::LayoutRight, Exec> const results("y", c.outer, c.n, c.row);
     Kokkos::View<bool***, Kokkos::LayoutRight, Exec> const masks("mask", c.outer, c.n, c.row);
@@ -946,7 +907,7 @@ TEST(backends, emulated_cuda_starts_totals_and_masks) {
     }
   }
   starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(90, 0, emulated::Backend{0}, 40);
-  // Narrow columns, and runs of wider ones.
+  // Narrow columns, and wider ones.
   starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(2500, 0, emulated::Backend{}, 9);
   starts_and_totals_in_one_view<std::uint32_t, ks::Sum<>>(2500, 0, emulated::Backend{}, 41);
   starts_and_totals_in_one_view<Affine, ComposeAffine>(2500, 0, emulated::Backend{}, 37);

@@ -228,11 +228,8 @@ cuda::NarrowColumnFacts random_narrow_columns(Random& random, LogUniform const& 
   bool const in_place = loaded == stored && (loaded < 4 || random() % 2 == 0);
   int const element = loaded + (in_place ? 0 : stored);
   facts.n = log_uniform(1, random() % 2 == 0 ? 1e3 : 1e9);
-  bool const is_long = facts.n >= cuda::shortest_long_column;
   bool const is_short = cuda::are_short_columns(facts.n, 32, element);
-  facts.stride = log_uniform(1, is_short  ? 1e8
-                                : is_long ? cuda::widest_row_of_long_columns + 1
-                                          : cuda::widest_narrow_row + 1);
+  facts.stride = log_uniform(1, is_short ? 1e8 : cuda::widest_narrow_row + 1);
   facts.are_rows = random() % 8 > 0;
   facts.neighbours = static_cast<int>(!facts.are_rows     ? log_uniform(1, 1e4)
                                       : random() % 4 == 0 ? log_uniform(1, facts.stride + 1.0)
@@ -248,9 +245,10 @@ cuda::NarrowColumnFacts random_narrow_columns(Random& random, LogUniform const& 
   facts.mask = random() % 4 > 0 ? facts.input : rows();
   facts.output = random() % 2 == 0 ? facts.input : rows();
   facts.accumulator = one_of(std::array{1, 4, 8, 64});
-  facts.types = {element, std::max(facts.accumulator, 8), in_place, random() % 8 > 0};
+  facts.element_and_result = element;
+  facts.carried = std::max(facts.accumulator, 8);
+  facts.in_place = in_place;
   facts.multiprocessors = one_of(std::array{0, 4, 108, 132, 148});
-  facts.shared_bytes = one_of(std::array{101'376, 166'912, 232'448});
   return facts;
 }
 
@@ -265,42 +263,35 @@ TEST(backends, cuda_narrow_columns_have_plans) {
   int shared = 0, whole = 0, strips = 0;
   for (int i = 0; i < 200'000; ++i) {
     cuda::NarrowColumnFacts const facts = random_narrow_columns(random, log_uniform);
-    if (!cuda::are_short_columns(facts.n, facts.stride, facts.types.bytes) &&
-        !cuda::are_narrow_columns(facts.n, facts.stride,
-                                  cuda::widest_row_of_long_columns_of(facts.types),
-                                  facts.accumulator > facts.types.bytes)) {
+    if (!cuda::are_short_columns(facts.n, facts.stride, facts.element_and_result) &&
+        !cuda::are_narrow_columns(facts.stride)) {
       continue;
     }
     SCOPED_TRACE(::testing::Message()
                  << facts.lines / facts.neighbours << " x " << facts.n << " x " << facts.neighbours
                  << " of " << facts.element << " bytes, stride " << facts.stride);
     cuda::NarrowColumnPlan const plan = cuda::plan_narrow_columns(facts);
-    ++(plan.is_shared ? shared : plan.strips > 1 ? strips : whole);
+    ++(plan.steps > 1 ? shared : plan.strips > 1 ? strips : whole);
     ASSERT_EQ(plan.slabs * (plan.are_rows ? facts.neighbours : 1), facts.lines);
     ASSERT_GE(std::int64_t{plan.strips} * plan.columns, plan.are_rows ? facts.neighbours : 1);
     ASSERT_LT(std::int64_t{plan.strips - 1} * plan.columns, facts.neighbours);
     ASSERT_GE(std::int64_t{plan.rows} * plan.steps, plan.n);
     ASSERT_LT(std::int64_t{plan.rows} * (plan.steps - 1), plan.n);
     ASSERT_GE(plan.chunks * plan.chunk, plan.rows);
-    ASSERT_LE(plan.shared_bytes(), facts.shared_bytes);
+    ASSERT_LE(plan.shared_bytes(), 101'376);  // of any GPU
     ASSERT_GE(plan.bytes_of_buffer, plan.slots() * facts.element);
-    ASSERT_GE(plan.buffers, 1);
     ASSERT_GE(plan.blocks, 1);
     ASSERT_LT(plan.items(), 1 << 15);
-    if (plan.is_shared) {
-      ASSERT_LE(plan.buffers, cuda::most_narrow_buffers);
-      ASSERT_LE(plan.items(), cuda::threads_of_narrow_tile);  // a chunk for each thread
+    ASSERT_GE(plan.blocks * plan.slabs_of_tile, plan.slabs * plan.strips * plan.steps);
+    if (plan.steps > 1) {
+      ASSERT_LE(plan.items(), cuda::chunks_of_narrow_tile);
       ASSERT_EQ(plan.slabs_of_tile, 1);
       ASSERT_EQ(plan.chunk % 2, 1);
-      ASSERT_GE(plan.segment * plan.segment, plan.chunks);
       ASSERT_EQ(plan.rows, plan.chunks * plan.chunk);
-      ASSERT_LE(plan.steps,
-                cuda::most_shared_tiles(facts.n, cuda::bound_shared_tiles(facts.types)));
-      ASSERT_LE(plan.blocks, plan.slabs * plan.steps);
+      ASSERT_LE(plan.columns, 32);  // lanes of a warp
+      ASSERT_EQ(plan.blocks, plan.slabs * plan.steps);
     } else {
-      ASSERT_EQ(plan.steps, 1);
       ASSERT_EQ(plan.chunk, cuda::rows_of_chunk(plan.n, facts.accumulator));
-      ASSERT_GE(plan.blocks * plan.slabs_of_tile, plan.slabs * plan.strips);
     }
     // Rows and slabs do not overlap in shared memory.
     ASSERT_GE(plan.pitch, plan.columns);

@@ -42,11 +42,9 @@ vary(KokkosScan/impl/cuda/tuning.hpp
      "shortest_of_wide = 80|300"
      "longest_of_threads = 448|800"
      "columns_of_multiprocessor = 512|1"
-     "threads_of_narrow_columns = 128|64"
+     "threads_of_narrow_columns = 128|96"
      "blocks_of_narrow_columns = 8|2"
      "bytes_of_narrow_tile = 24576|10000"
-     "blocks_of_shared_narrow_columns = 1|2"
-     "most_narrow_buffers = 6|2"
      "threads_of_columns = 256|64"
      "bytes > 4 \\? 3 : 4|bytes > 4 ? 1 : 2")
 vary(KokkosScan/impl/cuda/wide_column_plan.hpp

@@ -153,7 +153,8 @@ struct ColumnPrefix {
   /// Appends quarters of one section: of one row, or from the beginning of a row on.
   ///
   /// \param memory where they are, `stride` apart
-  __device__ __forceinline__ void add_quarters(const Op& op, const R* memory, int stride, int count) {
+  __device__ __forceinline__ void add_quarters(const Op& op, const R* memory, int stride,
+                                               int count) {
 #pragma unroll 1
     for (; count >= quarters_of_row; count -= quarters_of_row) {
       R row = *memory;

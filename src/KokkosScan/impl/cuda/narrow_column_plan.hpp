@@ -32,10 +32,11 @@ struct NarrowColumnFacts {
   bool are_rows;   ///< whether these are neighbours in memory, in all operands
   RowsInMemory input, mask, output;  ///< the mask's are the input's if there is no mask
   int element;                       ///< bytes in shared memory for all that is kept of an element
+  int element_and_result;            ///< the same without a mask: decides the cut
   int accumulator;                   ///< bytes
-  NarrowElement types;               ///< the properties of the types that determine the cut
+  int carried;                       ///< bytes of a carried value
+  bool in_place;                     ///< whether results overwrite elements
   int multiprocessors;
-  int shared_bytes;  ///< maximum for a block
 
   [[nodiscard]] constexpr bool are_even() const {
     return input.is_even(n) && mask.is_even(n) && output.is_even(n);
@@ -47,54 +48,46 @@ struct NarrowColumnPlan {
   std::int64_t n;
   std::int64_t slabs;
   int neighbours;
-  bool are_rows;  ///< whether a slab has these; else it has one line, which may lie anywhere
-  int columns;    ///< of a tile
-  int strips;     ///< of a slab, side by side
-  int chunk;      ///< rows per thread
-  int chunks;     ///< of a column in a tile
-  int rows;       ///< of a slab in a tile
-  int steps;      ///< tiles of a slab, one below the other
-  int pitch;      ///< elements between rows in shared memory
+  bool are_rows;       ///< whether a slab has these; else it has one line, which may lie anywhere
+  int columns;         ///< of a tile
+  int strips;          ///< of a slab, side by side
+  int chunk;           ///< rows per thread
+  int chunks;          ///< of a column in a tile
+  int rows;            ///< of a slab in a tile
+  std::int64_t steps;  ///< tiles of a slab, one below the other; blocks share columns of several
+  int pitch;           ///< elements between rows in shared memory
   int slabs_of_tile;
   /// Groups of slabs, kept apart in shared memory to avoid bank conflicts. The power of two.
   int log2_pieces;
   int slabs_of_piece;
   int pitch_of_piece;
   int rows_of_run;  ///< rows that are moved together: those of a piece, or one
-  int buffers;      ///< tiles of a block in shared memory
   int bytes_of_buffer;
-  int bytes_of_folds;  ///< of one tile
-  int bytes_of_carry;  ///< if blocks share slabs
+  int bytes_of_folds;
   std::int64_t blocks;
   bool loads_runs, stores_runs;  ///< whether a tile is contiguous in global memory as well
-  bool is_shared;                ///< whether blocks share slabs
-  int segment;                   ///< chunks of a column that combine first, if blocks share slabs
-  Divisor by_columns, by_chunks, by_slabs_of_piece, by_segments;
+  Divisor by_columns, by_chunks, by_slabs_of_piece;
 
   [[nodiscard]] KOKKOS_FUNCTION constexpr int lines() const { return columns * slabs_of_tile; }
   /// Work items, distributed over the threads: the chunks of a tile.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int items() const { return lines() * chunks; }
   /// Whether chunks are folded before they are scanned.
   [[nodiscard]] KOKKOS_FUNCTION constexpr bool has_totals() const { return n > chunk; }
-  /// Folds that a block keeps per line: the prefix of each chunk, the prefix of the next tile, and
-  /// one more while these are updated.
-  [[nodiscard]] KOKKOS_FUNCTION constexpr int folds_of_line() const { return chunks + 2; }
+  /// Folds that a block keeps per line: the prefix of each chunk and of the next; if blocks share
+  /// columns, that of the next tile and two parts of its own.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int folds_of_line() const {
+    return chunks + (steps > 1 ? 4 : 1);
+  }
   /// Elements in shared memory of a slab and of a tile, including gaps.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int pitch_of_slab() const { return pitch * rows; }
   [[nodiscard]] KOKKOS_FUNCTION constexpr int slots() const {
     return pitch_of_piece << log2_pieces;
   }
-  [[nodiscard]] KOKKOS_FUNCTION constexpr int begin_of_buffers() const {
-    return is_shared ? bytes_of_shared_narrow_block : bytes_of_narrow_block;
-  }
   [[nodiscard]] KOKKOS_FUNCTION constexpr int begin_of_folds() const {
-    return begin_of_buffers() + buffers * bytes_of_buffer;
-  }
-  [[nodiscard]] KOKKOS_FUNCTION constexpr int begin_of_carry() const {
-    return begin_of_folds() + buffers * bytes_of_folds;
+    return bytes_of_narrow_block + bytes_of_buffer;
   }
   [[nodiscard]] KOKKOS_FUNCTION constexpr int shared_bytes() const {
-    return begin_of_carry() + bytes_of_carry;
+    return begin_of_folds() + bytes_of_folds;
   }
   /// The slab that threads process as number s, and where it begins in shared memory. Lanes
   /// alternate between pieces.
@@ -149,7 +142,7 @@ constexpr void plan_strips(NarrowColumnPlan& plan, const NarrowColumnFacts& f) {
 /// of some banks.
 constexpr void spread_slabs(NarrowColumnPlan& plan, const NarrowColumnFacts& f) {
   constexpr int log2 = 3;
-  const bool is_one_array = f.types.in_place && f.element == f.types.bytes && f.element >= 4;
+  const bool is_one_array = f.in_place && f.element == f.element_and_result && f.element >= 4;
   const int slab = plan.pitch_of_slab() * f.element;
   if (!is_one_array || plan.has_totals() || slab % 32 != 0 || f.element > 16) return;
   const int slabs = plan.slabs_of_tile >> log2;
@@ -160,67 +153,26 @@ constexpr void spread_slabs(NarrowColumnPlan& plan, const NarrowColumnFacts& f) 
   plan.rows_of_run = slabs * plan.rows;
   plan.pitch_of_piece = (divide_up(slabs * slab, 128) * 128 + 16) / f.element;
 }
-constexpr void finish_plan(NarrowColumnPlan& plan, const NarrowColumnFacts& f) {
-  plan.bytes_of_buffer = bytes_of_narrow_buffer(plan, f);
-  plan.by_columns = Divisor(plan.columns);
-  plan.by_chunks = Divisor(plan.chunks);
-  plan.by_slabs_of_piece = Divisor(plan.slabs_of_piece);
-}
-
-/// The plan for columns that blocks share: a tile has all neighbouring columns of a slab, and the
-/// rows that the combination tree prescribes.
-constexpr void plan_shared_narrow_columns(NarrowColumnPlan& plan, const NarrowColumnFacts& f,
-                                          const NarrowCut& cut) {
-  plan.is_shared = true;
-  plan.segment = cut.segment;
-  plan.by_segments = Divisor(cut.segment);
-  plan.slabs_of_tile = 1;
-  plan.chunk = cut.chunk;
-  plan.chunks = cut.chunks;
-  plan.rows = cut.chunks * cut.chunk;
-  plan.steps = static_cast<int>(divide_up(f.n, plan.rows));
-  plan_moves(plan, f);
-  finish_plan(plan, f);
-  // Including the folds of segments.
-  const int folds = plan.columns * (plan.folds_of_line() + cut.segment);
-  plan.bytes_of_folds = (folds * f.types.carried + 15) / 16 * 16;
-  plan.bytes_of_carry = (plan.columns * f.types.carried + 15) / 16 * 16;
-  plan.buffers = most_narrow_buffers;
-  const int room = f.shared_bytes / blocks_of_shared_narrow_columns;
-  while (plan.buffers > 1 && plan.shared_bytes() > room) --plan.buffers;
-  plan.blocks = std::min(plan.slabs * plan.steps, std::int64_t{std::max(1, f.multiprocessors)} *
-                                                      blocks_of_shared_narrow_columns);
-}
-/// The plan for others: a block has a tile of whole slabs, large enough to amortise latencies,
-/// small enough to give every multiprocessor several.
-constexpr void plan_whole_narrow_columns(NarrowColumnPlan& plan, const NarrowColumnFacts& f) {
-  plan.rows = static_cast<int>(f.n);
-  plan.steps = 1;
-  plan.chunk = rows_of_chunk(f.n, f.accumulator);
-  plan.chunks = static_cast<int>(divide_up(f.n, plan.chunk));
+/// Makes a tile of whole slabs, large enough to amortise latencies, small enough to give every
+/// multiprocessor several.
+constexpr void plan_whole_columns(NarrowColumnPlan& plan, const NarrowColumnFacts& f) {
   const int folds = plan.has_totals() ? plan.columns * plan.folds_of_line() : 0;
   const std::int64_t elements = std::int64_t{plan.columns} * plan.rows;
   const std::int64_t fit =
-      std::min(bytes_of_narrow_tile / (elements * f.element + folds * f.types.carried),
+      std::min(bytes_of_narrow_tile / (elements * f.element + folds * f.carried),
                ((1 << 15) - 1) / elements);
   const std::int64_t fair = divide_up(
       plan.slabs, std::int64_t{std::max(1, f.multiprocessors)} * blocks_of_narrow_columns);
-  if (f.n <= longest_short_column && plan.columns > widest_narrow_row && fit == 0) {
-    plan_strips(plan, f);
-  } else {
-    plan.slabs_of_tile = static_cast<int>(std::max<std::int64_t>(std::min(fit, fair), 1));
-    // A slab of its own, if those of some operand are apart, unless that is too little for a block.
-    if (!f.are_even() && 8 * elements * f.element > bytes_of_narrow_tile) plan.slabs_of_tile = 1;
-    plan_moves(plan, f);
-    spread_slabs(plan, f);
-  }
-  finish_plan(plan, f);
-  plan.buffers = 1;
-  plan.bytes_of_folds = folds * plan.slabs_of_tile * f.types.carried;
-  plan.blocks = divide_up(plan.slabs, plan.slabs_of_tile) * plan.strips;
+  if (plan.columns > widest_narrow_row && fit == 0) return plan_strips(plan, f);
+  plan.slabs_of_tile = static_cast<int>(std::max<std::int64_t>(std::min(fit, fair), 1));
+  // A slab of its own, if those of some operand are apart, unless that is too little for a block.
+  if (!f.are_even() && 8 * elements * f.element > bytes_of_narrow_tile) plan.slabs_of_tile = 1;
+  plan_moves(plan, f);
+  spread_slabs(plan, f);
 }
 
-/// The plan.
+/// The plan. A block has a tile: of whole slabs, or of the rows that the combination tree
+/// prescribes of all neighbouring columns of one.
 constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
   NarrowColumnPlan plan{};
   plan.n = f.n;
@@ -229,12 +181,24 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
   plan.columns = plan.are_rows ? f.neighbours : 1;
   plan.strips = 1;
   plan.slabs = f.lines / plan.columns;
-  const NarrowCut cut = cut_narrow_column(f.n, f.stride, f.types);
-  if (f.n > longest_short_column && cut.is_shared) {
-    plan_shared_narrow_columns(plan, f, cut);
+  const NarrowCut cut = cut_narrow_column(f.n, f.stride, f.element_and_result, f.accumulator);
+  plan.chunk = cut.chunk;
+  plan.chunks = cut.chunks;
+  plan.steps = cut.tiles;
+  plan.rows = plan.steps == 1 ? static_cast<int>(f.n) : cut.chunk * cut.chunks;
+  plan.slabs_of_tile = 1;
+  if (plan.steps == 1) {
+    plan_whole_columns(plan, f);
   } else {
-    plan_whole_narrow_columns(plan, f);
+    plan_moves(plan, f);
   }
+  plan.bytes_of_buffer = bytes_of_narrow_buffer(plan, f);
+  const int folds = plan.has_totals() ? plan.lines() * plan.folds_of_line() : 0;
+  plan.bytes_of_folds = (folds * f.carried + 15) / 16 * 16;
+  plan.by_columns = Divisor(plan.columns);
+  plan.by_chunks = Divisor(plan.chunks);
+  plan.by_slabs_of_piece = Divisor(plan.slabs_of_piece);
+  plan.blocks = divide_up(plan.slabs, plan.slabs_of_tile) * plan.strips * plan.steps;
   return plan;
 }
 

@@ -3,10 +3,11 @@
 #pragma once
 
 /// \file
-/// Tiles of narrow columns: their place in global and shared memory, and how they are moved, as
-/// runs of bytes whatever their alignment, or element by element.
+/// Tiles of narrow columns: what they hold, their place in global and shared memory, and how they
+/// are moved, as runs of bytes whatever their alignment, or element by element.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
+#include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/column_tree.hpp>
 #include <KokkosScan/impl/cuda/narrow_column_plan.hpp>
 #include <KokkosScan/impl/cuda/span.hpp>
@@ -14,31 +15,79 @@
 #include <KokkosScan/impl/problem.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace KokkosScan::impl::cuda {
+
+/// What a tile holds of an input in shared memory: the elements of an array and of its mask, or
+/// computed elements if they are needed twice.
+template <class A, class In>
+struct NarrowInput {
+  using Value = A;
+  using Mask = std::byte;
+  static constexpr bool is_stored = false;
+  static constexpr bool is_run = false;
+  static constexpr bool has_mask = false;
+  static constexpr int bytes = sizeof(A);  ///< of an element
+
+  static KOKKOS_FORCEINLINE_FUNCTION const In& values(const In& in) { return in; }
+};
+template <class A, class T>
+struct NarrowInput<A, Array<const T>> {
+  using Value = T;
+  using Mask = std::byte;
+  static constexpr bool is_stored = true;
+  /// Whether rows can be moved as runs of bytes.
+  static constexpr bool is_run = is_one_move<sizeof(T)> && alignof(T) == sizeof(T);
+  static constexpr bool has_mask = false;
+  static constexpr int bytes = sizeof(T);
+
+  static KOKKOS_FORCEINLINE_FUNCTION const Array<const T>& values(const Array<const T>& in) {
+    return in;
+  }
+};
+template <class A, class V, class M>
+struct NarrowInput<A, Selected<A, Array<const V>, Array<const M>>> {
+  using Value = V;
+  /// One byte, so that a tile with any mask fits.
+  using Mask = std::conditional_t<sizeof(M) == 1, M, bool>;
+  using In = Selected<A, Array<const V>, Array<const M>>;
+  static constexpr bool is_stored = true;
+  static constexpr bool is_run = NarrowInput<A, Array<const V>>::is_run && sizeof(M) == 1;
+  static constexpr bool has_mask = true;
+  static constexpr int bytes = sizeof(V) + sizeof(Mask);
+
+  static KOKKOS_FORCEINLINE_FUNCTION const Array<const V>& values(const In& in) {
+    return in.values;
+  }
+  static KOKKOS_FORCEINLINE_FUNCTION const Array<const M>& mask(const In& in) { return in.mask; }
+};
+
+/// Whether results overwrite the elements.
+template <class Input, class Value>
+inline constexpr bool narrow_in_place = may_share_slots<typename Input::Value, Value>;
 
 /// Several whole slabs, or some rows of one, or some columns. Rows are numbered in memory order.
 struct NarrowColumnTile {
   std::int64_t slab;   ///< the first
+  std::int64_t step;   ///< tiles above it
   std::int64_t begin;  ///< the first row in scan order
-  int step;            ///< tiles above it
   int first_column;
   int slabs;
   int rows;
   int columns;
   int shift, shift_of_mask,
       shift_of_results;  ///< offsets of their starts modulo 128 bytes
-  bool exists;
-  bool is_last;  ///< of its slab
+  bool is_last;          ///< of its slab
   bool stores_runs;
 
   NarrowColumnTile() = default;
   /// \param strip index among the strips of all slabs
   __device__ __forceinline__ NarrowColumnTile(const NarrowColumnPlan& plan, std::int64_t strip,
-                                              int number_of_step)
+                                              std::int64_t number_of_step)
       : slab(strip * plan.slabs_of_tile),
-        begin(std::int64_t{number_of_step} * plan.rows),
         step(number_of_step),
+        begin(number_of_step * plan.rows),
         first_column(0),
         columns(plan.columns),
         shift(0),
@@ -53,7 +102,6 @@ struct NarrowColumnTile {
       const int columns_left = plan.neighbours - first_column;
       columns = columns_left < columns ? columns_left : columns;
     }
-    exists = slab < plan.slabs;
     const std::int64_t slabs_left = plan.slabs - slab;
     const std::int64_t rows_left = plan.n - begin;
     slabs = static_cast<int>(slabs_left < plan.slabs_of_tile ? slabs_left : plan.slabs_of_tile);

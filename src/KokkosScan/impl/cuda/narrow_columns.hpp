@@ -4,21 +4,27 @@
 
 /// \file
 /// The kernel for short and for narrow columns: lines that are not contiguous, with few elements or
-/// a small stride. A block moves a tile of whole columns to shared memory, as runs of bytes where
-/// possible, whatever their alignment. Threads fold chunks of columns, one thread per column
-/// combines its chunks, threads scan the chunks in place, and the block moves the tile back.
-/// (shared_narrow_columns.hpp shares long columns.)
+/// a small stride. A block moves a tile to shared memory, as runs of bytes where possible, whatever
+/// their alignment: whole columns, or some rows of long ones. Threads fold chunks of columns, one
+/// thread per column combines its chunks, threads scan the chunks in place, and the block moves the
+/// tile back. Blocks that share a multiprocessor hide each other's latencies.
+/// (narrow_column_carry.hpp says how tiles of long columns obtain their prefixes.)
 ///
-/// The combination tree starts at the element that is scanned first. rows_of_chunk() elements make
-/// a chunk. Everything combines left to right in the carried type. Let P be the fold of the
-/// starting value and all earlier chunks, and x_1, x_2, ... the elements of the chunk:
+/// The combination tree starts at the element that is scanned first. Elements combine to chunks,
+/// chunks to tiles, tiles to groups, groups to sets (trees.hpp), all left to right in the carried
+/// type; the first tile includes the starting value. Let S be the fold of earlier sets, G that of
+/// earlier groups of the set, T that of earlier tiles of the group (in the first tile the starting
+/// value), c that of earlier chunks of the tile, and x_1, x_2, ... the elements of the chunk. With
+/// P = S * (G * T):
 ///
-///     B(k) = P * x_1 * x_2 ...    within a chunk, and at the end of the last chunk,
-///     B(k) = P                    at the end of any other chunk, where P includes it.
+///     B(k) = (P * c) * x_1 * x_2 ...    within a chunk, and at the end of the line,
+///     B(k) = P * c                      at the end of any other chunk, where c includes it,
+///     B(k) = P                          at the end of any other tile, where T includes it.
 ///
 /// Empty parts are left out.
 
 #include <KokkosScan/impl/cuda/chunk.hpp>
+#include <KokkosScan/impl/cuda/narrow_column_carry.hpp>
 #include <KokkosScan/impl/cuda/narrow_column_plan.hpp>
 #include <KokkosScan/impl/cuda/narrow_column_tile.hpp>
 #include <KokkosScan/impl/problem.hpp>
@@ -28,74 +34,16 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// What a tile holds of an input in shared memory: the elements of an array and of its mask, or
-/// computed elements if they are needed twice.
-template <class A, class In>
-struct NarrowInput {
-  using Value = A;
-  using Mask = std::byte;
-  static constexpr bool is_stored = false;
-  static constexpr bool is_run = false;
-  static constexpr bool has_mask = false;
-  static constexpr int bytes = sizeof(A);  ///< of an element
-
-  static KOKKOS_FORCEINLINE_FUNCTION const In& values(const In& in) { return in; }
-};
-template <class A, class T>
-struct NarrowInput<A, Array<const T>> {
-  using Value = T;
-  using Mask = std::byte;
-  static constexpr bool is_stored = true;
-  /// Whether rows can be moved as runs of bytes.
-  static constexpr bool is_run = is_one_move<sizeof(T)> && alignof(T) == sizeof(T);
-  static constexpr bool has_mask = false;
-  static constexpr int bytes = sizeof(T);
-
-  static KOKKOS_FORCEINLINE_FUNCTION const Array<const T>& values(const Array<const T>& in) {
-    return in;
-  }
-};
-template <class A, class V, class M>
-struct NarrowInput<A, Selected<A, Array<const V>, Array<const M>>> {
-  using Value = V;
-  /// One byte, so that a tile with any mask fits.
-  using Mask = std::conditional_t<sizeof(M) == 1, M, bool>;
-  using In = Selected<A, Array<const V>, Array<const M>>;
-  static constexpr bool is_stored = true;
-  static constexpr bool is_run = NarrowInput<A, Array<const V>>::is_run && sizeof(M) == 1;
-  static constexpr bool has_mask = true;
-  static constexpr int bytes = sizeof(V) + sizeof(Mask);
-
-  static KOKKOS_FORCEINLINE_FUNCTION const Array<const V>& values(const In& in) {
-    return in.values;
-  }
-  static KOKKOS_FORCEINLINE_FUNCTION const Array<const M>& mask(const In& in) { return in.mask; }
-};
-
-/// Whether results overwrite the elements.
-template <class Input, class Value>
-inline constexpr bool narrow_in_place = may_share_slots<typename Input::Value, Value>;
-
-/// What is known of the prefix of a chunk.
-enum class ChunksBefore {
-  none,     ///< a chunk is a whole column
-  folded,   ///< a block has all chunks of a column: the prefix is one fold
-  in_tiles  ///< the fold of earlier chunks of the tile, and that of all earlier tiles
-};
-
-/// What a block that has whole slabs keeps in shared memory besides them.
+/// What a block keeps in shared memory besides a tile.
 struct NarrowColumnBlock {
   Barrier loaded;
   NarrowColumnTile tile;
 };
 static_assert(sizeof(NarrowColumnBlock) <= bytes_of_narrow_block);
 
-/// What the kernels for narrow columns have in common.
-///
-/// \tparam threads that share a tile
-template <class P, int threads>
+/// A thread of a block that scans a tile.
+template <class P>
 class NarrowColumnScan {
- protected:
   using T = Types<P>;
   using A = typename T::A;
   using R = typename T::R;
@@ -111,65 +59,71 @@ class NarrowColumnScan {
       !is_called<typename T::Out> && NarrowInput<A, Array<const Value>>::is_run;
 
  public:
-  /// \param thread index among those that share a tile
-  __device__ __forceinline__ NarrowColumnScan(const P& p, const NarrowColumnPlan& plan, int thread)
+  __device__ __forceinline__ NarrowColumnScan(const P& p, const NarrowColumnPlan& plan,
+                                              const PublishedNarrowTiles<R>& published)
       : m_p(p),
         m_plan(plan),
+        m_published(published),
         m_op(carrying(p.op)),
-        m_thread(thread),
-        m_begin_of_folds(plan.begin_of_folds()) {}
+        m_thread(static_cast<int>(threadIdx.x)) {}
 
-  /// Scans the tile of a block that has whole slabs.
   __device__ __forceinline__ void run() {
     NarrowColumnBlock& block = *reinterpret_cast<NarrowColumnBlock*>(shared_memory());
     const NarrowColumnTile& tile = block.tile;
     if (m_thread == 0) {
-      block.tile = tile_of(blockIdx.x, 0);
+      std::int64_t number = blockIdx.x;
+      take_ticket_if(are_shared(), m_published.tickets(), number);
+      const Division at(number, m_plan.steps);
+      block.tile = tile_of(at.quotient, at.remainder);
       block.loaded.initialize(2 * threads);
       after_initialization();
     }
     __syncthreads();
     if (loads_runs()) {
-      begin_load(tile, 0, block.loaded, sharing());
+      begin_load(tile, block.loaded);
       block.loaded.wait(0);
     } else if (Input::is_stored || m_plan.has_totals()) {
-      load_elements(tile, 0);
+      load_elements(tile);
       __syncthreads();
     }
-    const Places at = places(tile, 0);
+    const Places at = places(tile);
     if (m_plan.has_totals()) {
       for_each_chunk<true>(tile, [&](const Chunk& chunk) {
         fold_at(chunk, chunk.number + 1) = fold_chunk(tile, at, chunk).value();
       });
       __syncthreads();
       combine_chunks(tile);
+      if (are_shared()) {
+        find_narrow_prefixes(m_op, m_plan, m_published, tile, folds(0, 0), m_p.start.exists());
+      }
       __syncthreads();
-      scan_chunks<ChunksBefore::folded>(tile, at);
+      scan_chunks<true>(tile, at);
     } else {
-      scan_chunks<ChunksBefore::none>(tile, at);
+      scan_chunks<false>(tile, at);
     }
     before_bulk_copies();
     __syncthreads();
     if (tile.stores_runs) {
-      begin_store(tile, 0, sharing());
+      begin_store(tile);
       wait_for_bulk_stores();
     } else {
-      store_elements(tile, 0);
+      store_elements(tile);
     }
   }
 
- protected:
+ private:
+  static constexpr int threads = threads_of_narrow_columns;
+
   [[nodiscard]] __device__ __forceinline__ Threads sharing() const { return {m_thread, threads}; }
+  /// Whether blocks share columns.
+  [[nodiscard]] __device__ __forceinline__ bool are_shared() const { return m_plan.steps > 1; }
   [[nodiscard]] __device__ __forceinline__ bool loads_runs() const {
     return may_load_runs && m_plan.loads_runs;
   }
-  /// Bytes of an operand in a buffer, padded for any offset modulo 128. A buffer holds the
-  /// elements, then results that do not overwrite them, then the mask.
+  /// Bytes of an operand in shared memory, padded for any offset modulo 128: elements, then results
+  /// that do not overwrite them, then the mask.
   [[nodiscard]] __device__ __forceinline__ int bytes_of(int size) const {
     return (m_plan.slots() * size + 2 * bulk_alignment - 1) / bulk_alignment * bulk_alignment;
-  }
-  [[nodiscard]] __device__ __forceinline__ int begin_of(int buffer) const {
-    return m_plan.begin_of_buffers() + buffer * m_plan.bytes_of_buffer;
   }
   /// Where a tile is in shared memory, kept in registers.
   struct Places {
@@ -177,9 +131,8 @@ class NarrowColumnScan {
     TileSlots<Value> results;
     TileSlots<Mask> mask;
   };
-  [[nodiscard]] __device__ __forceinline__ Places places(const NarrowColumnTile& tile,
-                                                         int buffer) const {
-    const int begin = begin_of(buffer);
+  [[nodiscard]] __device__ __forceinline__ Places places(const NarrowColumnTile& tile) const {
+    constexpr int begin = bytes_of_narrow_block;
     const int behind = begin + bytes_of(sizeof(Loaded));
     if constexpr (in_place) {
       return {{begin + tile.shift}, {begin + tile.shift}, {behind + tile.shift_of_mask}};
@@ -192,14 +145,13 @@ class NarrowColumnScan {
   ///
   /// \param slab in turn
   [[nodiscard]] __device__ __forceinline__ R* folds(int slab, int column) const {
-    return reinterpret_cast<R*>(shared_memory() + m_begin_of_folds) +
+    return reinterpret_cast<R*>(shared_memory() + m_plan.begin_of_folds()) +
            slab * m_plan.folds_of_line() * m_plan.columns + column;
   }
 
   [[nodiscard]] __device__ __forceinline__ NarrowColumnTile tile_of(std::int64_t strip,
-                                                                    int step) const {
+                                                                    std::int64_t step) const {
     NarrowColumnTile tile(m_plan, strip, step);
-    if (!tile.exists) return tile;
     // Runs have the same offset modulo 128 in shared as in global memory.
     const auto shift_of = [&](const auto& array) {
       return misalignment(first_in_memory(m_p.batch, m_plan, tile, array), bulk_alignment);
@@ -222,28 +174,25 @@ class NarrowColumnScan {
     return tile;
   }
 
-  /// Begins to load the runs of a tile, and arrives.
-  ///
-  /// \param sharing threads, each of which arrives twice
-  __device__ __forceinline__ void begin_load(const NarrowColumnTile& tile, int buffer,
-                                             Barrier& loaded, const Threads& sharing) const {
+  /// Begins to load the runs of a tile, and arrives twice.
+  __device__ __forceinline__ void begin_load(const NarrowColumnTile& tile, Barrier& loaded) const {
     if constexpr (may_load_runs) {
-      const Places at = places(tile, buffer);
+      const Places at = places(tile);
       const auto load = [&](const std::byte* from, const Span& to, int bytes,
                             const Threads& of_run) {
         begin_copy_in(from, to, bytes, loaded, of_run);
       };
-      for_each_run(m_p.batch, m_plan, tile, Input::values(m_p.input), at.elements, sharing, load);
+      for_each_run(m_p.batch, m_plan, tile, Input::values(m_p.input), at.elements, sharing(), load);
       if constexpr (Input::has_mask) {
-        for_each_run(m_p.batch, m_plan, tile, Input::mask(m_p.input), at.mask, sharing, load);
+        for_each_run(m_p.batch, m_plan, tile, Input::mask(m_p.input), at.mask, sharing(), load);
       }
     }
     loaded.arrive_after_copies();
     loaded.arrive();
   }
   /// Loads elements one at a time.
-  __device__ __forceinline__ void load_elements(const NarrowColumnTile& tile, int buffer) const {
-    const Places at = places(tile, buffer);
+  __device__ __forceinline__ void load_elements(const NarrowColumnTile& tile) const {
+    const Places at = places(tile);
     const bool backward = is_backward(m_p.output);
     load_one_by_one(m_p.batch, m_plan, tile, Input::values(m_p.input), backward, at.elements,
                     sharing());
@@ -253,17 +202,16 @@ class NarrowColumnScan {
     }
   }
   /// Begins to store the runs of a tile.
-  __device__ __forceinline__ void begin_store(const NarrowColumnTile& tile, int buffer,
-                                              const Threads& sharing) const {
+  __device__ __forceinline__ void begin_store(const NarrowColumnTile& tile) const {
     if constexpr (may_store_runs) {
-      for_each_run(m_p.batch, m_plan, tile, m_p.output, places(tile, buffer).results, sharing,
+      for_each_run(m_p.batch, m_plan, tile, m_p.output, places(tile).results, sharing(),
                    [](std::byte* to, const Span& from, int bytes, const Threads& of_run) {
                      copy_out<unit_of<Value>, true>(from, to, bytes, of_run);
                    });
     }
   }
-  __device__ __forceinline__ void store_elements(const NarrowColumnTile& tile, int buffer) const {
-    store_one_by_one(m_p.batch, m_plan, tile, m_p.output, places(tile, buffer).results, sharing());
+  __device__ __forceinline__ void store_elements(const NarrowColumnTile& tile) const {
+    store_one_by_one(m_p.batch, m_plan, tile, m_p.output, places(tile).results, sharing());
   }
 
   /// A chunk of a line in a tile.
@@ -366,9 +314,11 @@ class NarrowColumnScan {
     });
     return total;
   }
-  /// Turns the folds of chunks into prefixes, one thread per line.
+  /// Turns the folds of a line's chunks into folds of the tile up to each, one thread per line, and
+  /// publishes that of all. Fold 0 becomes the starting value.
   __device__ __forceinline__ void combine_chunks(const NarrowColumnTile& tile) const {
     const int stride = m_plan.columns;
+    const int chunks = (tile.rows + m_plan.chunk - 1) / m_plan.chunk;
 #pragma unroll 1
     for (int line = m_thread; line < m_plan.lines(); line += threads) {
       const int in_turn = m_plan.by_columns.quotient(line);
@@ -376,15 +326,16 @@ class NarrowColumnScan {
       const int slab = m_plan.slab_in_turn(in_turn);
       if (slab >= tile.slabs) continue;
       R* at = folds(in_turn, column);
-      Prefix before(m_op);
-      if (m_p.start.exists()) {
-        before = Prefix(
+      Prefix start(m_op);
+      if (tile.step == 0 && m_p.start.exists()) {
+        start = Prefix(
             m_op, static_cast<R>(m_p.start.at(tile.place(m_p.batch, m_plan, slab, column)).value));
-        *at = before.value();
+        *at = start.value();
       }
+      Prefix before(m_op);
       const R* const first = at + stride;
       in_eights(
-          m_plan.chunks, [&](int c) { return first[c * stride]; },
+          chunks, [&](int c) { return first[c * stride]; },
           [&](const auto& x, auto count) {
 #pragma unroll
             for (int j = 0; j < count.value; ++j) {
@@ -392,18 +343,20 @@ class NarrowColumnScan {
               *(at += stride) = before.value();
             }
           });
+      if (tile.is_last) continue;
+      publish(m_published.tile(tile.slab, column, tile.step), start.then(m_op, before.value()));
     }
   }
-  template <ChunksBefore before>
+
+  template <bool has_totals>
   __device__ __forceinline__ void scan_chunks(const NarrowColumnTile& tile,
                                               const Places& at) const {
-    for_each_chunk<before != ChunksBefore::none>(
-        tile, [&](const Chunk& chunk) { scan_chunk<before>(tile, at, chunk); });
+    for_each_chunk<has_totals>(
+        tile, [&](const Chunk& chunk) { scan_chunk<has_totals>(tile, at, chunk); });
   }
-  template <ChunksBefore before>
+  template <bool has_totals>
   __device__ __forceinline__ void scan_chunk(const NarrowColumnTile& tile, const Places& at,
                                              const Chunk& chunk) const {
-    constexpr bool has_totals = before != ChunksBefore::none;
     const bool inclusive = m_p.form == Form::inclusive;
     const Ends<P> ends{m_p};
     const bool has_ends = ends.exist();
@@ -412,11 +365,11 @@ class NarrowColumnScan {
     Prefix run(m_op);
     A previous = m_p.identity.value;
     if (!is_first) {
-      run = Prefix(m_op, fold_before<before>(tile, chunk, chunk.number));
+      run = Prefix(m_op, fold_before(tile, chunk, chunk.number));
       previous = static_cast<A>(run.value());
     } else if (m_p.start.exists()) {
-      const R start = has_totals ? *folds(chunk.slab_in_turn, chunk.column)
-                                 : static_cast<R>(m_p.start.at(place(tile, chunk)).value);
+      const R start =
+          has_totals ? fold_at(chunk, 0) : static_cast<R>(m_p.start.at(place(tile, chunk)).value);
       run = Prefix(m_op, start);
       previous = static_cast<A>(start);
     }
@@ -436,9 +389,8 @@ class NarrowColumnScan {
     });
     if (!is_last) {
       if (!inclusive) return;
-      const R after = chunk.ends_tile && before == ChunksBefore::in_tiles
-                          ? fold_at(chunk, m_plan.chunks + 1)
-                          : fold_before<before>(tile, chunk, chunk.number + 1);
+      const R after = chunk.ends_tile ? fold_at(chunk, m_plan.chunks + 1)
+                                      : fold_before(tile, chunk, chunk.number + 1);
       out[-chunk.stride] = static_cast<Value>(static_cast<A>(after));
     } else if (has_ends) {
       ends.store_end(place(tile, chunk), previous);
@@ -448,29 +400,27 @@ class NarrowColumnScan {
     return folds(chunk.slab_in_turn, chunk.column)[number * m_plan.columns];
   }
   /// The prefix of a chunk that is not the first of its line.
-  template <ChunksBefore before>
   [[nodiscard]] __device__ __forceinline__ R fold_before(const NarrowColumnTile& tile,
                                                          const Chunk& chunk, int number) const {
     const R& fold = fold_at(chunk, number);
-    if (before != ChunksBefore::in_tiles || number == 0) return fold;
-    if (tile.begin == 0 && !m_p.start.exists()) return fold;
+    if (number == 0 || (tile.begin == 0 && !m_p.start.exists())) return fold;
     return static_cast<R>(m_op(fold_at(chunk, 0), fold));
   }
 
   const P& m_p;
   const NarrowColumnPlan& m_plan;
+  const PublishedNarrowTiles<R>& m_published;
   Carrying m_op;
   int m_thread;
-  int m_begin_of_folds;
 };
 
-/// Scans narrow columns of which a tile holds whole ones.
+/// Scans short or narrow columns.
 template <class P>
 __global__ void __launch_bounds__(threads_of_narrow_columns, blocks_of_narrow_columns)
-    scan_narrow_columns(const __grid_constant__ P problem,
-                        const __grid_constant__ NarrowColumnPlan plan) {
-  NarrowColumnScan<P, threads_of_narrow_columns>(problem, plan, static_cast<int>(threadIdx.x))
-      .run();
+    scan_narrow_columns(
+        const __grid_constant__ P problem, const __grid_constant__ NarrowColumnPlan plan,
+        const __grid_constant__ PublishedNarrowTiles<typename Types<P>::R> published) {
+  NarrowColumnScan<P>(problem, plan, published).run();
 }
 
 }  // namespace KokkosScan::impl::cuda

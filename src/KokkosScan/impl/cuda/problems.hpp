@@ -15,7 +15,6 @@
 #include <KokkosScan/impl/cuda/narrow_columns.hpp>
 #include <KokkosScan/impl/cuda/operand_access.hpp>
 #include <KokkosScan/impl/cuda/parts.hpp>
-#include <KokkosScan/impl/cuda/shared_narrow_columns.hpp>
 #include <KokkosScan/impl/cuda/strip_plan.hpp>
 #include <KokkosScan/impl/cuda/tiles.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
@@ -50,7 +49,6 @@ struct Backend {
   /// must not overflow.
   template <class P>
   static bool accepts(const P& p) {
-    static_assert(shared_tile_bounds<P>.rows >= chunk_of_column, "More tiles than a number holds.");
     return p.n > 0 &&
            (has_contiguous_lines(p) || (neighbours(p.batch) <= INT32_MAX &&
                                         p.n / chunk_of_column < INT32_MAX - chunks_of_section));
@@ -66,8 +64,9 @@ struct Backend {
     if (!stays_in_registers<P>(n)) {
       bytes = Carry<R>::bytes(lines, cut_line(n, Types<P>::size_that_cuts).tiles_of_line);
     }
-    if (const std::int64_t tiles = most_shared_tiles(n, shared_tile_bounds<P>)) {
-      bytes = std::max(bytes, PublishedColumns<R>::bytes(lines, tiles));
+    for (int stride = 1; stride <= widest_narrow_row; ++stride) {
+      bytes =
+          std::max(bytes, PublishedNarrowTiles<R>::bytes(lines, cut_narrow<P>(n, stride).tiles));
     }
     bytes = std::max(bytes, PublishedRows<R>::bytes(n, lines));
     return static_cast<std::size_t>(bytes);
@@ -101,7 +100,7 @@ struct Backend {
   /// Scans left to right in the carried type, so it also serves scans in order.
   template <class Exec, class P>
   static void scan_short_columns(const Exec& exec, const P& p) {
-    scan_whole_narrow_columns(exec, p, plan_narrow_columns(narrow_column_facts(exec, p)));
+    scan_narrow_columns(exec, p, nullptr);
   }
 
  private:
@@ -117,15 +116,6 @@ struct Backend {
     } else {
       enqueue(exec, launch, kernel(p), p.n, p.batch.count, p, shape, arguments...);
     }
-  }
-
-  template <class Exec, class P>
-  static void scan_whole_narrow_columns(const Exec& exec, const P& p,
-                                        const NarrowColumnPlan& plan) {
-    const Launch launch{p.function, "cuda/narrow_columns", plan.blocks, threads_of_narrow_columns,
-                        plan.shared_bytes()};
-    start(
-        exec, launch, p, []<class Q>(const Q&) { return cuda::scan_narrow_columns<Q>; }, plan);
   }
 
   /// Lines that are consecutive in the last dimension of the batch.
@@ -267,21 +257,20 @@ struct Backend {
   }();
   template <class Exec, class P>
   static void scan_narrow_columns(const Exec& exec, const P& p, std::byte* workspace) {
-    using R = typename Types<P>::R;
+    using Published = PublishedNarrowTiles<typename Types<P>::R>;
     const NarrowColumnPlan plan = plan_narrow_columns(narrow_column_facts(exec, p));
-    if (!plan.is_shared) return scan_whole_narrow_columns(exec, p, plan);
-    const Launch launch{p.function, "cuda/shared_narrow_columns", plan.blocks,
-                        threads_of_shared_narrow_columns<P>, plan.shared_bytes()};
-    const auto needed =
-        static_cast<std::size_t>(PublishedColumns<R>::bytes(p.batch.count, plan.steps));
+    const Launch launch{p.function, "cuda/narrow_columns", plan.blocks, threads_of_narrow_columns,
+                        plan.shared_bytes()};
     std::optional<Temporary<Exec>> memory;
-    if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
-    clear(exec, launch, workspace, needed, p.n, p.batch.count);
-    const PublishedColumns<R> published{reinterpret_cast<std::uint64_t*>(workspace), p.batch.count,
-                                        divide_up(plan.steps, tiles_of_narrow_group)};
+    if (plan.steps > 1) {
+      const auto needed = static_cast<std::size_t>(Published::bytes(p.batch.count, plan.steps));
+      if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
+      clear(exec, launch, workspace, needed, p.n, p.batch.count);
+    }
+    const Published published(workspace, plan.steps, plan.columns);
     start(
-        exec, launch, p, []<class Q>(const Q&) { return cuda::scan_shared_narrow_columns<Q>; },
-        plan, published);
+        exec, launch, p, []<class Q>(const Q&) { return cuda::scan_narrow_columns<Q>; }, plan,
+        published);
   }
   template <class Exec, class P>
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
@@ -398,12 +387,11 @@ struct Backend {
   /// Whether a kernel for narrow columns runs.
   template <class P>
   static bool are_narrow_columns(const P& p) {
-    constexpr NarrowElement types = narrow_column_types<P>().types;
     const std::int64_t input = stride_along(p.input);
     const std::int64_t output = stride_along(p.output);
-    return cuda::are_narrow_columns(p.n, stride_of_columns(p), widest_row_of_long_columns_of(types),
-                                    sizeof(typename P::A) > sizeof(typename Types<P>::Value)) ||
-           cuda::are_short_columns(p.n, input > 0 ? std::min(input, output) : output, types.bytes);
+    return cuda::are_narrow_columns(stride_of_columns(p)) ||
+           cuda::are_short_columns(p.n, input > 0 ? std::min(input, output) : output,
+                                   narrow_column_types<P>().element_and_result);
   }
   /// The stride that decides how columns combine: that of the input, so that gaps in the output do
   /// not matter, unless only the output has columns.
@@ -420,21 +408,19 @@ struct Backend {
     constexpr int loaded = sizeof(typename Input::Value);
     constexpr int stored = sizeof(Value);
     NarrowColumnFacts facts{};
-    constexpr bool in_place = narrow_in_place<Input, Value>;
-    constexpr int besides = in_place ? 0 : stored;
+    facts.in_place = narrow_in_place<Input, Value>;
+    const int besides = facts.in_place ? 0 : stored;
     facts.element = Input::bytes + besides;
-    // Rows of values; the mask does not matter.
-    constexpr bool are_runs =
-        Input::is_stored && !is_called<decltype(P::output)> &&
-        NarrowInput<typename P::A, Array<const typename Input::Value>>::is_run &&
-        NarrowInput<typename P::A, Array<const Value>>::is_run;
-    facts.types = {loaded + besides, sizeof(typename Types<P>::R), in_place, are_runs};
+    facts.element_and_result = loaded + besides;
     facts.accumulator = sizeof(typename P::A);
+    facts.carried = sizeof(typename Types<P>::R);
     return facts;
   }
   template <class P>
-  static constexpr SharedTileBounds shared_tile_bounds =
-      bound_shared_tiles(narrow_column_types<P>().types);
+  static constexpr NarrowCut cut_narrow(std::int64_t n, std::int64_t stride) {
+    constexpr NarrowColumnFacts facts = narrow_column_types<P>();
+    return cut_narrow_column(n, stride, facts.element_and_result, facts.accumulator);
+  }
   /// The facts that determine the plan for narrow columns.
   template <class Exec, class P>
   static NarrowColumnFacts narrow_column_facts(const Exec& exec, const P& p) {
@@ -463,7 +449,6 @@ struct Backend {
     }
     facts.stride = stride_of_columns(p);
     facts.multiprocessors = multiprocessors(exec);
-    facts.shared_bytes = shared_bytes_of_block(exec);
     return facts;
   }
 

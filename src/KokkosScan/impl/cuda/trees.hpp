@@ -22,7 +22,9 @@ inline constexpr std::size_t largest_value = 64;
 /// 32-bit registers of an accumulator.
 constexpr int registers_of(int bytes) { return std::max(1, (bytes + 3) / 4); }
 
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+KOKKOS_FUNCTION constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
 
 // ---- Lines --------------------------------------------------------------------------------------
 
@@ -232,20 +234,13 @@ KOKKOS_FUNCTION constexpr bool has_quarter_before(int chunk) {
   return (chunk & (row_of_chunks - 1)) >= quarter_of_chunks;
 }
 
-/// Limits for columns scanned in shared memory: the longest that blocks never share; the widest
-/// rows for columns of any length; the widest rows for long columns moved as runs of bytes, and the
-/// shortest of these. (On an H200, strips with strides of 257 to 700 speed up few long columns, but
-/// slow down many short ones.)
+/// Limits for columns scanned as runs of bytes in shared memory: the longest of any number side by
+/// side, and the widest rows of columns of any length.
 inline constexpr int longest_short_column = 16;
 inline constexpr int widest_narrow_row = 31;
-inline constexpr int widest_row_of_long_columns = 224;
-inline constexpr int shortest_long_column = 449;
 
 /// \param stride elements between neighbours of a line
-/// \param widest of long columns
-constexpr bool are_narrow_columns(std::int64_t, std::int64_t stride, int, bool) {
-  return stride <= widest_narrow_row;
-}
+constexpr bool are_narrow_columns(std::int64_t stride) { return stride <= widest_narrow_row; }
 
 /// Short columns side by side, of any number of neighbours, are scanned as narrow ones are.
 ///
@@ -268,113 +263,44 @@ constexpr int rows_of_chunk(std::int64_t n, int bytes) {
   return static_cast<int>(divide_up(n, chunks)) | 1;
 }
 
-/// Threads for a tile of shared narrow columns: two such groups leave registers for six more warps.
-inline constexpr int threads_of_narrow_tile = 224;
+/// Chunks of a tile of columns that have several, and bytes of a chunk: six tiles fit on a
+/// multiprocessor of an H200.
+inline constexpr int chunks_of_narrow_tile = 128;
+inline constexpr int bytes_of_narrow_chunk = 260;
 
-/// The properties of types that affect the cut of such columns.
-struct NarrowElement {
-  int bytes;      ///< of an element and its result in shared memory, without a mask
-  int carried;    ///< bytes of a carried value; each thread keeps one as well
-  bool in_place;  ///< whether results overwrite elements
-  bool are_runs;  ///< whether rows of both can be moved as runs of bytes
-};
-
-/// Threads of a tile, reduced to what fits in shared memory.
-constexpr int threads_of_tile(const NarrowElement& element) {
-  const int widest = std::max({element.bytes, element.carried, 16});
-  return std::max(32, threads_of_narrow_tile * 16 / widest / 32 * 32);
-}
-
-/// The widest rows of long columns scanned this way: a thread per column.
-constexpr int widest_row_of_long_columns_of(const NarrowElement& element) {
-  return element.are_runs ? std::min(widest_row_of_long_columns, threads_of_tile(element))
-                          : widest_narrow_row;
-}
-
-/// How narrow columns are cut into tiles: a chunk per thread.
+/// How narrow columns are cut.
 struct NarrowCut {
-  bool is_shared;  ///< whether blocks share tiles; true for long columns
-  int chunk;       ///< rows per thread
-  int chunks;      ///< of a column in a tile
-  int segment;     ///< chunks per segment: about the root of a tile's chunks
-  int columns;     ///< of neighbouring threads; a tile may have fewer
+  int chunk;   ///< rows of a chunk
+  int chunks;  ///< of a column in a tile
+  std::int64_t tiles;
 };
 
-/// Bytes of a tile of such columns. Wider rows leave fewer rows per tile, and so more totals per
-/// byte moved. Tiles are therefore larger for wide rows: six, five, four or three fit on an H200
-/// (tuned on an H100). They are also larger if results do not overwrite elements.
-constexpr int bytes_of_shared_tile(std::int64_t stride, bool in_place) {
-  if (stride > 192) return 66000;
-  if (stride > 112 || !in_place) return 50000;
-  return stride > 64 ? 42000 : 34816;
-}
-
-/// Maximum rows per thread.
-inline constexpr int most_rows_of_shared_chunk = 129;
-
-/// Rows of a tile of such columns.
-struct RowsOfSharedTile {
-  int columns;  ///< maximum
-  int chunks;
-  int usual;    ///< rows of a chunk
-  int longest;  ///< rows of a column that is a single tile
-};
-
-/// \param stride elements between rows
-constexpr RowsOfSharedTile rows_of_shared_tile(std::int64_t stride, const NarrowElement& element) {
-  const int threads = threads_of_tile(element);
-  const int columns = static_cast<int>(std::clamp<std::int64_t>(stride, 1, threads));
-  const int chunks = threads / columns;
-  const int rows =
-      bytes_of_shared_tile(stride, element.in_place) / (element.bytes * columns * chunks);
-  const int usual = std::clamp(rows, 2, most_rows_of_shared_chunk) | 1;
-  const int longest =
-      (stride > widest_narrow_row ? usual : (element.in_place ? usual * 3 / 2 : usual * 4 / 3)) *
-      chunks;
-  return {columns, chunks, usual, longest};
-}
-
-/// Chunks have an odd number of rows to avoid bank conflicts. The tiles of a column are balanced. A
-/// single tile may be longer than usual, as far as it fits on every GPU; a column shorter than half
-/// of that is not worth a tile.
+/// A column of up to a tile has chunks as above. Longer ones have balanced tiles, whose chunks have
+/// an odd number of rows as well.
 ///
-/// \param stride elements between rows
-constexpr NarrowCut cut_narrow_column(std::int64_t n, std::int64_t stride,
-                                      const NarrowElement& element) {
-  const RowsOfSharedTile rows = rows_of_shared_tile(stride, element);
-  NarrowCut cut{};
-  cut.chunks = rows.chunks;
-  cut.is_shared = 2 * n >= rows.longest;
-  const std::int64_t tiles = n <= rows.longest ? 1 : divide_up(n, rows.usual * cut.chunks);
-  cut.chunk = static_cast<int>(divide_up(n, tiles * cut.chunks)) | 1;
-  cut.segment = 1;
-  while (cut.segment * cut.segment < cut.chunks) ++cut.segment;
-  cut.columns = rows.columns;
-  return cut;
-}
-
-/// Bounds for such columns of any stride.
-struct SharedTileBounds {
-  std::int64_t shortest;  ///< columns that may be shared
-  std::int64_t rows;      ///< lower bound for tiles of columns with several
-};
-constexpr SharedTileBounds bound_shared_tiles(const NarrowElement& element) {
-  SharedTileBounds bounds{shortest_long_column, INT32_MAX};
-  for (int stride = 1; stride <= widest_row_of_long_columns_of(element); ++stride) {
-    const RowsOfSharedTile rows = rows_of_shared_tile(stride, element);
-    bounds.rows = std::min<std::int64_t>(bounds.rows, rows.usual * rows.chunks);
-    if (stride > widest_narrow_row) continue;
-    bounds.shortest = std::min<std::int64_t>(bounds.shortest, (rows.longest + 1) / 2);
+/// \param stride      elements between neighbours of a line
+/// \param bytes       of an element and its result in shared memory, without a mask
+/// \param accumulator bytes
+constexpr NarrowCut cut_narrow_column(std::int64_t n, std::int64_t stride, int bytes,
+                                      int accumulator) {
+  const auto side_by_side =
+      static_cast<int>(std::clamp<std::int64_t>(stride, 1, widest_narrow_row));
+  const int chunks = chunks_of_narrow_tile / side_by_side;
+  // Folds of large values, and masks of small ones, take room as well.
+  const int most = std::max(1, bytes_of_narrow_chunk / std::max(2, bytes + accumulator / 16)) | 1;
+  if (n <= longest_short_column || n <= most * chunks) {
+    const int chunk = rows_of_chunk(n, accumulator);
+    return {chunk, static_cast<int>(divide_up(n, chunk)), 1};
   }
-  return bounds;
-}
-/// Upper bound for the tiles of such a column of n elements.
-constexpr std::int64_t most_shared_tiles(std::int64_t n, const SharedTileBounds& bounds) {
-  return n <= longest_short_column || n < bounds.shortest ? 0 : divide_up(n, bounds.rows);
+  const std::int64_t tiles = divide_up(n, most * chunks);
+  const int chunk = static_cast<int>(divide_up(n, tiles * chunks)) | 1;
+  return {chunk, chunks, divide_up(n, chunk * chunks)};
 }
 
-/// Tiles of such a column per group. A tile's prefix is the fold of earlier groups and of earlier
-/// tiles of its group, each folded left to right.
+/// Tiles of such a column per group, and groups per set. A tile's prefix is the fold of earlier
+/// sets, of earlier groups of its set, and of earlier tiles of its group, each folded left to
+/// right.
 inline constexpr int tiles_of_narrow_group = 16;
+inline constexpr int groups_of_narrow_set = 16;
 
 }  // namespace KokkosScan::impl::cuda

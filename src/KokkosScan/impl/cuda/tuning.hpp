@@ -148,23 +148,15 @@ inline constexpr int longest_of_threads = 448;
 inline constexpr int bytes_of_threads = 8;
 inline constexpr int columns_of_multiprocessor = 512;
 
-/// Launch bounds for narrow columns, if blocks have whole ones.
+/// Launch bounds for narrow columns; at least three warps.
 inline constexpr int threads_of_narrow_columns = 128;
 inline constexpr int blocks_of_narrow_columns = 8;
 
-/// Bytes of a tile of such columns and its folds, unless a slab is larger, and of what a block
+/// Bytes of a tile of whole columns and their folds, unless a slab is larger, and of what a block
 /// keeps besides. Bytes of a tile whose rows have gaps.
 inline constexpr int bytes_of_narrow_tile = 24576;
 inline constexpr int bytes_of_narrow_block = 128;
 inline constexpr int bytes_of_tile_with_gaps = 70000;
-
-/// If blocks share such columns: blocks per multiprocessor, maximum tiles in flight per block,
-/// bytes of what it keeps besides, and threads that only compute elements that are not in memory.
-/// Two blocks with three tiles each are slower, as are 224 computing threads or none.
-inline constexpr int blocks_of_shared_narrow_columns = 1;
-inline constexpr int threads_that_compute_narrow_tiles = 384;
-inline constexpr int most_narrow_buffers = 6;
-inline constexpr int bytes_of_shared_narrow_block = 1024;
 
 /// Threads of a block that take a column each.
 inline constexpr int threads_of_columns = 256;
