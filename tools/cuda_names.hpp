@@ -36,6 +36,7 @@ template <class T>
 void __stcg(T* to, const T& value);
 void __syncthreads();
 int __syncthreads_and(int value);
+void __threadfence();
 void __syncwarp();
 unsigned __shfl_sync(unsigned lanes, unsigned value, int source);
 unsigned __shfl_up_sync(unsigned lanes, unsigned value, int distance);
