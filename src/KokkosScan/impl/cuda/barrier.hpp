@@ -125,27 +125,20 @@ __device__ __forceinline__ void after_initialization() {
 #endif
 }
 
-/// Begins to load all quads that contain some of these bytes. Bytes of the first quad before them
-/// are loaded too, which is faster than single elements, but must not be used. They belong to the
-/// same allocation, since allocations are aligned to 16 bytes. Called by one thread, which must
-/// arrive at the barrier and call arrive_after_copies().
-__device__ __forceinline__ void begin_bulk_load_of_quads(std::byte* to, const std::byte* from,
-                                                         int bytes, Barrier& barrier) {
-  const int before = misalignment(from);
-  const int last = (before + bytes) % quad;
-  const int whole = before + bytes - last;
-  to -= before;
-  from -= before;
-  barrier.begin_bulk_load(to, from, whole);
-  if (last > 0) begin_copy_of_quad(to + whole, from + whole, last);
-}
-
-/// Begins to copy a span into shared memory, in whole quads as above. The threads share the work;
-/// each must arrive at the barrier and call arrive_after_copies().
+/// Begins to copy a span into shared memory: all quads that contain some of its bytes. Bytes of the
+/// first quad before them are loaded too, which is faster than single elements, but must not be
+/// used. They belong to the same allocation, since allocations are aligned to 16 bytes. The threads
+/// share the work; each must arrive at the barrier and call arrive_after_copies().
 __device__ __forceinline__ void begin_copy_in(const std::byte* from, const Span& to, int bytes,
                                               Barrier& barrier, const Threads& threads) {
   if (has_bulk_copies() && to.padding == 0) {
-    if (threads.own == 0) begin_bulk_load_of_quads(to.at(0), from, bytes, barrier);
+    if (threads.own != 0) return;
+    const int before = misalignment(from);
+    const int last = (before + bytes) % quad;
+    const int whole = before + bytes - last;
+    std::byte* const first = to.at(0) - before;
+    barrier.begin_bulk_load(first, from - before, whole);
+    if (last > 0) begin_copy_of_quad(first + whole, from - before + whole, last);
     return;
   }
   const std::byte* at = from - to.begin + threads.own * quad;

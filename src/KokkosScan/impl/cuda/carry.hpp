@@ -113,6 +113,18 @@ __device__ __forceinline__ std::uint64_t look_at_word(const std::uint64_t* at) {
 }
 #endif
 
+/// What has been published of a value. Latency is high: issue all reads before testing any of them.
+///
+/// \param distance between its words
+template <class R>
+[[nodiscard]] __device__ __forceinline__ Published<R> look(const std::uint64_t* at,
+                                                           std::int64_t distance = 1) {
+  Published<R> seen;
+#pragma unroll
+  for (int w = 0; w < Published<R>::words; ++w) seen.word[w] = look_at_word(at + w * distance);
+  return seen;
+}
+
 /// Loads a word if the condition holds, else leaves `word` unchanged.
 __device__ __forceinline__ void load_word_if(bool condition, const std::uint64_t* at,
                                              std::uint64_t& word) {

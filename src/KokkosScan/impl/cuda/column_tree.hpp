@@ -129,6 +129,18 @@ __device__ __forceinline__ void call_for_chunk(const Line& line, std::int64_t k,
   }
 }
 
+/// The fold of a row of chunks, of whose quarters the folds are in memory, `stride` apart.
+template <class Op, class R>
+__device__ __forceinline__ R fold_row(const Op& op, const R* quarters, int stride) {
+  R fold = *quarters;
+#pragma unroll
+  for (int q = 1; q < quarters_of_row; ++q) {
+    quarters += stride;
+    fold = static_cast<R>(op(fold, *quarters));
+  }
+  return fold;
+}
+
 /// The prefix of a chunk of a column without earlier chunks of its quarter: P, Q and h.
 template <class Op, class R>
 struct ColumnPrefix {
@@ -157,13 +169,8 @@ struct ColumnPrefix {
                                                int count) {
 #pragma unroll 1
     for (; count >= quarters_of_row; count -= quarters_of_row) {
-      R row = *memory;
-      memory += stride;
-#pragma unroll
-      for (int q = 1; q < quarters_of_row; ++q, memory += stride) {
-        row = static_cast<R>(op(row, *memory));
-      }
-      rows = Fold<Op, R>(op, rows.then(op, row));
+      rows = Fold<Op, R>(op, rows.then(op, fold_row(op, memory, stride)));
+      memory += quarters_of_row * stride;
     }
 #pragma unroll 1
     for (; count > 0; --count, memory += stride) {

@@ -95,11 +95,7 @@ __device__ __forceinline__ Fold<Op, R> fold_published(const Op& op, const std::u
     while (missing != 0) {
 #pragma unroll
       for (int i = 0; i < at_once; ++i) {
-        if ((missing >> i & 1) == 0) continue;
-#pragma unroll
-        for (int w = 0; w < Published<R>::words; ++w) {
-          seen[i].word[w] = look_at_word(entry + i * distance + w);
-        }
+        if ((missing >> i & 1) != 0) seen[i] = look<R>(entry + i * distance);
       }
 #pragma unroll
       for (int i = 0; i < at_once; ++i) {

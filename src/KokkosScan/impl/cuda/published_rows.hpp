@@ -53,12 +53,8 @@ struct PublishedRows {
   __device__ __forceinline__ void publish(std::uint64_t* at, const R& value) const {
     cuda::publish(at, value, inner);
   }
-  /// A non-blocking read. Latency is high: issue all reads before testing any of them.
   [[nodiscard]] __device__ __forceinline__ Published<R> look(const std::uint64_t* at) const {
-    Published<R> seen;
-#pragma unroll
-    for (int w = 0; w < words; ++w) seen.word[w] = look_at_word(at + w * inner);
-    return seen;
+    return cuda::look<R>(at, inner);
   }
 };
 

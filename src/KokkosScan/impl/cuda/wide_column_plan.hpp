@@ -80,14 +80,15 @@ constexpr WideColumnPlan plan_wide_columns(std::int64_t n, std::int64_t inner, s
   // Strips of equal width.
   const std::int64_t columns =
       divide_up(divide_up(inner, divide_up(inner, width)), unit_of_strip) * unit_of_strip;
-  const std::int64_t strips = divide_up(inner, columns) * outer;
+  const std::int64_t strips_of_row = divide_up(inner, columns);
+  const std::int64_t strips = strips_of_row * outer;
   const std::int64_t tiles_in_flight =
       divide_up(std::int64_t{std::max(1, multiprocessors)} * blocks_of_wide_columns(bytes), strips);
   return {static_cast<int>(inner),
           static_cast<int>(columns),
           width,
           quarters,
-          static_cast<int>(divide_up(inner, columns)),
+          static_cast<int>(strips_of_row),
           divide_up(n, quarters * elements_of_quarter),
           strips,
           static_cast<int>(std::min<std::int64_t>(

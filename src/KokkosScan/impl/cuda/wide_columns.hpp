@@ -354,16 +354,11 @@ class WideColumnScan {
   /// column.
   template <class F>
   __device__ __forceinline__ void for_each_row(const WideColumnTile& tile, const F& f) const {
-    const R* quarter = block().quarters + own();
+    const R* quarters = block().quarters + own();
 #pragma unroll 1
     for (int row = 0; row < m_plan.rows_of_tile(); ++row) {
-      R fold = *quarter;
-      quarter += m_plan.width;
-#pragma unroll
-      for (int q = 1; q < quarters_of_row; ++q, quarter += m_plan.width) {
-        fold = static_cast<R>(m_op(fold, *quarter));
-      }
-      f(tile.first_row + row, fold);
+      f(tile.first_row + row, fold_row(m_op, quarters, m_plan.width));
+      quarters += quarters_of_row * m_plan.width;
     }
   }
   /// Publishes the aggregates of a tile.
