@@ -101,10 +101,6 @@ struct PlannedDevice {
   void describe(const cuda::ColumnTiling& tiling) const {
     planned->tile = number(tiling.rows) + " rows of " + counted(tiling.columns, "column");
   }
-  void describe(const cuda::ColumnShape& shape) const {
-    planned->tile = number(std::int64_t{shape.groups} * cuda::chunk_of_column) +
-                    " rows of a strip, of which a slab has " + number(shape.strips_of_row);
-  }
 };
 
 int multiprocessors(const PlannedDevice& device) { return device.multiprocessors; }
@@ -310,13 +306,9 @@ std::string reason(const Planned& planned, const PlannedShape& shape) {
   if (kernel == "cuda/columns_by_threads") {
     return side_by_side + ", so short and so many that each thread has one";
   }
-  if (kernel == "cuda/columns") {
-    return side_by_side + " in aligned packs: a block walks down a strip of them";
-  }
   if (kernel == "cuda/wide_columns") {
     return side_by_side +
-           ": blocks take tiles of strips of them in the order of memory, as rows are no aligned "
-           "packs, or to walk down strips of packs would take longer";
+           ": blocks take tiles of strips of them in the order of memory, into registers";
   }
   if (kernel == "cuda/column_tiles") return "columns for which no other kernel is made";
   return "more columns than a number of 32 bits holds, or longer ones";

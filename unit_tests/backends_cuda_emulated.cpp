@@ -198,8 +198,7 @@ TEST(backends, emulated_cuda_needs_no_workspace_for_short_lines) {
   run(job, ks::Max{}, WithoutWorkspace{});
 }
 
-// One, two and three tiles in flight instead of six; half and a quarter of the threads that walk
-// down strips.
+// One, two and three tiles of lines in flight instead of six.
 TEST(backends, emulated_cuda_needs_little_shared_memory) {
   Job<std::uint64_t> job{random_values<std::uint64_t>(2 * 40'003), 2, 40'003};
   for (int const shared_bytes : {40'000, 80'000, 120'000}) {
@@ -405,10 +404,10 @@ TEST(backends, emulated_cuda_scans_columns_of_every_shape) {
   }
 }
 
-// Strips with so few lanes and so many chunks that warps are incomplete, to arrays and to
-// functions; for functions the lanes of a warp exchange their results.
-TEST(backends, emulated_cuda_strips_of_columns_need_no_whole_warps) {
-  for (int const n : {77, 139, 395}) {
+// Slabs of few columns, to arrays and to functions: of one quarter of a row of chunks and of several
+// in a block, in which a thread has two quarters of a column, the last of them partial.
+TEST(backends, emulated_cuda_quarters_of_a_thread_are_stacked) {
+  for (int const n : {17, 77, 139, 395, 513, 1000}) {
     int const outer = 40, inner = 32;
     SCOPED_TRACE(::testing::Message() << outer << " x " << n << " x " << inner);
     Cube const x("x", static_cast<std::size_t>(outer), static_cast<std::size_t>(n),

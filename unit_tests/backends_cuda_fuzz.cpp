@@ -63,7 +63,7 @@ TEST(backends, emulated_cuda_passes_random_cases) {
   run_cases(runners, 4000);
 }
 
-// More cases, since few of them use strips of columns.
+// More cases, since few of them are columns.
 TEST(backends, emulated_cuda_passes_random_recurrences_and_functions) {
   fuzz::Runners<Machine> runners;
   fuzz::add<fuzz::Recurrence>(runners);

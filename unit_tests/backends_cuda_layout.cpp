@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <KokkosScan/impl/cuda/narrow_column_plan.hpp>
-#include <KokkosScan/impl/cuda/strip_plan.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/wide_column_plan.hpp>
 #include <algorithm>
@@ -140,59 +139,6 @@ TEST(backends, cuda_cuts_of_the_headline) {
   EXPECT_FALSE(cuda::fits_registers(32767, of_float, 4));
   EXPECT_FALSE(cuda::fits_registers(32772, of_float, 4));
   EXPECT_FALSE(cuda::fits_registers(16384, {8, 8}, 8));
-}
-
-/// Strips of floats, on an H200.
-cuda::StripPlan plan_of_strips(std::int64_t outer, std::int64_t n, std::int64_t inner) {
-  return cuda::plan_strips({n, inner, outer, 4, 16, inner % 8 == 0, cuda::most_threads_of_strip,
-                            cuda::threads_of_strips<4>, 132});
-}
-
-// Strips of columns: as wide as 64 lanes, and narrower where multiprocessors or lanes would be
-// idle.
-TEST(backends, cuda_strips_fill_the_multiprocessors) {
-  EXPECT_EQ(plan_of_strips(1, 32768, 32768).lanes, 64);
-  EXPECT_EQ(plan_of_strips(1, 13278, 20192).lanes, 64);
-  EXPECT_EQ(plan_of_strips(1, 48307, 4992).lanes, 16);
-  EXPECT_EQ(plan_of_strips(44150, 190, 32).lanes, 8);
-  EXPECT_EQ(plan_of_strips(1 << 14, 4096, 16).lanes, 4);
-  std::mt19937_64 random(12);
-  auto const log_uniform = [&](double least, double most) {
-    return static_cast<std::int64_t>(
-        std::exp(std::uniform_real_distribution<>(std::log(least), std::log(most))(random)));
-  };
-  auto const one_of = [&](auto const& list) { return list[random() % std::size(list)]; };
-  for (int i = 0; i < 100'000; ++i) {
-    int const bytes = one_of(std::array{1, 2, 4, 8, 16});
-    int const pack = cuda::pack_length(bytes);
-    std::int64_t const n = log_uniform(16, 1e6);
-    std::int64_t const inner = std::max<std::int64_t>(16, log_uniform(4, 1e7) * pack);
-    std::int64_t const outer = log_uniform(1, 1e5);
-    bool const has_sectors = random() % 2 == 0;
-    int const most_threads = one_of(std::array{256, 512});
-    int const multiprocessors = one_of(std::array{0, 4, 68, 108, 132, 148});
-    SCOPED_TRACE(::testing::Message()
-                 << outer << " x " << n << " x " << inner << " of " << bytes << " bytes, "
-                 << most_threads << " threads, " << multiprocessors << " multiprocessors");
-    auto const plan_of = [&](std::int64_t rows, std::int64_t columns) {
-      return cuda::plan_strips({rows, columns, outer, pack, pack * bytes, has_sectors, most_threads,
-                                512, multiprocessors});
-    };
-    cuda::StripPlan const plan = plan_of(n, inner);
-    ASSERT_TRUE(std::has_single_bit(static_cast<unsigned>(plan.lanes)));
-    ASSERT_GE(plan.groups, 1);
-    ASSERT_LE(plan.groups * plan.lanes, most_threads);
-    // All chunks, or a section has a whole number of tiles of quarters of rows.
-    std::int64_t const chunks = cuda::divide_up(n, cuda::chunk_of_column);
-    ASSERT_TRUE(plan.groups == chunks || (plan.groups % cuda::quarter_of_chunks == 0 &&
-                                          cuda::chunks_of_section % plan.groups == 0));
-    // No neighbour takes twice as long for an element, but where one lane more than four or eight
-    // leaves half of twice as many idle.
-    if (inner > 16 * pack) {
-      ASSERT_LE(plan_of(n, inner + pack).time, 2 * plan.time);
-    }
-    ASSERT_LE(plan_of(n + 1, inner).time, 2 * plan.time);
-  }
 }
 
 // Each thread takes one column if columns are short and many.
@@ -334,8 +280,8 @@ TEST(backends, cuda_narrow_columns_have_plans) {
   EXPECT_GT(strips, 2'000);
 }
 
-// Strips of wide columns cover each row once, have equal widths, and change little where a row has
-// one column more; their tiles are one row of chunks or two.
+// Strips of wide columns cover each row once and have equal widths; the warps of a block cover a
+// tile; several tiles have whole rows of chunks that divide a section.
 TEST(backends, cuda_wide_columns_have_plans) {
   std::mt19937_64 random(11);
   auto const log_uniform = [&](double least, double most) {
@@ -345,89 +291,40 @@ TEST(backends, cuda_wide_columns_have_plans) {
   auto const one_of = [&](auto const& list) { return list[random() % std::size(list)]; };
   for (int i = 0; i < 100'000; ++i) {
     std::int64_t const n = log_uniform(1, 1e6);
-    std::int64_t const inner = log_uniform(32, 1e8);
+    std::int64_t const inner = log_uniform(1, 1e8);
     std::int64_t const outer = log_uniform(1, 1e5);
     int const bytes = one_of(std::array{1, 2, 4, 8, 16, 64});
     bool const has_sectors = random() % 2 == 0;
+    bool const has_packs = random() % 2 == 0;
     SCOPED_TRACE(::testing::Message()
                  << outer << " x " << n << " x " << inner << " of " << bytes << " bytes");
-    auto const plan_of = [&](std::int64_t columns) {
-      return cuda::plan_wide_columns(n, columns, outer, bytes, has_sectors, 132);
-    };
-    cuda::WideColumnPlan const plan = plan_of(inner);
+    cuda::WideColumnPlan const plan =
+        cuda::plan_wide_columns(n, inner, outer, bytes, has_sectors, has_packs, 132);
     ASSERT_GE(plan.columns, 1);
     ASSERT_LE(plan.columns, plan.width);
-    ASSERT_LE(plan.width, cuda::widest_strip(bytes));
+    ASSERT_LE(plan.width,
+              plan.tiles == 1 ? cuda::widest_whole_strip(bytes) : cuda::widest_strip(bytes));
     ASSERT_GE(std::int64_t{plan.strips_of_row} * plan.columns, inner);
     ASSERT_LT(std::int64_t{plan.strips_of_row - 1} * plan.columns, inner);
     ASSERT_EQ(plan.strips, plan.strips_of_row * outer);
-    // The warps of a block cover the tile.
+    ASSERT_FALSE(plan.is_stacked && plan.are_packs);
+    // Each thread has as many quarters as its registers hold.
+    ASSERT_LE(plan.threads, cuda::threads_of_wide_columns);
     ASSERT_EQ(plan.quarters_of_tile * plan.width,
-              cuda::threads_of_wide_columns * cuda::columns_of_wide_thread(bytes));
-    int const rows = plan.rows_of_tile() * cuda::elements_of_row;
-    ASSERT_TRUE(plan.rows_of_tile() == 1 || plan.rows_of_tile() == 2);
+              plan.threads * cuda::quarters_of_wide_thread(bytes));
+    int const rows = plan.quarters_of_tile * cuda::elements_of_quarter;
     ASSERT_GE(plan.tiles * rows, n);
     ASSERT_LT((plan.tiles - 1) * rows, n);
+    if (plan.tiles > 1) {
+      ASSERT_EQ(plan.threads, cuda::threads_of_wide_columns);
+      ASSERT_TRUE(std::has_single_bit(static_cast<unsigned>(plan.width)));
+      ASSERT_EQ(rows % cuda::elements_of_row, 0);
+      ASSERT_EQ(cuda::elements_of_section % rows, 0);
+    }
     // No more strips than there must be, which are at least half as wide as they may be.
     ASSERT_LE(plan.strips_of_row, cuda::divide_up(inner, plan.width));
     ASSERT_GE(2 * plan.columns, std::min<std::int64_t>(plan.width, inner));
-    // Where both have tiles of the same shape.
-    cuda::WideColumnPlan const next = plan_of(inner + 1);
-    if (next.width != plan.width) continue;
-    ASSERT_LE(next.strips_of_row, plan.strips_of_row + 1);
-    ASSERT_GE(next.strips_of_row, plan.strips_of_row - 1);
-    auto const time_of = [&](std::int64_t rows, std::int64_t columns) {
-      return cuda::time_of_wide_columns(rows, columns, outer, bytes, 132, has_sectors, 0.8);
-    };
-    ASSERT_GE(time_of(n, inner), 1 / 0.8);
-    ASSERT_LE(time_of(n + 1, inner), 2 * time_of(n, inner));
-    ASSERT_LE(time_of(n, inner + 1), 2 * time_of(n, inner));
   }
-}
-
-// Blocks process strips unless tiles of wide columns are estimated to be faster, which is more
-// often for 8 bytes than for 4, and rare with a mask.
-TEST(backends, cuda_strips_give_way_to_wide_columns) {
-  struct Elements {
-    bool have_several_arrays;
-    int bytes, least_bytes;  // of an accumulator, and of an element
-  };
-  Elements const floats{false, 4, 4}, doubles{false, 8, 8}, floats_in_double{false, 8, 4},
-      masked{true, 4, 4};
-  auto const walks = [](std::int64_t outer, std::int64_t n, std::int64_t inner,
-                        Elements const& elements) {
-    int const bytes = elements.least_bytes;
-    int const pack = cuda::pack_length(bytes);
-    cuda::StripFacts const facts{n,
-                                 inner,
-                                 outer,
-                                 pack,
-                                 pack * bytes,
-                                 inner * bytes % 32 == 0,
-                                 cuda::usual_threads_of_strip(pack * elements.bytes),
-                                 cuda::threads_of_strips<2>,
-                                 132,
-                                 elements.have_several_arrays};
-    double const speed =
-        cuda::speed_of_wide_columns(true, elements.have_several_arrays, elements.bytes, bytes);
-    return cuda::takes_strips(
-        facts, cuda::plan_strips(facts),
-        cuda::time_of_wide_columns(n, inner, outer, elements.bytes, 132, facts.has_sectors, speed));
-  };
-  for (Elements const& kind : {floats, doubles, floats_in_double, masked}) {
-    SCOPED_TRACE(::testing::Message() << kind.bytes << ' ' << kind.least_bytes);
-    EXPECT_TRUE(walks(1, 32768, 32768, kind));
-    EXPECT_TRUE(walks(2, 16384, 4096, kind));
-    EXPECT_TRUE(walks(2, 2048, 2048, kind));
-    EXPECT_FALSE(walks(1, 61461, 1024, kind));
-  }
-  // Rows that are no whole sectors, of packs.
-  EXPECT_FALSE(walks(41, 7033, 922, doubles));
-  EXPECT_FALSE(walks(12, 10000, 2236, floats_in_double));
-  EXPECT_TRUE(walks(12, 10000, 2236, masked));
-  // Of sectors.
-  EXPECT_FALSE(walks(1, 61461, 4352, doubles));
-  EXPECT_TRUE(walks(60, 6000, 744, masked));
 }
 
 // Columns of all extents: tiles fit, and their boundaries are those of sections.

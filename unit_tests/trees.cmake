@@ -33,13 +33,12 @@ vary(KokkosScan/impl/cuda/tuning.hpp
      "elements_at_once = 8|4"
      "most_stages = 8|3"
      "bulk_alignment = 128|16"
-     "chunks_in_flight = 2|3"
      "narrowest_rows = 32|64"
      "bytes > 8 \\? 1 : 2|bytes > 4 ? 1 : 2"
      "most_threads_of_columns = 256|128"
      "bytes <= 4 \\? 4 : 3|bytes <= 4 ? 2 : 1"
      "bytes_of_column_tile = 65536|32768"
-     "shortest_of_wide = 80|300"
+     "longest_of_tiles = 80|300"
      "longest_of_threads = 448|800"
      "columns_of_multiprocessor = 512|1"
      "threads_of_narrow_columns = 128|96"
@@ -49,6 +48,8 @@ vary(KokkosScan/impl/cuda/tuning.hpp
      "bytes > 4 \\? 3 : 4|bytes > 4 ? 1 : 2")
 vary(KokkosScan/impl/cuda/wide_column_plan.hpp
      "2 \\* strips < multiprocessors|strips < 0"
+     "6 \\* slots|1 * slots"
+     "warps_of_wide_block / down|1"
      "unit_of_strip = 8|16")
 vary(KokkosScan/impl/host/tuning.hpp
      "block_length = 256|128"

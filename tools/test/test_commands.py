@@ -82,7 +82,7 @@ class Commands(unittest.TestCase):
                                   (["10x1000000", "--axis", "0"], "cuda/narrow_columns"),
                                   (["1000000x100x3", "--axis", "1"], "cuda/narrow_columns"),
                                   (["100000000x3", "--axis", "0"], "cuda/narrow_columns"),
-                                  (["8x2048x5120", "--axis=1"], "cuda/columns"),
+                                  (["8x2048x5120", "--axis=1"], "cuda/wide_columns"),
                                   (["8x2048x5123", "--axis=1"], "cuda/wide_columns"),
                                   (["72x1000001", "--axis=0"], "cuda/columns_by_threads"),
                                   (["1048576x64", "--axis=-2"], "cuda/wide_columns"),

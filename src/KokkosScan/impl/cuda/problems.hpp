@@ -9,13 +9,11 @@
 
 #include <KokkosScan/impl/cuda/column_threads.hpp>
 #include <KokkosScan/impl/cuda/column_tiles.hpp>
-#include <KokkosScan/impl/cuda/columns.hpp>
 #include <KokkosScan/impl/cuda/in_registers.hpp>
 #include <KokkosScan/impl/cuda/launch.hpp>
 #include <KokkosScan/impl/cuda/narrow_columns.hpp>
 #include <KokkosScan/impl/cuda/operand_access.hpp>
 #include <KokkosScan/impl/cuda/parts.hpp>
-#include <KokkosScan/impl/cuda/strip_plan.hpp>
 #include <KokkosScan/impl/cuda/tiles.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/wide_columns.hpp>
@@ -23,7 +21,6 @@
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -218,22 +215,6 @@ struct Backend {
         exec, launch, p, []<class Q>(const Q&) { return cuda::scan_in_registers<Q>; }, packs);
   }
 
-  /// Whether one instruction moves packs of neighbouring columns, and whether all are aligned.
-  template <class P>
-  static constexpr bool moves_packs_of_columns = [] {
-    constexpr int E = Types<P>::pack;
-    using In = OperandAccess<decltype(P::input)>;
-    if constexpr (E > 1 && In::is_stored) {
-      return In::template moves_columns<E> &&
-             OperandAccess<decltype(P::output)>::template moves_columns<E>;
-    } else {
-      return false;
-    }
-  }();
-  template <class P>
-  static bool has_packs_of_columns(const P& p) {
-    return moves_packs_of_columns<P> && has_aligned_rows(p);
-  }
   /// Whether the rows of all arrays consist of aligned packs, those of E columns.
   template <class P, int E = Types<P>::pack>
   static bool has_aligned_rows(const P& p) {
@@ -241,20 +222,6 @@ struct Backend {
            OperandAccess<decltype(P::input)>::template has_aligned_columns<E>(p.input, p.batch) &&
            OperandAccess<decltype(P::output)>::template has_aligned_columns<E>(p.output, p.batch);
   }
-  /// Neighbouring columns per thread where blocks walk down strips; 0 if none do.
-  template <class P>
-  static constexpr int columns_of_strips = [] {
-    using In = OperandAccess<decltype(P::input)>;
-    constexpr int E = columns_of_strip_thread(Types<P>::pack, sizeof(typename P::A), In::is_zipped);
-    if constexpr (!is_called<decltype(P::output)>) {
-      return moves_packs_of_columns<P> ? E : 0;
-    } else if constexpr (In::template moves_columns<E> &&
-                         is_one_move<static_cast<int>(sizeof(typename P::Value)) * E>) {
-      return E;
-    } else {
-      return In::template moves_columns<1> ? 1 : 0;
-    }
-  }();
   template <class Exec, class P>
   static void scan_narrow_columns(const Exec& exec, const P& p, std::byte* workspace) {
     using Published = PublishedNarrowTiles<typename Types<P>::R>;
@@ -276,30 +243,9 @@ struct Backend {
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
     if (are_narrow_columns(p)) return scan_narrow_columns(exec, p, workspace);
     const std::int64_t inner = neighbours(p.batch);
-    // Blocks walk down strips of packs. Packs of results that functions take need no alignment.
-    [[maybe_unused]] const auto are_strips = [&] {
-      if constexpr (!is_called<decltype(P::output)>)
-        return has_columns(p) && has_packs_of_columns(p);
-      return has_columns(p) && has_aligned_rows<P, std::max(1, columns_of_strips<P>)>(p);
-    };
-    [[maybe_unused]] StripFacts facts{};
-    StripPlan strips{};
-    if constexpr (columns_of_strips<P> != 0) {
-      if (are_strips()) {
-        facts = strip_facts(exec, p, usual_threads_of_strip<P>);
-        strips = plan_strips(facts);
-      }
-    }
-    const bool are_rows = has_columns(p) && (inner >= narrowest_rows || p.n > elements_of_section);
     const bool has_sectors = has_columns(p) && has_rows_of_sectors(p);
-    const double time_of_wide =
-        are_rows ? time_of_wide_columns(p.n, inner, p.batch.count / inner, sizeof(typename P::A),
-                                        multiprocessors(exec), has_sectors, speed_of_wide<P>)
-                 : std::numeric_limits<double>::infinity();
-    const bool walks =
-        columns_of_strips<P> != 0 && strips.lanes > 0 && takes_strips(facts, strips, time_of_wide);
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
-      if (!(walks && has_sectors) && has_columns(p) &&
+      if (has_columns(p) && !(has_sectors && OperandAccess<decltype(P::input)>::is_stored) &&
           takes_threads(p.n, inner, p.batch.count, multiprocessors(exec))) {
         const Launch launch{p.function, "cuda/columns_by_threads",
                             divide_up(p.batch.count, threads_of_columns), threads_of_columns, 0};
@@ -311,24 +257,12 @@ struct Backend {
         }
       }
     }
-    if constexpr (columns_of_strips<P> != 0) {
-      if (walks) return scan_strips_of_columns(exec, p, strips);
+    if (has_columns(p) && are_wide_columns(p.n, inner, has_sectors, sizeof(typename P::A))) {
+      return scan_wide_columns(exec, p, workspace);
     }
-    if (are_rows && p.n > shortest_of_wide) return scan_wide_columns(exec, p, workspace);
     scan_tiles_of_columns(exec, p);
   }
 
-  /// How fast the kernel for wide columns is.
-  template <class P>
-  static constexpr double speed_of_wide = [] {
-    using T = Types<P>;
-    using In = OperandAccess<decltype(P::input)>;
-    return speed_of_wide_columns(
-        is_harmless<typename T::Op> && In::is_stored && !In::is_zipped &&
-            !is_called<decltype(P::output)>,
-        T::has_several_arrays, sizeof(typename P::A),
-        std::min<int>(Stage<typename T::In>::widest, sizeof(typename T::Value)));
-  }();
   /// Whether rows of results are whole sectors.
   template <class P>
   static bool has_rows_of_sectors(const P& p) {
@@ -342,14 +276,19 @@ struct Backend {
     using R = typename Types<P>::R;
     const std::int64_t inner = neighbours(p.batch);
     constexpr int bytes = sizeof(typename P::A);
-    const WideColumnPlan plan = plan_wide_columns(p.n, inner, p.batch.count / inner, bytes,
-                                                  has_rows_of_sectors(p), multiprocessors(exec));
+    bool has_packs = false;
+    if constexpr (has_wide_packs<P>)
+      has_packs = has_aligned_rows<P, quarters_of_wide_thread(bytes)>(p);
+    const WideColumnPlan plan =
+        plan_wide_columns(p.n, inner, p.batch.count / inner, bytes, has_rows_of_sectors(p),
+                          has_packs, multiprocessors(exec));
     const std::int64_t tiles = plan.strips * plan.tiles;
     const std::int64_t resident =
         std::int64_t{std::max(1, multiprocessors(exec))} * blocks_of_wide_columns(bytes);
+    const int shared =
+        plan.tiles == 1 ? sizeof(WideColumnBlock<P>) : sizeof(SharedWideColumnBlock<P>);
     const Launch launch{p.function, "cuda/wide_columns",
-                        plan.tiles == 1 ? tiles : std::min(tiles, resident),
-                        threads_of_wide_columns, static_cast<int>(sizeof(WideColumnBlock<P>))};
+                        plan.tiles == 1 ? tiles : std::min(tiles, resident), plan.threads, shared};
     std::optional<Temporary<Exec>> memory;
     if (plan.tiles > 1) {
       const auto needed = static_cast<std::size_t>(PublishedRows<R>::bytes(p.n, p.batch.count));
@@ -450,72 +389,6 @@ struct Backend {
     facts.stride = stride_of_columns(p);
     facts.multiprocessors = multiprocessors(exec);
     return facts;
-  }
-
-  /// \param most threads of a block
-  template <class Exec, class P>
-  static StripFacts strip_facts(const Exec& exec, const P& p, int most) {
-    constexpr int E = columns_of_strips<P>;
-    constexpr int bytes = Types<P>::size.widest;
-    StripFacts facts{};
-    facts.n = p.n;
-    facts.inner = neighbours(p.batch);
-    facts.outer = p.batch.count / facts.inner;
-    facts.pack = E;
-    facts.bytes_of_lane = E * bytes;
-    facts.has_sectors = facts.inner * bytes % bytes_of_sector == 0;
-    facts.most_threads = most;
-    facts.threads_at_once = threads_of_strips<E>;
-    facts.multiprocessors = multiprocessors(exec);
-    facts.has_several_arrays = Types<P>::has_several_arrays;
-    return facts;
-  }
-  /// Threads of a block, if their shared memory fits.
-  template <class P>
-  static constexpr int usual_threads_of_strip =
-      cuda::usual_threads_of_strip(columns_of_strips<P>* static_cast<int>(sizeof(typename P::A)));
-  template <class P>
-  static ColumnShape shape_strips(const P& p, const StripPlan& plan) {
-    const std::int64_t inner = neighbours(p.batch);
-    const std::int64_t strips = divide_up(inner, plan.lanes * columns_of_strips<P>);
-    return {static_cast<int>(inner),
-            plan.lanes,
-            plan.groups,
-            static_cast<int>(strips),
-            p.batch.count / inner * strips,
-            static_cast<int>(divide_up(p.n, chunk_of_column))};
-  }
-  /// Rounded up to whole warps, as lanes exchange results for functions.
-  static int threads_of_block(const ColumnShape& shape) {
-    return static_cast<int>(divide_up(shape.groups * shape.lanes_of_row, lanes)) * lanes;
-  }
-  /// Bytes of shared memory of a block.
-  template <int E, class P>
-  static int bytes_of_strips(const ColumnShape& shape) {
-    using R = typename Types<P>::R;
-    constexpr int bytes_of_slot = bytes_of_column_slot<P, E>;
-    const int slots = chunks_in_flight * chunk_of_column * bytes_of_slot * threads_of_block(shape);
-    const int folds = 2 * (shape.groups + shape.groups / quarter_of_chunks + ColumnCarry<R>::folds);
-    return slots + folds * shape.lanes_of_row * E * static_cast<int>(sizeof(R));
-  }
-  template <class Exec, class P>
-  static void scan_strips_of_columns(const Exec& exec, const P& p, const StripPlan& plan) {
-    constexpr int E = columns_of_strips<P>;
-    // Reduce the threads until their shared memory fits.
-    int most = usual_threads_of_strip<P>;
-    ColumnShape shape = shape_strips(p, plan);
-    const auto bytes = [&] { return bytes_of_strips<E, P>(shape); };
-    while (most > lanes && bytes() > shared_bytes_of_block(exec)) {
-      shape = shape_strips(p, plan_strips(strip_facts(exec, p, most /= 2)));
-    }
-    const int threads = threads_of_block(shape);
-    // Resident blocks; each continues with further strips.
-    const std::int64_t resident = std::max(1, multiprocessors(exec)) *
-                                  std::int64_t{std::max(1, threads_of_strips<E> / threads)};
-    const Launch launch{p.function, "cuda/columns", std::min(shape.strips, resident), threads,
-                        bytes()};
-    start(
-        exec, launch, p, []<class Q>(const Q&) { return cuda::scan_columns<E, Q>; }, shape);
   }
 
   template <class Exec, class P>

@@ -38,10 +38,6 @@ inline constexpr int most_stages = 8;
 /// Bulk loads are faster if addresses in shared and global memory are congruent modulo 128 bytes.
 inline constexpr int bulk_alignment = 128;
 
-/// Chunks of a thread in shared memory: one in use, the others in flight. Three, with half of the
-/// threads, are slower; so are four for 16-bit integers.
-inline constexpr int chunks_in_flight = 2;
-
 /// Exact division of numbers below 2^15 by 1 to 2^15: the error of the inverse stays below 2^15 /
 /// 2^31.
 struct Divisor {
@@ -139,8 +135,16 @@ constexpr ColumnTiling tile_columns(std::int64_t n, std::int64_t inner, int byte
           Divisor(static_cast<int>(columns))};
 }
 
-/// Columns up to this long are tiles of columns: tiles of wide ones have 128 rows or 256.
-inline constexpr int shortest_of_wide = 80;
+/// Whether columns are scanned as wide ones: many side by side, or long ones. Short ones of small
+/// values are faster as tiles of columns unless their rows are whole sectors.
+///
+/// \param inner neighbouring columns
+/// \param bytes of the accumulator
+constexpr bool are_wide_columns(std::int64_t n, std::int64_t inner, bool has_sectors, int bytes) {
+  constexpr int longest_of_tiles = 80;
+  return n > elements_of_section ||
+         (inner >= narrowest_rows && (n > longest_of_tiles || has_sectors || bytes > 4));
+}
 
 /// Limits for a thread per column: the longest columns, maximum bytes of an element, and minimum
 /// columns per multiprocessor.

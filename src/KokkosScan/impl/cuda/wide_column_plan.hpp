@@ -13,19 +13,25 @@
 namespace KokkosScan::impl::cuda {
 
 inline constexpr int lanes_of_strip = 32;
+/// The most warps of a block, each of which has a quarter of a row of chunks of its columns.
 inline constexpr int warps_of_wide_block = 8;
 inline constexpr int threads_of_wide_columns = lanes_of_strip * warps_of_wide_block;
 
-/// Columns per thread: a quarter of a row of each takes 64 registers.
+/// The unit of memory transactions.
+inline constexpr int bytes_of_sector = 32;
+
+/// Quarters of rows of chunks per thread: they take 64 registers.
 ///
 /// \param bytes of the accumulator
-KOKKOS_FUNCTION constexpr int columns_of_wide_thread(int bytes) { return bytes <= 4 ? 2 : 1; }
-/// The most columns of a strip, whose tiles have one row of chunks or, so that large values fit in
-/// shared memory, two.
+KOKKOS_FUNCTION constexpr int quarters_of_wide_thread(int bytes) { return bytes <= 4 ? 2 : 1; }
+/// The most columns of a strip that has several tiles, each of one row of chunks or, so that large
+/// values fit in shared memory, two.
 KOKKOS_FUNCTION constexpr int widest_strip(int bytes) {
-  return threads_of_wide_columns * columns_of_wide_thread(bytes) / quarters_of_row /
+  return threads_of_wide_columns * quarters_of_wide_thread(bytes) / quarters_of_row /
          (bytes > 16 ? 2 : 1);
 }
+/// The most columns of a strip that is one tile.
+KOKKOS_FUNCTION constexpr int widest_whole_strip(int bytes) { return 2 * widest_strip(bytes); }
 /// Blocks per multiprocessor, for the launch bounds.
 ///
 /// \param bytes of the accumulator
@@ -44,12 +50,15 @@ constexpr std::int64_t sections_of_column(std::int64_t n) {
 struct WideColumnPlan {
   int inner;               ///< neighbouring columns
   int columns;             ///< of a strip
-  int width;               ///< the most columns of a strip, a power of two
-  int quarters_of_tile;    ///< of rows of chunks: one row or two
+  int width;               ///< the most columns of a strip
+  int quarters_of_tile;    ///< of rows of chunks: several tiles have whole rows
   int strips_of_row;       ///< of neighbouring columns
   std::int64_t tiles;      ///< of a column
   std::int64_t strips;     ///< in total
   int sections_in_flight;  ///< that tiles in progress may belong to, of a column
+  bool is_stacked;         ///< whether the quarters of a thread belong to one column
+  bool are_packs;          ///< whether they belong to neighbouring columns, which are aligned packs
+  int threads;             ///< of a block
 
   [[nodiscard]] KOKKOS_FUNCTION constexpr int rows_of_tile() const {
     return quarters_of_tile / quarters_of_row;
@@ -61,64 +70,54 @@ constexpr bool are_few_strips(std::int64_t strips, int multiprocessors) {
   return 2 * strips < multiprocessors;
 }
 
-/// Tiles of two rows of chunks have half as many columns. They are faster unless they have more
-/// partial sectors than wider ones.
+/// Warps lie side by side or one below the other, and so do the quarters of a thread. A column of
+/// up to eight quarters is one tile, as wide as the other warps allow. Longer ones have tiles that
+/// are as high as possible, unless wider ones have fewer partial sectors.
 ///
 /// \param inner       neighbouring columns
 /// \param outer       groups of neighbouring columns
 /// \param bytes       of the accumulator
 /// \param has_sectors whether all rows are whole sectors
+/// \param has_packs   whether neighbouring columns are aligned packs that one instruction moves
 constexpr WideColumnPlan plan_wide_columns(std::int64_t n, std::int64_t inner, std::int64_t outer,
-                                           int bytes, bool has_sectors, int multiprocessors) {
-  const int most = widest_strip(bytes);
-  const int least = lanes_of_strip * columns_of_wide_thread(bytes);
-  const bool has_two_rows =
-      n > elements_of_row && (has_sectors || inner <= least ||
-                              are_few_strips(divide_up(inner, most) * outer, multiprocessors));
-  const int width = has_two_rows ? least : most;
-  const int quarters = warps_of_wide_block * least / width;
+                                           int bytes, bool has_sectors, bool has_packs,
+                                           int multiprocessors) {
+  WideColumnPlan plan{};
+  const int most = quarters_of_wide_thread(bytes);
+  const auto slots = [&](int unit) { return divide_up(inner, unit) * unit; };
+  // Narrow strips leave fewer lanes idle.
+  plan.is_stacked = most > 1 && 6 * slots(lanes_of_strip) <= 5 * slots(lanes_of_strip * most);
+  plan.are_packs = has_packs && !plan.is_stacked;
+  const int quarters = plan.is_stacked ? most : 1;  // of a thread in a column
+  const int unit = lanes_of_strip * most / quarters;
+  int across = 1;  // warps
+  int down = warps_of_wide_block;
+  if (n <= down * quarters * elements_of_quarter) {
+    down = static_cast<int>(divide_up(n, quarters * elements_of_quarter));
+    across = static_cast<int>(std::min<std::int64_t>(
+        std::min(warps_of_wide_block / down, widest_whole_strip(bytes) / unit),
+        divide_up(inner, unit)));
+  } else if (!has_sectors && inner > unit && !plan.is_stacked &&
+             !are_few_strips(divide_up(inner, widest_strip(bytes)) * outer, multiprocessors)) {
+    across = widest_strip(bytes) / unit;
+    down /= across;
+  }
+  plan.inner = static_cast<int>(inner);
+  plan.width = across * unit;
+  plan.quarters_of_tile = down * quarters;
+  plan.threads = across * down * lanes_of_strip;
   // Strips of equal width.
-  const std::int64_t columns =
-      divide_up(divide_up(inner, divide_up(inner, width)), unit_of_strip) * unit_of_strip;
-  const std::int64_t strips_of_row = divide_up(inner, columns);
-  const std::int64_t strips = strips_of_row * outer;
-  const std::int64_t tiles_in_flight =
-      divide_up(std::int64_t{std::max(1, multiprocessors)} * blocks_of_wide_columns(bytes), strips);
-  return {static_cast<int>(inner),
-          static_cast<int>(columns),
-          width,
-          quarters,
-          static_cast<int>(strips_of_row),
-          divide_up(n, quarters * elements_of_quarter),
-          strips,
-          static_cast<int>(std::min<std::int64_t>(
-              rows_of_section, 1 + divide_up(tiles_in_flight * quarters * elements_of_quarter,
-                                             elements_of_section)))};
-}
-
-/// The cost of filling and draining the pipeline, in rounds of tiles: small arrays keep strips.
-inline constexpr double ends_of_wide_tiles = 1.5;
-
-/// What is left of the throughput where tiles look back over others in progress.
-inline constexpr double look_back_of_copy = 0.83;
-
-/// The time of tiles of wide columns, relative to a copy. It assumes whole tiles and adds the
-/// rounds without stores at first and without loads at last.
-///
-/// \param of_copy throughput for many tiles, as a fraction of a copy
-constexpr double time_of_wide_columns(std::int64_t n, std::int64_t inner, std::int64_t outer,
-                                      int bytes, int multiprocessors, bool has_sectors,
-                                      double of_copy) {
-  const WideColumnPlan plan =
-      plan_wide_columns(n, inner, outer, bytes, has_sectors, multiprocessors);
-  const auto tiles = static_cast<double>(plan.strips * plan.tiles);
-  const int elements =
-      threads_of_wide_columns * columns_of_wide_thread(bytes) * elements_of_quarter;
-  const double at_once =
-      std::min<double>(tiles, std::max(1, multiprocessors) * blocks_of_wide_columns(bytes));
-  if (are_few_strips(plan.strips, multiprocessors)) of_copy *= look_back_of_copy;
-  return (tiles + ends_of_wide_tiles * at_once) * elements /
-         static_cast<double>(n * inner * outer) / of_copy;
+  plan.columns = static_cast<int>(
+      divide_up(divide_up(inner, divide_up(inner, plan.width)), unit_of_strip) * unit_of_strip);
+  plan.strips_of_row = static_cast<int>(divide_up(inner, plan.columns));
+  plan.strips = plan.strips_of_row * outer;
+  const int rows = plan.quarters_of_tile * elements_of_quarter;
+  plan.tiles = divide_up(n, rows);
+  const std::int64_t tiles_in_flight = divide_up(
+      std::int64_t{std::max(1, multiprocessors)} * blocks_of_wide_columns(bytes), plan.strips);
+  plan.sections_in_flight = static_cast<int>(std::min<std::int64_t>(
+      rows_of_section, 1 + divide_up(tiles_in_flight * rows, elements_of_section)));
+  return plan;
 }
 
 }  // namespace KokkosScan::impl::cuda

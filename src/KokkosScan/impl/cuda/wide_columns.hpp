@@ -5,12 +5,12 @@
 /// \file
 /// The kernel for wide columns: lines that are neighbours in memory, of any alignment.
 ///
-/// Columns are cut into strips, and strips into tiles of one or two rows of chunks. Blocks take
-/// tiles by ticket in memory order: all tiles of the same rows, then those below. So all blocks
-/// work in one region of memory, and partial sectors that two blocks write merge in L2.
+/// Columns are cut into strips, and strips into tiles: one, or several of whole rows of chunks.
+/// Blocks take tiles by ticket in memory order: all tiles of the same rows, then those below. So
+/// all blocks work in one region of memory, and partial sectors that two blocks write merge in L2.
 ///
-/// A thread loads a quarter of a row of chunks of each of its columns, which are a warp's width
-/// apart, into registers and folds it; the folds meet in shared memory. One thread per column
+/// A thread loads one or two quarters of rows of chunks into registers and folds them; the folds
+/// meet in shared memory. One thread per column
 /// publishes the prefix of the next tile, and each thread scans its quarters. If the tile above is
 /// complete, the prefix of a tile takes a single look at global memory. If strips are few, the tile
 /// above is in progress. The block then reads the aggregates of all earlier rows of its section,
@@ -25,11 +25,10 @@
 #include <KokkosScan/impl/cuda/carry.hpp>
 #include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/column_tree.hpp>
-#include <KokkosScan/impl/cuda/composed.hpp>
 #include <KokkosScan/impl/cuda/published_rows.hpp>
-#include <KokkosScan/impl/cuda/stage.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
+#include <KokkosScan/impl/cuda/wide_column_elements.hpp>
 #include <KokkosScan/impl/cuda/wide_column_plan.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <KokkosScan/operators.hpp>
@@ -40,212 +39,30 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Reads the columns of a thread, which are a warp's width apart, row by row.
-///
-///     get(e)     the element of column e in the current row
-///     advance()  goes to the next row
-///
-/// The general case goes through lines.
-template <class In, int E>
-struct WideColumns {
-  using Line = decltype(std::declval<In>().line(std::declval<ColumnPlace>()));
-
-  Line line[E];
-  std::int64_t k;
-
-  /// \param first   of the rows
-  /// \param columns that exist
-  __device__ __forceinline__ WideColumns(const In& in, const ColumnPlace& place, std::int64_t first,
-                                         int columns)
-      : WideColumns(in, place, first, columns, std::make_integer_sequence<int, E>{}) {}
-  __device__ __forceinline__ auto get(int e) const { return line[e](k); }
-  __device__ __forceinline__ void advance() { ++k; }
-
- private:
-  template <int... e>
-  __device__ __forceinline__ WideColumns(const In& in, const ColumnPlace& place, std::int64_t first,
-                                         int columns, std::integer_sequence<int, e...>)
-      : line{in.line(ColumnPlace{place.batch, place.outer,
-                                 place.column + (e < columns ? e * lanes : 0)})...},
-        k(first) {}
-};
-template <class T, int E>
-struct WideColumns<Array<const T>, E> {
-  const T* data;
-  std::int64_t along;
-
-  __device__ __forceinline__ WideColumns(const Array<const T>& in, const ColumnPlace& place,
-                                         std::int64_t first, int /* columns */)
-      : data(in.line(place).data + first * in.strides.along), along(in.strides.along) {}
-  __device__ __forceinline__ T get(int e) const { return data[e * lanes]; }
-  __device__ __forceinline__ void advance() { data += along; }
-};
-/// Indices along the axis are computed on demand.
-template <int Rank, class Index, int E>
-struct WideColumns<Computed<Rank, IndexAlong<Index>>, E> {
-  std::int64_t index, step;
-
-  __device__ __forceinline__ WideColumns(const Computed<Rank, IndexAlong<Index>>& in,
-                                         const ColumnPlace&, std::int64_t first, int /* columns */)
-      : index(in.first + in.step * first), step(in.step) {}
-  [[nodiscard]] __device__ __forceinline__ Index get(int /* e */) const {
-    return static_cast<Index>(index);
-  }
-  __device__ __forceinline__ void advance() { index += step; }
-};
-template <class In, class... Parts, int E>
-struct WideColumns<Composition<In, Parts...>, E> {
-  Each<WideColumns<Parts, E>...> parts;
-  const In& in;
-
-  __device__ __forceinline__ WideColumns(const In& of, const ColumnPlace& place, std::int64_t first,
-                                         int columns)
-      : parts(parts_of(of), place, first, columns), in(of) {}
-  __device__ __forceinline__ auto get(int e) const {
-    if constexpr (!is_zipped_input<In>) {  // the mask first: registers spill otherwise
-      const bool selected = static_cast<bool>(parts.rest.first.get(e));
-      return combine(function_of(in), parts.first.get(e), selected);
-    } else {
-      return parts.call([&](const auto& part) { return part.get(e); },
-                        [&](const auto&... x) { return combine(function_of(in), x...); });
-    }
-  }
-  __device__ __forceinline__ void advance() {
-    parts.visit(parts_of(in), [](auto& part, const auto&) { part.advance(); });
-  }
-};
-template <class In, int E>
-requires is_composed<In>
-struct WideColumns<In, E> : WideColumns<composition_t<In>, E> {
-  using WideColumns<composition_t<In>, E>::WideColumns;
-};
-
-/// Stores the columns of a thread, which are a warp's width apart.
-///
-///     store(first, k, count, columns, x)  stores x[v][e] as element k + v of column e
-///
-/// Only `columns` columns exist; `first` is the place of column 0.
-template <class Out, int E>
-struct WideResults;
-template <class Value, int E>
-struct WideResults<Array<Value>, E> {
-  Value* const data;
-  const std::int64_t along;
-
-  __device__ __forceinline__ WideResults(const Array<Value>& out, const ColumnPlace& first)
-      : data(out.line(first).data), along(out.strides.along) {}
-  template <class A, int V>
-  __device__ __forceinline__ void store(const ColumnPlace&, std::int64_t k, int count, int columns,
-                                        const A (&x)[V][E]) const {
-    Value* to = data + k * along;
-#pragma unroll
-    for (int v = 0; v < V; ++v, to += along) {
-      if (v >= count) continue;
-#pragma unroll
-      for (int e = 0; e < E; ++e) {
-        if (e < columns) to[e * lanes] = static_cast<Value>(x[v][e]);
-      }
-    }
-  }
-};
-/// A function, called column by column, as each has its own indices.
-template <class Value, int Rank, class Function, int E>
-struct WideResults<Called<Value, Rank, Function>, E> {
-  const Called<Value, Rank, Function>& out;
-
-  __device__ __forceinline__ WideResults(const Called<Value, Rank, Function>& of,
-                                         const ColumnPlace&)
-      : out(of) {}
-  template <class A, int V>
-  __device__ __forceinline__ void store(const ColumnPlace& first, std::int64_t k, int count,
-                                        int columns, const A (&x)[V][E]) const {
-#pragma unroll
-    for (int e = 0; e < E; ++e) {
-      if (e >= columns) continue;
-      const auto line = out.line(ColumnPlace{first.batch, first.outer, first.column + e * lanes});
-#pragma unroll
-      for (int v = 0; v < V; v += chunk_of_column) {
-        call_for_chunk(line, k + v, count - v, x, e, v);
-      }
-    }
-  }
-};
-
-/// A tile. Found by one thread, as that takes divisions.
-struct WideColumnTile {
-  std::int64_t outer;
-  std::int64_t number;     ///< in the strip
-  std::int64_t first_row;  ///< of chunks
-  int first_column;        ///< of the strip
-  int columns;             ///< of the strip that exist
-  bool exists;
-
-  /// \param ticket index among the tiles of all strips
-  static __device__ __forceinline__ WideColumnTile find(const WideColumnPlan& plan,
-                                                        std::int64_t ticket) {
-    const Division at(ticket, plan.strips);
-    const Division strip(at.remainder, plan.strips_of_row);
-    const int first_column = static_cast<int>(strip.remainder) * plan.columns;
-    const int left = plan.inner - first_column;
-    return {strip.quotient,
-            at.quotient,
-            at.quotient * plan.rows_of_tile(),
-            first_column,
-            left < plan.columns ? left : plan.columns,
-            at.quotient < plan.tiles};
-  }
-  /// The section, and the first row in it.
-  [[nodiscard]] __device__ __forceinline__ std::int64_t section() const {
-    return first_row / rows_of_section;
-  }
-  [[nodiscard]] __device__ __forceinline__ int row() const {
-    return static_cast<int>(first_row % rows_of_section);
-  }
-};
-
-/// This thread's part of a tile.
-struct WideColumnPart {
-  int quarter;     ///< of rows of chunks, in the tile
-  int column;      ///< the first one, in the strip
-  int columns;     ///< that exist
-  int length;      ///< elements in each column
-  std::int64_t k;  ///< the first element
-
-  /// \param most columns of a thread
-  __device__ __forceinline__ WideColumnPart(const WideColumnTile& tile, const WideColumnPlan& plan,
-                                            std::int64_t n, int most) {
-    const int lane = static_cast<int>(threadIdx.x) % lanes;
-    const int warp = static_cast<int>(threadIdx.x) / lanes;
-    const int across = warp / plan.quarters_of_tile;
-    quarter = warp - across * plan.quarters_of_tile;
-    column = across * most * lanes + lane;
-    const int left = tile.columns - column;
-    columns = left <= 0 ? 0 : (left > (most - 1) * lanes ? most : (left + lanes - 1) / lanes);
-    if (columns == 0) column = 0;
-    k = tile.first_row * elements_of_row + quarter * elements_of_quarter;
-    const std::int64_t rows = n - k;
-    length = columns == 0 || rows <= 0
-                 ? 0
-                 : (rows < elements_of_quarter ? static_cast<int>(rows) : elements_of_quarter);
-  }
-};
-
 /// The shared memory of a block. What belongs to the columns of a strip is contiguous; rows of it
 /// are WideColumnPlan::width apart.
 template <class P>
 struct WideColumnBlock {
   using R = typename Types<P>::R;
-  static constexpr int widest = widest_strip(sizeof(typename P::A));
-  static constexpr int quarters_at_once =
-      warps_of_wide_block * lanes * columns_of_wide_thread(sizeof(typename P::A));
+  static constexpr int bytes = sizeof(typename P::A);
+  static constexpr int widest = widest_strip(bytes);
 
-  WideColumnTile tiles[2];       ///< used in turn
-  R quarters[quarters_at_once];  ///< the folds of quarters
-  R sections[widest];     ///< before a tile: the fold of the starting value and earlier sections
-  R rows_before[widest];  ///< before a tile: the fold of earlier rows of the section
+  WideColumnTile tiles[2];  ///< used in turn
+  /// The folds of quarters.
+  R quarters[threads_of_wide_columns * quarters_of_wide_thread(bytes)];
+  /// Before a tile: the fold of the starting value and earlier sections, and that of earlier rows
+  /// of the section.
+  R sections[widest_whole_strip(bytes)];
+  R rows_before[widest];
+};
+/// The same where a column has several tiles.
+template <class P>
+struct SharedWideColumnBlock : WideColumnBlock<P> {
+  using typename WideColumnBlock<P>::R;
+
   /// What a look-back has found, nearest first, and whether sections are inclusive prefixes.
-  R found[rows_of_section * widest];
-  bool are_of_all[rows_of_section * widest];
+  R found[rows_of_section * WideColumnBlock<P>::widest];
+  bool are_of_all[rows_of_section * WideColumnBlock<P>::widest];
 };
 
 /// A thread of a block that takes tiles.
@@ -257,10 +74,10 @@ class WideColumnScan {
   using Op = typename T::Op;
   using Carrying = typename T::Carrying;
   using Prefix = Fold<Carrying, R>;
-  using Block = WideColumnBlock<P>;
-  static constexpr int E = columns_of_wide_thread(sizeof(A));
-  using Input = WideColumns<typename T::In, E>;
+  using Block = SharedWideColumnBlock<P>;
+  static constexpr int E = quarters_of_wide_thread(sizeof(A));
   using Results = WideResults<typename T::Out, E>;
+  using Part = WideColumnPart<E>;
   static constexpr int V = elements_of_quarter;
 
  public:
@@ -289,7 +106,7 @@ class WideColumnScan {
   }
   /// The last thread takes tickets, as it has no column to find a prefix for.
   static __device__ __forceinline__ bool takes_tickets() {
-    return own() == threads_of_wide_columns - 1;
+    return own() == static_cast<int>(blockDim.x) - 1;
   }
   /// Column c of a strip.
   [[nodiscard]] __device__ __forceinline__ ColumnPlace place(const WideColumnTile& tile,
@@ -309,10 +126,13 @@ class WideColumnScan {
     // Each of the first threads handles a column of the strip besides its elements.
     const bool carries = own() < tile.columns;
     Seen seen{};
-    if (carries) seen = look_for(tile);
-    const WideColumnPart part(tile, m_plan, m_p.n, E);
+    if (tile.section() == 0 && m_p.start.exists()) {
+      for (int c = own(); c < tile.columns; c += static_cast<int>(blockDim.x)) put_start(tile, c);
+    }
+    const Part part(tile, m_plan, m_p.n);
     A x[V][E];
-    load(tile, part, x);
+    load_quarters(m_p.input, m_p.batch, part, x);
+    if (carries) seen = look_for(tile);
     fold(part, x);
     const bool is_found = !carries || take(tile, seen);
     const bool are_found = __syncthreads_and(static_cast<int>(is_found)) != 0;
@@ -329,16 +149,13 @@ class WideColumnScan {
     if (tile.section() > 0) {
       seen.sections =
           m_published.look(m_published.of_all(m_published.section(column, tile.section() - 1)));
-    } else {
-      put_start(column);
     }
     if (tile.row() > 0)
       seen.rows = m_published.look(m_published.of_all(m_published.row(column, tile.first_row - 1)));
     return seen;
   }
-  __device__ __forceinline__ void put_start(const ColumnPlace& column) const {
-    if (!m_p.start.exists()) return;
-    block().sections[own()] = static_cast<R>(m_p.start.at(column).value);
+  __device__ __forceinline__ void put_start(const WideColumnTile& tile, int c) const {
+    block().sections[c] = static_cast<R>(m_p.start.at(place(tile, c)).value);
   }
   /// Whether the prefix is complete; stores what is available in shared memory.
   [[nodiscard]] __device__ __forceinline__ bool take(const WideColumnTile& tile,
@@ -383,7 +200,7 @@ class WideColumnScan {
     const auto sections = static_cast<int>(tile.section());
     if (carries) {
       // Once aggregates are published, totals may overwrite starting values.
-      if (sections > 0) put_start(place(tile, own()));
+      if (sections > 0 && m_p.start.exists()) put_start(tile, own());
       if (sections > 0 && m_p.totals.data != nullptr) __threadfence();
       publish_own(tile);
     }
@@ -480,7 +297,7 @@ class WideColumnScan {
     m_published.publish(m_published.section(place(tile, own()), tile.section()), fold.value());
   }
 
-  /// Publishes the prefixes after the rows of a tile.
+  /// Publishes the prefix after a tile.
   ///
   /// \param has_own whether their aggregates are published, too
   __device__ __forceinline__ void publish_all(const WideColumnTile& tile, bool has_own) const {
@@ -491,6 +308,7 @@ class WideColumnScan {
       if (has_own) m_published.publish(m_published.row(column, row), fold);
       prefix.rows = Prefix(m_op, prefix.rows.then(m_op, fold));
       const R& rows = prefix.rows.value();
+      if (row + 1 < tile.first_row + m_plan.rows_of_tile()) return;
       if ((row + 1) % rows_of_section != 0) {
         return m_published.publish(m_published.of_all(m_published.row(column, row)), rows);
       }
@@ -508,62 +326,39 @@ class WideColumnScan {
     return prefix;
   }
 
-  __device__ __forceinline__ void load(const WideColumnTile& tile, const WideColumnPart& at,
-                                       A (&x)[V][E]) const {
-    Input input(m_p.input, place(tile, at.column), at.k, at.columns);
-    if (at.length == V) {
-      // No other conditions, which would make each load wait for the previous one.
-#pragma unroll
-      for (int v = 0; v < V; ++v, input.advance()) {
-#pragma unroll
-        for (int e = 0; e < E; ++e) x[v][e] = e < at.columns ? static_cast<A>(input.get(e)) : A{};
-      }
-    } else {
-#pragma unroll
-      for (int v = 0; v < V; ++v, input.advance()) {
-#pragma unroll
-        for (int e = 0; e < E; ++e) {
-          x[v][e] = v < at.length && e < at.columns ? static_cast<A>(input.get(e)) : A{};
-        }
-      }
-    }
-  }
-
   /// Partial quarters are the last of their columns: nothing needs their folds.
-  __device__ __forceinline__ void fold(const WideColumnPart& at, const A (&x)[V][E]) const {
-    if (!is_harmless<Op> && at.length < V) return;
-    R* const quarters = block().quarters + at.quarter * m_plan.width + at.column;
+  __device__ __forceinline__ void fold(const Part& at, const A (&x)[V][E]) const {
 #pragma unroll
     for (int e = 0; e < E; ++e) {
-      if (e >= at.columns) continue;
+      if (at.length[e] < (is_harmless<Op> ? 1 : V)) continue;
       R fold = fold_chunk_of_column<R>(m_p.op, m_op, x, e);
 #pragma unroll
       for (int v = chunk_of_column; v < V; v += chunk_of_column) {
         fold = static_cast<R>(m_op(fold, fold_chunk_of_column<R>(m_p.op, m_op, x, e, v)));
       }
-      quarters[e * lanes] = fold;
+      block().quarters[at.quarter_of(e) * m_plan.width + at.column_of(e)] = fold;
     }
   }
 
   /// Scans the elements of a thread and stores the results.
-  __device__ __forceinline__ void scan(const WideColumnTile& tile, const WideColumnPart& at,
+  __device__ __forceinline__ void scan(const WideColumnTile& tile, const Part& at,
                                        A (&x)[V][E]) const {
-    if (at.length == 0) return;
+    if (!at.exists(0)) return;
     A at_begin[1][E];
     // Turns x into B after each element.
 #pragma unroll
     for (int e = 0; e < E; ++e) {
       at_begin[0][e] = m_p.identity.value;
-      if (!is_harmless<Op> && e >= at.columns) continue;
-      const int c = at.column + e * lanes;
+      if (!is_harmless<Op> && !at.exists(e)) continue;
+      const int c = at.column_of(e);
       ColumnPrefix<Carrying, R> prefix = prefix_of_tile(tile, c);
-      prefix.add_quarters(m_op, block().quarters + c, m_plan.width, at.quarter);
+      prefix.add_quarters(m_op, block().quarters + c, m_plan.width, at.quarter_of(e));
       Prefix chunks(m_op);
       Prefix run = prefix.join_all(m_op, chunks);
-      if (at.k > 0 || m_p.start.exists()) at_begin[0][e] = static_cast<A>(run.value());
+      if (at.first(e) > 0 || m_p.start.exists()) at_begin[0][e] = static_cast<A>(run.value());
 #pragma unroll
       for (int i = 0; i < V; i += chunk_of_column) {
-        const int left = at.length - i;
+        const int left = at.length[e] - i;
         if (i > 0 && left <= 0) continue;
         if (is_harmless<Op> || left >= chunk_of_column) {
           const R fold = fold_chunk_of_column<R>(m_p.op, m_op, x, e, i);
@@ -579,26 +374,25 @@ class WideColumnScan {
         }
       }
     }
-    store_ends(tile, at, x, at_begin[0]);
-    const Results results(m_p.output, place(tile, at.column));
+    store_ends(at, x, at_begin[0]);
+    const Results results(m_p.output, m_p.batch, at);
     const bool is_exclusive = m_p.form == Form::exclusive;
-    if (is_exclusive) results.store(place(tile, at.column), at.k, 1, at.columns, at_begin);
-    const int shift = static_cast<int>(is_exclusive);
-    results.store(place(tile, at.column), at.k + shift, at.length - shift, at.columns, x);
+    if (is_exclusive) results.store(m_p.batch, at, 0, at_begin);
+    results.store(m_p.batch, at, static_cast<int>(is_exclusive), x);
   }
-  __device__ __forceinline__ void store_ends(const WideColumnTile& tile, const WideColumnPart& at,
-                                             const A (&x)[V][E], const A (&at_begin)[E]) const {
+  __device__ __forceinline__ void store_ends(const Part& at, const A (&x)[V][E],
+                                             const A (&at_begin)[E]) const {
     const Ends<P> ends{m_p};
     if (!ends.exist()) return;
 #pragma unroll
     for (int e = 0; e < E; ++e) {
-      if (e >= at.columns) continue;
-      if (at.k == 0) ends.store_begin(place(tile, at.column + e * lanes), at_begin[e]);
-      if (at.k + at.length < m_p.n) continue;
+      if (!at.exists(e)) continue;
+      if (at.first(e) == 0) ends.store_begin(at.place(m_p.batch, e), at_begin[e]);
+      if (at.first(e) + at.length[e] < m_p.n) continue;
       A last = x[0][e];
 #pragma unroll
-      for (int v = 1; v < V; ++v) last = v < at.length ? x[v][e] : last;
-      ends.store_end(place(tile, at.column + e * lanes), last);
+      for (int v = 1; v < V; ++v) last = v < at.length[e] ? x[v][e] : last;
+      ends.store_end(at.place(m_p.batch, e), last);
     }
   }
 
