@@ -34,8 +34,6 @@ struct ColumnChunk {
 /// Rows of neighbouring columns of a slab. Elements are numbered in memory order: row by row within
 /// these columns. Where elements are not contiguous in memory, rows are a pitch apart.
 struct ColumnTile {
-  static constexpr bool may_be_flat = false;
-
   const Batch& batch;
   const ColumnTiling& tiling;
   std::int64_t outer;  ///< the slab
@@ -289,7 +287,7 @@ __global__ void __launch_bounds__(most_threads_of_columns, blocks_of_columns(siz
     input.place(problem.input, tile, region, flat);
     const Slots<Value> results = place_results<P>(flat, region, input);
     if (stages_input) {
-      input.load(problem.input, tile, Q * V).finish();
+      input.load(problem.input, tile);
       __syncthreads();
     }
     ColumnChunk chunk_of[Q];

@@ -93,22 +93,6 @@ using composition_t = typename CompositionOf<In>::type;
 template <class In>
 inline constexpr bool is_composed = !std::is_void_v<composition_t<In>>;
 
-/// A load that needs no completion.
-struct Loaded {
-  __device__ __forceinline__ void finish() {}
-};
-/// Two loads in flight together.
-template <class First, class Second>
-struct BothLoads {
-  First first;
-  Second second;
-
-  __device__ __forceinline__ void finish() {
-    first.finish();
-    second.finish();
-  }
-};
-
 /// What a kernel keeps of each part.
 template <class... Kept>
 struct Each;
@@ -121,10 +105,6 @@ struct Each<> {
   __device__ __forceinline__ void visit(const F&) const {}
   template <class F>
   __device__ __forceinline__ void visit(const List<>&, const F&) {}
-  template <class F>
-  __device__ __forceinline__ Loaded load(const List<>&, const F&) {
-    return {};
-  }
   template <class Get, class F, class... Values>
   __device__ __forceinline__ auto call(const Get&, const F& f, const Values&... values) const {
     return f(values...);
@@ -151,13 +131,6 @@ struct Each<First, Rest...> {
   __device__ __forceinline__ void visit(const Parts& parts, const F& f) {
     f(first, parts.first);
     rest.visit(parts.rest, f);
-  }
-  /// Begins f(kept, part) for each part.
-  template <class Parts, class F>
-  __device__ __forceinline__ auto load(const Parts& parts, const F& f) {
-    auto of_first = f(first, parts.first);
-    auto of_rest = rest.load(parts.rest, f);
-    return BothLoads<decltype(of_first), decltype(of_rest)>{of_first, of_rest};
   }
   /// f(get(each kept)...).
   template <class Get, class F, class... Values>

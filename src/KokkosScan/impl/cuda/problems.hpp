@@ -153,16 +153,6 @@ struct Backend {
     return has_aligned_packs(p.input, p) && has_aligned_packs(p.output, p);
   }
 
-  /// Whether the results of lines are contiguous with those of the next, `pitch` apart.
-  template <class Value>
-  static bool is_one_run(const Array<Value>& output, const Batch& batch, std::int64_t pitch) {
-    return batch.rank == 0 || (batch.rank == 1 && output.strides.batch[0] == pitch);
-  }
-  template <class Value, int Rank, class Function>
-  static bool is_one_run(const Called<Value, Rank, Function>&, const Batch&, std::int64_t) {
-    return true;
-  }
-
   /// Whether the n+1 results of each line in a tile are contiguous with those of the next. Lines of
   /// one element count as contiguous whatever their stride; two results need not be.
   template <class P>
@@ -170,9 +160,10 @@ struct Backend {
     if constexpr (is_called<decltype(P::output)>) {
       return false;
     } else {
-      const std::int64_t along = p.output.strides.along;
-      return p.extra != Extra::none && (along == 1 || along == -1) &&
-             (lines_of_tile == 1 || is_one_run(p.output, p.batch, p.n + 1));
+      const Strides& strides = p.output.strides;
+      const bool are_one_run = lines_of_tile == 1 || p.batch.rank == 0 ||
+                               (p.batch.rank == 1 && strides.batch[0] == p.n + 1);
+      return p.extra != Extra::none && magnitude(strides.along) == 1 && are_one_run;
     }
   }
   template <class Exec, class P>
@@ -185,21 +176,17 @@ struct Backend {
     const bool are_wide =
         may_be_wide && Types<P>::bytes_of_lines(elements, bytes_of_padding) + bytes_of_results <=
                            shared_bytes_of_block(exec);
-    bool has_packs = has_aligned_packs(p.input, p) && (are_wide || has_aligned_packs(p.output, p));
-    const bool pads = pads_slots(shape, Types<P>::size_in_lines);
-    // Copying elements one at a time aligns their packs in shared memory. This pays where lanes
-    // would have bank conflicts otherwise.
-    const bool aligns = !has_packs && Types<P>::has_packs && p.n % Types<P>::pack == 0 &&
-                        (pads || (shape.lines_of_tile > 1 && !is_one_run(p.output, p.batch, p.n)));
-    has_packs = has_packs || aligns;
-    const int padding = pads && has_packs ? bytes_of_padding : 0;
+    const bool has_packs =
+        has_aligned_packs(p.input, p) && (are_wide || has_aligned_packs(p.output, p));
+    const bool pads = has_packs && pads_slots(shape, Types<P>::size_in_lines);
+    const int padding = pads ? bytes_of_padding : 0;
     const int bytes =
         Types<P>::bytes_of_lines(elements, padding) + (are_wide ? bytes_of_results : 0);
     const Launch launch{p.function, "cuda/lines", divide_up(p.batch.count, shape.lines_of_tile),
                         shape.threads, bytes};
     start(
         exec, launch, p, []<class Q>(const Q&) { return cuda::scan_lines<Q>; }, shape, has_packs,
-        aligns, padding, are_wide);
+        padding, are_wide);
   }
 
   template <class Exec, class P>

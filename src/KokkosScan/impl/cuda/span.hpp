@@ -5,10 +5,6 @@
 /// \file
 /// Moves contiguous bytes between global and shared memory, a quad at a time, whatever their
 /// alignment.
-///
-/// On an H200, loads through registers with one run per warp, together with bulk stores, come
-/// closest to a plain copy. Ordinary stores and asynchronous loads are slower, stores that may stay
-/// in the cache slowest.
 
 #if defined(__CUDACC__)
 #include <cuda_pipeline.h>
@@ -56,24 +52,10 @@ __host__ __device__ constexpr int bytes_of_span(int bytes, int padding, int alig
   return (bytes + 2 * (alignment - 1)) / alignment * alignment + (bytes / 128 + 2) * padding;
 }
 
-__device__ __forceinline__ int misalignment(const void* address, int alignment = quad) {
+__host__ __device__ inline int misalignment(const void* address, int alignment = quad) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(address) %
                           static_cast<unsigned>(alignment));
 }
-
-/// The whole quads of a span, and the bytes before and after them.
-struct Pieces {
-  int head;  ///< bytes before the first quad
-  int quads;
-  int tail;  ///< bytes after the last
-
-  __device__ __forceinline__ Pieces(int begin, int bytes) {
-    const int to_quad = (quad - begin) % quad;
-    head = to_quad < bytes ? to_quad : bytes;
-    quads = (bytes - head) / quad;
-    tail = bytes - head - quads * quad;
-  }
-};
 
 /// Threads that share work, and the index of this thread.
 struct Threads {
@@ -83,20 +65,6 @@ struct Threads {
 __device__ __forceinline__ Threads threads_of_block() {
   return {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
 }
-
-/// The elements of a span outside whole quads, in units of their alignment. Each thread has at most
-/// one before the quads and one after them.
-template <int Unit>
-struct Edges {
-  int before;  ///< offset in the span, or -1
-  int behind;
-
-  __device__ __forceinline__ Edges(const Pieces& pieces, int thread) {
-    const int b = thread * Unit;
-    before = b < pieces.head ? b : -1;
-    behind = b < pieces.tail ? pieces.head + pieces.quads * quad + b : -1;
-  }
-};
 
 /// Bytes of the least that is copied asynchronously.
 inline constexpr int bytes_of_word = 4;
@@ -137,26 +105,6 @@ using SharedAddress = std::byte*;
 inline SharedAddress shared_address(std::byte* at) { return at; }
 #endif
 
-/// Loads a quad if the condition holds, otherwise zero. (Without a defined value, or with a branch,
-/// the quad would be live from the start of the kernel and spill.)
-__device__ __forceinline__ uint4 load_quad_if(bool condition, const uint4* from) {
-#if defined(__CUDACC__)
-  uint4 x;
-  asm volatile(
-      "{\n\t"
-      ".reg .pred p;\n\t"
-      "setp.ne.u32 p, %5, 0;\n\t"
-      "mov.u32 %0, 0; mov.u32 %1, 0; mov.u32 %2, 0; mov.u32 %3, 0;\n\t"
-      "@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n\t"
-      "}"
-      : "=&r"(x.x), "=&r"(x.y), "=&r"(x.z), "=&r"(x.w)
-      : "l"(from), "r"(static_cast<unsigned>(condition)));
-  return x;
-#else
-  return condition ? *from : uint4{0, 0, 0, 0};
-#endif
-}
-
 /// Begins to copy a quad, or its first bytes, to shared memory, and fills the rest with zeros.
 ///
 /// \param left bytes that may be read from there on, at least one
@@ -171,96 +119,6 @@ __device__ __forceinline__ void begin_copy_of_quad(std::byte* to, const std::byt
   __pipeline_memcpy_async(to, from, quad, static_cast<std::size_t>(quad - bytes));
 #endif
 }
-
-/// Writes a quad to shared memory if the condition holds. (In a branch, the address would be
-/// computed each time.)
-__device__ __forceinline__ void put_quad_if(bool condition, SharedAddress to, const uint4& x) {
-#if defined(__CUDACC__)
-  asm volatile(
-      "{\n\t"
-      ".reg .pred p;\n\t"
-      "setp.ne.u32 p, %5, 0;\n\t"
-      "@p st.shared.v4.u32 [%0], {%1, %2, %3, %4};\n\t"
-      "}" ::"r"(to),
-      "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w), "r"(static_cast<unsigned>(condition))
-      : "memory");
-#else
-  if (condition) *reinterpret_cast<uint4*>(to) = x;
-#endif
-}
-
-/// Copies a span to shared memory. The constructor issues all loads that fit in registers; finish()
-/// writes them to shared memory. The threads of the block share the work.
-///
-/// \tparam Unit    alignment of the elements
-/// \tparam at_once quads per thread in registers, four registers each; 0: asynchronous copies,
-///                 which need none
-template <int Unit, int at_once>
-class CopyIn {
- public:
-  /// \param bytes_of_thread at least the bytes of the span divided by the number of threads
-  __device__ __forceinline__ CopyIn(const std::byte* from, const Span& to, int bytes,
-                                    int bytes_of_thread)
-      : m_to(to), m_pieces(to.begin, bytes), m_edges(m_pieces, threads_of_block().own) {
-    // Each warp copies a run of its own.
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int warp = static_cast<int>(threadIdx.x) / 32;
-    const int run = (bytes_of_thread * (32 / quad) + 31) & ~31;
-    m_first = warp * run + lane;
-    const int end = m_first - lane + run;
-    m_left = (end < m_pieces.quads ? end : m_pieces.quads) - m_first;
-    m_from = reinterpret_cast<const uint4*>(from + m_pieces.head) + m_first;
-    if constexpr (at_once == 0) {
-      std::byte* const first_quad = m_to.at(m_pieces.head + m_first * quad);
-#pragma unroll 4
-      for (int i = 0; i * 32 < m_left; ++i) {
-        __pipeline_memcpy_async(first_quad + i * step(), m_from + i * 32, quad);
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-      m_quads[i] = load_quad_if(i * 32 < m_left, m_from + i * 32);
-    }
-    if constexpr (Unit < quad) {
-      if (m_edges.before >= 0) m_before = *reinterpret_cast<const Word*>(from + m_edges.before);
-      if (m_edges.behind >= 0) m_behind = *reinterpret_cast<const Word*>(from + m_edges.behind);
-    }
-  }
-  __device__ __forceinline__ void finish() {
-    // Keeps the compiler from waiting for a load before it has issued all of them.
-    __syncwarp();
-    if constexpr (at_once == 0) {
-      __pipeline_commit();
-      __pipeline_wait_prior(0);
-    } else {
-      const SharedAddress to = shared_address(m_to.at(m_pieces.head + m_first * quad));
-#pragma unroll
-      for (int i = 0; i < at_once; ++i) put_quad_if(i * 32 < m_left, to + i * step(), m_quads[i]);
-      for (int i = at_once; i * 32 < m_left; ++i) {
-        put_quad_if(true, to + i * step(), load_quad_if(true, m_from + i * 32));
-      }
-    }
-    if constexpr (Unit < quad) {
-      if (m_edges.before >= 0) *reinterpret_cast<Word*>(m_to.at(m_edges.before)) = m_before;
-      if (m_edges.behind >= 0) *reinterpret_cast<Word*>(m_to.at(m_edges.behind)) = m_behind;
-    }
-  }
-
- private:
-  using Word = typename UnitOf<Unit>::type;
-
-  /// Bytes in shared memory between consecutive quads of this thread. This is constant: 32 quads
-  /// are a multiple of 128 bytes.
-  [[nodiscard]] __device__ __forceinline__ int step() const { return m_to.step(32 * quad); }
-
-  const uint4* m_from;
-  Span m_to;
-  Pieces m_pieces;
-  Edges<Unit> m_edges;
-  Word m_before, m_behind;
-  uint4 m_quads[at_once > 0 ? at_once : 1];
-  int m_first, m_left;
-};
 
 /// Makes this thread's writes to shared memory visible to the async proxy. Threads of the block may
 /// begin bulk copies after the next barrier.
@@ -301,35 +159,39 @@ __device__ __forceinline__ void wait_for_bulk_stores() {
 /// Begins to copy a span to global memory, where it must have the same offset modulo 16.
 /// wait_for_bulk_stores() completes the copy.
 ///
+/// \tparam Unit    alignment of the elements
 /// \tparam in_bulk whether spans without padding are stored by bulk copies
 template <int Unit, bool in_bulk>
 __device__ __forceinline__ void copy_out(const Span& from, std::byte* to, int bytes,
                                          const Threads& threads) {
-  const Pieces pieces(from.begin, bytes);
+  // Whole quads lie between `begin` and `end`.
+  const int to_quad = (quad - from.begin) % quad;
+  const int begin = to_quad < bytes ? to_quad : bytes;
+  const int end = bytes - (bytes - begin) % quad;
   if (in_bulk && has_bulk_copies() && from.padding == 0) {
     // Few large copies, as those of several lanes are issued one after another.
     constexpr int run = 4096;
-    const int end = pieces.head + pieces.quads * quad;
-    for (int b = pieces.head + threads.own * run; b < end; b += threads.count * run) {
+    for (int b = begin + threads.own * run; b < end; b += threads.count * run) {
       begin_bulk_store(to + b, from.at(b), end - b < run ? end - b : run);
     }
   } else {
-    const int first = pieces.head + threads.own * quad;
+    const int first = begin + threads.own * quad;
     const std::byte* slot = from.at(first);
-    std::byte* at = to + first;
 #pragma unroll 4
-    for (int q = threads.own; q < pieces.quads; q += threads.count) {
-      *reinterpret_cast<uint4*>(at) = *reinterpret_cast<const uint4*>(slot);
+    for (int b = first; b < end; b += threads.count * quad) {
+      *reinterpret_cast<uint4*>(to + b) = *reinterpret_cast<const uint4*>(slot);
       slot += from.step(threads.count * quad);
-      at += threads.count * quad;
     }
   }
   if constexpr (Unit < quad) {
-    using Word = typename UnitOf<Unit>::type;
-    const Edges<Unit> edges(pieces, threads.own);
-    for (const int b : {edges.before, edges.behind}) {
-      if (b >= 0) *reinterpret_cast<Word*>(to + b) = *reinterpret_cast<const Word*>(from.at(b));
-    }
+    // A thread has at most one element before the quads and one behind them.
+    const auto copy_element = [&](int b) {
+      using Word = typename UnitOf<Unit>::type;
+      *reinterpret_cast<Word*>(to + b) = *reinterpret_cast<const Word*>(from.at(b));
+    };
+    const int b = threads.own * Unit;
+    if (b < begin) copy_element(b);
+    if (end + b < bytes) copy_element(end + b);
   }
 }
 

@@ -53,16 +53,12 @@ struct LineNumber {
 /// Whole lines, or a part of one line. Elements of a tile are numbered in memory order, line by
 /// line.
 struct Tile {
-  static constexpr bool may_be_flat = true;
-
   const Batch& batch;
   std::int64_t first_line;
   std::int64_t begin;  ///< the first element of a line in the tile, in scan order
   int lines;
   int length;  ///< elements of a line in the tile
   bool backward;
-  /// Alignment, in elements, that a flat copy requires.
-  int aligned = 1;
 
   [[nodiscard]] __device__ __forceinline__ LineNumber line(int i) const {
     return {batch, first_line + i};
@@ -78,48 +74,18 @@ struct Tile {
     T* const data = array.data + line(i).offset(array.strides);
     return backward ? data - (begin + length - 1) : data + begin;
   }
-  /// The address of the tile's first element if its lines are contiguous and sufficiently aligned;
-  /// else null.
+  /// The address of the tile's first element if its lines are contiguous with each other, else
+  /// null.
   template <class T>
   [[nodiscard]] __device__ __forceinline__ T* flat(const Array<T>& array) const {
-    if (lines > 1 && (batch.rank > 1 || array.strides.batch[0] != length)) return nullptr;
-    T* const first = first_in_memory(array, 0);
-    const bool begins_well =
-        aligned == 1 || misalignment(first, aligned * static_cast<int>(sizeof(T))) == 0;
-    return begins_well ? first : nullptr;
+    const bool are_one_run = lines == 1 || (batch.rank == 1 && array.strides.batch[0] == length);
+    return are_one_run ? first_in_memory(array, 0) : nullptr;
   }
   template <class Value, int Rank, class Function>
   [[nodiscard]] __device__ __forceinline__ Value* flat(const Called<Value, Rank, Function>&) const {
     return nullptr;
   }
 };
-
-/// Calls f(indices in the tile, addresses in an array) for all elements, in memory order: two at a
-/// time, to overlap memory latencies, then one. The threads of the block share the elements.
-template <class T, class F>
-__device__ __forceinline__ void for_each_element(const Tile& tile, const Array<T>& array,
-                                                 const F& f) {
-  const Divisor by_length(tile.length);
-  const int elements = tile.elements();
-  const int step = static_cast<int>(blockDim.x);
-  int first = static_cast<int>(threadIdx.x);
-  const auto some = [&](auto count) {
-    int e[count.value];
-    T* at[count.value];
-#pragma unroll
-    for (int i = 0; i < count.value; ++i) {
-      e[i] = first + i * step;
-      const int line = by_length.quotient(e[i]);
-      at[i] = tile.first_in_memory(array, line) + (e[i] - line * tile.length);
-    }
-    f(e, at);
-    first += count.value * step;
-  };
-#pragma unroll 1
-  while (first + step < elements) some(std::integral_constant<int, 2>{});
-#pragma unroll 1
-  while (first < elements) some(std::integral_constant<int, 1>{});
-}
 
 /// Whether one instruction moves this many bytes.
 template <int Bytes>
@@ -238,29 +204,6 @@ __device__ __forceinline__ void store_elements(const Slots<T>& results, T* to, i
   for (int e = threads.own; e < elements; e += threads.count) to[e] = results[e];
 }
 
-/// Computes elements e, e + of_line.count, ... of a line's part into the slots from `begin` on:
-/// `at_once` together while that many are left, then half as many, and so on. Behind conditions
-/// they would wait for each other's loads.
-///
-/// \param of_line threads that share the line
-/// \param along   index of element 0, in memory order, along the axis
-/// \param step    from there to the index of its neighbour in memory
-template <int at_once, class T, class Line>
-__device__ __forceinline__ void fill_line(const Slots<T>& slots, int begin, int e, int length,
-                                          const Threads& of_line, const Line& line,
-                                          std::int64_t along, int step) {
-  for (; e + (at_once - 1) * of_line.count < length; e += at_once * of_line.count) {
-    T x[at_once];
-#pragma unroll
-    for (int i = 0; i < at_once; ++i) x[i] = line.at(along + step * (e + i * of_line.count));
-#pragma unroll
-    for (int i = 0; i < at_once; ++i) slots[begin + e + i * of_line.count] = x[i];
-  }
-  if constexpr (at_once > 1) {
-    fill_line<at_once / 2>(slots, begin, e, length, of_line, line, along, step);
-  }
-}
-
 /// Whether values of types T and U may share slots. Threads write some while others still read, so
 /// both must have the same size.
 template <class T, class U>
@@ -328,30 +271,14 @@ struct StagedValues {
   }
 };
 
-/// Whether elements of type T can be copied asynchronously one at a time.
-template <class T>
-inline constexpr bool is_copied_apart = is_one_copy<sizeof(T)> && alignof(T) == sizeof(T);
+/// Values of any places.
+template <class T, int count>
+struct Several {
+  static constexpr int size = count;
+  T* place[count];
 
-/// Loads the elements of lines that are not contiguous with each other.
-template <class T>
-__device__ __noinline__ void load_apart(const Array<const T>& in, const Slots<T> slots,
-                                        const Tile tile) {
-  for_each_element(tile, in, [&](const auto& e, auto& from) {
-    constexpr int count = std::extent_v<std::remove_cvref_t<decltype(e)>>;
-    if constexpr (is_copied_apart<T>) {
-#pragma unroll
-      for (int i = 0; i < count; ++i) __pipeline_memcpy_async(&slots[e[i]], from[i], sizeof(T));
-    } else {
-      T x[count];
-#pragma unroll
-      for (int i = 0; i < count; ++i) x[i] = *from[i];
-#pragma unroll
-      for (int i = 0; i < count; ++i) slots[e[i]] = x[i];
-    }
-  });
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
-}
+  [[nodiscard]] __device__ __forceinline__ T& operator[](int i) const { return *place[i]; }
+};
 /// Copies several values with overlapping loads.
 template <class To, class From>
 __device__ __forceinline__ void copy_several(const To& to, const From& from) {
@@ -362,11 +289,48 @@ __device__ __forceinline__ void copy_several(const To& to, const From& from) {
   for (int i = 0; i < To::size; ++i) to[i] = x[i];
 }
 
-/// Begins to load the elements of columns asynchronously if possible; otherwise loads them.
+/// Calls f(first, count) for the numbers from `first` on, each `step` from the next, below `end`:
+/// for `at_once` of them while so many are left, then for half as many, and so on. Behind
+/// conditions, loads would wait for each other.
+template <int at_once, class F>
+__device__ __forceinline__ void in_batches(int first, int end, int step, const F& f) {
+#pragma unroll 1
+  for (; first + (at_once - 1) * step < end; first += at_once * step) {
+    f(first, std::integral_constant<int, at_once>{});
+  }
+  if constexpr (at_once > 1) in_batches<at_once / 2>(first, end, step, f);
+}
+
+/// Calls f(slots, addresses) for the elements of lines, several at a time, in memory order. The
+/// threads share the elements.
+template <class T, class F>
+__device__ __forceinline__ void for_each_element(const Tile& tile, const Array<T>& array,
+                                                 const Slots<std::remove_const_t<T>>& slots,
+                                                 const Threads& threads, const F& f) {
+  const Divisor by_length(tile.length);
+  in_batches<2>(threads.own, tile.elements(), threads.count, [&](int first, auto count) {
+    Several<std::remove_const_t<T>, count.value> slot;
+    Several<T, count.value> at;
+#pragma unroll
+    for (int i = 0; i < count.value; ++i) {
+      const int e = first + i * threads.count;
+      const int line = by_length.quotient(e);
+      slot.place[i] = &slots[e];
+      at.place[i] = tile.first_in_memory(array, line) + (e - line * tile.length);
+    }
+    f(slot, at);
+  });
+}
+
+/// Whether elements of type T can be copied asynchronously one at a time.
+template <class T>
+inline constexpr bool is_copied_apart = is_one_copy<sizeof(T)> && alignof(T) == sizeof(T);
+
+/// Loads the elements of a tile that are not one run. The threads of the block share them.
 template <class T, class AnyTile>
-__device__ __forceinline__ void begin_load_apart(const Array<const T>& in, const Slots<T>& slots,
-                                                 const AnyTile& tile, const Threads& threads) {
-  for_each_element(tile, in, slots, threads, [](const auto& to, const auto& from) {
+__device__ __noinline__ void load_apart(const Array<const T>& in, const Slots<T> slots,
+                                        const AnyTile tile) {
+  for_each_element(tile, in, slots, threads_of_block(), [](const auto& to, const auto& from) {
     if constexpr (is_copied_apart<T>) {
       constexpr int size = std::remove_cvref_t<decltype(to)>::size;
 #pragma unroll
@@ -375,6 +339,15 @@ __device__ __forceinline__ void begin_load_apart(const Array<const T>& in, const
       copy_several(to, from);
     }
   });
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+}
+/// Stores such results.
+template <class T, class AnyTile>
+__device__ __noinline__ void store_apart(const Slots<T> results, const Array<T>& output,
+                                         const AnyTile tile) {
+  for_each_element(tile, output, results, threads_of_block(),
+                   [](const auto& from, const auto& to) { copy_several(to, from); });
 }
 
 /// Lanes that share a line in a tile of several lines. Finding the start of a line takes divisions,
@@ -391,26 +364,6 @@ __device__ __forceinline__ int lanes_of_line(const Tile& tile, int at_once, int 
   return count;
 }
 
-/// Calls a function for the results e, e + of_line.count, ... of a line's part, in the slots from
-/// `begin` on. Batches as in fill_line(), as a function may wait for what it reads.
-///
-/// \param of_line threads that share the line
-/// \param along   index of result 0, in memory order, along the axis
-template <int at_once, class Value, class Line>
-__device__ __forceinline__ void call_for_line(const Slots<Value>& results, int begin, int e,
-                                              int length, const Threads& of_line, const Line& line,
-                                              std::int64_t along) {
-  for (; e + (at_once - 1) * of_line.count < length; e += at_once * of_line.count) {
-    Value x[at_once];
-#pragma unroll
-    for (int i = 0; i < at_once; ++i) x[i] = results[begin + e + i * of_line.count];
-#pragma unroll
-    for (int i = 0; i < at_once; ++i) line.call_at(along + (e + i * of_line.count), x[i]);
-  }
-  if constexpr (at_once > 1) {
-    call_for_line<at_once / 2>(results, begin, e, length, of_line, line, along);
-  }
-}
 /// Calls a function for the results of lines, in memory order. The threads share the results.
 template <class Value, int Rank, class Function>
 __device__ __forceinline__ void call_for_results(const Slots<Value>& results,
@@ -418,12 +371,17 @@ __device__ __forceinline__ void call_for_results(const Slots<Value>& results,
                                                  const Tile& tile, const Threads& threads) {
   constexpr int at_once = 8;
   const int sharing = tile.lines == 1 ? threads.count : lanes_of_line(tile, at_once, 4);
-  const Threads of_line{threads.own % sharing, sharing};
 #pragma unroll 1
   for (int i = threads.own / sharing; i < tile.lines; i += threads.count / sharing) {
     const auto line = output.line(tile.line(i));
-    call_for_line<at_once>(results, i * tile.length, of_line.own, tile.length, of_line, line,
-                           line.of_indices.index_along(tile.begin + tile.in_memory_order(0)));
+    const std::int64_t along = line.of_indices.index_along(tile.begin + tile.in_memory_order(0));
+    in_batches<at_once>(threads.own % sharing, tile.length, sharing, [&](int e, auto count) {
+      Value x[count.value];
+#pragma unroll
+      for (int j = 0; j < count.value; ++j) x[j] = results[i * tile.length + e + j * sharing];
+#pragma unroll
+      for (int j = 0; j < count.value; ++j) line.call_at(along + (e + j * sharing), x[j]);
+    });
   }
 }
 /// The same in place of a store.
@@ -434,32 +392,11 @@ __device__ __forceinline__ void begin_store(const Slots<Value>& results,
   call_for_results(results, output, tile, threads_of_block());
 }
 
-/// Stores the results of lines that are not contiguous with each other.
-template <class T>
-__device__ __noinline__ void store_apart(const Slots<T> results, const Array<T>& output,
-                                         const Tile tile) {
-  for_each_element(tile, output, [&](const auto& e, auto& to) {
-    constexpr int count = std::extent_v<std::remove_cvref_t<decltype(e)>>;
-    T x[count];
-#pragma unroll
-    for (int i = 0; i < count; ++i) x[i] = results[e[i]];
-#pragma unroll
-    for (int i = 0; i < count; ++i) *to[i] = x[i];
-  });
-}
-template <class T, class AnyTile>
-__device__ __forceinline__ void store_apart(const Slots<T>& results, const Array<T>& output,
-                                            const AnyTile& tile,
-                                            const Threads& threads = threads_of_block()) {
-  for_each_element(tile, output, results, threads,
-                   [](const auto& from, const auto& to) { copy_several(to, from); });
-}
 /// Begins to store results that are contiguous from `flat` on or, if that is null, lie like the
 /// tile's lines in global memory. Called by all threads of the block.
 template <bool in_bulk = true, class T, class AnyTile>
 __device__ __forceinline__ void begin_store(const Slots<T>& results, const Array<T>& output,
                                             const AnyTile& tile, T* flat, int elements) {
-  if constexpr (!AnyTile::may_be_flat) return store_apart(results, output, tile);
   if (flat == nullptr) {
     store_apart(results, output, tile);
   } else if (are_aligned(results, flat)) {
@@ -468,48 +405,6 @@ __device__ __forceinline__ void begin_store(const Slots<T>& results, const Array
     store_elements(results, flat, elements, threads_of_block());
   }
 }
-
-/// Quads of an array of T that a thread loads into registers: none if several arrays of lines are
-/// loaded together. Columns do not use this copy; one quad minimises its registers.
-///
-/// \tparam all bytes of an element in all arrays that are loaded together
-template <class AnyTile, class T, int all>
-inline constexpr int quads_at_once = 1;
-template <class T, int all>
-inline constexpr int quads_at_once<Tile, T, all> = all > static_cast<int>(sizeof(T)) ? 0 : 8;
-
-/// The load of an array, through registers if it is one run of bytes.
-///
-/// \tparam at_once quads that a thread keeps in registers
-template <class T, int at_once, class AnyTile>
-struct LoadArray {
-  const Array<const T>& in;
-  const AnyTile& tile;
-  Slots<T> slots;
-  CopyIn<unit_of<T>, at_once> copy;
-  bool is_flat;
-
-  __device__ __forceinline__ LoadArray(const Array<const T>& array, const AnyTile& of,
-                                       const Slots<T>& to, const T* flat, int elements_of_thread)
-      : in(array),
-        tile(of),
-        slots(to),
-        copy(reinterpret_cast<const std::byte*>(flat), to.span,
-             flat == nullptr ? 0 : of.elements() * static_cast<int>(sizeof(T)),
-             elements_of_thread * static_cast<int>(sizeof(T))),
-        is_flat(flat != nullptr) {
-    if constexpr (!AnyTile::may_be_flat) begin_load_apart(in, slots, tile, threads_of_block());
-  }
-  __device__ __forceinline__ void finish() {
-    if constexpr (!AnyTile::may_be_flat) {
-      __pipeline_commit();
-      __pipeline_wait_prior(0);
-    } else {
-      copy.finish();
-      if (!is_flat) load_apart(in, slots, tile);
-    }
-  }
-};
 
 /// An array: its bytes, unchanged.
 template <class T>
@@ -526,17 +421,15 @@ struct Stage<Array<const T>> : StagedValues<T> {
     flat = tile.flat(in);
     this->slots = region.take(flat);
   }
-  /// \tparam all bytes of an element in all arrays that are loaded together
-  /// \param elements_of_thread at least those of the tile divided by the number of threads
-  template <int all = sizeof(T), class AnyTile>
-  __device__ __forceinline__ LoadArray<T, quads_at_once<AnyTile, T, all>, AnyTile> load(
-      const Array<const T>& in, const AnyTile& tile, int elements_of_thread) {
-    return {in, tile, this->slots, flat, elements_of_thread};
-  }
   __device__ __forceinline__ void begin_load(const Array<const T>&, const Tile& tile,
                                              Barrier& barrier, const Threads& threads) {
+    if (flat == nullptr) return;
     begin_copy_in(reinterpret_cast<const std::byte*>(flat), this->slots.span,
                   tile.elements() * static_cast<int>(sizeof(T)), barrier, threads);
+  }
+  template <class AnyTile>
+  __device__ __forceinline__ void load(const Array<const T>& in, const AnyTile& tile) {
+    if (flat == nullptr) load_apart(in, this->slots, tile);
   }
   __device__ __forceinline__ void fill(const Array<const T>&, const Tile&, const Threads&) {}
 };

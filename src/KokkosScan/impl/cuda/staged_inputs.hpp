@@ -28,10 +28,9 @@ struct FilledStage : StagedValues<T> {
     if constexpr (may_share_slots<T, Value>) origin = reinterpret_cast<const T*>(results);
     this->slots = region.template take<T>(origin);
   }
-  template <int all = 0, class AnyTile>
-  __device__ __forceinline__ Loaded load(const In& in, const AnyTile& tile, int) {
+  template <class AnyTile>
+  __device__ __forceinline__ void load(const In& in, const AnyTile& tile) {
     static_cast<Self*>(this)->fill(in, tile, threads_of_block());
-    return {};
   }
   __device__ __forceinline__ void begin_load(const In&, const Tile&, Barrier&, const Threads&) {}
   template <class AnyTile>
@@ -57,57 +56,49 @@ struct StagedComputed : FilledStage<Stage<In>, In, ElementOf<In>> {
     // At least four lanes read neighbours, 16 bytes or more in total.
     const int sharing = tile.lines == 1 ? threads.count : lanes_of_line(tile, at_once / 2, 4);
     const Threads of_line{threads.own % sharing, sharing};
-    const int lines_at_once = threads.count / sharing;
+    const int apart = threads.count / sharing;
     int i = threads.own / sharing;
-    for (; i + lines_at_once < tile.lines; i += 2 * lines_at_once) {
-      fill_two_lines(in, tile, of_line, i, i + lines_at_once);
+    for (; i + apart < tile.lines; i += 2 * apart) {
+      fill_some_lines(in, tile, of_line, i, apart, std::integer_sequence<int, 0, 1>{});
     }
-    if (i >= tile.lines) return;
-    const auto line = in.line(tile.line(i));
-    fill_line<at_once>(this->slots, i * tile.length, of_line.own, tile.length, of_line, line,
-                       first_index(tile, line), step_of(tile, line));
+    if (i < tile.lines) {
+      fill_some_lines(in, tile, of_line, i, apart, std::integer_sequence<int, 0>{});
+    }
   }
 
  private:
-  /// The index along the axis of the first element in memory order.
-  template <class Line>
-  static __device__ __forceinline__ std::int64_t first_index(const Tile& tile, const Line& line) {
-    return line.index_along(tile.begin + tile.in_memory_order(0));
-  }
-  /// The step to its neighbour in memory: -1 if the strides of a View are negative.
-  template <class Line>
-  static __device__ __forceinline__ int step_of(const Tile& tile, const Line& line) {
-    return static_cast<int>(tile.backward ? -line.step : line.step);
-  }
-  /// Computes two lines of a tile alternately, to overlap memory latencies: rows of two to five
+  /// Computes one or two lines of a tile. With two, memory latencies overlap: rows of two to five
   /// elements have a third more of a copy.
-  __device__ __forceinline__ void fill_two_lines(const In& in, const Tile& tile,
-                                                 const Threads& of_line, int first, int second) {
-    const decltype(in.line(tile.line(0))) lines[] = {in.line(tile.line(first)),
-                                                     in.line(tile.line(second))};
-    const int begin[] = {first * tile.length, second * tile.length};
-    const std::int64_t along = first_index(tile, lines[0]);
-    const int step = step_of(tile, lines[0]);
-    int e = of_line.own;
-    const auto fill_some = [&](auto count) {
-      ElementOf<In> x[2][count.value];
+  ///
+  /// \param apart from a line to the next
+  template <int... J>
+  __device__ __forceinline__ void fill_some_lines(const In& in, const Tile& tile,
+                                                  const Threads& of_line, int first, int apart,
+                                                  std::integer_sequence<int, J...>) {
+    constexpr int L = sizeof...(J);
+    const decltype(in.line(tile.line(0))) lines[] = {in.line(tile.line(first + J * apart))...};
+    // The index along the axis of the first element in memory order, and the step to its neighbour:
+    // -1 if the strides of a View are negative.
+    const std::int64_t along = lines[0].index_along(tile.begin + tile.in_memory_order(0));
+    const int step = static_cast<int>(tile.backward ? -lines[0].step : lines[0].step);
+    const int begin = first * tile.length;
+    in_batches<at_once / L>(of_line.own, tile.length, of_line.count, [&](int e, auto count) {
+      ElementOf<In> x[L][count.value];
 #pragma unroll
-      for (int j = 0; j < 2; ++j) {
+      for (int j = 0; j < L; ++j) {
 #pragma unroll
-        for (int i = 0; i < count.value; ++i)
+        for (int i = 0; i < count.value; ++i) {
           x[j][i] = lines[j].at(along + step * (e + i * of_line.count));
+        }
       }
 #pragma unroll
-      for (int j = 0; j < 2; ++j) {
+      for (int j = 0; j < L; ++j) {
 #pragma unroll
-        for (int i = 0; i < count.value; ++i)
-          this->slots[begin[j] + e + i * of_line.count] = x[j][i];
+        for (int i = 0; i < count.value; ++i) {
+          this->slots[begin + j * apart * tile.length + e + i * of_line.count] = x[j][i];
+        }
       }
-      e += count.value * of_line.count;
-    };
-    constexpr int E = at_once / 2;
-    while (e + (E - 1) * of_line.count < tile.length) fill_some(std::integral_constant<int, E>{});
-    while (e < tile.length) fill_some(std::integral_constant<int, 1>{});
+    });
   }
 };
 
@@ -193,22 +184,20 @@ struct Stage<Composition<In, Parts...>> {
   static constexpr bool fills_lines = (... || Stage<Parts>::fills_lines);
 
   Each<Stage<Parts>...> parts;
-  KeptFunction<std::remove_cvref_t<typename Composition<In, Parts...>::Function>> kept;
+  const In* input;  ///< of the kernel's arguments
 
   template <class AnyTile, class Result>
   __device__ __forceinline__ void place(const In& in, const AnyTile& tile, Region& region,
                                         const Result* results) {
-    kept.keep(function_of(in));
+    input = &in;
     parts.visit(parts_of(in), [&](auto& stage, const auto& part) {
       stage.place(part, tile, region, results);
       results = nullptr;  // only the first part may have their alignment
     });
   }
-  template <int all = bytes_of_element, class AnyTile>
-  __device__ __forceinline__ auto load(const In& in, const AnyTile& tile, int elements_of_thread) {
-    return parts.load(parts_of(in), [&](auto& stage, const auto& part) {
-      return stage.template load<all>(part, tile, elements_of_thread);
-    });
+  template <class AnyTile>
+  __device__ __forceinline__ void load(const In& in, const AnyTile& tile) {
+    parts.visit(parts_of(in), [&](auto& stage, const auto& part) { stage.load(part, tile); });
   }
   __device__ __forceinline__ void begin_load(const In& in, const Tile& tile, Barrier& barrier,
                                              const Threads& threads) {
@@ -223,11 +212,11 @@ struct Stage<Composition<In, Parts...>> {
   }
   [[nodiscard]] __device__ __forceinline__ Value get(int e) const {
     return parts.call([=](const auto& part) { return part.get(e); },
-                      [&](const auto&... x) { return combine(kept.function, x...); });
+                      [&](const auto&... x) { return combine(function_of(*input), x...); });
   }
   template <bool are_aligned, int E>
   __device__ __forceinline__ void get_pack(int e, int i, Value (&x)[E]) const {
-    combine_some(parts, kept.function, x, [=](const auto& part, auto& pack) {
+    combine_some(parts, function_of(*input), x, [=](const auto& part, auto& pack) {
       part.template get_pack<are_aligned>(e, i, pack);
     });
   }

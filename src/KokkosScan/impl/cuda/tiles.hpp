@@ -94,13 +94,12 @@ __device__ __forceinline__ void scan_shared_lines(
 /// Scans lines of which one or more fit in a tile.
 ///
 /// \param packs_are_aligned whether packs are aligned in all operands but wide results
-/// \param aligns   whether that is so because unaligned operands are copied element by element
 /// \param are_wide whether lines have n+1 results each, contiguous with the next line's
 template <class P>
 __global__ void __launch_bounds__(threads_of_lines(Types<P>::has_several_arrays),
                                   blocks_of_lines(Types<P>::has_several_arrays))
     scan_lines(const __grid_constant__ P problem, const __grid_constant__ Shape shape,
-               bool packs_are_aligned, bool aligns, int padding, bool are_wide) {
+               bool packs_are_aligned, int padding, bool are_wide) {
   using T = Types<P>;
   using Value = typename T::Value;
   std::byte* const shared = shared_memory();
@@ -108,17 +107,22 @@ __global__ void __launch_bounds__(threads_of_lines(Types<P>::has_several_arrays)
   const std::int64_t left = problem.batch.count - first;
   const int lines = static_cast<int>(left < shape.lines_of_tile ? left : shape.lines_of_tile);
   const Tile tile{
-      problem.batch,       first, 0, lines, shape.cut.tile_length, is_backward(problem.output),
-      aligns ? T::pack : 1};
+      problem.batch, first, 0, lines, shape.cut.tile_length, is_backward(problem.output)};
   const Access access{packs_are_aligned, tile.backward};
 
   // Load.
+  __shared__ Barrier loaded;
+  if (threadIdx.x == 0) {
+    loaded.initialize(1);
+    after_initialization();
+  }
   Region region{shared, shape.lines_of_tile * shape.cut.tile_length, padding};
   Stage<typename T::In> input;
   // Wide results have their own shared memory.
   Value* flat = are_wide ? nullptr : tile.flat(problem.output);
   input.place(problem.input, tile, region, flat);
-  input.load(problem.input, tile, shape.lines_of_thread * shape.cut.chunk).finish();
+  input.begin_load(problem.input, tile, loaded, threads_of_block());
+  input.load(problem.input, tile);
   Results<Value> results{{}, tile.length, 0, false};
   if constexpr (!is_called<typename T::Out>) {
     if (are_wide) {
@@ -130,7 +134,12 @@ __global__ void __launch_bounds__(threads_of_lines(Types<P>::has_several_arrays)
     }
   }
   if (!results.are_wide) results.slots = place_results<P>(flat, region, input);
+  // Thread 0 begins bulk copies, all threads those of quads.
+  if (threadIdx.x == 0) loaded.arrive();
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
   __syncthreads();
+  loaded.wait(0);
 
   // Scan.
   if (shape.cut.threads_of_line == 1) {
