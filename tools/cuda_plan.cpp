@@ -81,11 +81,7 @@ struct PlannedDevice {
     describe(shape.shape);
     planned->ring = counted(shape.stages, "tile") + " at once";
   }
-  void describe(const cuda::AlignedPacks& packs) const {
-    planned->tile = "a line, in registers";
-    if (!packs.in_input) planned->tile += "; its packs are not aligned";
-    if (!packs.in_output) planned->tile += "; the packs of its results are not aligned";
-  }
+  void describe(const cuda::Cut&) const { planned->tile = "a line, in registers"; }
   void describe(const cuda::NarrowColumnPlan& plan) const {
     planned->tile = number(plan.rows) + " rows of " + counted(plan.columns, "column") + " of " +
                     counted(plan.slabs_of_tile, "slab") + ", chunks of " + number(plan.chunk);

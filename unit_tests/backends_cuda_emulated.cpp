@@ -290,8 +290,26 @@ TEST(backends, emulated_cuda_computes_lines) {
   computes_lines<std::uint8_t>();
 }
 
-// Unaligned rows with gaps between them, which must not change: in one tile and in registers, with
-// and without a mask.
+// Long lines whose packs are aligned fit into registers; others are scanned in parts.
+TEST(backends, emulated_cuda_lines_in_registers_have_the_bits_of_parts) {
+  std::int64_t const tile = cuda::cut_line(16'128, {4, 4}).tile_length;
+  ASSERT_EQ(16'128 % tile, 0);
+  for (std::int64_t const n : {9'220, 10'000, 16'128, 32'768, 34'560}) {
+    for (auto const form : forms) {
+      for (auto const direction : {Direction::forward, Direction::backward}) {
+        Job<float> job{random_values<float>(2 * n), 2, n};
+        job.form = form;
+        job.direction = direction;
+        auto const in_registers = run(job, ks::Sum{}, emulated::Backend{});
+        job.placement = Placement::shifted;
+        EXPECT_TRUE(run(job, ks::Sum{}, emulated::Backend{}) == in_registers) << n;
+      }
+    }
+  }
+}
+
+// Unaligned rows with gaps between them, which must not change: in one tile, in registers and in
+// parts, with and without a mask.
 void scans_rows(int n, int pad, int offset, bool is_masked, bool backward) {
   SCOPED_TRACE(::testing::Message() << n << " elements, " << pad << " between rows, from " << offset
                                     << ", masked " << is_masked << ", backward " << backward);
@@ -335,7 +353,7 @@ void scans_rows(int n, int pad, int offset, bool is_masked, bool backward) {
   }
 }
 TEST(backends, emulated_cuda_scans_rows_that_begin_anywhere) {
-  for (int const n : {1, 2, 5, 8, 16, 63, 64, 128, 1000, 2049, 2052, 4096}) {
+  for (int const n : {1, 2, 5, 8, 16, 63, 64, 128, 1000, 2049, 2052, 4096, 9220}) {
     for (int const pad : {0, 1, 4}) {
       for (int const offset : {0, 1}) {
         for (bool const is_masked : {false, true}) {

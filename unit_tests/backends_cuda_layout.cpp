@@ -129,16 +129,16 @@ TEST(backends, cuda_chunks_meet_banks) {
 
 TEST(backends, cuda_cuts_of_the_headline) {
   cuda::ElementSize const of_float{4, 4};
-  // A warp has a line of 1024 floats; one of 32768 is kept in registers.
+  // A warp has a line of 1024 floats; one of 32768 fits in registers.
   EXPECT_EQ(cuda::shape_launch(cuda::cut_line(1024, of_float), of_float).threads, lanes);
   EXPECT_EQ(cuda::cut_line(9216, of_float).tiles_of_line, 1);
   EXPECT_GT(cuda::cut_line(9217, of_float).tiles_of_line, 1);
-  EXPECT_TRUE(cuda::fits_registers(2048, of_float, 4));
-  EXPECT_FALSE(cuda::fits_registers(2044, of_float, 4));
-  EXPECT_TRUE(cuda::fits_registers(32768, of_float, 4));
-  EXPECT_FALSE(cuda::fits_registers(32767, of_float, 4));
-  EXPECT_FALSE(cuda::fits_registers(32772, of_float, 4));
-  EXPECT_FALSE(cuda::fits_registers(16384, {8, 8}, 8));
+  for (std::int64_t const n : {9217, 32768, 34560}) {
+    EXPECT_TRUE(cuda::fits_registers(n, cuda::cut_line(n, of_float))) << n;
+  }
+  for (std::int64_t const n : {9216, 34561}) {
+    EXPECT_FALSE(cuda::fits_registers(n, cuda::cut_line(n, of_float))) << n;
+  }
 }
 
 // Each thread takes one column if columns are short and many.

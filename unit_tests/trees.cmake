@@ -31,6 +31,7 @@ vary(KokkosScan/impl/cuda/tuning.hpp
      "groups_that_call = 2|1"
      "are_several \\? 3 : 4|are_several ? 2 : 3"
      "elements_at_once = 8|4"
+     "most_threads_in_registers = 960|512"
      "most_stages = 8|3"
      "bulk_alignment = 128|16"
      "narrowest_rows = 32|64"

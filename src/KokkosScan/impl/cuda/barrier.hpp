@@ -131,24 +131,36 @@ __device__ __forceinline__ void after_initialization() {
 /// share the work; each must arrive at the barrier and call arrive_after_copies().
 __device__ __forceinline__ void begin_copy_in(const std::byte* from, const Span& to, int bytes,
                                               Barrier& barrier, const Threads& threads) {
+  const int before = misalignment(from);
+  const std::byte* const first = from - before;
+  const int quads = (before + bytes) / quad;
+  const int rest = (before + bytes) % quad;
   if (has_bulk_copies() && to.padding == 0) {
-    if (threads.own != 0) return;
-    const int before = misalignment(from);
-    const int last = (before + bytes) % quad;
-    const int whole = before + bytes - last;
-    std::byte* const first = to.at(0) - before;
-    barrier.begin_bulk_load(first, from - before, whole);
-    if (last > 0) begin_copy_of_quad(first + whole, from - before + whole, last);
-    return;
+    if (threads.own == 0) barrier.begin_bulk_load(to.memory, first, quads * quad);
+  } else {
+    const int step = threads.count * quad;
+    in_batches<8>(threads.own, quads, threads.count, [&](int q, auto count) {
+      const std::byte* const at = first + q * quad;
+      std::byte* const slot = to.at_place(q * quad);
+      if (!has_bulk_copies()) {
+#pragma unroll
+        for (int i = 0; i < count.value; ++i) {
+          begin_copy_of_quad(slot + i * to.step(step), at + i * step, quad);
+        }
+        return;
+      }
+      // Rows of 8 to 64 floats are 0.02 of a copy faster than with asynchronous copies.
+      uint4 x[count.value];
+#pragma unroll
+      for (int i = 0; i < count.value; ++i) x[i] = *reinterpret_cast<const uint4*>(at + i * step);
+#pragma unroll
+      for (int i = 0; i < count.value; ++i) {
+        *reinterpret_cast<uint4*>(slot + i * to.step(step)) = x[i];
+      }
+    });
   }
-  const std::byte* at = from - to.begin + threads.own * quad;
-  std::byte* slot = to.at_place(threads.own * quad);
-  int left = to.begin + bytes - threads.own * quad;
-#pragma unroll 4
-  for (; left > 0; left -= threads.count * quad) {
-    begin_copy_of_quad(slot, at, left);
-    slot += to.step(threads.count * quad);
-    at += threads.count * quad;
+  if (rest > 0 && threads.own == 0) {
+    begin_copy_of_quad(to.at_place(quads * quad), first + quads * quad, rest);
   }
 }
 

@@ -42,7 +42,7 @@ struct Types : Combination<P> {
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
 
   /// Whether results overwrite elements in shared memory.
-  static constexpr bool in_place = reuses_slots<In, Value>;
+  static constexpr bool in_place = Stage<In>::template can_hold<Value>;
   /// Whether an element consists of values from several arrays.
   static constexpr bool has_several_arrays = Stage<In>::bytes_of_element > Stage<In>::widest;
   /// Bytes of a result that has a slot of its own, else 0.
@@ -108,7 +108,7 @@ template <class P>
 __device__ __forceinline__ auto place_results(const typename Types<P>::Value* flat, Region& region,
                                               const Stage<typename Types<P>::In>& input) {
   if constexpr (Types<P>::in_place) {
-    return Slots<typename Types<P>::Value>{span_of(input)};
+    return Slots<typename Types<P>::Value>{input.span()};
   } else {
     return region.take(flat);
   }
@@ -229,176 +229,7 @@ __device__ __forceinline__ void scan_pack(const Op& op, const Carrying& carrying
   if (is_full) x[E - 1] = static_cast<A>(run.value());
 }
 
-// ---- A chunk ------------------------------------------------------------------------------------
-
-/// The chunk of a thread.
-template <class P>
-class Chunk {
-  using T = Types<P>;
-  using A = typename T::A;
-  using R = typename T::R;
-  using Op = typename T::Op;
-  using Packed = packed_t<Op, A>;
-  using Carrying = typename T::Carrying;
-  using Value = typename T::Value;
-  using Input = Stage<typename T::In>;
-  static constexpr int pack = T::pack;
-
- public:
-  /// \param line   index in the tile
-  /// \param e      index of the first element in the line, in memory order
-  /// \param length at least 1
-  __device__ __forceinline__ Chunk(const P& problem, const Input& input,
-                                   const Results<Value>& results, const Tile& tile, int line, int e,
-                                   int length)
-      : m_problem(problem),
-        m_op(carrying(problem.op)),
-        m_input(input),
-        m_results(results),
-        m_slot(line * tile.length + e),
-        m_result_slot(results.slot(line, e)),
-        m_length(length) {}
-
-  /// The fold of the chunk.
-  template <bool packs, bool backward>
-  [[nodiscard]] __device__ __forceinline__ R fold() const {
-    int i = 0;
-    Fold<Carrying, R> total(m_op);
-#pragma unroll 4
-    for (; i + pack <= m_length; i += pack) {
-      A x[pack];
-      read<packs, backward>(i, x);
-      total = Fold<Carrying, R>(m_op, total.then(m_op, carried_pack(m_problem.op, x)));
-    }
-    if (!packs && i < m_length) {
-      Packed rest = static_cast<Packed>(element<backward>(i));
-      for (++i; i < m_length; ++i) {
-        rest = packing<A>(m_problem.op)(rest, static_cast<Packed>(element<backward>(i)));
-      }
-      total = Fold<Carrying, R>(m_op, total.then(m_op, static_cast<R>(rest)));
-    }
-    return total.value();
-  }
-
-  /// Scans the chunk and writes its results to their slots.
-  ///
-  /// \tparam at_once packs that are read before the first of them is scanned, if there are as many
-  /// \param before the fold of everything before the chunk
-  /// \param first  B at the beginning of the chunk
-  /// \return B at the end of the chunk
-  template <int at_once, bool packs, bool backward>
-  [[nodiscard]] __device__ __forceinline__ A scan(const Fold<Carrying, R>& before,
-                                                  const A& first) const {
-    const bool inclusive = m_problem.form == Form::inclusive;
-    Fold<Carrying, R> run = before;
-    A last = first;
-    int i = 0;
-    const auto scan_packs = [&](auto count) {
-      A x[count.value][pack];
-#pragma unroll
-      for (int c = 0; c < count.value; ++c) read<packs, backward>(i + c * pack, x[c]);
-#pragma unroll
-      for (int c = 0; c < count.value; ++c) {
-        scan_pack<true>(run, x[c], pack);
-        Value y[pack];
-#pragma unroll
-        for (int j = 0; j < pack; ++j) {
-          y[j] = static_cast<Value>(inclusive ? x[c][j] : (j == 0 ? last : x[c][j - 1]));
-        }
-        write<packs, backward>(i + c * pack, y);
-        last = x[c][pack - 1];
-      }
-      i += count.value * pack;
-    };
-    if constexpr (at_once > 1) {
-#pragma unroll 1
-      while (i + at_once * pack <= m_length) scan_packs(std::integral_constant<int, at_once>{});
-    }
-#pragma unroll(at_once > 1 ? 1 : 2)
-    while (i + pack <= m_length) scan_packs(std::integral_constant<int, 1>{});
-    if (!packs && i < m_length) {
-      const int valid = m_length - i;
-      A x[pack];
-#pragma unroll
-      for (int j = 0; j < pack; ++j) x[j] = element<backward>(j < valid ? i + j : i);
-      scan_pack<false>(run, x, valid);
-#pragma unroll
-      for (int j = 0; j < pack - 1; ++j) {
-        if (j >= valid) continue;
-        result<backward>(i + j) = static_cast<Value>(inclusive ? x[j] : last);
-        last = x[j];
-      }
-    }
-    return last;
-  }
-
-  [[nodiscard]] __device__ __forceinline__ const Results<Value>& results() const {
-    return m_results;
-  }
-  /// Writes the last result of the chunk.
-  __device__ __forceinline__ void write_last(bool backward, const A& value) const {
-    m_results.slots[backward ? m_result_slot - (m_length - 1) : m_result_slot + (m_length - 1)] =
-        static_cast<Value>(value);
-  }
-
- private:
-  template <bool backward>
-  [[nodiscard]] __device__ __forceinline__ A element(int i) const {
-    return static_cast<A>(m_input.get(backward ? m_slot - i : m_slot + i));
-  }
-  template <bool backward>
-  [[nodiscard]] __device__ __forceinline__ Value& result(int i) const {
-    return m_results.slots.data()[backward ? m_result_slot - i : m_result_slot + i];
-  }
-  template <bool packs, bool backward>
-  __device__ __forceinline__ void read(int i, A (&x)[pack]) const {
-    if constexpr (packs || T::reads_words) {
-      typename Input::Value raw[pack];
-      m_input.template get_pack<packs>(backward ? m_slot - (pack - 1) : m_slot, backward ? -i : i,
-                                       raw);
-#pragma unroll
-      for (int j = 0; j < pack; ++j) x[j] = static_cast<A>(raw[backward ? pack - 1 - j : j]);
-    } else {
-#pragma unroll
-      for (int j = 0; j < pack; ++j) x[j] = element<backward>(i + j);
-    }
-  }
-  template <bool packs, bool backward>
-  __device__ __forceinline__ void write(int i, const Value (&y)[pack]) const {
-    if (packs && !m_results.are_wide) {
-      Value raw[pack];
-#pragma unroll
-      for (int j = 0; j < pack; ++j) raw[j] = y[backward ? pack - 1 - j : j];
-      m_results.slots.put_pack(backward ? m_result_slot - i - (pack - 1) : m_result_slot + i, raw);
-    } else {
-#pragma unroll
-      for (int j = 0; j < pack; ++j) result<backward>(i + j) = y[j];
-    }
-  }
-
-  /// Replaces elements by B after each of them, and extends `run` by the pack.
-  template <bool full>
-  __device__ __forceinline__ void scan_pack(Fold<Carrying, R>& run, A (&x)[pack], int valid) const {
-    if constexpr (std::is_same_v<A, R>) {
-#pragma unroll
-      for (int j = 0; j < pack; ++j) {
-        if (!full && j >= valid) continue;
-        x[j] = run.then(m_op, x[j]);
-        run = Fold<Carrying, R>(m_op, x[j]);
-      }
-    } else {
-      cuda::scan_pack(m_problem.op, m_op, run, x, valid, full);
-    }
-  }
-
-  const P& m_problem;
-  const Carrying m_op;
-  const Input& m_input;
-  const Results<Value>& m_results;
-  int m_slot;
-  int m_result_slot;
-  int m_length;
-};
+// ---- Chunks ----------------------------------------------------------------------------------
 
 /// Calls f with the access of a problem as compile-time constants.
 template <class P, class F>
@@ -411,7 +242,6 @@ __device__ __forceinline__ auto with_access(Access access, const F& f) {
   }
   return access.backward ? f(No{}, Yes{}) : f(No{}, No{});
 }
-// ---- The chunks of a line -----------------------------------------------------------------------
 
 /// Stores what a line has besides its n results: B(0) before an inclusive output, B(n) after an
 /// exclusive one, and the total.
@@ -476,6 +306,9 @@ struct Place {
   int k;              ///< the first element, in scan order within the tile
   int length;         ///< 0 if the thread has no chunk
 
+  /// A whole line.
+  __device__ __forceinline__ Place(int line_of_tile, int length_of_line)
+      : line(line_of_tile), chunk(0), place_in_warp(0), k(0), length(length_of_line) {}
   /// \param lines  number of lines in the tile
   /// \param length elements of each line in the tile
   /// \param thread index among the threads of the tile
@@ -508,59 +341,220 @@ struct FoldedChunk {
   R folds_before;  ///< excluding this one
 };
 
-/// Folds the chunk of this thread, and scans the folds of the warp's lanes.
+/// The chunk of a thread.
 template <class P>
-__device__ __forceinline__ FoldedChunk<P> fold_chunks(const P& problem, Access access,
-                                                      const Chunk<P>& chunk, const Place& place) {
-  using R = typename Types<P>::R;
-  const auto op = carrying(problem.op);
-  R total{};
-  if (place.length > 0) {
-    total = with_access<P>(access, [&](auto packs, auto backward) {
-      return chunk.template fold<packs.value, backward.value>();
-    });
-  }
-  const R folds = scan_lanes(op, total, place.place_in_warp, place.length > 0);
-  return {folds, shuffle_up(folds, 1)};
-}
+class Chunk {
+  using T = Types<P>;
+  using A = typename T::A;
+  using R = typename T::R;
+  using Op = typename T::Op;
+  using Packed = packed_t<Op, A>;
+  using Carrying = typename T::Carrying;
+  using Value = typename T::Value;
+  using Input = Stage<typename T::In>;
+  static constexpr int pack = T::pack;
 
-/// Scans the chunk of this thread, writes its results, and stores the ends of its line.
-///
-/// \param before_warp the prefix of the warp or, if lines share a warp, of the line
-/// \param with_warp   the prefix of the next warp
-template <class P, class R, class Prefix>
-__device__ __forceinline__ void scan_chunk(const P& problem, const Shape& shape, Access access,
-                                           const Tile& tile, bool is_first_tile, bool is_last_tile,
-                                           const Chunk<P>& chunk, const Place& place,
-                                           const FoldedChunk<P>& folded, const Prefix& before_warp,
-                                           const R& with_warp) {
-  using A = typename P::A;
-  if (place.length == 0) return;
-  const auto op = carrying(problem.op);
-  constexpr int at_once = elements_at_once / Types<P>::pack;
-  const bool ends_warp = shape.cut.threads_of_line > lanes && threadIdx.x % lanes == lanes - 1;
-  const bool is_begin = is_first_tile && place.chunk == 0;
-  const Prefix lanes_before =
-      place.place_in_warp > 0 ? Prefix(op, folded.folds_before) : Prefix(op);
-  const Prefix before = join(op, before_warp, lanes_before);
-  const A first =
-      is_begin && !problem.start.exists() ? problem.identity.value : static_cast<A>(before.value());
-  A last = with_access<P>(access, [&](auto packs, auto backward) {
-    return chunk.template scan<at_once, packs.value, backward.value>(before, first);
-  });
-  if (place.length == shape.cut.chunk) {
-    // B at the beginning of the next chunk.
-    last = static_cast<A>(ends_warp ? with_warp : before_warp.then(op, folded.folds));
-    if (problem.form == Form::inclusive) chunk.write_last(access.backward, last);
+ public:
+  __device__ __forceinline__ Chunk(const P& problem, Access access, const Input& input,
+                                   const Results<Value>& results, const Tile& tile,
+                                   const Place& place)
+      : m_problem(problem),
+        m_op(carrying(problem.op)),
+        m_access(access),
+        m_input(input),
+        m_results(results),
+        m_tile(tile),
+        m_place(place),
+        m_length(place.length) {
+    const int e = tile.in_memory_order(place.k);
+    m_slot = place.line * tile.length + e;
+    m_result_slot = results.slot(place.line, e);
   }
-  const Ends<P> ends{problem};
-  if (ends.exist()) {
-    const LineNumber line = tile.line(place.line);
-    auto* const extra = chunk.results().extra(place.line);
-    if (is_begin) ends.store_begin(line, first, extra);
-    if (is_last_tile && place.k + place.length == tile.length) ends.store_end(line, last, extra);
+
+  /// Folds the chunk, and scans the folds of the warp's lanes.
+  [[nodiscard]] __device__ __forceinline__ FoldedChunk<P> fold() const {
+    R total{};
+    if (m_length > 0) {
+      total = with_access<P>(m_access, [&](auto packs, auto backward) {
+        return fold_elements<packs.value, backward.value>();
+      });
+    }
+    const R folds = scan_lanes(m_op, total, m_place.place_in_warp, m_length > 0);
+    return {folds, shuffle_up(folds, 1)};
   }
-}
+
+  /// Scans the chunk, writes its results, and stores the ends of its line.
+  ///
+  /// \param before_warp the prefix of the warp or, if lines share a warp, of the line
+  /// \param with_warp   the prefix of the next warp
+  __device__ __forceinline__ void scan(const Shape& shape, bool is_first_tile, bool is_last_tile,
+                                       const FoldedChunk<P>& folded,
+                                       const Fold<Carrying, R>& before_warp,
+                                       const R& with_warp) const {
+    using Prefix = Fold<Carrying, R>;
+    if (m_length == 0) return;
+    constexpr int at_once = elements_at_once / pack;
+    const bool ends_warp = shape.cut.threads_of_line > lanes && threadIdx.x % lanes == lanes - 1;
+    const bool is_begin = is_first_tile && m_place.chunk == 0;
+    const Prefix lanes_before =
+        m_place.place_in_warp > 0 ? Prefix(m_op, folded.folds_before) : Prefix(m_op);
+    const Prefix before = join(m_op, before_warp, lanes_before);
+    const A first = is_begin && !m_problem.start.exists() ? m_problem.identity.value
+                                                          : static_cast<A>(before.value());
+    A last = with_access<P>(m_access, [&](auto packs, auto backward) {
+      return scan_elements<at_once, packs.value, backward.value>(before, first);
+    });
+    if (m_length == shape.cut.chunk) {
+      // B at the beginning of the next chunk.
+      last = static_cast<A>(ends_warp ? with_warp : before_warp.then(m_op, folded.folds));
+      if (m_problem.form == Form::inclusive) {
+        const int in_memory = m_access.backward ? 1 - m_length : m_length - 1;
+        m_results.slots[m_result_slot + in_memory] = static_cast<Value>(last);
+      }
+    }
+    const Ends<P> ends{m_problem};
+    if (ends.exist()) {
+      const LineNumber line = m_tile.line(m_place.line);
+      Value* const extra = m_results.extra(m_place.line);
+      if (is_begin) ends.store_begin(line, first, extra);
+      if (is_last_tile && m_place.k + m_length == m_tile.length) ends.store_end(line, last, extra);
+    }
+  }
+
+  /// The fold of the chunk.
+  template <bool packs, bool backward>
+  [[nodiscard]] __device__ __forceinline__ R fold_elements() const {
+    int i = 0;
+    Fold<Carrying, R> total(m_op);
+#pragma unroll 4
+    for (; i + pack <= m_length; i += pack) {
+      A x[pack];
+      read<packs, backward>(i, x);
+      total = Fold<Carrying, R>(m_op, total.then(m_op, carried_pack(m_problem.op, x)));
+    }
+    if (!packs && i < m_length) {
+      Packed rest = static_cast<Packed>(element<backward>(i));
+      for (++i; i < m_length; ++i) {
+        rest = packing<A>(m_problem.op)(rest, static_cast<Packed>(element<backward>(i)));
+      }
+      total = Fold<Carrying, R>(m_op, total.then(m_op, static_cast<R>(rest)));
+    }
+    return total.value();
+  }
+
+  /// Scans the chunk and writes its results to their slots.
+  ///
+  /// \tparam at_once packs that are read before the first of them is scanned, if there are as many
+  /// \param before the fold of everything before the chunk
+  /// \param first  B at the beginning of the chunk
+  /// \return B at the end of the chunk
+  template <int at_once, bool packs, bool backward>
+  [[nodiscard]] __device__ __forceinline__ A scan_elements(const Fold<Carrying, R>& before,
+                                                           const A& first) const {
+    const bool inclusive = m_problem.form == Form::inclusive;
+    Fold<Carrying, R> run = before;
+    A last = first;
+    int i = 0;
+    const auto scan_packs = [&](auto count) {
+      A x[count.value][pack];
+#pragma unroll
+      for (int c = 0; c < count.value; ++c) read<packs, backward>(i + c * pack, x[c]);
+#pragma unroll
+      for (int c = 0; c < count.value; ++c) {
+        scan_pack<true>(run, x[c], pack);
+        Value y[pack];
+#pragma unroll
+        for (int j = 0; j < pack; ++j) {
+          y[j] = static_cast<Value>(inclusive ? x[c][j] : (j == 0 ? last : x[c][j - 1]));
+        }
+        write<packs, backward>(i + c * pack, y);
+        last = x[c][pack - 1];
+      }
+      i += count.value * pack;
+    };
+    if constexpr (at_once > 1) {
+#pragma unroll 1
+      while (i + at_once * pack <= m_length) scan_packs(std::integral_constant<int, at_once>{});
+    }
+#pragma unroll(at_once > 1 ? 1 : 2)
+    while (i + pack <= m_length) scan_packs(std::integral_constant<int, 1>{});
+    if (!packs && i < m_length) {
+      const int valid = m_length - i;
+      A x[pack];
+#pragma unroll
+      for (int j = 0; j < pack; ++j) x[j] = element<backward>(j < valid ? i + j : i);
+      scan_pack<false>(run, x, valid);
+#pragma unroll
+      for (int j = 0; j < pack - 1; ++j) {
+        if (j >= valid) continue;
+        result<backward>(i + j) = static_cast<Value>(inclusive ? x[j] : last);
+        last = x[j];
+      }
+    }
+    return last;
+  }
+
+ private:
+  template <bool backward>
+  [[nodiscard]] __device__ __forceinline__ A element(int i) const {
+    return static_cast<A>(m_input.get(backward ? m_slot - i : m_slot + i));
+  }
+  template <bool backward>
+  [[nodiscard]] __device__ __forceinline__ Value& result(int i) const {
+    return m_results.slots.data()[backward ? m_result_slot - i : m_result_slot + i];
+  }
+  template <bool packs, bool backward>
+  __device__ __forceinline__ void read(int i, A (&x)[pack]) const {
+    if constexpr (packs || T::reads_words) {
+      typename Input::Value raw[pack];
+      m_input.template get_pack<packs>(backward ? m_slot - (pack - 1) : m_slot, backward ? -i : i,
+                                       raw);
+#pragma unroll
+      for (int j = 0; j < pack; ++j) x[j] = static_cast<A>(raw[backward ? pack - 1 - j : j]);
+    } else {
+#pragma unroll
+      for (int j = 0; j < pack; ++j) x[j] = element<backward>(i + j);
+    }
+  }
+  template <bool packs, bool backward>
+  __device__ __forceinline__ void write(int i, const Value (&y)[pack]) const {
+    if (packs && !m_results.are_wide) {
+      Value raw[pack];
+#pragma unroll
+      for (int j = 0; j < pack; ++j) raw[j] = y[backward ? pack - 1 - j : j];
+      m_results.slots.put_pack(backward ? m_result_slot - i - (pack - 1) : m_result_slot + i, raw);
+    } else {
+#pragma unroll
+      for (int j = 0; j < pack; ++j) result<backward>(i + j) = y[j];
+    }
+  }
+
+  /// Replaces elements by B after each of them, and extends `run` by the pack.
+  template <bool full>
+  __device__ __forceinline__ void scan_pack(Fold<Carrying, R>& run, A (&x)[pack], int valid) const {
+    if constexpr (std::is_same_v<A, R>) {
+#pragma unroll
+      for (int j = 0; j < pack; ++j) {
+        if (!full && j >= valid) continue;
+        x[j] = run.then(m_op, x[j]);
+        run = Fold<Carrying, R>(m_op, x[j]);
+      }
+    } else {
+      cuda::scan_pack(m_problem.op, m_op, run, x, valid, full);
+    }
+  }
+
+  const P& m_problem;
+  const Carrying m_op;
+  const Access m_access;
+  const Input& m_input;
+  const Results<Value>& m_results;
+  const Tile& m_tile;
+  const Place& m_place;
+  const int m_length;
+  int m_slot;         ///< of the first element
+  int m_result_slot;  ///< of its result
+};
 
 /// Bytes of shared memory for the totals of a block's warps.
 template <class R>

@@ -12,9 +12,6 @@
 /// group scans tiles with known prefixes (chunk.hpp has the combination tree), and one warp stores
 /// them. So totals are published as early as possible, and only memory is waited for. (A second
 /// carrying warp does not pay off: more loads in flight slow down memory.)
-///
-/// A tile only ever waits for tiles with lower tickets, and only running blocks take tickets. So
-/// there is no deadlock, even if not all blocks are resident.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/carry.hpp>
@@ -144,9 +141,9 @@ struct PartInStage {
     input.place(problem.input, tile, region, flat);
     results = {place_results<P>(flat, region, input), 0, 0, false};
   }
-  [[nodiscard]] __device__ __forceinline__ Chunk<P> chunk(const P& problem,
+  [[nodiscard]] __device__ __forceinline__ Chunk<P> chunk(const P& problem, Access access,
                                                           const Place& place) const {
-    return {problem, input, results, tile, 0, tile.in_memory_order(place.k), place.length};
+    return {problem, access, input, results, tile, place};
   }
 };
 
@@ -259,7 +256,7 @@ struct PartTasks {
       const Part& part = in.part;
       if constexpr (computes_apart<P>) shared.computed.wait(parity);
       const Place place(shape.shape, 1, part.length, thread);
-      const FoldedChunk<P> folded = fold_chunks(problem, access, in.chunk(problem, place), place);
+      const FoldedChunk<P> folded = in.chunk(problem, access, place).fold();
       in.folds[thread] = folded.folds;
       if (lane == lanes - 1) shared.totals()[warp] = folded.folds;
       arrive_for_warp(shared.folded);
@@ -330,9 +327,9 @@ struct PartTasks {
                         ? before_tile.then(op, warps_before.then(op, folded.folds))
                         : shared.prefixes()[1];  // must be bit-identical in the next tile
       }
-      scan_chunk(problem, shape.shape, access, in.tile, part.is_first, part.is_last,
-                 in.chunk(problem, place), place, folded, join(op, before_tile, warps_before),
-                 with_warp);
+      in.chunk(problem, access, place)
+          .scan(shape.shape, part.is_first, part.is_last, folded,
+                join(op, before_tile, warps_before), with_warp);
       before_bulk_copies();
       arrive_for_warp(shared.scanned);
       if constexpr (calls_apart<P>) return;

@@ -57,10 +57,8 @@ struct Backend {
   static std::size_t workspace_bytes(const Exec&, std::int64_t n, std::int64_t lines) {
     using R = typename Types<P>::R;
     if (n == 0) return 0;
-    std::int64_t bytes = 0;
-    if (!stays_in_registers<P>(n)) {
-      bytes = Carry<R>::bytes(lines, cut_line(n, Types<P>::size_that_cuts).tiles_of_line);
-    }
+    std::int64_t bytes =
+        Carry<R>::bytes(lines, cut_line(n, Types<P>::size_that_cuts).tiles_of_line);
     for (int stride = 1; stride <= widest_narrow_row; ++stride) {
       bytes =
           std::max(bytes, PublishedNarrowTiles<R>::bytes(lines, cut_narrow<P>(n, stride).tiles));
@@ -72,10 +70,13 @@ struct Backend {
   template <class Exec, class P>
   void scan(const Exec& exec, const P& p, std::byte* workspace) const {
     if (!has_contiguous_lines(p)) return scan_columns(exec, p, workspace);
+    const Cut cut = cut_line(p.n, Types<P>::size_that_cuts);
     if constexpr (may_stay_in_registers<P>) {
-      if (stays_in_registers<P>(p.n)) return scan_lines_in_registers(exec, p);
+      if (fits_registers(p.n, cut) && has_aligned_packs(p)) {
+        return scan_lines_in_registers(exec, p, cut);
+      }
     }
-    scan(exec, p, workspace, cut_line(p.n, Types<P>::size_that_cuts));
+    scan(exec, p, workspace, cut);
   }
 
   /// The same with lines cut differently, for tests and measurements.
@@ -128,19 +129,16 @@ struct Backend {
   static bool has_columns(const P& p) {
     return has_columns(p.output, p.batch) && has_columns(p.input, p.batch);
   }
-  /// Whether lines are kept in registers, if they fit: those of sums and products of 4 bytes that
-  /// are in memory. Other operators and sizes are slower so on an H200.
+  /// Whether long lines are kept in registers, if they fit: those of sums and products of 4 bytes
+  /// in memory. Other operators and sizes are slower so on an H200.
   template <class P>
-  static constexpr bool may_stay_in_registers =
-      Types<P>::size.widest == 4 &&
-      sizeof(typename P::A) == 4 && OperandAccess<decltype(P::input)>::is_stored &&
-      !OperandAccess<decltype(P::input)>::is_zipped && !is_called<decltype(P::output)> &&
-      (std::is_same_v<typename Types<P>::Op, Sum<typename P::A>> ||
-       std::is_same_v<typename Types<P>::Op, Prod<typename P::A>>);
-  template <class P>
-  static bool stays_in_registers(std::int64_t n) {
-    return may_stay_in_registers<P> && fits_registers(n, Types<P>::size, sizeof(typename P::A));
-  }
+  static constexpr bool may_stay_in_registers = [] {
+    using Op = typename Types<P>::Op;
+    using A = typename P::A;
+    constexpr bool is_array = requires(const P& p) { p.input.data; };
+    return is_array && !is_called<decltype(P::output)> && Types<P>::size.widest == 4 &&
+           sizeof(A) == 4 && (std::is_same_v<Op, Sum<A>> || std::is_same_v<Op, Prod<A>>);
+  }();
   /// Whether the packs of an operand's lines are aligned, or those of both operands.
   template <class Operand, class P>
   static bool has_aligned_packs(const Operand& operand, const P& p) {
@@ -174,14 +172,16 @@ struct Backend {
     const int elements = shape.lines_of_tile * cut.tile_length;
     const int bytes_of_results = bytes_of_slots<Value>(elements + shape.lines_of_tile, 0, quad);
     const bool are_wide =
-        may_be_wide && Types<P>::bytes_of_lines(elements, bytes_of_padding) + bytes_of_results <=
-                           shared_bytes_of_block(exec);
+        may_be_wide &&
+        Types<P>::bytes_of_lines(elements, bytes_of_padding, bulk_alignment) + bytes_of_results <=
+            shared_bytes_of_block(exec);
     const bool has_packs =
         has_aligned_packs(p.input, p) && (are_wide || has_aligned_packs(p.output, p));
     const bool pads = has_packs && pads_slots(shape, Types<P>::size_in_lines);
     const int padding = pads ? bytes_of_padding : 0;
+    const int alignment = alignment_of_lines(has_packs, Stage<decltype(P::input)>::widest);
     const int bytes =
-        Types<P>::bytes_of_lines(elements, padding) + (are_wide ? bytes_of_results : 0);
+        Types<P>::bytes_of_lines(elements, padding, alignment) + (are_wide ? bytes_of_results : 0);
     const Launch launch{p.function, "cuda/lines", divide_up(p.batch.count, shape.lines_of_tile),
                         shape.threads, bytes};
     start(
@@ -190,16 +190,12 @@ struct Backend {
   }
 
   template <class Exec, class P>
-  static void scan_lines_in_registers(const Exec& exec, const P& p) {
-    const std::int64_t warps =
-        divide_up(p.n, std::int64_t{lanes} * Types<P>::pack * rows_of_warp<P>);
-    const AlignedPacks packs{has_aligned_packs(p.input, p), has_aligned_packs(p.output, p)};
-    const int shared = bytes_of_warp_totals<typename Types<P>::R> +
-                       static_cast<int>(warps) * packs.bytes_of_warp<P>();
-    const Launch launch{p.function, "cuda/in_registers", p.batch.count,
-                        static_cast<int>(warps) * lanes, shared};
+  static void scan_lines_in_registers(const Exec& exec, const P& p, const Cut& cut) {
+    const auto warps = static_cast<int>(divide_up(p.n, lanes * cut.chunk));
+    const int shared = bytes_of_warp_totals<typename Types<P>::R> + warps * bytes_of_folds<P>;
+    const Launch launch{p.function, "cuda/in_registers", p.batch.count, warps * lanes, shared};
     start(
-        exec, launch, p, []<class Q>(const Q&) { return cuda::scan_in_registers<Q>; }, packs);
+        exec, launch, p, []<class Q>(const Q&) { return cuda::scan_in_registers<Q>; }, cut);
   }
 
   /// Whether the rows of all arrays consist of aligned packs, those of E columns.

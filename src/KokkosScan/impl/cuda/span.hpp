@@ -10,8 +10,11 @@
 #include <cuda_pipeline.h>
 #endif
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
+#include <type_traits>
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #error "KokkosScan needs GPUs of compute capability 8.0 or later."
@@ -66,31 +69,28 @@ __device__ __forceinline__ Threads threads_of_block() {
   return {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
 }
 
+/// Calls f(first, count) for the numbers from `first` on, each `step` from the next, below `end`:
+/// for `at_once` of them while so many are left, then for half as many, and so on. Behind
+/// conditions, loads would wait for each other.
+template <int at_once, class F>
+__device__ __forceinline__ void in_batches(int first, int end, int step, const F& f) {
+#pragma unroll 1
+  for (; first + (at_once - 1) * step < end; first += at_once * step) {
+    f(first, std::integral_constant<int, at_once>{});
+  }
+  if constexpr (at_once > 1) in_batches<at_once / 2>(first, end, step, f);
+}
+
 /// Bytes of the least that is copied asynchronously.
 inline constexpr int bytes_of_word = 4;
 
-/// An unsigned type of the size of a unit.
+/// A type that one instruction moves, of the size of a unit.
 template <int Unit>
-struct UnitOf;
-template <>
-struct UnitOf<1> {
-  using type = unsigned char;
-};
-template <>
-struct UnitOf<2> {
-  using type = unsigned short;
-};
-template <>
-struct UnitOf<4> {
-  using type = unsigned;
-};
-template <>
-struct UnitOf<8> {
-  using type = uint2;
-};
-template <>
-struct UnitOf<16> {
-  using type = uint4;
+struct UnitOf {
+  static_assert(Unit > 0 && quad % Unit == 0);
+  using type =
+      std::tuple_element_t<std::countr_zero(static_cast<unsigned>(Unit)),
+                           std::tuple<unsigned char, unsigned short, unsigned, uint2, uint4>>;
 };
 
 #if defined(__CUDACC__)
@@ -106,10 +106,8 @@ inline SharedAddress shared_address(std::byte* at) { return at; }
 #endif
 
 /// Begins to copy a quad, or its first bytes, to shared memory, and fills the rest with zeros.
-///
-/// \param left bytes that may be read from there on, at least one
-__device__ __forceinline__ void begin_copy_of_quad(std::byte* to, const std::byte* from, int left) {
-  const int bytes = left < quad ? left : quad;
+__device__ __forceinline__ void begin_copy_of_quad(std::byte* to, const std::byte* from,
+                                                   int bytes) {
 #if defined(__CUDACC__)
   // Not __pipeline_memcpy_async(), which branches on the number of bytes.
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),

@@ -76,25 +76,27 @@ struct Tile {
   }
   /// The address of the tile's first element if its lines are contiguous with each other, else
   /// null.
+  ///
+  /// \param pitch elements of a line in memory
   template <class T>
-  [[nodiscard]] __device__ __forceinline__ T* flat(const Array<T>& array) const {
-    const bool are_one_run = lines == 1 || (batch.rank == 1 && array.strides.batch[0] == length);
+  [[nodiscard]] __device__ __forceinline__ T* flat(const Array<T>& array, int pitch) const {
+    const bool are_one_run = lines == 1 || (batch.rank == 1 && array.strides.batch[0] == pitch);
     return are_one_run ? first_in_memory(array, 0) : nullptr;
   }
   template <class Value, int Rank, class Function>
-  [[nodiscard]] __device__ __forceinline__ Value* flat(const Called<Value, Rank, Function>&) const {
+  [[nodiscard]] __device__ __forceinline__ Value* flat(const Called<Value, Rank, Function>&,
+                                                       int) const {
     return nullptr;
+  }
+  template <class Operand>
+  [[nodiscard]] __device__ __forceinline__ auto* flat(const Operand& operand) const {
+    return flat(operand, length);
   }
 };
 
 /// Whether one instruction moves this many bytes.
 template <int Bytes>
-inline constexpr bool is_one_move =
-    Bytes == 1 || Bytes == 2 || Bytes == 4 || Bytes == 8 || Bytes == 16;
-
-/// Whether one asynchronous copy moves this many bytes: the hardware requires at least four.
-template <int Bytes>
-inline constexpr bool is_one_copy = Bytes == 4 || Bytes == 8 || Bytes == 16;
+inline constexpr bool is_one_move = Bytes <= quad&& quad % Bytes == 0;
 
 /// Reads or writes E neighbours, by one instruction if E > 1.
 template <class T, int E>
@@ -232,8 +234,8 @@ struct Region {
 ///
 /// - `place(in, tile, region, results)` allocates shared memory. If the results are contiguous from
 ///   `results` on in global memory, computed elements have the same alignment.
-/// - `load(in, tile, ...)` loads through registers; finish() of the returned object completes it.
-/// - `begin_load(in, tile, barrier, threads)` begins to load a part of one line asynchronously.
+/// - `begin_load(in, tile, barrier, threads)` begins to load what is one run in global memory;
+///   `load(in, tile)` loads or computes the rest, by all threads of the block.
 /// - `fill(in, tile, threads)` evaluates computed elements.
 /// - `get_pack<are_aligned>(e, i, x)` reads loaded elements from e + i on, where i is a multiple of
 ///   the pack; `get(e)` reads one. Padded slots have aligned packs only.
@@ -257,9 +259,13 @@ struct StagedValues {
     return bytes(elements, padding, alignment);
   }
   static constexpr int size_in_lines = bytes_of_element;
+  /// Whether results may take the place of elements.
+  template <class Result>
+  static constexpr bool can_hold = may_share_slots<T, Result>;
 
   Slots<T> slots;
 
+  [[nodiscard]] __device__ __forceinline__ Span span() const { return slots.span; }
   [[nodiscard]] __device__ __forceinline__ T get(int e) const { return slots.data()[e]; }
   template <bool are_aligned, int E>
   __device__ __forceinline__ void get_pack(int e, int i, T (&x)[E]) const {
@@ -289,18 +295,6 @@ __device__ __forceinline__ void copy_several(const To& to, const From& from) {
   for (int i = 0; i < To::size; ++i) to[i] = x[i];
 }
 
-/// Calls f(first, count) for the numbers from `first` on, each `step` from the next, below `end`:
-/// for `at_once` of them while so many are left, then for half as many, and so on. Behind
-/// conditions, loads would wait for each other.
-template <int at_once, class F>
-__device__ __forceinline__ void in_batches(int first, int end, int step, const F& f) {
-#pragma unroll 1
-  for (; first + (at_once - 1) * step < end; first += at_once * step) {
-    f(first, std::integral_constant<int, at_once>{});
-  }
-  if constexpr (at_once > 1) in_batches<at_once / 2>(first, end, step, f);
-}
-
 /// Calls f(slots, addresses) for the elements of lines, several at a time, in memory order. The
 /// threads share the elements.
 template <class T, class F>
@@ -322,9 +316,11 @@ __device__ __forceinline__ void for_each_element(const Tile& tile, const Array<T
   });
 }
 
-/// Whether elements of type T can be copied asynchronously one at a time.
+/// Whether elements of type T can be copied asynchronously one at a time: the hardware requires at
+/// least four bytes.
 template <class T>
-inline constexpr bool is_copied_apart = is_one_copy<sizeof(T)> && alignof(T) == sizeof(T);
+inline constexpr bool is_copied_apart = sizeof(T) >= bytes_of_word&& is_one_move<sizeof(T)> &&
+                                        alignof(T) == sizeof(T);
 
 /// Loads the elements of a tile that are not one run. The threads of the block share them.
 template <class T, class AnyTile>

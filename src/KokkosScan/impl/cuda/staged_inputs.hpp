@@ -109,6 +109,9 @@ struct Stage<Computed<Rank, Function>> : StagedComputed<Computed<Rank, Function>
 template <class T>
 struct Stage<ValueOfLine<T>>
     : FilledStage<Stage<ValueOfLine<T>>, ValueOfLine<T>, std::remove_const_t<T>> {
+  template <class Result>
+  static constexpr bool can_hold = false;
+
   __device__ __forceinline__ void fill_lines(const ValueOfLine<T>& in, const Tile& tile,
                                              const Threads& threads) {
     for (int i = 0; i < tile.lines; ++i) {
@@ -182,6 +185,10 @@ struct Stage<Composition<In, Parts...>> {
   static constexpr int bytes_of_element = (0 + ... + Stage<Parts>::bytes_of_element);
   static constexpr int size_in_lines = (0 + ... + Stage<Parts>::size_in_lines);
   static constexpr bool fills_lines = (... || Stage<Parts>::fills_lines);
+  /// Of the first part: a thread reads all parts of its elements before it writes results.
+  template <class Result>
+  static constexpr bool can_hold =
+      Stage<typename Composition<In, Parts...>::First>::template can_hold<Result>;
 
   Each<Stage<Parts>...> parts;
   const In* input;  ///< of the kernel's arguments
@@ -210,6 +217,7 @@ struct Stage<Composition<In, Parts...>> {
     parts.visit(parts_of(in),
                 [&](auto& stage, const auto& part) { stage.fill(part, tile, threads); });
   }
+  [[nodiscard]] __device__ __forceinline__ Span span() const { return parts.first.span(); }
   [[nodiscard]] __device__ __forceinline__ Value get(int e) const {
     return parts.call([=](const auto& part) { return part.get(e); },
                       [&](const auto&... x) { return combine(function_of(*input), x...); });
@@ -236,29 +244,5 @@ inline constexpr ElementSize size_that_cuts<Selected<A, Values, Mask>> =
     Stage<Mask>::widest > Stage<Values>::widest
         ? ElementSize{Stage<Mask>::widest, Stage<Selected<A, Values, Mask>>::size_in_lines}
         : size_that_cuts<Values>;
-
-/// Whether a tile's results may take the place of its elements, or of those of the first part: a
-/// thread reads all parts of its elements before it writes results.
-template <class In, class Value>
-inline constexpr bool reuses_slots = false;
-template <class T, class Value>
-inline constexpr bool reuses_slots<Array<T>, Value> = may_share_slots<T, Value>;
-template <int Rank, class Function, class Value>
-inline constexpr bool reuses_slots<Computed<Rank, Function>, Value> =
-    may_share_slots<typename Stage<Computed<Rank, Function>>::Value, Value>;
-template <class In, class Value>
-requires is_composed<In>
-inline constexpr bool reuses_slots<In, Value> =
-    reuses_slots<typename composition_t<In>::First, Value>;
-
-/// Where those elements are.
-template <class In>
-__device__ __forceinline__ Span span_of(const Stage<In>& stage) {
-  if constexpr (is_composed<In>) {
-    return span_of(stage.parts.first);
-  } else {
-    return stage.slots.span;
-  }
-}
 
 }  // namespace KokkosScan::impl::cuda

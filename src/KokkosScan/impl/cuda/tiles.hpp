@@ -41,10 +41,10 @@ __device__ __forceinline__ void scan_whole_lines(const P& problem, const Shape& 
       if (line >= tile.lines) break;
       const Maybe<A> start = problem.start.at(tile.line(line));
       const A first = start.exists ? start.value : problem.identity.value;
-      const Chunk<P> chunk(problem, input, results, tile, line, tile.in_memory_order(0),
-                           tile.length);
-      const A last =
-          chunk.template scan<1, packs.value, backward.value>(fold_of_start<R>(op, start), first);
+      const Place place{line, tile.length};
+      const Chunk<P> chunk(problem, access, input, results, tile, place);
+      const A last = chunk.template scan_elements<1, packs.value, backward.value>(
+          fold_of_start<R>(op, start), first);
       if (ends.exist()) {
         ends.store_begin(tile.line(line), first, results.extra(line));
         ends.store_end(tile.line(line), last, results.extra(line));
@@ -62,11 +62,10 @@ __device__ __forceinline__ void scan_shared_lines(
   using Prefix = Fold<typename Types<P>::Carrying, R>;
   const auto op = carrying(problem.op);
   const Place place(shape, tile.lines, tile.length, static_cast<int>(threadIdx.x));
-  const Chunk<P> chunk(problem, input, results, tile, place.line, tile.in_memory_order(place.k),
-                       place.length);
+  const Chunk<P> chunk(problem, access, input, results, tile, place);
   const auto start =
       place.length > 0 ? problem.start.at(tile.line(place.line)) : Maybe<typename P::A>();
-  const FoldedChunk<P> folded = fold_chunks(problem, access, chunk, place);
+  const FoldedChunk<P> folded = chunk.fold();
 
   Prefix before_warp = fold_of_start<R>(op, start);
   R with_warp = folded.folds;
@@ -87,8 +86,7 @@ __device__ __forceinline__ void scan_shared_lines(
     // Other lanes must read their starting values before totals can overwrite them.
     __syncwarp();
   }
-  scan_chunk(problem, shape, access, tile, true, true, chunk, place, folded, before_warp,
-             with_warp);
+  chunk.scan(shape, true, true, folded, before_warp, with_warp);
 }
 
 /// Scans lines of which one or more fit in a tile.
@@ -116,24 +114,26 @@ __global__ void __launch_bounds__(threads_of_lines(Types<P>::has_several_arrays)
     loaded.initialize(1);
     after_initialization();
   }
-  Region region{shared, shape.lines_of_tile * shape.cut.tile_length, padding};
+  Region region{shared, shape.lines_of_tile * shape.cut.tile_length, padding,
+                alignment_of_lines(packs_are_aligned, Stage<typename T::In>::widest)};
   Stage<typename T::In> input;
-  // Wide results have their own shared memory.
-  Value* flat = are_wide ? nullptr : tile.flat(problem.output);
-  input.place(problem.input, tile, region, flat);
+  const int first_result = are_wide && (problem.extra == Extra::first) != tile.backward ? 1 : 0;
+  Results<Value> results{{}, tile.length + (are_wide ? 1 : 0), first_result, are_wide};
+  // Where the results are in global memory, if they are one run; not kept in registers meanwhile.
+  const auto run_of_results = [&]() -> Value* {
+    return tile.flat(problem.output, results.pitch) - first_result;
+  };
+  input.place(problem.input, tile, region, are_wide ? nullptr : run_of_results());
   input.begin_load(problem.input, tile, loaded, threads_of_block());
   input.load(problem.input, tile);
-  Results<Value> results{{}, tile.length, 0, false};
-  if constexpr (!is_called<typename T::Out>) {
-    if (are_wide) {
-      const int first_result = (problem.extra == Extra::first) == tile.backward ? 0 : 1;
-      flat = tile.first_in_memory(problem.output, 0) - first_result;
-      region.padding = 0;
-      region.elements += shape.lines_of_tile;
-      results = {region.template take<Value>(flat), tile.length + 1, first_result, true};
-    }
+  if (are_wide) {  // in shared memory of their own
+    region.padding = 0;
+    region.alignment = quad;
+    region.elements += shape.lines_of_tile;
+    results.slots = region.template take<Value>(run_of_results());
+  } else {
+    results.slots = place_results<P>(run_of_results(), region, input);
   }
-  if (!results.are_wide) results.slots = place_results<P>(flat, region, input);
   // Thread 0 begins bulk copies, all threads those of quads.
   if (threadIdx.x == 0) loaded.arrive();
   __pipeline_commit();
@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(threads_of_lines(Types<P>::has_several_arrays)
   __syncthreads();
 
   // Store.
-  begin_store<T::stores_in_bulk>(results.slots, problem.output, tile, flat,
+  begin_store<T::stores_in_bulk>(results.slots, problem.output, tile, run_of_results(),
                                  tile.lines * results.pitch);
   wait_for_bulk_stores();
 }

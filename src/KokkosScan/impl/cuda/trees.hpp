@@ -180,27 +180,6 @@ constexpr Cut cut_line(std::int64_t n, ElementSize size) {
   return {most, static_cast<int>(warps * 32), static_cast<int>(tile), divide_up(n, tile)};
 }
 
-// ---- Lines in registers -------------------------------------------------------------------------
-
-/// Registers of a thread for elements of lines kept in registers, and maximum threads of such a
-/// block. Twice the registers with half the threads is slower.
-inline constexpr int element_registers = 64;
-inline constexpr int most_threads_in_registers = 512;
-
-/// Shortest lines that a block keeps in registers: those that fill a warp.
-inline constexpr int shortest_in_registers = 2048;
-
-/// Whether lines of n elements are kept in registers: long lines of whole packs that fit in a
-/// block, of values that take one register.
-///
-/// \param bytes of the accumulator
-constexpr bool fits_registers(std::int64_t n, ElementSize size, int bytes) {
-  const int pack = pack_length(size.widest);
-  const int rows = std::max(1, element_registers / (pack * registers_of(bytes)));
-  return registers_of(bytes) == 1 && n % pack == 0 && n >= shortest_in_registers &&
-         n <= std::int64_t{most_threads_in_registers} * pack * rows;
-}
-
 // ---- Columns ------------------------------------------------------------------------------------
 
 /// How the elements of a column combine (column_tree.hpp): pack, chunk, quarter of a row of chunks,

@@ -31,12 +31,28 @@ KOKKOS_FUNCTION constexpr int threads_of_lines(bool are_several) {
 /// line. Reading pack by pack would wait for the writes of the previous results.
 inline constexpr int elements_at_once = 8;
 
+/// Lines in registers: maximum threads, whose 64 registers hold 36 elements each. Twice the
+/// elements with half of the threads is slower.
+inline constexpr int most_threads_in_registers = 960;
+
+/// Whether the elements of a line fit, if it is longer than a tile.
+constexpr bool fits_registers(std::int64_t n, const Cut& cut) {
+  return cut.tiles_of_line > 1 && n <= std::int64_t{most_threads_in_registers} * cut.chunk;
+}
+
 /// Maximum tiles in flight per block for parts of lines: 6 of 32 KB fill the shared memory of
 /// Hopper.
 inline constexpr int most_stages = 8;
 
 /// Bulk loads are faster if addresses in shared and global memory are congruent modulo 128 bytes.
 inline constexpr int bulk_alignment = 128;
+/// The same for tiles of whole lines: those of aligned packs mostly begin at such addresses, and
+/// those of small types need the shared memory for more blocks.
+///
+/// \param widest bytes of the widest input
+KOKKOS_FUNCTION constexpr int alignment_of_lines(bool packs_are_aligned, int widest) {
+  return packs_are_aligned || widest < 4 ? 16 : bulk_alignment;
+}
 
 /// Exact division of numbers below 2^15 by 1 to 2^15: the error of the inverse stays below 2^15 /
 /// 2^31.
@@ -199,8 +215,9 @@ struct Shape {
 constexpr Shape shape_launch(const Cut& cut, ElementSize size) {
   const int inverse =
       static_cast<int>(divide_up(std::int64_t{1} << Shape::inverse_bits, cut.threads_of_line));
-  if (cut.tiles_of_line > 1) return {cut, 1, 1, cut.threads_of_line, inverse};
-  if (cut.threads_of_line > 32) return {cut, 1, 1, cut.threads_of_line, inverse};
+  if (cut.tiles_of_line > 1 || cut.threads_of_line > 32) {
+    return {cut, 1, 1, cut.threads_of_line, inverse};
+  }
   int lines_of_thread = 1;
   if (cut.threads_of_line == 1) {
     lines_of_thread = std::max(1, bytes_of_chunk(size) / (size.all * cut.chunk));
