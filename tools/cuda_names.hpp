@@ -49,8 +49,6 @@ namespace KokkosScan::impl::cuda {
 
 std::byte* shared_memory();
 void pause();
-template <int threads>
-void sync_group(int group);
 std::uint64_t look_at_word(const std::uint64_t* at);
 bool has_bulk_copies();
 void begin_bulk_store(std::byte* to, const std::byte* from, int bytes);

@@ -91,7 +91,8 @@ TEST(backends, cuda_threads_find_their_lines) {
     for_each_length([&](std::int64_t n) {
       cuda::Shape const shape = cuda::shape_launch(cuda::cut_line(n, size), size);
       for (int thread = 0; thread < cuda::most_threads; thread += 7) {
-        ASSERT_EQ(shape.quotient(thread), thread / shape.cut.threads_of_line) << n;
+        ASSERT_EQ(shape.by_threads_of_line.quotient(thread), thread / shape.cut.threads_of_line)
+            << n;
       }
     });
   }

@@ -466,11 +466,6 @@ inline unsigned __shfl_up_sync(unsigned mask, unsigned value, int distance) {
 namespace KokkosScan::impl::cuda {
 
 inline void pause() { test::emulated::Block::yield(); }
-/// Groups are contiguous ranges of threads.
-template <int threads>
-void sync_group(int) {
-  test::emulated::Block::wait(threads);
-}
 
 /// The counterpart of carry.hpp for GPUs. Blocks run sequentially, so all words of predecessors are
 /// available: to test waiting, a third of the look-backs is told that a word is not yet there.

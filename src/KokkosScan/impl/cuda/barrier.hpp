@@ -15,16 +15,6 @@ namespace KokkosScan::impl::cuda {
 /// Called in polling loops. The emulation without a GPU switches to another thread here.
 __device__ __forceinline__ void pause() {}
 
-/// Waits for all threads of a group of whole warps, as __syncthreads() does for a block.
-///
-/// \param group number of the hardware barrier, not 0
-template <int threads>
-__device__ __forceinline__ void sync_group(int group) {
-  // Not bar.sync in inline assembly: compilers duplicate that into branches, where part of a warp
-  // waits forever.
-  __barrier_sync_count(static_cast<unsigned>(group), threads);
-}
-
 /// An mbarrier: a phase ends when the expected arrivals have happened and all announced bytes have
 /// been copied. Phases have alternating parities, beginning with 0.
 class Barrier {
@@ -108,14 +98,6 @@ struct Turn {
       parity ^= 1;
     }
   }
-  /// Moves to the next stage of this group, one of several that share the stages.
-  __device__ __forceinline__ void advance(int stages, int groups) {
-    stage += groups;
-    if (stage >= stages) {
-      stage %= groups;
-      parity ^= 1;
-    }
-  }
 };
 
 /// Makes initialised barriers visible to the async proxy. Called by the initialising thread.
@@ -125,12 +107,17 @@ __device__ __forceinline__ void after_initialization() {
 #endif
 }
 
+/// How quads are copied to padded slots: through registers, which is faster for an array alone
+/// (rows of 8 to 32 floats by 0.02 of a copy), or so that copies of several arrays overlap.
+enum class ToPadded { through_registers, asynchronously };
+
 /// Begins to copy a span into shared memory: all quads that contain some of its bytes. Bytes of the
 /// first quad before them are loaded too, which is faster than single elements, but must not be
 /// used. They belong to the same allocation, since allocations are aligned to 16 bytes. The threads
 /// share the work; each must arrive at the barrier and call arrive_after_copies().
 __device__ __forceinline__ void begin_copy_in(const std::byte* from, const Span& to, int bytes,
-                                              Barrier& barrier, const Threads& threads) {
+                                              Barrier& barrier, const Threads& threads,
+                                              ToPadded to_padded = ToPadded::asynchronously) {
   const int before = misalignment(from);
   const std::byte* const first = from - before;
   const int quads = (before + bytes) / quad;
@@ -142,14 +129,13 @@ __device__ __forceinline__ void begin_copy_in(const std::byte* from, const Span&
     in_batches<8>(threads.own, quads, threads.count, [&](int q, auto count) {
       const std::byte* const at = first + q * quad;
       std::byte* const slot = to.at_place(q * quad);
-      if (!has_bulk_copies()) {
+      if (!has_bulk_copies() || to_padded == ToPadded::asynchronously) {
 #pragma unroll
         for (int i = 0; i < count.value; ++i) {
           begin_copy_of_quad(slot + i * to.step(step), at + i * step, quad);
         }
         return;
       }
-      // Rows of 8 to 64 floats are 0.02 of a copy faster than with asynchronous copies.
       uint4 x[count.value];
 #pragma unroll
       for (int i = 0; i < count.value; ++i) x[i] = *reinterpret_cast<const uint4*>(at + i * step);

@@ -208,13 +208,9 @@ class CarriedPrefix {
     }
     const bool has_total = tile < carry.tiles_of_line - 1;
     Prefixes<Op, R> prefixes{Fold<Op, R>(op), total};
-    for (std::int64_t left = tile - m_group * lanes;; left -= at_once * lanes) {
-      // Operators that are slow to combine are not applied to groups that do not exist.
-      const bool is_found = !is_eager<Op> && left < lanes
-                                ? look<1>(op, carry, left, has_total, total, prefixes)
-                                : look<at_once>(op, carry, left, has_total, total, prefixes);
-      if (is_found) return prefixes;
+    while (!look(op, carry, tile - m_group * lanes, has_total, total, prefixes)) {
     }
+    return prefixes;
   }
 
  private:
@@ -226,22 +222,21 @@ class CarriedPrefix {
   ///
   /// \param left number of tiles from the first of these groups to this block's tile
   /// \return whether this block's tile is in one of these groups, so that the prefixes are known
-  template <int groups>
   __device__ __forceinline__ bool look(const Op& op, const Carry<R>& carry, std::int64_t left,
                                        bool has_total, const R& total, Prefixes<Op, R>& prefixes) {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const std::uint64_t* const at = carry.total(m_line, m_group * lanes + lane);
     // All loads are issued together to hide their latency.
-    Published<R> totals[groups];
+    Published<R> totals[at_once];
     unsigned missing = 0;
 #pragma unroll
-    for (int row = 0; row < groups; ++row) {
+    for (int row = 0; row < at_once; ++row) {
       missing |= row * lanes + lane < left ? 1u << row : 0u;
     }
     // All lanes leave the loop together: in divergent code every shuffle is slow.
     while (!__all_sync(~0u, missing == 0)) {
 #pragma unroll
-      for (int row = 0; row < groups; ++row) {
+      for (int row = 0; row < at_once; ++row) {
         if ((missing >> row & 1) == 0) continue;
 #pragma unroll
         for (int w = 0; w < words; ++w) {
@@ -249,15 +244,15 @@ class CarriedPrefix {
         }
       }
 #pragma unroll
-      for (int row = 0; row < groups; ++row) {
+      for (int row = 0; row < at_once; ++row) {
         if (is_there(totals[row])) missing &= ~(1u << row);
       }
       if (missing != 0) pause();
     }
     // Interleaves several scans, since each step of a scan depends on the one before.
-    R folds[groups];
+    R folds[at_once];
 #pragma unroll
-    for (int row = 0; row < groups; ++row) {
+    for (int row = 0; row < at_once; ++row) {
       const std::int64_t before = left - row * lanes;
       R value = total;
       if (lane < before) totals[row].get(value);
@@ -265,7 +260,7 @@ class CarriedPrefix {
     }
     bool is_found = false;
 #pragma unroll
-    for (int row = 0; row < groups; ++row) {
+    for (int row = 0; row < at_once; ++row) {
       const std::int64_t before = left - row * lanes;
       if (is_found) continue;
       if (before < lanes) {

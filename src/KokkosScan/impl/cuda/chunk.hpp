@@ -114,11 +114,26 @@ __device__ __forceinline__ auto place_results(const typename Types<P>::Value* fl
   }
 }
 
-/// How a thread accesses the elements of its chunk: as packs or one by one, in memory order or
-/// reversed.
-struct Access {
-  bool packs;
-  bool backward;
+/// A tile of lines in shared memory.
+template <class P>
+struct StagedTile {
+  const P& problem;
+  bool packs_are_aligned;  ///< in all operands but wide results
+  Tile tile;
+  Stage<typename Types<P>::In> input;
+  Results<typename Types<P>::Value> results;
+
+  /// Calls f(packs, backward) with compile-time constants: whether threads access elements as packs
+  /// or one by one, and whether backward in memory.
+  template <class F>
+  __device__ __forceinline__ auto with_access(const F& f) const {
+    using Yes = std::true_type;
+    using No = std::false_type;
+    if constexpr (Types<P>::has_packs) {
+      if (packs_are_aligned) return tile.backward ? f(Yes{}, Yes{}) : f(Yes{}, No{});
+    }
+    return tile.backward ? f(No{}, Yes{}) : f(No{}, No{});
+  }
 };
 
 /// The fold of a pack, by halves, in type T.
@@ -231,18 +246,6 @@ __device__ __forceinline__ void scan_pack(const Op& op, const Carrying& carrying
 
 // ---- Chunks ----------------------------------------------------------------------------------
 
-/// Calls f with the access of a problem as compile-time constants.
-template <class P, class F>
-__device__ __forceinline__ auto with_access(Access access, const F& f) {
-  using T = Types<P>;
-  using Yes = std::true_type;
-  using No = std::false_type;
-  if constexpr (T::has_packs) {
-    if (access.packs) return access.backward ? f(Yes{}, Yes{}) : f(Yes{}, No{});
-  }
-  return access.backward ? f(No{}, Yes{}) : f(No{}, No{});
-}
-
 /// Stores what a line has besides its n results: B(0) before an inclusive output, B(n) after an
 /// exclusive one, and the total.
 template <class P>
@@ -313,22 +316,12 @@ struct Place {
   /// \param length elements of each line in the tile
   /// \param thread index among the threads of the tile
   __device__ __forceinline__ Place(const Shape& shape, int lines, int length_of_line, int thread) {
-    const int lane = thread % lanes;
-    const int threads_of_line = shape.cut.threads_of_line;
-    bool exists = true;
-    if (threads_of_line <= lanes) {
-      const int lines_of_warp = shape.quotient(lanes);
-      const int line_of_warp = shape.quotient(lane);
-      line = thread / lanes * lines_of_warp + line_of_warp;
-      chunk = place_in_warp = lane - line_of_warp * threads_of_line;
-      exists = line_of_warp < lines_of_warp;
-    } else {
-      line = shape.quotient(thread);
-      chunk = thread - line * threads_of_line;
-      place_in_warp = lane;
-    }
+    // Several lines share one warp, or a line has whole warps.
+    line = shape.by_threads_of_line.quotient(thread);
+    chunk = thread - line * shape.cut.threads_of_line;
+    place_in_warp = chunk % lanes;
     k = chunk * shape.cut.chunk;
-    const int left = exists && line < lines ? length_of_line - k : 0;
+    const int left = line < lines ? length_of_line - k : 0;
     length = left < shape.cut.chunk ? (left > 0 ? left : 0) : shape.cut.chunk;
   }
 };
@@ -355,29 +348,25 @@ class Chunk {
   static constexpr int pack = T::pack;
 
  public:
-  __device__ __forceinline__ Chunk(const P& problem, Access access, const Input& input,
-                                   const Results<Value>& results, const Tile& tile,
-                                   const Place& place)
-      : m_problem(problem),
-        m_op(carrying(problem.op)),
-        m_access(access),
-        m_input(input),
-        m_results(results),
-        m_tile(tile),
+  __device__ __forceinline__ Chunk(const StagedTile<P>& staged, const Place& place)
+      : m_staged(staged),
+        m_problem(staged.problem),
+        m_op(carrying(m_problem.op)),
+        m_input(staged.input),
+        m_results(staged.results),
         m_place(place),
         m_length(place.length) {
-    const int e = tile.in_memory_order(place.k);
-    m_slot = place.line * tile.length + e;
-    m_result_slot = results.slot(place.line, e);
+    const int e = staged.tile.in_memory_order(place.k);
+    m_slot = place.line * staged.tile.length + e;
+    m_result_slot = m_results.slot(place.line, e);
   }
 
   /// Folds the chunk, and scans the folds of the warp's lanes.
   [[nodiscard]] __device__ __forceinline__ FoldedChunk<P> fold() const {
     R total{};
     if (m_length > 0) {
-      total = with_access<P>(m_access, [&](auto packs, auto backward) {
-        return fold_elements<packs.value, backward.value>();
-      });
+      total = m_staged.with_access(
+          [&](auto packs, auto backward) { return fold_elements<packs.value, backward.value>(); });
     }
     const R folds = scan_lanes(m_op, total, m_place.place_in_warp, m_length > 0);
     return {folds, shuffle_up(folds, 1)};
@@ -385,39 +374,49 @@ class Chunk {
 
   /// Scans the chunk, writes its results, and stores the ends of its line.
   ///
-  /// \param before_warp the prefix of the warp or, if lines share a warp, of the line
-  /// \param with_warp   the prefix of the next warp
+  /// \param before_tile  the prefix of the tile
+  /// \param warps_before the fold of the warps of the line before this one in the tile
+  /// \param next_tile    the prefix of the next tile, for the last thread if there is a next one
   __device__ __forceinline__ void scan(const Shape& shape, bool is_first_tile, bool is_last_tile,
                                        const FoldedChunk<P>& folded,
-                                       const Fold<Carrying, R>& before_warp,
-                                       const R& with_warp) const {
+                                       const Fold<Carrying, R>& before_tile,
+                                       const Fold<Carrying, R>& warps_before,
+                                       const R* next_tile = nullptr) const {
     using Prefix = Fold<Carrying, R>;
     if (m_length == 0) return;
     constexpr int at_once = elements_at_once / pack;
     const bool ends_warp = shape.cut.threads_of_line > lanes && threadIdx.x % lanes == lanes - 1;
     const bool is_begin = is_first_tile && m_place.chunk == 0;
+    const Prefix before_warp = join(m_op, before_tile, warps_before);
     const Prefix lanes_before =
         m_place.place_in_warp > 0 ? Prefix(m_op, folded.folds_before) : Prefix(m_op);
     const Prefix before = join(m_op, before_warp, lanes_before);
     const A first = is_begin && !m_problem.start.exists() ? m_problem.identity.value
                                                           : static_cast<A>(before.value());
-    A last = with_access<P>(m_access, [&](auto packs, auto backward) {
+    A last = m_staged.with_access([&](auto packs, auto backward) {
       return scan_elements<at_once, packs.value, backward.value>(before, first);
     });
     if (m_length == shape.cut.chunk) {
-      // B at the beginning of the next chunk.
-      last = static_cast<A>(ends_warp ? with_warp : before_warp.then(m_op, folded.folds));
+      // B at the beginning of the next chunk, bit for bit.
+      if (next_tile != nullptr) {
+        last = static_cast<A>(*next_tile);
+      } else if (ends_warp) {
+        last = static_cast<A>(before_tile.then(m_op, warps_before.then(m_op, folded.folds)));
+      } else {
+        last = static_cast<A>(before_warp.then(m_op, folded.folds));
+      }
       if (m_problem.form == Form::inclusive) {
-        const int in_memory = m_access.backward ? 1 - m_length : m_length - 1;
+        const int in_memory = m_staged.tile.backward ? 1 - m_length : m_length - 1;
         m_results.slots[m_result_slot + in_memory] = static_cast<Value>(last);
       }
     }
     const Ends<P> ends{m_problem};
     if (ends.exist()) {
-      const LineNumber line = m_tile.line(m_place.line);
+      const LineNumber line = m_staged.tile.line(m_place.line);
       Value* const extra = m_results.extra(m_place.line);
       if (is_begin) ends.store_begin(line, first, extra);
-      if (is_last_tile && m_place.k + m_length == m_tile.length) ends.store_end(line, last, extra);
+      if (is_last_tile && m_place.k + m_length == m_staged.tile.length)
+        ends.store_end(line, last, extra);
     }
   }
 
@@ -544,12 +543,11 @@ class Chunk {
     }
   }
 
+  const StagedTile<P>& m_staged;
   const P& m_problem;
   const Carrying m_op;
-  const Access m_access;
   const Input& m_input;
   const Results<Value>& m_results;
-  const Tile& m_tile;
   const Place& m_place;
   const int m_length;
   int m_slot;         ///< of the first element

@@ -7,7 +7,6 @@
 /// Kernels move each part as if it were alone, and combine elements when they read them.
 
 #include <KokkosScan/impl/problem.hpp>
-#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -53,19 +52,6 @@ KOKKOS_FORCEINLINE_FUNCTION A combine(const Selection<A>& selection, const Value
                                       const Selects& selected) {
   return static_cast<bool>(selected) ? static_cast<A>(value) : selection.identity;
 }
-
-/// Storage for a function that is set later, repeatedly. A lambda with captures can be copied, but
-/// neither assigned nor default-constructed.
-template <class Function>
-union KeptFunction {
-  Function function;
-
-  __device__ __forceinline__ KeptFunction() {}
-  __device__ __forceinline__ ~KeptFunction() {}
-  __device__ __forceinline__ void keep(const Function& other) {
-    ::new (static_cast<void*>(&function)) Function(other);
-  }
-};
 
 /// Stands for an input In that is made of Parts: a specialisation for it serves all such inputs.
 template <class In, class First_, class... Rest>

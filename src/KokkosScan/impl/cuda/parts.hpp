@@ -37,14 +37,12 @@ struct Part {
 
   /// \param number of the tile among all tiles, in memory order
   static __device__ __forceinline__ Part find(std::int64_t n, const Cut& cut, std::int64_t number) {
-    const std::int64_t tiles = cut.tiles_of_line;
-    const std::int64_t line = number / tiles;
-    const std::int64_t tile = number - line * tiles;
-    const std::int64_t begin = tile * cut.tile_length;
+    const Division at(number, cut.tiles_of_line);
+    const std::int64_t begin = at.remainder * cut.tile_length;
     const std::int64_t left = n - begin;
-    return {line,      tile,
-            begin,     static_cast<int>(left < cut.tile_length ? left : cut.tile_length),
-            tile == 0, tile == tiles - 1};
+    return {at.quotient, at.remainder,
+            begin,       static_cast<int>(left < cut.tile_length ? left : cut.tile_length),
+            begin == 0,  left <= cut.tile_length};
   }
   [[nodiscard]] __device__ __forceinline__ bool exists() const { return length > 0; }
   template <class P>
@@ -62,29 +60,17 @@ struct RingShape {
   int bytes_of_stage;
 
   [[nodiscard]] __host__ __device__ constexpr int warps() const { return shape.threads / lanes; }
-  /// Threads that call functions: of computed elements, or else of results.
-  [[nodiscard]] __host__ __device__ constexpr int calling_threads() const {
-    return groups_that_call * shape.threads;
-  }
-  /// Threads of a block: two groups, one warp each to load, carry and store, and those that call
-  /// functions.
-  [[nodiscard]] constexpr int threads(bool has_callers) const {
-    return 2 * shape.threads + 3 * lanes + (has_callers ? calling_threads() : 0);
-  }
 };
 
-template <bool has_callers>
-inline constexpr int most_threads_of_ring =
-    (2 + (has_callers ? groups_that_call : 0)) * most_threads_of_part + 3 * lanes;
-
-/// Whether extra threads only call the function of elements or, if none are computed, of results.
-/// If there are both, the threads that scan call that of results.
+/// Whether elements are computed, by extra threads.
 template <class P>
-inline constexpr bool computes_apart = Stage<typename Types<P>::In>::fills_lines;
+inline constexpr bool are_computed = Stage<typename Types<P>::In>::fills_lines;
+/// Threads of a block, of groups of `group`: two groups, one warp each to load, carry and store,
+/// and those that compute.
 template <class P>
-inline constexpr bool calls_apart = !computes_apart<P> && is_called<typename Types<P>::Out>;
-template <class P>
-inline constexpr bool has_callers = computes_apart<P> || calls_apart<P>;
+KOKKOS_FUNCTION constexpr int threads_of_ring(int group) {
+  return (2 + (are_computed<P> ? groups_that_compute : 0)) * group + 3 * lanes;
+}
 
 /// What the warps of a block share of a part besides its tile. The phases of the barriers follow
 /// the parts that a stage holds in turn.
@@ -121,29 +107,25 @@ inline constexpr int bytes_of_ring = (most_stages * static_cast<int>(sizeof(Shar
 
 /// A part in shared memory.
 template <class P>
-struct PartInStage {
+struct PartInStage : StagedTile<P> {
   using R = typename Types<P>::R;
 
   SharedPart<R>& shared;
   const Part& part;
-  Tile tile;
-  Stage<typename Types<P>::In> input;
-  Results<typename Types<P>::Value> results;
   R* folds;  ///< inclusive folds of chunks within a warp
 
-  __device__ __forceinline__ PartInStage(const P& problem, const RingShape& ring,
-                                         SharedPart<R>& of_stage, const Part& found, int stage)
-      : shared(of_stage), part(found), tile(found.tile(problem)), results() {
+  __device__ __forceinline__ PartInStage(const P& problem, bool packs_are_aligned,
+                                         const RingShape& ring, SharedPart<R>& of_stage,
+                                         const Part& found, int stage)
+      : StagedTile<P>{problem, packs_are_aligned, found.tile(problem), {}, {}},
+        shared(of_stage),
+        part(found) {
     std::byte* const memory = shared_memory() + bytes_of_ring<R> + stage * ring.bytes_of_stage;
     folds = reinterpret_cast<R*>(memory + ring.bytes_of_tile);
     Region region{memory, ring.shape.cut.tile_length, 0, bulk_alignment};
-    const auto* const flat = tile.flat(problem.output);
-    input.place(problem.input, tile, region, flat);
-    results = {place_results<P>(flat, region, input), 0, 0, false};
-  }
-  [[nodiscard]] __device__ __forceinline__ Chunk<P> chunk(const P& problem, Access access,
-                                                          const Place& place) const {
-    return {problem, access, input, results, tile, place};
+    const auto* const flat = this->tile.flat(problem.output);
+    this->input.place(problem.input, this->tile, region, flat);
+    this->results.slots = place_results<P>(flat, region, this->input);
   }
 };
 
@@ -163,7 +145,7 @@ struct PartTasks {
   const P& problem;
   const RingShape& shape;
   const Carry<R>& carry;
-  Access access;
+  bool packs_are_aligned;
   SharedPart<R>* ring = reinterpret_cast<SharedPart<R>*>(shared_memory());
 
   /// Called by one thread before all others use the ring.
@@ -173,12 +155,12 @@ struct PartTasks {
     for (int s = 0; s < shape.stages; ++s) {
       SharedPart<R>& shared = ring[s];
       shared.loaded.initialize(2 * lanes);
-      shared.computed.initialize(groups_that_call * warps);
+      shared.computed.initialize(groups_that_compute * warps);
       shared.folded.initialize(warps);
       shared.published.initialize(1);
       shared.carried.initialize(1);
       shared.scanned.initialize(warps);
-      shared.stored.initialize(calls_apart<P> ? groups_that_call * warps : warps + (calls ? 0 : 1));
+      shared.stored.initialize(warps + (calls ? 0 : 1));
     }
     after_initialization();
   }
@@ -190,7 +172,7 @@ struct PartTasks {
       SharedPart<R>& shared = ring[turn.stage];
       shared.loaded.wait(turn.parity);
       if (!shared.part.exists()) return;
-      f(InStage(problem, shape, shared, shared.part, turn.stage), turn.parity);
+      f(InStage(problem, packs_are_aligned, shape, shared, shared.part, turn.stage), turn.parity);
     }
   }
 
@@ -212,7 +194,7 @@ struct PartTasks {
       if (exists) {
         const Part part = Part::find(problem.n, shape.shape.cut, ticket);
         if (lane == 0) shared.part = part;
-        InStage in(problem, shape, shared, part, turn.stage);
+        InStage in(problem, packs_are_aligned, shape, shared, part, turn.stage);
         in.input.begin_load(problem.input, in.tile, shared.loaded, Threads{lane, lanes});
       } else if (lane == 0) {
         shared.part.length = 0;
@@ -227,20 +209,8 @@ struct PartTasks {
   /// \param thread index among them
   __device__ __forceinline__ void compute(int thread) const {
     for_each_part([&](InStage&& in, int) {
-      in.input.fill(problem.input, in.tile, {thread, shape.calling_threads()});
+      in.input.load(problem.input, in.tile, {thread, groups_that_compute * shape.shape.threads});
       arrive_for_warp(in.shared.computed);
-    });
-  }
-
-  /// Some threads call the function of results.
-  ///
-  /// \param thread index among them
-  __device__ __forceinline__ void call(int thread) const {
-    for_each_part([&](const InStage& in, int parity) {
-      in.shared.scanned.wait(parity);
-      call_for_results(in.results.slots, problem.output, in.tile,
-                       Threads{thread, shape.calling_threads()});
-      arrive_for_warp(in.shared.stored);
     });
   }
 
@@ -254,9 +224,9 @@ struct PartTasks {
     for_each_part([&](const InStage& in, int parity) {
       SharedPart<R>& shared = in.shared;
       const Part& part = in.part;
-      if constexpr (computes_apart<P>) shared.computed.wait(parity);
+      if constexpr (are_computed<P>) shared.computed.wait(parity);
       const Place place(shape.shape, 1, part.length, thread);
-      const FoldedChunk<P> folded = in.chunk(problem, access, place).fold();
+      const FoldedChunk<P> folded = Chunk<P>(in, place).fold();
       in.folds[thread] = folded.folds;
       if (lane == lanes - 1) shared.totals()[warp] = folded.folds;
       arrive_for_warp(shared.folded);
@@ -321,18 +291,11 @@ struct PartTasks {
       shared.carried.wait(parity);
       const bool is_begin = part.is_first && !problem.start.exists();
       const Prefix before_tile = is_begin ? Prefix(op) : Prefix(op, shared.prefixes()[0]);
-      R with_warp = folded.folds;
-      if (lane == lanes - 1 && place.length > 0) {
-        with_warp = part.is_last || warp < shape.warps() - 1
-                        ? before_tile.then(op, warps_before.then(op, folded.folds))
-                        : shared.prefixes()[1];  // must be bit-identical in the next tile
-      }
-      in.chunk(problem, access, place)
-          .scan(shape.shape, part.is_first, part.is_last, folded,
-                join(op, before_tile, warps_before), with_warp);
+      const bool ends_tile = !part.is_last && thread == threads.count - 1;
+      Chunk<P>(in, place).scan(shape.shape, part.is_first, part.is_last, folded, before_tile,
+                               warps_before, ends_tile ? &shared.prefixes()[1] : nullptr);
       before_bulk_copies();
       arrive_for_warp(shared.scanned);
-      if constexpr (calls_apart<P>) return;
       if constexpr (is_called<typename Types<P>::Out>) {
         shared.scanned.wait(parity);
         call_for_results(in.results.slots, problem.output, in.tile, threads);
@@ -364,11 +327,11 @@ struct PartTasks {
 ///
 /// \param packs_are_aligned whether packs are aligned in all operands
 template <class P>
-__global__ void __launch_bounds__(most_threads_of_ring<has_callers<P>>, 1)
+__global__ void __launch_bounds__(threads_of_ring<P>(most_threads_of_part), 1)
     scan_parts_of_lines(const __grid_constant__ P problem, const __grid_constant__ RingShape shape,
                         bool packs_are_aligned,
                         const __grid_constant__ Carry<typename Types<P>::R> carry) {
-  const PartTasks<P> tasks{problem, shape, carry, {packs_are_aligned, is_backward(problem.output)}};
+  const PartTasks<P> tasks{problem, shape, carry, packs_are_aligned};
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = shape.shape.threads;
   if (thread == 0) tasks.initialize();
@@ -385,9 +348,7 @@ __global__ void __launch_bounds__(most_threads_of_ring<has_callers<P>>, 1)
   } else if (thread < 2 * threads + 3 * lanes) {
     if constexpr (!is_called<typename Types<P>::Out>) tasks.store();
   } else {
-    const int caller = thread - (2 * threads + 3 * lanes);
-    if constexpr (computes_apart<P>) tasks.compute(caller);
-    if constexpr (calls_apart<P>) tasks.call(caller);
+    if constexpr (are_computed<P>) tasks.compute(thread - (2 * threads + 3 * lanes));
   }
 }
 

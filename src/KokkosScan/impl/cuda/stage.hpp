@@ -235,8 +235,7 @@ struct Region {
 /// - `place(in, tile, region, results)` allocates shared memory. If the results are contiguous from
 ///   `results` on in global memory, computed elements have the same alignment.
 /// - `begin_load(in, tile, barrier, threads)` begins to load what is one run in global memory;
-///   `load(in, tile)` loads or computes the rest, by all threads of the block.
-/// - `fill(in, tile, threads)` evaluates computed elements.
+///   `load(in, tile, threads)` loads or computes the rest.
 /// - `get_pack<are_aligned>(e, i, x)` reads loaded elements from e + i on, where i is a multiple of
 ///   the pack; `get(e)` reads one. Padded slots have aligned packs only.
 template <class In>
@@ -322,11 +321,11 @@ template <class T>
 inline constexpr bool is_copied_apart = sizeof(T) >= bytes_of_word&& is_one_move<sizeof(T)> &&
                                         alignof(T) == sizeof(T);
 
-/// Loads the elements of a tile that are not one run. The threads of the block share them.
+/// Loads the elements of a tile that are not one run.
 template <class T, class AnyTile>
 __device__ __noinline__ void load_apart(const Array<const T>& in, const Slots<T> slots,
-                                        const AnyTile tile) {
-  for_each_element(tile, in, slots, threads_of_block(), [](const auto& to, const auto& from) {
+                                        const AnyTile tile, const Threads threads) {
+  for_each_element(tile, in, slots, threads, [](const auto& to, const auto& from) {
     if constexpr (is_copied_apart<T>) {
       constexpr int size = std::remove_cvref_t<decltype(to)>::size;
 #pragma unroll
@@ -405,7 +404,7 @@ __device__ __forceinline__ void begin_store(const Slots<T>& results, const Array
 /// An array: its bytes, unchanged.
 template <class T>
 struct Stage<Array<const T>> : StagedValues<T> {
-  /// Whether fill() does anything for lines.
+  /// Whether load() does anything for parts of lines.
   static constexpr bool fills_lines = false;
 
   /// The address of the first element if they are contiguous as in the tile.
@@ -418,16 +417,17 @@ struct Stage<Array<const T>> : StagedValues<T> {
     this->slots = region.take(flat);
   }
   __device__ __forceinline__ void begin_load(const Array<const T>&, const Tile& tile,
-                                             Barrier& barrier, const Threads& threads) {
+                                             Barrier& barrier, const Threads& threads,
+                                             ToPadded to_padded = ToPadded::through_registers) {
     if (flat == nullptr) return;
     begin_copy_in(reinterpret_cast<const std::byte*>(flat), this->slots.span,
-                  tile.elements() * static_cast<int>(sizeof(T)), barrier, threads);
+                  tile.elements() * static_cast<int>(sizeof(T)), barrier, threads, to_padded);
   }
   template <class AnyTile>
-  __device__ __forceinline__ void load(const Array<const T>& in, const AnyTile& tile) {
-    if (flat == nullptr) load_apart(in, this->slots, tile);
+  __device__ __forceinline__ void load(const Array<const T>& in, const AnyTile& tile,
+                                       const Threads& threads = threads_of_block()) {
+    if (flat == nullptr) load_apart(in, this->slots, tile, threads);
   }
-  __device__ __forceinline__ void fill(const Array<const T>&, const Tile&, const Threads&) {}
 };
 
 }  // namespace KokkosScan::impl::cuda

@@ -16,10 +16,15 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Values that are put into slots of their own by Self::fill(), for tiles of lines.
-template <class Self, class In, class T>
-struct FilledStage : StagedValues<T> {
+template <class In>
+using ElementOf = std::remove_cvref_t<decltype(std::declval<In>().line(Coordinates{})(0))>;
+
+/// An input that is not in memory element by element: its values, each evaluated once.
+template <class In>
+struct StagedComputed : StagedValues<ElementOf<In>> {
+  using T = ElementOf<In>;
   static constexpr bool fills_lines = true;
+  static constexpr int at_once = sizeof(T) <= 8 ? 8 : 2;
 
   template <class AnyTile, class Value>
   __device__ __forceinline__ void place(const In&, const AnyTile&, Region& region,
@@ -28,31 +33,15 @@ struct FilledStage : StagedValues<T> {
     if constexpr (may_share_slots<T, Value>) origin = reinterpret_cast<const T*>(results);
     this->slots = region.template take<T>(origin);
   }
+  __device__ __forceinline__ void begin_load(const In&, const Tile&, Barrier&, const Threads&,
+                                             ToPadded = {}) {}
   template <class AnyTile>
-  __device__ __forceinline__ void load(const In& in, const AnyTile& tile) {
-    static_cast<Self*>(this)->fill(in, tile, threads_of_block());
+  __device__ __forceinline__ void load(const In& in, const AnyTile& tile,
+                                       const Threads& threads = threads_of_block()) {
+    fill_columns(this->slots, in, tile, threads);
   }
-  __device__ __forceinline__ void begin_load(const In&, const Tile&, Barrier&, const Threads&) {}
-  template <class AnyTile>
-  __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
-    if constexpr (std::is_same_v<AnyTile, Tile>) {
-      static_cast<Self*>(this)->fill_lines(in, tile, threads);
-    } else {
-      fill_columns(this->slots, in, tile, threads);
-    }
-  }
-};
-
-template <class In>
-using ElementOf = std::remove_cvref_t<decltype(std::declval<In>().line(Coordinates{})(0))>;
-
-/// A computed input: its values, each evaluated once.
-template <class In>
-struct StagedComputed : FilledStage<Stage<In>, In, ElementOf<In>> {
-  static constexpr int at_once = sizeof(ElementOf<In>) <= 8 ? 8 : 2;
-
-  __device__ __forceinline__ void fill_lines(const In& in, const Tile& tile,
-                                             const Threads& threads) {
+  __device__ __forceinline__ void load(const In& in, const Tile& tile,
+                                       const Threads& threads = threads_of_block()) {
     // At least four lanes read neighbours, 16 bytes or more in total.
     const int sharing = tile.lines == 1 ? threads.count : lanes_of_line(tile, at_once / 2, 4);
     const Threads of_line{threads.own % sharing, sharing};
@@ -77,18 +66,14 @@ struct StagedComputed : FilledStage<Stage<In>, In, ElementOf<In>> {
                                                   std::integer_sequence<int, J...>) {
     constexpr int L = sizeof...(J);
     const decltype(in.line(tile.line(0))) lines[] = {in.line(tile.line(first + J * apart))...};
-    // The index along the axis of the first element in memory order, and the step to its neighbour:
-    // -1 if the strides of a View are negative.
-    const std::int64_t along = lines[0].index_along(tile.begin + tile.in_memory_order(0));
-    const int step = static_cast<int>(tile.backward ? -lines[0].step : lines[0].step);
     const int begin = first * tile.length;
     in_batches<at_once / L>(of_line.own, tile.length, of_line.count, [&](int e, auto count) {
-      ElementOf<In> x[L][count.value];
+      T x[L][count.value];
 #pragma unroll
       for (int j = 0; j < L; ++j) {
 #pragma unroll
         for (int i = 0; i < count.value; ++i) {
-          x[j][i] = lines[j].at(along + step * (e + i * of_line.count));
+          x[j][i] = lines[j](tile.begin + tile.in_memory_order(e + i * of_line.count));
         }
       }
 #pragma unroll
@@ -105,22 +90,11 @@ struct StagedComputed : FilledStage<Stage<In>, In, ElementOf<In>> {
 template <int Rank, class Function>
 struct Stage<Computed<Rank, Function>> : StagedComputed<Computed<Rank, Function>> {};
 
-/// One value per line, copied to the slot of each element.
+/// One value per line.
 template <class T>
-struct Stage<ValueOfLine<T>>
-    : FilledStage<Stage<ValueOfLine<T>>, ValueOfLine<T>, std::remove_const_t<T>> {
+struct Stage<ValueOfLine<T>> : StagedComputed<ValueOfLine<T>> {
   template <class Result>
   static constexpr bool can_hold = false;
-
-  __device__ __forceinline__ void fill_lines(const ValueOfLine<T>& in, const Tile& tile,
-                                             const Threads& threads) {
-    for (int i = 0; i < tile.lines; ++i) {
-      const std::remove_const_t<T> value = in.line(tile.line(i))(0);
-      for (int e = threads.own; e < tile.length; e += threads.count) {
-        this->slots[i * tile.length + e] = value;
-      }
-    }
-  }
 };
 
 /// Indices along lines. In tiles of lines they are computed when read; in tiles of columns they
@@ -142,10 +116,8 @@ struct Stage<Computed<Rank, IndexAlong<Index>>>
     m_by_length = Divisor(tile.length);
     m_first = static_cast<Index>(in.index_along(tile.begin + tile.in_memory_order(0)));
   }
-  template <class AnyTile>
-  __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
-    if constexpr (!std::is_same_v<AnyTile, Tile>) Base::fill(in, tile, threads);
-  }
+  using Base::load;
+  __device__ __forceinline__ void load(const In&, const Tile&, const Threads& = {}) {}
   [[nodiscard]] __device__ __forceinline__ Index get(int e) const {
     if (m_length == 0) return Base::get(e);
     const int in_line = e - m_by_length.quotient(e) * m_length;
@@ -202,20 +174,17 @@ struct Stage<Composition<In, Parts...>> {
       results = nullptr;  // only the first part may have their alignment
     });
   }
-  template <class AnyTile>
-  __device__ __forceinline__ void load(const In& in, const AnyTile& tile) {
-    parts.visit(parts_of(in), [&](auto& stage, const auto& part) { stage.load(part, tile); });
-  }
   __device__ __forceinline__ void begin_load(const In& in, const Tile& tile, Barrier& barrier,
-                                             const Threads& threads) {
+                                             const Threads& threads, ToPadded = {}) {
     parts.visit(parts_of(in), [&](auto& stage, const auto& part) {
-      stage.begin_load(part, tile, barrier, threads);
+      stage.begin_load(part, tile, barrier, threads, ToPadded::asynchronously);
     });
   }
   template <class AnyTile>
-  __device__ __forceinline__ void fill(const In& in, const AnyTile& tile, const Threads& threads) {
+  __device__ __forceinline__ void load(const In& in, const AnyTile& tile,
+                                       const Threads& threads = threads_of_block()) {
     parts.visit(parts_of(in),
-                [&](auto& stage, const auto& part) { stage.fill(part, tile, threads); });
+                [&](auto& stage, const auto& part) { stage.load(part, tile, threads); });
   }
   [[nodiscard]] __device__ __forceinline__ Span span() const { return parts.first.span(); }
   [[nodiscard]] __device__ __forceinline__ Value get(int e) const {

@@ -27,27 +27,26 @@ static_assert(threads_of_lines(true) >= most_threads && threads_of_lines(false) 
 
 /// Scans the lines of a tile whose threads take whole lines.
 template <class P>
-__device__ __forceinline__ void scan_whole_lines(const P& problem, const Shape& shape,
-                                                 Access access, const Tile& tile,
-                                                 const Stage<typename Types<P>::In>& input,
-                                                 const Results<typename Types<P>::Value>& results) {
+__device__ __forceinline__ void scan_whole_lines(const Shape& shape, const StagedTile<P>& staged) {
   using A = typename Types<P>::A;
   using R = typename Types<P>::R;
+  const P& problem = staged.problem;
+  const Tile& tile = staged.tile;
   const auto op = carrying(problem.op);
   const Ends<P> ends{problem};
-  with_access<P>(access, [&](auto packs, auto backward) {
+  staged.with_access([&](auto packs, auto backward) {
     for (int i = 0; i < shape.lines_of_thread; ++i) {
       const int line = static_cast<int>(threadIdx.x) * shape.lines_of_thread + i;
       if (line >= tile.lines) break;
       const Maybe<A> start = problem.start.at(tile.line(line));
       const A first = start.exists ? start.value : problem.identity.value;
       const Place place{line, tile.length};
-      const Chunk<P> chunk(problem, access, input, results, tile, place);
+      const Chunk<P> chunk(staged, place);
       const A last = chunk.template scan_elements<1, packs.value, backward.value>(
           fold_of_start<R>(op, start), first);
       if (ends.exist()) {
-        ends.store_begin(tile.line(line), first, results.extra(line));
-        ends.store_end(tile.line(line), last, results.extra(line));
+        ends.store_begin(tile.line(line), first, staged.results.extra(line));
+        ends.store_end(tile.line(line), last, staged.results.extra(line));
       }
     }
   });
@@ -55,38 +54,31 @@ __device__ __forceinline__ void scan_whole_lines(const P& problem, const Shape& 
 
 /// Scans the lines of a tile that threads share.
 template <class P>
-__device__ __forceinline__ void scan_shared_lines(
-    const P& problem, const Shape& shape, Access access, const Tile& tile,
-    const Stage<typename Types<P>::In>& input, const Results<typename Types<P>::Value>& results) {
+__device__ __forceinline__ void scan_shared_lines(const Shape& shape, const StagedTile<P>& staged) {
   using R = typename Types<P>::R;
   using Prefix = Fold<typename Types<P>::Carrying, R>;
+  const P& problem = staged.problem;
+  const Tile& tile = staged.tile;
   const auto op = carrying(problem.op);
   const Place place(shape, tile.lines, tile.length, static_cast<int>(threadIdx.x));
-  const Chunk<P> chunk(problem, access, input, results, tile, place);
+  const Chunk<P> chunk(staged, place);
   const auto start =
       place.length > 0 ? problem.start.at(tile.line(place.line)) : Maybe<typename P::A>();
   const FoldedChunk<P> folded = chunk.fold();
 
-  Prefix before_warp = fold_of_start<R>(op, start);
-  R with_warp = folded.folds;
+  Prefix warps_before(op);
   if (shape.cut.threads_of_line > lanes) {
     __shared__ __align__(16) std::byte memory[bytes_of_totals<R>];
     R* const totals = reinterpret_cast<R*>(memory);
     const int warp = static_cast<int>(threadIdx.x) / lanes;
-    const bool ends_warp = threadIdx.x % lanes == lanes - 1;
-    if (ends_warp) totals[warp] = folded.folds;
+    if (threadIdx.x % lanes == lanes - 1) totals[warp] = folded.folds;
     __syncthreads();
-    const int first_warp = place.line * (shape.cut.threads_of_line / lanes);
-    const Prefix warps_before = fold_warps(op, totals, first_warp, place.length > 0 ? warp : 0);
-    if (ends_warp && place.length > 0) {
-      with_warp = before_warp.then(op, warps_before.then(op, folded.folds));
-    }
-    before_warp = join(op, before_warp, warps_before);
+    warps_before = fold_warps(op, totals, 0, place.length > 0 ? warp : 0);
   } else {
     // Other lanes must read their starting values before totals can overwrite them.
     __syncwarp();
   }
-  chunk.scan(shape, true, true, folded, before_warp, with_warp);
+  chunk.scan(shape, true, true, folded, fold_of_start<R>(op, start), warps_before);
 }
 
 /// Scans lines of which one or more fit in a tile.
@@ -104,9 +96,17 @@ __global__ void __launch_bounds__(threads_of_lines(Types<P>::has_several_arrays)
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * shape.lines_of_tile;
   const std::int64_t left = problem.batch.count - first;
   const int lines = static_cast<int>(left < shape.lines_of_tile ? left : shape.lines_of_tile);
-  const Tile tile{
-      problem.batch, first, 0, lines, shape.cut.tile_length, is_backward(problem.output)};
-  const Access access{packs_are_aligned, tile.backward};
+  const int first_result =
+      are_wide && (problem.extra == Extra::first) != is_backward(problem.output) ? 1 : 0;
+  StagedTile<P> staged{
+      problem,
+      packs_are_aligned,
+      {problem.batch, first, 0, lines, shape.cut.tile_length, is_backward(problem.output)},
+      {},
+      {{}, shape.cut.tile_length + (are_wide ? 1 : 0), first_result, are_wide}};
+  const Tile& tile = staged.tile;
+  Stage<typename T::In>& input = staged.input;
+  Results<Value>& results = staged.results;
 
   // Load.
   __shared__ Barrier loaded;
@@ -116,9 +116,6 @@ __global__ void __launch_bounds__(threads_of_lines(Types<P>::has_several_arrays)
   }
   Region region{shared, shape.lines_of_tile * shape.cut.tile_length, padding,
                 alignment_of_lines(packs_are_aligned, Stage<typename T::In>::widest)};
-  Stage<typename T::In> input;
-  const int first_result = are_wide && (problem.extra == Extra::first) != tile.backward ? 1 : 0;
-  Results<Value> results{{}, tile.length + (are_wide ? 1 : 0), first_result, are_wide};
   // Where the results are in global memory, if they are one run; not kept in registers meanwhile.
   const auto run_of_results = [&]() -> Value* {
     return tile.flat(problem.output, results.pitch) - first_result;
@@ -143,9 +140,9 @@ __global__ void __launch_bounds__(threads_of_lines(Types<P>::has_several_arrays)
 
   // Scan.
   if (shape.cut.threads_of_line == 1) {
-    scan_whole_lines(problem, shape, access, tile, input, results);
+    scan_whole_lines(shape, staged);
   } else {
-    scan_shared_lines(problem, shape, access, tile, input, results);
+    scan_shared_lines(shape, staged);
   }
   before_bulk_copies();
   __syncthreads();

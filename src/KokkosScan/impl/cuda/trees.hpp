@@ -87,38 +87,28 @@ inline constexpr int bytes_of_padding = 16;
 inline constexpr double other_work = 56;
 
 /// The degree of bank conflicts when a warp reads the same pack of all its chunks, per element of
-/// the pack.
+/// the pack. Lines are taken to begin where banks do.
 ///
 /// \param cut     of lines of which a warp has one or more
 /// \param pack    elements that are read together
 /// \param padding after each 128 bytes
 constexpr double passes_of_warp(const Cut& cut, int pack, int bytes_of_element, int padding) {
-  const int bytes = pack * bytes_of_element;
-  const int word = std::max(4, bytes);
+  const int word = std::max(4, pack * bytes_of_element);
   const int words = 128 / word;  // read at once
   const int lanes = 32 / cut.threads_of_line * cut.threads_of_line;
   int passes = 0;
-  // Chunks may begin within a bank: sum over the offsets in one.
-  for (int step = 0; step < word; step += bytes) {
-    int lane = 0;
-    int lane_of_line = 0;
-    int line = step;  // its offset
-    while (lane < lanes) {
-      unsigned char lanes_of_bank[32] = {};
-      unsigned char most = 0;
-      for (const int end = std::min(lanes, lane + words); lane < end; ++lane) {
-        const int place = line + lane_of_line * cut.chunk * bytes_of_element;
-        unsigned char& count = lanes_of_bank[(place + place / 128 * padding) / word % words];
-        most = std::max(most, ++count);
-        if (++lane_of_line == cut.threads_of_line) {
-          lane_of_line = 0;
-          line += cut.tile_length * bytes_of_element;
-        }
-      }
-      passes += most;
+  for (int first = 0; first < lanes; first += words) {
+    unsigned char lanes_of_bank[32] = {};
+    unsigned char most = 0;
+    for (int lane = first; lane < std::min(lanes, first + words); ++lane) {
+      const int line = lane / cut.threads_of_line;
+      const int chunk = lane - line * cut.threads_of_line;
+      const int place = (line * cut.tile_length + chunk * cut.chunk) * bytes_of_element;
+      most = std::max(most, ++lanes_of_bank[(place + place / 128 * padding) / word % words]);
     }
+    passes += most;
   }
-  return static_cast<double>(passes) / (pack * (word / bytes));
+  return static_cast<double>(passes) / pack;
 }
 
 /// The cut of lines of n elements.
@@ -137,21 +127,19 @@ constexpr Cut cut_line(std::int64_t n, ElementSize size) {
     const int step = pack == 1 && unit > 1 ? unit : 2 * unit;
     Cut best{};
     double least = std::numeric_limits<double>::max();
-    for (int lines = static_cast<int>(32 / threads); lines > 0; --lines) {
-      const auto cost = [&](const Cut& cut, double passes) {
-        return (cut.chunk * std::max(1.0, passes) + other_work) / lines;
+    const int least_chunk = round_chunk(divide_up(n, 32), pack, size);
+    for (int chunk = most; chunk >= least_chunk; chunk -= step) {
+      const Cut cut{chunk, static_cast<int>(divide_up(n, chunk)), length, 1};
+      const int lines = 32 / cut.threads_of_line;
+      const auto cost = [&](int padding) {
+        const double passes = passes_of_warp(cut, pack, size.widest, padding);
+        return (chunk * std::max(1.0, passes) + other_work) / lines;
       };
-      Cut cut{round_chunk(divide_up(n, 32 / lines), pack, size), 0, length, 1};
-      for (; cut.chunk <= most && cost(cut, 1) < least; cut.chunk += step) {
-        cut.threads_of_line = static_cast<int>(divide_up(n, cut.chunk));
-        double passes = passes_of_warp(cut, pack, size.widest, 0);
-        if (passes > 1 && pack > 1) {
-          passes = std::min(passes, passes_of_warp(cut, pack, size.widest, bytes_of_padding));
-        }
-        if (cost(cut, passes) >= least) continue;
-        best = cut;
-        least = cost(cut, passes);
-      }
+      if ((chunk + other_work) / lines >= least) continue;
+      const double of_cut = pack > 1 ? std::min(cost(0), cost(bytes_of_padding)) : cost(0);
+      if (of_cut >= least) continue;
+      best = cut;
+      least = of_cut;
     }
     return best;
   }

@@ -15,9 +15,9 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Extra warps for parts of lines whose elements are computed or whose results go to a function, as
-/// a multiple of a group. Fewer are slower; without any, the folding threads would have to compute.
-inline constexpr int groups_that_call = 2;
+/// Extra warps for parts of lines whose elements are computed, as a multiple of a group. Fewer are
+/// slower; without any, the folding threads would have to compute.
+inline constexpr int groups_that_compute = 2;
 
 /// Launch bounds where tiles hold whole lines: blocks per multiprocessor and threads per block, for
 /// 64 registers per thread, or 72 if elements are in several arrays. (Masked lines of 128 to 1024
@@ -201,22 +201,15 @@ struct Shape {
   int lines_of_thread;  ///< more than one only if a thread scans whole lines
   int lines_of_tile;
   int threads;  ///< of a block
-  int inverse;  ///< of threads_of_line, for division by multiplication
-
-  static constexpr int inverse_bits = 20;
-  /// thread / threads_of_line: exact, since most_threads * most_threads <= 2^20.
-  [[nodiscard]] KOKKOS_FUNCTION constexpr int quotient(int thread) const {
-    return (thread * inverse) >> inverse_bits;
-  }
+  Divisor by_threads_of_line;
 };
 
 /// The launch for lines of this cut. A tile of whole lines belongs to one warp if that holds a
 /// line: blocks of 4 KB come closest to a copy.
 constexpr Shape shape_launch(const Cut& cut, ElementSize size) {
-  const int inverse =
-      static_cast<int>(divide_up(std::int64_t{1} << Shape::inverse_bits, cut.threads_of_line));
+  const Divisor by_threads(cut.threads_of_line);
   if (cut.tiles_of_line > 1 || cut.threads_of_line > 32) {
-    return {cut, 1, 1, cut.threads_of_line, inverse};
+    return {cut, 1, 1, cut.threads_of_line, by_threads};
   }
   int lines_of_thread = 1;
   if (cut.threads_of_line == 1) {
@@ -224,7 +217,7 @@ constexpr Shape shape_launch(const Cut& cut, ElementSize size) {
     // An odd stride between lanes, unless they are padded.
     if (cut.chunk % pack_length(size.widest) != 0) lines_of_thread = (lines_of_thread - 1) | 1;
   }
-  return {cut, lines_of_thread, 32 / cut.threads_of_line * lines_of_thread, 32, inverse};
+  return {cut, lines_of_thread, 32 / cut.threads_of_line * lines_of_thread, 32, by_threads};
 }
 
 /// Whether slots are padded: only if that reduces bank conflicts, as results without padding are

@@ -111,42 +111,27 @@ __device__ __forceinline__ T neutral(const InOrder<Op>& op) {
   return neutral<T>(op.op);
 }
 
-/// A fold that may be empty, as an operator need not have an identity.
-template <class Op, class T, bool eager = is_eager<Op>>
+/// A fold that may be empty, as an operator need not have an identity. With a neutral value there
+/// is no need to test for that.
+template <class Op, class T>
 class Fold {
  public:
   Fold() = default;
-  __device__ __forceinline__ explicit Fold(const Op&) : m_exists(false) {}
+  __device__ __forceinline__ explicit Fold(const Op& op) : m_exists(false) {
+    if constexpr (is_eager<Op>) m_value = neutral<T>(op);
+  }
   __device__ __forceinline__ Fold(const Op&, const T& value) : m_value(value), m_exists(true) {}
 
-  [[nodiscard]] __device__ __forceinline__ bool exists() const { return m_exists; }
+  [[nodiscard]] __device__ __forceinline__ bool exists() const { return is_eager<Op> || m_exists; }
   [[nodiscard]] __device__ __forceinline__ const T& value() const { return m_value; }
   /// This fold followed by `next`.
   [[nodiscard]] __device__ __forceinline__ T then(const Op& op, const T& next) const {
-    return m_exists ? static_cast<T>(op(m_value, next)) : next;
+    return exists() ? static_cast<T>(op(m_value, next)) : next;
   }
 
  private:
   T m_value;
   bool m_exists;
-};
-
-/// With a neutral value there is no need to test for empty folds.
-template <class Op, class T>
-class Fold<Op, T, true> {
- public:
-  Fold() = default;
-  __device__ __forceinline__ explicit Fold(const Op& op) : m_value(neutral<T>(op)) {}
-  __device__ __forceinline__ Fold(const Op&, const T& value) : m_value(value) {}
-
-  [[nodiscard]] __device__ __forceinline__ constexpr bool exists() const { return true; }
-  [[nodiscard]] __device__ __forceinline__ const T& value() const { return m_value; }
-  [[nodiscard]] __device__ __forceinline__ T then(const Op& op, const T& next) const {
-    return op(m_value, next);
-  }
-
- private:
-  T m_value;
 };
 
 /// One fold followed by another.
