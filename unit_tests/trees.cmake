@@ -28,7 +28,7 @@ function(vary header)
 endfunction()
 
 vary(KokkosScan/impl/cuda/tuning.hpp
-     "groups_that_compute = 2|1"
+     "groups_that_call = 2|1"
      "are_several \\? 3 : 4|are_several ? 2 : 3"
      "elements_at_once = 8|4"
      "most_threads_in_registers = 960|512"

@@ -149,7 +149,7 @@ struct Recorded {
 constexpr Recorded generic{5582795931981196218u, 132711542799242070u, 10754766864966536727u};
 [[maybe_unused]] constexpr Recorded of_hosts{10213174100767122091u, 3881141927514199357u,
                                              generic.of_the_user};
-constexpr Recorded of_cuda{8958489754465807584u, 7840850443476733782u, 12470740329463022810u};
+constexpr Recorded of_cuda{8958489754465807584u, 4836376403795478551u, 12470740329463022810u};
 
 template <class Backend>
 void expect_recorded(Recorded const& recorded, Backend const& backend) {

@@ -208,7 +208,7 @@ class CarriedPrefix {
     }
     const bool has_total = tile < carry.tiles_of_line - 1;
     Prefixes<Op, R> prefixes{Fold<Op, R>(op), total};
-    while (!look(op, carry, tile - m_group * lanes, has_total, total, prefixes)) {
+    while (!take_groups(op, carry, tile - m_group * lanes, has_total, total, prefixes)) {
     }
     return prefixes;
   }
@@ -222,8 +222,9 @@ class CarriedPrefix {
   ///
   /// \param left number of tiles from the first of these groups to this block's tile
   /// \return whether this block's tile is in one of these groups, so that the prefixes are known
-  __device__ __forceinline__ bool look(const Op& op, const Carry<R>& carry, std::int64_t left,
-                                       bool has_total, const R& total, Prefixes<Op, R>& prefixes) {
+  __device__ __forceinline__ bool take_groups(const Op& op, const Carry<R>& carry,
+                                              std::int64_t left, bool has_total, const R& total,
+                                              Prefixes<Op, R>& prefixes) {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const std::uint64_t* const at = carry.total(m_line, m_group * lanes + lane);
     // All loads are issued together to hide their latency.
@@ -237,11 +238,8 @@ class CarriedPrefix {
     while (!__all_sync(~0u, missing == 0)) {
 #pragma unroll
       for (int row = 0; row < at_once; ++row) {
-        if ((missing >> row & 1) == 0) continue;
-#pragma unroll
-        for (int w = 0; w < words; ++w) {
-          totals[row].word[w] = load_word(at + (row * lanes * words + w));
-        }
+        if ((missing >> row & 1) != 0)
+          totals[row] = look<R>(at + row * lanes * Published<R>::words);
       }
 #pragma unroll
       for (int row = 0; row < at_once; ++row) {
@@ -254,6 +252,8 @@ class CarriedPrefix {
 #pragma unroll
     for (int row = 0; row < at_once; ++row) {
       const std::int64_t before = left - row * lanes;
+      // Operators that are slow to combine are not applied to groups that do not exist.
+      if (!is_eager<Op> && before < 0) continue;
       R value = total;
       if (lane < before) totals[row].get(value);
       folds[row] = scan_lanes(op, value, lane, lane < before || (lane == before && has_total));
@@ -282,8 +282,6 @@ class CarriedPrefix {
     }
     return is_found;
   }
-
-  static constexpr int words = Published<R>::words;
 
   Fold<Op, R> m_groups;  ///< of earlier groups
   std::int64_t m_line = -1;

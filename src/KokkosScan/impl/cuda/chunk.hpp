@@ -309,27 +309,20 @@ struct Place {
   int k;              ///< the first element, in scan order within the tile
   int length;         ///< 0 if the thread has no chunk
 
-  /// A whole line.
-  __device__ __forceinline__ Place(int line_of_tile, int length_of_line)
-      : line(line_of_tile), chunk(0), place_in_warp(0), k(0), length(length_of_line) {}
-  /// \param lines  number of lines in the tile
-  /// \param length elements of each line in the tile
   /// \param thread index among the threads of the tile
-  __device__ __forceinline__ Place(const Shape& shape, int lines, int length_of_line, int thread) {
+  static __device__ __forceinline__ Place find(const Shape& shape, const Tile& tile, int thread) {
     // Several lines share one warp, or a line has whole warps.
-    line = shape.by_threads_of_line.quotient(thread);
-    chunk = thread - line * shape.cut.threads_of_line;
-    place_in_warp = chunk % lanes;
-    k = chunk * shape.cut.chunk;
-    const int left = line < lines ? length_of_line - k : 0;
-    length = left < shape.cut.chunk ? (left > 0 ? left : 0) : shape.cut.chunk;
+    const int line = shape.by_threads_of_line.quotient(thread);
+    const int chunk = thread - line * shape.cut.threads_of_line;
+    const int k = chunk * shape.cut.chunk;
+    const int left = line < tile.lines && k < tile.length ? tile.length - k : 0;
+    return {line, chunk, chunk % lanes, k, left < shape.cut.chunk ? left : shape.cut.chunk};
   }
 };
 
 /// What the fold of a tile passes on to its scan.
-template <class P>
+template <class R>
 struct FoldedChunk {
-  using R = typename Types<P>::R;
   R folds;         ///< of the lanes of the line up to and including this one
   R folds_before;  ///< excluding this one
 };
@@ -341,7 +334,6 @@ class Chunk {
   using A = typename T::A;
   using R = typename T::R;
   using Op = typename T::Op;
-  using Packed = packed_t<Op, A>;
   using Carrying = typename T::Carrying;
   using Value = typename T::Value;
   using Input = Stage<typename T::In>;
@@ -362,7 +354,7 @@ class Chunk {
   }
 
   /// Folds the chunk, and scans the folds of the warp's lanes.
-  [[nodiscard]] __device__ __forceinline__ FoldedChunk<P> fold() const {
+  [[nodiscard]] __device__ __forceinline__ FoldedChunk<R> fold() const {
     R total{};
     if (m_length > 0) {
       total = m_staged.with_access(
@@ -378,13 +370,12 @@ class Chunk {
   /// \param warps_before the fold of the warps of the line before this one in the tile
   /// \param next_tile    the prefix of the next tile, for the last thread if there is a next one
   __device__ __forceinline__ void scan(const Shape& shape, bool is_first_tile, bool is_last_tile,
-                                       const FoldedChunk<P>& folded,
+                                       const FoldedChunk<R>& folded,
                                        const Fold<Carrying, R>& before_tile,
                                        const Fold<Carrying, R>& warps_before,
                                        const R* next_tile = nullptr) const {
     using Prefix = Fold<Carrying, R>;
     if (m_length == 0) return;
-    constexpr int at_once = elements_at_once / pack;
     const bool ends_warp = shape.cut.threads_of_line > lanes && threadIdx.x % lanes == lanes - 1;
     const bool is_begin = is_first_tile && m_place.chunk == 0;
     const Prefix before_warp = join(m_op, before_tile, warps_before);
@@ -394,7 +385,7 @@ class Chunk {
     const A first = is_begin && !m_problem.start.exists() ? m_problem.identity.value
                                                           : static_cast<A>(before.value());
     A last = m_staged.with_access([&](auto packs, auto backward) {
-      return scan_elements<at_once, packs.value, backward.value>(before, first);
+      return scan_elements<packs.value, backward.value>(before, first);
     });
     if (m_length == shape.cut.chunk) {
       // B at the beginning of the next chunk, bit for bit.
@@ -432,9 +423,9 @@ class Chunk {
       total = Fold<Carrying, R>(m_op, total.then(m_op, carried_pack(m_problem.op, x)));
     }
     if (!packs && i < m_length) {
-      Packed rest = static_cast<Packed>(element<backward>(i));
+      auto rest = static_cast<packed_t<Op, A>>(element<backward>(i));
       for (++i; i < m_length; ++i) {
-        rest = packing<A>(m_problem.op)(rest, static_cast<Packed>(element<backward>(i)));
+        rest = packing<A>(m_problem.op)(rest, static_cast<packed_t<Op, A>>(element<backward>(i)));
       }
       total = Fold<Carrying, R>(m_op, total.then(m_op, static_cast<R>(rest)));
     }
@@ -443,40 +434,34 @@ class Chunk {
 
   /// Scans the chunk and writes its results to their slots.
   ///
-  /// \tparam at_once packs that are read before the first of them is scanned, if there are as many
   /// \param before the fold of everything before the chunk
   /// \param first  B at the beginning of the chunk
   /// \return B at the end of the chunk
-  template <int at_once, bool packs, bool backward>
+  template <bool packs, bool backward>
   [[nodiscard]] __device__ __forceinline__ A scan_elements(const Fold<Carrying, R>& before,
                                                            const A& first) const {
     const bool inclusive = m_problem.form == Form::inclusive;
     Fold<Carrying, R> run = before;
     A last = first;
-    int i = 0;
-    const auto scan_packs = [&](auto count) {
-      A x[count.value][pack];
+    // Several packs are read before the first is scanned.
+    in_batches<elements_at_once / pack>(
+        0, m_length - pack + 1, pack, [&](int first_of, auto count) {
+          A x[count.value][pack];
 #pragma unroll
-      for (int c = 0; c < count.value; ++c) read<packs, backward>(i + c * pack, x[c]);
+          for (int c = 0; c < count.value; ++c) read<packs, backward>(first_of + c * pack, x[c]);
 #pragma unroll
-      for (int c = 0; c < count.value; ++c) {
-        scan_pack<true>(run, x[c], pack);
-        Value y[pack];
+          for (int c = 0; c < count.value; ++c) {
+            scan_pack<true>(run, x[c], pack);
+            Value y[pack];
 #pragma unroll
-        for (int j = 0; j < pack; ++j) {
-          y[j] = static_cast<Value>(inclusive ? x[c][j] : (j == 0 ? last : x[c][j - 1]));
-        }
-        write<packs, backward>(i + c * pack, y);
-        last = x[c][pack - 1];
-      }
-      i += count.value * pack;
-    };
-    if constexpr (at_once > 1) {
-#pragma unroll 1
-      while (i + at_once * pack <= m_length) scan_packs(std::integral_constant<int, at_once>{});
-    }
-#pragma unroll(at_once > 1 ? 1 : 2)
-    while (i + pack <= m_length) scan_packs(std::integral_constant<int, 1>{});
+            for (int j = 0; j < pack; ++j) {
+              y[j] = static_cast<Value>(inclusive ? x[c][j] : (j == 0 ? last : x[c][j - 1]));
+            }
+            write<packs, backward>(first_of + c * pack, y);
+            last = x[c][pack - 1];
+          }
+        });
+    const int i = m_length / pack * pack;
     if (!packs && i < m_length) {
       const int valid = m_length - i;
       A x[pack];

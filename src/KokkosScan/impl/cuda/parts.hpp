@@ -10,8 +10,9 @@
 /// warps compute elements, if any are computed. A group of warps folds tiles as they arrive and
 /// publishes their totals. One warp carries the prefix from tile to tile (carry.hpp). A second
 /// group scans tiles with known prefixes (chunk.hpp has the combination tree), and one warp stores
-/// them. So totals are published as early as possible, and only memory is waited for. (A second
-/// carrying warp does not pay off: more loads in flight slow down memory.)
+/// them, or extra warps call the function of results. So totals are published as early as possible,
+/// and only memory is waited for. (A second carrying warp does not pay off: more loads in flight
+/// slow down memory.)
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
 #include <KokkosScan/impl/cuda/carry.hpp>
@@ -62,15 +63,27 @@ struct RingShape {
   [[nodiscard]] __host__ __device__ constexpr int warps() const { return shape.threads / lanes; }
 };
 
-/// Whether elements are computed, by extra threads.
+/// Whether elements are computed, and whether results go to a function.
 template <class P>
 inline constexpr bool are_computed = Stage<typename Types<P>::In>::fills_lines;
-/// Threads of a block, of groups of `group`: two groups, one warp each to load, carry and store,
-/// and those that compute.
 template <class P>
-KOKKOS_FUNCTION constexpr int threads_of_ring(int group) {
-  return (2 + (are_computed<P> ? groups_that_compute : 0)) * group + 3 * lanes;
-}
+inline constexpr bool are_called = is_called<typename Types<P>::Out>;
+/// Groups that compute, and groups that call the function of results.
+template <class P>
+inline constexpr int groups_apart = are_computed<P>&& are_called<P> ? 1 : groups_that_call;
+
+/// The threads of a block by task, of groups of `group`: one folds, one scans, a warp each carries
+/// and loads, others store or call, and compute if need be.
+template <class P>
+struct RingThreads {
+  int group;
+  int storing = are_called<P> ? groups_apart<P> * group : lanes;
+  int computing = are_computed<P> ? groups_apart<P> * group : 0;
+
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int count() const {
+    return 2 * group + 2 * lanes + storing + computing;
+  }
+};
 
 /// What the warps of a block share of a part besides its tile. The phases of the barriers follow
 /// the parts that a stage holds in turn.
@@ -114,17 +127,14 @@ struct PartInStage : StagedTile<P> {
   const Part& part;
   R* folds;  ///< inclusive folds of chunks within a warp
 
-  __device__ __forceinline__ PartInStage(const P& problem, bool packs_are_aligned,
-                                         const RingShape& ring, SharedPart<R>& of_stage,
-                                         const Part& found, int stage)
-      : StagedTile<P>{problem, packs_are_aligned, found.tile(problem), {}, {}},
-        shared(of_stage),
-        part(found) {
+  __device__ __forceinline__ PartInStage(const P& p, bool are_aligned, const RingShape& ring,
+                                         SharedPart<R>& of_stage, const Part& found, int stage)
+      : StagedTile<P>{p, are_aligned, found.tile(p), {}, {}}, shared(of_stage), part(found) {
     std::byte* const memory = shared_memory() + bytes_of_ring<R> + stage * ring.bytes_of_stage;
     folds = reinterpret_cast<R*>(memory + ring.bytes_of_tile);
     Region region{memory, ring.shape.cut.tile_length, 0, bulk_alignment};
-    const auto* const flat = this->tile.flat(problem.output);
-    this->input.place(problem.input, this->tile, region, flat);
+    const auto* const flat = this->tile.flat(p.output);
+    this->input.place(p.input, this->tile, region, flat);
     this->results.slots = place_results<P>(flat, region, this->input);
   }
 };
@@ -150,17 +160,17 @@ struct PartTasks {
 
   /// Called by one thread before all others use the ring.
   __device__ __forceinline__ void initialize() const {
-    constexpr bool calls = is_called<typename Types<P>::Out>;
     const int warps = shape.warps();
+    const RingThreads<P> threads{shape.shape.threads};
     for (int s = 0; s < shape.stages; ++s) {
       SharedPart<R>& shared = ring[s];
       shared.loaded.initialize(2 * lanes);
-      shared.computed.initialize(groups_that_compute * warps);
+      shared.computed.initialize(are_computed<P> ? threads.computing / lanes : 1);
       shared.folded.initialize(warps);
       shared.published.initialize(1);
       shared.carried.initialize(1);
       shared.scanned.initialize(warps);
-      shared.stored.initialize(warps + (calls ? 0 : 1));
+      shared.stored.initialize(threads.storing / lanes + (are_called<P> ? 0 : warps));
     }
     after_initialization();
   }
@@ -205,11 +215,9 @@ struct PartTasks {
   }
 
   /// Some threads compute elements.
-  ///
-  /// \param thread index among them
-  __device__ __forceinline__ void compute(int thread) const {
+  __device__ __forceinline__ void compute(const Threads& threads) const {
     for_each_part([&](InStage&& in, int) {
-      in.input.load(problem.input, in.tile, {thread, groups_that_compute * shape.shape.threads});
+      in.input.load(problem.input, in.tile, threads);
       arrive_for_warp(in.shared.computed);
     });
   }
@@ -225,8 +233,8 @@ struct PartTasks {
       SharedPart<R>& shared = in.shared;
       const Part& part = in.part;
       if constexpr (are_computed<P>) shared.computed.wait(parity);
-      const Place place(shape.shape, 1, part.length, thread);
-      const FoldedChunk<P> folded = Chunk<P>(in, place).fold();
+      const Place place = Place::find(shape.shape, in.tile, thread);
+      const FoldedChunk<R> folded = Chunk<P>(in, place).fold();
       in.folds[thread] = folded.folds;
       if (lane == lanes - 1) shared.totals()[warp] = folded.folds;
       arrive_for_warp(shared.folded);
@@ -284,9 +292,9 @@ struct PartTasks {
     for_each_part([&](const InStage& in, int parity) {
       SharedPart<R>& shared = in.shared;
       const Part& part = in.part;
-      const Place place(shape.shape, 1, part.length, thread);
+      const Place place = Place::find(shape.shape, in.tile, thread);
       shared.folded.wait(parity);
-      const FoldedChunk<P> folded{in.folds[thread], in.folds[lane > 0 ? thread - 1 : thread]};
+      const FoldedChunk<R> folded{in.folds[thread], in.folds[lane > 0 ? thread - 1 : thread]};
       const Prefix warps_before = fold_warps(op, shared.totals(), 0, place.length > 0 ? warp : 0);
       shared.carried.wait(parity);
       const bool is_begin = part.is_first && !problem.start.exists();
@@ -296,11 +304,8 @@ struct PartTasks {
                                warps_before, ends_tile ? &shared.prefixes()[1] : nullptr);
       before_bulk_copies();
       arrive_for_warp(shared.scanned);
-      if constexpr (is_called<typename Types<P>::Out>) {
-        shared.scanned.wait(parity);
-        call_for_results(in.results.slots, problem.output, in.tile, threads);
-      } else if (auto* const to = in.tile.flat(problem.output);
-                 !are_aligned(in.results.slots, to)) {
+      if constexpr (are_called<P>) return;
+      if (auto* const to = in.tile.flat(problem.output); !are_aligned(in.results.slots, to)) {
         shared.scanned.wait(parity);
         store_elements(in.results.slots, to, part.length, threads);
       }
@@ -308,14 +313,14 @@ struct PartTasks {
     });
   }
 
-  /// One warp stores results in bulk.
-  __device__ __forceinline__ void store() const {
+  /// One warp stores results in bulk, or some threads call the function of results.
+  __device__ __forceinline__ void store(const Threads& threads) const {
     for_each_part([&](const InStage& in, int parity) {
       in.shared.scanned.wait(parity);
-      auto* const to = in.tile.flat(problem.output);
-      if (are_aligned(in.results.slots, to)) {
-        begin_store(in.results.slots, to, in.part.length,
-                    Threads{static_cast<int>(threadIdx.x) % lanes, lanes});
+      if constexpr (are_called<P>) {
+        call_for_results(in.results.slots, problem.output, in.tile, threads);
+      } else if (auto* const to = in.tile.flat(problem.output); are_aligned(in.results.slots, to)) {
+        begin_store(in.results.slots, to, in.part.length, threads);
         wait_for_bulk_stores();
       }
       arrive_for_warp(in.shared.stored);
@@ -327,29 +332,22 @@ struct PartTasks {
 ///
 /// \param packs_are_aligned whether packs are aligned in all operands
 template <class P>
-__global__ void __launch_bounds__(threads_of_ring<P>(most_threads_of_part), 1)
+__global__ void __launch_bounds__(RingThreads<P>{most_threads_of_part}.count(), 1)
     scan_parts_of_lines(const __grid_constant__ P problem, const __grid_constant__ RingShape shape,
                         bool packs_are_aligned,
                         const __grid_constant__ Carry<typename Types<P>::R> carry) {
   const PartTasks<P> tasks{problem, shape, carry, packs_are_aligned};
-  const int thread = static_cast<int>(threadIdx.x);
-  const int threads = shape.shape.threads;
-  if (thread == 0) tasks.initialize();
+  if (threadIdx.x == 0) tasks.initialize();
   __syncthreads();
 
-  if (thread < threads) {
-    tasks.fold(thread);
-  } else if (thread < 2 * threads) {
-    tasks.scan(thread - threads);
-  } else if (thread < 2 * threads + lanes) {
-    tasks.carry_prefixes();
-  } else if (thread < 2 * threads + 2 * lanes) {
-    tasks.load();
-  } else if (thread < 2 * threads + 3 * lanes) {
-    if constexpr (!is_called<typename Types<P>::Out>) tasks.store();
-  } else {
-    if constexpr (are_computed<P>) tasks.compute(thread - (2 * threads + 3 * lanes));
-  }
+  const RingThreads<P> threads{shape.shape.threads};
+  int thread = static_cast<int>(threadIdx.x);
+  if (thread < threads.group) return tasks.fold(thread);
+  if ((thread -= threads.group) < threads.group) return tasks.scan(thread);
+  if ((thread -= threads.group) < lanes) return tasks.carry_prefixes();
+  if ((thread -= lanes) < lanes) return tasks.load();
+  if ((thread -= lanes) < threads.storing) return tasks.store({thread, threads.storing});
+  if constexpr (are_computed<P>) tasks.compute({thread - threads.storing, threads.computing});
 }
 
 }  // namespace KokkosScan::impl::cuda

@@ -406,7 +406,7 @@ struct Backend {
     const RingShape shape{of_tile, tiles, stages, bytes_of_tile, bytes};
     const Launch launch{p.function, "cuda/parts_of_lines",
                         std::min<std::int64_t>(tiles, multiprocessors(exec)),
-                        threads_of_ring<P>(of_tile.threads), bytes_of_ring<R> + stages * bytes};
+                        RingThreads<P>{of_tile.threads}.count(), bytes_of_ring<R> + stages * bytes};
     const auto needed = static_cast<std::size_t>(Carry<R>::bytes(lines, cut.tiles_of_line));
     std::optional<Temporary<Exec>> memory;
     if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();

@@ -65,7 +65,21 @@ struct StagedComputed : StagedValues<ElementOf<In>> {
                                                   const Threads& of_line, int first, int apart,
                                                   std::integer_sequence<int, J...>) {
     constexpr int L = sizeof...(J);
-    const decltype(in.line(tile.line(0))) lines[] = {in.line(tile.line(first + J * apart))...};
+    using Line = decltype(in.line(tile.line(0)));
+    const Line lines[] = {in.line(tile.line(first + J * apart))...};
+    constexpr bool has_indices = requires(const Line& line) { line.step; };  // or one value
+    // The index along the axis of the first element in memory order, and the step to its neighbour:
+    // -1 if the strides of a View are negative.
+    std::int64_t along = 0;
+    int step = 0;
+    if constexpr (has_indices) {
+      along = lines[0].index_along(tile.begin + tile.in_memory_order(0));
+      step = static_cast<int>(tile.backward ? -lines[0].step : lines[0].step);
+    }
+    const auto element = [&](const auto& line, int e) {
+      if constexpr (has_indices) return line.at(along + step * e);
+      return line(0);
+    };
     const int begin = first * tile.length;
     in_batches<at_once / L>(of_line.own, tile.length, of_line.count, [&](int e, auto count) {
       T x[L][count.value];
@@ -73,7 +87,7 @@ struct StagedComputed : StagedValues<ElementOf<In>> {
       for (int j = 0; j < L; ++j) {
 #pragma unroll
         for (int i = 0; i < count.value; ++i) {
-          x[j][i] = lines[j](tile.begin + tile.in_memory_order(e + i * of_line.count));
+          x[j][i] = element(lines[j], e + i * of_line.count);
         }
       }
 #pragma unroll

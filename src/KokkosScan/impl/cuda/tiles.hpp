@@ -40,9 +40,9 @@ __device__ __forceinline__ void scan_whole_lines(const Shape& shape, const Stage
       if (line >= tile.lines) break;
       const Maybe<A> start = problem.start.at(tile.line(line));
       const A first = start.exists ? start.value : problem.identity.value;
-      const Place place{line, tile.length};
+      const Place place{line, 0, 0, 0, tile.length};
       const Chunk<P> chunk(staged, place);
-      const A last = chunk.template scan_elements<1, packs.value, backward.value>(
+      const A last = chunk.template scan_elements<packs.value, backward.value>(
           fold_of_start<R>(op, start), first);
       if (ends.exist()) {
         ends.store_begin(tile.line(line), first, staged.results.extra(line));
@@ -60,11 +60,11 @@ __device__ __forceinline__ void scan_shared_lines(const Shape& shape, const Stag
   const P& problem = staged.problem;
   const Tile& tile = staged.tile;
   const auto op = carrying(problem.op);
-  const Place place(shape, tile.lines, tile.length, static_cast<int>(threadIdx.x));
+  const Place place = Place::find(shape, tile, static_cast<int>(threadIdx.x));
   const Chunk<P> chunk(staged, place);
   const auto start =
       place.length > 0 ? problem.start.at(tile.line(place.line)) : Maybe<typename P::A>();
-  const FoldedChunk<P> folded = chunk.fold();
+  const FoldedChunk<R> folded = chunk.fold();
 
   Prefix warps_before(op);
   if (shape.cut.threads_of_line > lanes) {

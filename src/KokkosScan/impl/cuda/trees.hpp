@@ -64,8 +64,8 @@ struct Cut {
   std::int64_t tiles_of_line;
 };
 
-/// Chunks are an odd multiple of this many elements, to avoid bank conflicts: a pack if aligned,
-/// else the elements of a bank.
+/// Chunks are a multiple of this many elements, an odd one to avoid bank conflicts where a line has
+/// a warp or more: a pack if aligned, else the elements of a bank.
 constexpr int unit_of_chunk(int pack, ElementSize size) {
   return pack > 1 ? pack : std::max(1, 4 / size.widest);
 }
@@ -83,8 +83,9 @@ constexpr int round_chunk(std::int64_t elements, int pack, ElementSize size) {
 /// Bytes of padding after each 128 bytes, if slots are padded.
 inline constexpr int bytes_of_padding = 16;
 
-/// A warp's overhead for its lines, in elements of a chunk.
+/// A warp's overhead for its lines, and for padded ones, in elements of a chunk.
 inline constexpr double other_work = 56;
+inline constexpr double work_of_padding = 48;
 
 /// The degree of bank conflicts when a warp reads the same pack of all its chunks, per element of
 /// the pack. Lines are taken to begin where banks do.
@@ -120,20 +121,20 @@ constexpr Cut cut_line(std::int64_t n, ElementSize size) {
   const int most = round_chunk(n, pack, size);
   const std::int64_t threads = divide_up(n, most);
   if (threads <= 32) {
-    // Minimise a warp's cost per line. The fewest threads could have bank conflicts. Small elements
-    // may have any number of banks per chunk, as an odd number is not best if several lines share a
-    // warp.
+    // Minimise a warp's cost per line. The fewest threads could have bank conflicts, and an odd
+    // number of packs or banks is not always best if several lines share a warp.
     const int unit = unit_of_chunk(pack, size);
-    const int step = pack == 1 && unit > 1 ? unit : 2 * unit;
+    const int step = unit > 1 ? unit : 2;
+    const int least_chunk = round_chunk(divide_up(n, 32), pack, size);
     Cut best{};
     double least = std::numeric_limits<double>::max();
-    const int least_chunk = round_chunk(divide_up(n, 32), pack, size);
     for (int chunk = most; chunk >= least_chunk; chunk -= step) {
       const Cut cut{chunk, static_cast<int>(divide_up(n, chunk)), length, 1};
       const int lines = 32 / cut.threads_of_line;
       const auto cost = [&](int padding) {
         const double passes = passes_of_warp(cut, pack, size.widest, padding);
-        return (chunk * std::max(1.0, passes) + other_work) / lines;
+        const double work = padding > 0 ? other_work + work_of_padding : other_work;
+        return (chunk * std::max(1.0, passes) + work) / lines;
       };
       if ((chunk + other_work) / lines >= least) continue;
       const double of_cut = pack > 1 ? std::min(cost(0), cost(bytes_of_padding)) : cost(0);

@@ -15,9 +15,9 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Extra warps for parts of lines whose elements are computed, as a multiple of a group. Fewer are
-/// slower; without any, the folding threads would have to compute.
-inline constexpr int groups_that_compute = 2;
+/// Extra warps for parts of lines whose elements are computed or whose results go to a function, as
+/// a multiple of a group. Fewer are slower.
+inline constexpr int groups_that_call = 2;
 
 /// Launch bounds where tiles hold whole lines: blocks per multiprocessor and threads per block, for
 /// 64 registers per thread, or 72 if elements are in several arrays. (Masked lines of 128 to 1024
