@@ -301,8 +301,6 @@ void sweep_columns(const Memory& memory, const Shape& s) {
   sweep_columns_with<8, T>(memory, s, copy);
   sweep_columns_with<16, T>(memory, s, copy);
   sweep_columns_with<32, T>(memory, s, copy);
-  sweep_columns_with<48, T>(memory, s, copy);
-  sweep_columns_with<64, T>(memory, s, copy);
   std::fflush(stdout);
 }
 

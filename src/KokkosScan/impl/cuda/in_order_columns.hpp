@@ -15,28 +15,26 @@
 namespace KokkosScan::impl::cuda {
 
 /// Threads of a block that scans columns in order.
-inline constexpr int threads_of_columns_in_order = 128;
-inline constexpr int threads_of_unaligned_columns = 256;
+inline constexpr int threads_of_columns_in_order = 256;
 /// Bytes of each of two chunks in registers: if there are enough threads to hide the memory
-/// latency; if there are not; and if columns are few.
+/// latency, as where columns are at least so many for each multiprocessor; and if there are not.
 inline constexpr int bytes_of_chunk_in_order = 32;
 inline constexpr int bytes_of_long_chunk_in_order = 128;
-inline constexpr int bytes_of_longest_chunk_in_order = 192;
-/// At least this many columns for each multiprocessor are many, and fewer than this are few.
 inline constexpr int many_columns_in_order = 1024;
-inline constexpr int few_columns_in_order = 192;
 
 /// Elements of a chunk of this many bytes: at most as many as a mask has bits.
 template <class A>
 constexpr int length_of_chunk_in_order(int bytes) {
-  return std::clamp(bytes / static_cast<int>(sizeof(A)), 1, 64);
+  return std::clamp(bytes / static_cast<int>(sizeof(A)), 1, 32);
 }
 
 /// Neighbours in a line, in registers.
 template <class A, int N, bool masked>
 struct ChunkInOrder {
+  static_assert(N <= 32);
+
   A x[N];
-  BitOfEach<N> counts = 0;
+  unsigned counts = 0;
 
   /// Loads elements from k on. Past the end of the line the last is loaded again, since with a
   /// condition the loads would wait for each other.
@@ -56,7 +54,7 @@ struct ChunkInOrder {
   template <class Line>
   __device__ __forceinline__ void load_one(const Line& line, std::int64_t k, int i) {
     x[i] = element<A>(line, k);
-    if constexpr (masked) counts |= static_cast<BitOfEach<N>>(impl::counts(line, k)) << i;
+    if constexpr (masked) counts |= static_cast<unsigned>(impl::counts(line, k)) << i;
   }
 };
 
@@ -64,7 +62,7 @@ struct ChunkInOrder {
 ///
 /// \tparam N elements of a chunk
 template <int N, class P>
-__global__ void __launch_bounds__(threads_of_unaligned_columns)
+__global__ void __launch_bounds__(threads_of_columns_in_order)
     scan_columns_in_order(const __grid_constant__ P p) {
   using T = InOrderTypes<P>;
   using A = typename T::A;

@@ -35,10 +35,6 @@ struct InOrderTypes {
   static constexpr int pack = is_one_move<sizeof(A)> ? quad / static_cast<int>(sizeof(A)) : 1;
 };
 
-/// A bit for each of N elements.
-template <int N>
-using BitOfEach = std::conditional_t<(N > 32), std::uint64_t, std::uint32_t>;
-
 /// A compile-time bool. (Members of std::bool_constant are not device functions.)
 template <bool value>
 struct Known {
@@ -66,13 +62,13 @@ struct RunningFold {
   /// \param counts a bit for each element that counts, if there is a mask
   /// \param is_exclusive a bool or, if one warp combines for all, a compile-time constant
   template <bool masked, int N, class IsExclusive>
-  __device__ __forceinline__ void scan(const P& p, A (&x)[N], int length, BitOfEach<N> counts,
+  __device__ __forceinline__ void scan(const P& p, A (&x)[N], int length, unsigned counts,
                                        IsExclusive is_exclusive) {
     if constexpr (!masked) {
       if (length >= N && exists) return scan_all(p, x, is_exclusive);
-      counts = ~BitOfEach<N>{0};
+      counts = ~0U;
     }
-    if (length < N) counts &= (BitOfEach<N>{1} << length) - 1;
+    if (length < N) counts &= (1U << length) - 1;
 #pragma unroll
     for (int i = 0; i < N; ++i) {
       const A next = x[i];

@@ -39,30 +39,15 @@ struct InOrderBackend {
       }
       return scan_rows(exec, p);
     }
-    if constexpr (takes_short_columns<P>) {
-      if (p.n > 1 && Backend::are_short_columns(p)) return Backend::scan_short_columns(exec, p);
-    }
-    const std::int64_t columns = p.batch.count / std::max(1, multiprocessors(exec));
-    if (columns < few_columns_in_order) {
-      return scan_columns<bytes_of_longest_chunk_in_order>(exec, p, lanes);
-    }
-    const bool are_many = columns >= many_columns_in_order;
-    const bool are_aligned = has_aligned_rows(p.output);
-    // Large blocks where most warps share sectors, small ones where columns must be spread evenly.
-    const int threads = !are_aligned ? threads_of_unaligned_columns
-                                     : (are_many ? threads_of_columns_in_order : lanes);
-    are_aligned == are_many ? scan_columns<bytes_of_chunk_in_order>(exec, p, threads)
-                            : scan_columns<bytes_of_long_chunk_in_order>(exec, p, threads);
+    const bool are_many =
+        p.batch.count >= std::int64_t{many_columns_in_order} * multiprocessors(exec);
+    are_many ? scan_columns<bytes_of_chunk_in_order>(exec, p)
+             : scan_columns<bytes_of_long_chunk_in_order>(exec, p);
   }
 
  private:
-  /// Whether a kernel of Backend scans short columns: not masked ones, as it would combine an
-  /// identity for each unselected element, nor elements so large that single loads are efficient.
-  template <class P>
-  static constexpr bool takes_short_columns =
-      Backend::supports<P> && !InOrderTypes<P>::is_masked && sizeof(typename P::A) <= 4;
-
-  /// Whether that kernel scans short rows that follow each other, of which it moves many at once.
+  /// Whether a kernel of Backend scans short rows that follow each other, of which it moves many at
+  /// once: not masked ones, as it would combine an identity for each unselected element.
   template <class P>
   static constexpr bool takes_short_rows =
       Backend::supports<P>&& InOrderTypes<P>::is_copied && !InOrderTypes<P>::is_masked;
@@ -80,16 +65,11 @@ struct InOrderBackend {
     return p;
   }
 
-  /// Whether rows of neighbouring columns begin at multiples of a sector.
-  template <class T>
-  static bool has_aligned_rows(const Array<T>& array) {
-    return array.strides.along * static_cast<std::int64_t>(sizeof(T)) % 32 == 0;
-  }
-
   /// \tparam bytes of a chunk
   template <int bytes, class Exec, class P>
-  static void scan_columns(const Exec& exec, const P& p, int threads) {
+  static void scan_columns(const Exec& exec, const P& p) {
     constexpr int N = length_of_chunk_in_order<typename P::A>(bytes);
+    constexpr int threads = threads_of_columns_in_order;
     const Launch launch{p.function, "cuda/in_order_columns", divide_up(p.batch.count, threads),
                         threads, 0};
     enqueue(exec, launch, scan_columns_in_order<N, P>, p.n, p.batch.count, p);

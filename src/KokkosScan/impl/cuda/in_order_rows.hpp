@@ -310,7 +310,7 @@ class RowsOfBlock {
   /// Elements in scan order, and a bit for each that counts.
   struct Chunk {
     A x[chunk];
-    BitOfEach<chunk> counts;
+    unsigned counts;
   };
   /// \param flags of the same elements, if there is a mask
   template <bool backward>

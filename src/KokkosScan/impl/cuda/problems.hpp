@@ -89,13 +89,8 @@ struct Backend {
     }
   }
 
-  /// Whether scan_short_columns() scans a problem: narrow columns of up to longest_short_column
-  /// elements.
-  template <class P>
-  static bool are_short_columns(const P& p) {
-    return p.n <= longest_short_column && accepts(p) && are_narrow_columns(p);
-  }
-  /// Scans left to right in the carried type, so it also serves scans in order.
+  /// Scans narrow columns of up to longest_short_column elements, left to right in the carried
+  /// type, so it also serves scans in order.
   template <class Exec, class P>
   static void scan_short_columns(const Exec& exec, const P& p) {
     scan_narrow_columns(exec, p, nullptr);
