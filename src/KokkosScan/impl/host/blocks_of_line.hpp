@@ -48,19 +48,20 @@ class BlocksOfLine {
     int i = 0;
     for (; i + at_once <= count; i += at_once) {
       m_block.ahead.template elements<at_once, sizeof(A)>(m_block.begin + begin + i);
-      fold<step>(x + i * step, m_none, m_block.folds + i, is_exact);
+      fold(x + i * step, m_none, m_block.folds + i, is_exact);
     }
     if (i < count) m_block.ahead.template elements<at_once, sizeof(A)>(m_block.begin + begin + i);
     for (A* folds = m_block.folds + i; i < count; i += chunk_length, folds += of_place) {
-      if (count - i >= chunk_length) {
-        fold<step>(x + i * step, at_place<0>(m_none), folds, is_exact);
-        continue;
-      }
+      const A* chunk = x + i * step;
       A padded[chunk_length];
-      for (int j = 0; j < chunk_length; ++j) {
-        padded[j] = i + j < count ? x[(i + j) * step] : neutral(m_op);
+      if (count - i < chunk_length) {
+        A* const first = step > 0 ? padded : padded + (chunk_length - 1);
+        KOKKOSSCAN_IMPL_ROLLED for (int j = 0; j < chunk_length; ++j) {
+          first[j * step] = i + j < count ? chunk[j * step] : neutral(m_op);
+        }
+        chunk = first;
       }
-      fold<1>(padded, at_place<0>(m_none), folds, is_exact);
+      fold(chunk, at_place<0>(m_none), folds, is_exact);
     }
     A* const b = m_block.b + begin * step;
     is_exact ? combine_all(exactly(m_op), count, b) : combine_all(m_op, count, b);
@@ -73,11 +74,11 @@ class BlocksOfLine {
 
  private:
   /// Folds one chunk at each place, or at the first place only.
-  template <int x_step, int used>
+  template <int used>
   [[gnu::always_inline]] void fold(const A* x, const Register<A, used>& none, A* folds,
                                    bool& is_exact) const {
     PacksOfChunk<A, used> packs;
-    load_chunks<x_step>(x, packs);
+    load_chunks<step>(x, packs);
     if (minds_nan<Op> && may_have_nan(packs)) {
       is_exact = true;
       fold_packs(exactly(m_op), none, chunk_length, packs);

@@ -36,13 +36,14 @@ using PacksOfChunk = Pack<A, places>[chunk_length / pack_length];
 ///
 /// \param x        the first element at the first place
 /// \param distance from the first element at one place to that at the next
-/// \param count    the number of elements: whole packs
+/// \param count    the number of elements: whole packs, at least one
 /// \param packs    receives them; missing packs repeat the last one
 template <class A, int places>
 [[gnu::always_inline]] inline void load_packs(const A* x, std::int64_t distance, int count,
                                               PacksOfChunk<A, places>& packs) {
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
-    packs[i] = i * pack_length < count ? load<places>(x + i * pack_length, distance) : packs[i - 1];
+    const bool is_missing = i > 0 && i * pack_length >= count;
+    packs[i] = is_missing ? packs[i - 1] : load<places>(x + i * pack_length, distance);
   }
 }
 
@@ -76,7 +77,7 @@ template <class Op, class A, int places>
 [[gnu::always_inline]] inline void fold_packs(const Op& op, const Register<A, places>& none,
                                               int count, PacksOfChunk<A, places>& packs) {
   KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
-    if (count <= i * pack_length) {
+    if (i > 0 && count <= i * pack_length) {
       packs[i] = packs[i - 1];
       continue;
     }

@@ -23,6 +23,17 @@ struct StateOfLines {
   A* carry;   ///< the prefix of the chunk
   R* tiles;   ///< the fold of earlier tiles
   R* chunks;  ///< the fold of the tile's earlier chunks
+
+  [[gnu::always_inline]] StateOfLines from(std::int64_t w) const {
+    return {folds + w, carry + w, tiles + w, chunks + w};
+  }
+  template <int lanes>
+  [[gnu::always_inline]] void copy_to(const StateOfLines& to) const {
+    __builtin_memcpy(to.folds, folds, lanes * sizeof(A));
+    __builtin_memcpy(to.carry, carry, lanes * sizeof(A));
+    __builtin_memcpy(to.tiles, tiles, lanes * sizeof(R));
+    __builtin_memcpy(to.chunks, chunks, lanes * sizeof(R));
+  }
 };
 
 /// What is known before the first row of lines: a value of each line, and of the lines of further
@@ -50,52 +61,8 @@ struct SlabBlock {
 /// The state of one register of lines.
 template <int places, class A, class R>
 struct StateOfRegister {
-  static constexpr int lanes = 16 * places / static_cast<int>(sizeof(A));
   Register<A, places> fold, carry;
   R *tiles, *chunks;
-
-  [[gnu::always_inline]] void load(const StateOfLines<A, R>& state, std::int64_t w) {
-    fold = load_register<places>(state.folds + w);
-    carry = load_register<places>(state.carry + w);
-    tiles = state.tiles + w;
-    chunks = state.chunks + w;
-  }
-  [[gnu::always_inline]] void store(const StateOfLines<A, R>& state, std::int64_t w) const {
-    store_register(state.folds + w, fold);
-    store_register(state.carry + w, carry);
-  }
-};
-
-/// The state of a register that overlaps the one before it: a copy, taken before that one is
-/// scanned, since both change the state of lines that they share, in the same way.
-template <int places, class A, class R>
-struct StateOfLastRegister : StateOfRegister<places, A, R> {
-  using StateOfRegister<places, A, R>::lanes;
-  R own_tiles[lanes], own_chunks[lanes];
-
-  [[gnu::always_inline]] void load(const StateOfLines<A, R>& state, std::int64_t w) {
-    StateOfRegister<places, A, R>::load(state, w);
-    __builtin_memcpy(own_tiles, this->tiles, sizeof own_tiles);
-    __builtin_memcpy(own_chunks, this->chunks, sizeof own_chunks);
-    this->tiles = own_tiles;
-    this->chunks = own_chunks;
-  }
-  [[gnu::always_inline]] void store(const StateOfLines<A, R>& state, std::int64_t w) const {
-    StateOfRegister<places, A, R>::store(state, w);
-    __builtin_memcpy(state.tiles + w, own_tiles, sizeof own_tiles);
-    __builtin_memcpy(state.chunks + w, own_chunks, sizeof own_chunks);
-  }
-  /// Sets the state at the beginning of lines.
-  template <class Op>
-  [[gnu::always_inline]] void start(const Op& op, const A* starts, bool has_chunks) {
-    this->fold = broadcast<places>(neutral(op)).part[0];
-    this->carry = load_register<places>(starts);
-    this->tiles = own_tiles;
-    this->chunks = own_chunks;
-    if (!has_chunks) return;
-    store_wide(this->tiles, this->carry);
-    for (R& chunk : own_chunks) chunk = neutral(carrying(op));
-  }
 };
 
 /// Scans the rows of one register of lines.
@@ -115,7 +82,7 @@ template <int places, class Op, class A, class R>
     V elements[pack_length];
     KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
       elements[i] = load_register<places>(x + i * x_row);
-      if (ahead != 0) __builtin_prefetch(x + i * x_row + ahead);
+      __builtin_prefetch(x + i * x_row + ahead);
     }
     combine_pack(op, carry, fold, elements, put);
     x += pack_length * x_row;
@@ -130,7 +97,7 @@ template <int places, class Op, class A, class R>
     V elements[pack_length], folds[pack_length];
     KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < pack_length; ++i) {
       elements[i] = load_register<places>(x + (k + i < end ? i : 0) * x_row);
-      if (ahead != 0 && k + i < end) __builtin_prefetch(x + i * x_row + ahead);
+      if (k + i < end) __builtin_prefetch(x + i * x_row + ahead);
     }
     fold_rows(exact, fold, elements, folds);
     KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i + 1 < pack_length; ++i) {
@@ -141,37 +108,31 @@ template <int places, class Op, class A, class R>
   state.carry = carry;
 }
 
-/// Calls f(w) for the first line w of each register of lines, and last(w) for the lines at the end
-/// of a row that do not fill one: that register overlaps the one before.
-template <int lanes, class F, class Last>
-[[gnu::always_inline]] inline void for_each_register(int width, const F& f, const Last& last) {
-  int w = 0;
-  KOKKOSSCAN_IMPL_ROLLED for (; w + lanes <= width; w += lanes) f(w);
-  if (w < width) last(width < lanes ? 0 : width - lanes);
-}
-
-/// The same with the state of each register: f(state, w).
+/// Calls f(state, w) for each register of lines of a row, w being its first line. The register at
+/// the end of a row overlaps the one before. As both change the state of lines that they share, in
+/// the same way, it has a copy, taken before that one is scanned.
 ///
 /// \param shift 0, or negative where a register exceeds a row of few lines below: its state begins
 ///              so many lines before it
 template <int places, class A, class R, class F>
 [[gnu::always_inline]] inline void for_each_state(const StateOfLines<A, R>& states, int width,
                                                   int shift, const F& f) {
-  constexpr int lanes = StateOfRegister<places, A, R>::lanes;
-  StateOfLastRegister<places, A, R> last;
-  if (width % lanes != 0) last.load(states, (width < lanes ? 0 : width - lanes) + shift);
-  for_each_register<lanes>(
-      width,
-      [&](int w) __attribute__((always_inline)) {
-        StateOfRegister<places, A, R> state;
-        state.load(states, w);
-        f(state, w);
-        state.store(states, w);
-      },
-      [&](int w) __attribute__((always_inline)) {
-        f(last, w);
-        last.store(states, w + shift);
-      });
+  constexpr int lanes = lanes_of<A, places>;
+  A folds[lanes], carry[lanes];
+  R tiles[lanes], chunks[lanes];
+  const StateOfLines<A, R> own{folds, carry, tiles, chunks};
+  const int last = width < lanes ? 0 : width - lanes, whole = width - width % lanes;
+  if (whole < width) states.from(last + shift).template copy_to<lanes>(own);
+  KOKKOSSCAN_IMPL_ROLLED for (int w = 0; w < width; w += lanes) {
+    const StateOfLines<A, R> lines = w < whole ? states.from(w) : own;
+    StateOfRegister<places, A, R> state{load_register<places>(lines.folds),
+                                        load_register<places>(lines.carry), lines.tiles,
+                                        lines.chunks};
+    f(state, w < whole ? w : last);
+    store_register(lines.folds, state.fold);
+    store_register(lines.carry, state.carry);
+  }
+  if (whole < width) own.template copy_to<lanes>(states.from(last + shift));
 }
 
 /// Scans a block of rows.
@@ -180,11 +141,12 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
   call_with(
       registers, [ op, slabs ](auto places_) __attribute__((always_inline)) {
         constexpr int places = places_;
+        constexpr int lanes = lanes_of<A, places>;
         using State = StateOfRegister<places, A, R>;
         const SlabBlock<A, R> block = slabs;
         const int width = block.width;
         // Rows of few lines that are stored downwards: registers exceed them below.
-        const int shift = width < State::lanes && block.b.row < 0 ? width - State::lanes : 0;
+        const int shift = width < lanes && block.b.row < 0 ? width - lanes : 0;
         const A* x = block.x.data + shift;
         A* b = block.b.data + shift;
         if (block.starts.values == nullptr) {
@@ -192,7 +154,7 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             std::copy_n(block.starts.firsts, width, block.b.data - block.b.row);
           }
           SlabBlock<A, R> part = block;
-          const int most_rows = width > 2 * State::lanes ? chunk_length : block.rows;
+          const int most_rows = width > 2 * lanes ? chunk_length : block.rows;
           KOKKOSSCAN_IMPL_ROLLED for (int k = 0; k < block.rows; k += most_rows) {
             part.rows = block.rows - k < most_rows ? block.rows - k : most_rows;
             for_each_state<places>(
@@ -207,6 +169,7 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
           return;
         }
         const bool has_chunks = block.rows >= chunk_length;
+        R tiles[lanes] = {}, chunks[lanes] = {};
         const A* starts = block.starts.values + shift;
         const A* firsts = block.starts.firsts;
         for (int s = 0; s < block.slabs; ++s) {
@@ -216,11 +179,18 @@ void combine_slabs(Registers registers, const Op& op, const SlabBlock<A, R>& sla
             firsts += block.starts.slab;
           }
           const auto scan = [&](int w) __attribute__((always_inline)) {
-            StateOfLastRegister<places, A, R> state;
-            state.start(op, starts + w, has_chunks);
+            State state{broadcast<places>(neutral(op)).part[0], load_register<places>(starts + w),
+                        tiles, chunks};
+            if (has_chunks) {
+              store_wide(tiles, state.carry);
+              for (R& chunk : chunks) chunk = neutral(carrying(op));
+            }
             scan_register(op, block, x + w, b + w, state);
           };
-          for_each_register<State::lanes>(width, scan, scan);
+          int w = 0;
+          KOKKOSSCAN_IMPL_ROLLED for (; w + lanes <= width; w += lanes) scan(w);
+          // Not in the loop, where it would be slower: often it is the only register of a slab.
+          if (w < width) scan(width < lanes ? 0 : width - lanes);
           x += block.x.slab;
           b += block.b.slab;
           starts += block.starts.slab;

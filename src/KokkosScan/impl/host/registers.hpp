@@ -93,6 +93,10 @@ struct Register {
   }
 };
 
+/// The number of values in a register.
+template <class T, int places>
+inline constexpr int lanes_of = 16 * places / static_cast<int>(sizeof(T));
+
 /// Whether vectors of T are supported.
 template <class T>
 inline constexpr bool is_vectorized = (std::is_floating_point_v<T> ||

@@ -32,22 +32,23 @@ template <class F>
 /// Combines up to one chunk of a line at each place: whole packs of elements and of results, from
 /// element k on.
 ///
+/// \param packs  a number of packs, which may be a compile-time constant
 /// \param before the prefix of each chunk
-/// \param totals receives the total of each chunk
+/// \param totals receives the total of each chunk, if it is whole
 /// \return the first pack of results
-template <int packs, class Op, class A, class R, int places>
+template <class Packs, class Op, class A, class R, int places>
 [[gnu::always_inline]] inline Pack<A, places> combine_packs_of_lines(
-    const Op& op, const SlabBlock<A, R>& lines, const Register<A, places>& none, int k,
+    Packs packs, const Op& op, const SlabBlock<A, R>& lines, const Register<A, places>& none, int k,
     const Pack<A, places>& before, A (&totals)[places]) {
-  constexpr int count = packs * pack_length;
+  const int count = packs * pack_length;
   PacksOfChunk<A, places> folds;
   load_packs(lines.x.data + k, lines.x.slab, count, folds);
   const auto combine_by = [&](const auto& exact) __attribute__((always_inline)) {
     fold_packs(exact, none, count, folds);
     for_each_place<places>([&](auto place) __attribute__((always_inline)) {
-      totals[place] = last<place>(folds[packs - 1]);
+      totals[place] = last<place>(folds[chunk_length / pack_length - 1]);
     });
-    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < packs; ++i) {
+    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < chunk_length / pack_length; ++i) {
       folds[i] = combine(exact, before, folds[i]);
     }
   };
@@ -77,7 +78,7 @@ template <int places, class Op, class A, class R>
   Pack<A, places> first{};
   int k = 0;
   for (; k + chunk_length < n; k += chunk_length) {
-    const auto results = combine_packs_of_lines<4>(op, lines, none, k, carry, totals);
+    const auto results = combine_packs_of_lines(constant<4>, op, lines, none, k, carry, totals);
     if (k == 0) first = results;
     KOKKOSSCAN_IMPL_UNROLL for (int place = 0; place < places; ++place) {
       chunks[place] = wide(chunks[place], static_cast<R>(totals[place]));
@@ -85,10 +86,8 @@ template <int places, class Op, class A, class R>
     }
     carry = broadcast<A>(before);
   }
-  with_packs(
-      (n - k + pack_length - 1) / pack_length, [&](auto packs) __attribute__((always_inline)) {
-        combine_packs_of_lines<packs>(op, lines, none, k, carry, totals);
-      });
+  combine_packs_of_lines((n - k + pack_length - 1) / pack_length, op, lines, none, k, carry,
+                         totals);
   // The end of the first line has overwritten the beginning of the second: restore it.
   if constexpr (places == 2) {
     if (n % pack_length != 0) store<1>(lines.b.data + lines.b.slab, first);
@@ -126,7 +125,7 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
             if constexpr (packs == 0) {
               combine_line_at_each_place<places>(op, part, none, before);
             } else {
-              combine_packs_of_lines<packs>(op, part, none, 0, broadcast<A>(before), totals);
+              combine_packs_of_lines(packs, op, part, none, 0, broadcast<A>(before), totals);
             }
             // Afterwards, because lines overwrite what follows them.
             if (firsts == nullptr) continue;
