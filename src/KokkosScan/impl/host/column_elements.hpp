@@ -39,7 +39,8 @@ class ColumnElements {
   /// Sets the elements of a block: in place, if that is possible, or loaded.
   ///
   /// \param reverses whether whole lines are wanted last line first, each in scan order
-  void load(SlabBlock<A, R>& block, const Coordinates& c, std::int64_t k, bool reverses = false) {
+  [[gnu::noinline]] void load(SlabBlock<A, R>& block, const Coordinates& c, std::int64_t k,
+                              bool reverses = false) {
     const auto& in = m_problem.input;
     const int rows = block.rows, width = block.width;
     const Rectangle r{c, m_problem.n, k, rows, width, block.slabs, m_dimension};

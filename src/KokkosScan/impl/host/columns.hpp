@@ -71,7 +71,7 @@ class Columns : ColumnElements<P> {
         i += scan_whole(c, width, strips_of_row == 1 ? end - i : 1);
         continue;
       }
-      load_starts<most_width>(m_problem, c, width, m_tiles + spill, m_first + spill);
+      load_starts(m_problem, c, width, m_tiles + spill, m_first + spill);
       scan_rows(c, width, 0, m_problem.n);
       ++i;
     }
@@ -88,16 +88,10 @@ class Columns : ColumnElements<P> {
     scan_rows(c, width, begin, end);
   }
 
-  /// Folds elements begin ... end - 1 of a tile.
-  ///
-  /// \param chunks receives the total
-  /// \param last   receives the last chunk of each line
-  void fold(const Coordinates& c, int width, std::int64_t begin, std::int64_t end, R* chunks,
+  /// Folds elements begin ... end - 1 of a tile. `last` receives the last chunk of each line.
+  void fold(const Coordinates& c, int width, std::int64_t begin, std::int64_t end,
             LastChunk<A, R>* last) {
-    const auto wide = carrying(m_problem.op);
-    const StateOfLines<A, R> state = state_of(0);
-    std::fill_n(m_folds, width + spill, neutral(m_problem.op));
-    std::fill_n(m_chunks, width + spill, neutral(wide));
+    begin_strip(width);
     const int most_rows = std::max(most / width / chunk_length * chunk_length, chunk_length);
     int rows = 0;
     for (std::int64_t k = begin; k < end; k += rows) {
@@ -112,15 +106,18 @@ class Columns : ColumnElements<P> {
         w += lines;
       }
     }
-    for (int w = 0; w < width; ++w) {
-      last[w] = {state.chunks[w], state.folds[w]};
-      chunks[w] = wide(state.chunks[w], static_cast<R>(state.folds[w]));
-    }
+    for (int w = 0; w < width; ++w) last[w] = {m_chunks[spill + w], m_folds[spill + w]};
   }
 
  private:
   [[nodiscard]] StateOfLines<A, R> state_of(int w) {
     return {m_folds + spill + w, m_carry + spill + w, m_tiles + spill + w, m_chunks + spill + w};
+  }
+  /// Sets the state at the beginning of a tile. m_tiles has the prefixes.
+  [[gnu::noinline]] void begin_strip(int width) {
+    std::fill_n(m_folds + spill, width, neutral(m_problem.op));
+    std::fill_n(m_chunks + spill, width, neutral(carrying(m_problem.op)));
+    convert(m_tiles + spill, width, m_carry + spill);
   }
   /// The next lines of a row, at most `most_lines`; never fewer than a register has, unless the
   /// whole row has fewer.
@@ -193,7 +190,7 @@ class Columns : ColumnElements<P> {
     if constexpr (has_common_start<P>) {
       if (m_started >= width) return;
       m_started = width;
-      load_starts<most>(m_problem, c, width, m_starts + spill, m_firsts + spill);
+      load_starts(m_problem, c, width, m_starts + spill, m_firsts + spill);
     } else {
       // Single lines are neighbours in the last dimension.
       const int rows = width == 1 ? 1 : slabs;
@@ -201,7 +198,7 @@ class Columns : ColumnElements<P> {
       Coordinates first = c;
       for (int s = 0; s < rows; ++s) {
         A* const to = m_starts + spill + (reverses ? rows - 1 - s : s) * row;
-        load_across<most>(m_problem.start.values, first, 0, row, to);
+        load_across<most_starts<A>>(m_problem.start.values, first, 0, row, to);
         if (s + 1 < rows) ++first.index[m_dimension];
       }
       if (reverses && width == 1) std::reverse(m_starts + spill, m_starts + spill + slabs);
@@ -213,12 +210,7 @@ class Columns : ColumnElements<P> {
   /// Scans elements begin ... end - 1 of a strip. m_tiles has the prefixes, m_first B(begin).
   void scan_rows(const Coordinates& c, int width, std::int64_t begin, std::int64_t end) {
     const P& p = m_problem;
-    const auto wide = carrying(p.op);
-    for (int w = spill; w < width + spill; ++w) {
-      m_folds[w] = neutral(p.op);
-      m_chunks[w] = neutral(wide);
-      m_carry[w] = static_cast<A>(wide(m_tiles[w], neutral(wide)));
-    }
+    begin_strip(width);
     int most_rows = std::max(most / width, pack_length);
     most_rows -= most_rows % (most_rows < chunk_length ? pack_length : chunk_length);
     int rows = 0;

@@ -80,7 +80,7 @@ inline constexpr std::integral_constant<std::remove_const_t<decltype(value)>, va
 
 /// Converts `count` neighbours, upwards (step 1) or downwards (step -1), in a vectorised loop.
 template <int step = 1, class To, class From>
-void convert(const From* from, int count, To* to) {
+[[gnu::noinline]] void convert(const From* from, int count, To* to) {
   call_with(
       widest_registers(), [=](auto) __attribute__((always_inline)) {
         // Copies, which stores of bytes cannot alias.

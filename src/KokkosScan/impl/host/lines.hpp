@@ -49,7 +49,7 @@ class Lines {
       const Coordinates c = m_problem.batch.coordinates(descends ? begin + (end - 1 - i) : i);
       R tiles;
       A before;
-      load_starts<most_width>(m_problem, c, 1, &tiles, &before);
+      load_starts(m_problem, c, 1, &tiles, &before);
       scan_part(c, 1, 0, m_problem.n, &tiles, &before, usual_ahead);
     }
   }
@@ -105,22 +105,19 @@ class Lines {
     }
   }
 
-  /// Folds elements begin ... end - 1 of a tile.
-  ///
-  /// \param chunks receives the total
-  /// \param last   receives the last chunk
-  void fold(const Coordinates& c, int, std::int64_t begin, std::int64_t end, R* chunks,
+  /// Folds elements begin ... end - 1 of a tile. `last` receives the last chunk.
+  void fold(const Coordinates& c, int, std::int64_t begin, std::int64_t end,
             LastChunk<A, R>* last) const {
     const auto line = m_problem.input.line(c);
     BlockOfLine<A> block{};
     block.step = as_stored<A>(line, -1) == nullptr ? 1 : -1;
     const A* const stored = as_stored<A>(line, block.step);
     A loaded[block_length];
-    *chunks = neutral(carrying(m_problem.op));
+    R chunks = neutral(carrying(m_problem.op));
     for (std::int64_t k = begin; k < end; k += block_length) {
       block.count = static_cast<int>(std::min<std::int64_t>(end - k, block_length));
       set_elements(line, stored, k, loaded, block);
-      *last = fold_chunks(m_registers, m_problem.op, block, *chunks);
+      *last = fold_chunks(m_registers, m_problem.op, block, chunks);
     }
   }
 

@@ -11,6 +11,7 @@
 #include <KokkosScan/impl/host/instruction_sets.hpp>
 #include <KokkosScan/impl/host/parts.hpp>
 #include <KokkosScan/impl/host/trees.hpp>
+#include <KokkosScan/impl/host/tuning.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <algorithm>
 #include <cstdint>
@@ -146,19 +147,24 @@ template <class P>
 inline constexpr bool has_common_start =
     std::is_same_v<decltype(P::start), CommonStart<typename P::A>>;
 
+/// The maximum number of starting values that are loaded at a time.
+template <class A>
+inline constexpr int most_starts = strip_bytes / sizeof(A);
+
 /// Loads the starting values of `count` neighbouring lines, the first being at `c`.
 ///
 /// \param starts receives them in the carried type, or neutral values if there are none
 /// \param before receives B(0), which may have to be stored
-template <int Most, class P, class R>
-void load_starts(const P& p, const Coordinates& c, int count, R* starts, typename P::A* before) {
+template <class P, class R>
+[[gnu::noinline]] void load_starts(const P& p, const Coordinates& c, int count, R* starts,
+                                   typename P::A* before) {
   if constexpr (has_common_start<P>) {
     const auto& start = p.start.value;
     std::fill_n(starts, count,
                 start.exists ? static_cast<R>(start.value) : neutral(carrying(p.op)));
     std::fill_n(before, count, start.exists ? start.value : p.identity.value);
   } else {
-    load_across<Most>(p.start.values, c, 0, count, before);
+    load_across<most_starts<typename P::A>>(p.start.values, c, 0, count, before);
     std::copy_n(before, count, starts);
   }
 }

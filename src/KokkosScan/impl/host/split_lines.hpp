@@ -31,7 +31,7 @@ template <class P, class Strips, int Width>
 struct SplitLines {
   using A = typename Strips::A;
   using R = typename Strips::R;
-  /// Maximum number of tile totals in a part.
+  /// Maximum number of lines times tiles in a part.
   static constexpr int most_totals =
       std::max<int>(Width, part_bytes / (tile_length * static_cast<std::int64_t>(sizeof(A))));
 
@@ -56,20 +56,18 @@ struct SplitLines {
       const std::int64_t begin = index % parts * part_length;
       const std::int64_t end = std::min(begin + part_length, p.n);
 
-      R totals[most_totals];
-      // Initialised only because GCC does not see that width >= 1 of them are set below.
-      LastChunk<A, R> last[Width]{};
+      LastChunk<A, R> last[most_totals];
       int tiles = 0;
       if (end < p.n) {
         for (std::int64_t k = begin; k < end; k += tile_length) {
-          scanner.fold(c, width, k, k + tile_length, totals + tiles++ * width, last);
+          scanner.fold(c, width, k, k + tile_length, last + tiles++ * width);
         }
       }
       R before_part[Width]{};
       A before[Width]{};
       chain->wait_for(index);
       if (begin == 0) {
-        load_starts<Width>(p, c, width, before_part, before);
+        load_starts(p, c, width, before_part, before);
       } else {
         for (int w = 0; w < width; ++w) {
           before_part[w] = chain->tiles[w];
@@ -77,12 +75,15 @@ struct SplitLines {
         }
       }
       for (int w = 0; w < width && end < p.n; ++w) {
+        // The same order of combination as in BlocksOfLine and scan_register().
+        A carry{};
         R sum = before_part[w];
-        for (int t = 0; t + 1 < tiles; ++t) sum = wide(sum, totals[t * width + w]);
-        // The same order of combination as in BlocksOfLine and combine_rows().
-        const A carry = static_cast<A>(wide(sum, last[w].before));
-        chain->before[w] = p.op(carry, last[w].total);
-        chain->tiles[w] = wide(sum, totals[(tiles - 1) * width + w]);
+        for (int t = w; t < tiles * width; t += width) {
+          carry = p.op(static_cast<A>(wide(sum, last[t].before)), last[t].total);
+          sum = wide(sum, wide(last[t].before, static_cast<R>(last[t].total)));
+        }
+        chain->before[w] = carry;
+        chain->tiles[w] = sum;
       }
       chain->end(index);
       // The next part is taken first, so that it can be prefetched during this scan. No other part
