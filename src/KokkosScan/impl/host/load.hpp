@@ -212,8 +212,7 @@ bool load_run(const Array<T>& in, const Rectangle& r, A* x) {
     convert(run, r.size(), x);
     return true;
   }
-  if (r.width > 1 && in.strides.batch[r.c.rank - 1] != 1) return false;
-  if (r.width == 1 && r.slabs == 1) return false;
+  if (r.width > 1 ? in.strides.batch[r.c.rank - 1] != 1 : r.slabs == 1) return false;
   const T* const lowest = lowest_of_slab(in, r);
   const std::int64_t row = std::abs(in.strides.along);
   const std::int64_t slab = r.slabs > 1 ? in.strides.batch[r.dimension] : 0;
@@ -230,8 +229,8 @@ bool load_run([[maybe_unused]] const In& in, [[maybe_unused]] const Rectangle& r
     const int direction = direction_of_run(in);
     const auto load = [&]<class Part, class T>(const Part& part, T* to) -> const T* {
       if (direction_of_run(part) != direction) return nullptr;
-      if (const T* const stored = as_stored_run<T>(part, r); stored != nullptr) return stored;
-      return load_run<Most>(part, r, to) ? to : nullptr;
+      const T* const stored = as_stored_run<T>(part, r);
+      return stored == nullptr && load_run<Most>(part, r, to) ? to : stored;
     };
     return load_parts<Most>(in, load, r.size(), x);
   }

@@ -97,34 +97,35 @@ struct SelectLines {
   /// Compacts a part to `to`, which may be the input; returns the number of elements that are kept.
   std::int64_t compact(std::int64_t line, std::int64_t begin, std::int64_t end, Value* buffer,
                        Value* to) const {
+    std::int64_t count = 0;
+    // What is not kept goes to the buffer: in the output, it would change what follows.
+    Value* const places[2] = {buffer, to};
+    const auto compact_to = [&](const auto& elements, const auto& keep, auto is_direct) {
+      std::int64_t before = 0;
+      for (std::int64_t k = begin; k < end; ++k) {
+        const typename S::Element& element = elements(k);
+        std::int64_t kept = is_kept(keep, k, element) ? 1 : 0;
+        // Otherwise GCC computes it twice, in a register that waits for the load of the place.
+        if constexpr (!is_small) asm("" : "+r"(kept));
+        (is_direct ? places[kept] : buffer)[before] = stored_as<Value>(element);
+        before += kept;
+      }
+      count = before;
+    };
     // Contiguous lines have a path of their own, which is much faster.
-    return with_pointer(selection.input.line(LineOfBatch{line}), [&](const auto& elements) {
-      return with_pointer(selection.keep.line(LineOfBatch{line}), [&](const auto& keep) {
-        const auto compact_to = [&](const auto& place) {
-          std::int64_t count = 0;
-          for (std::int64_t k = begin; k < end; ++k) {
-            const typename S::Element& element = elements(k);
-            std::int64_t kept = is_kept(keep, k, element) ? 1 : 0;
-            // Otherwise GCC computes it twice, in a register that waits for the load of the place.
-            if constexpr (!is_small) asm("" : "+r"(kept));
-            place(kept)[count] = stored_as<Value>(element);
-            count += kept;
-          }
-          return count;
-        };
-        // What is not kept goes to the buffer: in the output, it would change what follows.
-        Value* const places[2] = {buffer, to};
-        return to == buffer ? compact_to([=](std::int64_t) { return buffer; })
-                            : compact_to([&](std::int64_t kept) { return places[kept]; });
+    with_pointer(selection.input.line(LineOfBatch{line}), [&](const auto& elements) {
+      with_pointer(selection.keep.line(LineOfBatch{line}), [&](const auto& keep) {
+        to == buffer ? compact_to(elements, keep, std::false_type{})
+                     : compact_to(elements, keep, std::true_type{});
       });
     });
+    return count;
   }
   template <class Line, class Visitor>
-  static std::int64_t with_pointer(const Line& line, const Visitor& visitor) {
+  static void with_pointer(const Line& line, const Visitor& visitor) {
     if constexpr (requires { line.data[line.stride]; }) {
       if (line.stride == 1) {
-        const auto* const data = line.data;
-        return visitor([data](std::int64_t k) -> const auto& { return data[k]; });
+        return visitor([data = line.data](std::int64_t k) -> const auto& { return data[k]; });
       }
     }
     return visitor(line);
