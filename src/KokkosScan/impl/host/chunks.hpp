@@ -125,9 +125,8 @@ template <int step, class A, int places>
 template <class Op, class A, class R>
 LastChunk<A, R> fold_chunks(Registers registers, const Op& op, const BlockOfLine<A>& block,
                             R& chunks) {
-  LastChunk<A, R> end{};
-  call_with(
-      registers, [ op, &block, &chunks, &end ](auto places) __attribute__((always_inline)) {
+  return call_with(
+      registers, [ op, &block, &chunks ](auto places) __attribute__((always_inline)) {
         constexpr int at_once = places * chunk_length;
         const auto wide = carrying(op);
         const auto none = hidden<places>(neutral(op));
@@ -145,9 +144,8 @@ LastChunk<A, R> fold_chunks(Registers registers, const Op& op, const BlockOfLine
           });
         }
         chunks = before;
-        end = last;
+        return last;
       });
-  return end;
 }
 
 }  // namespace KokkosScan::impl::host

@@ -96,9 +96,8 @@ class Columns : ColumnElements<P> {
     int rows = 0;
     for (std::int64_t k = begin; k < end; k += rows) {
       rows = static_cast<int>(std::min<std::int64_t>(end - k, most_rows));
-      const int most_lines = most / rows;
       for (int w = 0; w < width;) {
-        const int lines = next_segment(width - w, most_lines);
+        const int lines = next_segment(width - w, most / rows);
         SlabBlock<A, R> block{{}, {}, 1, rows, lines};
         block.state = state_of(w);
         load(block, line_at(c, w), k);
@@ -261,8 +260,7 @@ class Columns : ColumnElements<P> {
   /// Stores `extent` results of each of several lines, in L1 `held` apart and last line first.
   void store_reversed(const A* results, int held, int extent, int lines, Value* lowest) const {
     const std::int64_t line = lines > 1 ? m_problem.output.strides.batch[m_dimension] : 0;
-    const bool is_dense = m_problem.output.strides.along == -1;
-    if (is_dense && held == extent && (lines == 1 || line == extent)) {
+    if (m_problem.output.strides.along == -1 && held == extent && (lines == 1 || line == extent)) {
       return store_run(m_streams, results, lines * extent, lowest + (lines * extent - 1), -1);
     }
     for (int s = 0; s < lines; ++s) {

@@ -101,6 +101,12 @@ class GeneralElements {
   [[nodiscard]] bool has_chunks(std::int64_t k) const {
     return !in_order() && k % generic_tree::tile_length >= generic_tree::chunk_length;
   }
+  /// Whether a plain loop suffices, and what scan_chunks() does per line would take most of the
+  /// time.
+  [[nodiscard]] bool is_plain_fold(const Block& b) const {
+    return m_slabs.width > 1 && m_slabs.width < wide_row && b.rows == b.n && b.n <= 12 &&
+           !m_problem.start.exists() && m_problem.form != Form::exclusive;
+  }
   [[nodiscard]] bool has_carry(std::int64_t k) const { return has_tiles(k) || has_chunks(k); }
 
   [[nodiscard]] Coordinates line_at(Coordinates c, int slab, int w) const {

@@ -86,6 +86,19 @@ template <class A, int count, bool has_carry, bool is_exclusive, class Op, class
   KOKKOSSCAN_IMPL_UNROLL for (int j = 0; j < count; ++j) b.last[j] = fold[j];
 }
 
+/// Scans whole lines of a few rows, one by one. `last` receives the last results.
+template <class A, class Op, class Lines, class R>
+[[gnu::always_inline]] inline void fold_lines(const Op& op, const Lines& lines, int rows, R* last) {
+  for (int j = 0; j < lines.count; ++j) {
+    R fold = lines.template element<A>(0, j);
+    lines.store(0, j, fold);
+    for (int i = 1; i < rows; ++i) {
+      lines.store(i, j, fold = op(fold, lines.template element<A>(i, j)));
+    }
+    last[j] = fold;
+  }
+}
+
 /// Scans `count` rows of many neighbours, from row `first` on.
 template <class A, int count, bool has_carry, bool is_exclusive, class Op, class X, class R,
           class Value, class OfSlabs>

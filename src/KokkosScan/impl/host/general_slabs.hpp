@@ -28,14 +28,13 @@ class General : GeneralElements<P> {
   using Elements = GeneralElements<P>;
   using Elements::begins_chunk, Elements::has_carry, Elements::has_chunks, Elements::has_tiles;
   using Elements::chunk_length, Elements::in_order, Elements::lines_at_once, Elements::row_of_chunk;
-  using Elements::line_at, Elements::load, Elements::most, Elements::skips;
+  using Elements::is_plain_fold, Elements::line_at, Elements::load, Elements::most, Elements::skips;
   using Elements::m_problem, Elements::m_slabs;
   using typename Elements::A, typename Elements::Block, typename Elements::In,
       typename Elements::Op, typename Elements::R;
   using Value = typename P::Value;
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
   static constexpr bool is_array = !is_called<decltype(P::output)>;
-  static constexpr int most_narrow = most / 2;
   /// Lines of a row whose state stays in L1. Of longer rows, four are scanned a segment at a time.
   static constexpr int most_whole = most / 2;
   static constexpr int segment = most_whole / 4;
@@ -75,12 +74,12 @@ class General : GeneralElements<P> {
     const std::int64_t width = m_slabs.width;
     if (width > most_whole) return most_whole / segment;
     if (width == 1) return most / lines_at_once;
-    return std::max<std::int64_t>(1, most_narrow / width);
+    return std::max<std::int64_t>(1, most_whole / width);
   }
   [[nodiscard]] std::int64_t slabs_at_once() const {
     if (m_slabs.width > most_whole) return 1;
     const std::int64_t rows = std::min(m_problem.n, rows_at_once());
-    const std::int64_t slabs = most_narrow / (rows * m_slabs.width);
+    const std::int64_t slabs = most_whole / (rows * m_slabs.width);
     // Each line waits for its last combination: only other lines hide that latency.
     if (m_slabs.width == 1) return std::max<std::int64_t>(lines_at_once, slabs);
     return rows < m_problem.n ? 1 : std::max<std::int64_t>(1, slabs);
@@ -128,10 +127,9 @@ class General : GeneralElements<P> {
   }
   /// Stores B(0) before the first results of lines, or B(n) behind the last.
   void store_bounds(const Coordinates& c, int slabs, int width, std::int64_t k) {
-    const std::int64_t place = k == 0 ? -1 : k;
     for (int lane = 0; lane < slabs * width; ++lane) {
       const auto line = m_problem.output.line(line_at(c, lane / width, lane % width));
-      line(place) = static_cast<Value>(bound(lane, k));
+      line(k == 0 ? -1 : k) = static_cast<Value>(bound(lane, k));
     }
   }
 
@@ -216,10 +214,12 @@ class General : GeneralElements<P> {
   template <class X>
   void scan_side_by_side(const X& x, const SlabsOf<Value>& y, const Block& b) {
     with_registers([&]() __attribute__((always_inline)) {
-      if (m_slabs.width >= wide_row) {
+      const bool is_plain = is_plain_fold(b);
+      if (m_slabs.width >= wide_row || is_plain) {
         LinesOfRows<X, R, Value, std::false_type> lines{x, y, nullptr, nullptr, b.width, {}};
-        for (int s = 0; s < b.slabs; ++s) {
-          scan_chunks<0>(lines, b, b.lane + s * b.width);
+        for (int s = 0, lane = b.lane; s < b.slabs; ++s, lane += b.width) {
+          is_plain ? fold_lines<A>(m_op, lines, b.rows, m_last + lane)
+                   : scan_chunks<0>(lines, b, lane);
           lines.x.move(1, 0);
           lines.y.move(1, 0);
         }

@@ -50,7 +50,7 @@ class Lines {
       R tiles;
       A before;
       load_starts(m_problem, c, 1, &tiles, &before);
-      scan_part(c, 1, 0, m_problem.n, &tiles, &before, usual_ahead);
+      scan_part(c, 1, 0, m_problem.n, &tiles, &before, ahead_bytes / sizeof(A));
     }
   }
 
@@ -64,7 +64,6 @@ class Lines {
     const P& p = m_problem;
     const auto line = p.input.line(c);
     const auto results = p.output.line(c);
-    const bool is_exclusive = p.form == Form::exclusive;
     // Backward scans go downwards in memory; elements that have to be loaded are in scan order.
     const int step = results.stride == -1 && as_stored<A>(line, -1) != nullptr ? -1 : 1;
     const bool is_direct = results.stride == step && may_stream_directly(results, begin);
@@ -89,7 +88,7 @@ class Lines {
         if (block.streams) block.b = to;
       }
       // Exclusive results are the inclusive ones, one place later.
-      if (is_exclusive || stores_first) {
+      if (p.form == Form::exclusive || stores_first) {
         *block.b = result;
         block.b += step;
       }
@@ -122,7 +121,6 @@ class Lines {
   }
 
  private:
-  static constexpr std::int64_t usual_ahead = ahead_bytes / sizeof(A);
   static constexpr int of_line = cache_line / sizeof(Value);
 
   /// Sets the elements of a block, number k and the following, in place or loaded.

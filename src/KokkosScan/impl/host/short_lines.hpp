@@ -14,19 +14,9 @@ namespace KokkosScan::impl::host {
 /// Calls f with a number of packs of a chunk, 1 to 4, as a compile-time constant.
 template <class F>
 [[gnu::always_inline]] inline void with_packs(int packs, const F& f) {
-  switch (packs) {
-    case 1:
-      f(constant<1>);
-      break;
-    case 2:
-      f(constant<2>);
-      break;
-    case 3:
-      f(constant<3>);
-      break;
-    default:
-      f(constant<4>);
-  }
+  if (packs == 1) return f(constant<1>);
+  if (packs == 2) return f(constant<2>);
+  packs == 3 ? f(constant<3>) : f(constant<4>);
 }
 
 /// Combines up to one chunk of a line at each place: whole packs of elements and of results, from

@@ -58,10 +58,8 @@ struct SplitLines {
 
       LastChunk<A, R> last[most_totals];
       int tiles = 0;
-      if (end < p.n) {
-        for (std::int64_t k = begin; k < end; k += tile_length) {
-          scanner.fold(c, width, k, k + tile_length, last + tiles++ * width);
-        }
+      for (std::int64_t k = begin; k < end && end < p.n; k += tile_length) {
+        scanner.fold(c, width, k, k + tile_length, last + tiles++ * width);
       }
       R before_part[Width]{};
       A before[Width]{};
@@ -69,10 +67,8 @@ struct SplitLines {
       if (begin == 0) {
         load_starts(p, c, width, before_part, before);
       } else {
-        for (int w = 0; w < width; ++w) {
-          before_part[w] = chain->tiles[w];
-          before[w] = chain->before[w];
-        }
+        std::copy_n(chain->tiles, width, before_part);
+        std::copy_n(chain->before, width, before);
       }
       for (int w = 0; w < width && end < p.n; ++w) {
         // The same order of combination as in BlocksOfLine and scan_register().
