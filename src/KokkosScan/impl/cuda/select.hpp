@@ -47,11 +47,12 @@ inline constexpr std::int64_t longest_short_selection = 1024;
 /// Bytes of the largest value: two tiles must fit in shared memory.
 inline constexpr std::size_t largest_selected_value = 48;
 
-constexpr int quads_of_size(std::size_t size) { return size <= 4 ? 4 : (size <= 8 ? 2 : 1); }
 /// Quads per thread: elements stay in registers until they are counted.
 template <class S>
-inline constexpr int quads_of_thread = quads_of_size(std::max(sizeof(typename S::Element),
-                                                              sizeof(typename S::Value)));
+inline constexpr int quads_of_thread = [] {
+  const std::size_t size = std::max(sizeof(typename S::Element), sizeof(typename S::Value));
+  return size <= 4 ? 4 : (size <= 8 ? 2 : 1);
+}();
 
 template <class S>
 inline constexpr int length_of_selected_tile =
@@ -119,11 +120,12 @@ struct SelectedQuad {
   [[nodiscard]] __device__ __forceinline__ unsigned count() const {
     return (kept & 1) + (kept >> 1 & 1) + (kept >> 2 & 1) + (kept >> 3 & 1);
   }
-  /// Stores the kept elements.
-  __device__ __forceinline__ void store(typename S::Value* to) const {
+  /// Calls keep(i, value) for the kept elements, from i on.
+  template <class Keep>
+  __device__ __forceinline__ void keep_from(int i, const Keep& keep) const {
 #pragma unroll
-    for (int i = 0; i < quad_of_selection; ++i) {
-      if ((kept >> i & 1) != 0) *to++ = stored_as<typename S::Value>(x[i]);
+    for (int e = 0; e < quad_of_selection; ++e) {
+      if ((kept >> e & 1) != 0) keep(i++, stored_as<typename S::Value>(x[e]));
     }
   }
 };
@@ -136,44 +138,6 @@ __device__ __forceinline__ unsigned sum_lanes(unsigned counts, int place, int wi
   }
   return counts;
 }
-
-/// This thread's share of the counts of earlier tiles, requested long before they are needed.
-class CountsBefore {
- public:
-  /// \param published of the first tile
-  __device__ __forceinline__ CountsBefore(const std::uint64_t* published, int tiles)
-      : m_at(published + threadIdx.x), m_tiles(tiles - static_cast<int>(threadIdx.x)) {
-#pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-      m_words[i] = Published<unsigned>(0).word[0];
-      load_word_if(i * threads_that_select < m_tiles, m_at + i * threads_that_select, m_words[i]);
-    }
-  }
-  /// Waits for counts that are not published yet.
-  [[nodiscard]] __device__ __forceinline__ std::int64_t sum() const {
-    std::int64_t sum = 0;
-#pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-      sum += wait_for(m_at + i * threads_that_select, m_words[i]);
-    }
-    // The rest, if there are unusually many.
-    for (int i = at_once * threads_that_select; i < m_tiles; i += threads_that_select) {
-      sum += wait_for(m_at + i, 0);
-    }
-    return sum;
-  }
-
- private:
-  static constexpr int at_once = 4;
-  static __device__ __forceinline__ unsigned wait_for(const std::uint64_t* at, std::uint64_t word) {
-    while (word == 0) word = load_word(at);
-    return static_cast<unsigned>(word);
-  }
-
-  const std::uint64_t* m_at;
-  int m_tiles;
-  std::uint64_t m_words[at_once];
-};
 
 /// What the threads of a block share besides kept elements.
 struct SelectionOfBlock {
@@ -222,7 +186,16 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
     if (!exists && waiting.line < 0) return;
     const Division at(exists ? shared.ticket : 0, tiles_of_line);
     SelectedTile current{exists ? at.quotient : -1, static_cast<int>(at.remainder), 0};
-    const CountsBefore counts_before(published({waiting.line, known, 0}), waiting.tile - known);
+    // This thread's share of the counts since the waiting tile, requested long before the sum.
+    constexpr int at_once = 4;
+    const std::uint64_t* const counts = published({waiting.line, known, 0}) + thread;
+    const int missing = waiting.tile - known - thread;
+    std::uint64_t words[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      words[i] = Published<unsigned>(0).word[0];
+      load_word_if(i * threads_that_select < missing, counts + i * threads_that_select, words[i]);
+    }
 
     SelectedQuad<S> elements[quads];
     const std::int64_t begin = at.remainder * length;
@@ -265,9 +238,20 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
 #pragma unroll
     for (int q = 0; q < quads; ++q) {
       const unsigned before_warp = __shfl_sync(~0u, up_to - of_lane, q * warps_that_select + warp);
-      elements[q].store(slots + turn * length + before_warp + ((with - own) >> 8 * q & 255));
+      elements[q].keep_from(static_cast<int>(before_warp + ((with - own) >> 8 * q & 255)),
+                            [&](int i, const Value& value) { slots[turn * length + i] = value; });
     }
-    std::int64_t sum = counts_before.sum();
+    std::int64_t sum = 0;
+    const auto add = [&](const std::uint64_t* from, std::uint64_t word) {
+      while (word == 0) word = load_word(from);
+      sum += static_cast<unsigned>(word);
+    };
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) add(counts + i * threads_that_select, words[i]);
+    // The rest, if there are unusually many.
+    for (int i = at_once * threads_that_select; i < missing; i += threads_that_select) {
+      add(counts + i, 0);
+    }
     if (selection.is_in_place) __threadfence();
 #pragma unroll
     for (int distance = lanes / 2; distance > 0; distance /= 2) {
@@ -301,58 +285,40 @@ __global__ void __launch_bounds__(threads_that_select, blocks_that_select<S>)
   }
 }
 
-/// Selects from short lines, each by some lanes of a warp. Kept elements are compacted in shared
-/// memory, so that stores are coalesced.
+/// Selects from short lines, each by some lanes of a warp.
 ///
-/// \param log2_width log2 of the lanes of a line
-/// \param are_whole  whether all quads are aligned and have four elements
+/// \param width     lanes of a line
+/// \param are_whole whether all quads are aligned and have four elements
 template <class S>
 __global__ void __launch_bounds__(threads_that_select)
-    select_lines(const __grid_constant__ S selection, int log2_width, bool are_whole) {
-  using Value = typename S::Value;
-  const auto thread = static_cast<int>(threadIdx.x);
-  const int lane = thread % lanes;
-  const int width = 1 << log2_width;
-  const int place = lane & (width - 1);
-  const int length = width * quad_of_selection;  // of a line, at once
-  Value* const slots =
-      reinterpret_cast<Value*>(shared_memory()) + (thread - lane) * quad_of_selection;
-  const std::int64_t line = (std::int64_t{blockIdx.x} * threads_that_select + thread) >> log2_width;
-  const bool exists = line < selection.batch.count;
-  const LineOfBatch at{exists ? line : 0};
-  const std::int64_t first_line = line - (lane >> log2_width);
-  int count = 0;  // of the line so far
-  for (int begin = 0; begin < selection.n; begin += length) {
+    select_lines(const __grid_constant__ S selection, int width, bool are_whole) {
+  const std::int64_t index = std::int64_t{blockIdx.x} * threads_that_select + threadIdx.x;
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  const int place = lane % width;
+  const bool exists = index / width < selection.batch.count;
+  const LineOfBatch line{exists ? index / width : 0};
+  const auto output = selection.output.line(line);
+  std::int64_t count = 0;  // of the line so far
+  for (int begin = 0; begin < selection.n; begin += width * quad_of_selection) {
     const int k = begin + place * quad_of_selection;
     const int left = exists ? static_cast<int>(selection.n) - k : 0;
     SelectedQuad<S> elements;
     if (are_whole && left > 0) {
-      elements.template load<true>(selection.input.line(at), selection.keep.line(at), k, left);
+      elements.template load<true>(selection.input.line(line), selection.keep.line(line), k, left);
     } else {
-      elements.template load<false>(selection.input.line(at), selection.keep.line(at), k, left);
+      elements.template load<false>(selection.input.line(line), selection.keep.line(line), k, left);
     }
     const unsigned own = elements.count();
     const unsigned with = sum_lanes(own, place, width);
-    const int kept = static_cast<int>(__shfl_sync(~0u, with, lane | (width - 1)));
-    elements.store(slots + (lane - place) * quad_of_selection + (with - own));
-    __syncwarp();
-#pragma unroll
-    for (int i = 0; i < quad_of_selection; ++i) {
-      // Neighbouring lanes store neighbouring elements, of whichever line.
-      const int slot = i * lanes + lane;
-      const int in_line = slot & (length - 1);
-      const int in_warp = slot / quad_of_selection >> log2_width;  // the line
-      const int kept_of_line = __shfl_sync(~0u, kept, in_warp << log2_width);
-      const int before = __shfl_sync(~0u, count, in_warp << log2_width);
-      if (in_line < kept_of_line && before + in_line < selection.capacity) {
-        selection.output.line(LineOfBatch{first_line + in_warp})(before + in_line) = slots[slot];
-      }
-    }
-    __syncwarp();
+    const unsigned kept = __shfl_sync(~0u, with, lane | (width - 1));
+    __syncwarp();  // in place, all lanes have read before one stores
+    elements.keep_from(static_cast<int>(with - own), [&](int i, const typename S::Value& value) {
+      if (count + i < selection.capacity) output(count + i) = value;
+    });
     count += kept;
   }
   if (place == 0 && exists) {
-    selection.counts.line(at)(0) = static_cast<typename S::Count>(count);
+    selection.counts.line(line)(0) = static_cast<typename S::Count>(count);
   }
 }
 
@@ -379,13 +345,11 @@ struct SelectBackend {
     const std::int64_t lines = s.batch.count;
     const bool are_aligned = are_quads(s.input, s.batch) && are_quads(s.keep, s.batch);
     if (s.n <= longest_short_selection) {
-      int log2_width = 0;
-      while (1 << log2_width < lanes && quad_of_selection << log2_width < s.n) ++log2_width;
-      const Launch launch{
-          Function::select, "cuda/select_lines",
-          divide_up(lines << log2_width, threads_that_select), threads_that_select,
-          threads_that_select * quad_of_selection * static_cast<int>(sizeof(typename S::Value))};
-      return enqueue(exec, launch, select_lines<S>, s.n, lines, s, log2_width,
+      int width = 1;
+      while (width < lanes && quad_of_selection * width < s.n) width *= 2;
+      const Launch launch{Function::select, "cuda/select_lines",
+                          divide_up(lines * width, threads_that_select), threads_that_select, 0};
+      return enqueue(exec, launch, select_lines<S>, s.n, lines, s, width,
                      are_aligned && s.n % quad_of_selection == 0);
     }
     const std::int64_t tiles = tiles_of_line<S>(s.n);
