@@ -422,8 +422,8 @@ TEST(backends, emulated_cuda_scans_columns_of_every_shape) {
   }
 }
 
-// Slabs of few columns, to arrays and to functions: of one quarter of a row of chunks and of several
-// in a block, in which a thread has two quarters of a column, the last of them partial.
+// Slabs of few columns, to arrays and to functions: of one quarter of a row of chunks and of
+// several in a block, in which a thread has two quarters of a column, the last of them partial.
 TEST(backends, emulated_cuda_quarters_of_a_thread_are_stacked) {
   for (int const n : {17, 77, 139, 395, 513, 1000}) {
     int const outer = 40, inner = 32;

@@ -15,10 +15,10 @@ namespace KokkosScan::impl::cuda {
 /// What blocks publish of their tiles: for each row of chunks and each section of a column, words
 /// that are nonzero once available, contiguous across neighbouring columns.
 ///
-/// Each has two values: its aggregate and, at the end of a tile, its inclusive prefix. The prefix of
-/// a row begins with its section, that of a section with the starting value. The aggregates of rows are always published,
-/// those of sections unless their inclusive prefix is known at once, nothing of a column's last
-/// tile.
+/// Each has two values: its aggregate and, at the end of a tile, its inclusive prefix. The prefix
+/// of a row begins with its section, that of a section with the starting value. The aggregates of
+/// rows are always published, those of sections unless their inclusive prefix is known at once,
+/// nothing of a column's last tile.
 template <class R>
 struct PublishedRows {
   static constexpr int words = Published<R>::words;
