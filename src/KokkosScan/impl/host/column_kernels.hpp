@@ -119,7 +119,7 @@ template <int places, class A, class R, class F>
                                                   int shift, const F& f) {
   constexpr int lanes = lanes_of<A, places>;
   A folds[lanes], carry[lanes];
-  R tiles[lanes], chunks[lanes];
+  R tiles[lanes]{}, chunks[lanes];  // only because GCC does not see that copy_to() sets them
   const StateOfLines<A, R> own{folds, carry, tiles, chunks};
   const int last = width < lanes ? 0 : width - lanes, whole = width - width % lanes;
   if (whole < width) states.from(last + shift).template copy_to<lanes>(own);

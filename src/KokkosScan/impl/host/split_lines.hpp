@@ -67,8 +67,8 @@ struct SplitLines {
       if (begin == 0) {
         load_starts(p, c, width, before_part, before);
       } else {
-        std::copy_n(chain->tiles, width, before_part);
-        std::copy_n(chain->before, width, before);
+        for (int w = 0; w < width; ++w) before_part[w] = chain->tiles[w];
+        for (int w = 0; w < width; ++w) before[w] = chain->before[w];
       }
       for (int w = 0; w < width && end < p.n; ++w) {
         // The same order of combination as in BlocksOfLine and scan_register().
