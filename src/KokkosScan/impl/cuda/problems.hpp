@@ -236,7 +236,7 @@ struct Backend {
       }
     }
     if (has_columns(p) && are_wide_columns(p.n, inner, has_sectors, sizeof(typename P::A))) {
-      return scan_wide_columns(exec, p, workspace);
+      return scan_wide_columns(exec, p, workspace, has_sectors);
     }
     scan_tiles_of_columns(exec, p);
   }
@@ -250,16 +250,16 @@ struct Backend {
                                       0;
   }
   template <class Exec, class P>
-  static void scan_wide_columns(const Exec& exec, const P& p, std::byte* workspace) {
+  static void scan_wide_columns(const Exec& exec, const P& p, std::byte* workspace,
+                                bool has_sectors) {
     using R = typename Types<P>::R;
     const std::int64_t inner = neighbours(p.batch);
     constexpr int bytes = sizeof(typename P::A);
     bool has_packs = false;
     if constexpr (has_wide_packs<P>)
       has_packs = has_aligned_rows<P, quarters_of_wide_thread(bytes)>(p);
-    const WideColumnPlan plan =
-        plan_wide_columns(p.n, inner, p.batch.count / inner, bytes, has_rows_of_sectors(p),
-                          has_packs, multiprocessors(exec));
+    const WideColumnPlan plan = plan_wide_columns(p.n, inner, p.batch.count / inner, bytes,
+                                                  has_sectors, has_packs, multiprocessors(exec));
     const std::int64_t tiles = plan.strips * plan.tiles;
     const std::int64_t resident =
         std::int64_t{std::max(1, multiprocessors(exec))} * blocks_of_wide_columns(bytes);

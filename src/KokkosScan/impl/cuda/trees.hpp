@@ -19,9 +19,6 @@ namespace KokkosScan::impl::cuda {
 /// Bytes of the largest value that the kernels take; others follow the generic backend's tree.
 inline constexpr std::size_t largest_value = 64;
 
-/// 32-bit registers of an accumulator.
-constexpr int registers_of(int bytes) { return std::max(1, (bytes + 3) / 4); }
-
 KOKKOS_FUNCTION constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }

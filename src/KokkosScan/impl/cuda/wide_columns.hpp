@@ -10,11 +10,11 @@
 /// all blocks work in one region of memory, and partial sectors that two blocks write merge in L2.
 ///
 /// A thread loads one or two quarters of rows of chunks into registers and folds them; the folds
-/// meet in shared memory. One thread per column
-/// publishes the prefix of the next tile, and each thread scans its quarters. If the tile above is
-/// complete, the prefix of a tile takes a single look at global memory. If strips are few, the tile
-/// above is in progress. The block then reads the aggregates of all earlier rows of its section,
-/// and looks back over sections to the nearest one with an inclusive prefix. (Merrill and Garland,
+/// meet in shared memory. One thread per column publishes the prefix of the next tile, and each
+/// thread scans its quarters. If the tile above is complete, the prefix of a tile takes a single
+/// look at global memory. If strips are few, the tile above is in progress. The block then reads
+/// the aggregates of all earlier rows of its section, and looks back over sections to the nearest
+/// one with an inclusive prefix. (Merrill and Garland,
 /// "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016; but all folds go left
 /// to right, so that it does not matter where the look-back ends.) The aggregate of a row is
 /// published without waiting, that of a section once those of its rows are there, so a block only
