@@ -41,6 +41,7 @@ void __syncwarp();
 unsigned __shfl_sync(unsigned lanes, unsigned value, int source);
 unsigned __shfl_up_sync(unsigned lanes, unsigned value, int distance);
 bool __all_sync(unsigned lanes, bool value);
+unsigned __ballot_sync(unsigned lanes, bool value);
 void __pipeline_memcpy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros = 0);
 void __pipeline_commit();
 void __pipeline_wait_prior(int groups);

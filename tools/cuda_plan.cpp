@@ -94,9 +94,6 @@ struct PlannedDevice {
                     " rows of a strip of " + counted(plan.columns, "column");
     planned->ring = number(plan.strips) + " strips of " + counted(plan.tiles, "tile");
   }
-  void describe(const cuda::ColumnTiling& tiling) const {
-    planned->tile = number(tiling.rows) + " rows of " + counted(tiling.columns, "column");
-  }
 };
 
 int multiprocessors(const PlannedDevice& device) { return device.multiprocessors; }
@@ -299,14 +296,10 @@ std::string reason(const Planned& planned, const PlannedShape& shape) {
                ? "columns of at most " + number(cuda::longest_short_column) + " elements"
                : side_by_side + ", at most " + number(cuda::widest_narrow_row);
   }
-  if (kernel == "cuda/columns_by_threads") {
-    return side_by_side + ", so short and so many that each thread has one";
-  }
   if (kernel == "cuda/wide_columns") {
     return side_by_side +
            ": blocks take tiles of strips of them in the order of memory, into registers";
   }
-  if (kernel == "cuda/column_tiles") return "columns for which no other kernel is made";
   return "more columns than a number of 32 bits holds, or longer ones";
 }
 

@@ -142,29 +142,6 @@ TEST(backends, cuda_cuts_of_the_headline) {
   }
 }
 
-// Each thread takes one column if columns are short and many.
-TEST(backends, cuda_threads_take_short_columns) {
-  EXPECT_TRUE(cuda::takes_threads(448, 32, 67'584, 132));
-  EXPECT_FALSE(cuda::takes_threads(449, 32, 67'584, 132));
-  EXPECT_FALSE(cuda::takes_threads(448, 31, 67'584, 132));
-  EXPECT_FALSE(cuda::takes_threads(448, 32, 67'583, 132));
-}
-
-// The position of a chunk in the combination tree, computed from element numbers.
-TEST(backends, cuda_chunks_of_columns_know_their_rows_and_sections) {
-  EXPECT_EQ(cuda::elements_of_row, 128);
-  EXPECT_EQ(cuda::elements_of_section, 4096);
-  for (int chunk = 0; chunk < 2000; chunk += cuda::quarter_of_chunks) {
-    int const element = chunk * cuda::chunk_of_column;
-    ASSERT_EQ(cuda::begins_section(chunk), element % 4096 == 0);
-    ASSERT_FALSE(cuda::begins_section(chunk + 1));
-    ASSERT_EQ(cuda::has_section_before(chunk), element >= 4096);
-    ASSERT_EQ(cuda::has_row_before(chunk), element % 4096 >= 128);
-    ASSERT_EQ(cuda::begins_row(chunk), element % 128 == 0);
-    ASSERT_EQ(cuda::has_quarter_before(chunk), element % 128 >= 32);
-  }
-}
-
 /// Facts of narrow columns with random types and rows.
 template <class Random, class LogUniform>
 cuda::NarrowColumnFacts random_narrow_columns(Random& random, LogUniform const& log_uniform) {
@@ -325,39 +302,6 @@ TEST(backends, cuda_wide_columns_have_plans) {
     // No more strips than there must be, which are at least half as wide as they may be.
     ASSERT_LE(plan.strips_of_row, cuda::divide_up(inner, plan.width));
     ASSERT_GE(2 * plan.columns, std::min<std::int64_t>(plan.width, inner));
-  }
-}
-
-// Columns of all extents: tiles fit, and their boundaries are those of sections.
-TEST(backends, cuda_tiles_of_columns_cover_them) {
-  for (auto const& size : all_sizes) {
-    int const accumulator = std::min(size.widest, 16);
-    int const chunks_of_thread = cuda::chunks_of_thread(accumulator);
-    for (std::int64_t n = 2; n < 20'000; n += n < 300 ? 1 : n / 7) {
-      for (int const inner : {1, 2, 3, 4, 7, 8, 25, 31, 32, 33, 64, 65, 128, 343, 625, 100'000}) {
-        SCOPED_TRACE(::testing::Message() << n << " x " << inner << ", " << size.all << " bytes");
-        auto const t = cuda::tile_columns(n, inner, size.all, accumulator);
-        ASSERT_GE(t.columns, 1);
-        ASSERT_GE(std::int64_t{t.strips} * t.columns, inner);
-        ASSERT_LT(std::int64_t{t.strips - 1} * t.columns, inner);
-        ASSERT_GE(t.groups, 1);
-        ASSERT_LE(t.items(), cuda::most_threads_of_columns * chunks_of_thread);
-        ASSERT_EQ(t.rows, std::min<std::int64_t>(n, t.groups * cuda::chunk_of_column));
-        if (t.is_carried()) {
-          ASSERT_EQ(t.groups % cuda::quarter_of_chunks, 0);
-          ASSERT_EQ(cuda::chunks_of_section % t.groups, 0);
-        } else {
-          ASSERT_LE(n, cuda::elements_of_section);
-        }
-        // Beside a second block or, for the largest values, alone on a multiprocessor; a fourth
-        // is added where rows have a pitch.
-        ASSERT_LE(t.elements() * size.all, std::max(64 * 1024, 64 * size.all) * 5 / 4);
-        ASSERT_GE(t.pitch, t.columns);
-        for (int const item : {0, 1, t.columns - 1, t.columns, t.items() - 1}) {
-          ASSERT_EQ(t.by_columns.quotient(item), item / t.columns);
-        }
-      }
-    }
   }
 }
 

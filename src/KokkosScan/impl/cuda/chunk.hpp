@@ -67,10 +67,7 @@ struct Types : Combination<P> {
   /// contain results of other threads.
   static constexpr bool reads_words =
       Stage<In>::has_parts_of_words && !(in_place && is_part_of_word<Value>);
-  /// Bytes of shared memory for a tile of columns, or for one of lines.
-  static constexpr int bytes_of_columns(int elements) {
-    return Stage<In>::bytes(elements, 0, quad) + bytes_of_results(elements, 0, quad);
-  }
+  /// Bytes of shared memory for a tile of lines.
   static constexpr int bytes_of_lines(int elements, int padding, int alignment = quad) {
     return Stage<In>::bytes_in_lines(elements, padding, alignment) +
            bytes_of_results(elements, padding, alignment);

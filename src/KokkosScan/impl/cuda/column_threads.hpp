@@ -5,8 +5,7 @@
 /// \file
 /// The kernel for so many columns that each thread scans one, chunk by chunk, without waiting.
 /// Neighbouring threads scan neighbouring columns, of any alignment. column_tree.hpp has the
-/// combination tree. (Loads and ends are duplicated here and in column_tiles.hpp, since functions
-/// that both call were slower.)
+/// combination tree.
 
 #include <KokkosScan/impl/cuda/chunk.hpp>
 #include <KokkosScan/impl/cuda/column_tree.hpp>
@@ -79,7 +78,21 @@ __global__ void __launch_bounds__(threads_of_columns,
       chunks = Prefix(op);
     }
 
-    finish_chunk(problem, place, exists, k == 0, left <= V, length, at_begin, x, 0);
+    const Ends<P> ends{problem};
+    if (exists && ends.exist()) {
+      if (k == 0) ends.store_begin(place, at_begin);
+      if (left <= V) {
+        A last = x[0][0];
+#pragma unroll
+        for (int v = 1; v < V; ++v) last = v < length ? x[v][0] : last;
+        ends.store_end(place, last);
+      }
+    }
+    if (problem.form == Form::exclusive) {
+#pragma unroll
+      for (int v = V - 1; v > 0; --v) x[v][0] = x[v - 1][0];
+      x[0][0] = at_begin;
+    }
 
     // Store: all warps together if two of them write to the same sector. Otherwise L2 would fetch
     // the rest of a partially written sector from memory.

@@ -31,6 +31,8 @@
 
 namespace KokkosScan::impl::cuda {
 
+KOKKOS_FORCEINLINE_FUNCTION std::int64_t magnitude(std::int64_t x) { return x < 0 ? -x : x; }
+
 /// The offset of a slab in a batch of more than two dimensions, which is rare.
 inline __device__ __noinline__ std::int64_t offset_of_neighbours(const Batch& batch,
                                                                  const Strides& strides,
@@ -82,32 +84,6 @@ __device__ __forceinline__ R fold_chunk_of_column(const Op& op, const Carrying& 
   const A a[4] = {x[v][e], x[v + 1][e], x[v + 2][e], x[v + 3][e]};
   const A b[4] = {x[v + 4][e], x[v + 5][e], x[v + 6][e], x[v + 7][e]};
   return carrying_op(carried_pack(op, a), carried_pack(op, b));
-}
-
-/// Turns x[v][e], B after each element of a chunk of column e, into results, and stores what the
-/// column has besides if it exists.
-///
-/// \param is_first, is_last whether the chunk is the first and the last of the column
-/// \param at_begin B before the chunk
-template <class P, class Line, class A, int V, int E>
-__device__ __forceinline__ void finish_chunk(const P& problem, const Line& line, bool exists,
-                                             bool is_first, bool is_last, int length,
-                                             const A& at_begin, A (&x)[V][E], int e) {
-  const Ends<P> ends{problem};
-  if (exists && ends.exist()) {
-    if (is_first) ends.store_begin(line, at_begin);
-    if (is_last) {
-      A last = x[0][e];
-#pragma unroll
-      for (int v = 1; v < V; ++v) last = v < length ? x[v][e] : last;
-      ends.store_end(line, last);
-    }
-  }
-  if (problem.form == Form::exclusive) {
-#pragma unroll
-    for (int v = V - 1; v > 0; --v) x[v][e] = x[v - 1][e];
-    x[0][e] = at_begin;
-  }
 }
 
 /// Calls the function of an output for the results x[v][e], x[v + 1][e], ... of a chunk of column
@@ -176,47 +152,6 @@ struct ColumnPrefix {
     for (; count > 0; --count, memory += stride) {
       quarters = Fold<Op, R>(op, quarters.then(op, *memory));
     }
-  }
-};
-
-/// The prefix of each column in shared memory, which a tile passes on to the next.
-template <class R>
-struct ColumnCarry {
-  static constexpr int folds = 3;  ///< of a column
-
-  R* memory;
-  int stride;  ///< between the folds of a column
-
-  /// The prefix of a column before a tile.
-  ///
-  /// \param chunk        the first chunk of the tile, which begins a quarter
-  /// \param has_sections whether anything comes before its section
-  template <class Op>
-  [[nodiscard]] __device__ __forceinline__ ColumnPrefix<Op, R> get(const Op& op, int column,
-                                                                   int chunk,
-                                                                   bool has_sections) const {
-    ColumnPrefix<Op, R> prefix(op);
-    if (has_sections) prefix.sections = Fold<Op, R>(op, memory[column]);
-    if (has_row_before(chunk)) prefix.rows = Fold<Op, R>(op, memory[stride + column]);
-    if (has_quarter_before(chunk)) {
-      prefix.quarters = Fold<Op, R>(op, memory[2 * stride + column]);
-    }
-    return prefix;
-  }
-  /// Stores the prefix of the next tile.
-  ///
-  /// \param chunk  the first chunk of the next tile
-  /// \param prefix before the last quarter of this tile
-  /// \param chunks the fold of that quarter's chunks
-  template <class Op>
-  __device__ __forceinline__ void put(const Op& op, int column, int chunk,
-                                      const ColumnPrefix<Op, R>& prefix, const R& chunks) const {
-    const R of_row = prefix.quarters.then(op, chunks);
-    const R of_section = prefix.rows.then(op, of_row);
-    memory[column] =
-        begins_section(chunk) ? prefix.sections.then(op, of_section) : prefix.sections.value();
-    memory[stride + column] = begins_row(chunk) ? of_section : prefix.rows.value();
-    memory[2 * stride + column] = of_row;
   }
 };
 

@@ -117,7 +117,6 @@ struct NarrowColumnTile {
   }
 };
 
-KOKKOS_FORCEINLINE_FUNCTION std::int64_t magnitude(std::int64_t x) { return x < 0 ? -x : x; }
 /// The address of the first element of a tile in global memory.
 template <class T>
 __device__ __forceinline__ T* first_in_memory(const Batch& batch, const NarrowColumnPlan& plan,

@@ -8,7 +8,6 @@
 /// defines them for Kokkos::Cuda. For one that only plans, no kernel is compiled.
 
 #include <KokkosScan/impl/cuda/column_threads.hpp>
-#include <KokkosScan/impl/cuda/column_tiles.hpp>
 #include <KokkosScan/impl/cuda/in_registers.hpp>
 #include <KokkosScan/impl/cuda/launch.hpp>
 #include <KokkosScan/impl/cuda/narrow_columns.hpp>
@@ -220,51 +219,57 @@ struct Backend {
   template <class Exec, class P>
   static void scan_columns(const Exec& exec, const P& p, std::byte* workspace) {
     if (are_narrow_columns(p)) return scan_narrow_columns(exec, p, workspace);
-    const std::int64_t inner = neighbours(p.batch);
-    const bool has_sectors = has_columns(p) && has_rows_of_sectors(p);
     if constexpr (Types<P>::size.widest <= bytes_of_threads) {
-      if (has_columns(p) && !(has_sectors && OperandAccess<decltype(P::input)>::is_stored) &&
-          takes_threads(p.n, inner, p.batch.count, multiprocessors(exec))) {
-        const Launch launch{p.function, "cuda/columns_by_threads",
-                            divide_up(p.batch.count, threads_of_columns), threads_of_columns, 0};
-        if constexpr (OnlyPlans<Exec>) {
-          return exec.would_launch(launch);
-        } else {
-          return enqueue(exec, launch, scan_columns_by_threads<P>, p.n, p.batch.count, p,
-                         !has_sectors);
-        }
+      if (has_columns(p) &&
+          !(has_rows_of_sectors(p) && OperandAccess<decltype(P::input)>::is_stored) &&
+          takes_threads(p.n, neighbours(p.batch), p.batch.count, multiprocessors(exec))) {
+        return scan_columns_by_threads(exec, p);
       }
     }
-    if (has_columns(p) && are_wide_columns(p.n, inner, has_sectors, sizeof(typename P::A))) {
-      return scan_wide_columns(exec, p, workspace, has_sectors);
-    }
-    scan_tiles_of_columns(exec, p);
+    scan_wide_columns(exec, p, workspace);
   }
 
   /// Whether rows of results are whole sectors.
   template <class P>
   static bool has_rows_of_sectors(const P& p) {
-    return has_aligned_rows(p) && neighbours(p.batch) *
-                                          static_cast<std::int64_t>(sizeof(typename P::Value)) %
-                                          bytes_of_sector ==
-                                      0;
+    return has_columns(p) && has_aligned_rows(p) &&
+           neighbours(p.batch) * static_cast<std::int64_t>(sizeof(typename P::Value)) %
+                   bytes_of_sector ==
+               0;
   }
   template <class Exec, class P>
-  static void scan_wide_columns(const Exec& exec, const P& p, std::byte* workspace,
-                                bool has_sectors) {
+  static void scan_columns_by_threads(const Exec& exec, const P& p) {
+    const Launch launch{p.function, "cuda/columns_by_threads",
+                        divide_up(p.batch.count, threads_of_columns), threads_of_columns, 0};
+    if constexpr (OnlyPlans<Exec>) {
+      exec.would_launch(launch);
+    } else {
+      enqueue(exec, launch, cuda::scan_columns_by_threads<P>, p.n, p.batch.count, p,
+              !has_rows_of_sectors(p));
+    }
+  }
+  template <class Exec, class P>
+  static void scan_wide_columns(const Exec& exec, const P& p, std::byte* workspace) {
     using R = typename Types<P>::R;
     const std::int64_t inner = neighbours(p.batch);
     constexpr int bytes = sizeof(typename P::A);
     bool has_packs = false;
     if constexpr (has_wide_packs<P>)
-      has_packs = has_aligned_rows<P, quarters_of_wide_thread(bytes)>(p);
-    const WideColumnPlan plan = plan_wide_columns(p.n, inner, p.batch.count / inner, bytes,
-                                                  has_sectors, has_packs, multiprocessors(exec));
+      has_packs = has_columns(p) && has_aligned_rows<P, quarters_of_wide_thread(bytes)>(p);
+    WideColumnPlan plan =
+        plan_wide_columns(p.n, inner, p.batch.count / inner, bytes, has_rows_of_sectors(p),
+                          has_packs, multiprocessors(exec));
     const std::int64_t tiles = plan.strips * plan.tiles;
     const std::int64_t resident =
         std::int64_t{std::max(1, multiprocessors(exec))} * blocks_of_wide_columns(bytes);
-    const int shared =
-        plan.tiles == 1 ? sizeof(WideColumnBlock<P>) : sizeof(SharedWideColumnBlock<P>);
+    int shared = plan.tiles == 1 ? sizeof(WideColumnBlock<P>) : sizeof(SharedWideColumnBlock<P>);
+    const auto has_columns = [&](const auto& array) { return !lies_along_lines(array, p.batch); };
+    if (!for_all_arrays(p.input, has_columns) || !for_all_arrays(p.output, has_columns)) {
+      plan.bytes_of_exchange = quarters_of_wide_thread(bytes) * apart_of_exchange *
+                               std::min(bytes_of_exchanged, Types<P>::size.widest);
+      plan.bytes_before_exchange = static_cast<int>(divide_up(shared, quad) * quad);
+      shared = plan.bytes_before_exchange + plan.threads / lanes * plan.bytes_of_exchange;
+    }
     const Launch launch{p.function, "cuda/wide_columns",
                         plan.tiles == 1 ? tiles : std::min(tiles, resident), plan.threads, shared};
     std::optional<Temporary<Exec>> memory;
@@ -367,24 +372,6 @@ struct Backend {
     facts.stride = stride_of_columns(p);
     facts.multiprocessors = multiprocessors(exec);
     return facts;
-  }
-
-  template <class Exec, class P>
-  static void scan_tiles_of_columns(const Exec& exec, const P& p) {
-    const ColumnTiling tiling =
-        tile_columns(p.n, neighbours(p.batch), Types<P>::size.all, sizeof(typename P::A));
-    const bool has_rows = p.batch.rank > 0 && tiling.columns >= narrowest_rows;
-    const ColumnStaging staging{
-        !has_rows || !OperandAccess<decltype(P::input)>::has_columns(p.input, p.batch),
-        !has_rows || !OperandAccess<decltype(P::output)>::has_columns(p.output, p.batch)};
-    const std::int64_t blocks = p.batch.count / tiling.inner * tiling.strips;
-    const auto threads =
-        divide_up(tiling.items(), chunks_of_thread(sizeof(typename P::A)) * lanes) * lanes;
-    const int bytes = bytes_before_tile<P>(tiling) + Types<P>::bytes_of_columns(tiling.elements());
-    const Launch launch{p.function, "cuda/column_tiles", blocks, static_cast<int>(threads), bytes};
-    start(
-        exec, launch, p, []<class Q>(const Q&) { return cuda::scan_column_tiles<Q>; }, tiling,
-        staging);
   }
 
   template <class Exec, class P>

@@ -185,20 +185,6 @@ inline constexpr int elements_of_row = row_of_chunks * chunk_of_column;
 inline constexpr int chunks_of_section = rows_of_section * row_of_chunks;
 inline constexpr int elements_of_section = rows_of_section * elements_of_row;
 
-/// Whether a chunk begins a section or a row, has a section before its own, has a row before its
-/// own in the section, and a quarter before its own in the row.
-KOKKOS_FUNCTION constexpr bool begins_section(int chunk) {
-  return (chunk & (chunks_of_section - 1)) == 0;
-}
-KOKKOS_FUNCTION constexpr bool begins_row(int chunk) { return (chunk & (row_of_chunks - 1)) == 0; }
-KOKKOS_FUNCTION constexpr bool has_section_before(int chunk) { return chunk >= chunks_of_section; }
-KOKKOS_FUNCTION constexpr bool has_row_before(int chunk) {
-  return (chunk & (chunks_of_section - 1)) >= row_of_chunks;
-}
-KOKKOS_FUNCTION constexpr bool has_quarter_before(int chunk) {
-  return (chunk & (row_of_chunks - 1)) >= quarter_of_chunks;
-}
-
 /// Limits for columns scanned as runs of bytes in shared memory: the longest of any number side by
 /// side, and the widest rows of columns of any length.
 inline constexpr int longest_short_column = 16;

@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// How a thread of the kernel for wide columns (wide_columns.hpp) finds its part of a tile, and how
-/// it loads and stores it.
+/// How a thread of the kernel for wide columns (wide_columns.hpp) finds its
+/// part of a tile, and how it loads and stores it.
 
 #include <KokkosScan/impl/cuda/column_tree.hpp>
 #include <KokkosScan/impl/cuda/operand_access.hpp>
@@ -16,6 +16,7 @@
 #include <KokkosScan/impl/problem.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace KokkosScan::impl::cuda {
 
@@ -51,25 +52,36 @@ struct WideColumnTile {
   }
 };
 
-/// This thread's part of a tile: E quarters of rows of chunks, side by side or, in strips too
-/// narrow for that, one below the other.
+/// Elements in memory between neighbouring columns.
+KOKKOS_FORCEINLINE_FUNCTION std::int64_t stride_of_columns(const Batch& batch,
+                                                           const Strides& strides) {
+  return batch.rank == 0 ? 0 : strides.batch[batch.rank - 1];
+}
+
+/// This thread's part of a tile: E quarters of rows of chunks, side by side or,
+/// in strips too narrow for that, one below the other.
 template <int E>
 struct WideColumnPart {
   std::int64_t outer;
-  std::int64_t k;      ///< the first element of quarter 0
-  int first_column;    ///< of the strip
-  int column;          ///< of quarter 0, in the strip
-  int quarter;         ///< the number of quarter 0 in the tile
-  int column_of_warp;  ///< of quarter 0 of its first lane, in the strip
-  int columns;         ///< of the strip
+  std::int64_t k;     ///< the first element of quarter 0
+  int first_column;   ///< of the strip
+  int column;         ///< of quarter 0, in the strip
+  int quarter;        ///< the number of quarter 0 in the tile
+  int first_of_warp;  ///< column of quarter 0 of its first lane, in the strip
+  int columns;        ///< of the strip
   std::int64_t n;
   int beside;     ///< columns from one quarter to the next
   int below;      ///< rows from one quarter to the next
   int length[E];  ///< elements of each quarter, none if it does not exist
+  const WideColumnPlan& plan;
 
-  __device__ __forceinline__ WideColumnPart(const WideColumnTile& tile, const WideColumnPlan& plan,
+  __device__ __forceinline__ WideColumnPart(const WideColumnTile& tile, const WideColumnPlan& plan_,
                                             std::int64_t n)
-      : outer(tile.outer), first_column(tile.first_column), columns(tile.columns), n(n) {
+      : outer(tile.outer),
+        first_column(tile.first_column),
+        columns(tile.columns),
+        n(n),
+        plan(plan_) {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     const bool is_stacked = plan.is_stacked;
@@ -79,8 +91,8 @@ struct WideColumnPart {
     const int warps = plan.quarters_of_tile / quarters;
     const int across = warp / warps;
     quarter = (warp - across * warps) * quarters;
-    column_of_warp = across * (is_stacked ? 1 : E) * lanes;
-    column = column_of_warp + (plan.are_packs ? lane * E : lane);
+    first_of_warp = across * (is_stacked ? 1 : E) * lanes;
+    column = first_of_warp + (plan.are_packs ? lane * E : lane);
     k = tile.first_row * elements_of_row + quarter * elements_of_quarter;
 #pragma unroll
     for (int e = 0; e < E; ++e) {
@@ -100,14 +112,82 @@ struct WideColumnPart {
   [[nodiscard]] __device__ __forceinline__ ColumnPlace place(const Batch& batch, int e = 0) const {
     return {batch, outer, first_column + column_of(e)};
   }
-  /// Elements in memory from one quarter to the next, in rows `along` apart.
-  [[nodiscard]] __device__ __forceinline__ std::int64_t distance(std::int64_t along) const {
-    return beside + below * along;
+  /// Elements in memory from one quarter to the next.
+  [[nodiscard]] __device__ __forceinline__ std::int64_t distance(const Batch& batch,
+                                                                 const Strides& strides) const {
+    return below > 0 ? below * strides.along : beside * stride_of_columns(batch, strides);
+  }
+  /// Shared memory of the warp, for arrays in other layouts.
+  [[nodiscard]] __device__ __forceinline__ std::byte* exchange() const {
+    return shared_memory() + plan.bytes_before_exchange +
+           threadIdx.x / lanes * plan.bytes_of_exchange;
+  }
+  /// Whether the warp has elements.
+  [[nodiscard]] __device__ __forceinline__ bool has_elements() const {
+    return first_of_warp < columns && k < n;
+  }
+  /// The first of the columns of which the lanes have quarter e, unless they
+  /// have packs.
+  [[nodiscard]] __device__ __forceinline__ int first_column_of_warp(int e) const {
+    return first_of_warp + (below > 0 ? 0 : e * lanes);
   }
 };
 
-/// Loads the quarters of a thread: x[v][e] becomes the v-th element of quarter e, or A{} behind its
-/// end. Nothing is computed before the last load is requested, as that would wait for the first.
+/// Whether elements of a line are closer in memory than those of neighbouring lines, as where
+/// layouts change. Warps then access memory line by line, and their lanes exchange elements in
+/// shared memory.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION bool lies_along_lines(const Array<T>& array, const Batch& batch) {
+  return sizeof(T) <= bytes_of_exchanged &&
+         magnitude(array.strides.along) < magnitude(stride_of_columns(batch, array.strides));
+}
+/// Copies the quarters of a warp from such an array to shared memory or, if it is not constant,
+/// from there to the array. Not inlined, as that would take the caller's registers.
+///
+/// \param shift the place of a quarter's first element in the array, from its place in the line;
+///              elements that this moves to the next quarter are not copied
+template <class T, int E>
+__device__ __noinline__ void exchange(const Array<T>& array, const Batch& batch,
+                                      const WideColumnPart<E> at, int shift) {
+  using Value = std::remove_const_t<T>;
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  const std::int64_t across = stride_of_columns(batch, array.strides);
+  Value* slot = reinterpret_cast<Value*>(at.exchange()) + lane;
+  __syncwarp();
+  for (int e = 0; e < E; ++e) {
+    const std::int64_t k = at.first(e) + lane + shift;
+    const int column = at.first_column_of_warp(e);
+    const int left = at.columns - column;
+    const bool exists = lane + shift < elements_of_quarter && k < at.n;
+    const int count = exists ? (left < lanes ? left : lanes) : 0;
+    T* element = array.line(ColumnPlace{batch, at.outer, at.first_column + column}).data +
+                 k * array.strides.along;
+#pragma unroll 8
+    for (int c = 0; c < count; ++c, element += across) {
+      Value& in_shared_memory = slot[c * pitch_of_exchange];
+      if constexpr (!std::is_const_v<T>) {
+        *element = in_shared_memory;
+      } else if constexpr (is_copied_apart<T>) {
+        __pipeline_memcpy_async(&in_shared_memory, element, sizeof(T));
+      } else {
+        in_shared_memory = *element;
+      }
+    }
+    slot += apart_of_exchange;
+  }
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncwarp();
+}
+/// The first quarter of a lane in shared memory.
+template <class T, int E>
+__device__ __forceinline__ T* exchanged(const WideColumnPart<E>& at) {
+  return reinterpret_cast<T*>(at.exchange()) + threadIdx.x % lanes * pitch_of_exchange;
+}
+
+/// Loads the quarters of a thread: x[v][e] becomes the v-th element of quarter
+/// e, or A{} behind its end. Nothing is computed before the last load is
+/// requested, as that would wait for the first.
 template <class In, int E, class A, int V>
 __device__ __forceinline__ void load_quarters(const In& in, const Batch& batch,
                                               const WideColumnPart<E>& at, A (&x)[V][E]) {
@@ -130,6 +210,7 @@ __device__ __forceinline__ void load_quarters(const Array<const T>& in, const Ba
                                               const WideColumnPart<E>& at, A (&x)[V][E]) {
   const std::int64_t along = in.strides.along;
   const T* row = in.line(at.place(batch)).data + at.k * along;
+  T raw[V][E];
   if constexpr (E > 1 && is_one_move<static_cast<int>(sizeof(T)) * E>) {
     if (at.beside == 1) {
       using Word = typename UnitOf<sizeof(T) * E>::type;
@@ -148,12 +229,19 @@ __device__ __forceinline__ void load_quarters(const Array<const T>& in, const Ba
       return;
     }
   }
-  const std::int64_t apart = at.distance(along);
-  T raw[V][E];
+  const auto load = [&](const T* from, std::int64_t step, std::int64_t apart) {
 #pragma unroll
-  for (int v = 0; v < V; ++v, row += along) {
+    for (int v = 0; v < V; ++v, from += step) {
 #pragma unroll
-    for (int e = 0; e < E; ++e) raw[v][e] = v < at.length[e] ? row[e * apart] : T{};
+      for (int e = 0; e < E; ++e) raw[v][e] = v < at.length[e] ? from[e * apart] : T{};
+    }
+  };
+  // Bytes cannot be copied asynchronously, and L1 serves them well.
+  if (is_copied_apart<T> && lies_along_lines(in, batch)) {
+    exchange(in, batch, at, 0);
+    load(exchanged<T>(at), 1, apart_of_exchange);
+  } else {
+    load(row, along, at.distance(batch, in.strides));
   }
 #pragma unroll
   for (int v = 0; v < V; ++v) {
@@ -162,123 +250,37 @@ __device__ __forceinline__ void load_quarters(const Array<const T>& in, const Ba
   }
 }
 
-/// The mask of the quarters of a warp, as bits: loading it like values would take as many
-/// instructions and registers as these. Each lane reads the bytes of a row, as whole quads: bytes
-/// before and behind them are not used.
-template <class T, int E>
-class MaskOfQuarters {
- public:
-  /// Begins to load.
-  __device__ __forceinline__ MaskOfQuarters(const Array<const T>& mask, const Batch& batch,
-                                            const WideColumnPart<E>& at) {
-#pragma unroll
-    for (int e = 0; e < E; ++e) {
-      const int column = at.column_of_warp + (at.below > 0 ? 0 : e * lanes);
-      const std::int64_t k = at.first(e) + lane();
-      const auto* const row = reinterpret_cast<const std::byte*>(
-          mask.line(ColumnPlace{batch, at.outer, at.first_column + column}).data +
-          k * mask.strides.along);
-      m_before[e] = misalignment(row, quad);
-      const auto* const from = reinterpret_cast<const Quad*>(row - m_before[e]);
-      const int left = at.columns - column;
-      const int end = k < at.n ? m_before[e] + (left < lanes ? left : lanes) : 0;
-#pragma unroll
-      for (int i = 0; i < quads; ++i) m_quad[e][i] = i * quad < end ? from[i] : Quad{};
-    }
-  }
-  /// Replaces elements that are not selected.
-  template <class A>
-  __device__ __forceinline__ void apply(const WideColumnPart<E>& at, const A& identity,
-                                        A (&x)[elements_of_quarter][E]) const {
-    unsigned bits[E];
-#pragma unroll
-    for (int e = 0; e < E; ++e) bits[e] = bits_of(e);
-    if constexpr (E == 2) {
-      if (at.beside == 1) separate(bits[0], bits[1]);
-    }
-#pragma unroll
-    for (int v = 0; v < elements_of_quarter; ++v) {
-#pragma unroll
-      for (int e = 0; e < E; ++e) {
-        if ((shuffle(bits[e], v) >> lane() & 1) == 0) x[v][e] = identity;
-      }
-    }
-  }
-
- private:
-  static_assert(sizeof(T) == 1 && elements_of_quarter == lanes && E <= 2);
-  using Quad = typename UnitOf<quad>::type;
-  static constexpr int quads = lanes / quad + 1;
-
-  static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % lanes; }
-  /// One bit for each byte of a row.
-  [[nodiscard]] __device__ __forceinline__ unsigned bits_of(int e) const {
-    std::uint64_t bits = 0;
-#pragma unroll
-    for (int i = 0; i < quads; ++i) {
-      unsigned words[quad / bytes_of_word];
-      memcpy(words, &m_quad[e][i], quad);
-#pragma unroll
-      for (int j = 0; j < quad / bytes_of_word; ++j) {
-        unsigned bytes = words[j];
-        bytes |= bytes >> 4;
-        bytes |= bytes >> 2;
-        bytes |= bytes >> 1;
-        // The product has the lowest bit of each byte side by side.
-        const unsigned four = (bytes & 0x01010101U) * 0x01020408U >> 24 & 15U;
-        bits |= std::uint64_t{four} << (quad * i + bytes_of_word * j);
-      }
-    }
-    return static_cast<unsigned>(bits >> m_before[e]);
-  }
-  /// Separates the even bits of 64 from the odd ones. (Hacker's Delight, 7-2.)
-  static __device__ __forceinline__ void separate(unsigned& low, unsigned& high) {
-    std::uint64_t x = std::uint64_t{high} << 32 | low;
-    constexpr std::uint64_t masks[] = {0x2222222222222222U, 0x0C0C0C0C0C0C0C0CU,
-                                       0x00F000F000F000F0U, 0x0000FF000000FF00U,
-                                       0x00000000FFFF0000U};
-#pragma unroll
-    for (int i = 0; i < 5; ++i) {
-      const std::uint64_t t = (x ^ x >> (1 << i)) & masks[i];
-      x ^= t ^ t << (1 << i);
-    }
-    low = static_cast<unsigned>(x);
-    high = static_cast<unsigned>(x >> 32);
-  }
-
-  int m_before[E];  ///< bytes of the first quad before the row
-  Quad m_quad[E][quads];
-};
-template <class A, class Values, class Mask, int E, int V>
-__device__ __forceinline__ void load_quarters(const Selected<A, Values, Array<const Mask>>& in,
-                                              const Batch& batch, const WideColumnPart<E>& at,
-                                              A (&x)[V][E]) {
-  const MaskOfQuarters<Mask, E> mask(in.mask, batch, at);
-  load_quarters(in.values, batch, at, x);
-  mask.apply(at, in.identity, x);
-}
-
 /// Stores the quarters of a thread.
 ///
-///     store(batch, at, shift, x)  stores x[v][e] as the element `shift` behind the v-th of quarter
+///     store(batch, at, shift, x)  stores x[v][e] as the element `shift` behind
+///     the v-th of quarter
 ///                                 e, unless that is behind the quarter
 ///
 template <class Out, int E>
 struct WideResults;
 template <class Value, int E>
 struct WideResults<Array<Value>, E> {
-  Value* const data;
-  const std::int64_t along, apart;
+  const Array<Value>& out;
 
-  __device__ __forceinline__ WideResults(const Array<Value>& out, const Batch& batch,
-                                         const WideColumnPart<E>& at)
-      : data(out.line(at.place(batch)).data + at.k * out.strides.along),
-        along(out.strides.along),
-        apart(at.distance(along)) {}
+  __device__ __forceinline__ WideResults(const Array<Value>& of, const Batch&,
+                                         const WideColumnPart<E>&)
+      : out(of) {}
   template <class A, int V>
-  __device__ __forceinline__ void store(const Batch&, const WideColumnPart<E>& at, int shift,
+  __device__ __forceinline__ void store(const Batch& batch, const WideColumnPart<E>& at, int shift,
                                         const A (&x)[V][E]) const {
-    Value* to = data + shift * along;
+    const std::int64_t along = out.strides.along;
+    const std::int64_t apart = at.distance(batch, out.strides);
+    Value* to = out.line(at.place(batch)).data + (at.k + shift) * along;
+    if (V > 1 && lies_along_lines(out, batch)) {
+      Value* own = exchanged<Value>(at);
+      __syncwarp();
+#pragma unroll
+      for (int v = 0; v < V; ++v, ++own) {
+#pragma unroll
+        for (int e = 0; e < E; ++e) own[e * apart_of_exchange] = static_cast<Value>(x[v][e]);
+      }
+      return exchange(out, batch, at, shift);
+    }
     if (at.beside == 1) {
       if constexpr (E > 1 && is_one_move<static_cast<int>(sizeof(Value)) * E>) {
         const int count = at.length[0] - shift;
@@ -325,7 +327,8 @@ struct WideResults<Called<Value, Rank, Function>, E> {
   }
 };
 
-/// Whether one instruction moves the neighbouring columns of a thread, if they are aligned.
+/// Whether one instruction moves the neighbouring columns of a thread, if they
+/// are aligned.
 template <class P>
 inline constexpr bool has_wide_packs = [] {
   constexpr int E = quarters_of_wide_thread(sizeof(typename P::A));

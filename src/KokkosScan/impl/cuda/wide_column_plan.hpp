@@ -46,6 +46,12 @@ constexpr std::int64_t sections_of_column(std::int64_t n) {
   return divide_up(n, elements_of_section);
 }
 
+/// Where layouts change: elements between quarters in shared memory, an odd number to avoid bank
+/// conflicts, and between those of a thread. Elements of more bytes are not exchanged.
+inline constexpr int pitch_of_exchange = elements_of_quarter + 1;
+inline constexpr int apart_of_exchange = lanes_of_strip * pitch_of_exchange;
+inline constexpr int bytes_of_exchanged = 8;
+
 /// How columns are cut into strips, and strips into tiles.
 struct WideColumnPlan {
   int inner;               ///< neighbouring columns
@@ -59,6 +65,9 @@ struct WideColumnPlan {
   bool is_stacked;         ///< whether the quarters of a thread belong to one column
   bool are_packs;          ///< whether they belong to neighbouring columns, which are aligned packs
   int threads;             ///< of a block
+  /// Where layouts change: shared memory of a warp for its elements, and of the block before it.
+  int bytes_of_exchange;
+  int bytes_before_exchange;
 
   [[nodiscard]] KOKKOS_FUNCTION constexpr int rows_of_tile() const {
     return quarters_of_tile / quarters_of_row;

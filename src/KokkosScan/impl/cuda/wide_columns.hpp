@@ -29,6 +29,7 @@
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
 #include <KokkosScan/impl/cuda/wide_column_elements.hpp>
+#include <KokkosScan/impl/cuda/wide_column_mask.hpp>
 #include <KokkosScan/impl/cuda/wide_column_plan.hpp>
 #include <KokkosScan/impl/problem.hpp>
 #include <KokkosScan/operators.hpp>
@@ -343,7 +344,7 @@ class WideColumnScan {
   /// Scans the elements of a thread and stores the results.
   __device__ __forceinline__ void scan(const WideColumnTile& tile, const Part& at,
                                        A (&x)[V][E]) const {
-    if (!at.exists(0)) return;
+    if (!at.has_elements()) return;
     A at_begin[1][E];
     // Turns x into B after each element.
 #pragma unroll
