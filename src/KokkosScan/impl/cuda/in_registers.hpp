@@ -23,29 +23,57 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// Loads V packs, each with one instruction, `step` elements apart, the first at element k.
-/// Elements from n on are unspecified.
+/// V packs of a line as they lie in memory, each loaded with one instruction, `step` elements
+/// apart, the first at element k. Those from n on are zero.
+template <int V, int E, class T>
+struct PacksOfLine {
+  using Raw = std::remove_const_t<T>;
+  using Word = typename UnitOf<sizeof(T) * E>::type;
+  bool backward;
+  Word words[V];
+
+  __device__ __forceinline__ PacksOfLine(const ArrayLine<T>& line, int k, int step, int n)
+      : backward(line.stride < 0) {
+    const Raw* pack = backward ? line.data - k - (E - 1) : line.data + k;
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      words[v] = k + v * step < n ? __ldcg(reinterpret_cast<const Word*>(pack)) : Word{};
+      pack += backward ? -step : step;
+    }
+  }
+  /// The elements of a pack in scan order.
+  __device__ __forceinline__ void get(int v, Raw (&x)[E]) const {
+    Raw raw[E];
+    memcpy(static_cast<void*>(raw), &words[v], sizeof(Word));
+#pragma unroll
+    for (int i = 0; i < E; ++i) x[i] = backward ? raw[E - 1 - i] : raw[i];
+  }
+};
+/// Loads the elements of such packs.
 template <int V, int E, class A, class T>
 __device__ __forceinline__ void load_packs(const ArrayLine<T>& line, int k, int step, int n,
                                            A (&x)[V][E]) {
-  using Raw = std::remove_const_t<T>;
-  using Word = typename UnitOf<sizeof(T) * E>::type;
-  const bool backward = line.stride < 0;
-  const Raw* pack = backward ? line.data - k - (E - 1) : line.data + k;
-  const int stride = backward ? -step : step;
-  Raw raw[V][E] = {};  // initialised, since packs past the end are converted, too
+  const PacksOfLine<V, E, T> packs(line, k, step, n);
 #pragma unroll
   for (int v = 0; v < V; ++v) {
-    if (k + v * step < n) {
-      const Word word = __ldcg(reinterpret_cast<const Word*>(pack));
-      memcpy(static_cast<void*>(raw[v]), &word, sizeof(Word));
-    }
-    pack += stride;
+    std::remove_const_t<T> raw[E];
+    packs.get(v, raw);
+#pragma unroll
+    for (int i = 0; i < E; ++i) x[v][i] = static_cast<A>(raw[i]);
   }
+}
+template <int V, int E, class A, class T, class Mask>
+__device__ __forceinline__ void load_packs(
+    const SelectedLine<A, ArrayLine<T>, ArrayLine<Mask>>& line, int k, int step, int n,
+    A (&x)[V][E]) {
+  const PacksOfLine<V, E, Mask> mask(line.mask, k, step, n);
+  load_packs(line.values, k, step, n, x);
 #pragma unroll
   for (int v = 0; v < V; ++v) {
+    std::remove_const_t<Mask> selects[E];
+    mask.get(v, selects);
 #pragma unroll
-    for (int i = 0; i < E; ++i) x[v][i] = static_cast<A>(backward ? raw[v][E - 1 - i] : raw[v][i]);
+    for (int i = 0; i < E; ++i) x[v][i] = static_cast<bool>(selects[i]) ? x[v][i] : line.identity;
   }
 }
 

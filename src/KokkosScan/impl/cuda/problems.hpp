@@ -129,9 +129,10 @@ struct Backend {
   static constexpr bool may_stay_in_registers = [] {
     using Op = typename Types<P>::Op;
     using A = typename P::A;
-    constexpr bool is_array = requires(const P& p) { p.input.data; };
-    return is_array && !is_called<decltype(P::output)> && Types<P>::size.widest == 4 &&
-           sizeof(A) == 4 && (std::is_same_v<Op, Sum<A>> || std::is_same_v<Op, Prod<A>>);
+    return Types<P>::has_packs && OperandAccess<decltype(P::input)>::is_stored &&
+           !OperandAccess<decltype(P::input)>::is_zipped && !is_called<decltype(P::output)> &&
+           Types<P>::size.widest == 4 && sizeof(A) == 4 &&
+           (std::is_same_v<Op, Sum<A>> || std::is_same_v<Op, Prod<A>>);
   }();
   /// Whether the packs of an operand's lines are aligned, or those of both operands.
   template <class Operand, class P>
