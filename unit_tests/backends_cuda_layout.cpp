@@ -154,8 +154,9 @@ cuda::NarrowColumnFacts random_narrow_columns(Random& random, LogUniform const& 
   facts.n = log_uniform(1, random() % 2 == 0 ? 1e3 : 1e9);
   bool const is_short = cuda::are_short_columns(facts.n, 32, element);
   facts.stride = log_uniform(1, is_short ? 1e8 : cuda::widest_narrow_row + 1);
-  facts.are_rows = random() % 8 > 0;
-  facts.neighbours = static_cast<int>(!facts.are_rows     ? log_uniform(1, 1e4)
+  bool const are_rows = random() % 8 > 0;
+  bool const is_run = are_rows && loaded <= 16 && stored <= 16;
+  facts.neighbours = static_cast<int>(!are_rows           ? log_uniform(1, 1e4)
                                       : random() % 4 == 0 ? log_uniform(1, facts.stride + 1.0)
                                                           : facts.stride);
   facts.lines = facts.neighbours * log_uniform(1, 1e6);
@@ -163,15 +164,13 @@ cuda::NarrowColumnFacts random_narrow_columns(Random& random, LogUniform const& 
   auto const rows = [&]() -> cuda::RowsInMemory {
     std::int64_t const row = random() % 8 > 0 ? facts.neighbours : facts.stride;
     std::int64_t const slab = facts.n * row + (random() % 4 == 0 ? log_uniform(1, 100) : 0);
-    return {random() % 4 > 0, row, random() % 8 > 0 ? slab : 0};
+    return {is_run && random() % 4 > 0, row, random() % 8 > 0 ? slab : 0};
   };
   facts.input = rows();
-  facts.mask = random() % 4 > 0 ? facts.input : rows();
   facts.output = random() % 2 == 0 ? facts.input : rows();
   facts.accumulator = one_of(std::array{1, 4, 8, 64});
   facts.element_and_result = element;
   facts.carried = std::max(facts.accumulator, 8);
-  facts.in_place = in_place;
   facts.multiprocessors = one_of(std::array{0, 4, 108, 132, 148});
   return facts;
 }
@@ -196,8 +195,8 @@ TEST(backends, cuda_narrow_columns_have_plans) {
                  << " of " << facts.element << " bytes, stride " << facts.stride);
     cuda::NarrowColumnPlan const plan = cuda::plan_narrow_columns(facts);
     ++(plan.steps > 1 ? shared : plan.strips > 1 ? strips : whole);
-    ASSERT_EQ(plan.slabs * (plan.are_rows ? facts.neighbours : 1), facts.lines);
-    ASSERT_GE(std::int64_t{plan.strips} * plan.columns, plan.are_rows ? facts.neighbours : 1);
+    ASSERT_EQ(plan.slabs * facts.neighbours, facts.lines);
+    ASSERT_GE(std::int64_t{plan.strips} * plan.columns, facts.neighbours);
     ASSERT_LT(std::int64_t{plan.strips - 1} * plan.columns, facts.neighbours);
     ASSERT_GE(std::int64_t{plan.rows} * plan.steps, plan.n);
     ASSERT_LT(std::int64_t{plan.rows} * (plan.steps - 1), plan.n);
@@ -213,44 +212,24 @@ TEST(backends, cuda_narrow_columns_have_plans) {
       ASSERT_EQ(plan.chunk % 2, 1);
       ASSERT_EQ(plan.rows, plan.chunks * plan.chunk);
       ASSERT_LE(plan.columns, 32);  // lanes of a warp
-      ASSERT_EQ(plan.blocks, plan.slabs * plan.steps);
+      ASSERT_EQ(plan.blocks, plan.slabs * plan.strips * plan.steps);
     } else {
       ASSERT_EQ(plan.chunk, cuda::rows_of_chunk(plan.n, facts.accumulator));
     }
     // Rows and slabs do not overlap in shared memory.
     ASSERT_GE(plan.pitch, plan.columns);
-    std::vector<bool> is_taken(static_cast<std::size_t>(plan.slabs_of_tile));
-    int const slab_pitch = plan.rows * plan.pitch;
-    for (int s = 0; s < plan.slabs_of_tile; ++s) {
-      int const slab = plan.slab_in_turn(s);
-      ASSERT_LT(slab, plan.slabs_of_tile);
-      ASSERT_FALSE(is_taken[static_cast<std::size_t>(slab)]);
-      is_taken[static_cast<std::size_t>(slab)] = true;
-      ASSERT_EQ(plan.slot_of_slab(slab), plan.slot_in_turn(s));
-      ASSERT_LE(plan.slot_in_turn(s) + slab_pitch, plan.slots());
-      if (slab > 0) {
-        ASSERT_GE(plan.slot_of_slab(slab), plan.slot_of_slab(slab - 1) + slab_pitch);
-      }
-    }
     // Runs lie alike in shared and in global memory and share no 16 bytes.
     auto const check_runs = [&](cuda::RowsInMemory const& rows) {
-      ASSERT_TRUE(plan.are_rows && rows.exist);
-      ASSERT_EQ(plan.strips > 1 ? facts.neighbours : plan.pitch, rows.row);
+      ASSERT_TRUE(rows.exist);
+      ASSERT_EQ(rows.row, facts.neighbours);
       ASSERT_TRUE(plan.slabs_of_tile == 1 || rows.slab == facts.n * rows.row);
     };
     if (plan.loads_runs) check_runs(facts.input);
-    if (plan.loads_runs) check_runs(facts.mask);
     if (plan.stores_runs) check_runs(facts.output);
-    if (plan.rows_of_run < plan.slabs_of_tile * plan.rows) {
-      bool const are_strips = plan.strips > 1;
-      int const length = (plan.rows_of_run - 1) * plan.pitch + plan.columns;
-      int const pitch = are_strips ? plan.pitch : plan.pitch_of_piece;
-      int const bytes = are_strips ? 1 : facts.element;
-      std::int64_t const distance = std::int64_t{plan.rows_of_run} * facts.neighbours;
-      ASSERT_TRUE(!plan.loads_runs || (pitch - distance) * bytes % 16 == 0 || !are_strips);
-      ASSERT_GE((pitch - length) * bytes, 16);
-      int const runs = cuda::divide_up(plan.slabs_of_tile * plan.rows, plan.rows_of_run);
-      ASSERT_LE((runs - 1) * pitch + length, plan.slots());
+    if (plan.strips > 1 && (plan.loads_runs || plan.stores_runs)) {  // a row is a run
+      ASSERT_EQ(plan.slabs_of_tile, 1);
+      ASSERT_TRUE(!plan.loads_runs || (plan.pitch - facts.neighbours) % 16 == 0);
+      ASSERT_GE(plan.pitch - plan.columns, 16);
     }
   }
   EXPECT_GT(shared, 20'000);

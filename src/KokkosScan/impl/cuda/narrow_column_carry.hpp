@@ -20,60 +20,34 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// What blocks publish of long columns: the totals of tiles, then those of groups, then the folds
-/// of everything up to the end of each set. An entry has a value of each neighbouring column.
+/// What blocks publish of long columns, on three levels: the totals of tiles, those of groups, and
+/// the folds of everything up to the end of each set.
 template <class R>
 struct PublishedNarrowTiles {
   static constexpr int words = Published<R>::words;
 
   std::uint64_t* memory;
   std::int64_t tiles, groups, sets;  ///< of a column
-  int columns;                       ///< of a slab
 
-  PublishedNarrowTiles(std::byte* workspace, std::int64_t tiles_of_column, int columns_of_slab)
+  PublishedNarrowTiles(std::byte* workspace, std::int64_t tiles_of_column)
       : memory(reinterpret_cast<std::uint64_t*>(workspace)),
         tiles(tiles_of_column),
         groups(divide_up(tiles, tiles_of_narrow_group)),
-        sets(divide_up(groups, groups_of_narrow_set)),
-        columns(columns_of_slab) {}
+        sets(divide_up(groups, groups_of_narrow_set)) {}
 
   /// Bytes: none if a column is a single tile.
   static std::int64_t bytes(std::int64_t lines, std::int64_t tiles) {
-    const PublishedNarrowTiles all(nullptr, tiles, 1);
+    const PublishedNarrowTiles all(nullptr, tiles);
     return tiles <= 1 ? 0 : 16 + 8 * words * lines * (tiles + all.groups + all.sets);
   }
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* tickets() const { return memory; }
-  /// Words from an entry to the next.
-  [[nodiscard]] __device__ __forceinline__ int distance() const { return columns * words; }
-  [[nodiscard]] __device__ __forceinline__ std::uint64_t* tile(std::int64_t slab, int column,
-                                                               std::int64_t tile) const {
-    return memory + 2 + (slab * (tiles + groups + sets) + tile) * distance() + column * words;
-  }
-  [[nodiscard]] __device__ __forceinline__ std::uint64_t* group(std::int64_t slab, int column,
-                                                                std::int64_t group) const {
-    return tile(slab, column, tiles + group);
-  }
-  [[nodiscard]] __device__ __forceinline__ std::uint64_t* set(std::int64_t slab, int column,
-                                                              std::int64_t set) const {
-    return group(slab, column, groups + set);
-  }
-};
-
-/// Where a tile is in its column.
-struct NarrowStep {
-  std::int64_t set, group;
-  int group_of_set, tile_of_group;
-
-  __device__ __forceinline__ explicit NarrowStep(std::int64_t step)
-      : set(step / (groups_of_narrow_set * tiles_of_narrow_group)),
-        group(step / tiles_of_narrow_group),
-        group_of_set(static_cast<int>(group % groups_of_narrow_set)),
-        tile_of_group(static_cast<int>(step % tiles_of_narrow_group)) {}
-  [[nodiscard]] __device__ __forceinline__ bool ends_group() const {
-    return tile_of_group == tiles_of_narrow_group - 1;
-  }
-  [[nodiscard]] __device__ __forceinline__ bool ends_set() const {
-    return ends_group() && group_of_set == groups_of_narrow_set - 1;
+  /// Entry `index` of a level in a column of a tile; columns of a tile are neighbours.
+  [[nodiscard]] __device__ __forceinline__ std::uint64_t* entry(const NarrowColumnTile& tile,
+                                                                int column, int level,
+                                                                std::int64_t index) const {
+    const std::int64_t before = level == 0 ? 0 : level == 1 ? tiles : tiles + groups;
+    const std::int64_t of_tile = tile.line * (tiles + groups + sets);
+    return memory + 2 + words * (of_tile + (before + index) * tile.columns + column);
   }
 };
 
@@ -88,20 +62,19 @@ __device__ __forceinline__ Fold<Op, R> fold_published(const Op& op, const std::u
   Fold<Op, R> fold(op);
 #pragma unroll 1
   for (; count > 0; count -= at_once) {
-    Published<R> seen[at_once];
-    unsigned missing = count < at_once ? (1u << count) - 1 : (1u << at_once) - 1;
+    Published<R> seen[at_once] = {};
+    bool are_there = false;
     // All loads are issued together to hide their latency. Only what is missing is polled: many
     // blocks wait for the same words.
-    while (missing != 0) {
+    while (!are_there) {
 #pragma unroll
       for (int i = 0; i < at_once; ++i) {
-        if ((missing >> i & 1) != 0) seen[i] = look<R>(entry + i * distance);
+        if (i < count && !is_there(seen[i])) seen[i] = look<R>(entry + i * distance);
       }
+      are_there = true;
 #pragma unroll
-      for (int i = 0; i < at_once; ++i) {
-        if ((missing >> i & 1) != 0 && is_there(seen[i])) missing &= ~(1u << i);
-      }
-      if (missing != 0) pause();
+      for (int i = 0; i < at_once; ++i) are_there = are_there && (i >= count || is_there(seen[i]));
+      if (!are_there) pause();
     }
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
@@ -116,8 +89,8 @@ __device__ __forceinline__ Fold<Op, R> fold_published(const Op& op, const std::u
 }
 
 /// Finds the prefix of a tile in each column, and that of the next tile. Called by all threads of a
-/// block; the first three warps read totals. Those of tiles have a warp of their own, as others may
-/// wait for the total of a group.
+/// block. A warp reads what others have published on each level, as those of tiles must not wait
+/// for the total of a group.
 ///
 /// \param folds     of column 0: the start, in the first tile, then the fold up to the end of each
 ///                  chunk. The first becomes the prefix of the tile, the one behind the last that
@@ -129,45 +102,49 @@ __device__ __forceinline__ void find_narrow_prefixes(const Op& op, const NarrowC
                                                      const NarrowColumnTile& tile, R* folds,
                                                      bool has_start) {
   using Prefix = Fold<Op, R>;
-  const NarrowStep at(tile.step);
-  const int column = static_cast<int>(threadIdx.x) % lanes;
-  const int warp = static_cast<int>(threadIdx.x) / lanes;
-  const bool exists = column < plan.columns;
-  R* const own = folds + column;
-  R* const of_next = own + (plan.chunks + 1) * plan.columns;
-  R* const of_groups = of_next + plan.columns;
-  R* const of_sets = of_groups + plan.columns;
-  const auto fold = [&](const std::uint64_t* end, int count) {
-    const int distance = published.distance();
-    return fold_published<R>(op, end - count * distance, distance, count);
+  const std::int64_t group = tile.step / tiles_of_narrow_group;
+  const std::int64_t set = group / groups_of_narrow_set;
+  const auto tiles_before = static_cast<int>(tile.step % tiles_of_narrow_group);
+  const auto groups_before = static_cast<int>(group % groups_of_narrow_set);
+  const bool ends_group = !tile.is_last && tiles_before == tiles_of_narrow_group - 1;
+  const bool ends_set = ends_group && groups_before == groups_of_narrow_set - 1;
+  const auto thread = static_cast<int>(threadIdx.x);
+  const int level = thread / lanes;
+  const std::int64_t index = level == 0 ? tile.step : level == 1 ? group : set;
+  // The fold up to the end of a set includes all sets before.
+  const int before = level == 0 ? tiles_before : level == 1 ? groups_before : set > 0 ? 1 : 0;
+  const auto fold_at = [&](int number, int column) -> R& {
+    return folds[number * plan.columns + column];
   };
-  std::uint64_t* const group = published.group(tile.slab, column, at.group);
-  Prefix tiles(op);
-  R up_to_tile{};
-  if (exists && warp == 0) {
-    if (tile.step > 0) {
-      tiles = fold(published.tile(tile.slab, column, tile.step), at.tile_of_group);
-    } else if (has_start) {
-      tiles = Prefix(op, *own);
+  const int next = plan.chunks + 1;
+  const bool has_tiles = tile.step == 0 ? has_start : tiles_before > 0;
+  const auto if_exists = [&](bool exists, const R& fold) {
+    return exists ? Prefix(op, fold) : Prefix(op);
+  };
+#pragma unroll 1
+  for (int c = thread % lanes; level < 3 && c < tile.columns; c += lanes) {
+    R& own = fold_at(level == 0 ? 0 : next + level, c);
+    if (before > 0) {
+      const int distance = tile.columns * published.words;
+      const std::uint64_t* const end = published.entry(tile, c, level, index);
+      own = fold_published<R>(op, end - before * distance, distance, before).value();
     }
-    if (!tile.is_last) {
-      up_to_tile = tiles.then(op, own[plan.chunks * plan.columns]);
-      if (at.ends_group()) publish(group, up_to_tile);
-    }
-  } else if (exists && warp == 1 && at.group_of_set > 0) {
-    *of_groups = fold(group, at.group_of_set).value();
-  } else if (exists && warp == 2 && at.set > 0) {
-    *of_sets = fold(published.set(tile.slab, column, at.set), 1).value();
+    if (level > 0 || tile.is_last) continue;
+    const R up_to_tile = if_exists(has_tiles, own).then(op, fold_at(plan.chunks, c));
+    fold_at(next, c) = up_to_tile;
+    if (ends_group) publish(published.entry(tile, c, 1, group), up_to_tile);
   }
   __syncthreads();
-  if (!exists || warp > 0) return;
-  const Prefix groups = at.group_of_set > 0 ? Prefix(op, *of_groups) : Prefix(op);
-  const Prefix sets = at.set > 0 ? Prefix(op, *of_sets) : Prefix(op);
-  const Prefix before = join(op, sets, join(op, groups, tiles));
-  if (before.exists()) *own = before.value();
+  if (thread >= tile.columns) return;
+  const Prefix tiles = if_exists(has_tiles, fold_at(0, thread));
+  const Prefix groups = if_exists(groups_before > 0, fold_at(next + 1, thread));
+  const Prefix sets = if_exists(set > 0, fold_at(next + 2, thread));
+  const Prefix prefix = join(op, sets, join(op, groups, tiles));
+  if (prefix.exists()) fold_at(0, thread) = prefix.value();
   if (tile.is_last) return;
-  *of_next = sets.then(op, groups.then(op, up_to_tile));
-  if (at.ends_set()) publish(published.set(tile.slab, column, at.set), *of_next);
+  const R up_to_next = sets.then(op, groups.then(op, fold_at(next, thread)));
+  fold_at(next, thread) = up_to_next;
+  if (ends_set) publish(published.entry(tile, thread, 2, set), up_to_next);
 }
 
 }  // namespace KokkosScan::impl::cuda

@@ -64,86 +64,80 @@ class NarrowColumnScan {
       : m_p(p),
         m_plan(plan),
         m_published(published),
+        m_tile(block().tile),
         m_op(carrying(p.op)),
         m_thread(static_cast<int>(threadIdx.x)) {}
 
   __device__ __forceinline__ void run() {
-    NarrowColumnBlock& block = *reinterpret_cast<NarrowColumnBlock*>(shared_memory());
-    const NarrowColumnTile& tile = block.tile;
+    Barrier& loaded = block().loaded;
     if (m_thread == 0) {
       std::int64_t number = blockIdx.x;
       take_ticket_if(are_shared(), m_published.tickets(), number);
       const Division at(number, m_plan.steps);
-      block.tile = tile_of(at.quotient, at.remainder);
-      block.loaded.initialize(2 * threads);
+      block().tile = tile_of(at.quotient, at.remainder);
+      loaded.initialize(2 * threads);
       after_initialization();
     }
     __syncthreads();
+    m_at = places();
     if (loads_runs()) {
-      begin_load(tile, block.loaded);
-      block.loaded.wait(0);
+      load_runs(loaded);
     } else if (Input::is_stored || m_plan.has_totals()) {
-      load_elements(tile);
-      __syncthreads();
+      load_elements();
     }
-    const Places at = places(tile);
     if (m_plan.has_totals()) {
-      for_each_chunk<true>(tile, [&](const Chunk& chunk) {
-        fold_at(chunk, chunk.number + 1) = fold_chunk(tile, at, chunk).value();
-      });
+      for_each_chunk<true>(
+          [&](const Chunk& chunk) { fold_at(chunk, chunk.number + 1) = total(chunk); });
       __syncthreads();
-      combine_chunks(tile);
+      combine_chunks();
       if (are_shared()) {
-        find_narrow_prefixes(m_op, m_plan, m_published, tile, folds(0, 0), m_p.start.exists());
+        find_narrow_prefixes(m_op, m_plan, m_published, m_tile, folds(0, 0), m_p.start.exists());
       }
       __syncthreads();
-      scan_chunks<true>(tile, at);
+      for_each_chunk<true>([&](const Chunk& chunk) { scan_chunk<true>(chunk); });
     } else {
-      scan_chunks<false>(tile, at);
+      for_each_chunk<false>([&](const Chunk& chunk) { scan_chunk<false>(chunk); });
     }
     before_bulk_copies();
     __syncthreads();
-    if (tile.stores_runs) {
-      begin_store(tile);
-      wait_for_bulk_stores();
-    } else {
-      store_elements(tile);
-    }
+    store();
   }
 
  private:
   static constexpr int threads = threads_of_narrow_columns;
 
-  [[nodiscard]] __device__ __forceinline__ Threads sharing() const { return {m_thread, threads}; }
+  static __device__ __forceinline__ NarrowColumnBlock& block() {
+    return *reinterpret_cast<NarrowColumnBlock*>(shared_memory());
+  }
   /// Whether blocks share columns.
   [[nodiscard]] __device__ __forceinline__ bool are_shared() const { return m_plan.steps > 1; }
   [[nodiscard]] __device__ __forceinline__ bool loads_runs() const {
     return may_load_runs && m_plan.loads_runs;
   }
-  /// Bytes of an operand in shared memory, padded for any offset modulo 128: elements, then results
-  /// that do not overwrite them, then the mask.
-  [[nodiscard]] __device__ __forceinline__ int bytes_of(int size) const {
-    return (m_plan.slots() * size + 2 * bulk_alignment - 1) / bulk_alignment * bulk_alignment;
-  }
-  /// Where a tile is in shared memory, kept in registers.
+  /// Where a tile is in shared memory: elements, then results that do not overwrite them, then the
+  /// mask. Runs have the same offset modulo 128 as in global memory.
   struct Places {
-    TileSlots<Loaded> elements;
-    TileSlots<Value> results;
-    TileSlots<Mask> mask;
+    Loaded* elements;
+    Value* results;
+    Mask* mask;
   };
-  [[nodiscard]] __device__ __forceinline__ Places places(const NarrowColumnTile& tile) const {
-    constexpr int begin = bytes_of_narrow_block;
-    const int behind = begin + bytes_of(sizeof(Loaded));
-    if constexpr (in_place) {
-      return {{begin + tile.shift}, {begin + tile.shift}, {behind + tile.shift_of_mask}};
-    }
-    return {{begin + tile.shift},
-            {behind + tile.shift_of_results},
-            {behind + bytes_of(sizeof(Value)) + tile.shift_of_mask}};
+  [[nodiscard]] __device__ __forceinline__ Places places() const {
+    std::byte* begin = shared_memory() + bytes_of_narrow_block;
+    const auto next = [&](const std::byte* in_global_memory, int size) {
+      std::byte* const at = begin + misalignment(in_global_memory, bulk_alignment);
+      begin += (m_plan.slots() * size + 2 * bulk_alignment - 1) / bulk_alignment * bulk_alignment;
+      return at;
+    };
+    const bool has_results = in_place && m_tile.elements == nullptr;
+    Places at;
+    at.elements = reinterpret_cast<Loaded*>(
+        next(has_results ? m_tile.results : m_tile.elements, sizeof(Loaded)));
+    at.results = reinterpret_cast<Value*>(in_place ? reinterpret_cast<std::byte*>(at.elements)
+                                                   : next(m_tile.results, sizeof(Value)));
+    at.mask = reinterpret_cast<Mask*>(next(m_tile.mask, sizeof(Mask)));
+    return at;
   }
   /// The prefix of chunk 0 of a line of a tile; later chunks follow with a stride of `columns`.
-  ///
-  /// \param slab in turn
   [[nodiscard]] __device__ __forceinline__ R* folds(int slab, int column) const {
     return reinterpret_cast<R*>(shared_memory() + m_plan.begin_of_folds()) +
            slab * m_plan.folds_of_line() * m_plan.columns + column;
@@ -152,264 +146,221 @@ class NarrowColumnScan {
   [[nodiscard]] __device__ __forceinline__ NarrowColumnTile tile_of(std::int64_t strip,
                                                                     std::int64_t step) const {
     NarrowColumnTile tile(m_plan, strip, step);
-    // Runs have the same offset modulo 128 in shared as in global memory.
-    const auto shift_of = [&](const auto& array) {
-      return misalignment(first_in_memory(m_p.batch, m_plan, tile, array), bulk_alignment);
-    };
+    const auto first = [&](const auto& array) { return tile.first_in_memory(m_p.batch, array); };
     if constexpr (may_load_runs) {
-      if (m_plan.loads_runs) {
-        tile.shift = shift_of(Input::values(m_p.input));
-        if constexpr (Input::has_mask) tile.shift_of_mask = shift_of(Input::mask(m_p.input));
+      if (loads_runs()) {
+        tile.elements = first(Input::values(m_p.input));
+        if constexpr (Input::has_mask) tile.mask = first(m_p.input.mask);
       }
     }
     if constexpr (may_store_runs) {
       if (m_plan.stores_runs) {
-        const int shift = shift_of(m_p.output);
-        if (!in_place) tile.shift_of_results = shift;
-        if (in_place && !loads_runs()) tile.shift = shift;
+        tile.results = first(m_p.output);
         // Results that overwrite elements may differ in alignment from global memory.
-        tile.stores_runs = !in_place || (tile.shift - shift) % quad == 0;
+        if (in_place && loads_runs() && misalignment(tile.results) != misalignment(tile.elements)) {
+          tile.results = nullptr;
+        }
       }
     }
     return tile;
   }
 
-  /// Begins to load the runs of a tile, and arrives twice.
-  __device__ __forceinline__ void begin_load(const NarrowColumnTile& tile, Barrier& loaded) const {
-    if constexpr (may_load_runs) {
-      const Places at = places(tile);
-      const auto load = [&](const std::byte* from, const Span& to, int bytes,
-                            const Threads& of_run) {
-        begin_copy_in(from, to, bytes, loaded, of_run);
-      };
-      for_each_run(m_p.batch, m_plan, tile, Input::values(m_p.input), at.elements, sharing(), load);
-      if constexpr (Input::has_mask) {
-        for_each_run(m_p.batch, m_plan, tile, Input::mask(m_p.input), at.mask, sharing(), load);
-      }
-    }
+  __device__ __forceinline__ void load_runs(Barrier& loaded) const {
+    const auto load = [&](const std::byte* from, const Span& to, int bytes, const Threads& of_run) {
+      begin_copy_in(from, to, bytes, loaded, of_run);
+    };
+    for_each_run(m_plan, m_tile, m_tile.elements, m_at.elements, load);
+    if constexpr (Input::has_mask) for_each_run(m_plan, m_tile, m_tile.mask, m_at.mask, load);
     loaded.arrive_after_copies();
     loaded.arrive();
+    loaded.wait(0);
   }
   /// Loads elements one at a time.
-  __device__ __forceinline__ void load_elements(const NarrowColumnTile& tile) const {
-    const Places at = places(tile);
+  __device__ __forceinline__ void load_elements() const {
     const bool backward = is_backward(m_p.output);
-    load_one_by_one(m_p.batch, m_plan, tile, Input::values(m_p.input), backward, at.elements,
-                    sharing());
-    if constexpr (Input::has_mask) {
-      load_one_by_one(m_p.batch, m_plan, tile, Input::mask(m_p.input), backward, at.mask,
-                      sharing());
-    }
+    const auto load = [&](const auto& in, auto* slots) {
+      if constexpr (requires { in.data; }) {
+        move_rarely<Moves::in>(m_p.batch, m_plan, m_tile, in, backward, slots);
+      } else {
+        move_one_by_one<Moves::in>(m_p.batch, m_plan, m_tile, in, backward, slots);
+      }
+    };
+    load(Input::values(m_p.input), m_at.elements);
+    if constexpr (Input::has_mask) load(m_p.input.mask, m_at.mask);
+    __syncthreads();
   }
-  /// Begins to store the runs of a tile.
-  __device__ __forceinline__ void begin_store(const NarrowColumnTile& tile) const {
+  __device__ __forceinline__ void store() const {
     if constexpr (may_store_runs) {
-      for_each_run(m_p.batch, m_plan, tile, m_p.output, places(tile).results, sharing(),
-                   [](std::byte* to, const Span& from, int bytes, const Threads& of_run) {
-                     copy_out<unit_of<Value>, true>(from, to, bytes, of_run);
-                   });
+      if (m_tile.results != nullptr) {
+        for_each_run(m_plan, m_tile, m_tile.results, m_at.results,
+                     [](std::byte* to, const Span& from, int bytes, const Threads& of_run) {
+                       copy_out<unit_of<Value>, true>(from, to, bytes, of_run);
+                     });
+        return wait_for_bulk_stores();
+      }
     }
-  }
-  __device__ __forceinline__ void store_elements(const NarrowColumnTile& tile) const {
-    store_one_by_one(m_p.batch, m_plan, tile, m_p.output, places(tile).results, sharing());
+    move_rarely<Moves::out>(m_p.batch, m_plan, m_tile, m_p.output, is_backward(m_p.output),
+                            m_at.results);
   }
 
   /// A chunk of a line in a tile.
   struct Chunk {
-    int slab_in_turn, slab, column, number;
+    int slab, column, number;
     int length;
     int slot;    ///< of the first element
     int stride;  ///< between slots
     bool ends_tile;
   };
-  [[nodiscard]] __device__ __forceinline__ ColumnPlace place(const NarrowColumnTile& tile,
-                                                             const Chunk& chunk) const {
-    return tile.place(m_p.batch, m_plan, chunk.slab, chunk.column);
+  [[nodiscard]] __device__ __forceinline__ ColumnPlace place(int slab, int column) const {
+    return m_tile.place(m_p.batch, slab, column);
   }
   /// Calls f(chunk) for each chunk of this thread.
   ///
-  /// \tparam has_totals whether lines have several chunks
+  /// \tparam has_totals whether lines have several chunks; else lengths are uniform
   template <bool has_totals, class F>
-  __device__ __forceinline__ void for_each_chunk(const NarrowColumnTile& tile, const F& f) const {
+  __device__ __forceinline__ void for_each_chunk(const F& f) const {
     const bool backward = is_backward(m_p.output);
     const int items = m_plan.items();
-    const int slabs = tile.slabs;
-    const int rows = has_totals ? tile.rows : static_cast<int>(m_plan.n);
-    Chunk chunk;
-    chunk.number = 0;
-    chunk.length = rows;  // uniform, so that branches are, too
-    chunk.ends_tile = true;
-    chunk.stride = backward ? -m_plan.pitch : m_plan.pitch;
+    const int slabs = m_tile.slabs;
+    const int columns = m_tile.columns;
+    const int rows = has_totals ? m_tile.rows : static_cast<int>(m_plan.n);
+    Chunk chunk{0, 0, 0, rows, 0, backward ? -m_plan.pitch : m_plan.pitch, true};
 #pragma unroll 1
     for (int item = m_thread; item < items; item += threads) {
-      chunk.slab_in_turn = m_plan.by_columns.quotient(item);
-      chunk.column = item - chunk.slab_in_turn * m_plan.columns;
+      chunk.slab = m_plan.by_columns.quotient(item);
+      chunk.column = item - chunk.slab * m_plan.columns;
       int row = 0;
       if constexpr (has_totals) {
-        const int of_tile = chunk.slab_in_turn;
-        chunk.slab_in_turn = m_plan.by_chunks.quotient(of_tile);
-        chunk.number = of_tile - chunk.slab_in_turn * m_plan.chunks;
+        const int of_tile = chunk.slab;
+        chunk.slab = m_plan.by_chunks.quotient(of_tile);
+        chunk.number = of_tile - chunk.slab * m_plan.chunks;
         row = chunk.number * m_plan.chunk;
-        const int left = rows - row;
-        if (left <= 0) continue;
-        chunk.length = left < m_plan.chunk ? left : m_plan.chunk;
-        chunk.ends_tile = left <= m_plan.chunk;
+        if (row >= rows) continue;
+        chunk.ends_tile = rows - row <= m_plan.chunk;
+        chunk.length = chunk.ends_tile ? rows - row : m_plan.chunk;
       }
-      chunk.slab = m_plan.slab_in_turn(chunk.slab_in_turn);
-      if (chunk.slab >= slabs || chunk.column >= tile.columns) continue;
+      if (chunk.slab >= slabs || chunk.column >= columns) continue;
       if (backward) row = rows - 1 - row;
-      chunk.slot = m_plan.slot_in_turn(chunk.slab_in_turn) + row * m_plan.pitch + chunk.column;
+      chunk.slot = (chunk.slab * m_plan.rows + row) * m_plan.pitch + chunk.column;
       f(chunk);
     }
   }
-  /// Calls f(get), where get(i) reads element i of a chunk.
+  /// Calls f(x, slot) for each element of a chunk; eight are read at a time.
   template <bool has_totals, class F>
-  __device__ __forceinline__ void with_elements(const NarrowColumnTile& tile, const Places& at,
-                                                const Chunk& chunk, const F& f) const {
-    const Loaded* const in = &at.elements[chunk.slot];
-    const int stride = chunk.stride;
-    if constexpr (Input::has_mask) {
-      const Mask* const selected = &at.mask[chunk.slot];
-      f([&](int i) {
-        const A value = static_cast<A>(in[i * stride]);
-        return static_cast<bool>(selected[i * stride]) ? value : m_p.input.identity;
+  __device__ __forceinline__ void for_each_element(const Chunk& chunk, const F& f) const {
+    const auto visit = [&](const auto& get) {
+      in_batches<8>(0, chunk.length, 1, [&](int first, auto count) {
+        const int slot = chunk.slot + first * chunk.stride;
+        R x[count.value];
+#pragma unroll
+        for (int i = 0; i < count.value; ++i) {
+          x[i] = static_cast<R>(get(first + i, slot + i * chunk.stride));
+        }
+#pragma unroll
+        for (int i = 0; i < count.value; ++i) f(x[i], slot + i * chunk.stride);
       });
+    };
+    if constexpr (!Input::is_stored && !has_totals) {
+      const auto line = m_p.input.line(place(chunk.slab, chunk.column));
+      visit([&](int i, int) { return static_cast<A>(line(i)); });
     } else {
-      if constexpr (!Input::is_stored && !has_totals) {
-        const auto line = m_p.input.line(place(tile, chunk));
-        f([&](int i) { return static_cast<A>(line(i)); });
-      } else {
-        f([&](int i) { return static_cast<A>(in[i * stride]); });
-      }
+      visit([&](int, int slot) {
+        const A value = static_cast<A>(m_at.elements[slot]);
+        if constexpr (Input::has_mask) {
+          return static_cast<bool>(m_at.mask[slot]) ? value : m_p.input.identity;
+        } else {
+          return value;
+        }
+      });
     }
   }
-  /// Calls f(x, count) for eight elements of a chunk at a time, then for four, two and one.
-  /// Conditional loads would wait for each other.
-  template <class Get, class F>
-  static __device__ __forceinline__ void in_eights(int length, const Get& get, const F& f) {
-    int i = 0;
-    const auto some = [&](auto count) {
-      R x[count.value];
-#pragma unroll
-      for (int j = 0; j < count.value; ++j) x[j] = static_cast<R>(get(i + j));
-      f(x, count);
-      i += count.value;
-    };
-#pragma unroll 1
-    while (i + 8 <= length) some(std::integral_constant<int, 8>{});
-    if ((length & 4) != 0) some(std::integral_constant<int, 4>{});
-    if ((length & 2) != 0) some(std::integral_constant<int, 2>{});
-    if ((length & 1) != 0) some(std::integral_constant<int, 1>{});
-  }
 
-  [[nodiscard]] __device__ __forceinline__ Prefix fold_chunk(const NarrowColumnTile& tile,
-                                                             const Places& at,
-                                                             const Chunk& chunk) const {
+  [[nodiscard]] __device__ __forceinline__ R total(const Chunk& chunk) const {
     Prefix total(m_op);
-    with_elements<true>(tile, at, chunk, [&](const auto& get) {
-      in_eights(chunk.length, get, [&](const auto& x, auto count) {
-#pragma unroll
-        for (int j = 0; j < count.value; ++j) total = Prefix(m_op, total.then(m_op, x[j]));
-      });
-    });
-    return total;
+    for_each_element<true>(chunk,
+                           [&](const R& x, int) { total = Prefix(m_op, total.then(m_op, x)); });
+    return total.value();
   }
   /// Turns the folds of a line's chunks into folds of the tile up to each, one thread per line, and
   /// publishes that of all. Fold 0 becomes the starting value.
-  __device__ __forceinline__ void combine_chunks(const NarrowColumnTile& tile) const {
+  __device__ __forceinline__ void combine_chunks() const {
     const int stride = m_plan.columns;
-    const int chunks = (tile.rows + m_plan.chunk - 1) / m_plan.chunk;
+    const int chunks = (m_tile.rows + m_plan.chunk - 1) / m_plan.chunk;
 #pragma unroll 1
     for (int line = m_thread; line < m_plan.lines(); line += threads) {
-      const int in_turn = m_plan.by_columns.quotient(line);
-      const int column = line - in_turn * stride;
-      const int slab = m_plan.slab_in_turn(in_turn);
-      if (slab >= tile.slabs) continue;
-      R* at = folds(in_turn, column);
+      const int slab = m_plan.by_columns.quotient(line);
+      const int column = line - slab * stride;
+      if (slab >= m_tile.slabs || column >= m_tile.columns) continue;
+      R* const at = folds(slab, column);
       Prefix start(m_op);
-      if (tile.step == 0 && m_p.start.exists()) {
-        start = Prefix(
-            m_op, static_cast<R>(m_p.start.at(tile.place(m_p.batch, m_plan, slab, column)).value));
-        *at = start.value();
-      }
+      if (m_tile.step == 0) start = fold_of_start<R>(m_op, m_p.start.at(place(slab, column)));
+      if (has_prefix()) *at = start.value();
       Prefix before(m_op);
-      const R* const first = at + stride;
-      in_eights(
-          chunks, [&](int c) { return first[c * stride]; },
-          [&](const auto& x, auto count) {
+      in_batches<8>(1, chunks + 1, 1, [&](int first, auto count) {
+        R x[count.value];
 #pragma unroll
-            for (int j = 0; j < count.value; ++j) {
-              before = Prefix(m_op, before.then(m_op, x[j]));
-              *(at += stride) = before.value();
-            }
-          });
-      if (tile.is_last) continue;
-      publish(m_published.tile(tile.slab, column, tile.step), start.then(m_op, before.value()));
+        for (int i = 0; i < count.value; ++i) x[i] = at[(first + i) * stride];
+#pragma unroll
+        for (int i = 0; i < count.value; ++i) {
+          before = Prefix(m_op, before.then(m_op, x[i]));
+          at[(first + i) * stride] = before.value();
+        }
+      });
+      if (m_tile.is_last) continue;
+      publish(m_published.entry(m_tile, column, 0, m_tile.step), start.then(m_op, before.value()));
     }
   }
 
   template <bool has_totals>
-  __device__ __forceinline__ void scan_chunks(const NarrowColumnTile& tile,
-                                              const Places& at) const {
-    for_each_chunk<has_totals>(
-        tile, [&](const Chunk& chunk) { scan_chunk<has_totals>(tile, at, chunk); });
-  }
-  template <bool has_totals>
-  __device__ __forceinline__ void scan_chunk(const NarrowColumnTile& tile, const Places& at,
-                                             const Chunk& chunk) const {
+  __device__ __forceinline__ void scan_chunk(const Chunk& chunk) const {
     const bool inclusive = m_p.form == Form::inclusive;
+    const bool is_first = !has_totals || (m_tile.step == 0 && chunk.number == 0);
+    const bool is_last = !has_totals || (m_tile.is_last && chunk.ends_tile);
     const Ends<P> ends{m_p};
     const bool has_ends = ends.exist();
-    const bool is_first = !has_totals || (tile.begin == 0 && chunk.number == 0);
-    const bool is_last = !has_totals || (tile.is_last && chunk.ends_tile);
-    Prefix run(m_op);
+    Prefix run = before<has_totals>(chunk, chunk.number);
     A previous = m_p.identity.value;
-    if (!is_first) {
-      run = Prefix(m_op, fold_before(tile, chunk, chunk.number));
-      previous = static_cast<A>(run.value());
-    } else if (m_p.start.exists()) {
-      const R start =
-          has_totals ? fold_at(chunk, 0) : static_cast<R>(m_p.start.at(place(tile, chunk)).value);
-      run = Prefix(m_op, start);
-      previous = static_cast<A>(start);
-    }
-    if (is_first && has_ends) ends.store_begin(place(tile, chunk), previous);
-    Value* out = &at.results[chunk.slot];
-    with_elements<has_totals>(tile, at, chunk, [&](const auto& get) {
-      in_eights(chunk.length, get, [&](const auto& x, auto count) {
-#pragma unroll
-        for (int j = 0; j < count.value; ++j) {
-          run = Prefix(m_op, run.then(m_op, x[j]));
-          const A b = static_cast<A>(run.value());
-          out[j * chunk.stride] = static_cast<Value>(inclusive ? b : previous);
-          previous = b;
-        }
-        out += count.value * chunk.stride;
-      });
+    if (!is_first || m_p.start.exists()) previous = static_cast<A>(run.value());
+    if (is_first && has_ends) ends.store_begin(place(chunk.slab, chunk.column), previous);
+    for_each_element<has_totals>(chunk, [&](const R& x, int slot) {
+      run = Prefix(m_op, run.then(m_op, x));
+      const A b = static_cast<A>(run.value());
+      m_at.results[slot] = static_cast<Value>(inclusive ? b : previous);
+      previous = b;
     });
-    if (!is_last) {
-      if (!inclusive) return;
+    if (is_last) {
+      if (has_ends) ends.store_end(place(chunk.slab, chunk.column), previous);
+    } else if (inclusive) {
       const R after = chunk.ends_tile ? fold_at(chunk, m_plan.chunks + 1)
-                                      : fold_before(tile, chunk, chunk.number + 1);
-      out[-chunk.stride] = static_cast<Value>(static_cast<A>(after));
-    } else if (has_ends) {
-      ends.store_end(place(tile, chunk), previous);
+                                      : before<true>(chunk, chunk.number + 1).value();
+      m_at.results[chunk.slot + (chunk.length - 1) * chunk.stride] =
+          static_cast<Value>(static_cast<A>(after));
     }
+  }
+  /// The fold of everything before chunk `number` of a line.
+  template <bool has_totals>
+  [[nodiscard]] __device__ __forceinline__ Prefix before(const Chunk& chunk, int number) const {
+    if constexpr (!has_totals) {
+      return fold_of_start<R>(m_op, m_p.start.at(place(chunk.slab, chunk.column)));
+    }
+    Prefix all(m_op);
+    if (has_prefix()) all = Prefix(m_op, fold_at(chunk, 0));
+    if (number > 0) all = Prefix(m_op, all.then(m_op, fold_at(chunk, number)));
+    return all;
+  }
+  /// Whether there is something before the tile.
+  [[nodiscard]] __device__ __forceinline__ bool has_prefix() const {
+    return m_tile.step > 0 || m_p.start.exists();
   }
   [[nodiscard]] __device__ __forceinline__ R& fold_at(const Chunk& chunk, int number) const {
-    return folds(chunk.slab_in_turn, chunk.column)[number * m_plan.columns];
-  }
-  /// The prefix of a chunk that is not the first of its line.
-  [[nodiscard]] __device__ __forceinline__ R fold_before(const NarrowColumnTile& tile,
-                                                         const Chunk& chunk, int number) const {
-    const R& fold = fold_at(chunk, number);
-    if (number == 0 || (tile.begin == 0 && !m_p.start.exists())) return fold;
-    return static_cast<R>(m_op(fold_at(chunk, 0), fold));
+    return folds(chunk.slab, chunk.column)[number * m_plan.columns];
   }
 
   const P& m_p;
   const NarrowColumnPlan& m_plan;
   const PublishedNarrowTiles<R>& m_published;
+  const NarrowColumnTile& m_tile;
+  Places m_at;
   Carrying m_op;
   int m_thread;
 };

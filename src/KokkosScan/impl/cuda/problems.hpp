@@ -212,7 +212,7 @@ struct Backend {
       if (workspace == nullptr) workspace = memory.emplace(exec, needed).data();
       clear(exec, launch, workspace, needed, p.n, p.batch.count);
     }
-    const Published published(workspace, plan.steps, plan.columns);
+    const Published published(workspace, plan.steps);
     start(
         exec, launch, p, []<class Q>(const Q&) { return cuda::scan_narrow_columns<Q>; }, plan,
         published);
@@ -331,8 +331,7 @@ struct Backend {
     constexpr int loaded = sizeof(typename Input::Value);
     constexpr int stored = sizeof(Value);
     NarrowColumnFacts facts{};
-    facts.in_place = narrow_in_place<Input, Value>;
-    const int besides = facts.in_place ? 0 : stored;
+    const int besides = narrow_in_place<Input, Value> ? 0 : stored;
     facts.element = Input::bytes + besides;
     facts.element_and_result = loaded + besides;
     facts.accumulator = sizeof(typename P::A);
@@ -353,11 +352,11 @@ struct Backend {
     facts.n = p.n;
     facts.lines = p.batch.count;
     facts.neighbours = static_cast<int>(neighbours(p.batch));
-    facts.are_rows = facts.neighbours == 1 || has_columns(p);
     const auto rows_of = [&](const auto& array) -> RowsInMemory {
+      const bool are_rows = facts.neighbours == 1 || has_columns(p);
       // All operands must have rows in the same order, as rows have one order in shared memory.
       const bool are_alike = p.n == 1 || (array.strides.along < 0) == is_backward(p.output);
-      if (!are_alike) return {};
+      if (!are_rows || !are_alike) return {};
       const std::int64_t row = magnitude(array.strides.along);
       const int rank = p.batch.rank;
       return {true, row, rank <= 1 ? p.n * row : (rank == 2 ? array.strides.batch[0] : 0)};
@@ -367,8 +366,10 @@ struct Backend {
       facts.output = rows_of(p.output);
     }
     if constexpr (Input::is_run) {
-      facts.input = facts.mask = rows_of(Input::values(p.input));
-      if constexpr (Input::has_mask) facts.mask = rows_of(Input::mask(p.input));
+      facts.input = rows_of(Input::values(p.input));
+      if constexpr (Input::has_mask) {
+        if (rows_of(p.input.mask) != facts.input) facts.input = {};
+      }
     }
     facts.stride = stride_of_columns(p);
     facts.multiprocessors = multiprocessors(exec);

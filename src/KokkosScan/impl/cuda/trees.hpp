@@ -224,6 +224,7 @@ struct NarrowCut {
   int chunk;   ///< rows of a chunk
   int chunks;  ///< of a column in a tile
   std::int64_t tiles;
+  int columns;  ///< for which a tile has room
 };
 
 /// A column of up to a tile has chunks as above. Longer ones have balanced tiles, whose chunks have
@@ -241,11 +242,11 @@ constexpr NarrowCut cut_narrow_column(std::int64_t n, std::int64_t stride, int b
   const int most = std::max(1, bytes_of_narrow_chunk / std::max(2, bytes + accumulator / 16)) | 1;
   if (n <= longest_short_column || n <= most * chunks) {
     const int chunk = rows_of_chunk(n, accumulator);
-    return {chunk, static_cast<int>(divide_up(n, chunk)), 1};
+    return {chunk, static_cast<int>(divide_up(n, chunk)), 1, side_by_side};
   }
   const std::int64_t tiles = divide_up(n, most * chunks);
   const int chunk = static_cast<int>(divide_up(n, tiles * chunks)) | 1;
-  return {chunk, chunks, divide_up(n, chunk * chunks)};
+  return {chunk, chunks, divide_up(n, chunk * chunks), side_by_side};
 }
 
 /// Tiles of such a column per group, and groups per set. A tile's prefix is the fold of earlier

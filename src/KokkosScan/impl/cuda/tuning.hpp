@@ -81,10 +81,9 @@ inline constexpr int threads_of_narrow_columns = 128;
 inline constexpr int blocks_of_narrow_columns = 8;
 
 /// Bytes of a tile of whole columns and their folds, unless a slab is larger, and of what a block
-/// keeps besides. Bytes of a tile whose rows have gaps.
+/// keeps besides.
 inline constexpr int bytes_of_narrow_tile = 24576;
 inline constexpr int bytes_of_narrow_block = 128;
-inline constexpr int bytes_of_tile_with_gaps = 70000;
 
 /// Threads of a block that take a column each.
 inline constexpr int threads_of_columns = 256;
