@@ -201,8 +201,8 @@ TEST(backends, cuda_narrow_columns_have_plans) {
     ASSERT_GE(std::int64_t{plan.rows} * plan.steps, plan.n);
     ASSERT_LT(std::int64_t{plan.rows} * (plan.steps - 1), plan.n);
     ASSERT_GE(plan.chunks * plan.chunk, plan.rows);
-    ASSERT_LE(plan.shared_bytes(), 101'376);  // of any GPU
-    ASSERT_GE(plan.bytes_of_buffer, plan.slots() * facts.element);
+    ASSERT_LE(plan.shared_bytes, 101'376);  // of any GPU
+    ASSERT_GE(plan.begin_of_folds, plan.slots() * facts.element);
     ASSERT_GE(plan.blocks, 1);
     ASSERT_LT(plan.items(), 1 << 15);
     ASSERT_GE(plan.blocks * plan.slabs_of_tile, plan.slabs * plan.strips * plan.steps);

@@ -54,8 +54,8 @@ struct NarrowColumnPlan {
   std::int64_t steps;  ///< tiles of a slab, one below the other; blocks share columns of several
   int pitch;           ///< elements between rows in shared memory
   int slabs_of_tile;
-  int bytes_of_buffer;
-  int bytes_of_folds;
+  int begin_of_folds;  ///< byte of the shared memory
+  int shared_bytes;
   std::int64_t blocks;
   bool loads_runs, stores_runs;  ///< whether a tile, or each row of a strip, is a run of memory
   Divisor by_columns, by_chunks;
@@ -72,12 +72,6 @@ struct NarrowColumnPlan {
   }
   /// Elements in shared memory, including gaps.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int slots() const { return pitch * rows * slabs_of_tile; }
-  [[nodiscard]] KOKKOS_FUNCTION constexpr int begin_of_folds() const {
-    return bytes_of_narrow_block + bytes_of_buffer;
-  }
-  [[nodiscard]] KOKKOS_FUNCTION constexpr int shared_bytes() const {
-    return begin_of_folds() + bytes_of_folds;
-  }
 };
 
 /// Chooses the number of whole columns in a tile, large enough to amortise latencies, small enough
@@ -137,9 +131,10 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
     plan.pitch += room + (f.neighbours % 32 + 64 - plan.columns % 32 - room) % 32;
   }
   // Padding for up to three operands, each with any offset modulo 128.
-  plan.bytes_of_buffer = (plan.slots() * f.element + 127) / 128 * 128 + 6 * 128;
+  const int padded = (plan.slots() * f.element + 127) / 128 * 128 + 6 * 128;
   const int folds = plan.has_totals() ? plan.lines() * plan.folds_of_line() : 0;
-  plan.bytes_of_folds = (folds * f.carried + 15) / 16 * 16;
+  plan.begin_of_folds = bytes_of_narrow_block + padded;
+  plan.shared_bytes = plan.begin_of_folds + (folds * f.carried + 15) / 16 * 16;
   plan.by_columns = Divisor(plan.columns);
   plan.by_chunks = Divisor(plan.chunks);
   plan.blocks = divide_up(plan.slabs, plan.slabs_of_tile) * plan.strips * plan.steps;

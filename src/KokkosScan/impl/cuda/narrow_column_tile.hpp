@@ -76,8 +76,7 @@ struct NarrowColumnTile {
   bool is_last;  ///< of its slab
   /// Where the runs of each operand begin in global memory; null if its elements are moved one at a
   /// time.
-  const std::byte *elements, *mask;
-  std::byte* results;
+  std::byte *elements, *mask, *results;
 
   NarrowColumnTile() = default;
   /// \param strip index among the strips of all slabs
@@ -110,11 +109,11 @@ struct NarrowColumnTile {
   }
   /// The address of the first element in global memory.
   template <class T>
-  [[nodiscard]] __device__ __forceinline__ auto* first_in_memory(const Batch& batch,
-                                                                 const Array<T>& array) const {
-    using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
+  [[nodiscard]] __device__ __forceinline__ std::byte* first_in_memory(const Batch& batch,
+                                                                      const Array<T>& array) const {
     const int last = array.strides.along < 0 ? rows - 1 : 0;
-    return reinterpret_cast<Byte*>(&array.line(place(batch, 0, 0))(begin + last));
+    T* const first = &array.line(place(batch, 0, 0))(begin + last);
+    return reinterpret_cast<std::byte*>(const_cast<std::remove_const_t<T>*>(first));
   }
 };
 
@@ -124,22 +123,21 @@ struct NarrowColumnTile {
 ///
 /// \param slots with the same offset modulo 16 bytes as in global memory, so that both sides can be
 ///              accessed in aligned quads
-template <class T, class Byte, class F>
+template <class T, class F>
 __device__ __forceinline__ void for_each_run(const NarrowColumnPlan& plan,
-                                             const NarrowColumnTile& tile, Byte* global, T* slots,
-                                             const F& f) {
+                                             const NarrowColumnTile& tile, std::byte* global,
+                                             T* slots, const F& f) {
   constexpr int size = sizeof(T);
   Threads threads = threads_of_block();
   const int runs = plan.strips > 1 ? tile.rows : 1;
   const int rows = tile.slabs * tile.rows / runs;
   const int bytes = ((rows - 1) * plan.pitch + tile.columns) * size;
-  const int begin = misalignment(global);
-  auto* memory = reinterpret_cast<std::byte*>(slots) - begin;
 #pragma unroll 1
   for (int run = 0; run < runs; ++run) {
-    const int offset = begin + run * plan.pitch * size;
-    f(global, Span{memory + offset / quad * quad, offset % quad, 0}, bytes, threads);
+    const int begin = misalignment(global);
+    f(global, Span{reinterpret_cast<std::byte*>(slots) - begin, begin, 0}, bytes, threads);
     global += std::int64_t{plan.neighbours} * size;
+    slots += plan.pitch;
     threads.own = (threads.own == 0 ? threads.count : threads.own) - 1;
   }
 }
@@ -147,12 +145,10 @@ __device__ __forceinline__ void for_each_run(const NarrowColumnPlan& plan,
 /// Whether elements are moved to slots in shared memory or results from there.
 enum class Moves { in, out };
 
-/// Moves this thread's rows row, row + step, ... of a line, in memory order.
-///
-/// \param k(row), slot(row) where the element of a row is
-template <Moves moves, class T, class Line, class K, class Slot>
-__device__ __forceinline__ void move_rows(const Line& line, const K& k, const Slot& slot, int rows,
-                                          int row, int step) {
+/// to(row) = from(row) for this thread's rows row, row + step, ... in memory order.
+template <class T, class From, class To>
+__device__ __forceinline__ void move_rows(const From& from, const To& to, int rows, int row,
+                                          int step) {
   constexpr int at_once = sizeof(T) <= 8 ? 8 : 2;
 #pragma unroll 1
   for (int first = row; first < rows; first += at_once * step) {
@@ -160,22 +156,11 @@ __device__ __forceinline__ void move_rows(const Line& line, const K& k, const Sl
     // No conditions: loads behind a branch would wait for earlier ones.
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
-      const int r = first + i * step < rows ? first + i * step : rows - 1;
-      if constexpr (moves == Moves::in) {
-        x[i] = static_cast<T>(line(k(r)));
-      } else {
-        x[i] = slot(r);
-      }
+      x[i] = static_cast<T>(from(first + i * step < rows ? first + i * step : rows - 1));
     }
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
-      const int r = first + i * step;
-      if (r >= rows) continue;
-      if constexpr (moves == Moves::in) {
-        slot(r) = x[i];
-      } else {
-        line(k(r)) = x[i];
-      }
+      if (first + i * step < rows) to(first + i * step) = x[i];
     }
   }
 }
@@ -208,11 +193,17 @@ __device__ __forceinline__ void move_one_by_one(const Batch& batch, const Narrow
 #pragma unroll 1
     for (int c = threads.own % side_by_side; c < columns; c += side_by_side) {
       const auto line = operand.line(tile.place(batch, slab, c));
-      const auto k = [&](int row) { return first_k + std::int64_t{direction} * row; };
+      const auto element = [&](int row) -> decltype(auto) {
+        return line(first_k + std::int64_t{direction} * row);
+      };
       const auto slot = [&](int row) -> T& {
         return slots[(slab * plan.rows + row) * plan.pitch + c];
       };
-      move_rows<moves, T>(line, k, slot, rows, group % sharing, sharing);
+      if constexpr (moves == Moves::in) {
+        move_rows<T>(element, slot, rows, group % sharing, sharing);
+      } else {
+        move_rows<T>(slot, element, rows, group % sharing, sharing);
+      }
     }
   }
 }

@@ -54,7 +54,6 @@ class NarrowColumnScan {
   using Loaded = typename Input::Value;
   using Mask = typename Input::Mask;
   static constexpr bool in_place = narrow_in_place<Input, Value>;
-  static constexpr bool may_load_runs = Input::is_run;
   static constexpr bool may_store_runs =
       !is_called<typename T::Out> && NarrowInput<A, Array<const Value>>::is_run;
 
@@ -72,7 +71,7 @@ class NarrowColumnScan {
     Barrier& loaded = block().loaded;
     if (m_thread == 0) {
       std::int64_t number = blockIdx.x;
-      take_ticket_if(are_shared(), m_published.tickets(), number);
+      take_ticket_if(m_plan.steps > 1, m_published.tickets(), number);
       const Division at(number, m_plan.steps);
       block().tile = tile_of(at.quotient, at.remainder);
       loaded.initialize(2 * threads);
@@ -90,7 +89,7 @@ class NarrowColumnScan {
           [&](const Chunk& chunk) { fold_at(chunk, chunk.number + 1) = total(chunk); });
       __syncthreads();
       combine_chunks();
-      if (are_shared()) {
+      if (m_plan.steps > 1) {
         find_narrow_prefixes(m_op, m_plan, m_published, m_tile, folds(0, 0), m_p.start.exists());
       }
       __syncthreads();
@@ -109,10 +108,8 @@ class NarrowColumnScan {
   static __device__ __forceinline__ NarrowColumnBlock& block() {
     return *reinterpret_cast<NarrowColumnBlock*>(shared_memory());
   }
-  /// Whether blocks share columns.
-  [[nodiscard]] __device__ __forceinline__ bool are_shared() const { return m_plan.steps > 1; }
   [[nodiscard]] __device__ __forceinline__ bool loads_runs() const {
-    return may_load_runs && m_plan.loads_runs;
+    return Input::is_run && m_plan.loads_runs;
   }
   /// Where a tile is in shared memory: elements, then results that do not overwrite them, then the
   /// mask. Runs have the same offset modulo 128 as in global memory.
@@ -139,7 +136,7 @@ class NarrowColumnScan {
   }
   /// The prefix of chunk 0 of a line of a tile; later chunks follow with a stride of `columns`.
   [[nodiscard]] __device__ __forceinline__ R* folds(int slab, int column) const {
-    return reinterpret_cast<R*>(shared_memory() + m_plan.begin_of_folds()) +
+    return reinterpret_cast<R*>(shared_memory() + m_plan.begin_of_folds) +
            slab * m_plan.folds_of_line() * m_plan.columns + column;
   }
 
@@ -147,7 +144,7 @@ class NarrowColumnScan {
                                                                     std::int64_t step) const {
     NarrowColumnTile tile(m_plan, strip, step);
     const auto first = [&](const auto& array) { return tile.first_in_memory(m_p.batch, array); };
-    if constexpr (may_load_runs) {
+    if constexpr (Input::is_run) {
       if (loads_runs()) {
         tile.elements = first(Input::values(m_p.input));
         if constexpr (Input::has_mask) tile.mask = first(m_p.input.mask);

@@ -58,9 +58,11 @@ struct Backend {
     if (n == 0) return 0;
     std::int64_t bytes =
         Carry<R>::bytes(lines, cut_line(n, Types<P>::size_that_cuts).tiles_of_line);
+    constexpr NarrowColumnFacts types = narrow_column_types<P>();
     for (int stride = 1; stride <= widest_narrow_row; ++stride) {
-      bytes =
-          std::max(bytes, PublishedNarrowTiles<R>::bytes(lines, cut_narrow<P>(n, stride).tiles));
+      const NarrowCut cut =
+          cut_narrow_column(n, stride, types.element_and_result, types.accumulator);
+      bytes = std::max(bytes, PublishedNarrowTiles<R>::bytes(lines, cut.tiles));
     }
     bytes = std::max(bytes, PublishedRows<R>::bytes(n, lines));
     return static_cast<std::size_t>(bytes);
@@ -205,7 +207,7 @@ struct Backend {
     using Published = PublishedNarrowTiles<typename Types<P>::R>;
     const NarrowColumnPlan plan = plan_narrow_columns(narrow_column_facts(exec, p));
     const Launch launch{p.function, "cuda/narrow_columns", plan.blocks, threads_of_narrow_columns,
-                        plan.shared_bytes()};
+                        plan.shared_bytes};
     std::optional<Temporary<Exec>> memory;
     if (plan.steps > 1) {
       const auto needed = static_cast<std::size_t>(Published::bytes(p.batch.count, plan.steps));
@@ -328,20 +330,13 @@ struct Backend {
   static constexpr NarrowColumnFacts narrow_column_types() {
     using Input = NarrowInput<typename P::A, decltype(P::input)>;
     using Value = typename Types<P>::Value;
-    constexpr int loaded = sizeof(typename Input::Value);
-    constexpr int stored = sizeof(Value);
+    constexpr int besides = narrow_in_place<Input, Value> ? 0 : sizeof(Value);
     NarrowColumnFacts facts{};
-    const int besides = narrow_in_place<Input, Value> ? 0 : stored;
     facts.element = Input::bytes + besides;
-    facts.element_and_result = loaded + besides;
+    facts.element_and_result = sizeof(typename Input::Value) + besides;
     facts.accumulator = sizeof(typename P::A);
     facts.carried = sizeof(typename Types<P>::R);
     return facts;
-  }
-  template <class P>
-  static constexpr NarrowCut cut_narrow(std::int64_t n, std::int64_t stride) {
-    constexpr NarrowColumnFacts facts = narrow_column_types<P>();
-    return cut_narrow_column(n, stride, facts.element_and_result, facts.accumulator);
   }
   /// The facts that determine the plan for narrow columns.
   template <class Exec, class P>
