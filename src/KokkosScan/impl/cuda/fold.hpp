@@ -35,51 +35,34 @@ inline constexpr std::int64_t least_column_part = 64;
 inline constexpr int rounds_of_rows = 2;
 
 /// How lines are folded.
-template <class R>
 struct FoldShape {
   std::int64_t n;       ///< of a line
   std::int64_t parts;   ///< of a line
   std::int64_t length;  ///< of a part
-  int width;            ///< lanes of a line; a power of two
-  R* folds;             ///< of parts, line by line
-};
-
-/// Reads the elements of a line, or the folds of its parts.
-template <class P>
-struct ElementsToFold {
-  __device__ __forceinline__ auto line(const P& p, std::int64_t number) const {
-    return [elements = p.input.line(p.batch.coordinates(number))](std::int64_t k) {
-      return static_cast<typename P::A>(elements(k));
-    };
-  }
-};
-template <class P>
-struct PartsToFold {
-  const typename Combination<P>::R* folds;
-  std::int64_t parts;
-
-  __device__ __forceinline__ auto line(const P&, std::int64_t number) const {
-    return [of_line = folds + number * parts](std::int64_t k) { return of_line[k]; };
-  }
+  int width;            ///< lanes of a part; a power of two
 };
 
 /// Folds parts of lines, of at least one element each.
-template <class P, class From>
+///
+/// \tparam A the type of elements, which the operator carries as R
+/// \param  to takes the folds of a line's parts
+template <class A, class R, class Op, class In, class To>
 __global__ void __launch_bounds__(threads_that_fold)
-    fold_lines(const __grid_constant__ P p, const __grid_constant__ From from,
-               const __grid_constant__ FoldShape<typename Combination<P>::R> shape) {
-  using R = typename Combination<P>::R;
+    fold_lines(const __grid_constant__ Op op, const __grid_constant__ Batch batch,
+               const __grid_constant__ In in, const __grid_constant__ To to,
+               const __grid_constant__ FoldShape shape) {
   constexpr int N = neighbours_that_fold<R>;
-  const auto& op = carrying(p.op);
   const int place = static_cast<int>(threadIdx.x) % shape.width;
   const std::int64_t index =
       (std::int64_t{blockIdx.x} * threads_that_fold + threadIdx.x) / shape.width;
-  const bool exists = index < p.batch.count * shape.parts;
-  const Division at(exists ? index : 0, p.batch.count);
-  const auto read = from.line(p, at.remainder);
+  const bool exists = index < batch.count * shape.parts;
+  const Division at(exists ? index : 0, batch.count);
+  const Coordinates line = batch.coordinates(at.remainder);
+  const auto elements = in.line(line);
+  const auto read = [&](std::int64_t k) { return static_cast<R>(static_cast<A>(elements(k))); };
   const std::int64_t begin = at.quotient * shape.length;
   const std::int64_t end = begin + shape.length < shape.n ? begin + shape.length : shape.n;
-  Fold<std::remove_cvref_t<decltype(op)>, R> fold(op);
+  Fold<Op, R> fold(op);
 #pragma unroll 1
   for (std::int64_t tile = begin; tile < end; tile += shape.width * N) {
     const std::int64_t k = tile + place * N;
@@ -87,14 +70,13 @@ __global__ void __launch_bounds__(threads_that_fold)
     if (k + N <= end) {
       R x[N];
 #pragma unroll
-      for (int i = 0; i < N; ++i) x[i] = static_cast<R>(read(k + i));
+      for (int i = 0; i < N; ++i) x[i] = read(k + i);
       next = x[0];
 #pragma unroll
       for (int i = 1; i < N; ++i) next = static_cast<R>(op(next, x[i]));
     } else if (k < end) {
-      next = static_cast<R>(read(k));
-      for (int i = 1; k + i < end; ++i)
-        next = static_cast<R>(op(next, static_cast<R>(read(k + i))));
+      next = read(k);
+      for (int i = 1; k + i < end; ++i) next = static_cast<R>(op(next, read(k + i)));
     }
     if (shape.width > 1) {
       const std::int64_t present = (end - tile + N - 1) / N;
@@ -104,12 +86,7 @@ __global__ void __launch_bounds__(threads_that_fold)
     }
     fold = {op, fold.then(op, next)};
   }
-  if (place != 0 || !exists) return;
-  if (shape.parts == 1) {
-    p.totals.line(p.batch.coordinates(at.remainder))(0) = fold.value();
-  } else {
-    shape.folds[at.remainder * shape.parts + at.quotient] = fold.value();
-  }
+  if (place == 0 && exists) to.line(line)(at.quotient) = fold.value();
 }
 
 /// Folds lines of at least one element and stores the folds in the totals of a problem, whose type
@@ -128,16 +105,16 @@ struct LineFold {
   /// \param workspace of workspace_bytes() bytes
   template <class Exec, class P>
   static void fold(const Exec& exec, const P& p, std::byte* workspace) {
-    fold(exec, p, ElementsToFold<P>{}, p.n, p.n > 1 && has_contiguous_lines(p),
-         reinterpret_cast<typename Combination<P>::R*>(workspace));
+    fold<typename P::A>(exec, p, p.input, p.n, p.n > 1 && has_contiguous_lines(p),
+                        reinterpret_cast<typename Combination<P>::R*>(workspace));
   }
 
  private:
-  template <class Exec, class P, class From, class R>
-  static void fold(const Exec& exec, const P& p, const From& from, std::int64_t n, bool are_rows,
+  template <class A, class Exec, class P, class In, class R>
+  static void fold(const Exec& exec, const P& p, const In& in, std::int64_t n, bool are_rows,
                    R* workspace) {
     const std::int64_t lines = p.batch.count;
-    FoldShape<R> shape{n, 1, n, 1, workspace};
+    FoldShape shape{n, 1, n, 1};
     while (are_rows && shape.width < lanes && shape.width * neighbours_that_fold<R> < n) {
       shape.width *= 2;
     }
@@ -151,13 +128,23 @@ struct LineFold {
       shape.length = divide_up(n, std::min(divide_up(most, lines), n / least));
       shape.parts = divide_up(n, shape.length);  // none is empty
     }
-    const Launch launch{p.function, "cuda/fold_lines",
-                        divide_up(lines * shape.parts * shape.width, threads_that_fold),
-                        threads_that_fold, 0};
-    enqueue(exec, launch, fold_lines<P, From>, n, lines, p, from, shape);
-    if (shape.parts == 1) return;
-    fold(exec, p, PartsToFold<P>{workspace, shape.parts}, shape.parts, true,
-         workspace + lines * shape.parts);
+    const auto fold_to = [&](const auto& to) {
+      const Launch launch{p.function, "cuda/fold_lines",
+                          divide_up(lines * shape.parts * shape.width, threads_that_fold),
+                          threads_that_fold, 0};
+      using Op = typename Combination<P>::Wide;
+      enqueue(exec, launch, fold_lines<A, R, Op, In, std::remove_cvref_t<decltype(to)>>, n, lines,
+              Op(carrying(p.op)), p.batch, in, to, shape);
+    };
+    if (shape.parts == 1) return fold_to(p.totals);
+    Array<R> folds{workspace, {1, {}}};
+    std::int64_t stride = shape.parts;
+    for (int d = p.batch.rank - 1; d >= 0; stride *= p.batch.extent[d--]) {
+      folds.strides.batch[d] = stride;
+    }
+    fold_to(folds);
+    fold<R>(exec, p, Array<const R>{workspace, folds.strides}, shape.parts, true,
+            workspace + lines * shape.parts);
   }
   template <class Exec>
   static std::int64_t threads_of(const Exec& exec) {
