@@ -107,17 +107,12 @@ __device__ __forceinline__ void after_initialization() {
 #endif
 }
 
-/// How quads are copied to padded slots: through registers, which is faster for an array alone
-/// (rows of 8 to 32 floats by 0.02 of a copy), or so that copies of several arrays overlap.
-enum class ToPadded { through_registers, asynchronously };
-
 /// Begins to copy a span into shared memory: all quads that contain some of its bytes. Bytes of the
 /// first quad before them are loaded too, which is faster than single elements, but must not be
 /// used. They belong to the same allocation, since allocations are aligned to 16 bytes. The threads
 /// share the work; each must arrive at the barrier and call arrive_after_copies().
 __device__ __forceinline__ void begin_copy_in(const std::byte* from, const Span& to, int bytes,
-                                              Barrier& barrier, const Threads& threads,
-                                              ToPadded to_padded = ToPadded::asynchronously) {
+                                              Barrier& barrier, const Threads& threads) {
   const int before = misalignment(from);
   const std::byte* const first = from - before;
   const int quads = (before + bytes) / quad;
@@ -129,19 +124,9 @@ __device__ __forceinline__ void begin_copy_in(const std::byte* from, const Span&
     in_batches<8>(threads.own, quads, threads.count, [&](int q, auto count) {
       const std::byte* const at = first + q * quad;
       std::byte* const slot = to.at_place(q * quad);
-      if (!has_bulk_copies() || to_padded == ToPadded::asynchronously) {
-#pragma unroll
-        for (int i = 0; i < count.value; ++i) {
-          begin_copy_of_quad(slot + i * to.step(step), at + i * step, quad);
-        }
-        return;
-      }
-      uint4 x[count.value];
-#pragma unroll
-      for (int i = 0; i < count.value; ++i) x[i] = *reinterpret_cast<const uint4*>(at + i * step);
 #pragma unroll
       for (int i = 0; i < count.value; ++i) {
-        *reinterpret_cast<uint4*>(slot + i * to.step(step)) = x[i];
+        begin_copy_of_quad(slot + i * to.step(step), at + i * step, quad);
       }
     });
   }

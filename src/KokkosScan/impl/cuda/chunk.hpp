@@ -21,6 +21,7 @@
 /// and empty parts are omitted. If the carried type is the accumulator, packs do not matter:
 /// P * x_1 * x_2 ... combine left to right.
 
+#include <KokkosScan/impl/cuda/pack.hpp>
 #include <KokkosScan/impl/cuda/staged_inputs.hpp>
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
@@ -44,14 +45,11 @@ struct Types : Combination<P> {
   /// Whether results overwrite elements in shared memory.
   static constexpr bool in_place = Stage<In>::template can_hold<Value>;
   /// Whether an element consists of values from several arrays.
-  static constexpr bool has_several_arrays = Stage<In>::bytes_of_element > Stage<In>::widest;
+  static constexpr bool has_several_arrays = Stage<In>::arrays > 1;
   /// Bytes of a result that has a slot of its own, else 0.
   static constexpr int bytes_of_result = in_place ? 0 : static_cast<int>(sizeof(Value));
   static constexpr ElementSize size{std::max<int>(Stage<In>::widest, sizeof(Value)),
                                     Stage<In>::bytes_of_element + bytes_of_result};
-  /// The sizes in tiles of contiguous lines.
-  static constexpr ElementSize size_in_lines{size.widest,
-                                             Stage<In>::size_in_lines + bytes_of_result};
   /// The part of the size that the combination tree depends on.
   static constexpr ElementSize size_that_cuts{
       std::max<int>(cuda::size_that_cuts<In>.widest, sizeof(Value)),
@@ -68,14 +66,9 @@ struct Types : Combination<P> {
   static constexpr bool reads_words =
       Stage<In>::has_parts_of_words && !(in_place && is_part_of_word<Value>);
   /// Bytes of shared memory for a tile of lines.
-  static constexpr int bytes_of_lines(int elements, int padding, int alignment = quad) {
-    return Stage<In>::bytes_in_lines(elements, padding, alignment) +
-           bytes_of_results(elements, padding, alignment);
-  }
-
- private:
-  static constexpr int bytes_of_results(int elements, int padding, int alignment) {
-    return in_place ? 0 : bytes_of_slots<Value>(elements, padding, alignment);
+  static constexpr int bytes_of_lines(int elements, int padding) {
+    return Stage<In>::bytes(elements, padding) +
+           (in_place ? 0 : bytes_of_slots<Value>(elements, padding));
   }
 };
 
@@ -98,150 +91,42 @@ struct Results {
   }
 };
 
-/// Allocates the results of a tile in shared memory, after its elements.
+/// Finds room for the results of a tile in shared memory: that of its elements, or behind them.
 ///
-/// \param flat their address in global memory, if they are contiguous there
-template <class P>
-__device__ __forceinline__ auto place_results(const typename Types<P>::Value* flat, Region& region,
-                                              const Stage<typename Types<P>::In>& input) {
+/// \param flat     their address in global memory, if they are contiguous there
+/// \param in_place false if they need slots of their own in any case
+template <class P, class Value = typename Types<P>::Value>
+__device__ __forceinline__ Slots<Value> place_results(const Value* flat, Region& region,
+                                                      const Stage<typename Types<P>::In>& input,
+                                                      bool in_place = true) {
   if constexpr (Types<P>::in_place) {
-    return Slots<typename Types<P>::Value>{input.span()};
-  } else {
-    return region.take(flat);
+    if (in_place) return {input.span()};
   }
+  return region.take(flat);
 }
 
 /// A tile of lines in shared memory.
 template <class P>
 struct StagedTile {
   const P& problem;
+  const Shape& shape;
   bool packs_are_aligned;  ///< in all operands but wide results
   Tile tile;
   Stage<typename Types<P>::In> input;
   Results<typename Types<P>::Value> results;
 
-  /// Calls f(packs, backward) with compile-time constants: whether threads access elements as packs
-  /// or one by one, and whether backward in memory.
+  /// Calls f(packs, backward) with constants: whether threads access elements as packs or one by
+  /// one, and whether backward in memory.
   template <class F>
   __device__ __forceinline__ auto with_access(const F& f) const {
-    using Yes = std::true_type;
-    using No = std::false_type;
     if constexpr (Types<P>::has_packs) {
-      if (packs_are_aligned) return tile.backward ? f(Yes{}, Yes{}) : f(Yes{}, No{});
-    }
-    return tile.backward ? f(No{}, Yes{}) : f(No{}, No{});
-  }
-};
-
-/// The fold of a pack, by halves, in type T.
-template <class T, int First, int Count, class A, class Op, int E>
-__device__ __forceinline__ T fold_pack(const Op& op, const A (&x)[E]) {
-  if constexpr (Count == 1) {
-    return static_cast<T>(x[First]);
-  } else {
-    return op(fold_pack<T, First, (Count + 1) / 2>(op, x),
-              fold_pack<T, First + (Count + 1) / 2, Count / 2>(op, x));
-  }
-}
-
-/// The type in which the elements of a pack combine.
-template <class Op, class A>
-using packed_t = std::conditional_t<is_carried_throughout<Op, A>, carried_t<Op, A>, A>;
-
-/// The operator that combines them.
-template <class A, class Op>
-__device__ __forceinline__ decltype(auto) packing(const Op& op) {
-  if constexpr (is_carried_throughout<Op, A>) {
-    return carrying(op);
-  } else {
-    return (op);
-  }
-}
-
-/// Inclusive sums of a pack's exponentials, in float, with a common scale.
-template <int E>
-struct ExponentialsOfPack {
-  float scale;
-  float sums[E];
-
-  __device__ __forceinline__ explicit ExponentialsOfPack(const float (&x)[E]) {
-    float largest = x[0];
-#pragma unroll
-    for (int i = 1; i < E; ++i) largest = Kokkos::fmax(largest, x[i]);
-    scale = ScaledSum::scale_of(largest);
-#pragma unroll
-    for (int i = 0; i < E; ++i) {
-      const float exponential = Kokkos::exp(x[i] - 64 * scale);
-      sums[i] = i == 0 ? exponential : add(sums[i - 1], exponential);
-    }
-  }
-  [[nodiscard]] __device__ __forceinline__ ScaledSum fold() const { return {scale, sums[E - 1]}; }
-  /// Replaces the elements by the logarithms of these sums plus the sum before the pack.
-  __device__ __forceinline__ void take_logarithms(const ScaledSum& before, float (&x)[E]) const {
-    // With the scale of a larger element, earlier ones would lose digits or vanish.
-    if (before.scale < scale && !(x[0] - 64 * scale >= -32)) {
-      ScaledSum sum = before;
-#pragma unroll
-      for (int i = 0; i < E; ++i) {
-        sum = AddScaled{}(sum, ScaledSum(x[i]));
-        x[i] = static_cast<float>(sum);
+      if (packs_are_aligned) {
+        return tile.backward ? f(std::true_type{}, true) : f(std::true_type{}, false);
       }
-      return;
     }
-    const float highest = Kokkos::fmax(before.scale, scale);
-    const auto factor = [&](float from) {
-      return static_cast<float>(ScaledSum::factor(highest - from));
-    };
-    const float of_before = multiply(factor(before.scale), static_cast<float>(before.sum));
-    const float of_pack = factor(scale);
-#pragma unroll
-    for (int i = 0; i < E; ++i) {
-      x[i] = 64 * highest + Kokkos::log(multiply_add(of_pack, sums[i], of_before));
-    }
+    return tile.backward ? f(std::false_type{}, true) : f(std::false_type{}, false);
   }
 };
-
-/// The fold of a pack, in the carried type.
-template <class Op, class A, int E>
-__device__ __forceinline__ carried_t<Op, A> carried_pack(const Op& op, const A (&x)[E]) {
-  if constexpr (sums_exponentials<Op, A>) {
-    return ExponentialsOfPack<E>(x).fold();
-  } else {
-    return static_cast<carried_t<Op, A>>(fold_pack<packed_t<Op, A>, 0, E>(packing<A>(op), x));
-  }
-}
-
-/// Replaces the elements of a pack by B after each of them. `run`, the fold of everything before,
-/// is extended by the pack if it is full.
-///
-/// \param valid   number of elements that exist
-/// \param is_full whether to treat the pack as full: results past the last element are discarded
-template <class Op, class Carrying, class R, class A, int E>
-__device__ __forceinline__ void scan_pack(const Op& op, const Carrying& carrying_op,
-                                          Fold<Carrying, R>& run, A (&x)[E], int valid,
-                                          bool is_full) {
-  if constexpr (sums_exponentials<Op, A>) {
-    // Elements that do not exist could be too large for the common scale.
-#pragma unroll
-    for (int i = 0; i < E; ++i) x[i] = i < valid ? x[i] : neutral<A>(op);
-    const ExponentialsOfPack<E> pack(x);
-    pack.take_logarithms(run.value(), x);
-    if (is_full) run = Fold<Carrying, R>(carrying_op, run.then(carrying_op, pack.fold()));
-  } else {
-    Fold<Op, A> in_pack =
-        run.exists() ? Fold<Op, A>(op, static_cast<A>(run.value())) : Fold<Op, A>(op);
-    if (is_full) run = Fold<Carrying, R>(carrying_op, run.then(carrying_op, carried_pack(op, x)));
-#pragma unroll
-    for (int i = 0; i < E - 1; ++i) {
-      if (!is_full && i >= valid) continue;
-      x[i] = in_pack.then(op, x[i]);
-      in_pack = Fold<Op, A>(op, x[i]);
-    }
-  }
-  if (is_full) x[E - 1] = static_cast<A>(run.value());
-}
-
-// ---- Chunks ----------------------------------------------------------------------------------
 
 /// Stores what a line has besides its n results: B(0) before an inclusive output, B(n) after an
 /// exclusive one, and the total.
@@ -289,6 +174,18 @@ template <class R, class Op, class A>
 __device__ __forceinline__ Fold<Op, R> fold_of_start(const Op& op, const Maybe<A>& start) {
   return start.exists ? Fold<Op, R>(op, static_cast<R>(start.value)) : Fold<Op, R>(op);
 }
+/// Values in shared memory, where no constructor may run.
+template <class R, int count>
+struct Uninitialised {
+  alignas(16) std::byte memory[count][sizeof(R)];
+
+  [[nodiscard]] __device__ __forceinline__ R* data() { return reinterpret_cast<R*>(memory); }
+  [[nodiscard]] __device__ __forceinline__ R& operator[](int i) { return data()[i]; }
+};
+/// The totals of a block's warps.
+template <class R>
+using WarpTotals = Uninitialised<R, most_threads / lanes>;
+
 /// The fold of the totals of warps first ... end - 1.
 template <class Op, class R>
 __device__ __forceinline__ Fold<Op, R> fold_warps(const Op& op, const R* totals, int first,
@@ -297,25 +194,6 @@ __device__ __forceinline__ Fold<Op, R> fold_warps(const Op& op, const R* totals,
   for (int w = first; w < end; ++w) fold = Fold<Op, R>(op, fold.then(op, totals[w]));
   return fold;
 }
-
-/// The position of a thread's chunk in its line.
-struct Place {
-  int line;           ///< index in the tile
-  int chunk;          ///< index in the line
-  int place_in_warp;  ///< among the lanes of the same line
-  int k;              ///< the first element, in scan order within the tile
-  int length;         ///< 0 if the thread has no chunk
-
-  /// \param thread index among the threads of the tile
-  static __device__ __forceinline__ Place find(const Shape& shape, const Tile& tile, int thread) {
-    // Several lines share one warp, or a line has whole warps.
-    const int line = shape.by_threads_of_line.quotient(thread);
-    const int chunk = thread - line * shape.cut.threads_of_line;
-    const int k = chunk * shape.cut.chunk;
-    const int left = line < tile.lines && k < tile.length ? tile.length - k : 0;
-    return {line, chunk, chunk % lanes, k, left < shape.cut.chunk ? left : shape.cut.chunk};
-  }
-};
 
 /// What the fold of a tile passes on to its scan.
 template <class R>
@@ -337,27 +215,33 @@ class Chunk {
   static constexpr int pack = T::pack;
 
  public:
-  __device__ __forceinline__ Chunk(const StagedTile<P>& staged, const Place& place)
-      : m_staged(staged),
-        m_problem(staged.problem),
-        m_op(carrying(m_problem.op)),
-        m_input(staged.input),
-        m_results(staged.results),
-        m_place(place),
-        m_length(place.length) {
-    const int e = staged.tile.in_memory_order(place.k);
-    m_slot = place.line * staged.tile.length + e;
-    m_result_slot = m_results.slot(place.line, e);
+  int line;    ///< index in the tile
+  int length;  ///< elements; 0 if the thread has no chunk
+
+  /// \param thread index among the threads of the tile
+  __device__ __forceinline__ Chunk(const StagedTile<P>& staged, int thread)
+      : m_staged(staged), m_problem(staged.problem), m_op(carrying(m_problem.op)) {
+    // Several lines share one warp, or a line has whole warps.
+    const Cut& cut = staged.shape.cut;
+    line = staged.shape.by_threads_of_line.quotient(thread);
+    m_chunk = thread - line * cut.threads_of_line;
+    m_k = m_chunk * cut.chunk;
+    const Tile& tile = staged.tile;
+    const int left = line < tile.lines && m_k < tile.length ? tile.length - m_k : 0;
+    length = left < cut.chunk ? left : cut.chunk;
+    const int e = tile.in_memory_order(m_k);
+    m_slot = line * tile.length + e;
+    m_result_slot = staged.results.slot(line, e);
   }
 
   /// Folds the chunk, and scans the folds of the warp's lanes.
   [[nodiscard]] __device__ __forceinline__ FoldedChunk<R> fold() const {
     R total{};
-    if (m_length > 0) {
+    if (length > 0) {
       total = m_staged.with_access(
-          [&](auto packs, auto backward) { return fold_elements<packs.value, backward.value>(); });
+          [&](auto packs, bool backward) { return fold_elements<packs.value>(backward); });
     }
-    const R folds = scan_lanes(m_op, total, m_place.place_in_warp, m_length > 0);
+    const R folds = scan_lanes(m_op, total, m_chunk % lanes, length > 0);
     return {folds, shuffle_up(folds, 1)};
   }
 
@@ -366,25 +250,26 @@ class Chunk {
   /// \param before_tile  the prefix of the tile
   /// \param warps_before the fold of the warps of the line before this one in the tile
   /// \param next_tile    the prefix of the next tile, for the last thread if there is a next one
-  __device__ __forceinline__ void scan(const Shape& shape, bool is_first_tile, bool is_last_tile,
+  __device__ __forceinline__ void scan(bool is_first_tile, bool is_last_tile,
                                        const FoldedChunk<R>& folded,
                                        const Fold<Carrying, R>& before_tile,
                                        const Fold<Carrying, R>& warps_before,
                                        const R* next_tile = nullptr) const {
     using Prefix = Fold<Carrying, R>;
-    if (m_length == 0) return;
-    const bool ends_warp = shape.cut.threads_of_line > lanes && threadIdx.x % lanes == lanes - 1;
-    const bool is_begin = is_first_tile && m_place.chunk == 0;
+    if (length == 0) return;
+    const Cut& cut = m_staged.shape.cut;
+    const bool ends_warp = cut.threads_of_line > lanes && threadIdx.x % lanes == lanes - 1;
+    const bool is_begin = is_first_tile && m_chunk == 0;
     const Prefix before_warp = join(m_op, before_tile, warps_before);
     const Prefix lanes_before =
-        m_place.place_in_warp > 0 ? Prefix(m_op, folded.folds_before) : Prefix(m_op);
+        m_chunk % lanes > 0 ? Prefix(m_op, folded.folds_before) : Prefix(m_op);
     const Prefix before = join(m_op, before_warp, lanes_before);
     const A first = is_begin && !m_problem.start.exists() ? m_problem.identity.value
                                                           : static_cast<A>(before.value());
-    A last = m_staged.with_access([&](auto packs, auto backward) {
-      return scan_elements<packs.value, backward.value>(before, first);
+    A last = m_staged.with_access([&](auto packs, bool backward) {
+      return scan_elements<packs.value>(backward, before, first);
     });
-    if (m_length == shape.cut.chunk) {
+    if (length == cut.chunk) {
       // B at the beginning of the next chunk, bit for bit.
       if (next_tile != nullptr) {
         last = static_cast<A>(*next_tile);
@@ -394,35 +279,34 @@ class Chunk {
         last = static_cast<A>(before_warp.then(m_op, folded.folds));
       }
       if (m_problem.form == Form::inclusive) {
-        const int in_memory = m_staged.tile.backward ? 1 - m_length : m_length - 1;
-        m_results.slots[m_result_slot + in_memory] = static_cast<Value>(last);
+        const int in_memory = m_staged.tile.backward ? 1 - length : length - 1;
+        m_staged.results.slots[m_result_slot + in_memory] = static_cast<Value>(last);
       }
     }
     const Ends<P> ends{m_problem};
     if (ends.exist()) {
-      const LineNumber line = m_staged.tile.line(m_place.line);
-      Value* const extra = m_results.extra(m_place.line);
-      if (is_begin) ends.store_begin(line, first, extra);
-      if (is_last_tile && m_place.k + m_length == m_staged.tile.length)
-        ends.store_end(line, last, extra);
+      const LineNumber number = m_staged.tile.line(line);
+      Value* const extra = m_staged.results.extra(line);
+      if (is_begin) ends.store_begin(number, first, extra);
+      if (is_last_tile && m_k + length == m_staged.tile.length) ends.store_end(number, last, extra);
     }
   }
 
   /// The fold of the chunk.
-  template <bool packs, bool backward>
-  [[nodiscard]] __device__ __forceinline__ R fold_elements() const {
+  template <bool packs>
+  [[nodiscard]] __device__ __forceinline__ R fold_elements(bool backward) const {
     int i = 0;
     Fold<Carrying, R> total(m_op);
 #pragma unroll 4
-    for (; i + pack <= m_length; i += pack) {
+    for (; i + pack <= length; i += pack) {
       A x[pack];
-      read<packs, backward>(i, x);
+      read<packs>(backward, i, x);
       total = Fold<Carrying, R>(m_op, total.then(m_op, carried_pack(m_problem.op, x)));
     }
-    if (!packs && i < m_length) {
-      auto rest = static_cast<packed_t<Op, A>>(element<backward>(i));
-      for (++i; i < m_length; ++i) {
-        rest = packing<A>(m_problem.op)(rest, static_cast<packed_t<Op, A>>(element<backward>(i)));
+    if (!packs && i < length) {
+      auto rest = static_cast<packed_t<Op, A>>(element(backward, i));
+      for (++i; i < length; ++i) {
+        rest = packing<A>(m_problem.op)(rest, static_cast<packed_t<Op, A>>(element(backward, i)));
       }
       total = Fold<Carrying, R>(m_op, total.then(m_op, static_cast<R>(rest)));
     }
@@ -434,41 +318,41 @@ class Chunk {
   /// \param before the fold of everything before the chunk
   /// \param first  B at the beginning of the chunk
   /// \return B at the end of the chunk
-  template <bool packs, bool backward>
-  [[nodiscard]] __device__ __forceinline__ A scan_elements(const Fold<Carrying, R>& before,
+  template <bool packs>
+  [[nodiscard]] __device__ __forceinline__ A scan_elements(bool backward,
+                                                           const Fold<Carrying, R>& before,
                                                            const A& first) const {
     const bool inclusive = m_problem.form == Form::inclusive;
     Fold<Carrying, R> run = before;
     A last = first;
     // Several packs are read before the first is scanned.
-    in_batches<elements_at_once / pack>(
-        0, m_length - pack + 1, pack, [&](int first_of, auto count) {
-          A x[count.value][pack];
+    in_batches<elements_at_once / pack>(0, length - pack + 1, pack, [&](int first_of, auto count) {
+      A x[count.value][pack];
 #pragma unroll
-          for (int c = 0; c < count.value; ++c) read<packs, backward>(first_of + c * pack, x[c]);
+      for (int c = 0; c < count.value; ++c) read<packs>(backward, first_of + c * pack, x[c]);
 #pragma unroll
-          for (int c = 0; c < count.value; ++c) {
-            scan_pack<true>(run, x[c], pack);
-            Value y[pack];
+      for (int c = 0; c < count.value; ++c) {
+        scan_pack<true>(run, x[c], pack);
+        Value y[pack];
 #pragma unroll
-            for (int j = 0; j < pack; ++j) {
-              y[j] = static_cast<Value>(inclusive ? x[c][j] : (j == 0 ? last : x[c][j - 1]));
-            }
-            write<packs, backward>(first_of + c * pack, y);
-            last = x[c][pack - 1];
-          }
-        });
-    const int i = m_length / pack * pack;
-    if (!packs && i < m_length) {
-      const int valid = m_length - i;
+        for (int j = 0; j < pack; ++j) {
+          y[j] = static_cast<Value>(inclusive ? x[c][j] : (j == 0 ? last : x[c][j - 1]));
+        }
+        write<packs>(backward, first_of + c * pack, y);
+        last = x[c][pack - 1];
+      }
+    });
+    const int i = length / pack * pack;
+    if (!packs && i < length) {
+      const int valid = length - i;
       A x[pack];
 #pragma unroll
-      for (int j = 0; j < pack; ++j) x[j] = element<backward>(j < valid ? i + j : i);
+      for (int j = 0; j < pack; ++j) x[j] = element(backward, j < valid ? i + j : i);
       scan_pack<false>(run, x, valid);
 #pragma unroll
       for (int j = 0; j < pack - 1; ++j) {
         if (j >= valid) continue;
-        result<backward>(i + j) = static_cast<Value>(inclusive ? x[j] : last);
+        result(backward, i + j) = static_cast<Value>(inclusive ? x[j] : last);
         last = x[j];
       }
     }
@@ -476,37 +360,37 @@ class Chunk {
   }
 
  private:
-  template <bool backward>
-  [[nodiscard]] __device__ __forceinline__ A element(int i) const {
-    return static_cast<A>(m_input.get(backward ? m_slot - i : m_slot + i));
+  [[nodiscard]] __device__ __forceinline__ A element(bool backward, int i) const {
+    return static_cast<A>(m_staged.input.get(m_slot + (backward ? -1 : 1) * i));
   }
-  template <bool backward>
-  [[nodiscard]] __device__ __forceinline__ Value& result(int i) const {
-    return m_results.slots.data()[backward ? m_result_slot - i : m_result_slot + i];
+  [[nodiscard]] __device__ __forceinline__ Value& result(bool backward, int i) const {
+    return m_staged.results.slots.data()[m_result_slot + (backward ? -1 : 1) * i];
   }
-  template <bool packs, bool backward>
-  __device__ __forceinline__ void read(int i, A (&x)[pack]) const {
+  template <bool packs>
+  __device__ __forceinline__ void read(bool backward, int i, A (&x)[pack]) const {
     if constexpr (packs || T::reads_words) {
       typename Input::Value raw[pack];
-      m_input.template get_pack<packs>(backward ? m_slot - (pack - 1) : m_slot, backward ? -i : i,
-                                       raw);
+      m_staged.input.template get_pack<packs>(backward ? m_slot - (pack - 1) : m_slot,
+                                              backward ? -i : i, raw);
 #pragma unroll
-      for (int j = 0; j < pack; ++j) x[j] = static_cast<A>(raw[backward ? pack - 1 - j : j]);
+      for (int j = 0; j < pack; ++j) x[j] = static_cast<A>(backward ? raw[pack - 1 - j] : raw[j]);
     } else {
 #pragma unroll
-      for (int j = 0; j < pack; ++j) x[j] = element<backward>(i + j);
+      for (int j = 0; j < pack; ++j) x[j] = element(backward, i + j);
     }
   }
-  template <bool packs, bool backward>
-  __device__ __forceinline__ void write(int i, const Value (&y)[pack]) const {
-    if (packs && !m_results.are_wide) {
+  template <bool packs>
+  __device__ __forceinline__ void write(bool backward, int i, const Value (&y)[pack]) const {
+    if constexpr (packs) {
+      if (m_staged.results.are_wide) return write<false>(backward, i, y);
       Value raw[pack];
 #pragma unroll
-      for (int j = 0; j < pack; ++j) raw[j] = y[backward ? pack - 1 - j : j];
-      m_results.slots.put_pack(backward ? m_result_slot - i - (pack - 1) : m_result_slot + i, raw);
+      for (int j = 0; j < pack; ++j) raw[j] = backward ? y[pack - 1 - j] : y[j];
+      const int first = m_result_slot + (backward ? 1 - pack - i : i);
+      move_pack(reinterpret_cast<std::byte*>(&m_staged.results.slots[first]), raw);
     } else {
 #pragma unroll
-      for (int j = 0; j < pack; ++j) result<backward>(i + j) = y[j];
+      for (int j = 0; j < pack; ++j) result(backward, i + j) = y[j];
     }
   }
 
@@ -528,16 +412,10 @@ class Chunk {
   const StagedTile<P>& m_staged;
   const P& m_problem;
   const Carrying m_op;
-  const Input& m_input;
-  const Results<Value>& m_results;
-  const Place& m_place;
-  const int m_length;
+  int m_chunk;        ///< index in the line
+  int m_k;            ///< the first element, in scan order within the tile
   int m_slot;         ///< of the first element
   int m_result_slot;  ///< of its result
 };
-
-/// Bytes of shared memory for the totals of a block's warps.
-template <class R>
-inline constexpr int bytes_of_totals = sizeof(R) * (most_threads / lanes);
 
 }  // namespace KokkosScan::impl::cuda

@@ -59,7 +59,6 @@ struct Composition {
   using First = First_;
   /// The type of an element.
   using Value = std::remove_cvref_t<decltype(std::declval<In>().line(Coordinates{})(0))>;
-  using Function = decltype(function_of(std::declval<const In&>()));
 };
 template <class In>
 struct CompositionOf {
@@ -88,8 +87,6 @@ struct Each<> {
   template <class... Arguments>
   __device__ __forceinline__ explicit Each(const List<>&, const Arguments&...) {}
   template <class F>
-  __device__ __forceinline__ void visit(const F&) const {}
-  template <class F>
   __device__ __forceinline__ void visit(const List<>&, const F&) {}
   template <class Get, class F, class... Values>
   __device__ __forceinline__ auto call(const Get&, const F& f, const Values&... values) const {
@@ -107,12 +104,7 @@ struct Each<First, Rest...> {
   __device__ __forceinline__ explicit Each(const Parts& parts, const Arguments&... arguments)
       : first(parts.first, arguments...), rest(parts.rest, arguments...) {}
 
-  /// f(kept) or f(kept, part) for each part.
-  template <class F>
-  __device__ __forceinline__ void visit(const F& f) const {
-    f(first);
-    rest.visit(f);
-  }
+  /// f(kept, part) for each part.
   template <class Parts, class F>
   __device__ __forceinline__ void visit(const Parts& parts, const F& f) {
     f(first, parts.first);

@@ -97,20 +97,9 @@ struct SharedPart {
   Barrier scanned;    ///< the results are ready
   Barrier stored;     ///< the stage is free
   Part part;
-  // Bytes, as R may have a constructor.
-  alignas(16) std::byte memory_of_totals[most_threads / lanes][sizeof(R)];
-  alignas(16) std::byte memory_of_total[sizeof(R)];
-  alignas(16) std::byte memory_of_prefixes[2][sizeof(R)];
-
-  [[nodiscard]] __device__ __forceinline__ R* totals() {
-    return reinterpret_cast<R*>(memory_of_totals);
-  }
-  [[nodiscard]] __device__ __forceinline__ R& total() {
-    return *reinterpret_cast<R*>(memory_of_total);
-  }
-  [[nodiscard]] __device__ __forceinline__ R* prefixes() {
-    return reinterpret_cast<R*>(memory_of_prefixes);
-  }
+  WarpTotals<R> totals;
+  Uninitialised<R, 1> total;
+  Uninitialised<R, 2> prefixes;  ///< of the part and of the next one
 };
 
 /// Bytes of shared memory before the stages.
@@ -129,11 +118,13 @@ struct PartInStage : StagedTile<P> {
 
   __device__ __forceinline__ PartInStage(const P& p, bool are_aligned, const RingShape& ring,
                                          SharedPart<R>& of_stage, const Part& found, int stage)
-      : StagedTile<P>{p, are_aligned, found.tile(p), {}, {}}, shared(of_stage), part(found) {
+      : StagedTile<P>{p, ring.shape, are_aligned, found.tile(p), {}, {}},
+        shared(of_stage),
+        part(found) {
     std::byte* const memory = shared_memory() + bytes_of_ring<R> + stage * ring.bytes_of_stage;
     folds = reinterpret_cast<R*>(memory + ring.bytes_of_tile);
-    Region region{memory, ring.shape.cut.tile_length, 0, bulk_alignment};
-    const auto* const flat = this->tile.flat(p.output);
+    Region region{memory, ring.shape.cut.tile_length, 0};
+    const auto* const flat = this->tile.flat(p.output, found.length);
     this->input.place(p.input, this->tile, region, flat);
     this->results.slots = place_results<P>(flat, region, this->input);
   }
@@ -170,7 +161,7 @@ struct PartTasks {
       shared.published.initialize(1);
       shared.carried.initialize(1);
       shared.scanned.initialize(warps);
-      shared.stored.initialize(threads.storing / lanes + (are_called<P> ? 0 : warps));
+      shared.stored.initialize(threads.storing / lanes);
     }
     after_initialization();
   }
@@ -233,24 +224,23 @@ struct PartTasks {
       SharedPart<R>& shared = in.shared;
       const Part& part = in.part;
       if constexpr (are_computed<P>) shared.computed.wait(parity);
-      const Place place = Place::find(shape.shape, in.tile, thread);
-      const FoldedChunk<R> folded = Chunk<P>(in, place).fold();
+      const FoldedChunk<R> folded = Chunk<P>(in, thread).fold();
       in.folds[thread] = folded.folds;
-      if (lane == lanes - 1) shared.totals()[warp] = folded.folds;
+      if (lane == lanes - 1) shared.totals[warp] = folded.folds;
       arrive_for_warp(shared.folded);
       if (warp != 0) return;
       if (!part.is_last) {
         shared.folded.wait(parity);
-        R total = fold_warps(op, shared.totals(), 0, shape.warps()).value();
+        R total = fold_warps(op, shared.totals.data(), 0, shape.warps()).value();
         if (part.is_first && problem.start.exists()) {
           // Read early: the last part may later store the total in its place.
           const R start = static_cast<R>(problem.start.at(in.tile.line(0)).value);
-          if (lane == 0) shared.prefixes()[0] = start;
+          if (lane == 0) shared.prefixes[0] = start;
           total = op(start, total);
         }
         if (lane == 0) {
           publish(carry.total(part.line, part.tile_of_line), total);
-          shared.total() = total;
+          shared.total[0] = total;
         }
       }
       if (lane == 0) shared.published.arrive();
@@ -269,18 +259,18 @@ struct PartTasks {
       // stores.
       shared.published.wait(parity);
       R total{};
-      if (!part.is_last) total = shared.total();
+      if (!part.is_last) total = shared.total[0];
       const auto found = prefix.move_to(op, carry, part.line, part.tile_of_line, total);
       if (threadIdx.x % lanes == 0) {
-        if (!part.is_first) shared.prefixes()[0] = found.before.value();
-        shared.prefixes()[1] = found.with;
+        if (!part.is_first) shared.prefixes[0] = found.before.value();
+        shared.prefixes[1] = found.with;
         shared.carried.arrive();
       }
       __syncwarp();
     });
   }
 
-  /// A group scans tiles. Results that are not stored in bulk are stored by this group, too.
+  /// A group scans tiles.
   ///
   /// \param thread index in the group
   __device__ __forceinline__ void scan(int thread) const {
@@ -292,35 +282,31 @@ struct PartTasks {
     for_each_part([&](const InStage& in, int parity) {
       SharedPart<R>& shared = in.shared;
       const Part& part = in.part;
-      const Place place = Place::find(shape.shape, in.tile, thread);
+      const Chunk<P> chunk(in, thread);
       shared.folded.wait(parity);
       const FoldedChunk<R> folded{in.folds[thread], in.folds[lane > 0 ? thread - 1 : thread]};
-      const Prefix warps_before = fold_warps(op, shared.totals(), 0, place.length > 0 ? warp : 0);
+      const Prefix warps_before =
+          fold_warps(op, shared.totals.data(), 0, chunk.length > 0 ? warp : 0);
       shared.carried.wait(parity);
       const bool is_begin = part.is_first && !problem.start.exists();
-      const Prefix before_tile = is_begin ? Prefix(op) : Prefix(op, shared.prefixes()[0]);
+      const Prefix before_tile = is_begin ? Prefix(op) : Prefix(op, shared.prefixes[0]);
       const bool ends_tile = !part.is_last && thread == threads.count - 1;
-      Chunk<P>(in, place).scan(shape.shape, part.is_first, part.is_last, folded, before_tile,
-                               warps_before, ends_tile ? &shared.prefixes()[1] : nullptr);
+      chunk.scan(part.is_first, part.is_last, folded, before_tile, warps_before,
+                 ends_tile ? &shared.prefixes[1] : nullptr);
       before_bulk_copies();
       arrive_for_warp(shared.scanned);
-      if constexpr (are_called<P>) return;
-      if (auto* const to = in.tile.flat(problem.output); !are_aligned(in.results.slots, to)) {
-        shared.scanned.wait(parity);
-        store_elements(in.results.slots, to, part.length, threads);
-      }
-      arrive_for_warp(shared.stored);
     });
   }
 
-  /// One warp stores results in bulk, or some threads call the function of results.
+  /// One warp stores results, or some threads call the function of results.
   __device__ __forceinline__ void store(const Threads& threads) const {
     for_each_part([&](const InStage& in, int parity) {
       in.shared.scanned.wait(parity);
       if constexpr (are_called<P>) {
-        call_for_results(in.results.slots, problem.output, in.tile, threads);
-      } else if (auto* const to = in.tile.flat(problem.output); are_aligned(in.results.slots, to)) {
-        begin_store(in.results.slots, to, in.part.length, threads);
+        store_each(in.results.slots, problem.output, in.tile, threads);
+      } else {
+        begin_store(in.results.slots, in.tile.flat(problem.output, in.part.length), in.part.length,
+                    threads);
         wait_for_bulk_stores();
       }
       arrive_for_warp(in.shared.stored);

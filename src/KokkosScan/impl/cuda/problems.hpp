@@ -164,21 +164,19 @@ struct Backend {
   template <class Exec, class P>
   static void scan_whole_lines(const Exec& exec, const P& p, const Cut& cut) {
     using Value = typename Types<P>::Value;
-    const Shape shape = shape_launch(cut, Types<P>::size_in_lines);
+    const Shape shape = shape_launch(cut, Types<P>::size);
     const bool may_be_wide = has_wide_results(p, shape.lines_of_tile);
     const int elements = shape.lines_of_tile * cut.tile_length;
-    const int bytes_of_results = bytes_of_slots<Value>(elements + shape.lines_of_tile, 0, quad);
+    const int bytes_of_results = bytes_of_slots<Value>(elements + shape.lines_of_tile, 0);
     const bool are_wide =
-        may_be_wide &&
-        Types<P>::bytes_of_lines(elements, bytes_of_padding, bulk_alignment) + bytes_of_results <=
-            shared_bytes_of_block(exec);
+        may_be_wide && Types<P>::bytes_of_lines(elements, bytes_of_padding) + bytes_of_results <=
+                           shared_bytes_of_block(exec);
     const bool has_packs =
         has_aligned_packs(p.input, p) && (are_wide || has_aligned_packs(p.output, p));
-    const bool pads = has_packs && pads_slots(shape, Types<P>::size_in_lines);
+    const bool pads = has_packs && pads_slots(shape, Types<P>::size);
     const int padding = pads ? bytes_of_padding : 0;
-    const int alignment = alignment_of_lines(has_packs, Stage<decltype(P::input)>::widest);
     const int bytes =
-        Types<P>::bytes_of_lines(elements, padding, alignment) + (are_wide ? bytes_of_results : 0);
+        Types<P>::bytes_of_lines(elements, padding) + (are_wide ? bytes_of_results : 0);
     const Launch launch{p.function, "cuda/lines", divide_up(p.batch.count, shape.lines_of_tile),
                         shape.threads, bytes};
     start(
@@ -376,8 +374,8 @@ struct Backend {
     using R = typename Types<P>::R;
     const std::int64_t lines = p.batch.count;
     const std::int64_t tiles = lines * cut.tiles_of_line;
-    const Shape of_tile = shape_launch(cut, Types<P>::size_in_lines);
-    const int bytes_of_tile = Types<P>::bytes_of_lines(cut.tile_length, 0, bulk_alignment);
+    const Shape of_tile = shape_launch(cut, Types<P>::size);
+    const int bytes_of_tile = Types<P>::bytes_of_lines(cut.tile_length, 0);
     const int bytes_of_folds = of_tile.threads * static_cast<int>(sizeof(R));
     const int bytes = bytes_of_tile + (bytes_of_folds + 127) / 128 * 128;
     const int stages =

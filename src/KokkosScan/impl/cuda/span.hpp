@@ -48,13 +48,6 @@ struct Span {
   }
 };
 
-/// Bytes of shared memory for a span of `bytes` at any offset.
-///
-/// \param alignment of the next span, a multiple of 16
-__host__ __device__ constexpr int bytes_of_span(int bytes, int padding, int alignment = quad) {
-  return (bytes + 2 * (alignment - 1)) / alignment * alignment + (bytes / 128 + 2) * padding;
-}
-
 __host__ __device__ inline int misalignment(const void* address, int alignment = quad) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(address) %
                           static_cast<unsigned>(alignment));

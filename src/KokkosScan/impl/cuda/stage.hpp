@@ -88,10 +88,6 @@ struct Tile {
                                                        int) const {
     return nullptr;
   }
-  template <class Operand>
-  [[nodiscard]] __device__ __forceinline__ auto* flat(const Operand& operand) const {
-    return flat(operand, length);
-  }
 };
 
 /// Whether one instruction moves this many bytes.
@@ -141,13 +137,6 @@ struct Slots {
   [[nodiscard]] __device__ __forceinline__ T* data() const {
     return reinterpret_cast<T*>(span.memory + span.begin);
   }
-  /// Reads the aligned pack that begins at element e.
-  template <int E>
-  __device__ __forceinline__ void get_pack(int e, T (&x)[E]) const {
-    if constexpr (is_one_move<sizeof(T) * E>) {
-      move_pack(x, reinterpret_cast<const std::byte*>(&(*this)[e]));
-    }
-  }
   /// Reads E elements from e + i on, if slots are not padded. Small ones are extracted from the
   /// aligned words that contain them and the next word.
   ///
@@ -171,39 +160,39 @@ struct Slots {
       for (int k = 0; k < E; ++k) x[k] = data()[e + i + k];
     }
   }
-  template <int E>
-  __device__ __forceinline__ void put_pack(int e, const T (&x)[E]) const {
-    if constexpr (is_one_move<sizeof(T) * E>) {
-      move_pack(reinterpret_cast<std::byte*>(&(*this)[e]), x);
-    }
-  }
 };
 
-/// Bytes of slots, including the word after the last element.
+/// Bytes of slots at any offset, including the word after the last element.
 template <class T>
-__host__ __device__ constexpr int bytes_of_slots(int elements, int padding, int alignment) {
-  return bytes_of_span(elements * static_cast<int>(sizeof(T)) + (is_part_of_word<T> ? 4 : 0),
-                       padding, alignment);
+__host__ __device__ constexpr int bytes_of_slots(int elements, int padding) {
+  constexpr int alignment = bulk_alignment;
+  const int bytes = elements * static_cast<int>(sizeof(T)) + (is_part_of_word<T> ? 4 : 0);
+  return (bytes + 2 * (alignment - 1)) / alignment * alignment + (bytes / 128 + 2) * padding;
 }
 
-/// Whether results have the alignment of global memory and so can be stored in bulk.
+/// Whether results have the alignment of global memory and so can be stored in quads.
 template <class T>
 __device__ __forceinline__ bool are_aligned(const Slots<T>& results, const T* to) {
   return misalignment(to) == results.span.begin;
-}
-/// Begins to store aligned results; wait_for_bulk_stores() completes it.
-template <bool in_bulk = true, class T>
-__device__ __forceinline__ void begin_store(const Slots<T>& results, T* to, int elements,
-                                            const Threads& threads) {
-  copy_out<unit_of<T>, in_bulk>(results.span, reinterpret_cast<std::byte*>(to),
-                                elements * static_cast<int>(sizeof(T)), threads);
 }
 /// Stores results one at a time.
 template <class T>
 __device__ __forceinline__ void store_elements(const Slots<T>& results, T* to, int elements,
                                                const Threads& threads) {
-#pragma unroll 4
+#pragma unroll 8
   for (int e = threads.own; e < elements; e += threads.count) to[e] = results[e];
+}
+/// Begins to store results that are contiguous in global memory; wait_for_bulk_stores() completes
+/// it.
+template <bool in_bulk = true, class T>
+__device__ __forceinline__ void begin_store(const Slots<T>& results, T* to, int elements,
+                                            const Threads& threads) {
+  if (are_aligned(results, to)) {
+    copy_out<unit_of<T>, in_bulk>(results.span, reinterpret_cast<std::byte*>(to),
+                                  elements * static_cast<int>(sizeof(T)), threads);
+  } else {
+    store_elements(results, to, elements, threads);
+  }
 }
 
 /// Whether values of types T and U may share slots. Threads write some while others still read, so
@@ -216,16 +205,13 @@ struct Region {
   std::byte* memory;
   int elements;  ///< each allocation is for so many
   int padding;
-  /// Spans have the same offset in shared and global memory modulo this: 16, or 128, with which
-  /// bulk loads are faster.
-  int alignment = quad;
 
   /// \param origin where the values are in global memory, or null
   template <class T>
   [[nodiscard]] __device__ __forceinline__ Slots<T> take(const T* origin) {
-    const int begin = misalignment(origin, alignment);
+    const int begin = misalignment(origin, bulk_alignment);
     const Slots<T> slots{{memory + begin / quad * quad, begin % quad, padding}};
-    memory += bytes_of_slots<T>(elements, padding, alignment);
+    memory += bytes_of_slots<T>(elements, padding);
     return slots;
   }
 };
@@ -249,15 +235,11 @@ struct StagedValues {
   template <int E>
   static constexpr bool has_packs = is_one_move<sizeof(T) * E>;
   static constexpr bool has_parts_of_words = is_part_of_word<T>;
-  static constexpr int bytes(int elements, int padding, int alignment) {
-    return bytes_of_slots<T>(elements, padding, alignment);
+  static constexpr int bytes(int elements, int padding) {
+    return bytes_of_slots<T>(elements, padding);
   }
   static constexpr int bytes_of_element = sizeof(T);
-  /// The same in tiles of contiguous lines.
-  static constexpr int bytes_in_lines(int elements, int padding, int alignment) {
-    return bytes(elements, padding, alignment);
-  }
-  static constexpr int size_in_lines = bytes_of_element;
+  static constexpr int arrays = 1;
   /// Whether results may take the place of elements.
   template <class Result>
   static constexpr bool can_hold = may_share_slots<T, Result>;
@@ -269,51 +251,12 @@ struct StagedValues {
   template <bool are_aligned, int E>
   __device__ __forceinline__ void get_pack(int e, int i, T (&x)[E]) const {
     if constexpr (are_aligned) {
-      slots.get_pack(e + i, x);
+      move_pack(x, reinterpret_cast<const std::byte*>(&slots[e + i]));
     } else {
       slots.get_neighbours(e, i, x);
     }
   }
 };
-
-/// Values of any places.
-template <class T, int count>
-struct Several {
-  static constexpr int size = count;
-  T* place[count];
-
-  [[nodiscard]] __device__ __forceinline__ T& operator[](int i) const { return *place[i]; }
-};
-/// Copies several values with overlapping loads.
-template <class To, class From>
-__device__ __forceinline__ void copy_several(const To& to, const From& from) {
-  std::remove_cvref_t<decltype(to[0])> x[To::size];
-#pragma unroll
-  for (int i = 0; i < To::size; ++i) x[i] = from[i];
-#pragma unroll
-  for (int i = 0; i < To::size; ++i) to[i] = x[i];
-}
-
-/// Calls f(slots, addresses) for the elements of lines, several at a time, in memory order. The
-/// threads share the elements.
-template <class T, class F>
-__device__ __forceinline__ void for_each_element(const Tile& tile, const Array<T>& array,
-                                                 const Slots<std::remove_const_t<T>>& slots,
-                                                 const Threads& threads, const F& f) {
-  const Divisor by_length(tile.length);
-  in_batches<2>(threads.own, tile.elements(), threads.count, [&](int first, auto count) {
-    Several<std::remove_const_t<T>, count.value> slot;
-    Several<T, count.value> at;
-#pragma unroll
-    for (int i = 0; i < count.value; ++i) {
-      const int e = first + i * threads.count;
-      const int line = by_length.quotient(e);
-      slot.place[i] = &slots[e];
-      at.place[i] = tile.first_in_memory(array, line) + (e - line * tile.length);
-    }
-    f(slot, at);
-  });
-}
 
 /// Whether elements of type T can be copied asynchronously one at a time: the hardware requires at
 /// least four bytes.
@@ -321,83 +264,94 @@ template <class T>
 inline constexpr bool is_copied_apart = sizeof(T) >= bytes_of_word&& is_one_move<sizeof(T)> &&
                                         alignof(T) == sizeof(T);
 
-/// Loads the elements of a tile that are not one run.
-template <class T, class AnyTile>
-__device__ __noinline__ void load_apart(const Array<const T>& in, const Slots<T> slots,
-                                        const AnyTile tile, const Threads threads) {
-  for_each_element(tile, in, slots, threads, [](const auto& to, const auto& from) {
-    if constexpr (is_copied_apart<T>) {
-      constexpr int size = std::remove_cvref_t<decltype(to)>::size;
-#pragma unroll
-      for (int i = 0; i < size; ++i) __pipeline_memcpy_async(&to[i], &from[i], sizeof(T));
-    } else {
-      copy_several(to, from);
-    }
-  });
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
-}
-/// Stores such results.
-template <class T, class AnyTile>
-__device__ __noinline__ void store_apart(const Slots<T> results, const Array<T>& output,
-                                         const AnyTile tile) {
-  for_each_element(tile, output, results, threads_of_block(),
-                   [](const auto& from, const auto& to) { copy_several(to, from); });
-}
-
-/// Lanes that share a line in a tile of several lines. Finding the start of a line takes divisions,
-/// so each lane has a few elements.
-///
-/// \param at_once elements per lane that are worth the divisions
-/// \param fewest  minimum, for coalescing, unless lines are shorter
-__device__ __forceinline__ int lanes_of_line(const Tile& tile, int at_once, int fewest) {
-  int count = 32;
-  while (count > 1 && count * at_once > tile.length &&
-         (count > fewest || count >= 2 * tile.length)) {
-    count /= 2;
-  }
-  return count;
-}
-
-/// Calls a function for the results of lines, in memory order. The threads share the results.
-template <class Value, int Rank, class Function>
-__device__ __forceinline__ void call_for_results(const Slots<Value>& results,
-                                                 const Called<Value, Rank, Function>& output,
-                                                 const Tile& tile, const Threads& threads) {
-  constexpr int at_once = 8;
-  const int sharing = tile.lines == 1 ? threads.count : lanes_of_line(tile, at_once, 4);
+/// Calls f(line, k, slot, step, count) for the elements of lines in memory order, up to `at_once`
+/// at a time: element i of `count` is at k(i) in the line, which is an index along the axis if it
+/// has indices, and in slot + i * step. The threads share the elements.
+template <int at_once, class Operand, class F>
+__device__ __forceinline__ void for_each_batch(const Operand& operand, const Tile& tile,
+                                               const Threads& threads, const F& f) {
+  // Finding a line takes divisions, so few lanes share one of several lines: 16 bytes or more.
+  const int sharing = tile.lines == 1 ? threads.count : (tile.length < 64 ? 4 : 8);
 #pragma unroll 1
   for (int i = threads.own / sharing; i < tile.lines; i += threads.count / sharing) {
-    const auto line = output.line(tile.line(i));
-    const std::int64_t along = line.of_indices.index_along(tile.begin + tile.in_memory_order(0));
+    const auto line = operand.line(tile.line(i));
+    std::int64_t first = tile.begin + tile.in_memory_order(0);
+    int direction = tile.backward ? -1 : 1;
+    if constexpr (requires { line.step; }) {
+      first = line.index_along(first);
+      direction *= static_cast<int>(line.step);
+    } else if constexpr (requires { line.of_indices; }) {
+      first = line.of_indices.index_along(first);
+      direction = 1;
+    }
     in_batches<at_once>(threads.own % sharing, tile.length, sharing, [&](int e, auto count) {
-      Value x[count.value];
-#pragma unroll
-      for (int j = 0; j < count.value; ++j) x[j] = results[i * tile.length + e + j * sharing];
-#pragma unroll
-      for (int j = 0; j < count.value; ++j) line.call_at(along + (e + j * sharing), x[j]);
+      const auto k = [&](int j) { return first + direction * (e + j * sharing); };
+      f(line, k, i * tile.length + e, sharing, count);
     });
   }
 }
-/// The same in place of a store.
-template <bool in_bulk = true, class Value, int Rank, class Function, class AnyTile>
-__device__ __forceinline__ void begin_store(const Slots<Value>& results,
-                                            const Called<Value, Rank, Function>& output,
-                                            const AnyTile& tile, Value*, int) {
-  call_for_results(results, output, tile, threads_of_block());
+/// Loads or computes the elements of a tile, each by itself.
+template <class T, class In>
+__device__ __forceinline__ void load_each(const In& in, const Slots<T>& slots, const Tile& tile,
+                                          const Threads& threads) {
+  constexpr int at_once = sizeof(T) <= 8 ? 8 : 2;
+  for_each_batch<at_once>(in, tile, threads,
+                          [&](const auto& line, const auto& k, int slot, int step, auto count) {
+                            T x[count.value];
+#pragma unroll
+                            for (int j = 0; j < count.value; ++j) {
+                              if constexpr (requires { line.at(0); }) {
+                                x[j] = line.at(k(j));
+                              } else {
+                                x[j] = line(k(j));
+                              }
+                            }
+#pragma unroll
+                            for (int j = 0; j < count.value; ++j) slots[slot + j * step] = x[j];
+                          });
+}
+/// Stores the results of a tile, each by itself, or calls a function for them.
+template <class Value, class Out>
+__device__ __forceinline__ void store_each(const Slots<Value>& results, const Out& output,
+                                           const Tile& tile, const Threads& threads) {
+  for_each_batch<8>(output, tile, threads,
+                    [&](const auto& line, const auto& k, int slot, int step, auto count) {
+                      Value x[count.value];
+#pragma unroll
+                      for (int j = 0; j < count.value; ++j) x[j] = results[slot + j * step];
+#pragma unroll
+                      for (int j = 0; j < count.value; ++j) {
+                        if constexpr (is_called<Out>) {
+                          line.call_at(k(j), x[j]);
+                        } else {
+                          line(k(j)) = x[j];
+                        }
+                      }
+                    });
+}
+/// The same for arrays whose lines are not one run: rare, so not inlined.
+template <class T>
+__device__ __noinline__ void load_apart(const Array<const T>& in, const Slots<T> slots,
+                                        const Tile tile, const Threads threads) {
+  load_each(in, slots, tile, threads);
+}
+template <class T>
+__device__ __noinline__ void store_apart(const Slots<T> results, const Array<T>& output,
+                                         const Tile tile) {
+  store_each(results, output, tile, threads_of_block());
 }
 
-/// Begins to store results that are contiguous from `flat` on or, if that is null, lie like the
-/// tile's lines in global memory. Called by all threads of the block.
-template <bool in_bulk = true, class T, class AnyTile>
-__device__ __forceinline__ void begin_store(const Slots<T>& results, const Array<T>& output,
-                                            const AnyTile& tile, T* flat, int elements) {
-  if (flat == nullptr) {
+/// Begins to store the results of lines, which are contiguous from `flat` on unless that is null,
+/// or calls a function for them. Called by all threads of the block.
+template <bool in_bulk, class Value, class Out>
+__device__ __forceinline__ void begin_store(const Slots<Value>& results, const Out& output,
+                                            const Tile& tile, Value* flat, int elements) {
+  if constexpr (is_called<Out>) {
+    store_each(results, output, tile, threads_of_block());
+  } else if (flat == nullptr) {
     store_apart(results, output, tile);
-  } else if (are_aligned(results, flat)) {
-    begin_store<in_bulk>(results, flat, elements, threads_of_block());
   } else {
-    store_elements(results, flat, elements, threads_of_block());
+    begin_store<in_bulk>(results, flat, elements, threads_of_block());
   }
 }
 
@@ -410,22 +364,20 @@ struct Stage<Array<const T>> : StagedValues<T> {
   /// The address of the first element if they are contiguous as in the tile.
   const T* flat;
 
-  template <class AnyTile, class Value>
-  __device__ __forceinline__ void place(const Array<const T>& in, const AnyTile& tile,
-                                        Region& region, const Value*) {
-    flat = tile.flat(in);
+  template <class Value>
+  __device__ __forceinline__ void place(const Array<const T>& in, const Tile& tile, Region& region,
+                                        const Value*) {
+    flat = tile.flat(in, tile.length);
     this->slots = region.take(flat);
   }
   __device__ __forceinline__ void begin_load(const Array<const T>&, const Tile& tile,
-                                             Barrier& barrier, const Threads& threads,
-                                             ToPadded to_padded = ToPadded::through_registers) {
+                                             Barrier& barrier, const Threads& threads) {
     if (flat == nullptr) return;
     begin_copy_in(reinterpret_cast<const std::byte*>(flat), this->slots.span,
-                  tile.elements() * static_cast<int>(sizeof(T)), barrier, threads, to_padded);
+                  tile.elements() * static_cast<int>(sizeof(T)), barrier, threads);
   }
-  template <class AnyTile>
-  __device__ __forceinline__ void load(const Array<const T>& in, const AnyTile& tile,
-                                       const Threads& threads = threads_of_block()) {
+  __device__ __forceinline__ void load(const Array<const T>& in, const Tile& tile,
+                                       const Threads& threads) {
     if (flat == nullptr) load_apart(in, this->slots, tile, threads);
   }
 };

@@ -22,28 +22,28 @@
 namespace KokkosScan::impl::cuda {
 
 // Assumed by enqueue().
-static_assert(bytes_of_totals<std::byte[largest_value]> < 1024);
+static_assert(sizeof(WarpTotals<std::byte[largest_value]>) < 1024);
 static_assert(threads_of_lines(true) >= most_threads && threads_of_lines(false) >= most_threads);
 
-/// Scans the lines of a tile whose threads take whole lines.
+/// Scans the lines of a tile whose threads take whole lines. (What threads that share lines do as
+/// well costs a third of a copy where lines have two elements.)
 template <class P>
-__device__ __forceinline__ void scan_whole_lines(const Shape& shape, const StagedTile<P>& staged) {
+__device__ __forceinline__ void scan_whole_lines(const StagedTile<P>& staged) {
   using A = typename Types<P>::A;
   using R = typename Types<P>::R;
   const P& problem = staged.problem;
   const Tile& tile = staged.tile;
   const auto op = carrying(problem.op);
   const Ends<P> ends{problem};
-  staged.with_access([&](auto packs, auto backward) {
-    for (int i = 0; i < shape.lines_of_thread; ++i) {
-      const int line = static_cast<int>(threadIdx.x) * shape.lines_of_thread + i;
+  staged.with_access([&](auto packs, bool backward) {
+    for (int i = 0; i < staged.shape.lines_of_thread; ++i) {
+      const int line = static_cast<int>(threadIdx.x) * staged.shape.lines_of_thread + i;
       if (line >= tile.lines) break;
       const Maybe<A> start = problem.start.at(tile.line(line));
       const A first = start.exists ? start.value : problem.identity.value;
-      const Place place{line, 0, 0, 0, tile.length};
-      const Chunk<P> chunk(staged, place);
-      const A last = chunk.template scan_elements<packs.value, backward.value>(
-          fold_of_start<R>(op, start), first);
+      const A last =
+          Chunk<P>(staged, line)
+              .template scan_elements<packs.value>(backward, fold_of_start<R>(op, start), first);
       if (ends.exist()) {
         ends.store_begin(tile.line(line), first, staged.results.extra(line));
         ends.store_end(tile.line(line), last, staged.results.extra(line));
@@ -51,34 +51,28 @@ __device__ __forceinline__ void scan_whole_lines(const Shape& shape, const Stage
     }
   });
 }
-
 /// Scans the lines of a tile that threads share.
 template <class P>
-__device__ __forceinline__ void scan_shared_lines(const Shape& shape, const StagedTile<P>& staged) {
+__device__ __forceinline__ void scan_shared_lines(const StagedTile<P>& staged) {
   using R = typename Types<P>::R;
-  using Prefix = Fold<typename Types<P>::Carrying, R>;
   const P& problem = staged.problem;
-  const Tile& tile = staged.tile;
   const auto op = carrying(problem.op);
-  const Place place = Place::find(shape, tile, static_cast<int>(threadIdx.x));
-  const Chunk<P> chunk(staged, place);
-  const auto start =
-      place.length > 0 ? problem.start.at(tile.line(place.line)) : Maybe<typename P::A>();
+  const Chunk<P> chunk(staged, static_cast<int>(threadIdx.x));
+  const auto start = chunk.length > 0 ? problem.start.at(staged.tile.line(chunk.line))
+                                      : Maybe<typename Types<P>::A>();
   const FoldedChunk<R> folded = chunk.fold();
-
-  Prefix warps_before(op);
-  if (shape.cut.threads_of_line > lanes) {
-    __shared__ __align__(16) std::byte memory[bytes_of_totals<R>];
-    R* const totals = reinterpret_cast<R*>(memory);
+  Fold<typename Types<P>::Carrying, R> warps_before(op);
+  if (staged.shape.cut.threads_of_line > lanes) {
+    __shared__ WarpTotals<R> totals;
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     if (threadIdx.x % lanes == lanes - 1) totals[warp] = folded.folds;
     __syncthreads();
-    warps_before = fold_warps(op, totals, 0, place.length > 0 ? warp : 0);
+    warps_before = fold_warps(op, totals.data(), 0, chunk.length > 0 ? warp : 0);
   } else {
     // Other lanes must read their starting values before totals can overwrite them.
     __syncwarp();
   }
-  chunk.scan(shape, true, true, folded, fold_of_start<R>(op, start), warps_before);
+  chunk.scan(true, true, folded, fold_of_start<R>(op, start), warps_before);
 }
 
 /// Scans lines of which one or more fit in a tile.
@@ -92,7 +86,6 @@ __global__ void __launch_bounds__(threads_of_lines(Types<P>::has_several_arrays)
                bool packs_are_aligned, int padding, bool are_wide) {
   using T = Types<P>;
   using Value = typename T::Value;
-  std::byte* const shared = shared_memory();
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * shape.lines_of_tile;
   const std::int64_t left = problem.batch.count - first;
   const int lines = static_cast<int>(left < shape.lines_of_tile ? left : shape.lines_of_tile);
@@ -100,6 +93,7 @@ __global__ void __launch_bounds__(threads_of_lines(Types<P>::has_several_arrays)
       are_wide && (problem.extra == Extra::first) != is_backward(problem.output) ? 1 : 0;
   StagedTile<P> staged{
       problem,
+      shape,
       packs_are_aligned,
       {problem.batch, first, 0, lines, shape.cut.tile_length, is_backward(problem.output)},
       {},
@@ -114,23 +108,19 @@ __global__ void __launch_bounds__(threads_of_lines(Types<P>::has_several_arrays)
     loaded.initialize(1);
     after_initialization();
   }
-  Region region{shared, shape.lines_of_tile * shape.cut.tile_length, padding,
-                alignment_of_lines(packs_are_aligned, Stage<typename T::In>::widest)};
+  Region region{shared_memory(), shape.lines_of_tile * shape.cut.tile_length, padding};
   // Where the results are in global memory, if they are one run; not kept in registers meanwhile.
   const auto run_of_results = [&]() -> Value* {
     return tile.flat(problem.output, results.pitch) - first_result;
   };
   input.place(problem.input, tile, region, are_wide ? nullptr : run_of_results());
   input.begin_load(problem.input, tile, loaded, threads_of_block());
-  input.load(problem.input, tile);
-  if (are_wide) {  // in shared memory of their own
+  input.load(problem.input, tile, threads_of_block());
+  if (are_wide) {
     region.padding = 0;
-    region.alignment = quad;
     region.elements += shape.lines_of_tile;
-    results.slots = region.template take<Value>(run_of_results());
-  } else {
-    results.slots = place_results<P>(run_of_results(), region, input);
   }
+  results.slots = place_results<P>(run_of_results(), region, input, !are_wide);
   // Thread 0 begins bulk copies, all threads those of quads.
   if (threadIdx.x == 0) loaded.arrive();
   __pipeline_commit();
@@ -140,9 +130,9 @@ __global__ void __launch_bounds__(threads_of_lines(Types<P>::has_several_arrays)
 
   // Scan.
   if (shape.cut.threads_of_line == 1) {
-    scan_whole_lines(shape, staged);
+    scan_whole_lines(staged);
   } else {
-    scan_shared_lines(shape, staged);
+    scan_shared_lines(staged);
   }
   before_bulk_copies();
   __syncthreads();

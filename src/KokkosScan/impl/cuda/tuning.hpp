@@ -46,13 +46,6 @@ inline constexpr int most_stages = 8;
 
 /// Bulk loads are faster if addresses in shared and global memory are congruent modulo 128 bytes.
 inline constexpr int bulk_alignment = 128;
-/// The same for tiles of whole lines: those of aligned packs mostly begin at such addresses, and
-/// those of small types need the shared memory for more blocks.
-///
-/// \param widest bytes of the widest input
-KOKKOS_FUNCTION constexpr int alignment_of_lines(bool packs_are_aligned, int widest) {
-  return packs_are_aligned || widest < 4 ? 16 : bulk_alignment;
-}
 
 /// Exact division of numbers below 2^15 by 1 to 2^15: the error of the inverse stays below 2^15 /
 /// 2^31.
