@@ -31,14 +31,14 @@ using MaskedProblem =
 #if defined(KOKKOSSCAN_IMPL_HAS_CUDA_KERNELS)
 #define KOKKOSSCAN_IMPL_KERNELS(KEYWORDS, T, OP)
 #else
-#define KOKKOSSCAN_IMPL_KERNELS(KEYWORDS, T, OP)                                               \
-  KEYWORDS void host::combine_slabs(host::Registers, const OP<T>&,                             \
-                                    const host::SlabBlock<T, carried_t<OP<T>, T>>&);           \
-  KEYWORDS void host::combine_short_lines(host::Registers, const OP<T>&,                       \
-                                          const host::SlabBlock<T, carried_t<OP<T>, T>>&, T*); \
-  KEYWORDS host::LastChunk<T, carried_t<OP<T>, T>> host::fold_chunks(                          \
-      host::Registers, const OP<T>&, const host::BlockOfLine<T>&, carried_t<OP<T>, T>&);       \
-  KEYWORDS T host::scan_elements(host::Registers, const OP<T>&, const host::BlockOfLine<T>&,   \
+#define KOKKOSSCAN_IMPL_KERNELS(KEYWORDS, T, OP)                                             \
+  KEYWORDS void host::combine_slabs(host::Registers, const OP<T>&,                           \
+                                    const host::SlabBlock<T, carried_t<OP<T>, T>>&);         \
+  KEYWORDS void host::combine_short_lines(host::Registers, const OP<T>&,                     \
+                                          const host::SlabBlock<T, carried_t<OP<T>, T>>&);   \
+  KEYWORDS host::LastChunk<T, carried_t<OP<T>, T>> host::fold_chunks(                        \
+      host::Registers, const OP<T>&, const host::BlockOfLine<T>&, carried_t<OP<T>, T>&);     \
+  KEYWORDS T host::scan_elements(host::Registers, const OP<T>&, const host::BlockOfLine<T>&, \
                                  host::Carry<carried_t<OP<T>, T>>&);
 #endif
 // Products of float are combined as products of double.

@@ -21,6 +21,13 @@ struct Carry {
   R chunks;
 };
 
+/// What precedes a part of some lines: in the carried type, and B at its beginning.
+template <class A, class R, int width>
+struct PrefixOfPart {
+  R tiles[width];
+  A before[width];
+};
+
 /// The last chunk that was combined: the fold of the tile's chunks before it, and its total.
 template <class A, class R>
 struct LastChunk {

@@ -54,12 +54,12 @@ class Columns : ColumnElements<P> {
   [[nodiscard]] std::pair<Coordinates, int> strip(std::int64_t index,
                                                   std::int64_t strips_of_row) const {
     const Batch& batch = m_problem.batch;
-    if (!m_has_rows) return {batch.coordinates(index), 1};
+    if (!m_has_rows) return {coordinates_of(batch, index), 1};
     const std::int64_t lines_of_row = batch.extent[batch.rank - 1];
     const std::int64_t width =
         strips_of_row == 1 ? lines_of_row : cut_width(lines_of_row, strips_of_row);
     const std::int64_t first = index % strips_of_row * width;
-    return {batch.coordinates(index / strips_of_row * lines_of_row + first),
+    return {coordinates_of(batch, index / strips_of_row * lines_of_row + first),
             static_cast<int>(std::min(lines_of_row - first, width))};
   }
 
@@ -79,12 +79,11 @@ class Columns : ColumnElements<P> {
 
   /// Scans elements begin ... end - 1, whole tiles except at the end of the lines.
   ///
-  /// \param tiles  the prefixes, including starting values
-  /// \param before B(begin)
+  /// \param prefix a PrefixOfPart, which includes starting values
   void scan_part(const Coordinates& c, int width, std::int64_t begin, std::int64_t end,
-                 const R* tiles, const A* before, std::int64_t) {
-    std::copy_n(tiles, width, m_tiles + spill);
-    std::copy_n(before, width, m_first + spill);
+                 const auto& prefix, std::int64_t) {
+    std::copy_n(prefix.tiles, width, m_tiles + spill);
+    std::copy_n(prefix.before, width, m_first + spill);
     scan_rows(c, width, begin, end);
   }
 
@@ -163,7 +162,7 @@ class Columns : ColumnElements<P> {
       block.b = {results + (has_first ? width : 0), width, of_slab};
     }
     if (are_lines) {
-      combine_short_lines(m_registers, p.op, block, m_folds);
+      combine_lines(m_registers, p.op, block, m_folds);
     } else {
       combine_slabs(m_registers, p.op, block);
     }
@@ -281,7 +280,7 @@ class Columns : ColumnElements<P> {
   }
 
   const Registers m_registers;
-  const Streaming m_streams;
+  const bool m_streams;
   const bool m_has_rows;  ///< whether lines have neighbours in memory
   const bool m_descends;  ///< whether results of a line lie downwards in memory
   int m_started = 0;      ///< the number of lines with valid m_starts

@@ -65,7 +65,7 @@ class FoldsOfStrips {
     const std::int64_t first = strip % strips * m_results.width;
     const std::int64_t line = strip / strips * row + first;
     const int width = static_cast<int>(std::min<std::int64_t>(row - first, m_results.width));
-    Coordinates c = m_problem.batch.coordinates(line);
+    Coordinates c = coordinates_of(m_problem.batch, line);
     if (row == 1) {
       m_results.store(m_problem, c, line, part, fold_line(c, begin, end));
       return;

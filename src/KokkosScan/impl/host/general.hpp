@@ -66,10 +66,9 @@ struct GeneralBackend {
                                                has_dense_rows(p.input, batch.rank, row)));
     if (!has_rows) return {1, 1, 1, batch.count, batch.rank - 1};
     const std::int64_t slabs = batch.count / row;
-    std::int64_t strips = (row + General<P>::most_width - 1) / General<P>::most_width;
+    std::int64_t strips = (row + General<P>::most - 1) / General<P>::most;
     if (slabs * strips < 4 * threads) strips = (strips + threads - 1) / threads * threads;
-    const std::int64_t width =
-        std::min<std::int64_t>(General<P>::most_width, strip_width(row, strips));
+    const std::int64_t width = std::min<std::int64_t>(General<P>::most, strip_width(row, strips));
     strips = (row + width - 1) / width;
     return {row, strips > 1 ? width : row, strips, slabs, batch.rank - 2};
   }

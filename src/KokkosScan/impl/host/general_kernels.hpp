@@ -58,6 +58,7 @@ struct LinesOfRows {
   [[gnu::always_inline]] void store(std::int64_t i, std::int64_t j, const R& result) const {
     y(i, j, of_slabs) = static_cast<Value>(result);
   }
+  void move(int slabs, int lines) { x.move(slabs, lines), y.move(slabs, lines); }
 };
 
 /// Scans some rows of few lines, of which `count` have their state in registers.

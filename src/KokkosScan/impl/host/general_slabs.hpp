@@ -28,7 +28,7 @@ class General : GeneralElements<P> {
   using Elements = GeneralElements<P>;
   using Elements::begins_chunk, Elements::has_carry, Elements::has_chunks, Elements::has_tiles;
   using Elements::chunk_length, Elements::in_order, Elements::lines_at_once, Elements::row_of_chunk;
-  using Elements::is_plain_fold, Elements::line_at, Elements::load, Elements::most, Elements::skips;
+  using Elements::is_plain_fold, Elements::line_at, Elements::load, Elements::skips;
   using Elements::m_problem, Elements::m_slabs;
   using typename Elements::A, typename Elements::Block, typename Elements::In,
       typename Elements::Op, typename Elements::R;
@@ -36,11 +36,11 @@ class General : GeneralElements<P> {
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
   static constexpr bool is_array = !is_called<decltype(P::output)>;
   /// Lines of a row whose state stays in L1. Of longer rows, four are scanned a segment at a time.
-  static constexpr int most_whole = most / 2;
+  static constexpr int most_whole = Elements::most / 2;
   static constexpr int segment = most_whole / 4;
 
  public:
-  static constexpr int most_width = most;  ///< of a strip
+  using Elements::most;  ///< lines of a strip
 
   General(const P& problem, const SlabsOfRows& slabs, Destination destination, Registers registers)
       : Elements(problem, slabs),
@@ -58,12 +58,11 @@ class General : GeneralElements<P> {
     for (std::int64_t i = begin; i < end; i += slabs) {
       const std::int64_t slab = i / m_slabs.strips;
       const std::int64_t first = i % m_slabs.strips * m_slabs.width;
-      if (first >= m_slabs.row) continue;
       // Slabs that are processed together must be neighbours in one dimension of the batch.
       if (most_slabs > 1) {
         slabs = static_cast<int>(std::min({most_slabs, end - i, extent - slab % extent}));
       }
-      const Coordinates c = batch.coordinates(slab * m_slabs.row + first);
+      const Coordinates c = coordinates_of(batch, slab * m_slabs.row + first);
       scan_slabs(c, slabs, static_cast<int>(std::min(m_slabs.row - first, m_slabs.width)));
     }
   }
@@ -121,8 +120,8 @@ class General : GeneralElements<P> {
       if constexpr (skips) exists = m_exist[lane];
       return exists ? m_last[lane] : static_cast<R>(m_problem.identity.value);
     }
-    const bool is_in_chunk = row_of_chunk(k) > 0;
-    if (is_in_chunk) return has_carry(k) ? R(m_op(m_carry[lane], m_last[lane])) : m_last[lane];
+    if (row_of_chunk(k) > 0)
+      return has_carry(k) ? R(m_op(m_carry[lane], m_last[lane])) : m_last[lane];
     return k > 0 || has_carry(k) ? m_carry[lane] : static_cast<R>(m_problem.identity.value);
   }
   /// Stores B(0) before the first results of lines, or B(n) behind the last.
@@ -183,15 +182,14 @@ class General : GeneralElements<P> {
         for (int w = 0; w < b.width; ++w) {
           R& fold = m_last[of_slab.lane + w];
           bool& exists = m_exist[of_slab.lane + w];
-          const R before = exists ? fold : none;
+          R result = exists ? fold : none;
           if (counted[b.width == 1 ? i : w]) {
             const R next = static_cast<R>(x.data[i * x.row + w]);
             fold = exists ? R(m_op(fold, next)) : next;
             exists = true;
           }
-          y.data[s * y.slab + i * y.row + w] = static_cast<Value>(is_exclusive ? before
-                                                                  : exists     ? fold
-                                                                               : none);
+          if (!is_exclusive) result = exists ? fold : none;
+          y.data[s * y.slab + i * y.row + w] = static_cast<Value>(result);
         }
       }
     }
@@ -220,8 +218,7 @@ class General : GeneralElements<P> {
         for (int s = 0, lane = b.lane; s < b.slabs; ++s, lane += b.width) {
           is_plain ? fold_lines<A>(m_op, lines, b.rows, m_last + lane)
                    : scan_chunks<0>(lines, b, lane);
-          lines.x.move(1, 0);
-          lines.y.move(1, 0);
+          lines.move(1, 0);
         }
         return;
       }
@@ -229,13 +226,11 @@ class General : GeneralElements<P> {
       const int count = is_line ? b.slabs : b.width;
       for (int slab = 0; slab < (is_line ? 1 : b.slabs); ++slab) {
         LinesOfRows<X, R, Value, bool> lines{x, y, nullptr, nullptr, lines_at_once, is_line};
-        lines.x.move(slab, 0);
-        lines.y.move(slab, 0);
+        lines.move(slab, 0);
         const auto scan_next = [&](int j, auto together) __attribute__((always_inline)) {
           lines.count = together;
           scan_chunks<together>(lines, b, b.lane + slab * b.width + j);
-          lines.x.move(is_line ? together : 0, is_line ? 0 : together);
-          lines.y.move(is_line ? together : 0, is_line ? 0 : together);
+          lines.move(is_line ? together : 0, is_line ? 0 : together);
         };
         int j = 0;
         for (; j + lines_at_once <= count; j += lines_at_once) {
@@ -341,13 +336,13 @@ class General : GeneralElements<P> {
 
   const Op m_op;
   const Registers m_registers;
-  const Streaming m_streams;
+  const bool m_streams;
   // For each line the fold of earlier tiles, of the tile's chunks, of both, and within the chunk.
-  alignas(cache_line) R m_tiles[most_width];
-  alignas(cache_line) R m_chunks[most_width];
-  alignas(cache_line) R m_carry[most_width];
-  alignas(cache_line) R m_last[most_width];
-  bool m_exist[skips ? most_width : 1];  ///< whether anything has been combined
+  alignas(cache_line) R m_tiles[most];
+  alignas(cache_line) R m_chunks[most];
+  alignas(cache_line) R m_carry[most];
+  alignas(cache_line) R m_last[most];
+  bool m_exist[skips ? most : 1];  ///< whether anything has been combined
   alignas(cache_line) Value m_y[most];
 };
 

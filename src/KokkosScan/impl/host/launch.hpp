@@ -46,8 +46,10 @@ void for_each_unit(const Exec& exec, const std::string& label, std::int64_t piec
   const auto begin_of = [=](std::int64_t unit) {
     return pieces / units * unit + std::min(unit, pieces % units);
   };
-  for_each_index(exec, label, units,
-                 [=](std::int64_t unit) { work(begin_of(unit), begin_of(unit + 1)); });
+  for_each_index(exec, label, units, [=](std::int64_t unit) {
+    work(begin_of(unit), begin_of(unit + 1));
+    end_streaming();
+  });
 }
 
 /// The turns of threads that share work. They take parts in order, and a part only waits for

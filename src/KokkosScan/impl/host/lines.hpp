@@ -38,7 +38,7 @@ class Lines {
 
   /// Strip number `index`: the coordinates of its first line, and its width.
   [[nodiscard]] std::pair<Coordinates, int> strip(std::int64_t index, std::int64_t) const {
-    return {m_problem.batch.coordinates(index), 1};
+    return {coordinates_of(m_problem.batch, index), 1};
   }
 
   /// Scans lines begin ... end - 1.
@@ -46,21 +46,19 @@ class Lines {
     // Write memory in one direction, so that each cache line is stored once.
     const bool descends = m_problem.output.strides.along < 0;
     for (std::int64_t i = begin; i < end; ++i) {
-      const Coordinates c = m_problem.batch.coordinates(descends ? begin + (end - 1 - i) : i);
-      R tiles;
-      A before;
-      load_starts(m_problem, c, 1, &tiles, &before);
-      scan_part(c, 1, 0, m_problem.n, &tiles, &before, ahead_bytes / sizeof(A));
+      const Coordinates c = coordinates_of(m_problem.batch, descends ? begin + (end - 1 - i) : i);
+      PrefixOfPart<A, R, 1> prefix;
+      load_starts(m_problem, c, 1, prefix.tiles, prefix.before);
+      scan_part(c, 1, 0, m_problem.n, prefix, ahead_bytes / sizeof(A));
     }
   }
 
   /// Scans elements begin ... end - 1 of a line, whole tiles except at its end.
   ///
-  /// \param tiles  the prefix, including the starting value
-  /// \param before B(begin)
+  /// \param prefix includes the starting value
   /// \param ahead  the prefetch distance
   [[gnu::noinline]] void scan_part(const Coordinates& c, int, std::int64_t begin, std::int64_t end,
-                                   const R* tiles, const A* before, std::int64_t ahead) {
+                                   const PrefixOfPart<A, R, 1>& prefix, std::int64_t ahead) {
     const P& p = m_problem;
     const auto line = p.input.line(c);
     const auto results = p.output.line(c);
@@ -72,8 +70,8 @@ class Lines {
     A loaded[block_length];
     BlockOfLine<A> block{loaded, home, begin, 0, step, false, m_folds, {}};
     if (ahead != 0) add_ahead(line, ahead, block.ahead);
-    A result = *before;
-    Carry<R> carry{*tiles, neutral(carrying(p.op))};
+    A result = prefix.before[0];
+    Carry<R> carry{prefix.tiles[0], neutral(carrying(p.op))};
     int waiting = 0;  // results of an incomplete cache line, which the next block completes
     for (std::int64_t k = begin; k < end; k += block.count) {
       block.begin = k;
@@ -169,7 +167,7 @@ class Lines {
 
   const P& m_problem;
   Registers m_registers;
-  const Streaming m_streams;
+  const bool m_streams;
   // Results of a block and of an incomplete cache line; whole registers exceed them on either side.
   static constexpr int most_staged = page_bytes / sizeof(A);
   static_assert(block_length + 1 + chunk_length + of_line <= most_staged);

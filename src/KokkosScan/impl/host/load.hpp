@@ -38,6 +38,11 @@ struct Rectangle {
   [[nodiscard]] int size() const { return slabs * rows * width; }
 };
 
+/// The coordinates of a line. Not inlined, because the divisions take much code.
+[[gnu::noinline]] inline Coordinates coordinates_of(const Batch& batch, std::int64_t line) {
+  return batch.coordinates(line);
+}
+
 /// The address of a line's first element, if elements lie in memory as A, `step` apart; else null.
 template <class A, class Line>
 const A* as_stored([[maybe_unused]] const Line& line, [[maybe_unused]] std::int64_t step) {

@@ -61,31 +61,28 @@ class Prefetches {
   void add(const T* first, std::int64_t stride) {
     const std::int64_t distance = stride * static_cast<std::int64_t>(sizeof(T));
     if (distance < -cache_line || distance > cache_line) return;
-    (m_distance == 0 ? m_first : m_second) = reinterpret_cast<const char*>(first);
-    (m_distance == 0 ? m_distance : m_second_distance) = distance;
+    m_arrays[m_arrays[0].distance == 0 ? 0 : 1] = {reinterpret_cast<const char*>(first), distance};
   }
   /// Prefetches what belongs to elements begin ... begin + count - 1, each of which has at most
   /// `size` bytes.
   template <int count, int size>
   [[gnu::always_inline]] void elements(std::int64_t begin) const {
-    if (m_distance != 0) prefetch<count, size>(m_first + begin * m_distance, m_distance);
-    if (m_second_distance != 0) {
-      prefetch<count, size>(m_second + begin * m_second_distance, m_second_distance);
+    constexpr int lines = count * size / cache_line;
+    for (const ArrayAhead& array : m_arrays) {
+      if (array.distance == 0) return;
+      const char* const at = array.first + begin * array.distance;
+      KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < lines; ++i) {
+        __builtin_prefetch(at + i * (count / lines) * array.distance);
+      }
     }
   }
 
  private:
-  template <int count, int size>
-  [[gnu::always_inline]] static void prefetch(const char* at, std::int64_t distance) {
-    constexpr int lines = count * size / cache_line;
-    KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < lines; ++i) {
-      __builtin_prefetch(at + i * (count / lines) * distance);
-    }
-  }
-
-  const char* m_first = nullptr;
-  const char* m_second = nullptr;
-  std::int64_t m_distance = 0, m_second_distance = 0;  ///< between elements, in bytes
+  struct ArrayAhead {
+    const char* first = nullptr;
+    std::int64_t distance = 0;  ///< between elements, in bytes
+  };
+  ArrayAhead m_arrays[2];
 };
 
 // Packs are moved register by register: GCC takes one of two registers through the stack otherwise.

@@ -11,14 +11,6 @@
 
 namespace KokkosScan::impl::host {
 
-/// Calls f with a number of packs of a chunk, 1 to 4, as a compile-time constant.
-template <class F>
-[[gnu::always_inline]] inline void with_packs(int packs, const F& f) {
-  if (packs == 1) return f(constant<1>);
-  if (packs == 2) return f(constant<2>);
-  packs == 3 ? f(constant<3>) : f(constant<4>);
-}
-
 /// Combines up to one chunk of a line at each place: whole packs of elements and of results, from
 /// element k on.
 ///
@@ -84,15 +76,11 @@ template <int places, class Op, class A, class R>
   }
 }
 
-/// Scans a block of slabs of one line each, upwards in memory: lines of up to side_by_side_bytes
-/// side by side, longer ones, of at most a tile, one after the other.
-///
-/// \param folds buffer for prefixes: fold_length elements in one page
+/// Scans a block of slabs of one line each, upwards in memory, side by side.
 template <class Op, class A, class R>
-void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R>& lines,
-                         A* folds) {
+void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R>& lines) {
   call_with(
-      registers, [ op, lines, folds ](auto places_) __attribute__((always_inline)) {
+      registers, [ op, lines ](auto places_) __attribute__((always_inline)) {
         constexpr int places = places_;
         SlabBlock<A, R> block = lines;
         const auto none = hidden<places>(neutral(op));
@@ -124,28 +112,36 @@ void combine_short_lines(Registers registers, const Op& op, const SlabBlock<A, R
             });
           }
         };
-        if (block.rows <= chunk_length) {
-          return with_packs((block.rows + pack_length - 1) / pack_length, scan);
-        }
-        if (block.rows * static_cast<int>(sizeof(A)) <= side_by_side_bytes) {
-          return scan(constant<0>);
-        }
-        constexpr int length = fold_length<A>;
-        // The last pack may extend into the next line.
-        const int whole = (block.rows + pack_length - 1) / pack_length * pack_length;
-        for (int s = 0; s < block.slabs; ++s) {
-          const A* const x = block.x.data + s * block.x.slab;
-          A* const b = block.b.data + s * block.b.slab;
-          BlockOfLine<A> line{x, b, 0, whole, 1, false, folds, {}};
-          if (block.ahead != 0) line.ahead.add(x + block.ahead, 1);
-          BlocksOfLine<1, places, Op, A, R> blocks(op, line);
-          blocks.carry = {static_cast<R>(starts[s * block.starts.slab]), neutral(carrying(op))};
-          if (firsts != nullptr) b[-1] = firsts[s * block.starts.slab];
-          for (int k = 0; k < whole; k += length) {
-            blocks.scan(k, whole - k < length ? whole - k : length);
-          }
-        }
+        const int packs = (block.rows + pack_length - 1) / pack_length;
+        if (packs == 1) return scan(constant<1>);
+        if (packs == 2) return scan(constant<2>);
+        if (packs == 3) return scan(constant<3>);
+        packs == 4 ? scan(constant<4>) : scan(constant<0>);
       });
+}
+
+/// Scans a block of slabs of one line each, upwards in memory: lines of up to side_by_side_bytes
+/// side by side, longer ones, of at most a tile, one after the other.
+///
+/// \param folds buffer for prefixes: fold_length elements in one page
+template <class Op, class A, class R>
+void combine_lines(Registers registers, const Op& op, const SlabBlock<A, R>& lines, A* folds) {
+  if (lines.rows * static_cast<int>(sizeof(A)) <= side_by_side_bytes) {
+    return combine_short_lines(registers, op, lines);
+  }
+  // The last pack may extend into the next line.
+  const int whole = (lines.rows + pack_length - 1) / pack_length * pack_length;
+  const A* const starts = lines.starts.values;
+  const A* const firsts = lines.starts.firsts;
+  for (int s = 0; s < lines.slabs; ++s) {
+    const A* const x = lines.x.data + s * lines.x.slab;
+    A* const b = lines.b.data + s * lines.b.slab;
+    BlockOfLine<A> line{x, b, 0, whole, 1, false, folds, {}};
+    if (lines.ahead != 0) line.ahead.add(x + lines.ahead, 1);
+    if (firsts != nullptr) b[-1] = firsts[s * lines.starts.slab];
+    Carry<R> carry{static_cast<R>(starts[s * lines.starts.slab]), neutral(carrying(op))};
+    scan_elements(registers, op, line, carry);
+  }
 }
 
 }  // namespace KokkosScan::impl::host

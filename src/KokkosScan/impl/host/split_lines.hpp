@@ -20,8 +20,7 @@ namespace KokkosScan::impl::host {
 /// State shared by the threads.
 template <class A, class R, int Width>
 struct Chain : Turns {
-  R tiles[Width];   ///< the prefix of the part whose turn it is
-  A before[Width];  ///< B at its beginning
+  PrefixOfPart<A, R, Width> prefix;  ///< of the part whose turn it is
 };
 
 /// Takes parts until none are left.
@@ -61,34 +60,33 @@ struct SplitLines {
       for (std::int64_t k = begin; k < end && end < p.n; k += tile_length) {
         scanner.fold(c, width, k, k + tile_length, last + tiles++ * width);
       }
-      R before_part[Width]{};
-      A before[Width]{};
+      PrefixOfPart<A, R, Width> prefix{};
       chain->wait_for(index);
       if (begin == 0) {
-        load_starts(p, c, width, before_part, before);
+        load_starts(p, c, width, prefix.tiles, prefix.before);
       } else {
-        for (int w = 0; w < width; ++w) before_part[w] = chain->tiles[w];
-        for (int w = 0; w < width; ++w) before[w] = chain->before[w];
+        prefix = chain->prefix;
       }
       for (int w = 0; w < width && end < p.n; ++w) {
         // The same order of combination as in BlocksOfLine and scan_register().
         A carry{};
-        R sum = before_part[w];
+        R sum = prefix.tiles[w];
         for (int t = w; t < tiles * width; t += width) {
           carry = p.op(static_cast<A>(wide(sum, last[t].before)), last[t].total);
           sum = wide(sum, wide(last[t].before, static_cast<R>(last[t].total)));
         }
-        chain->before[w] = carry;
-        chain->tiles[w] = sum;
+        chain->prefix.before[w] = carry;
+        chain->prefix.tiles[w] = sum;
       }
       chain->end(index);
       // The next part is taken first, so that it can be prefetched during this scan. No other part
       // waits for this one any more, so there is still no deadlock.
       next = chain->take();
       const bool is_of_strip = next / parts == index / parts;
-      scanner.scan_part(c, width, begin, end, before_part, before,
+      scanner.scan_part(c, width, begin, end, prefix,
                         is_of_strip ? (next - index) * part_length : 0);
     }
+    end_streaming();
   }
 };
 

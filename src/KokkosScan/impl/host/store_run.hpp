@@ -20,19 +20,6 @@ namespace KokkosScan::impl::host {
 /// leaves that to the backend.
 enum class Destination { automatic, caches, memory };
 
-/// Whether results are written with non-temporal stores, which are ordered at the end of the scope.
-struct Streaming {
-  const bool streams;
-
-  explicit Streaming(bool wanted) : streams(wanted) {}
-  Streaming(const Streaming&) = delete;
-  Streaming& operator=(const Streaming&) = delete;
-  ~Streaming() {
-    if (streams) end_streaming();
-  }
-  operator bool() const { return streams; }
-};
-
 /// Whether accumulators are stored unconverted, which non-temporal stores require.
 template <class A, class Value>
 inline constexpr bool is_plain = std::is_same_v<A, Value>&& std::is_trivially_copyable_v<A>;
