@@ -294,7 +294,7 @@ std::string reason(const Planned& planned, const PlannedShape& shape) {
   if (kernel == "cuda/narrow_columns") {
     return shape.n <= cuda::longest_short_column
                ? "columns of at most " + number(cuda::longest_short_column) + " elements"
-               : side_by_side + ", at most " + number(cuda::widest_narrow_row);
+               : side_by_side + ", at most " + number(cuda::widest_narrow_row(shape.n));
   }
   if (kernel == "cuda/wide_columns") {
     return side_by_side +

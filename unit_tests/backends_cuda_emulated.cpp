@@ -516,7 +516,7 @@ TEST(backends, emulated_cuda_columns_have_the_same_bits_in_every_kernel) {
     auto const values = random_values<float>(n);
     std::vector<float> expected;
     for (int const inner : {4, 6, 7, 33, 40, 64, 101, 128, 129, 225, 256}) {
-      if (cuda::are_narrow_columns(inner)) continue;
+      if (cuda::are_narrow_columns(n, inner)) continue;
       for (auto const& backend :
            {emulated::Backend{0}, emulated::Backend{132}, emulated::Backend{132, 166'912},
             emulated::Backend{132, 101'376}}) {
@@ -677,8 +677,8 @@ TEST(backends, emulated_cuda_short_and_narrow_columns_have_one_tree) {
   int turn = 0;
   for (int const n : lengths) {
     auto const values = random_values<float>(n);
-    for (int const inner : {2, 4, 5, 8, cuda::widest_narrow_row, 33, 1200}) {
-      if (n > cuda::longest_short_column && !cuda::are_narrow_columns(inner)) continue;
+    for (int const inner : {2, 4, 5, 8, cuda::widest_narrow_row(1), 33, 1200}) {
+      if (n > cuda::longest_short_column && !cuda::are_narrow_columns(n, inner)) continue;
       std::vector<float> const expected = sums_of_narrow_column(values, inner);
       for (int const outer : {1, 3, 40, 500}) {
         if (outer > 1 && outer * inner * n > 40'000) continue;
@@ -717,10 +717,10 @@ TEST(backends, emulated_cuda_long_narrow_columns_have_one_tree) {
   struct Case {
     int outer, n, row, inner;
   };
-  for (Case const& c :
-       {Case{1, 140'000, 2, 2}, Case{1, 4225, 31, 31}, Case{40, 219, 31, 31}, Case{3, 6000, 2, 2},
-        Case{2, 9000, 17, 17}, Case{3, 8448, 3, 3}, Case{1, 20'001, 24, 24}, Case{2, 30'000, 5, 3},
-        Case{1, 50'000, 11, 1}, Case{2, 6000, 12, 12}, Case{1, 60'001, 31, 31}}) {
+  for (Case const& c : {Case{1, 140'000, 2, 2}, Case{1, 4225, 31, 31}, Case{40, 219, 31, 31},
+                        Case{3, 6000, 2, 2}, Case{2, 9000, 17, 17}, Case{3, 8448, 3, 3},
+                        Case{1, 20'001, 24, 24}, Case{2, 30'000, 5, 3}, Case{1, 50'000, 11, 1},
+                        Case{2, 6000, 12, 12}, Case{1, 60'001, 31, 31}, Case{1, 66'000, 63, 63}}) {
     auto const values = random_values<float>(c.n);
     std::vector<float> const expected = sums_of_narrow_column(values, c.row);
     Kokkos::View<float***, Kokkos::LayoutRight, Exec> const all("x", c.outer, c.n, c.row);

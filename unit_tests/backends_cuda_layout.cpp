@@ -153,7 +153,7 @@ cuda::NarrowColumnFacts random_narrow_columns(Random& random, LogUniform const& 
   int const element = loaded + (in_place ? 0 : stored);
   facts.n = log_uniform(1, random() % 2 == 0 ? 1e3 : 1e9);
   bool const is_short = cuda::are_short_columns(facts.n, 32, element);
-  facts.stride = log_uniform(1, is_short ? 1e8 : cuda::widest_narrow_row + 1);
+  facts.stride = log_uniform(1, is_short ? 1e8 : cuda::widest_narrow_row(facts.n) + 1);
   bool const are_rows = random() % 8 > 0;
   bool const is_run = are_rows && loaded <= 16 && stored <= 16;
   facts.neighbours = static_cast<int>(!are_rows           ? log_uniform(1, 1e4)
@@ -187,7 +187,7 @@ TEST(backends, cuda_narrow_columns_have_plans) {
   for (int i = 0; i < 200'000; ++i) {
     cuda::NarrowColumnFacts const facts = random_narrow_columns(random, log_uniform);
     if (!cuda::are_short_columns(facts.n, facts.stride, facts.element_and_result) &&
-        !cuda::are_narrow_columns(facts.stride)) {
+        !cuda::are_narrow_columns(facts.n, facts.stride)) {
       continue;
     }
     SCOPED_TRACE(::testing::Message()
@@ -211,7 +211,7 @@ TEST(backends, cuda_narrow_columns_have_plans) {
       ASSERT_EQ(plan.slabs_of_tile, 1);
       ASSERT_EQ(plan.chunk % 2, 1);
       ASSERT_EQ(plan.rows, plan.chunks * plan.chunk);
-      ASSERT_LE(plan.columns, 32);  // lanes of a warp
+      ASSERT_LE(plan.columns, cuda::widest_narrow_row(plan.n));
       ASSERT_EQ(plan.blocks, plan.slabs * plan.strips * plan.steps);
     } else {
       ASSERT_EQ(plan.chunk, cuda::rows_of_chunk(plan.n, facts.accumulator));

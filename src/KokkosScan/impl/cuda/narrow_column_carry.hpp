@@ -25,7 +25,6 @@ namespace KokkosScan::impl::cuda {
 template <class R>
 struct PublishedNarrowTiles {
   static constexpr int words = Published<R>::words;
-
   std::uint64_t* memory;
   std::int64_t tiles, groups, sets;  ///< of a column
 
@@ -61,7 +60,7 @@ __device__ __forceinline__ Fold<Op, R> fold_published(const Op& op, const std::u
   constexpr int at_once = Published<R>::words == 1 ? 8 : 1;
   Fold<Op, R> fold(op);
 #pragma unroll 1
-  for (; count > 0; count -= at_once) {
+  for (; count > 0; count -= at_once, entry += at_once * distance) {
     Published<R> seen[at_once] = {};
     bool are_there = false;
     // All loads are issued together to hide their latency. Only what is missing is polled: many
@@ -83,7 +82,6 @@ __device__ __forceinline__ Fold<Op, R> fold_published(const Op& op, const std::u
       seen[i].get(value);
       fold = Fold<Op, R>(op, fold.then(op, value));
     }
-    entry += at_once * distance;
   }
   return fold;
 }
@@ -95,7 +93,6 @@ __device__ __forceinline__ Fold<Op, R> fold_published(const Op& op, const std::u
 /// \param folds     of column 0: the start, in the first tile, then the fold up to the end of each
 ///                  chunk. The first becomes the prefix of the tile, the one behind the last that
 ///                  of the next tile; two more are kept here.
-/// \param has_start whether there is a start
 template <class Op, class R>
 __device__ __forceinline__ void find_narrow_prefixes(const Op& op, const NarrowColumnPlan& plan,
                                                      const PublishedNarrowTiles<R>& published,
@@ -121,6 +118,7 @@ __device__ __forceinline__ void find_narrow_prefixes(const Op& op, const NarrowC
   const auto if_exists = [&](bool exists, const R& fold) {
     return exists ? Prefix(op, fold) : Prefix(op);
   };
+  if (plan.columns > lanes) __syncthreads();  // for the totals that another warp has combined
 #pragma unroll 1
   for (int c = thread % lanes; level < 3 && c < tile.columns; c += lanes) {
     R& own = fold_at(level == 0 ? 0 : next + level, c);

@@ -59,7 +59,7 @@ struct Backend {
     std::int64_t bytes =
         Carry<R>::bytes(lines, cut_line(n, Types<P>::size_that_cuts).tiles_of_line);
     constexpr NarrowColumnFacts types = narrow_column_types<P>();
-    for (int stride = 1; stride <= widest_narrow_row; ++stride) {
+    for (int stride = 1; stride <= widest_narrow_row(n); ++stride) {
       const NarrowCut cut =
           cut_narrow_column(n, stride, types.element_and_result, types.accumulator);
       bytes = std::max(bytes, PublishedNarrowTiles<R>::bytes(lines, cut.tiles));
@@ -312,7 +312,7 @@ struct Backend {
   static bool are_narrow_columns(const P& p) {
     const std::int64_t input = stride_along(p.input);
     const std::int64_t output = stride_along(p.output);
-    return cuda::are_narrow_columns(stride_of_columns(p)) ||
+    return cuda::are_narrow_columns(p.n, stride_of_columns(p)) ||
            cuda::are_short_columns(p.n, input > 0 ? std::min(input, output) : output,
                                    narrow_column_types<P>().element_and_result);
   }

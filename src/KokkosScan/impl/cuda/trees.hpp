@@ -186,19 +186,21 @@ inline constexpr int chunks_of_section = rows_of_section * row_of_chunks;
 inline constexpr int elements_of_section = rows_of_section * elements_of_row;
 
 /// Limits for columns scanned as runs of bytes in shared memory: the longest of any number side by
-/// side, and the widest rows of columns of any length.
+/// side, and the widest rows of longer columns; blocks share those of more than 65536 anyway.
 inline constexpr int longest_short_column = 16;
-inline constexpr int widest_narrow_row = 31;
+constexpr int widest_narrow_row(std::int64_t n) { return n > 65536 ? 63 : 31; }
 
 /// \param stride elements between neighbours of a line
-constexpr bool are_narrow_columns(std::int64_t stride) { return stride <= widest_narrow_row; }
+constexpr bool are_narrow_columns(std::int64_t n, std::int64_t stride) {
+  return stride <= widest_narrow_row(n);
+}
 
 /// Short columns side by side, of any number of neighbours, are scanned as narrow ones are.
 ///
 /// \param stride the least of input and output
 /// \param bytes  of an element and its result in shared memory, without a mask
 constexpr bool are_short_columns(std::int64_t n, std::int64_t stride, int bytes) {
-  return n <= longest_short_column && stride > widest_narrow_row && bytes <= 16;
+  return n <= longest_short_column && !are_narrow_columns(n, stride) && bytes <= 16;
 }
 
 /// Rows of a chunk of such a column, which affect the combination tree: balanced, at most 33, or 17
@@ -236,7 +238,7 @@ struct NarrowCut {
 constexpr NarrowCut cut_narrow_column(std::int64_t n, std::int64_t stride, int bytes,
                                       int accumulator) {
   const auto side_by_side =
-      static_cast<int>(std::clamp<std::int64_t>(stride, 1, widest_narrow_row));
+      static_cast<int>(std::clamp<std::int64_t>(stride, 1, widest_narrow_row(n)));
   const int chunks = chunks_of_narrow_tile / side_by_side;
   // Folds of large values, and masks of small ones, take room as well.
   const int most = std::max(1, bytes_of_narrow_chunk / std::max(2, bytes + accumulator / 16)) | 1;
