@@ -296,6 +296,9 @@ std::string reason(const Planned& planned, const PlannedShape& shape) {
                ? "columns of at most " + number(cuda::longest_short_column) + " elements"
                : side_by_side + ", at most " + number(cuda::widest_narrow_row(shape.n));
   }
+  if (kernel == "cuda/columns_by_threads") {
+    return side_by_side + ", so short and so many that each thread has one";
+  }
   if (kernel == "cuda/wide_columns") {
     return side_by_side +
            ": blocks take tiles of strips of them in the order of memory, into registers";

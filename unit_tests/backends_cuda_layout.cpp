@@ -142,6 +142,14 @@ TEST(backends, cuda_cuts_of_the_headline) {
   }
 }
 
+// Each thread takes one column if columns are short and many.
+TEST(backends, cuda_threads_take_short_columns) {
+  EXPECT_TRUE(cuda::takes_threads(448, 32, 67'584, 132));
+  EXPECT_FALSE(cuda::takes_threads(449, 32, 67'584, 132));
+  EXPECT_FALSE(cuda::takes_threads(448, 31, 67'584, 132));
+  EXPECT_FALSE(cuda::takes_threads(448, 32, 67'583, 132));
+}
+
 /// Facts of narrow columns with random types and rows.
 template <class Random, class LogUniform>
 cuda::NarrowColumnFacts random_narrow_columns(Random& random, LogUniform const& log_uniform) {

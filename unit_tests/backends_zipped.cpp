@@ -145,6 +145,43 @@ void check_three(std::int64_t lines, std::int64_t n, int axis, Backend const& ba
   }
 }
 
+/// Sums of the elements that masks of other types than bool select: integers, and a masked mask.
+template <class Backend>
+void check_masks(std::int64_t lines, std::int64_t n, int axis, Backend const& backend) {
+  auto const x = random_values<std::uint32_t>(lines * n);
+  std::vector<int> integers(x.size());
+  std::vector<unsigned char> bytes(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    integers[i] = static_cast<int>(x[i] % 3) << 16;
+    bytes[i] = static_cast<unsigned char>(x[i] % 5 % 2);
+  }
+  auto const x_flat = to_device("x", x);
+  auto const integers_flat = to_device("integers", integers);
+  auto const bytes_flat = to_device("bytes", bytes);
+  auto const y_flat = uninitialized<std::uint32_t>("y", x.size());
+  bool const along_rows = axis == 1;
+  auto const shaped = [&](auto const& flat) {
+    return along_rows ? rows(flat, lines, n) : rows(flat, n, lines);
+  };
+  auto const check = [&](auto const& mask, auto const& selects) {
+    ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), ks::masked(shaped(x_flat), mask),
+                   shaped(y_flat), ks::along(axis), ks::Sum{}, backend);
+    auto const y = to_host(y_flat);
+    for (std::int64_t l = 0; l < lines; ++l) {
+      std::uint32_t sum = 0;
+      for (std::int64_t k = 0; k < n; ++k) {
+        auto const at = static_cast<std::size_t>(along_rows ? l * n + k : k * lines + l);
+        if (selects(at)) sum += x[at];
+        ASSERT_EQ(y[at], sum) << "line " << l << " of " << lines << ", element " << k << " of " << n
+                              << ", axis " << axis;
+      }
+    }
+  };
+  check(shaped(integers_flat), [&](std::size_t at) { return integers[at] != 0; });
+  check(ks::masked(shaped(integers_flat), shaped(bytes_flat)),
+        [&](std::size_t at) { return integers[at] != 0 && bytes[at] != 0; });
+}
+
 struct Scattered {
   KOKKOS_FUNCTION std::int64_t operator()(std::int64_t k) const { return k * 7919 % 10'007; }
 };
@@ -183,6 +220,7 @@ void check_zipped(Backend const& backend) {
         ++turn;
       }
       check_three(lines, n, turn % 2, backend);
+      check_masks(lines, n, turn % 2, backend);
       if (::testing::Test::HasFailure()) return;
     }
   }

@@ -34,9 +34,14 @@ vary(KokkosScan/impl/cuda/tuning.hpp
      "most_threads_in_registers = 960|512"
      "most_stages = 8|3"
      "bulk_alignment = 128|16"
+     "narrowest_rows = 32|64"
+     "longest_of_threads = 448|800"
+     "columns_of_multiprocessor = 512|1"
      "threads_of_narrow_columns = 128|96"
      "blocks_of_narrow_columns = 8|2"
-     "bytes_of_narrow_tile = 24576|10000")
+     "bytes_of_narrow_tile = 24576|10000"
+     "threads_of_columns = 256|64"
+     "bytes > 4 \\? 3 : 4|bytes > 4 ? 1 : 2")
 vary(KokkosScan/impl/cuda/wide_column_plan.hpp
      "2 \\* strips < multiprocessors|strips < 0"
      "6 \\* slots|1 * slots"

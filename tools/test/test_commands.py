@@ -69,7 +69,8 @@ class Commands(unittest.TestCase):
         """The rows of a plan as a dictionary."""
         rows = dict(line.split(": ", 1) for line in TOOL.must("info", "--plan", *arguments).splitlines())
         for row in ("device", "lines", "kernel", "why", "tile", "blocks", "shared memory", "workspace"):
-            self.assertIn(row, rows)
+            if (row, rows["kernel"]) != ("tile", "cuda/columns_by_threads"):
+                self.assertIn(row, rows)
         return rows
 
     def test_plan(self):
@@ -83,7 +84,7 @@ class Commands(unittest.TestCase):
                                   (["100000000x3", "--axis", "0"], "cuda/narrow_columns"),
                                   (["8x2048x5120", "--axis=1"], "cuda/wide_columns"),
                                   (["8x2048x5123", "--axis=1"], "cuda/wide_columns"),
-                                  (["72x1000001", "--axis=0"], "cuda/wide_columns"),
+                                  (["72x1000001", "--axis=0"], "cuda/columns_by_threads"),
                                   (["1048576x64", "--axis=-2"], "cuda/wide_columns"),
                                   (["1048576x256", "--axis=-2"], "cuda/wide_columns")):
             self.assertEqual(self.plan(*arguments)["kernel"], kernel, arguments)

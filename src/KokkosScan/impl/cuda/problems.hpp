@@ -131,8 +131,11 @@ struct Backend {
   static constexpr bool may_stay_in_registers = [] {
     using Op = typename Types<P>::Op;
     using A = typename P::A;
-    return Types<P>::has_packs && OperandAccess<decltype(P::input)>::is_stored &&
-           !OperandAccess<decltype(P::input)>::is_zipped && !is_called<decltype(P::output)> &&
+    constexpr bool is_array = requires(const P& p) { p.input.data; };
+    constexpr bool has_mask_of_bytes = requires(const P& p) {
+      requires sizeof(*p.input.values.data) > 0 && sizeof(*p.input.mask.data) == 1;
+    };
+    return (is_array || has_mask_of_bytes) && !is_called<decltype(P::output)> &&
            Types<P>::size.widest == 4 && sizeof(A) == 4 &&
            (std::is_same_v<Op, Sum<A>> || std::is_same_v<Op, Prod<A>>);
   }();

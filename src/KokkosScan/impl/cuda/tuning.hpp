@@ -40,8 +40,7 @@ constexpr bool fits_registers(std::int64_t n, const Cut& cut) {
   return cut.tiles_of_line > 1 && n <= std::int64_t{most_threads_in_registers} * cut.chunk;
 }
 
-/// Maximum tiles in flight per block for parts of lines: 6 of 32 KB fill the shared memory of
-/// Hopper.
+/// Maximum tiles in flight per block for parts of lines: 6 of 32 KB fill the memory of Hopper.
 inline constexpr int most_stages = 8;
 
 /// Bulk loads are faster if addresses in shared and global memory are congruent modulo 128 bytes.
@@ -60,11 +59,9 @@ struct Divisor {
   }
 };
 
-/// The narrowest rows that warps read across.
+/// Limits for a thread per column: the narrowest rows, the longest columns, maximum bytes of an
+/// element, and minimum columns per multiprocessor.
 inline constexpr int narrowest_rows = 32;
-
-/// Limits for a thread per column: the longest columns, maximum bytes of an element, and minimum
-/// columns per multiprocessor.
 inline constexpr int longest_of_threads = 448;
 inline constexpr int bytes_of_threads = 8;
 inline constexpr int columns_of_multiprocessor = 512;

@@ -144,9 +144,9 @@ class MaskOfQuarters {
   Quad m_quad[E][quads];
 };
 template <class A, class Values, class Mask, int E, int V>
-__device__ __forceinline__ void load_quarters(const Selected<A, Values, Array<const Mask>>& in,
-                                              const Batch& batch, const WideColumnPart<E>& at,
-                                              A (&x)[V][E]) {
+requires(sizeof(Mask) == 1) __device__ __forceinline__
+    void load_quarters(const Selected<A, Values, Array<const Mask>>& in, const Batch& batch,
+                       const WideColumnPart<E>& at, A (&x)[V][E]) {
   const MaskOfQuarters<Mask, E> mask(in.mask, batch, at);
   load_quarters(in.values, batch, at, x);
   mask.apply(at, in.identity, x);
