@@ -62,13 +62,13 @@ struct PlannedDevice {
   int shared_bytes_of_block;
   Planned* planned = nullptr;
 
-  template <class... Shapes>
-  void would_launch(const cuda::Launch& launch, const Shapes&... shapes) const {
+  template <class Shape>
+  void would_launch(const cuda::Launch& launch, const Shape& shape) const {
     planned->kernel = launch.path;
     planned->blocks = launch.blocks;
     planned->threads = launch.threads;
     planned->shared_bytes = launch.shared_bytes;
-    (describe(shapes), ...);
+    describe(shape);
   }
 
  private:
@@ -82,6 +82,11 @@ struct PlannedDevice {
     planned->ring = counted(shape.stages, "tile") + " at once";
   }
   void describe(const cuda::Cut&) const { planned->tile = "a line, in registers"; }
+  /// Of a thread per column.
+  void describe(bool) const {
+    planned->tile = number(cuda::chunk_of_column) + " rows of " +
+                    counted(cuda::threads_of_columns, "column") + " at a time";
+  }
   void describe(const cuda::NarrowColumnPlan& plan) const {
     planned->tile = number(plan.rows) + " rows of " + counted(plan.columns, "column") + " of " +
                     counted(plan.slabs_of_tile, "slab") + ", chunks of " + number(plan.chunk);

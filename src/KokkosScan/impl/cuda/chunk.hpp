@@ -218,13 +218,12 @@ class Chunk {
   int line;    ///< index in the tile
   int length;  ///< elements; 0 if the thread has no chunk
 
-  /// \param thread index among the threads of the tile
-  __device__ __forceinline__ Chunk(const StagedTile<P>& staged, int thread)
+  /// \param chunk index in the line
+  __device__ __forceinline__ Chunk(const StagedTile<P>& staged, int line_of_tile, int chunk)
       : m_staged(staged), m_problem(staged.problem), m_op(carrying(m_problem.op)) {
-    // Several lines share one warp, or a line has whole warps.
     const Cut& cut = staged.shape.cut;
-    line = staged.shape.by_threads_of_line.quotient(thread);
-    m_chunk = thread - line * cut.threads_of_line;
+    line = line_of_tile;
+    m_chunk = chunk;
     m_k = m_chunk * cut.chunk;
     const Tile& tile = staged.tile;
     const int left = line < tile.lines && m_k < tile.length ? tile.length - m_k : 0;

@@ -224,7 +224,7 @@ struct PartTasks {
       SharedPart<R>& shared = in.shared;
       const Part& part = in.part;
       if constexpr (are_computed<P>) shared.computed.wait(parity);
-      const FoldedChunk<R> folded = Chunk<P>(in, thread).fold();
+      const FoldedChunk<R> folded = Chunk<P>(in, 0, thread).fold();
       in.folds[thread] = folded.folds;
       if (lane == lanes - 1) shared.totals[warp] = folded.folds;
       arrive_for_warp(shared.folded);
@@ -282,7 +282,7 @@ struct PartTasks {
     for_each_part([&](const InStage& in, int parity) {
       SharedPart<R>& shared = in.shared;
       const Part& part = in.part;
-      const Chunk<P> chunk(in, thread);
+      const Chunk<P> chunk(in, 0, thread);
       shared.folded.wait(parity);
       const FoldedChunk<R> folded{in.folds[thread], in.folds[lane > 0 ? thread - 1 : thread]};
       const Prefix warps_before =

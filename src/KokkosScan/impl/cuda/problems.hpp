@@ -245,12 +245,9 @@ struct Backend {
   static void scan_columns_by_threads(const Exec& exec, const P& p) {
     const Launch launch{p.function, "cuda/columns_by_threads",
                         divide_up(p.batch.count, threads_of_columns), threads_of_columns, 0};
-    if constexpr (OnlyPlans<Exec>) {
-      exec.would_launch(launch);
-    } else {
-      enqueue(exec, launch, cuda::scan_columns_by_threads<P>, p.n, p.batch.count, p,
-              !has_rows_of_sectors(p));
-    }
+    start(
+        exec, launch, p, []<class Q>(const Q&) { return cuda::scan_columns_by_threads<Q>; },
+        !has_rows_of_sectors(p));
   }
   template <class Exec, class P>
   static void scan_wide_columns(const Exec& exec, const P& p, std::byte* workspace) {

@@ -42,7 +42,7 @@ __device__ __forceinline__ void scan_whole_lines(const StagedTile<P>& staged) {
       const Maybe<A> start = problem.start.at(tile.line(line));
       const A first = start.exists ? start.value : problem.identity.value;
       const A last =
-          Chunk<P>(staged, line)
+          Chunk<P>(staged, line, 0)
               .template scan_elements<packs.value>(backward, fold_of_start<R>(op, start), first);
       if (ends.exist()) {
         ends.store_begin(tile.line(line), first, staged.results.extra(line));
@@ -57,9 +57,12 @@ __device__ __forceinline__ void scan_shared_lines(const StagedTile<P>& staged) {
   using R = typename Types<P>::R;
   const P& problem = staged.problem;
   const auto op = carrying(problem.op);
-  const Chunk<P> chunk(staged, static_cast<int>(threadIdx.x));
-  const auto start = chunk.length > 0 ? problem.start.at(staged.tile.line(chunk.line))
-                                      : Maybe<typename Types<P>::A>();
+  // Several lines share one warp, or a line has whole warps.
+  const auto thread = static_cast<int>(threadIdx.x);
+  const int line = staged.shape.by_threads_of_line.quotient(thread);
+  const Chunk<P> chunk(staged, line, thread - line * staged.shape.cut.threads_of_line);
+  const auto start =
+      chunk.length > 0 ? problem.start.at(staged.tile.line(line)) : Maybe<typename Types<P>::A>();
   const FoldedChunk<R> folded = chunk.fold();
   Fold<typename Types<P>::Carrying, R> warps_before(op);
   if (staged.shape.cut.threads_of_line > lanes) {
