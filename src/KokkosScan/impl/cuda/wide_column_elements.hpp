@@ -75,13 +75,13 @@ struct WideColumnPart {
   int length[E];  ///< elements of each quarter, none if it does not exist
   const WideColumnPlan& plan;
 
-  __device__ __forceinline__ WideColumnPart(const WideColumnTile& tile, const WideColumnPlan& plan_,
-                                            std::int64_t n)
+  __device__ __forceinline__ WideColumnPart(const WideColumnTile& tile,
+                                            const WideColumnPlan& of_strips, std::int64_t elements)
       : outer(tile.outer),
         first_column(tile.first_column),
         columns(tile.columns),
-        n(n),
-        plan(plan_) {
+        n(elements),
+        plan(of_strips) {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     const bool is_stacked = plan.is_stacked;
@@ -210,7 +210,6 @@ __device__ __forceinline__ void load_quarters(const Array<const T>& in, const Ba
                                               const WideColumnPart<E>& at, A (&x)[V][E]) {
   const std::int64_t along = in.strides.along;
   const T* row = in.line(at.place(batch)).data + at.k * along;
-  T raw[V][E];
   if constexpr (E > 1 && is_one_move<static_cast<int>(sizeof(T)) * E>) {
     if (at.beside == 1) {
       using Word = typename UnitOf<sizeof(T) * E>::type;
@@ -221,14 +220,15 @@ __device__ __forceinline__ void load_quarters(const Array<const T>& in, const Ba
       }
 #pragma unroll
       for (int v = 0; v < V; ++v) {
-        T raw[E];
-        memcpy(static_cast<void*>(raw), &words[v], sizeof(Word));
+        T pack[E];
+        memcpy(static_cast<void*>(pack), &words[v], sizeof(Word));
 #pragma unroll
-        for (int e = 0; e < E; ++e) x[v][e] = static_cast<A>(raw[e]);
+        for (int e = 0; e < E; ++e) x[v][e] = static_cast<A>(pack[e]);
       }
       return;
     }
   }
+  T raw[V][E];
   const auto load = [&](const T* from, std::int64_t step, std::int64_t apart) {
 #pragma unroll
     for (int v = 0; v < V; ++v, from += step) {
