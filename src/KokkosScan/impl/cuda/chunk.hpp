@@ -215,14 +215,14 @@ class Chunk {
   static constexpr int pack = T::pack;
 
  public:
-  int line;    ///< index in the tile
   int length;  ///< elements; 0 if the thread has no chunk
 
+  /// \param line  index in the tile
   /// \param chunk index in the line
-  __device__ __forceinline__ Chunk(const StagedTile<P>& staged, int line_of_tile, int chunk)
+  __device__ __forceinline__ Chunk(const StagedTile<P>& staged, int line, int chunk)
       : m_staged(staged), m_problem(staged.problem), m_op(carrying(m_problem.op)) {
     const Cut& cut = staged.shape.cut;
-    line = line_of_tile;
+    m_line = line;
     m_chunk = chunk;
     m_k = m_chunk * cut.chunk;
     const Tile& tile = staged.tile;
@@ -284,8 +284,8 @@ class Chunk {
     }
     const Ends<P> ends{m_problem};
     if (ends.exist()) {
-      const LineNumber number = m_staged.tile.line(line);
-      Value* const extra = m_staged.results.extra(line);
+      const LineNumber number = m_staged.tile.line(m_line);
+      Value* const extra = m_staged.results.extra(m_line);
       if (is_begin) ends.store_begin(number, first, extra);
       if (is_last_tile && m_k + length == m_staged.tile.length) ends.store_end(number, last, extra);
     }
@@ -411,6 +411,7 @@ class Chunk {
   const StagedTile<P>& m_staged;
   const P& m_problem;
   const Carrying m_op;
+  int m_line;         ///< index in the tile
   int m_chunk;        ///< index in the line
   int m_k;            ///< the first element, in scan order within the tile
   int m_slot;         ///< of the first element

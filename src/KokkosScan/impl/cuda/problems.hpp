@@ -264,8 +264,8 @@ struct Backend {
     const std::int64_t resident =
         std::int64_t{std::max(1, multiprocessors(exec))} * blocks_of_wide_columns(bytes);
     int shared = plan.tiles == 1 ? sizeof(WideColumnBlock<P>) : sizeof(SharedWideColumnBlock<P>);
-    const auto has_columns = [&](const auto& array) { return !lies_along_lines(array, p.batch); };
-    if (!for_all_arrays(p.input, has_columns) || !for_all_arrays(p.output, has_columns)) {
+    const auto lies_across = [&](const auto& array) { return !lies_along_lines(array, p.batch); };
+    if (!for_all_arrays(p.input, lies_across) || !for_all_arrays(p.output, lies_across)) {
       plan.bytes_of_exchange = quarters_of_wide_thread(bytes) * apart_of_exchange *
                                std::min(bytes_of_exchanged, Types<P>::size.widest);
       plan.bytes_before_exchange = static_cast<int>(divide_up(shared, quad) * quad);

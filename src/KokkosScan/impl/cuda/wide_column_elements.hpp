@@ -3,8 +3,8 @@
 #pragma once
 
 /// \file
-/// How a thread of the kernel for wide columns (wide_columns.hpp) finds its
-/// part of a tile, and how it loads and stores it.
+/// How a thread of the kernel for wide columns (wide_columns.hpp) finds its part of a tile, and how
+/// it loads and stores it.
 
 #include <KokkosScan/impl/cuda/column_tree.hpp>
 #include <KokkosScan/impl/cuda/operand_access.hpp>
@@ -58,8 +58,8 @@ KOKKOS_FORCEINLINE_FUNCTION std::int64_t stride_of_columns(const Batch& batch,
   return batch.rank == 0 ? 0 : strides.batch[batch.rank - 1];
 }
 
-/// This thread's part of a tile: E quarters of rows of chunks, side by side or,
-/// in strips too narrow for that, one below the other.
+/// This thread's part of a tile: E quarters of rows of chunks, side by side or, in strips too
+/// narrow for that, one below the other.
 template <int E>
 struct WideColumnPart {
   std::int64_t outer;
@@ -126,8 +126,7 @@ struct WideColumnPart {
   [[nodiscard]] __device__ __forceinline__ bool has_elements() const {
     return first_of_warp < columns && k < n;
   }
-  /// The first of the columns of which the lanes have quarter e, unless they
-  /// have packs.
+  /// The first of the columns of which the lanes have quarter e, unless they have packs.
   [[nodiscard]] __device__ __forceinline__ int first_column_of_warp(int e) const {
     return first_of_warp + (below > 0 ? 0 : e * lanes);
   }
@@ -185,9 +184,8 @@ __device__ __forceinline__ T* exchanged(const WideColumnPart<E>& at) {
   return reinterpret_cast<T*>(at.exchange()) + threadIdx.x % lanes * pitch_of_exchange;
 }
 
-/// Loads the quarters of a thread: x[v][e] becomes the v-th element of quarter
-/// e, or A{} behind its end. Nothing is computed before the last load is
-/// requested, as that would wait for the first.
+/// Loads the quarters of a thread: x[v][e] becomes the v-th element of quarter e, or A{} behind its
+/// end. Nothing is computed before the last load is requested, as that would wait for the first.
 template <class In, int E, class A, int V>
 __device__ __forceinline__ void load_quarters(const In& in, const Batch& batch,
                                               const WideColumnPart<E>& at, A (&x)[V][E]) {
@@ -250,85 +248,64 @@ __device__ __forceinline__ void load_quarters(const Array<const T>& in, const Ba
   }
 }
 
-/// Stores the quarters of a thread.
-///
-///     store(batch, at, shift, x)  stores x[v][e] as the element `shift` behind
-///     the v-th of quarter
-///                                 e, unless that is behind the quarter
-///
-template <class Out, int E>
-struct WideResults;
-template <class Value, int E>
-struct WideResults<Array<Value>, E> {
-  const Array<Value>& out;
-
-  __device__ __forceinline__ WideResults(const Array<Value>& of, const Batch&,
-                                         const WideColumnPart<E>&)
-      : out(of) {}
-  template <class A, int V>
-  __device__ __forceinline__ void store(const Batch& batch, const WideColumnPart<E>& at, int shift,
-                                        const A (&x)[V][E]) const {
-    const std::int64_t along = out.strides.along;
-    const std::int64_t apart = at.distance(batch, out.strides);
-    Value* to = out.line(at.place(batch)).data + (at.k + shift) * along;
-    if (V > 1 && lies_along_lines(out, batch)) {
-      Value* own = exchanged<Value>(at);
-      __syncwarp();
+/// Stores the quarters of a thread: x[v][e] becomes the element `shift` behind the v-th of quarter
+/// e, unless that is behind the quarter.
+template <class Value, int E, class A, int V>
+__device__ __forceinline__ void store_quarters(const Array<Value>& out, const Batch& batch,
+                                               const WideColumnPart<E>& at, int shift,
+                                               const A (&x)[V][E]) {
+  const std::int64_t along = out.strides.along;
+  const std::int64_t apart = at.distance(batch, out.strides);
+  Value* to = out.line(at.place(batch)).data + (at.k + shift) * along;
+  if (V > 1 && lies_along_lines(out, batch)) {
+    Value* own = exchanged<Value>(at);
+    __syncwarp();
 #pragma unroll
-      for (int v = 0; v < V; ++v, ++own) {
+    for (int v = 0; v < V; ++v, ++own) {
 #pragma unroll
-        for (int e = 0; e < E; ++e) own[e * apart_of_exchange] = static_cast<Value>(x[v][e]);
-      }
-      return exchange(out, batch, at, shift);
+      for (int e = 0; e < E; ++e) own[e * apart_of_exchange] = static_cast<Value>(x[v][e]);
     }
-    if (at.beside == 1) {
-      if constexpr (E > 1 && is_one_move<static_cast<int>(sizeof(Value)) * E>) {
-        const int count = at.length[0] - shift;
-#pragma unroll
-        for (int v = 0; v < V; ++v, to += along) {
-          Value y[E];
-#pragma unroll
-          for (int e = 0; e < E; ++e) y[e] = static_cast<Value>(x[v][e]);
-          if (v < count) move_pack(reinterpret_cast<std::byte*>(to), y);
-        }
-      }
-      return;
-    }
-#pragma unroll
-    for (int v = 0; v < V; ++v, to += along) {
-#pragma unroll
-      for (int e = 0; e < E; ++e) {
-        if (v < at.length[e] - shift) to[e * apart] = static_cast<Value>(x[v][e]);
-      }
-    }
+    return exchange(out, batch, at, shift);
   }
-};
-/// A function, called quarter by quarter, as each has its own indices.
-template <class Value, int Rank, class Function, int E>
-struct WideResults<Called<Value, Rank, Function>, E> {
-  const Called<Value, Rank, Function>& out;
-
-  __device__ __forceinline__ WideResults(const Called<Value, Rank, Function>& of, const Batch&,
-                                         const WideColumnPart<E>&)
-      : out(of) {}
-  template <class A, int V>
-  __device__ __forceinline__ void store(const Batch& batch, const WideColumnPart<E>& at, int shift,
-                                        const A (&x)[V][E]) const {
+  if (at.beside == 1) {
+    if constexpr (E > 1 && is_one_move<static_cast<int>(sizeof(Value)) * E>) {
+      const int count = at.length[0] - shift;
+#pragma unroll
+      for (int v = 0; v < V; ++v, to += along) {
+        Value y[E];
+#pragma unroll
+        for (int e = 0; e < E; ++e) y[e] = static_cast<Value>(x[v][e]);
+        if (v < count) move_pack(reinterpret_cast<std::byte*>(to), y);
+      }
+    }
+    return;
+  }
+#pragma unroll
+  for (int v = 0; v < V; ++v, to += along) {
 #pragma unroll
     for (int e = 0; e < E; ++e) {
-      if (!at.exists(e)) continue;
-      const auto line = out.line(at.place(batch, e));
-      const int count = V == 1 ? 1 : at.length[e] - shift;
-#pragma unroll
-      for (int v = 0; v < V; v += chunk_of_column) {
-        call_for_chunk(line, at.first(e) + shift + v, count - v, x, e, v);
-      }
+      if (v < at.length[e] - shift) to[e * apart] = static_cast<Value>(x[v][e]);
     }
   }
-};
+}
+/// A function, called quarter by quarter, as each has its own indices.
+template <class Value, int Rank, class Function, int E, class A, int V>
+__device__ __forceinline__ void store_quarters(const Called<Value, Rank, Function>& out,
+                                               const Batch& batch, const WideColumnPart<E>& at,
+                                               int shift, const A (&x)[V][E]) {
+#pragma unroll
+  for (int e = 0; e < E; ++e) {
+    if (!at.exists(e)) continue;
+    const auto line = out.line(at.place(batch, e));
+    const int count = V == 1 ? 1 : at.length[e] - shift;
+#pragma unroll
+    for (int v = 0; v < V; v += chunk_of_column) {
+      call_for_chunk(line, at.first(e) + shift + v, count - v, x, e, v);
+    }
+  }
+}
 
-/// Whether one instruction moves the neighbouring columns of a thread, if they
-/// are aligned.
+/// Whether one instruction moves the neighbouring columns of a thread, if they are aligned.
 template <class P>
 inline constexpr bool has_wide_packs = [] {
   constexpr int E = quarters_of_wide_thread(sizeof(typename P::A));

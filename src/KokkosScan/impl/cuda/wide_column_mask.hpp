@@ -3,8 +3,7 @@
 #pragma once
 
 /// \file
-/// How a thread of the kernel for wide columns (wide_columns.hpp) loads masked
-/// elements.
+/// How a thread of the kernel for wide columns (wide_columns.hpp) loads masked elements.
 
 #include <KokkosScan/impl/cuda/span.hpp>
 #include <KokkosScan/impl/cuda/warp.hpp>
@@ -16,11 +15,10 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// The mask of the quarters of a warp, as bits: loading it like values would
-/// take as many instructions and registers as these. Each lane reads the bytes
-/// of a row, as whole quads: bytes before and behind them are not used. Where
-/// columns are no neighbours in memory, it reads those of its column, and the
-/// warp exchanges them.
+/// The mask of the quarters of a warp, as bits: loading it like values would take as many
+/// instructions and registers as these. Each lane reads the bytes of a row, as whole quads: bytes
+/// before and behind them are not used. Where columns are no neighbours in memory, it reads those
+/// of its column, and the warp exchanges them.
 template <class T, int E>
 class MaskOfQuarters {
  public:

@@ -77,7 +77,6 @@ class WideColumnScan {
   using Prefix = Fold<Carrying, R>;
   using Block = SharedWideColumnBlock<P>;
   static constexpr int E = quarters_of_wide_thread(sizeof(A));
-  using Results = WideResults<typename T::Out, E>;
   using Part = WideColumnPart<E>;
   static constexpr int V = elements_of_quarter;
 
@@ -376,10 +375,9 @@ class WideColumnScan {
       }
     }
     store_ends(at, x, at_begin[0]);
-    const Results results(m_p.output, m_p.batch, at);
     const bool is_exclusive = m_p.form == Form::exclusive;
-    if (is_exclusive) results.store(m_p.batch, at, 0, at_begin);
-    results.store(m_p.batch, at, static_cast<int>(is_exclusive), x);
+    if (is_exclusive) store_quarters(m_p.output, m_p.batch, at, 0, at_begin);
+    store_quarters(m_p.output, m_p.batch, at, static_cast<int>(is_exclusive), x);
   }
   __device__ __forceinline__ void store_ends(const Part& at, const A (&x)[V][E],
                                              const A (&at_begin)[E]) const {
