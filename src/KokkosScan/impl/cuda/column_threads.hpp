@@ -66,11 +66,15 @@ __global__ void __launch_bounds__(threads_of_columns,
     Prefix run = prefix.join_all(op, chunks);
     const A at_begin = k == 0 && !has_start ? problem.identity.value : static_cast<A>(run.value());
     if (is_full) {
-      chunks = Prefix(op, chunks.then(op, fold_chunk_of_column<R>(problem.op, op, x, 0)));
+      chunks = Prefix(op, chunks.then(op, fold_chunk_of_column<R, A>(problem.op, op, x, 0)));
     }
 #pragma unroll
     for (int p = 0; p < V; p += pack_of_column) {
-      if (p == 0 || length > p) scan_pack_of_column(problem.op, op, run, x, p, 0, length - p);
+      if (p > 0 && length <= p) continue;
+      PackOfColumn<A> pack(x, p, 0);
+      scan_pack(problem.op, op, run, pack.x, length - p,
+                is_harmless<typename T::Op> || length - p >= pack_of_column);
+      pack.put(x, p, 0);
     }
     if (is_full) x[V - 1][0] = static_cast<A>(prefix.join_all(op, chunks).value());
     if (is_full && (k + V) % (quarter_of_chunks * V) == 0) {

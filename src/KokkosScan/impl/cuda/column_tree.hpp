@@ -61,29 +61,29 @@ struct ColumnPlace {
   }
 };
 
-/// Replaces the elements x[p][e], x[p + 1][e], ... of a pack by B after each of them, and extends
-/// `run`, the fold of everything before, by the pack.
-///
-/// \param valid number of elements from the first of the pack on
-template <class Op, class Carrying, class R, class A, int V, int E>
-__device__ __forceinline__ void scan_pack_of_column(const Op& op, const Carrying& carrying_op,
-                                                    Fold<Carrying, R>& run, A (&x)[V][E], int p,
-                                                    int e, int valid) {
-  A pack[pack_of_column];
+/// A pack of elements of a column, from x[v][e] on.
+template <class A>
+struct PackOfColumn {
+  A x[pack_of_column];
+
+  template <class Kept, int V, int E>
+  __device__ __forceinline__ PackOfColumn(const Kept (&from)[V][E], int v, int e) {
 #pragma unroll
-  for (int v = 0; v < pack_of_column; ++v) pack[v] = x[p + v][e];
-  scan_pack(op, carrying_op, run, pack, valid, is_harmless<Op> || valid >= pack_of_column);
+    for (int i = 0; i < pack_of_column; ++i) x[i] = static_cast<A>(from[v + i][e]);
+  }
+  template <class Kept, int V, int E>
+  __device__ __forceinline__ void put(Kept (&to)[V][E], int v, int e) const {
 #pragma unroll
-  for (int v = 0; v < pack_of_column; ++v) x[p + v][e] = pack[v];
-}
+    for (int i = 0; i < pack_of_column; ++i) to[v + i][e] = static_cast<Kept>(x[i]);
+  }
+};
 
 /// The fold of a chunk of a column, from x[v][e] on.
-template <class R, class Op, class Carrying, class A, int V, int E>
+template <class R, class A, class Op, class Carrying, class Kept, int V, int E>
 __device__ __forceinline__ R fold_chunk_of_column(const Op& op, const Carrying& carrying_op,
-                                                  const A (&x)[V][E], int e, int v = 0) {
-  const A a[4] = {x[v][e], x[v + 1][e], x[v + 2][e], x[v + 3][e]};
-  const A b[4] = {x[v + 4][e], x[v + 5][e], x[v + 6][e], x[v + 7][e]};
-  return carrying_op(carried_pack(op, a), carried_pack(op, b));
+                                                  const Kept (&x)[V][E], int e, int v = 0) {
+  return carrying_op(carried_pack(op, PackOfColumn<A>(x, v, e).x),
+                     carried_pack(op, PackOfColumn<A>(x, v + pack_of_column, e).x));
 }
 
 /// Calls the function of an output for the results x[v][e], x[v + 1][e], ... of a chunk of column

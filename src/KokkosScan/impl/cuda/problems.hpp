@@ -253,7 +253,7 @@ struct Backend {
   static void scan_wide_columns(const Exec& exec, const P& p, std::byte* workspace) {
     using R = typename Types<P>::R;
     const std::int64_t inner = neighbours(p.batch);
-    constexpr int bytes = sizeof(typename P::A);
+    constexpr int bytes = sizeof(KeptType<P>);
     bool has_packs = false;
     if constexpr (has_wide_packs<P>)
       has_packs = has_columns(p) && has_aligned_rows<P, quarters_of_wide_thread(bytes)>(p);
@@ -263,7 +263,8 @@ struct Backend {
     const std::int64_t tiles = plan.strips * plan.tiles;
     const std::int64_t resident =
         std::int64_t{std::max(1, multiprocessors(exec))} * blocks_of_wide_columns(bytes);
-    int shared = plan.tiles == 1 ? sizeof(WideColumnBlock<P>) : sizeof(SharedWideColumnBlock<P>);
+    int shared =
+        sizeof(WideColumnBlock<P>) - (plan.tiles == 1 ? sizeof(WideColumnBlock<P>::found) : 0);
     const auto lies_across = [&](const auto& array) { return !lies_along_lines(array, p.batch); };
     if (!for_all_arrays(p.input, lies_across) || !for_all_arrays(p.output, lies_across)) {
       plan.bytes_of_exchange = quarters_of_wide_thread(bytes) * apart_of_exchange *

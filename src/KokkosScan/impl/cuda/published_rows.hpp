@@ -58,29 +58,21 @@ struct PublishedRows {
   }
 };
 
-/// The aggregate of a row or a section, if available.
+/// What has been published of a row or a section: the aggregate or, if it may be, the inclusive
+/// prefix.
 template <class R, bool may_be_of_all>
 struct SeenFold {
-  Published<R> own;
-
-  __device__ __forceinline__ void look(const PublishedRows<R>& published, std::uint64_t* at) {
-    own = published.look(at);
-  }
-  [[nodiscard]] __device__ __forceinline__ bool is_any_there() const { return is_there(own); }
-  __device__ __forceinline__ void get(R& value) const { own.get(value); }
-};
-/// The same, or the inclusive prefix.
-template <class R>
-struct SeenFold<R, true> {
   Published<R> own, of_all;
 
   __device__ __forceinline__ void look(const PublishedRows<R>& published, std::uint64_t* at) {
     own = published.look(at);
-    of_all = published.look(published.of_all(at));
+    if constexpr (may_be_of_all) of_all = published.look(published.of_all(at));
   }
-  [[nodiscard]] __device__ __forceinline__ bool is_of_all() const { return is_there(of_all); }
+  [[nodiscard]] __device__ __forceinline__ bool is_of_all() const {
+    return may_be_of_all && is_there(of_all);
+  }
   [[nodiscard]] __device__ __forceinline__ bool is_any_there() const {
-    return is_there(own) || is_there(of_all);
+    return is_there(own) || is_of_all();
   }
   __device__ __forceinline__ void get(R& value) const { (is_of_all() ? of_all : own).get(value); }
 };

@@ -20,6 +20,17 @@
 
 namespace KokkosScan::impl::cuda {
 
+/// The type in which a thread keeps elements, and then results: that of input, output and totals,
+/// if they are arrays of one type smaller than the accumulator, so that twice as many fit.
+template <class P, class T = Types<P>>
+using KeptType =
+    std::conditional_t<std::is_same_v<typename T::In, Array<const typename T::Value>> &&
+                           std::is_same_v<typename T::Out, Array<typename T::Value>> &&
+                           std::is_same_v<typename T::Total, typename T::Value> &&
+                           sizeof(typename T::Value) < sizeof(typename T::A) &&
+                           sizeof(typename T::A) <= 8,
+                       typename T::Value, typename T::A>;
+
 /// A tile. Found by one thread, as that takes divisions.
 struct WideColumnTile {
   std::int64_t outer;
@@ -62,32 +73,22 @@ KOKKOS_FORCEINLINE_FUNCTION std::int64_t stride_of_columns(const Batch& batch,
 /// narrow for that, one below the other.
 template <int E>
 struct WideColumnPart {
-  std::int64_t outer;
+  const WideColumnTile& tile;
+  const WideColumnPlan& plan;
+  std::int64_t n;
   std::int64_t k;     ///< the first element of quarter 0
-  int first_column;   ///< of the strip
   int column;         ///< of quarter 0, in the strip
   int quarter;        ///< the number of quarter 0 in the tile
   int first_of_warp;  ///< column of quarter 0 of its first lane, in the strip
-  int columns;        ///< of the strip
-  std::int64_t n;
-  int beside;     ///< columns from one quarter to the next
-  int below;      ///< rows from one quarter to the next
-  int length[E];  ///< elements of each quarter, none if it does not exist
-  const WideColumnPlan& plan;
+  int length[E];      ///< elements of each quarter, none if it does not exist
 
-  __device__ __forceinline__ WideColumnPart(const WideColumnTile& tile,
+  __device__ __forceinline__ WideColumnPart(const WideColumnTile& of_block,
                                             const WideColumnPlan& of_strips, std::int64_t elements)
-      : outer(tile.outer),
-        first_column(tile.first_column),
-        columns(tile.columns),
-        n(elements),
-        plan(of_strips) {
+      : tile(of_block), plan(of_strips), n(elements) {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     const bool is_stacked = plan.is_stacked;
     const int quarters = is_stacked ? E : 1;  // of the thread, in a column
-    beside = is_stacked ? 0 : (plan.are_packs ? 1 : lanes);
-    below = is_stacked ? elements_of_quarter : 0;
     const int warps = plan.quarters_of_tile / quarters;
     const int across = warp / warps;
     quarter = (warp - across * warps) * quarters;
@@ -96,39 +97,41 @@ struct WideColumnPart {
     k = tile.first_row * elements_of_row + quarter * elements_of_quarter;
 #pragma unroll
     for (int e = 0; e < E; ++e) {
-      const std::int64_t left = column + e * beside < tile.columns ? n - k - e * below : 0;
+      const std::int64_t left = column_of(e) < tile.columns ? n - first(e) : 0;
       length[e] = left <= 0 ? 0 : (left < elements_of_quarter ? left : elements_of_quarter);
     }
     if (length[0] == 0) column = 0;
   }
+  /// Columns from one quarter to the next.
+  [[nodiscard]] __device__ __forceinline__ int beside() const {
+    return plan.is_stacked ? 0 : (plan.are_packs ? 1 : lanes);
+  }
   [[nodiscard]] __device__ __forceinline__ bool exists(int e) const { return length[e] > 0; }
   [[nodiscard]] __device__ __forceinline__ int column_of(int e) const {
-    return column + e * beside;
+    return column + e * beside();
   }
   [[nodiscard]] __device__ __forceinline__ int quarter_of(int e) const {
-    return below > 0 ? quarter + e : quarter;
+    return plan.is_stacked ? quarter + e : quarter;
   }
-  [[nodiscard]] __device__ __forceinline__ std::int64_t first(int e) const { return k + e * below; }
+  [[nodiscard]] __device__ __forceinline__ std::int64_t first(int e) const {
+    return plan.is_stacked ? k + e * elements_of_quarter : k;
+  }
   [[nodiscard]] __device__ __forceinline__ ColumnPlace place(const Batch& batch, int e = 0) const {
-    return {batch, outer, first_column + column_of(e)};
+    return {batch, tile.outer, tile.first_column + column_of(e)};
   }
   /// Elements in memory from one quarter to the next.
   [[nodiscard]] __device__ __forceinline__ std::int64_t distance(const Batch& batch,
                                                                  const Strides& strides) const {
-    return below > 0 ? below * strides.along : beside * stride_of_columns(batch, strides);
-  }
-  /// Shared memory of the warp, for arrays in other layouts.
-  [[nodiscard]] __device__ __forceinline__ std::byte* exchange() const {
-    return shared_memory() + plan.bytes_before_exchange +
-           threadIdx.x / lanes * plan.bytes_of_exchange;
+    return plan.is_stacked ? elements_of_quarter * strides.along
+                           : beside() * stride_of_columns(batch, strides);
   }
   /// Whether the warp has elements.
   [[nodiscard]] __device__ __forceinline__ bool has_elements() const {
-    return first_of_warp < columns && k < n;
+    return first_of_warp < tile.columns && k < n;
   }
   /// The first of the columns of which the lanes have quarter e, unless they have packs.
   [[nodiscard]] __device__ __forceinline__ int first_column_of_warp(int e) const {
-    return first_of_warp + (below > 0 ? 0 : e * lanes);
+    return first_of_warp + (plan.is_stacked ? 0 : e * lanes);
   }
 };
 
@@ -139,6 +142,12 @@ template <class T>
 KOKKOS_FORCEINLINE_FUNCTION bool lies_along_lines(const Array<T>& array, const Batch& batch) {
   return sizeof(T) <= bytes_of_exchanged &&
          magnitude(array.strides.along) < magnitude(stride_of_columns(batch, array.strides));
+}
+/// Shared memory of a warp for such an array.
+template <class T, int E>
+__device__ __forceinline__ T* exchanged(const WideColumnPart<E>& at) {
+  return reinterpret_cast<T*>(shared_memory() + at.plan.bytes_before_exchange +
+                              threadIdx.x / lanes * at.plan.bytes_of_exchange);
 }
 /// Copies the quarters of a warp from such an array to shared memory or, if it is not constant,
 /// from there to the array. Not inlined, as that would take the caller's registers.
@@ -151,15 +160,15 @@ __device__ __noinline__ void exchange(const Array<T>& array, const Batch& batch,
   using Value = std::remove_const_t<T>;
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   const std::int64_t across = stride_of_columns(batch, array.strides);
-  Value* slot = reinterpret_cast<Value*>(at.exchange()) + lane;
+  Value* slot = exchanged<Value>(at) + lane;
   __syncwarp();
   for (int e = 0; e < E; ++e) {
     const std::int64_t k = at.first(e) + lane + shift;
     const int column = at.first_column_of_warp(e);
-    const int left = at.columns - column;
+    const int left = at.tile.columns - column;
     const bool exists = lane + shift < elements_of_quarter && k < at.n;
     const int count = exists ? (left < lanes ? left : lanes) : 0;
-    T* element = array.line(ColumnPlace{batch, at.outer, at.first_column + column}).data +
+    T* element = array.line(ColumnPlace{batch, at.tile.outer, at.tile.first_column + column}).data +
                  k * array.strides.along;
 #pragma unroll 8
     for (int c = 0; c < count; ++c, element += across) {
@@ -177,11 +186,6 @@ __device__ __noinline__ void exchange(const Array<T>& array, const Batch& batch,
   __pipeline_commit();
   __pipeline_wait_prior(0);
   __syncwarp();
-}
-/// The first quarter of a lane in shared memory.
-template <class T, int E>
-__device__ __forceinline__ T* exchanged(const WideColumnPart<E>& at) {
-  return reinterpret_cast<T*>(at.exchange()) + threadIdx.x % lanes * pitch_of_exchange;
 }
 
 /// Loads the quarters of a thread: x[v][e] becomes the v-th element of quarter e, or A{} behind its
@@ -209,7 +213,7 @@ __device__ __forceinline__ void load_quarters(const Array<const T>& in, const Ba
   const std::int64_t along = in.strides.along;
   const T* row = in.line(at.place(batch)).data + at.k * along;
   if constexpr (E > 1 && is_one_move<static_cast<int>(sizeof(T)) * E>) {
-    if (at.beside == 1) {
+    if (at.beside() == 1) {
       using Word = typename UnitOf<sizeof(T) * E>::type;
       Word words[V];
 #pragma unroll
@@ -237,7 +241,7 @@ __device__ __forceinline__ void load_quarters(const Array<const T>& in, const Ba
   // Bytes cannot be copied asynchronously, and L1 serves them well.
   if (is_copied_apart<T> && lies_along_lines(in, batch)) {
     exchange(in, batch, at, 0);
-    load(exchanged<T>(at), 1, apart_of_exchange);
+    load(exchanged<T>(at) + threadIdx.x % lanes * pitch_of_exchange, 1, apart_of_exchange);
   } else {
     load(row, along, at.distance(batch, in.strides));
   }
@@ -258,7 +262,7 @@ __device__ __forceinline__ void store_quarters(const Array<Value>& out, const Ba
   const std::int64_t apart = at.distance(batch, out.strides);
   Value* to = out.line(at.place(batch)).data + (at.k + shift) * along;
   if (V > 1 && lies_along_lines(out, batch)) {
-    Value* own = exchanged<Value>(at);
+    Value* own = exchanged<Value>(at) + threadIdx.x % lanes * pitch_of_exchange;
     __syncwarp();
 #pragma unroll
     for (int v = 0; v < V; ++v, ++own) {
@@ -267,7 +271,7 @@ __device__ __forceinline__ void store_quarters(const Array<Value>& out, const Ba
     }
     return exchange(out, batch, at, shift);
   }
-  if (at.beside == 1) {
+  if (at.beside() == 1) {
     if constexpr (E > 1 && is_one_move<static_cast<int>(sizeof(Value)) * E>) {
       const int count = at.length[0] - shift;
 #pragma unroll
@@ -308,7 +312,7 @@ __device__ __forceinline__ void store_quarters(const Called<Value, Rank, Functio
 /// Whether one instruction moves the neighbouring columns of a thread, if they are aligned.
 template <class P>
 inline constexpr bool has_wide_packs = [] {
-  constexpr int E = quarters_of_wide_thread(sizeof(typename P::A));
+  constexpr int E = quarters_of_wide_thread(sizeof(KeptType<P>));
   return E > 1 && OperandAccess<decltype(P::input)>::is_stored &&
          OperandAccess<decltype(P::input)>::template moves_columns<E> &&
          OperandAccess<decltype(P::output)>::template moves_columns<E>;

@@ -34,11 +34,11 @@ class MaskOfQuarters {
       const int column = at.first_column_of_warp(e);
       const std::int64_t k = at.first(e) + lane();
       const auto* const row = reinterpret_cast<const std::byte*>(
-          mask.line(ColumnPlace{batch, at.outer, at.first_column + column}).data +
+          mask.line(ColumnPlace{batch, at.tile.outer, at.tile.first_column + column}).data +
           k * mask.strides.along);
       m_before[e] = misalignment(row, quad);
       const auto* const from = reinterpret_cast<const Quad*>(row - m_before[e]);
-      const int left = at.columns - column;
+      const int left = at.tile.columns - column;
       const int end = k < at.n ? m_before[e] + (left < lanes ? left : lanes) : 0;
 #pragma unroll
       for (int i = 0; i < quads; ++i) m_quad[e][i] = i * quad < end ? from[i] : Quad{};
@@ -52,7 +52,7 @@ class MaskOfQuarters {
 #pragma unroll
     for (int e = 0; e < E; ++e) bits[e] = bits_of(e);
     if constexpr (E == 2) {
-      if (at.beside == 1) separate(bits[0], bits[1]);
+      if (at.beside() == 1) separate(bits[0], bits[1]);
     }
 #pragma unroll
     for (int v = 0; v < elements_of_quarter; ++v) {

@@ -22,7 +22,7 @@ inline constexpr int bytes_of_sector = 32;
 
 /// Quarters of rows of chunks per thread: they take 64 registers.
 ///
-/// \param bytes of the accumulator
+/// \param bytes of the type in which elements are kept
 KOKKOS_FUNCTION constexpr int quarters_of_wide_thread(int bytes) { return bytes <= 4 ? 2 : 1; }
 /// The most columns of a strip that has several tiles, each of one row of chunks or, so that large
 /// values fit in shared memory, two.
@@ -34,7 +34,7 @@ KOKKOS_FUNCTION constexpr int widest_strip(int bytes) {
 KOKKOS_FUNCTION constexpr int widest_whole_strip(int bytes) { return 2 * widest_strip(bytes); }
 /// Blocks per multiprocessor, for the launch bounds.
 ///
-/// \param bytes of the accumulator
+/// \param bytes of the type in which elements are kept
 KOKKOS_FUNCTION constexpr int blocks_of_wide_columns(int bytes) { return bytes <= 8 ? 2 : 1; }
 
 /// Strips are multiples of this many columns: a sector of floats.
@@ -85,7 +85,7 @@ constexpr bool are_few_strips(std::int64_t strips, int multiprocessors) {
 ///
 /// \param inner       neighbouring columns
 /// \param outer       groups of neighbouring columns
-/// \param bytes       of the accumulator
+/// \param bytes       of the type in which elements are kept
 /// \param has_sectors whether all rows are whole sectors
 /// \param has_packs   whether neighbouring columns are aligned packs that one instruction moves
 constexpr WideColumnPlan plan_wide_columns(std::int64_t n, std::int64_t inner, std::int64_t outer,

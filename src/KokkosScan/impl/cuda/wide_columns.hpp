@@ -45,7 +45,7 @@ namespace KokkosScan::impl::cuda {
 template <class P>
 struct WideColumnBlock {
   using R = typename Types<P>::R;
-  static constexpr int bytes = sizeof(typename P::A);
+  static constexpr int bytes = sizeof(KeptType<P>);
   static constexpr int widest = widest_strip(bytes);
 
   WideColumnTile tiles[2];  ///< used in turn
@@ -55,15 +55,12 @@ struct WideColumnBlock {
   /// of the section.
   R sections[widest_whole_strip(bytes)];
   R rows_before[widest];
-};
-/// The same where a column has several tiles.
-template <class P>
-struct SharedWideColumnBlock : WideColumnBlock<P> {
-  using typename WideColumnBlock<P>::R;
-
-  /// What a look-back has found, nearest first, and whether sections are inclusive prefixes.
-  R found[rows_of_section * WideColumnBlock<P>::widest];
-  bool are_of_all[rows_of_section * WideColumnBlock<P>::widest];
+  /// What a look-back has found, nearest first, and whether sections are inclusive prefixes. Not
+  /// there if each column is one tile.
+  struct {
+    R folds[rows_of_section * widest];
+    bool are_of_all[rows_of_section * widest];
+  } found;
 };
 
 /// A thread of a block that takes tiles.
@@ -75,8 +72,9 @@ class WideColumnScan {
   using Op = typename T::Op;
   using Carrying = typename T::Carrying;
   using Prefix = Fold<Carrying, R>;
-  using Block = SharedWideColumnBlock<P>;
-  static constexpr int E = quarters_of_wide_thread(sizeof(A));
+  using Block = WideColumnBlock<P>;
+  using Kept = KeptType<P>;
+  static constexpr int E = quarters_of_wide_thread(sizeof(Kept));
   using Part = WideColumnPart<E>;
   static constexpr int V = elements_of_quarter;
 
@@ -130,7 +128,7 @@ class WideColumnScan {
       for (int c = own(); c < tile.columns; c += static_cast<int>(blockDim.x)) put_start(tile, c);
     }
     const Part part(tile, m_plan, m_p.n);
-    A x[V][E];
+    Kept x[V][E];
     load_quarters(m_p.input, m_p.batch, part, x);
     if (carries) seen = look_for(tile);
     fold(part, x);
@@ -178,14 +176,6 @@ class WideColumnScan {
       quarters += quarters_of_row * m_plan.width;
     }
   }
-  /// Publishes the aggregates of a tile.
-  __device__ __forceinline__ void publish_own(const WideColumnTile& tile) const {
-    const ColumnPlace column = place(tile, own());
-    if (tile.number + 1 == m_plan.tiles) return;
-    for_each_row(tile, [&](std::int64_t row, const R& fold) {
-      m_published.publish(m_published.row(column, row), fold);
-    });
-  }
   /// Finds the prefix of a tile while earlier tiles are in progress. The aggregates of rows and
   /// sections are published before anything waits for what depends on others.
   ///
@@ -202,7 +192,11 @@ class WideColumnScan {
       // Once aggregates are published, totals may overwrite starting values.
       if (sections > 0 && m_p.start.exists()) put_start(tile, own());
       if (sections > 0 && m_p.totals.data != nullptr) __threadfence();
-      publish_own(tile);
+      if (tile.number + 1 < m_plan.tiles) {
+        for_each_row(tile, [&](std::int64_t row, const R& fold) {
+          m_published.publish(m_published.row(place(tile, own()), row), fold);
+        });
+      }
     }
     if (tile.row() > 0) {
       look_at<false>(m_published.row(column, tile.first_row - 1), tile.row(), tile.columns);
@@ -246,8 +240,8 @@ class WideColumnScan {
           pause();
           seen[i].look(m_published, words - i * m_published.distance());
         }
-        seen[i].get(block().found[at]);
-        if constexpr (may_be_of_all) block().are_of_all[at] = seen[i].is_of_all();
+        seen[i].get(block().found.folds[at]);
+        if constexpr (may_be_of_all) block().found.are_of_all[at] = seen[i].is_of_all();
       }
       words -= step * m_published.distance();
     }
@@ -255,7 +249,7 @@ class WideColumnScan {
   }
   /// Appends what has been found to a fold, from the `count`-th nearest on.
   [[nodiscard]] __device__ __forceinline__ Prefix fold_found(Prefix fold, int count) const {
-    const R* found = block().found + (count - 1) * m_plan.width + own();
+    const R* found = block().found.folds + (count - 1) * m_plan.width + own();
 #pragma unroll 4
     for (; count > 0; --count, found -= m_plan.width) fold = Prefix(m_op, fold.then(m_op, *found));
     return fold;
@@ -266,10 +260,10 @@ class WideColumnScan {
   __device__ __forceinline__ void find_sections(const ColumnPlace& column, int sections,
                                                 int count) const {
     int back = 0;
-    while (back < count && !block().are_of_all[back * m_plan.width + own()]) ++back;
+    while (back < count && !block().found.are_of_all[back * m_plan.width + own()]) ++back;
     Prefix before(m_op);
     if (back < count) {
-      before = Prefix(m_op, block().found[back * m_plan.width + own()]);
+      before = Prefix(m_op, block().found.folds[back * m_plan.width + own()]);
     } else if (count < sections) {
       // Earlier sections are done, or will be soon.
       std::uint64_t* const at =
@@ -327,50 +321,54 @@ class WideColumnScan {
   }
 
   /// Partial quarters are the last of their columns: nothing needs their folds.
-  __device__ __forceinline__ void fold(const Part& at, const A (&x)[V][E]) const {
+  __device__ __forceinline__ void fold(const Part& at, const Kept (&x)[V][E]) const {
 #pragma unroll
     for (int e = 0; e < E; ++e) {
       if (at.length[e] < (is_harmless<Op> ? 1 : V)) continue;
-      R fold = fold_chunk_of_column<R>(m_p.op, m_op, x, e);
+      Prefix chunks(m_op);
 #pragma unroll
-      for (int v = chunk_of_column; v < V; v += chunk_of_column) {
-        fold = static_cast<R>(m_op(fold, fold_chunk_of_column<R>(m_p.op, m_op, x, e, v)));
+      for (int v = 0; v < V; v += chunk_of_column) {
+        chunks = Prefix(m_op, chunks.then(m_op, fold_chunk_of_column<R, A>(m_p.op, m_op, x, e, v)));
       }
-      block().quarters[at.quarter_of(e) * m_plan.width + at.column_of(e)] = fold;
+      block().quarters[at.quarter_of(e) * m_plan.width + at.column_of(e)] = chunks.value();
     }
   }
 
   /// Scans the elements of a thread and stores the results.
   __device__ __forceinline__ void scan(const WideColumnTile& tile, const Part& at,
-                                       A (&x)[V][E]) const {
+                                       Kept (&x)[V][E]) const {
     if (!at.has_elements()) return;
-    A at_begin[1][E];
+    Kept at_begin[1][E];
     // Turns x into B after each element.
 #pragma unroll
     for (int e = 0; e < E; ++e) {
-      at_begin[0][e] = m_p.identity.value;
+      at_begin[0][e] = static_cast<Kept>(m_p.identity.value);
       if (!is_harmless<Op> && !at.exists(e)) continue;
       const int c = at.column_of(e);
       ColumnPrefix<Carrying, R> prefix = prefix_of_tile(tile, c);
       prefix.add_quarters(m_op, block().quarters + c, m_plan.width, at.quarter_of(e));
       Prefix chunks(m_op);
       Prefix run = prefix.join_all(m_op, chunks);
-      if (at.first(e) > 0 || m_p.start.exists()) at_begin[0][e] = static_cast<A>(run.value());
+      if (at.first(e) > 0 || m_p.start.exists()) at_begin[0][e] = static_cast<Kept>(run.value());
 #pragma unroll
       for (int i = 0; i < V; i += chunk_of_column) {
         const int left = at.length[e] - i;
         if (i > 0 && left <= 0) continue;
-        if (is_harmless<Op> || left >= chunk_of_column) {
-          const R fold = fold_chunk_of_column<R>(m_p.op, m_op, x, e, i);
-          chunks = Prefix(m_op, chunks.then(m_op, fold));
-        }
+        Prefix chunk(m_op);
 #pragma unroll
         for (int p = 0; p < chunk_of_column; p += pack_of_column) {
-          scan_pack_of_column(m_p.op, m_op, run, x, i + p, e, left - p);
-        }
-        if (left >= chunk_of_column) {
-          run = prefix.join_all(m_op, chunks);
-          x[i + chunk_of_column - 1][e] = static_cast<A>(run.value());
+          PackOfColumn<A> pack(x, i + p, e);
+          if (is_harmless<Op> || left >= chunk_of_column) {
+            chunk = Prefix(m_op, chunk.then(m_op, carried_pack(m_p.op, pack.x)));
+          }
+          scan_pack(m_p.op, m_op, run, pack.x, left - p,
+                    is_harmless<Op> || left - p >= pack_of_column);
+          if (p + pack_of_column == chunk_of_column && left >= chunk_of_column) {
+            chunks = Prefix(m_op, chunks.then(m_op, chunk.value()));
+            run = prefix.join_all(m_op, chunks);
+            pack.x[pack_of_column - 1] = static_cast<A>(run.value());
+          }
+          pack.put(x, i + p, e);
         }
       }
     }
@@ -379,8 +377,9 @@ class WideColumnScan {
     if (is_exclusive) store_quarters(m_p.output, m_p.batch, at, 0, at_begin);
     store_quarters(m_p.output, m_p.batch, at, static_cast<int>(is_exclusive), x);
   }
-  __device__ __forceinline__ void store_ends(const Part& at, const A (&x)[V][E],
-                                             const A (&at_begin)[E]) const {
+
+  __device__ __forceinline__ void store_ends(const Part& at, const Kept (&x)[V][E],
+                                             const Kept (&at_begin)[E]) const {
     const Ends<P> ends{m_p};
     if (!ends.exist()) return;
 #pragma unroll
@@ -388,7 +387,7 @@ class WideColumnScan {
       if (!at.exists(e)) continue;
       if (at.first(e) == 0) ends.store_begin(at.place(m_p.batch, e), at_begin[e]);
       if (at.first(e) + at.length[e] < m_p.n) continue;
-      A last = x[0][e];
+      Kept last = x[0][e];
 #pragma unroll
       for (int v = 1; v < V; ++v) last = v < at.length[e] ? x[v][e] : last;
       ends.store_end(at.place(m_p.batch, e), last);
@@ -404,7 +403,7 @@ class WideColumnScan {
 /// Scans wide columns.
 template <class P>
 __global__ void __launch_bounds__(threads_of_wide_columns,
-                                  blocks_of_wide_columns(sizeof(typename P::A)))
+                                  blocks_of_wide_columns(sizeof(KeptType<P>)))
     scan_wide_columns(const __grid_constant__ P problem,
                       const __grid_constant__ WideColumnPlan plan,
                       const __grid_constant__ PublishedRows<typename Types<P>::R> published) {
