@@ -12,13 +12,12 @@
 
 namespace KokkosScan::impl::cuda {
 
-/// What blocks publish of their tiles: for each row of chunks and each section of a column, words
-/// that are nonzero once available, contiguous across neighbouring columns.
+/// What blocks publish of their tiles: for rows of chunks and sections of a column, words that are
+/// nonzero once available, contiguous across neighbouring columns. Nothing of its last tile.
 ///
-/// Each has two values: its aggregate and, at the end of a tile, its inclusive prefix. The prefix
-/// of a row begins with its section, that of a section with the starting value. The aggregates of
-/// rows are always published, those of sections unless their inclusive prefix is known at once,
-/// nothing of a column's last tile.
+/// A section has its inclusive prefix, which begins with the starting value, and its aggregate. A
+/// row has its aggregate if blocks look back, else the last row of a tile that of its section up to
+/// there.
 template <class R>
 struct PublishedRows {
   static constexpr int words = Published<R>::words;
@@ -29,27 +28,25 @@ struct PublishedRows {
 
   /// Bytes for columns of n elements: none if a column is a single row.
   static constexpr std::int64_t bytes(std::int64_t n, std::int64_t lines) {
-    return rows_of_column(n) == 1
-               ? 0
-               : 16 + 16 * words * lines * (rows_of_column(n) + sections_of_column(n));
+    const std::int64_t values = rows_of_column(n) + 2 * sections_of_column(n);
+    return rows_of_column(n) == 1 ? 0 : 16 + 8 * words * lines * values;
   }
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* tickets() const { return memory; }
-  /// Where the aggregate of a row, that of a section, and the inclusive prefix are.
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* row(const ColumnPlace& column,
                                                               std::int64_t row) const {
-    return memory + 2 + (column.outer * (rows + sections) + row) * distance() + column.column;
+    return memory + 2 + (column.outer * (rows + 2 * sections) + row) * distance() + column.column;
   }
-  [[nodiscard]] __device__ __forceinline__ std::uint64_t* section(const ColumnPlace& column,
-                                                                  std::int64_t section) const {
-    return row(column, rows + section);
+  /// The inclusive prefix of a section.
+  [[nodiscard]] __device__ __forceinline__ std::uint64_t* of_all(const ColumnPlace& column,
+                                                                 std::int64_t section) const {
+    return row(column, rows + 2 * section);
   }
-  [[nodiscard]] __device__ __forceinline__ std::uint64_t* of_all(std::uint64_t* own) const {
-    return own + words * inner;
+  /// The aggregate of a section with this inclusive prefix.
+  [[nodiscard]] __device__ __forceinline__ std::uint64_t* own(std::uint64_t* of_all) const {
+    return of_all + distance();
   }
   /// Words between rows.
-  [[nodiscard]] __device__ __forceinline__ std::int64_t distance() const {
-    return 2 * words * inner;
-  }
+  [[nodiscard]] __device__ __forceinline__ std::int64_t distance() const { return words * inner; }
   __device__ __forceinline__ void publish(std::uint64_t* at, const R& value) const {
     cuda::publish(at, value, inner);
   }
@@ -65,8 +62,8 @@ struct SeenFold {
   Published<R> own, of_all;
 
   __device__ __forceinline__ void look(const PublishedRows<R>& published, std::uint64_t* at) {
-    own = published.look(at);
-    if constexpr (may_be_of_all) of_all = published.look(published.of_all(at));
+    if constexpr (may_be_of_all) of_all = published.look(at);
+    own = published.look(may_be_of_all ? published.own(at) : at);
   }
   [[nodiscard]] __device__ __forceinline__ bool is_of_all() const {
     return may_be_of_all && is_there(of_all);

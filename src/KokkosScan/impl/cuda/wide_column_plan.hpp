@@ -61,6 +61,7 @@ struct WideColumnPlan {
   int strips_of_row;       ///< of neighbouring columns
   std::int64_t tiles;      ///< of a column
   std::int64_t strips;     ///< in total
+  bool looks_back;         ///< whether strips are so few that the tile above is in progress
   int sections_in_flight;  ///< that tiles in progress may belong to, of a column
   bool is_stacked;         ///< whether the quarters of a thread belong to one column
   bool are_packs;          ///< whether they belong to neighbouring columns, which are aligned packs
@@ -74,9 +75,9 @@ struct WideColumnPlan {
   }
 };
 
-/// Whether strips are so few that tiles usually look back over others in progress.
-constexpr bool are_few_strips(std::int64_t strips, int multiprocessors) {
-  return 2 * strips < multiprocessors;
+/// Whether strips are so few that three and more tiles of each are in progress.
+constexpr bool are_few_strips(std::int64_t strips, int bytes, int multiprocessors) {
+  return 3 * strips <= std::int64_t{multiprocessors} * blocks_of_wide_columns(bytes);
 }
 
 /// Warps lie side by side or one below the other, and so do the quarters of a thread. A column of
@@ -107,7 +108,8 @@ constexpr WideColumnPlan plan_wide_columns(std::int64_t n, std::int64_t inner, s
         std::min(warps_of_wide_block / down, widest_whole_strip(bytes) / unit),
         divide_up(inner, unit)));
   } else if (!has_sectors && inner > unit && !plan.is_stacked &&
-             !are_few_strips(divide_up(inner, widest_strip(bytes)) * outer, multiprocessors)) {
+             !are_few_strips(divide_up(inner, widest_strip(bytes)) * outer, bytes,
+                             multiprocessors)) {
     across = widest_strip(bytes) / unit;
     down /= across;
   }
@@ -122,6 +124,7 @@ constexpr WideColumnPlan plan_wide_columns(std::int64_t n, std::int64_t inner, s
   plan.strips = plan.strips_of_row * outer;
   const int rows = plan.quarters_of_tile * elements_of_quarter;
   plan.tiles = divide_up(n, rows);
+  plan.looks_back = plan.tiles > 1 && are_few_strips(plan.strips, bytes, multiprocessors);
   const std::int64_t tiles_in_flight = divide_up(
       std::int64_t{std::max(1, multiprocessors)} * blocks_of_wide_columns(bytes), plan.strips);
   plan.sections_in_flight = static_cast<int>(std::min<std::int64_t>(

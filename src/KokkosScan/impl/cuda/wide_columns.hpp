@@ -10,15 +10,15 @@
 /// all blocks work in one region of memory, and partial sectors that two blocks write merge in L2.
 ///
 /// A thread loads one or two quarters of rows of chunks into registers and folds them; the folds
-/// meet in shared memory. One thread per column publishes the prefix of the next tile, and each
-/// thread scans its quarters. If the tile above is complete, the prefix of a tile takes a single
-/// look at global memory. If strips are few, the tile above is in progress. The block then reads
-/// the aggregates of all earlier rows of its section, and looks back over sections to the nearest
-/// one with an inclusive prefix. (Merrill and Garland,
-/// "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016; but all folds go left
-/// to right, so that it does not matter where the look-back ends.) The aggregate of a row is
-/// published without waiting, that of a section once those of its rows are there, so a block only
-/// ever waits for what depends on blocks with lower tickets, and there is no deadlock.
+/// meet in shared memory, where one thread per column finds the prefix of the tile, and each thread
+/// scans its quarters. If strips are many, the tile above is complete, and publishes the prefix
+/// after it. If they are few, it is in progress: the block reads the aggregates of all earlier rows
+/// of its section, and looks back over sections to the nearest one with an inclusive prefix.
+/// (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016;
+/// but all folds go left to right, so that it does not matter where the look-back ends.) The
+/// aggregate of a row is published without waiting, that of a section once those of its rows are
+/// there. A block only ever waits for what depends on blocks with lower tickets, so there is no
+/// deadlock.
 /// column_tree.hpp has the combination tree.
 
 #include <KokkosScan/impl/cuda/barrier.hpp>
@@ -130,13 +130,14 @@ class WideColumnScan {
     const Part part(tile, m_plan, m_p.n);
     Kept x[V][E];
     load_quarters(m_p.input, m_p.batch, part, x);
-    if (carries) seen = look_for(tile);
+    const bool has_prefix = carries && !m_plan.looks_back;
+    if (has_prefix) seen = look_for(tile);
     fold(part, x);
-    const bool is_found = !carries || take(tile, seen);
-    const bool are_found = __syncthreads_and(static_cast<int>(is_found)) != 0;
-    if (!are_found) look_back(m_p, m_plan, m_published, turn);
+    if (has_prefix) take(tile, seen);
+    __syncthreads();
+    if (m_plan.looks_back) look_back(m_p, m_plan, m_published, turn);
     take_ticket_if(m_plan.tiles > 1 && takes_tickets(), m_published.tickets(), ticket);
-    if (carries) publish_all(tile, are_found);
+    if (carries) publish_prefix(tile);
     scan(tile, part, x);
   }
 
@@ -144,25 +145,23 @@ class WideColumnScan {
   [[nodiscard]] __device__ __forceinline__ Seen look_for(const WideColumnTile& tile) const {
     const ColumnPlace column = place(tile, own());
     Seen seen{};
-    if (tile.section() > 0) {
-      seen.sections =
-          m_published.look(m_published.of_all(m_published.section(column, tile.section() - 1)));
-    }
-    if (tile.row() > 0)
-      seen.rows = m_published.look(m_published.of_all(m_published.row(column, tile.first_row - 1)));
+    if (tile.section() > 0)
+      seen.sections = m_published.look(m_published.of_all(column, tile.section() - 1));
+    if (tile.row() > 0) seen.rows = m_published.look(m_published.row(column, tile.first_row - 1));
     return seen;
   }
   __device__ __forceinline__ void put_start(const WideColumnTile& tile, int c) const {
     block().sections[c] = static_cast<R>(m_p.start.at(place(tile, c)).value);
   }
-  /// Whether the prefix is complete; stores what is available in shared memory.
-  [[nodiscard]] __device__ __forceinline__ bool take(const WideColumnTile& tile,
-                                                     const Seen& seen) const {
-    const bool has_sections = tile.section() == 0 || is_there(seen.sections);
-    const bool has_rows = tile.row() == 0 || is_there(seen.rows);
-    if (tile.section() > 0 && has_sections) seen.sections.get(block().sections[own()]);
-    if (tile.row() > 0 && has_rows) seen.rows.get(block().rows_before[own()]);
-    return has_sections && has_rows;
+  /// Waits for the prefix, and stores it in shared memory.
+  __device__ __forceinline__ void take(const WideColumnTile& tile, Seen& seen) const {
+    while ((tile.section() > 0 && !is_there(seen.sections)) ||
+           (tile.row() > 0 && !is_there(seen.rows))) {
+      pause();
+      seen = look_for(tile);
+    }
+    if (tile.section() > 0) seen.sections.get(block().sections[own()]);
+    if (tile.row() > 0) seen.rows.get(block().rows_before[own()]);
   }
 
   /// Calls f(row, fold) for the rows of a tile that is not the last of its column, in this thread's
@@ -206,7 +205,7 @@ class WideColumnScan {
     if (sections > 0) {
       __syncthreads();
       const int last = sections < m_plan.sections_in_flight ? sections : m_plan.sections_in_flight;
-      look_at<true>(m_published.section(column, sections - 1), last, tile.columns);
+      look_at<true>(m_published.of_all(column, sections - 1), last, tile.columns);
       if (carries) find_sections(place(tile, own()), sections, last);
     }
     __syncthreads();
@@ -224,13 +223,15 @@ class WideColumnScan {
     const int c = own() & (width - 1);
     const int step = threads_of_wide_columns / width * at_once;
     if (c >= columns) count = 0;
-    words -= own() / width * at_once * m_published.distance();
+    // A section has two values.
+    const std::int64_t distance = m_published.distance() * (may_be_of_all ? 2 : 1);
+    words -= own() / width * at_once * distance;
 #pragma unroll 1
     for (int back = own() / width * at_once; back < count; back += step) {
       SeenFold<R, may_be_of_all> seen[at_once];
 #pragma unroll
       for (int i = 0; i < at_once; ++i) {
-        if (back + i < count) seen[i].look(m_published, words - i * m_published.distance());
+        if (back + i < count) seen[i].look(m_published, words - i * distance);
       }
 #pragma unroll
       for (int i = 0; i < at_once; ++i) {
@@ -238,12 +239,12 @@ class WideColumnScan {
         const int at = (back + i) * width + c;
         while (!seen[i].is_any_there()) {
           pause();
-          seen[i].look(m_published, words - i * m_published.distance());
+          seen[i].look(m_published, words - i * distance);
         }
         seen[i].get(block().found.folds[at]);
         if constexpr (may_be_of_all) block().found.are_of_all[at] = seen[i].is_of_all();
       }
-      words -= step * m_published.distance();
+      words -= step * distance;
     }
     __syncthreads();
   }
@@ -266,8 +267,7 @@ class WideColumnScan {
       before = Prefix(m_op, block().found.folds[back * m_plan.width + own()]);
     } else if (count < sections) {
       // Earlier sections are done, or will be soon.
-      std::uint64_t* const at =
-          m_published.of_all(m_published.section(column, sections - count - 1));
+      std::uint64_t* const at = m_published.of_all(column, sections - count - 1);
       Published<R> seen = m_published.look(at);
       while (!is_there(seen)) {
         pause();
@@ -288,27 +288,27 @@ class WideColumnScan {
     Prefix fold = prefix_of_tile(tile, own()).rows;
     for_each_row(tile,
                  [&](std::int64_t, const R& row) { fold = Prefix(m_op, fold.then(m_op, row)); });
-    m_published.publish(m_published.section(place(tile, own()), tile.section()), fold.value());
+    m_published.publish(m_published.own(m_published.of_all(place(tile, own()), tile.section())),
+                        fold.value());
   }
 
-  /// Publishes the prefix after a tile.
-  ///
-  /// \param has_own whether their aggregates are published, too
-  __device__ __forceinline__ void publish_all(const WideColumnTile& tile, bool has_own) const {
-    if (tile.number + 1 == m_plan.tiles) return;
+  /// Publishes the prefix after a tile, unless the next one looks back: of the rows of its section
+  /// or, at the end of a section, of all.
+  __device__ __forceinline__ void publish_prefix(const WideColumnTile& tile) const {
+    const bool ends_section = (tile.row() + m_plan.rows_of_tile()) % rows_of_section == 0;
+    if (tile.number + 1 == m_plan.tiles || (m_plan.looks_back && !ends_section)) return;
     const ColumnPlace column = place(tile, own());
     ColumnPrefix<Carrying, R> prefix = prefix_of_tile(tile, own());
-    for_each_row(tile, [&](std::int64_t row, const R& fold) {
-      if (has_own) m_published.publish(m_published.row(column, row), fold);
+    for_each_row(tile, [&](std::int64_t, const R& fold) {
       prefix.rows = Prefix(m_op, prefix.rows.then(m_op, fold));
-      const R& rows = prefix.rows.value();
-      if (row + 1 < tile.first_row + m_plan.rows_of_tile()) return;
-      if ((row + 1) % rows_of_section != 0) {
-        return m_published.publish(m_published.of_all(m_published.row(column, row)), rows);
-      }
-      m_published.publish(m_published.of_all(m_published.section(column, tile.section())),
-                          prefix.sections.then(m_op, rows));
     });
+    if (ends_section) {
+      m_published.publish(m_published.of_all(column, tile.section()),
+                          prefix.sections.then(m_op, prefix.rows.value()));
+    } else {
+      m_published.publish(m_published.row(column, tile.first_row + m_plan.rows_of_tile() - 1),
+                          prefix.rows.value());
+    }
   }
   /// The prefix of a tile in column c of the strip.
   [[nodiscard]] __device__ __forceinline__ ColumnPrefix<Carrying, R> prefix_of_tile(
