@@ -118,7 +118,7 @@ __device__ __forceinline__ void begin_copy_in(const std::byte* from, const Span&
   const int quads = (before + bytes) / quad;
   const int rest = (before + bytes) % quad;
   if (has_bulk_copies() && to.padding == 0) {
-    if (threads.own == 0) barrier.begin_bulk_load(to.memory, first, quads * quad);
+    if (threads.own == 0) barrier.begin_bulk_load(to.at_place(0), first, quads * quad);
   } else {
     const int step = threads.count * quad;
     in_batches<8>(threads.own, quads, threads.count, [&](int q, auto count) {

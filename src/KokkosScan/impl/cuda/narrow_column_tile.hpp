@@ -135,7 +135,8 @@ __device__ __forceinline__ void for_each_run(const NarrowColumnPlan& plan,
 #pragma unroll 1
   for (int run = 0; run < runs; ++run) {
     const int begin = misalignment(global);
-    f(global, Span{reinterpret_cast<std::byte*>(slots) - begin, begin, 0}, bytes, threads);
+    const auto place = static_cast<int>(reinterpret_cast<std::byte*>(slots) - shared_memory());
+    f(global, Span{place - begin, begin, 0}, bytes, threads);
     global += std::int64_t{plan.neighbours} * size;
     slots += plan.pitch;
     threads.own = (threads.own == 0 ? threads.count : threads.own) - 1;

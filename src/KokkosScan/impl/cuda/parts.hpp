@@ -121,9 +121,9 @@ struct PartInStage : StagedTile<P> {
       : StagedTile<P>{p, ring.shape, are_aligned, found.tile(p), {}, {}},
         shared(of_stage),
         part(found) {
-    std::byte* const memory = shared_memory() + bytes_of_ring<R> + stage * ring.bytes_of_stage;
-    folds = reinterpret_cast<R*>(memory + ring.bytes_of_tile);
-    Region region{memory, ring.shape.cut.tile_length, 0};
+    const int offset = bytes_of_ring<R> + stage * ring.bytes_of_stage;
+    folds = reinterpret_cast<R*>(shared_memory() + offset + ring.bytes_of_tile);
+    Region region{offset, ring.shape.cut.tile_length, 0};
     const auto* const flat = this->tile.flat(p.output, found.length);
     this->input.place(p.input, this->tile, region, flat);
     this->results.slots = place_results<P>(flat, region, this->input);

@@ -25,18 +25,36 @@ namespace KokkosScan::impl::cuda {
 /// Bytes moved by one instruction.
 inline constexpr int quad = 16;
 
+#if defined(__CUDACC__)
+/// The dynamic shared memory of a launch.
+__device__ __forceinline__ std::byte* shared_memory() {
+  extern __shared__ __align__(128) std::byte memory[];
+  return memory;
+}
+/// A shared memory address as instructions take it.
+using SharedAddress = unsigned;
+__device__ __forceinline__ SharedAddress shared_address(const void* at) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(at));
+}
+#else
+// For unit tests, which run the kernels without a GPU.
+using SharedAddress = std::byte*;
+inline SharedAddress shared_address(std::byte* at) { return at; }
+#endif
+
 /// Where a span lies in shared memory. It has the same offset modulo 16 as in global memory, so
-/// that both sides can be accessed in aligned quads.
+/// that both sides can be accessed in aligned quads. (An offset, as the compiler can lose track of
+/// which memory a pointer points to.)
 struct Span {
-  std::byte* memory;  ///< a multiple of 16
-  int begin;          ///< of the first byte, 0 to 15
+  int offset;  ///< of the first quad, a multiple of 16
+  int begin;   ///< of the first byte, 0 to 15
   /// Padding after each 128 bytes: 0, or 16 where lanes read quads a multiple of 32 bytes apart and
   /// would have bank conflicts.
   int padding;
 
   /// The address of the byte at `place`, not counting padding.
   [[nodiscard]] __device__ __forceinline__ std::byte* at_place(int place) const {
-    return memory + place + (place >> 7) * padding;
+    return shared_memory() + offset + place + (place >> 7) * padding;
   }
   /// The padded distance of bytes that are `bytes`, a multiple of 128, apart without padding.
   [[nodiscard]] __device__ __forceinline__ int step(int bytes) const {
@@ -85,18 +103,6 @@ struct UnitOf {
       std::tuple_element_t<std::countr_zero(static_cast<unsigned>(Unit)),
                            std::tuple<unsigned char, unsigned short, unsigned, uint2, uint4>>;
 };
-
-#if defined(__CUDACC__)
-/// A shared memory address as instructions take it.
-using SharedAddress = unsigned;
-__device__ __forceinline__ SharedAddress shared_address(const void* at) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(at));
-}
-#else
-// For unit tests, which run the kernels without a GPU.
-using SharedAddress = std::byte*;
-inline SharedAddress shared_address(std::byte* at) { return at; }
-#endif
 
 /// Begins to copy a quad, or its first bytes, to shared memory, and fills the rest with zeros.
 __device__ __forceinline__ void begin_copy_of_quad(std::byte* to, const std::byte* from,

@@ -17,14 +17,6 @@
 
 namespace KokkosScan::impl::cuda {
 
-#if defined(__CUDACC__)
-/// The dynamic shared memory of a launch.
-__device__ __forceinline__ std::byte* shared_memory() {
-  extern __shared__ __align__(128) std::byte memory[];
-  return memory;
-}
-#endif
-
 /// The offset of a line if the batch has several dimensions: rare and expensive.
 inline __device__ __noinline__ std::int64_t offset_of_line(const Batch& batch,
                                                            const Strides& strides,
@@ -135,7 +127,7 @@ struct Slots {
   }
   /// The values, if they are not padded.
   [[nodiscard]] __device__ __forceinline__ T* data() const {
-    return reinterpret_cast<T*>(span.memory + span.begin);
+    return reinterpret_cast<T*>(shared_memory() + span.offset + span.begin);
   }
   /// Reads E elements from e + i on, if slots are not padded. Small ones are extracted from the
   /// aligned words that contain them and the next word.
@@ -146,8 +138,8 @@ struct Slots {
     constexpr int bytes = static_cast<int>(sizeof(T)) * E;
     if constexpr (is_part_of_word<T> && bytes % 4 == 0) {
       const int begin = span.begin + e * static_cast<int>(sizeof(T));
-      const auto* const words = reinterpret_cast<const unsigned*>(span.memory + (begin & ~3)) +
-                                i * static_cast<int>(sizeof(T)) / 4;
+      const auto* const words = reinterpret_cast<const unsigned*>(
+          shared_memory() + span.offset + (begin & ~3) + i * static_cast<int>(sizeof(T)));
       unsigned word[bytes / 4];
 #pragma unroll
       for (int k = 0; k < bytes / 4; ++k) {
@@ -202,7 +194,7 @@ inline constexpr bool may_share_slots = sizeof(T) == sizeof(U) && alignof(T) == 
 
 /// Allocates shared memory.
 struct Region {
-  std::byte* memory;
+  int offset;    ///< of what is free
   int elements;  ///< each allocation is for so many
   int padding;
 
@@ -210,8 +202,8 @@ struct Region {
   template <class T>
   [[nodiscard]] __device__ __forceinline__ Slots<T> take(const T* origin) {
     const int begin = misalignment(origin, bulk_alignment);
-    const Slots<T> slots{{memory + begin / quad * quad, begin % quad, padding}};
-    memory += bytes_of_slots<T>(elements, padding);
+    const Slots<T> slots{{offset + begin / quad * quad, begin % quad, padding}};
+    offset += bytes_of_slots<T>(elements, padding);
     return slots;
   }
 };

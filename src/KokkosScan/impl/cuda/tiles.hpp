@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(threads_of_lines(Types<P>::has_several_arrays)
     loaded.initialize(1);
     after_initialization();
   }
-  Region region{shared_memory(), shape.lines_of_tile * shape.cut.tile_length, padding};
+  Region region{0, shape.lines_of_tile * shape.cut.tile_length, padding};
   // Where the results are in global memory, if they are one run; not kept in registers meanwhile.
   const auto run_of_results = [&]() -> Value* {
     return tile.flat(problem.output, results.pitch) - first_result;
