@@ -60,20 +60,15 @@ struct Tile {
   [[nodiscard]] __device__ __forceinline__ int in_memory_order(int k) const {
     return backward ? length - 1 - k : k;
   }
-  /// The address of the first element of a line's part, in memory order.
-  template <class T>
-  [[nodiscard]] __device__ __forceinline__ T* first_in_memory(const Array<T>& array, int i) const {
-    T* const data = array.data + line(i).offset(array.strides);
-    return backward ? data - (begin + length - 1) : data + begin;
-  }
   /// The address of the tile's first element if its lines are contiguous with each other, else
   /// null.
   ///
   /// \param pitch elements of a line in memory
   template <class T>
   [[nodiscard]] __device__ __forceinline__ T* flat(const Array<T>& array, int pitch) const {
-    const bool are_one_run = lines == 1 || (batch.rank == 1 && array.strides.batch[0] == pitch);
-    return are_one_run ? first_in_memory(array, 0) : nullptr;
+    if (lines > 1 && (batch.rank != 1 || array.strides.batch[0] != pitch)) return nullptr;
+    T* const data = array.data + line(0).offset(array.strides);
+    return backward ? data - (begin + length - 1) : data + begin;
   }
   template <class Value, int Rank, class Function>
   [[nodiscard]] __device__ __forceinline__ Value* flat(const Called<Value, Rank, Function>&,
@@ -162,28 +157,17 @@ __host__ __device__ constexpr int bytes_of_slots(int elements, int padding) {
   return (bytes + 2 * (alignment - 1)) / alignment * alignment + (bytes / 128 + 2) * padding;
 }
 
-/// Whether results have the alignment of global memory and so can be stored in quads.
-template <class T>
-__device__ __forceinline__ bool are_aligned(const Slots<T>& results, const T* to) {
-  return misalignment(to) == results.span.begin;
-}
-/// Stores results one at a time.
-template <class T>
-__device__ __forceinline__ void store_elements(const Slots<T>& results, T* to, int elements,
-                                               const Threads& threads) {
-#pragma unroll 8
-  for (int e = threads.own; e < elements; e += threads.count) to[e] = results[e];
-}
-/// Begins to store results that are contiguous in global memory; wait_for_bulk_stores() completes
-/// it.
+/// Begins to store results that are contiguous in global memory, in quads if they have its
+/// alignment; wait_for_bulk_stores() completes it.
 template <bool in_bulk = true, class T>
 __device__ __forceinline__ void begin_store(const Slots<T>& results, T* to, int elements,
                                             const Threads& threads) {
-  if (are_aligned(results, to)) {
+  if (misalignment(to) == results.span.begin) {
     copy_out<unit_of<T>, in_bulk>(results.span, reinterpret_cast<std::byte*>(to),
                                   elements * static_cast<int>(sizeof(T)), threads);
   } else {
-    store_elements(results, to, elements, threads);
+#pragma unroll 8
+    for (int e = threads.own; e < elements; e += threads.count) to[e] = results[e];
   }
 }
 
