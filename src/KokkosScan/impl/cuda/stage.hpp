@@ -242,12 +242,13 @@ inline constexpr bool is_copied_apart = sizeof(T) >= bytes_of_word&& is_one_move
 
 /// Calls f(line, k, slot, step, count) for the elements of lines in memory order, up to `at_once`
 /// at a time: element i of `count` is at k(i) in the line, which is an index along the axis if it
-/// has indices, and in slot + i * step. The threads share the elements.
+/// has indices, and in slot + i * step. The threads share the elements, `lanes_of_line` each of
+/// several lines: few, as finding a line takes divisions.
 template <int at_once, class Operand, class F>
 __device__ __forceinline__ void for_each_batch(const Operand& operand, const Tile& tile,
-                                               const Threads& threads, const F& f) {
-  // Finding a line takes divisions, so few lanes share one of several lines: 16 bytes or more.
-  const int sharing = tile.lines == 1 ? threads.count : (tile.length < 64 ? 4 : 8);
+                                               const Threads& threads, int lanes_of_line,
+                                               const F& f) {
+  const int sharing = tile.lines == 1 ? threads.count : lanes_of_line;
 #pragma unroll 1
   for (int i = threads.own / sharing; i < tile.lines; i += threads.count / sharing) {
     const auto line = operand.line(tile.line(i));
@@ -271,7 +272,9 @@ template <class T, class In>
 __device__ __forceinline__ void load_each(const In& in, const Slots<T>& slots, const Tile& tile,
                                           const Threads& threads) {
   constexpr int at_once = sizeof(T) <= 8 ? 8 : 2;
-  for_each_batch<at_once>(in, tile, threads,
+  // Eight elements each, or more: with fewer, lanes wait for memory more often.
+  const int lanes_of_line = tile.length < 16 ? 1 : tile.length < 32 ? 2 : tile.length < 64 ? 4 : 8;
+  for_each_batch<at_once>(in, tile, threads, lanes_of_line,
                           [&](const auto& line, const auto& k, int slot, int step, auto count) {
                             T x[count.value];
 #pragma unroll
@@ -290,7 +293,9 @@ __device__ __forceinline__ void load_each(const In& in, const Slots<T>& slots, c
 template <class Value, class Out>
 __device__ __forceinline__ void store_each(const Slots<Value>& results, const Out& output,
                                            const Tile& tile, const Threads& threads) {
-  for_each_batch<8>(output, tile, threads,
+  // 16 bytes or more of neighbours: what is less than a sector takes as long to store as a sector.
+  const int lanes_of_line = tile.length < 64 ? 4 : 8;
+  for_each_batch<8>(output, tile, threads, lanes_of_line,
                     [&](const auto& line, const auto& k, int slot, int step, auto count) {
                       Value x[count.value];
 #pragma unroll
