@@ -134,10 +134,10 @@ TEST(backends, cuda_cuts_of_the_headline) {
   EXPECT_EQ(cuda::shape_launch(cuda::cut_line(1024, of_float), of_float).threads, lanes);
   EXPECT_EQ(cuda::cut_line(9216, of_float).tiles_of_line, 1);
   EXPECT_GT(cuda::cut_line(9217, of_float).tiles_of_line, 1);
-  for (std::int64_t const n : {9217, 32768, 34560}) {
+  for (std::int64_t const n : {9217, 18432, 24193, 32768, 34560}) {
     EXPECT_TRUE(cuda::fits_registers(n, cuda::cut_line(n, of_float))) << n;
   }
-  for (std::int64_t const n : {9216, 34561}) {
+  for (std::int64_t const n : {9216, 18433, 24192, 34561}) {
     EXPECT_FALSE(cuda::fits_registers(n, cuda::cut_line(n, of_float))) << n;
   }
 }

@@ -32,6 +32,7 @@ vary(KokkosScan/impl/cuda/tuning.hpp
      "are_several \\? 3 : 4|are_several ? 2 : 3"
      "elements_at_once = 8|4"
      "most_threads_in_registers = 960|512"
+     "least_threads_alone = 704|32"
      "most_stages = 8|3"
      "bulk_alignment = 128|16"
      "narrowest_rows = 32|64"

@@ -31,13 +31,18 @@ KOKKOS_FUNCTION constexpr int threads_of_lines(bool are_several) {
 /// line. Reading pack by pack would wait for the writes of the previous results.
 inline constexpr int elements_at_once = 8;
 
-/// Lines in registers: maximum threads, whose 64 registers hold 36 elements each. Twice the
-/// elements with half of the threads is slower.
+/// Lines in registers: maximum threads, whose 64 registers hold 36 elements each, and minimum
+/// threads of a block that has a multiprocessor alone. Twice the elements with half of the threads
+/// is slower.
 inline constexpr int most_threads_in_registers = 960;
+inline constexpr int least_threads_alone = 704;
 
-/// Whether the elements of a line fit, if it is longer than a tile.
+/// Whether the elements of a line fit and keep a multiprocessor busy, if it is longer than a tile.
 constexpr bool fits_registers(std::int64_t n, const Cut& cut) {
-  return cut.tiles_of_line > 1 && n <= std::int64_t{most_threads_in_registers} * cut.chunk;
+  const std::int64_t threads = divide_up(n, 32 * cut.chunk) * 32;
+  const bool are_two_blocks = threads <= 512;
+  return cut.tiles_of_line > 1 && threads <= most_threads_in_registers &&
+         (are_two_blocks || threads >= least_threads_alone);
 }
 
 /// Maximum tiles in flight per block for parts of lines: 6 of 32 KB fill the memory of Hopper.
