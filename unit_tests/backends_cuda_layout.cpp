@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <set>
 #include <vector>
 
 namespace test {
@@ -224,6 +225,9 @@ TEST(backends, cuda_narrow_columns_have_plans) {
     } else {
       ASSERT_EQ(plan.chunk, cuda::rows_of_chunk(plan.n, facts.accumulator));
     }
+    // All pieces have the same number of slabs; bytes of a piece are a multiple of a quad.
+    ASSERT_EQ(plan.slabs_of_piece() << plan.log2_pieces, plan.slabs_of_tile);
+    ASSERT_TRUE(plan.log2_pieces == 0 || plan.rows_of_run * plan.columns % 16 == 0);
     // Rows and slabs do not overlap in shared memory.
     ASSERT_GE(plan.pitch, plan.columns);
     // Runs lie alike in shared and in global memory and share no 16 bytes.
@@ -243,6 +247,33 @@ TEST(backends, cuda_narrow_columns_have_plans) {
   EXPECT_GT(shared, 20'000);
   EXPECT_GT(whole, 20'000);
   EXPECT_GT(strips, 2'000);
+}
+
+// Few lanes of a warp read other words of the same bank, whatever the bytes of a slab.
+TEST(backends, cuda_narrow_columns_have_few_bank_conflicts) {
+  for (int const bytes : {4, 8}) {
+    for (int columns = 2; columns <= 31; ++columns) {
+      for (int n = 2; n * columns * bytes <= 12'288; ++n) {
+        cuda::RowsInMemory const rows{true, columns, std::int64_t{n} * columns};
+        cuda::NarrowColumnPlan const plan = cuda::plan_narrow_columns(
+            {n, columns, 1'000'000L * columns, columns, rows, rows, bytes, bytes, bytes, 8, 132});
+        if (plan.steps > 1) continue;
+        std::array<std::set<int>, 32> words_of_bank;
+        for (int lane = 0; lane < std::min(128 / bytes, plan.items()); ++lane) {
+          int const chunk = lane / columns % plan.chunks;
+          int const slab = lane / columns / plan.chunks;
+          int const piece = slab % (1 << plan.log2_pieces);
+          int const in_order = piece * plan.slabs_of_piece() + (slab >> plan.log2_pieces);
+          int const slot = (in_order * n + chunk * plan.chunk) * columns + lane % columns;
+          int const word = (slot * bytes + piece * 16) / 4;
+          for (int w = word; w < word + bytes / 4; ++w) words_of_bank[w % 32].insert(w);
+        }
+        for (auto const& words : words_of_bank) {
+          ASSERT_LE(words.size(), 6) << n << " x " << columns << " of " << bytes << " bytes";
+        }
+      }
+    }
+  }
 }
 
 // Strips of wide columns cover each row once and have equal widths; the warps of a block cover a

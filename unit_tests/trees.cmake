@@ -40,6 +40,8 @@ vary(KokkosScan/impl/cuda/tuning.hpp
      "columns_of_multiprocessor = 512|1"
      "threads_of_narrow_columns = 128|96"
      "blocks_of_narrow_columns = 8|2"
+     "log2_narrow_pieces = 3|1"
+     "passes_of_narrow_pieces = 12|1"
      "bytes_of_narrow_tile = 24576|10000"
      "threads_of_columns = 256|64"
      "bytes > 4 \\? 3 : 4|bytes > 4 ? 1 : 2")

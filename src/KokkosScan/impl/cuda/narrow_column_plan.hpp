@@ -9,6 +9,7 @@
 #include <KokkosScan/impl/cuda/tuning.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 namespace KokkosScan::impl::cuda {
 
@@ -54,6 +55,10 @@ struct NarrowColumnPlan {
   std::int64_t steps;  ///< tiles of a slab, one below the other; blocks share columns of several
   int pitch;           ///< elements between rows in shared memory
   int slabs_of_tile;
+  /// Pieces of a tile lie 16 bytes apart in shared memory, so that lanes, which alternate between
+  /// them, have no bank conflicts where slabs are a multiple of some banks.
+  int log2_pieces;
+  int rows_of_run;     ///< that are moved together: those of a piece, or one of a strip
   int begin_of_folds;  ///< byte of the shared memory
   int shared_bytes;
   std::int64_t blocks;
@@ -70,7 +75,10 @@ struct NarrowColumnPlan {
   [[nodiscard]] KOKKOS_FUNCTION constexpr int folds_of_line() const {
     return chunks + (steps > 1 ? 4 : 1);
   }
-  /// Elements in shared memory, including gaps.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int slabs_of_piece() const {
+    return slabs_of_tile >> log2_pieces;
+  }
+  /// Elements in shared memory, including gaps between rows.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int slots() const { return pitch * rows * slabs_of_tile; }
 };
 
@@ -97,6 +105,17 @@ constexpr void plan_whole_columns(NarrowColumnPlan& plan, const NarrowColumnFact
   if (!f.are_even() && 8 * f.n * f.neighbours * f.element > bytes_of_narrow_tile) return;
   plan.slabs_of_tile =
       static_cast<int>(std::max<std::int64_t>(std::min(fit / f.neighbours, fair), 1));
+  // Passes of a warp over the banks, for a row of its chunks: to fold, to read and to write it.
+  const int elements = static_cast<int>(f.n) * f.neighbours;
+  const int size = std::max(4, f.element_and_result / 4 * 4);
+  const int passes = (plan.has_totals() ? 3 : 2) * std::gcd(128, elements * size) /
+                     (size * f.neighbours * plan.chunks);
+  // Pieces of a multiple of 32 bytes, for elements of any size, begin in different banks.
+  const int unit = 32 / std::gcd(32, elements);
+  const int slabs = (plan.slabs_of_tile >> log2_narrow_pieces) / unit * unit;
+  if (passes < passes_of_narrow_pieces || slabs == 0) return;
+  plan.log2_pieces = log2_narrow_pieces;
+  plan.slabs_of_tile = slabs << log2_narrow_pieces;
 }
 
 /// The plan. A block has a tile: of whole columns, or of the rows and columns that the combination
@@ -120,6 +139,7 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
   }
   plan.strips = static_cast<int>(divide_up(f.neighbours, plan.columns));
   const bool are_strips = plan.strips > 1;
+  plan.rows_of_run = are_strips ? 1 : plan.slabs_of_piece() * plan.rows;
   const bool are_runs =
       (plan.slabs_of_tile == 1 || f.are_even()) && (!are_strips || f.n <= longest_short_column);
   plan.loads_runs = are_runs && f.input.exist && f.input.row == f.neighbours;
@@ -130,8 +150,8 @@ constexpr NarrowColumnPlan plan_narrow_columns(const NarrowColumnFacts& f) {
   if (are_strips && (plan.loads_runs || plan.stores_runs)) {
     plan.pitch += room + (f.neighbours % 32 + 64 - plan.columns % 32 - room) % 32;
   }
-  // Padding for up to three operands, each with any offset modulo 128.
-  const int padded = (plan.slots() * f.element + 127) / 128 * 128 + 6 * 128;
+  // Padding for up to three operands, each with any offset modulo 128 and gaps between pieces.
+  const int padded = (plan.slots() * f.element + 127) / 128 * 128 + 9 * 128;
   const int folds = plan.has_totals() ? plan.lines() * plan.folds_of_line() : 0;
   plan.begin_of_folds = bytes_of_narrow_block + padded;
   plan.shared_bytes = plan.begin_of_folds + (folds * f.carried + 15) / 16 * 16;

@@ -22,18 +22,22 @@ namespace KokkosScan::impl::cuda {
 /// What a tile holds of an input in shared memory: elements of type T.
 ///
 /// \tparam may_be_run whether rows can be moved as runs of bytes
-template <class T, bool may_be_run>
+/// \tparam M          of what it holds of a mask: one byte, so that a tile with any mask fits
+template <class T, bool may_be_run, class M = void>
 struct NarrowElements {
   using Value = T;
-  using Mask = std::byte;
+  using Mask = std::conditional_t<std::is_void_v<M>, std::byte, M>;
   static constexpr bool is_stored = true;
   static constexpr bool is_run = may_be_run;
-  static constexpr bool has_mask = false;
-  static constexpr int bytes = sizeof(T);  ///< of an element
+  static constexpr bool has_mask = !std::is_void_v<M>;
+  static constexpr int bytes = sizeof(T) + (has_mask ? 1 : 0);  ///< of an element
 
   template <class In>
-  static KOKKOS_FORCEINLINE_FUNCTION const In& values(const In& in) {
-    return in;
+  static KOKKOS_FORCEINLINE_FUNCTION const auto& values(const In& in) {
+    if constexpr (has_mask)
+      return in.values;
+    else
+      return in;
   }
 };
 /// The same by the type of the input: computed elements, those of an array, and those of an array
@@ -47,17 +51,8 @@ struct NarrowInput<A, Array<const T>>
     : NarrowElements<T, is_one_move<sizeof(T)> && alignof(T) == sizeof(T)> {};
 template <class A, class V, class M>
 struct NarrowInput<A, Selected<A, Array<const V>, Array<const M>>>
-    : NarrowElements<V, NarrowInput<A, Array<const V>>::is_run && sizeof(M) == 1> {
-  /// One byte, so that a tile with any mask fits.
-  using Mask = std::conditional_t<sizeof(M) == 1, M, bool>;
-  static constexpr bool has_mask = true;
-  static constexpr int bytes = sizeof(V) + sizeof(Mask);
-
-  template <class In>
-  static KOKKOS_FORCEINLINE_FUNCTION const auto& values(const In& in) {
-    return in.values;
-  }
-};
+    : NarrowElements<V, NarrowInput<A, Array<const V>>::is_run && sizeof(M) == 1,
+                     std::conditional_t<sizeof(M) == 1, M, bool>> {};
 
 /// Whether results overwrite the elements.
 template <class Input, class Value>
@@ -76,9 +71,8 @@ struct NarrowColumnTile {
   bool is_last;  ///< of its slab
   /// Where the runs of each operand begin in global memory; null if its elements are moved one at a
   /// time.
-  std::byte *elements, *mask, *results;
+  std::byte *elements = nullptr, *mask = nullptr, *results = nullptr;
 
-  NarrowColumnTile() = default;
   /// \param strip index among the strips of all slabs
   __device__ __forceinline__ NarrowColumnTile(const NarrowColumnPlan& plan, std::int64_t strip,
                                               std::int64_t number_of_step)
@@ -86,10 +80,7 @@ struct NarrowColumnTile {
         step(number_of_step),
         begin(number_of_step * plan.rows),
         first_column(0),
-        is_last(step == plan.steps - 1),
-        elements(nullptr),
-        mask(nullptr),
-        results(nullptr) {
+        is_last(step == plan.steps - 1) {
     if (plan.strips > 1) {
       const Division at(strip, plan.strips);
       slab = at.quotient;
@@ -117,34 +108,48 @@ struct NarrowColumnTile {
   }
 };
 
-/// Calls f(bytes in global memory, span in shared memory, number of bytes, threads) for the runs of
-/// a tile: one, or the rows of a strip. The threads are numbered so that each has another first
-/// one.
-///
-/// \param slots with the same offset modulo 16 bytes as in global memory, so that both sides can be
-///              accessed in aligned quads
-template <class T, class F>
-__device__ __forceinline__ void for_each_run(const NarrowColumnPlan& plan,
-                                             const NarrowColumnTile& tile, std::byte* global,
-                                             T* slots, const F& f) {
-  constexpr int size = sizeof(T);
-  Threads threads = threads_of_block();
-  const int runs = plan.strips > 1 ? tile.rows : 1;
-  const int rows = tile.slabs * tile.rows / runs;
-  const int bytes = ((rows - 1) * plan.pitch + tile.columns) * size;
-#pragma unroll 1
-  for (int run = 0; run < runs; ++run) {
-    const int begin = misalignment(global);
-    const auto place = static_cast<int>(reinterpret_cast<std::byte*>(slots) - shared_memory());
-    f(global, Span{place - begin, begin, 0}, bytes, threads);
-    global += std::int64_t{plan.neighbours} * size;
-    slots += plan.pitch;
-    threads.own = (threads.own == 0 ? threads.count : threads.own) - 1;
-  }
+/// Slots as they are for the elements of a piece of a tile.
+template <class T>
+__device__ __forceinline__ T* in_piece(T* slots, int piece) {
+  return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(slots) + piece * quad);
 }
 
 /// Whether elements are moved to slots in shared memory or results from there.
 enum class Moves { in, out };
+
+/// Begins to move the runs of a tile: its pieces, or the rows of a strip; if they are several, each
+/// by a warp.
+///
+/// \param slots with the same offset modulo 16 bytes as in global memory, so that both sides can be
+///              accessed in aligned quads
+template <Moves moves, class T>
+__device__ __forceinline__ void move_runs(const NarrowColumnPlan& plan,
+                                          const NarrowColumnTile& tile, std::byte* global, T* slots,
+                                          Barrier& loaded) {
+  constexpr int size = sizeof(T);
+  const int all = tile.slabs * tile.rows;
+  const int of_run = plan.rows_of_run;
+  const Threads block = threads_of_block();
+  const bool by_warps = all > of_run;
+  const Threads threads = by_warps ? Threads{block.own % lanes, lanes} : block;
+  const int step = by_warps ? threads_of_narrow_columns / lanes : 1;
+#pragma unroll 1
+  for (int run = by_warps ? block.own / lanes : 0; run * of_run < all; run += step) {
+    const int row = run * of_run;
+    const int rows = all - row < of_run ? all - row : of_run;
+    const int bytes = ((rows - 1) * plan.pitch + tile.columns) * size;
+    std::byte* const at = global + std::int64_t{row} * plan.neighbours * size;
+    T* const first = in_piece(slots + row * plan.pitch, plan.strips > 1 ? 0 : run);
+    const int begin = misalignment(at);
+    const auto place = static_cast<int>(reinterpret_cast<std::byte*>(first) - shared_memory());
+    const Span span{place - begin, begin, 0};
+    if constexpr (moves == Moves::in) {
+      begin_copy_in(at, span, bytes, loaded, threads);
+    } else {
+      copy_out<unit_of<T>, true>(span, at, bytes, threads);
+    }
+  }
+}
 
 /// to(row) = from(row) for this thread's rows row, row + step, ... in memory order.
 template <class T, class From, class To>
@@ -177,33 +182,30 @@ __device__ __forceinline__ void move_one_by_one(const Batch& batch, const Narrow
   const Threads threads = threads_of_block();
   const int side_by_side = tile.columns < threads.count ? tile.columns : threads.count;
   const int groups = threads.count / side_by_side;
-  // About a warp shares the rows of a slab if they are many, or more if slabs are few.
-  const int most = side_by_side < lanes ? lanes / side_by_side : 1;
-  const int least = most * 8 < tile.rows ? most : tile.rows / 8;
-  const int sharing = groups / tile.slabs > least ? groups / tile.slabs : least > 0 ? least : 1;
-  const int slabs_at_once = groups / sharing;
-  const int group = threads.own / side_by_side;
-  if (group >= slabs_at_once * sharing) return;
+  // As many threads as have eight rows each share those of a slab.
+  const int sharing = tile.rows < 16 ? 1 : tile.rows / 8 < groups ? tile.rows / 8 : groups;
+  if (threads.own >= groups * side_by_side) return;
   // Cached: `tile` is in shared memory and would be reloaded after each store to a slot.
   const int rows = tile.rows;
   const int columns = tile.columns;
-  const std::int64_t first_k = tile.begin + (backward ? rows - 1 : 0);
-  const int direction = backward ? -1 : 1;
+  const std::int64_t begin = tile.begin;
 #pragma unroll 1
-  for (int slab = group / sharing; slab < tile.slabs; slab += slabs_at_once) {
+  for (int i = threads.own / side_by_side; i < tile.slabs * sharing; i += groups) {
+    const int slab = i / sharing;
+    T* const of_piece = in_piece(slots, slab * plan.rows / plan.rows_of_run);
 #pragma unroll 1
     for (int c = threads.own % side_by_side; c < columns; c += side_by_side) {
       const auto line = operand.line(tile.place(batch, slab, c));
       const auto element = [&](int row) -> decltype(auto) {
-        return line(first_k + std::int64_t{direction} * row);
+        return line(begin + (backward ? rows - 1 - row : row));
       };
       const auto slot = [&](int row) -> T& {
-        return slots[(slab * plan.rows + row) * plan.pitch + c];
+        return of_piece[(slab * plan.rows + row) * plan.pitch + c];
       };
       if constexpr (moves == Moves::in) {
-        move_rows<T>(element, slot, rows, group % sharing, sharing);
+        move_rows<T>(element, slot, rows, i % sharing, sharing);
       } else {
-        move_rows<T>(slot, element, rows, group % sharing, sharing);
+        move_rows<T>(slot, element, rows, i % sharing, sharing);
       }
     }
   }

@@ -52,7 +52,6 @@ class NarrowColumnScan {
   using Prefix = Fold<Carrying, R>;
   using Input = NarrowInput<A, typename T::In>;
   using Loaded = typename Input::Value;
-  using Mask = typename Input::Mask;
   static constexpr bool in_place = narrow_in_place<Input, Value>;
   static constexpr bool may_store_runs =
       !is_called<typename T::Out> && NarrowInput<A, Array<const Value>>::is_run;
@@ -60,33 +59,27 @@ class NarrowColumnScan {
  public:
   __device__ __forceinline__ NarrowColumnScan(const P& p, const NarrowColumnPlan& plan,
                                               const PublishedNarrowTiles<R>& published)
-      : m_p(p),
-        m_plan(plan),
-        m_published(published),
-        m_tile(block().tile),
-        m_op(carrying(p.op)),
-        m_thread(static_cast<int>(threadIdx.x)) {}
+      : m_p(p), m_plan(plan), m_published(published), m_op(carrying(p.op)) {}
 
   __device__ __forceinline__ void run() {
-    Barrier& loaded = block().loaded;
     if (m_thread == 0) {
       std::int64_t number = blockIdx.x;
       take_ticket_if(m_plan.steps > 1, m_published.tickets(), number);
       const Division at(number, m_plan.steps);
       block().tile = tile_of(at.quotient, at.remainder);
-      loaded.initialize(2 * threads);
+      block().loaded.initialize(2 * threads);
       after_initialization();
     }
     __syncthreads();
-    m_at = places();
-    if (loads_runs()) {
-      load_runs(loaded);
-    } else if (Input::is_stored || m_plan.has_totals()) {
-      load_elements();
-    }
+    place_slots();
+    if (Input::is_stored || m_plan.has_totals()) load();
     if (m_plan.has_totals()) {
-      for_each_chunk<true>(
-          [&](const Chunk& chunk) { fold_at(chunk, chunk.number + 1) = total(chunk); });
+      for_each_chunk<true>([&](const Chunk& chunk) {
+        Prefix total(m_op);
+        for_each_element<true>(chunk,
+                               [&](const R& x, int) { total = Prefix(m_op, total.then(m_op, x)); });
+        fold_at(chunk, chunk.number + 1) = total.value();
+      });
       __syncthreads();
       combine_chunks();
       if (m_plan.steps > 1) {
@@ -113,26 +106,20 @@ class NarrowColumnScan {
   }
   /// Where a tile is in shared memory: elements, then results that do not overwrite them, then the
   /// mask. Runs have the same offset modulo 128 as in global memory.
-  struct Places {
-    Loaded* elements;
-    Value* results;
-    Mask* mask;
-  };
-  [[nodiscard]] __device__ __forceinline__ Places places() const {
+  __device__ __forceinline__ void place_slots() {
     std::byte* begin = shared_memory() + bytes_of_narrow_block;
-    const auto next = [&](const std::byte* in_global_memory, int size) {
-      std::byte* const at = begin + misalignment(in_global_memory, bulk_alignment);
-      begin += (m_plan.slots() * size + 2 * bulk_alignment - 1) / bulk_alignment * bulk_alignment;
-      return at;
+    const auto next = [&]<class S>(S*& slots, const std::byte* in_global_memory) {
+      slots = reinterpret_cast<S*>(begin + misalignment(in_global_memory, bulk_alignment));
+      const int bytes = m_plan.slots() * static_cast<int>(sizeof(S)) + (quad << m_plan.log2_pieces);
+      begin += (bytes + 2 * bulk_alignment - 1) / bulk_alignment * bulk_alignment;
     };
-    const bool has_results = in_place && m_tile.elements == nullptr;
-    Places at;
-    at.elements = reinterpret_cast<Loaded*>(
-        next(has_results ? m_tile.results : m_tile.elements, sizeof(Loaded)));
-    at.results = reinterpret_cast<Value*>(in_place ? reinterpret_cast<std::byte*>(at.elements)
-                                                   : next(m_tile.results, sizeof(Value)));
-    at.mask = reinterpret_cast<Mask*>(next(m_tile.mask, sizeof(Mask)));
-    return at;
+    next(m_elements, in_place && m_tile.elements == nullptr ? m_tile.results : m_tile.elements);
+    if constexpr (in_place) {
+      m_results = reinterpret_cast<Value*>(m_elements);
+    } else {
+      next(m_results, m_tile.results);
+    }
+    next(m_mask, m_tile.mask);
   }
   /// The prefix of chunk 0 of a line of a tile; later chunks follow with a stride of `columns`.
   [[nodiscard]] __device__ __forceinline__ R* folds(int slab, int column) const {
@@ -151,58 +138,44 @@ class NarrowColumnScan {
       }
     }
     if constexpr (may_store_runs) {
-      if (m_plan.stores_runs) {
-        tile.results = first(m_p.output);
-        // Results that overwrite elements may differ in alignment from global memory.
-        if (in_place && loads_runs() && misalignment(tile.results) != misalignment(tile.elements)) {
-          tile.results = nullptr;
-        }
-      }
+      if (m_plan.stores_runs) tile.results = first(m_p.output);
     }
     return tile;
   }
 
-  __device__ __forceinline__ void load_runs(Barrier& loaded) const {
-    const auto load = [&](const std::byte* from, const Span& to, int bytes, const Threads& of_run) {
-      begin_copy_in(from, to, bytes, loaded, of_run);
-    };
-    for_each_run(m_plan, m_tile, m_tile.elements, m_at.elements, load);
-    if constexpr (Input::has_mask) for_each_run(m_plan, m_tile, m_tile.mask, m_at.mask, load);
-    loaded.arrive_after_copies();
-    loaded.arrive();
-    loaded.wait(0);
-  }
-  /// Loads elements one at a time.
-  __device__ __forceinline__ void load_elements() const {
-    const bool backward = is_backward(m_p.output);
-    const auto load = [&](const auto& in, auto* slots) {
+  __device__ __forceinline__ void load() const {
+    Barrier& loaded = block().loaded;
+    const auto load = [&](const auto& in, std::byte* run, auto* slots) {
+      if (loads_runs()) return move_runs<Moves::in>(m_plan, m_tile, run, slots, loaded);
+      const bool backward = is_backward(m_p.output);
       if constexpr (requires { in.data; }) {
         move_rarely<Moves::in>(m_p.batch, m_plan, m_tile, in, backward, slots);
       } else {
         move_one_by_one<Moves::in>(m_p.batch, m_plan, m_tile, in, backward, slots);
       }
     };
-    load(Input::values(m_p.input), m_at.elements);
-    if constexpr (Input::has_mask) load(m_p.input.mask, m_at.mask);
-    __syncthreads();
+    load(Input::values(m_p.input), m_tile.elements, m_elements);
+    if constexpr (Input::has_mask) load(m_p.input.mask, m_tile.mask, m_mask);
+    if (!loads_runs()) return __syncthreads();
+    loaded.arrive_after_copies();
+    loaded.arrive();
+    loaded.wait(0);
   }
   __device__ __forceinline__ void store() const {
     if constexpr (may_store_runs) {
-      if (m_tile.results != nullptr) {
-        for_each_run(m_plan, m_tile, m_tile.results, m_at.results,
-                     [](std::byte* to, const Span& from, int bytes, const Threads& of_run) {
-                       copy_out<unit_of<Value>, true>(from, to, bytes, of_run);
-                     });
+      // Results that overwrite elements may differ in alignment from global memory.
+      if (m_plan.stores_runs && misalignment(m_results) == misalignment(m_tile.results)) {
+        move_runs<Moves::out>(m_plan, m_tile, m_tile.results, m_results, block().loaded);
         return wait_for_bulk_stores();
       }
     }
     move_rarely<Moves::out>(m_p.batch, m_plan, m_tile, m_p.output, is_backward(m_p.output),
-                            m_at.results);
+                            m_results);
   }
 
   /// A chunk of a line in a tile.
   struct Chunk {
-    int slab, column, number;
+    int piece, slab, column, number;
     int length;
     int slot;    ///< of the first element
     int stride;  ///< between slots
@@ -221,21 +194,23 @@ class NarrowColumnScan {
     const int slabs = m_tile.slabs;
     const int columns = m_tile.columns;
     const int rows = has_totals ? m_tile.rows : static_cast<int>(m_plan.n);
-    Chunk chunk{0, 0, 0, rows, 0, backward ? -m_plan.pitch : m_plan.pitch, true};
+    Chunk chunk{0, 0, 0, 0, rows, 0, backward ? -m_plan.pitch : m_plan.pitch, true};
 #pragma unroll 1
     for (int item = m_thread; item < items; item += threads) {
-      chunk.slab = m_plan.by_columns.quotient(item);
-      chunk.column = item - chunk.slab * m_plan.columns;
+      int slab = m_plan.by_columns.quotient(item);
+      chunk.column = item - slab * m_plan.columns;
       int row = 0;
       if constexpr (has_totals) {
-        const int of_tile = chunk.slab;
-        chunk.slab = m_plan.by_chunks.quotient(of_tile);
-        chunk.number = of_tile - chunk.slab * m_plan.chunks;
+        const int of_tile = slab;
+        slab = m_plan.by_chunks.quotient(of_tile);
+        chunk.number = of_tile - slab * m_plan.chunks;
         row = chunk.number * m_plan.chunk;
         if (row >= rows) continue;
         chunk.ends_tile = rows - row <= m_plan.chunk;
         chunk.length = chunk.ends_tile ? rows - row : m_plan.chunk;
       }
+      chunk.piece = slab & ((1 << m_plan.log2_pieces) - 1);
+      chunk.slab = chunk.piece * m_plan.slabs_of_piece() + (slab >> m_plan.log2_pieces);
       if (chunk.slab >= slabs || chunk.column >= columns) continue;
       if (backward) row = rows - 1 - row;
       chunk.slot = (chunk.slab * m_plan.rows + row) * m_plan.pitch + chunk.column;
@@ -261,10 +236,12 @@ class NarrowColumnScan {
       const auto line = m_p.input.line(place(chunk.slab, chunk.column));
       visit([&](int i, int) { return static_cast<A>(line(i)); });
     } else {
+      const Loaded* const elements = in_piece(m_elements, chunk.piece);
+      const auto* const mask = in_piece(m_mask, chunk.piece);
       visit([&](int, int slot) {
-        const A value = static_cast<A>(m_at.elements[slot]);
+        const A value = static_cast<A>(elements[slot]);
         if constexpr (Input::has_mask) {
-          return static_cast<bool>(m_at.mask[slot]) ? value : m_p.input.identity;
+          return static_cast<bool>(mask[slot]) ? value : m_p.input.identity;
         } else {
           return value;
         }
@@ -272,12 +249,6 @@ class NarrowColumnScan {
     }
   }
 
-  [[nodiscard]] __device__ __forceinline__ R total(const Chunk& chunk) const {
-    Prefix total(m_op);
-    for_each_element<true>(chunk,
-                           [&](const R& x, int) { total = Prefix(m_op, total.then(m_op, x)); });
-    return total.value();
-  }
   /// Turns the folds of a line's chunks into folds of the tile up to each, one thread per line, and
   /// publishes that of all. Fold 0 becomes the starting value.
   __device__ __forceinline__ void combine_chunks() const {
@@ -316,13 +287,14 @@ class NarrowColumnScan {
     const Ends<P> ends{m_p};
     const bool has_ends = ends.exist();
     Prefix run = before<has_totals>(chunk, chunk.number);
+    Value* const results = in_piece(m_results, chunk.piece);
     A previous = m_p.identity.value;
     if (!is_first || m_p.start.exists()) previous = static_cast<A>(run.value());
     if (is_first && has_ends) ends.store_begin(place(chunk.slab, chunk.column), previous);
     for_each_element<has_totals>(chunk, [&](const R& x, int slot) {
       run = Prefix(m_op, run.then(m_op, x));
       const A b = static_cast<A>(run.value());
-      m_at.results[slot] = static_cast<Value>(inclusive ? b : previous);
+      results[slot] = static_cast<Value>(inclusive ? b : previous);
       previous = b;
     });
     if (is_last) {
@@ -330,7 +302,7 @@ class NarrowColumnScan {
     } else if (inclusive) {
       const R after = chunk.ends_tile ? fold_at(chunk, m_plan.chunks + 1)
                                       : before<true>(chunk, chunk.number + 1).value();
-      m_at.results[chunk.slot + (chunk.length - 1) * chunk.stride] =
+      results[chunk.slot + (chunk.length - 1) * chunk.stride] =
           static_cast<Value>(static_cast<A>(after));
     }
   }
@@ -345,7 +317,6 @@ class NarrowColumnScan {
     if (number > 0) all = Prefix(m_op, all.then(m_op, fold_at(chunk, number)));
     return all;
   }
-  /// Whether there is something before the tile.
   [[nodiscard]] __device__ __forceinline__ bool has_prefix() const {
     return m_tile.step > 0 || m_p.start.exists();
   }
@@ -356,10 +327,12 @@ class NarrowColumnScan {
   const P& m_p;
   const NarrowColumnPlan& m_plan;
   const PublishedNarrowTiles<R>& m_published;
-  const NarrowColumnTile& m_tile;
-  Places m_at;
+  const NarrowColumnTile& m_tile = block().tile;
+  Loaded* m_elements;
+  Value* m_results;
+  typename Input::Mask* m_mask;
   Carrying m_op;
-  int m_thread;
+  int m_thread = static_cast<int>(threadIdx.x);
 };
 
 /// Scans short or narrow columns.

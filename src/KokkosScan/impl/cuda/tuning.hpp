@@ -75,6 +75,10 @@ inline constexpr int columns_of_multiprocessor = 512;
 inline constexpr int threads_of_narrow_columns = 128;
 inline constexpr int blocks_of_narrow_columns = 8;
 
+/// Pieces of a tile, the power of two, from so many passes over the banks on.
+inline constexpr int log2_narrow_pieces = 3;
+inline constexpr int passes_of_narrow_pieces = 12;
+
 /// Bytes of a tile of whole columns and their folds, unless a slab is larger, and of what a block
 /// keeps besides.
 inline constexpr int bytes_of_narrow_tile = 24576;
