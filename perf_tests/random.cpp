@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file
-/// perf_random [--seed=S] [--count=N] [--elements=E] [--type=float|double|int32|int64]
+/// perf_random [--seed=S] [--count=N] [--elements=E]
+/// [--type=float|double|int8|int16|int32|int64|vector]
 ///             [--variant=sum|exclusive|backward|masked|any] [--threads=T] [--json=FILE]
 ///             [--operator=library|user] [--shape=OUTERxNxINNER ...] [--powers] [--gap=N]
 ///             [--offset=N]
@@ -98,12 +99,12 @@ int main(int argc, char** argv) {
     }
   }
   const std::map<std::string, decltype(&perf::measure_random_float)> types{
-      {"float", perf::measure_random_float},
-      {"double", perf::measure_random_double},
-      {"int32", perf::measure_random_int32},
+      {"float", perf::measure_random_float},   {"double", perf::measure_random_double},
+      {"int8", perf::measure_random_int8},     {"int16", perf::measure_random_int16},
+      {"vector", perf::measure_random_vector}, {"int32", perf::measure_random_int32},
       {"int64", perf::measure_random_int64}};
   if (types.count(type) == 0 || options.count < 1) {
-    std::cerr << "perf_random: --type is float, double, int32 or int64, --count above 0\n";
+    std::cerr << "perf_random: no such --type, or --count below 1\n";
     return 2;
   }
   if (wants_powers) options.shapes = perf::shapes_of_powers(options.elements);

@@ -92,7 +92,7 @@ struct RandomOptions {
   int count = 48;
   double elements = 1 << 24;
   std::string variant = "sum";  ///< sum, exclusive, backward, masked; any draws a form per shape
-  bool is_of_user = false;      ///< whether the sum is an operator of the user's own
+  bool is_of_user = false;      ///< whether the sum of numbers is an operator of the user's own
   std::vector<Shape> shapes;    ///< if not empty, measured instead of random shapes
   std::int64_t gap = 0, offset = 0;
 };
@@ -108,6 +108,16 @@ template <class T>
 struct UserSum {
   static T identity() { return 0; }
   T operator()(T a, T b) const { return a + b; }
+};
+
+/// A struct, which only a user's operator adds.
+struct Vector {
+  float x, y, z;
+
+  Vector() = default;
+  Vector(int value) : x(value), y(2 * value), z(-value) {}
+  Vector& operator+=(const Vector& b) { return x += b.x, y += b.y, z += b.z, *this; }
+  friend Vector operator+(Vector a, const Vector& b) { return a += b; }
 };
 
 /// A straightforward implementation: nested loops that accumulate floats in double, over rows of up
@@ -230,7 +240,10 @@ std::vector<RandomResult> measure_random(const RandomOptions& options) {
       }
     };
     const auto scan_elements = [&](const auto& elements) {
-      options.is_of_user ? scan_by(UserSum<T>{}, elements) : scan_by(ks::Sum<>{}, elements);
+      if constexpr (std::is_arithmetic_v<T>) {
+        if (!options.is_of_user) return scan_by(ks::Sum<>{}, elements);
+      }
+      scan_by(UserSum<T>{}, elements);
     };
     const auto scan = [&] { is_masked ? scan_elements(ks::masked(x, mask)) : scan_elements(x); };
     const std::int64_t threads = exec.concurrency();
@@ -281,6 +294,9 @@ std::vector<RandomResult> measure_random(const RandomOptions& options) {
 
 std::vector<RandomResult> measure_random_float(const RandomOptions& options);
 std::vector<RandomResult> measure_random_double(const RandomOptions& options);
+std::vector<RandomResult> measure_random_int8(const RandomOptions& options);
+std::vector<RandomResult> measure_random_int16(const RandomOptions& options);
+std::vector<RandomResult> measure_random_vector(const RandomOptions& options);
 std::vector<RandomResult> measure_random_int32(const RandomOptions& options);
 std::vector<RandomResult> measure_random_int64(const RandomOptions& options);
 

@@ -1,0 +1,7 @@
+// SPDX-FileCopyrightText: kokkos-scan contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "random.hpp"
+
+std::vector<perf::RandomResult> perf::measure_random_int16(const RandomOptions& options) {
+  return measure_random<std::int16_t>(options);
+}
