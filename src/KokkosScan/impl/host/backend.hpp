@@ -26,8 +26,7 @@ struct Backend {
   Destination destination = Destination::automatic;
   Registers registers = widest_registers();
 
-  /// Whether a type of problem is supported: a built-in operator on a type of 4 or 8 bytes, or on
-  /// integers of 1 or 2 bytes if results are stored in that type.
+  /// Whether a type of problem is supported: a built-in operator on a type of 4 or 8 bytes.
   template <class P>
   static constexpr bool supports =
       !is_called<decltype(P::output)> && (is_vectorized<typename P::A> || can_be_widened<P>)&&  //
