@@ -113,13 +113,6 @@ struct Backend {
   template <class Scanner>
   static constexpr int most_shared_width = std::min<int>(
       Scanner::most_width, shared_strip_bytes / static_cast<int>(sizeof(typename Scanner::A)));
-
-  /// Whether whole strips keep threads busy for three quarters of the time. Shared strips are read
-  /// twice, to be folded and to be scanned.
-  static bool shares_evenly(std::int64_t strips, std::int64_t threads) {
-    const std::int64_t rounds = (strips + threads - 1) / threads;
-    return 4 * strips >= 3 * rounds * threads;
-  }
 };
 
 }  // namespace KokkosScan::impl::host

@@ -67,7 +67,10 @@ struct GeneralBackend {
     if (!has_rows) return {1, 1, 1, batch.count, batch.rank - 1};
     const std::int64_t slabs = batch.count / row;
     std::int64_t strips = (row + General<P>::most - 1) / General<P>::most;
-    if (slabs * strips < 4 * threads) strips = (strips + threads - 1) / threads * threads;
+    if (!shares_evenly(slabs * strips, threads)) {
+      const std::int64_t for_all = (strips + threads - 1) / threads * threads;
+      strips = std::max(strips, std::min(for_all, (4 * threads + slabs - 1) / slabs));
+    }
     const std::int64_t width = std::min<std::int64_t>(General<P>::most, strip_width(row, strips));
     strips = (row + width - 1) / width;
     return {row, strips > 1 ? width : row, strips, slabs, batch.rank - 2};

@@ -119,6 +119,12 @@ class GeneralElements {
   SlabsOf<const A> load(const Block& b) {
     const auto& in = elements();
     const int size = b.rows * b.width;
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(in)>, Array<const A>>) {
+      if (b.slabs == 1 && b.width > 1 && in.strides.batch[b.c.rank - 1] == 1) {
+        const auto line = in.line(b.c);
+        return {&line(b.k), line.stride, 0};
+      }
+    }
     if (b.slabs == 1 || b.rows == b.n) {
       const bool descends = direction_of_run(in) < 0;
       const A* run = as_stored_run<A>(in, b);
@@ -128,14 +134,11 @@ class GeneralElements {
       if (run != nullptr) return {descends ? run + (size - b.width) : run, row, size};
     }
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(in)>, Array<const A>>) {
-      // Several long lines, or rows with gaps.
+      // Several long lines.
       if (b.slabs > 1 && b.width == 1 && in.strides.along == 1) {
         const SlabsOf<const A> lines{&in.line(b.c)(b.k), 1, in.strides.batch[b.dimension]};
         for (int s = 0; s < b.slabs; ++s) prefetch(&lines(b.rows, s, true), b.rows);
         return lines;
-      }
-      if (b.slabs == 1 && b.width > 1 && in.strides.batch[b.c.rank - 1] == 1) {
-        return {&in.line(b.c)(b.k), in.strides.along, 0};
       }
     }
     for (int s = 0; s < b.slabs; ++s) {
@@ -150,6 +153,18 @@ class GeneralElements {
       }
     }
     return {m_x, b.width, size};
+  }
+
+  /// Prefetches the next rows of a strip. Hardware prefetching follows long rows, and whole ones.
+  template <class Operand>
+  void prefetch_next(const Operand& in, const Block& b) const {
+    if constexpr (HasParts<Operand>) {
+      any_of(parts_of(in), [&](const auto& part) { return prefetch_next(part, b), false; });
+    } else if constexpr (requires { in.data; }) {
+      const auto line = in.line(b.c);
+      const bool is_cut = m_slabs.strips > 1 && m_slabs.width <= most / 2;
+      for (int i = 0; i < b.rows && is_cut; ++i) prefetch(&line(b.k + b.rows + i), b.width);
+    }
   }
 
   /// The elements, without a mask that is skipped.

@@ -133,6 +133,7 @@ class General : GeneralElements<P> {
   }
 
   void scan_block(const Block& b) {
+    this->prefetch_next(m_problem.input, b);
     const int size = b.rows * b.width;
     if constexpr (is_array) {
       const Array<Value>& output = m_problem.output;
@@ -250,8 +251,7 @@ class General : GeneralElements<P> {
   template <int together, class Lines>
   [[gnu::always_inline]] void scan_chunks(Lines lines, const Block& b, int lane) {
     const bool is_exclusive = m_problem.form == Form::exclusive;
-    R* const last = m_last + lane;
-    lines.last = last;
+    R* const last = lines.last = m_last + lane;
     const auto element = [&](int i, int j) __attribute__((always_inline)) {
       return lines.template element<A>(i, j);
     };

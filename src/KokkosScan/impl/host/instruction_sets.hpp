@@ -110,13 +110,12 @@ struct SlabsOf {
   void move(int slabs, int lines) { data += slabs * slab + lines; }
 };
 
-/// Converts rows of `length` neighbours in one call. Plain copies do not gain from wide registers.
+/// Converts rows of `length` neighbours in one call.
 template <class To, class From>
 void convert_rows(const SlabsOf<From>& from, int slabs, int rows, int length,
                   const SlabsOf<To>& to) {
   call_with(
-      std::is_same_v<To, std::remove_const_t<From>> ? least_registers : widest_registers(), [=
-  ](auto) __attribute__((always_inline)) {
+      widest_registers(), [=](auto) __attribute__((always_inline)) {
         for (int s = 0; s < slabs; ++s) {
           From* x = from.data + s * from.slab;
           To* y = to.data + s * to.slab;

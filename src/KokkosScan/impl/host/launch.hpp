@@ -68,6 +68,12 @@ struct Turns {
   void end(std::int64_t part) { turn.store(part + 1, std::memory_order_release); }
 };
 
+/// Whether whole strips keep threads busy for three quarters of the time.
+constexpr bool shares_evenly(std::int64_t strips, std::int64_t threads) {
+  const std::int64_t rounds = (strips + threads - 1) / threads;
+  return 4 * strips >= 3 * rounds * threads;
+}
+
 /// Whether several threads share a line. Results do not depend on it.
 enum class Sharing { automatic, whole_lines, split_lines };
 
