@@ -59,6 +59,7 @@ vary(KokkosScan/impl/host/tuning.hpp
      "shared_strip_bytes = 1024|256"
      "narrow_strip = 64|32"
      "least_cut_bytes = 1024|64"
+     "least_strip_bytes = 128|8"
      "unit_elements = 1 << 15|1 << 12"
      "part_bytes = 1 << 17|1 << 14"
      "std::int64_t{4} << 20|std::int64_t{1} << 10")

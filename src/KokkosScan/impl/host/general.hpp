@@ -69,9 +69,10 @@ struct GeneralBackend {
     std::int64_t strips = (row + General<P>::most - 1) / General<P>::most;
     if (!shares_evenly(slabs * strips, threads)) {
       const std::int64_t for_all = (strips + threads - 1) / threads * threads;
-      strips = std::max(strips, std::min(for_all, (4 * threads + slabs - 1) / slabs));
+      const std::int64_t most = row * std::int64_t{sizeof(typename P::Value)} / least_strip_bytes;
+      strips = std::max(strips, std::min({for_all, (4 * threads + slabs - 1) / slabs, most}));
     }
-    const std::int64_t width = std::min<std::int64_t>(General<P>::most, strip_width(row, strips));
+    const auto width = std::min<std::int64_t>(General<P>::most, strip_width(row, strips, 8));
     strips = (row + width - 1) / width;
     return {row, strips > 1 ? width : row, strips, slabs, batch.rank - 2};
   }

@@ -101,11 +101,14 @@ class GeneralElements {
   [[nodiscard]] bool has_chunks(std::int64_t k) const {
     return !in_order() && k % generic_tree::tile_length >= generic_tree::chunk_length;
   }
-  /// Whether a plain loop suffices, and what scan_chunks() does per line would take most of the
-  /// time.
+  /// Whether a plain loop suffices: what scan_chunks() does per line would take most of the time.
+  /// Single lines of structs are faster side by side.
   [[nodiscard]] bool is_plain_fold(const Block& b) const {
-    return m_slabs.width > 1 && m_slabs.width < wide_row && b.rows == b.n && b.n <= 12 &&
-           !m_problem.start.exists() && m_problem.form != Form::exclusive;
+    const std::int64_t least = std::is_arithmetic_v<R> ? 1 : 2;
+    const bool is_narrow = m_slabs.width >= least && m_slabs.width < wide_row;
+    const bool has_carry = m_problem.start.exists() && !in_order();
+    return is_narrow && b.rows == b.n && b.n <= 12 && !has_carry &&
+           m_problem.form != Form::exclusive;
   }
   [[nodiscard]] bool has_carry(std::int64_t k) const { return has_tiles(k) || has_chunks(k); }
 
@@ -121,8 +124,13 @@ class GeneralElements {
     const int size = b.rows * b.width;
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(in)>, Array<const A>>) {
       if (b.slabs == 1 && b.width > 1 && in.strides.batch[b.c.rank - 1] == 1) {
-        const auto line = in.line(b.c);
-        return {&line(b.k), line.stride, 0};
+        return {&in.line(b.c)(b.k), in.strides.along, 0};
+      }
+      // Several long lines.
+      if (b.slabs > 1 && b.width == 1 && b.rows < b.n && in.strides.along == 1) {
+        const SlabsOf<const A> lines{&in.line(b.c)(b.k), 1, in.strides.batch[b.dimension]};
+        for (int s = 0; s < b.slabs; ++s) prefetch(&lines(b.rows, s, true), b.rows);
+        return lines;
       }
     }
     if (b.slabs == 1 || b.rows == b.n) {
@@ -132,14 +140,6 @@ class GeneralElements {
       if (run == nullptr && load_run<most>(in, b, m_x)) run = m_x;
       const int row = descends ? -b.width : b.width;
       if (run != nullptr) return {descends ? run + (size - b.width) : run, row, size};
-    }
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(in)>, Array<const A>>) {
-      // Several long lines.
-      if (b.slabs > 1 && b.width == 1 && in.strides.along == 1) {
-        const SlabsOf<const A> lines{&in.line(b.c)(b.k), 1, in.strides.batch[b.dimension]};
-        for (int s = 0; s < b.slabs; ++s) prefetch(&lines(b.rows, s, true), b.rows);
-        return lines;
-      }
     }
     for (int s = 0; s < b.slabs; ++s) {
       const Coordinates first = b.of_slab(s).c;
@@ -155,15 +155,14 @@ class GeneralElements {
     return {m_x, b.width, size};
   }
 
-  /// Prefetches the next rows of a strip. Hardware prefetching follows long rows, and whole ones.
+  /// Prefetches the next rows of a strip.
   template <class Operand>
   void prefetch_next(const Operand& in, const Block& b) const {
     if constexpr (HasParts<Operand>) {
       any_of(parts_of(in), [&](const auto& part) { return prefetch_next(part, b), false; });
     } else if constexpr (requires { in.data; }) {
       const auto line = in.line(b.c);
-      const bool is_cut = m_slabs.strips > 1 && m_slabs.width <= most / 2;
-      for (int i = 0; i < b.rows && is_cut; ++i) prefetch(&line(b.k + b.rows + i), b.width);
+      for (int i = 0; i < b.rows; ++i) prefetch(&line(b.k + b.rows + i), b.width);
     }
   }
 

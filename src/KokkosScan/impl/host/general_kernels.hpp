@@ -15,6 +15,16 @@ namespace KokkosScan::impl::host {
 /// From this width on, neighbouring lines alone hide the latency of the operator.
 inline constexpr int wide_row = 8;
 
+/// Calls f, compiled for wide registers if T is a number: structs would have to be transposed.
+template <class T, class F>
+[[gnu::always_inline]] inline void call_for([[maybe_unused]] Registers registers, const F& f) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    call_with(registers, f);
+  } else {
+    f(constant<1>);
+  }
+}
+
 /// Rows of a block.
 struct Span {
   int begin, end;
@@ -87,11 +97,14 @@ template <class A, int count, bool has_carry, bool is_exclusive, class Op, class
   KOKKOSSCAN_IMPL_UNROLL for (int j = 0; j < count; ++j) b.last[j] = fold[j];
 }
 
-/// Scans whole lines of a few rows, one by one. `last` receives the last results.
+/// Scans whole lines of a few rows, one by one. `last` has their starts, and receives the last
+/// results.
 template <class A, class Op, class Lines, class R>
-[[gnu::always_inline]] inline void fold_lines(const Op& op, const Lines& lines, int rows, R* last) {
+[[gnu::always_inline]] inline void fold_lines(const Op& op, const Lines& lines, int rows,
+                                              bool has_start, R* last) {
   for (int j = 0; j < lines.count; ++j) {
     R fold = lines.template element<A>(0, j);
+    if (has_start) fold = op(last[j], fold);
     lines.store(0, j, fold);
     for (int i = 1; i < rows; ++i) {
       lines.store(i, j, fold = op(fold, lines.template element<A>(i, j)));

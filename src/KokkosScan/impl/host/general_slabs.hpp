@@ -88,7 +88,7 @@ class General : GeneralElements<P> {
   void scan_slabs(const Coordinates& c, int slabs, int width) {
     const P& p = m_problem;
     for (int lane = 0; lane < slabs * width && (skips || p.start.exists()); ++lane) {
-      const Maybe<A> start = p.start.at(line_at(c, lane / width, lane % width));
+      const Maybe<A> start = start_of(c, lane, width);
       (in_order() ? m_last : m_tiles)[lane] = m_carry[lane] = static_cast<R>(start.value);
       if constexpr (skips) m_exist[lane] = start.exists;
     }
@@ -113,6 +113,10 @@ class General : GeneralElements<P> {
     }
   }
 
+  [[nodiscard]] Maybe<A> start_of(const Coordinates& c, int lane, int width) const {
+    if constexpr (has_common_start<P>) return m_problem.start.value;
+    return m_problem.start.at(line_at(c, lane / width, lane % width));
+  }
   /// B(k) at the beginning or the end of a line.
   [[nodiscard]] R bound(int lane, std::int64_t k) const {
     if (in_order()) {
@@ -133,7 +137,8 @@ class General : GeneralElements<P> {
   }
 
   void scan_block(const Block& b) {
-    this->prefetch_next(m_problem.input, b);
+    // Hardware prefetching follows long rows, and rows without gaps.
+    if (m_slabs.strips > 1 && m_slabs.width <= most_whole) this->prefetch_next(m_problem.input, b);
     const int size = b.rows * b.width;
     if constexpr (is_array) {
       const Array<Value>& output = m_problem.output;
@@ -196,34 +201,26 @@ class General : GeneralElements<P> {
     }
   }
 
-  /// Calls f, compiled for wide registers if R is arithmetic. Structs gain nothing from them, as
-  /// their members would have to be transposed into registers.
-  template <class F>
-  [[gnu::always_inline]] void with_registers(const F& f) const {
-    if constexpr (std::is_arithmetic_v<R>) {
-      call_with(
-          m_registers, [&](auto) __attribute__((always_inline)) { f(); });
-    } else {
-      f();
-    }
-  }
-
   /// Scans rows of many neighbours all together, and otherwise some lines side by side: neighbours
   /// in a row, or single lines of several slabs.
   template <class X>
   void scan_side_by_side(const X& x, const SlabsOf<Value>& y, const Block& b) {
-    with_registers([&]() __attribute__((always_inline)) {
+    const auto scan_all = [&](auto) __attribute__((always_inline)) {
       const bool is_plain = is_plain_fold(b);
+      const bool is_line = b.width == 1, has_start = m_problem.start.exists();
+      if (is_plain && is_line) {
+        const LinesOfRows<X, R, Value, std::true_type> lines{x, y, nullptr, nullptr, b.slabs, {}};
+        return fold_lines<A>(m_op, lines, b.rows, has_start, m_last + b.lane);
+      }
       if (m_slabs.width >= wide_row || is_plain) {
         LinesOfRows<X, R, Value, std::false_type> lines{x, y, nullptr, nullptr, b.width, {}};
         for (int s = 0, lane = b.lane; s < b.slabs; ++s, lane += b.width) {
-          is_plain ? fold_lines<A>(m_op, lines, b.rows, m_last + lane)
+          is_plain ? fold_lines<A>(m_op, lines, b.rows, has_start, m_last + lane)
                    : scan_chunks<0>(lines, b, lane);
           lines.move(1, 0);
         }
         return;
       }
-      const bool is_line = b.width == 1;
       const int count = is_line ? b.slabs : b.width;
       for (int slab = 0; slab < (is_line ? 1 : b.slabs); ++slab) {
         LinesOfRows<X, R, Value, bool> lines{x, y, nullptr, nullptr, lines_at_once, is_line};
@@ -240,7 +237,8 @@ class General : GeneralElements<P> {
         for (; j + 2 <= count; j += 2) scan_next(j, constant<2>);
         if (j < count) scan_next(j, constant<1>);
       }
-    });
+    };
+    call_for<R>(m_registers, scan_all);
   }
   /// Scans lines chunk by chunk.
   ///

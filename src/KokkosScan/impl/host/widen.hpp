@@ -39,9 +39,8 @@ inline CommonStart<double> widened_start(const CommonStart<float>& start) {
 }
 template <class T>
 auto widened_start(const StartOfEachLine<float, T>& start) {
-  using Values = std::remove_cvref_t<decltype(start.values)>;
-  using WideValues = ZippedInput<Widening, List<Values>>;
-  return StartOfEachLine<double, WideValues>{{{}, {start.values, {}}}};
+  using Values = ZippedInput<Widening, List<std::remove_cvref_t<decltype(start.values)>>>;
+  return StartOfEachLine<double, Values>{{{}, {start.values, {}}}};
 }
 
 /// The same problem, combined in double. Results and totals keep their types.
