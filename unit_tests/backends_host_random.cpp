@@ -309,6 +309,9 @@ TEST(backends_host_random, products_of_int64) {
 TEST(backends_host_random, sums_of_int16) {
   random_cases<std::int16_t, ks::Sum<>, Inputs::masked, false>();
 }
+TEST(backends_host_random, maxima_of_uint8) {
+  random_cases<std::uint8_t, ks::Max<>, Inputs::array, true>();
+}
 
 }  // namespace backends_host_random
 }  // namespace test
