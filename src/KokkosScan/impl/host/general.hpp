@@ -67,12 +67,12 @@ struct GeneralBackend {
     if (!has_rows) return {1, 1, 1, batch.count, batch.rank - 1};
     const std::int64_t slabs = batch.count / row;
     std::int64_t strips = (row + General<P>::most - 1) / General<P>::most;
-    if (!shares_evenly(slabs * strips, threads)) {
+    constexpr auto unit = std::max<std::int64_t>(1, least_strip_bytes / sizeof(typename P::Value));
+    if (row >= 2 * unit && !shares_evenly(slabs * strips, threads)) {
       const std::int64_t for_all = (strips + threads - 1) / threads * threads;
-      const std::int64_t most = row * std::int64_t{sizeof(typename P::Value)} / least_strip_bytes;
-      strips = std::max(strips, std::min({for_all, (4 * threads + slabs - 1) / slabs, most}));
+      strips = std::max(strips, std::min(for_all, (4 * threads + slabs - 1) / slabs));
     }
-    const auto width = std::min<std::int64_t>(General<P>::most, strip_width(row, strips, 8));
+    const auto width = std::min<std::int64_t>(General<P>::most, strip_width(row, strips, unit));
     strips = (row + width - 1) / width;
     return {row, strips > 1 ? width : row, strips, slabs, batch.rank - 2};
   }

@@ -68,7 +68,7 @@ constexpr std::int64_t cut_width(std::int64_t lines_of_row, std::int64_t strips_
   return strip_width(lines_of_row, strips_of_row, is_narrow ? 8 : narrow_strip);
 }
 
-/// The same for the general kernels, whose strips threads cannot share.
+/// The same for the general kernels, whose strips threads cannot share: widths are multiples of it.
 inline constexpr int least_strip_bytes = 128;
 
 /// Minimum work, in elements, for a unit of the launch.
