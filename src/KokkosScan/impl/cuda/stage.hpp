@@ -294,7 +294,7 @@ template <class Value, class Out>
 __device__ __forceinline__ void store_each(const Slots<Value>& results, const Out& output,
                                            const Tile& tile, const Threads& threads) {
   // 16 bytes or more of neighbours: what is less than a sector takes as long to store as a sector.
-  const int lanes_of_line = tile.length < 64 ? 4 : 8;
+  const int lanes_of_line = tile.length < 32 ? 4 : 8;
   for_each_batch<8>(output, tile, threads, lanes_of_line,
                     [&](const auto& line, const auto& k, int slot, int step, auto count) {
                       Value x[count.value];
