@@ -46,7 +46,7 @@ vary(KokkosScan/impl/cuda/tuning.hpp
      "threads_of_columns = 256|64"
      "bytes > 4 \\? 3 : 4|bytes > 4 ? 1 : 2")
 vary(KokkosScan/impl/cuda/wide_column_plan.hpp
-     "2 \\* strips < multiprocessors|strips < 0"
+     "3 \\* strips <=|strips < 0 && 3 * strips <="
      "6 \\* slots|1 * slots"
      "warps_of_wide_block / down|1"
      "unit_of_strip = 8|16")
