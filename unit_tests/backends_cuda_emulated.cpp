@@ -253,6 +253,66 @@ TEST(backends, emulated_cuda_stores_two_results_of_one_element) {
   }
 }
 
+// Elements that convert only where the kernels ask for it, as the 16-bit floats of the Python
+// package do, narrower than what they are summed in.
+struct Explicit {
+  std::uint16_t value;
+  Explicit() = default;
+  KOKKOS_FUNCTION explicit Explicit(std::uint32_t from) : value(static_cast<std::uint16_t>(from)) {}
+  KOKKOS_FUNCTION explicit operator std::uint32_t() const { return value; }
+};
+template <class Lines>
+void converts_explicitly(Lines const& along, bool is_backward, int axis, int lines, int n) {
+  for (int const extra : {0, 1}) {
+    SCOPED_TRACE(::testing::Message() << lines << " lines of " << n << " along axis " << axis
+                                      << ", backward " << is_backward << ", " << extra);
+    int const rows = axis == 0 ? n : lines, columns = axis == 0 ? lines : n;
+    using Matrix = Kokkos::View<Explicit**, Kokkos::LayoutRight, Exec>;
+    Matrix const x("x", rows, columns);
+    Matrix const y("y", rows + (axis == 0 ? extra : 0), columns + (axis == 1 ? extra : 0));
+    Kokkos::View<Explicit*, Exec> const starts("starts", lines), totals("totals", lines);
+    auto const at = [&](Matrix const& matrix, int line, int k) -> Explicit& {
+      return axis == 0 ? matrix(k, line) : matrix(line, k);
+    };
+    auto const value = [&](int line, int k) {
+      return static_cast<std::uint32_t>(31 * line + 70'007 * k) % 60'000;
+    };
+    for (int line = 0; line < lines; ++line) {
+      starts(line) = Explicit(value(line, 5));
+      for (int k = 0; k < n; ++k) at(x, line, k) = Explicit(value(line, k));
+    }
+    ks::impl::scan(ks::impl::Function::exclusive_scan, Exec(), x, y,
+                   along.starting_at(starts).totals(totals), ks::Sum<std::uint32_t>{},
+                   emulated::Backend{});
+    for (int line = 0; line < lines; ++line) {
+      auto sum = static_cast<std::uint32_t>(starts(line));
+      for (int step = 0; step < n + extra; ++step) {
+        int const k = is_backward ? n - 1 - step : step;
+        ASSERT_EQ(at(y, line, is_backward ? k + extra : k).value, Explicit(sum).value)
+            << line << ' ' << k;
+        if (step < n) sum += value(line, k);
+      }
+      ASSERT_EQ(totals(line).value, Explicit(sum).value) << line;
+    }
+  }
+}
+TEST(backends, emulated_cuda_converts_elements_explicitly) {
+  // Rows that share a warp, in registers and in parts; short, narrow and wide columns.
+  for (auto const [lines, n] :
+       {std::array{37, 9}, {5, 1000}, {2, 10'000}, {1, 50'001}, {800, 20}}) {
+    converts_explicitly(ks::along(1), false, 1, lines, n);
+    converts_explicitly(ks::along(1).backward(), true, 1, lines, n);
+  }
+  for (auto const [lines, n] :
+       {std::array{70, 300}, {65, 9000}, {3, 5000}, {800, 20}, {17, 70'000}}) {
+    converts_explicitly(ks::along(0), false, 0, lines, n);
+    converts_explicitly(ks::along(0).backward(), true, 0, lines, n);
+  }
+  for (int const axis : {0, 1}) {
+    converts_explicitly(ks::along(axis).in_order(), false, axis, 40, 700);
+  }
+}
+
 // Lines of computed elements, as wide as the results or not: several per tile, one, and parts.
 template <class T>
 void computes_lines() {

@@ -385,12 +385,12 @@ class WideColumnScan {
 #pragma unroll
     for (int e = 0; e < E; ++e) {
       if (!at.exists(e)) continue;
-      if (at.first(e) == 0) ends.store_begin(at.place(m_p.batch, e), at_begin[e]);
+      if (at.first(e) == 0) ends.store_begin(at.place(m_p.batch, e), static_cast<A>(at_begin[e]));
       if (at.first(e) + at.length[e] < m_p.n) continue;
       Kept last = x[0][e];
 #pragma unroll
       for (int v = 1; v < V; ++v) last = v < at.length[e] ? x[v][e] : last;
-      ends.store_end(at.place(m_p.batch, e), last);
+      ends.store_end(at.place(m_p.batch, e), static_cast<A>(last));
     }
   }
 
