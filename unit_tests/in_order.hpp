@@ -114,8 +114,8 @@ auto* line_of(View const& view, std::array<std::size_t, 8> const& index) {
 template <class View>
 auto* element_without(View const& view, std::array<std::size_t, 8> const& index, int axis) {
   auto* at = view.data();
-  for (std::size_t d = 0; d < View::rank(); ++d) {
-    at += index[d + (static_cast<int>(d) >= axis ? 1 : 0)] * view.stride(d);
+  for (int d = 0; d < static_cast<int>(View::rank()); ++d) {
+    at += index[static_cast<std::size_t>(d >= axis ? d + 1 : d)] * view.stride(d);
   }
   return at;
 }
