@@ -40,6 +40,17 @@ using Sheet = Kokkos::View<T**, Kokkos::LayoutStride, Device, Kokkos::MemoryUnma
 
 std::size_t u(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+/// A struct of three words, which a user's operator adds.
+struct Vector {
+  float x, y, z;
+};
+struct AddVectors {
+  KOKKOS_FUNCTION Vector operator()(Vector const& a, Vector const& b) const {
+    return {a.x + b.x, a.y + b.y, a.z + b.z};
+  }
+  KOKKOS_FUNCTION static Vector identity() { return {0, 0, 0}; }
+};
+
 /// A number whose sums and products are inexact.
 template <class T>
 T number(Random& random) {
@@ -48,6 +59,8 @@ T number(Random& random) {
   } else if constexpr (requires { T{}.scale; }) {
     using S = decltype(T{}.scale);
     return {number<S>(random), number<S>(random)};
+  } else if constexpr (std::is_same_v<T, Vector>) {
+    return {number<float>(random), number<float>(random), number<float>(random)};
   } else if constexpr (std::is_integral_v<T>) {
     return static_cast<T>(random.next() >> 17);
   } else {
@@ -136,6 +149,16 @@ struct StructsInPlace {
   using Op = ks::ComposeAffine<double>;
   static constexpr Sink sink = Sink::array;
   static constexpr bool in_place = true;
+};
+struct VectorsInPlace {
+  using Stored = Vector;
+  using Start = Vector;
+  using Op = AddVectors;
+  static constexpr Sink sink = Sink::array;
+  static constexpr bool in_place = true;
+};
+struct MaskedVectorsInPlace : VectorsInPlace {
+  static constexpr bool is_masked = true;
 };
 struct Recurrence {
   using Stored = float;
@@ -288,7 +311,9 @@ void scan_case(std::uint64_t seed, std::int64_t index) {
       }
     };
     auto const scan_input = [&](auto const& lines_of_scan) {
-      if constexpr (Kind::in_place) {
+      if constexpr (requires { Kind::is_masked; }) {
+        scan(ks::masked(memory.box(extents, first), x.mask), lines_of_scan);
+      } else if constexpr (Kind::in_place) {
         scan(memory.box(extents, first), lines_of_scan);
       } else {
         scan(Kind::input(x), lines_of_scan);
@@ -355,6 +380,10 @@ void random_cases() {
 }
 
 TEST(backends_host_general, structs_in_place) { random_cases<StructsInPlace>(); }
+TEST(backends_host_general, structs_of_users_in_place) {
+  random_cases<VectorsInPlace>();
+  random_cases<MaskedVectorsInPlace>();
+}
 TEST(backends_host_general, recurrences) { random_cases<Recurrence>(); }
 TEST(backends_host_general, projected_recurrences) { random_cases<ProjectedRecurrence>(); }
 TEST(backends_host_general, called_recurrences) { random_cases<CalledRecurrence>(); }
@@ -366,6 +395,24 @@ TEST(backends_host_general, called_sums_in_order) {
 }
 TEST(backends_host_general, called_computed_maxima) { random_cases<CalledComputedMaximum>(); }
 TEST(backends_host_general, masked_computed_logarithms) { random_cases<MaskedLogSumExp>(); }
+
+// The last result of a line that is scanned by a plain loop, or ends with a chunk, is its total.
+TEST(backends_host_general, totals_at_the_ends_of_chunks) {
+  Random random(5);
+  for (int const n : {1, 11, 12, 13, 126, 127, 128, 129, 255, 256, 257}) {
+    constexpr int lines = 3;
+    Kokkos::View<Vector**, Kokkos::LayoutRight, Device> const x("x", lines, n);
+    Kokkos::View<Vector*, Device> const totals("totals", lines);
+    for (int k = 0; k < lines * n; ++k) x.data()[k] = number<Vector>(random);
+    Either const backend{true, ks::impl::host::Destination::caches,
+                         ks::impl::host::widest_registers()};
+    ks::impl::scan(ks::impl::Function::inclusive_scan, Exec(), x, x, ks::along(1).totals(totals),
+                   AddVectors{}, backend);
+    for (int line = 0; line < lines; ++line) {
+      EXPECT_EQ(std::memcmp(&totals(line), &x(line, n - 1), sizeof(Vector)), 0) << n;
+    }
+  }
+}
 
 }  // namespace backends_host_general
 }  // namespace test

@@ -42,7 +42,17 @@ struct GeneralBackend {
   /// Scans a problem of at least one line and one element.
   template <class Exec, class P>
   void scan(const Exec& exec, const P& p) const {
-    const SlabsOfRows slabs = slabs_of(p, exec.concurrency());
+    if constexpr (may_have_states<P>) {
+      if (scans_states_in_order(p)) return scan_as<true>(exec, p);
+    }
+    scan_as<false>(exec, p);
+  }
+
+ private:
+  template <bool of_states, class Exec, class P>
+  void scan_as(const Exec& exec, const P& p) const {
+    using Scanner = General<P, of_states>;
+    const SlabsOfRows slabs = slabs_of<Scanner::most>(p, exec.concurrency());
     Destination results_go = Destination::caches;
     if constexpr (!is_called<decltype(P::output)>) results_go = destination_of(p, destination);
     // Single lines are scanned several at a time.
@@ -50,12 +60,10 @@ struct GeneralBackend {
     for_each_unit(exec, label_of(p.function, scans_in_order<P> ? "in_order" : "general"),
                   slabs.slabs * slabs.strips, work * slabs.width,
                   [=, in = registers](std::int64_t begin, std::int64_t end) {
-                    General<P>(p, slabs, results_go, in).scan(begin, end);
+                    Scanner(p, slabs, results_go, in).scan(begin, end);
                   });
   }
-
- private:
-  template <class P>
+  template <std::int64_t most, class P>
   static SlabsOfRows slabs_of(const P& p, std::int64_t threads) {
     const Batch& batch = p.batch;
     const std::int64_t row = batch.rank > 0 ? batch.extent[batch.rank - 1] : 1;
@@ -66,13 +74,13 @@ struct GeneralBackend {
                                                has_dense_rows(p.input, batch.rank, row)));
     if (!has_rows) return {1, 1, 1, batch.count, batch.rank - 1};
     const std::int64_t slabs = batch.count / row;
-    std::int64_t strips = (row + General<P>::most - 1) / General<P>::most;
+    std::int64_t strips = (row + most - 1) / most;
     constexpr auto unit = std::max<std::int64_t>(1, least_strip_bytes / sizeof(typename P::Value));
     if (row >= 2 * unit && !shares_evenly(slabs * strips, threads)) {
       const std::int64_t for_all = (strips + threads - 1) / threads * threads;
       strips = std::max(strips, std::min(for_all, (4 * threads + slabs - 1) / slabs));
     }
-    const auto width = std::min<std::int64_t>(General<P>::most, strip_width(row, strips, unit));
+    const auto width = std::min<std::int64_t>(most, strip_width(row, strips, unit));
     strips = (row + width - 1) / width;
     return {row, strips > 1 ? width : row, strips, slabs, batch.rank - 2};
   }

@@ -36,32 +36,72 @@ inline constexpr bool composes_maps<ComposeAffine<State>> = true;
 template <class State>
 inline constexpr bool composes_maps<ComposeAffineOrReset<State>> = true;
 
-/// Whether a recurrence is scanned in order although the caller does not ask for that: lines that
+template <class T>
+concept IsMap = requires(const T& map) {
+  map.shift;
+};
+/// Whether a problem may be one of recurrences, of which only states are stored, not maps.
+template <class P>
+inline constexpr bool may_have_states =
+    composes_maps<typename Combination<P>::Op> && !IsMap<typename P::Value> &&
+    !IsMap<std::remove_pointer_t<decltype(P::totals.data)>> &&
+    !(scans_in_order<P> && is_selected<std::remove_cv_t<decltype(P::input)>>);
+
+/// Whether recurrences are scanned in order although the caller does not ask for that: lines that
 /// begin with a state and that one thread scans in 0.2 ms. That takes one multiply-add an element.
 /// A tree multiplies coefficients, too, and where such products are subnormal, some processors take
 /// more than a hundred cycles for each. Longer lines have a tree, so that threads can share them.
 template <class P>
 bool scans_states_in_order(const P& p) {
   constexpr std::int64_t most = 131072;
-  constexpr bool stores_maps = std::is_same_v<typename P::Value, typename P::A>;
-  return composes_maps<typename Combination<P>::Op> && !stores_maps && p.start.exists() &&
-         p.n <= most;
+  return may_have_states<P> && p.start.exists() && (p.n <= most || scans_in_order<P>);
 }
 
-/// Loads the blocks of one thread, and tells where chunks and tiles begin.
+/// The operator of maps where what precedes is a state, a constant map.
+template <class Op>
+struct NextState {
+  Op op;
+
+  template <class State>
+  [[gnu::always_inline]] State operator()(const State& state, const AffineMap<State>& step) const {
+    return op(AffineMap<State>(state), step).shift;
+  }
+  template <class State>
+  State operator()(const State&, const State& later) const {
+    return later;
+  }
+};
+
+/// The types of folds and of the operator, of states or as the problem combines.
+template <class P, bool of_states>
+struct Folds : Combination<P> {};
 template <class P>
+struct Folds<P, true> {
+  using R = decltype(P::A::shift);
+  using Wide = NextState<typename Combination<P>::Wide>;
+};
+
+/// Loads the blocks of one thread, and tells where chunks and tiles begin.
+///
+/// \tparam of_states whether lines are recurrences that are scanned in order: folds are states
+template <class P, bool of_states>
 class GeneralElements {
  protected:
   using A = typename P::A;
-  using R = typename Combination<P>::R;
-  using Op = typename Combination<P>::Wide;
+  using R = typename Folds<P, of_states>::R;
+  using Op = typename Folds<P, of_states>::Wide;
   using In = std::remove_cv_t<decltype(P::input)>;
   /// Whether masked-out elements are skipped, not combined with an identity.
   static constexpr bool skips = scans_in_order<P> && is_selected<In>;
-  /// Lines with few neighbours or none that are scanned side by side.
-  static constexpr int lines_at_once = 4;
+  /// Whether lines are scanned in order: then a line is one chunk.
+  static constexpr bool in_order = scans_in_order<P> || of_states;
+  /// Lines with few neighbours or none that are scanned side by side, to hide latency. Members of
+  /// structs do that themselves, and those of several lines exceed the registers.
+  static constexpr int lines_at_once =
+      std::is_arithmetic_v<R> || composes_maps<typename Combination<P>::Op> ? 4 : 1;
   /// Maximum number of elements of a block, and of lines in a strip: their state fits L2.
-  static constexpr int most = std::max<int>(16, strip_bytes / static_cast<int>(sizeof(R)));
+  static constexpr int most =
+      std::max<int>(16, strip_bytes / static_cast<int>(std::max(sizeof(R), sizeof(A))));
 
   /// Elements that are scanned at a time.
   struct Block : Rectangle {
@@ -77,37 +117,31 @@ class GeneralElements {
   };
 
   GeneralElements(const P& problem, const SlabsOfRows& slabs)
-      : m_problem(problem), m_slabs(slabs), m_in_order(scans_states_in_order(problem)) {}
+      : m_problem(problem), m_slabs(slabs) {}
 
-  /// Whether lines are scanned in order: then a line is one chunk.
-  [[nodiscard]] bool in_order() const {
-    return scans_in_order<P> || (composes_maps<Op> && m_in_order);
-  }
   [[nodiscard]] std::int64_t chunk_length() const {
-    return in_order() ? std::int64_t{1} << 62 : generic_tree::chunk_length;
+    return in_order ? std::int64_t{1} << 62 : generic_tree::chunk_length;
   }
   /// The number of rows before row k in its chunk.
   [[nodiscard]] std::int64_t row_of_chunk(std::int64_t k) const {
-    return in_order() ? k : k % generic_tree::chunk_length;
+    return in_order ? k : k % generic_tree::chunk_length;
   }
   /// Whether anything is combined before row k: in earlier tiles, or in chunks of the same tile.
   [[nodiscard]] bool has_tiles(std::int64_t k) const {
-    return !in_order() && (m_problem.start.exists() || k >= generic_tree::tile_length);
+    return !in_order && (m_problem.start.exists() || k >= generic_tree::tile_length);
   }
   /// Whether a chunk begins at row k: its fold is the element there.
   [[nodiscard]] bool begins_chunk(std::int64_t k) const {
-    return row_of_chunk(k) == 0 && !(in_order() && m_problem.start.exists());
+    return row_of_chunk(k) == 0 && !(in_order && m_problem.start.exists());
   }
   [[nodiscard]] bool has_chunks(std::int64_t k) const {
-    return !in_order() && k % generic_tree::tile_length >= generic_tree::chunk_length;
+    return !in_order && k % generic_tree::tile_length >= generic_tree::chunk_length;
   }
   /// Whether a plain loop suffices: what scan_chunks() does per line would take most of the time.
-  /// Single lines of structs are faster side by side.
   [[nodiscard]] bool is_plain_fold(const Block& b) const {
-    const std::int64_t least = std::is_arithmetic_v<R> ? 1 : 2;
-    const bool is_narrow = m_slabs.width >= least && m_slabs.width < wide_row;
-    const bool has_carry = m_problem.start.exists() && !in_order();
-    return is_narrow && b.rows == b.n && b.n <= 12 && !has_carry &&
+    constexpr std::int64_t few = lines_at_once > 1 ? 12 : generic_tree::chunk_length - 1;
+    const bool has_carry = m_problem.start.exists() && !in_order;
+    return m_slabs.width < wide_row && b.rows == b.n && b.n <= few && !has_carry &&
            m_problem.form != Form::exclusive;
   }
   [[nodiscard]] bool has_carry(std::int64_t k) const { return has_tiles(k) || has_chunks(k); }
@@ -128,15 +162,12 @@ class GeneralElements {
       }
       // Several long lines.
       if (b.slabs > 1 && b.width == 1 && b.rows < b.n && in.strides.along == 1) {
-        const SlabsOf<const A> lines{&in.line(b.c)(b.k), 1, in.strides.batch[b.dimension]};
-        for (int s = 0; s < b.slabs; ++s) prefetch(&lines(b.rows, s, true), b.rows);
-        return lines;
+        return {&in.line(b.c)(b.k), 1, in.strides.batch[b.dimension]};
       }
     }
     if (b.slabs == 1 || b.rows == b.n) {
       const bool descends = direction_of_run(in) < 0;
       const A* run = as_stored_run<A>(in, b);
-      if (run != nullptr) prefetch(descends ? run - b.size() : run + b.size(), b.size());
       if (run == nullptr && load_run<most>(in, b, m_x)) run = m_x;
       const int row = descends ? -b.width : b.width;
       if (run != nullptr) return {descends ? run + (size - b.width) : run, row, size};
@@ -179,7 +210,6 @@ class GeneralElements {
   const SlabsOfRows& m_slabs;
 
  private:
-  const bool m_in_order;
   alignas(cache_line) A m_x[most];
 };
 

@@ -37,22 +37,36 @@ struct ZippedRows {
   std::tuple<Parts...> parts;
 
   [[gnu::always_inline]] auto operator()(std::int64_t i, std::int64_t j, bool of_slab) const {
-    return std::apply(
-        [&](const auto&... part)
-            __attribute__((always_inline)) { return function(part(i, j, of_slab)...); },
-        parts);
+    return element(i, j, of_slab, std::index_sequence_for<Parts...>{});
   }
   void move(int slabs, int lines) {
     std::apply([&](auto&... part) { (part.move(slabs, lines), ...); }, parts);
+  }
+  void take_neighbours() {
+    std::apply([&](auto&... part) { (part.take_neighbours(), ...); }, parts);
+  }
+
+ private:
+  // Not by std::apply(), which may be called: structs would then go through memory.
+  template <std::size_t... I>
+  [[gnu::always_inline]] auto element(std::int64_t i, std::int64_t j, bool of_slab,
+                                      std::index_sequence<I...>) const {
+    return function(std::get<I>(parts)(i, j, of_slab)...);
   }
 };
 
 /// Lines that are scanned side by side.
 ///
-/// \tparam OfSlabs a bool, or std::false_type: whether each is the first of a slab; otherwise they
-///                 are neighbours in a row
-template <class X, class R, class Value, class OfSlabs>
+/// \tparam A       the accumulator, to which elements are converted first
+/// \tparam E       the type in which elements are combined with folds
+/// \tparam R       the type of folds
+/// \tparam OfSlabs std::true_type if each is the first of a slab; otherwise they are neighbours in
+/// a
+///                 row, `slab` of x and y apart if it is 1
+template <class A, class E, class X, class R, class Value, class OfSlabs>
 struct LinesOfRows {
+  using Fold = R;
+
   X x;
   SlabsOf<Value> y;  ///< results, which may replace elements
   R* last;           ///< for each line, the fold of the chunk's earlier rows
@@ -60,24 +74,22 @@ struct LinesOfRows {
   int count;
   OfSlabs of_slabs;
 
-  /// \tparam A the accumulator, to which elements are converted first
-  template <class A>
-  [[gnu::always_inline]] R element(std::int64_t i, std::int64_t j) const {
-    return static_cast<R>(static_cast<A>(x(i, j, of_slabs)));
+  [[gnu::always_inline]] E element(std::int64_t i, std::int64_t j) const {
+    return static_cast<E>(static_cast<A>(x(i, j, of_slabs)));
   }
   [[gnu::always_inline]] void store(std::int64_t i, std::int64_t j, const R& result) const {
     y(i, j, of_slabs) = static_cast<Value>(result);
   }
   void move(int slabs, int lines) { x.move(slabs, lines), y.move(slabs, lines); }
+  /// Turns lines that are the first of slabs into those of one slab.
+  void take_neighbours() { x.take_neighbours(), y.take_neighbours(); }
 };
 
 /// Scans some rows of few lines, of which `count` have their state in registers.
-template <class A, int count, bool has_carry, bool is_exclusive, class Op, class X, class R,
-          class Value, class OfSlabs>
-[[gnu::always_inline]] inline void scan_lines(const Op& op,
-                                              const LinesOfRows<X, R, Value, OfSlabs>& lines,
-                                              Span rows) {
-  const LinesOfRows<X, R, Value, OfSlabs> b = lines;
+template <int count, bool has_carry, bool is_exclusive, class Op, class Lines>
+[[gnu::always_inline]] inline void scan_lines(const Op& op, const Lines& lines, Span rows) {
+  using R = typename Lines::Fold;
+  const Lines b = lines;
   R fold[count], before[count];
   KOKKOSSCAN_IMPL_UNROLL for (int j = 0; j < count; ++j) {
     fold[j] = b.last[j];
@@ -85,7 +97,7 @@ template <class A, int count, bool has_carry, bool is_exclusive, class Op, class
   }
   for (int i = rows.begin; i < rows.end; ++i) {
     KOKKOSSCAN_IMPL_UNROLL for (int j = 0; j < count; ++j) {
-      const R next = op(fold[j], b.template element<A>(i, j));
+      const R next = op(fold[j], b.element(i, j));
       if constexpr (has_carry) {
         b.store(i, j, op(before[j], is_exclusive ? fold[j] : next));
       } else {
@@ -99,33 +111,30 @@ template <class A, int count, bool has_carry, bool is_exclusive, class Op, class
 
 /// Scans whole lines of a few rows, one by one. `last` has their starts, and receives the last
 /// results.
-template <class A, class Op, class Lines, class R>
+template <class Op, class Lines, class R>
 [[gnu::always_inline]] inline void fold_lines(const Op& op, const Lines& lines, int rows,
                                               bool has_start, R* last) {
-  for (int j = 0; j < lines.count; ++j) {
-    R fold = lines.template element<A>(0, j);
-    if (has_start) fold = op(last[j], fold);
-    lines.store(0, j, fold);
-    for (int i = 1; i < rows; ++i) {
-      lines.store(i, j, fold = op(fold, lines.template element<A>(i, j)));
-    }
+  const Lines b = lines;
+  for (int j = 0; j < b.count; ++j) {
+    R fold = has_start ? last[j] : static_cast<R>(b.element(0, j));
+    int i = 0;
+    if (!has_start) b.store(i++, j, fold);
+    for (; i < rows; ++i) b.store(i, j, fold = op(fold, b.element(i, j)));
     last[j] = fold;
   }
 }
 
 /// Scans `count` rows of many neighbours, from row `first` on.
-template <class A, int count, bool has_carry, bool is_exclusive, class Op, class X, class R,
-          class Value, class OfSlabs>
-[[gnu::always_inline]] inline void scan_rows(const Op& op,
-                                             const LinesOfRows<X, R, Value, OfSlabs>& lines,
-                                             std::int64_t first) {
-  const LinesOfRows<X, R, Value, OfSlabs> b = lines;
+template <int count, bool has_carry, bool is_exclusive, class Op, class Lines>
+[[gnu::always_inline]] inline void scan_rows(const Op& op, const Lines& lines, std::int64_t first) {
+  using R = typename Lines::Fold;
+  const Lines b = lines;
   R* const last = b.last;
   const R* const carry = b.carry;
   KOKKOSSCAN_IMPL_INDEPENDENT for (int j = 0; j < b.count; ++j) {
     R fold = last[j];
     KOKKOSSCAN_IMPL_UNROLL for (int i = 0; i < count; ++i) {
-      const R next = op(fold, b.template element<A>(first + i, j));
+      const R next = op(fold, b.element(first + i, j));
       if constexpr (has_carry) {
         b.store(first + i, j, op(carry[j], is_exclusive ? fold : next));
       } else {

@@ -23,9 +23,9 @@
 namespace KokkosScan::impl::host {
 
 /// Scans slabs, or strips of slabs, on one thread.
-template <class P>
-class General : GeneralElements<P> {
-  using Elements = GeneralElements<P>;
+template <class P, bool of_states>
+class General : GeneralElements<P, of_states> {
+  using Elements = GeneralElements<P, of_states>;
   using Elements::begins_chunk, Elements::has_carry, Elements::has_chunks, Elements::has_tiles;
   using Elements::chunk_length, Elements::in_order, Elements::lines_at_once, Elements::row_of_chunk;
   using Elements::is_plain_fold, Elements::line_at, Elements::load, Elements::skips;
@@ -34,6 +34,8 @@ class General : GeneralElements<P> {
       typename Elements::Op, typename Elements::R;
   using Value = typename P::Value;
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
+  template <class X, class OfSlabs>
+  using Lines = LinesOfRows<A, std::conditional_t<of_states, A, R>, X, R, Value, OfSlabs>;
   static constexpr bool is_array = !is_called<decltype(P::output)>;
   /// Lines of a row whose state stays in L1. Of longer rows, four are scanned a segment at a time.
   static constexpr int most_whole = Elements::most / 2;
@@ -44,7 +46,7 @@ class General : GeneralElements<P> {
 
   General(const P& problem, const SlabsOfRows& slabs, Destination destination, Registers registers)
       : Elements(problem, slabs),
-        m_op(carrying(problem.op)),
+        m_op{carrying(problem.op)},
         m_registers(registers),
         m_streams(is_array && can_stream && std::is_trivially_copyable_v<Value> &&
                   destination == Destination::memory) {}
@@ -80,7 +82,7 @@ class General : GeneralElements<P> {
     const std::int64_t rows = std::min(m_problem.n, rows_at_once());
     const std::int64_t slabs = most_whole / (rows * m_slabs.width);
     // Each line waits for its last combination: only other lines hide that latency.
-    if (m_slabs.width == 1) return std::max<std::int64_t>(lines_at_once, slabs);
+    if (m_slabs.width == 1) return std::max<std::int64_t>(1, slabs / lines_at_once) * lines_at_once;
     return rows < m_problem.n ? 1 : std::max<std::int64_t>(1, slabs);
   }
 
@@ -89,7 +91,8 @@ class General : GeneralElements<P> {
     const P& p = m_problem;
     for (int lane = 0; lane < slabs * width && (skips || p.start.exists()); ++lane) {
       const Maybe<A> start = start_of(c, lane, width);
-      (in_order() ? m_last : m_tiles)[lane] = m_carry[lane] = static_cast<R>(start.value);
+      (in_order ? m_last : m_tiles)[lane] = static_cast<R>(start.value);
+      if (!in_order) m_carry[lane] = m_tiles[lane];
       if constexpr (skips) m_exist[lane] = start.exists;
     }
     if (p.extra == Extra::first) store_bounds(c, slabs, width, 0);
@@ -119,7 +122,7 @@ class General : GeneralElements<P> {
   }
   /// B(k) at the beginning or the end of a line.
   [[nodiscard]] R bound(int lane, std::int64_t k) const {
-    if (in_order()) {
+    if (in_order) {
       bool exists = k > 0 || m_problem.start.exists();
       if constexpr (skips) exists = m_exist[lane];
       return exists ? m_last[lane] : static_cast<R>(m_problem.identity.value);
@@ -209,13 +212,13 @@ class General : GeneralElements<P> {
       const bool is_plain = is_plain_fold(b);
       const bool is_line = b.width == 1, has_start = m_problem.start.exists();
       if (is_plain && is_line) {
-        const LinesOfRows<X, R, Value, std::true_type> lines{x, y, nullptr, nullptr, b.slabs, {}};
-        return fold_lines<A>(m_op, lines, b.rows, has_start, m_last + b.lane);
+        const Lines<X, std::true_type> lines{x, y, nullptr, nullptr, b.slabs, {}};
+        return fold_lines(m_op, lines, b.rows, has_start, m_last + b.lane);
       }
       if (m_slabs.width >= wide_row || is_plain) {
-        LinesOfRows<X, R, Value, std::false_type> lines{x, y, nullptr, nullptr, b.width, {}};
+        Lines<X, std::false_type> lines{x, y, nullptr, nullptr, b.width, {}};
         for (int s = 0, lane = b.lane; s < b.slabs; ++s, lane += b.width) {
-          is_plain ? fold_lines<A>(m_op, lines, b.rows, has_start, m_last + lane)
+          is_plain ? fold_lines(m_op, lines, b.rows, has_start, m_last + lane)
                    : scan_chunks<0>(lines, b, lane);
           lines.move(1, 0);
         }
@@ -223,19 +226,22 @@ class General : GeneralElements<P> {
       }
       const int count = is_line ? b.slabs : b.width;
       for (int slab = 0; slab < (is_line ? 1 : b.slabs); ++slab) {
-        LinesOfRows<X, R, Value, bool> lines{x, y, nullptr, nullptr, lines_at_once, is_line};
+        Lines<X, std::true_type> lines{x, y, nullptr, nullptr, lines_at_once, {}};
         lines.move(slab, 0);
+        if (!is_line) lines.take_neighbours();
         const auto scan_next = [&](int j, auto together) __attribute__((always_inline)) {
           lines.count = together;
           scan_chunks<together>(lines, b, b.lane + slab * b.width + j);
-          lines.move(is_line ? together : 0, is_line ? 0 : together);
+          lines.move(together, 0);
         };
         int j = 0;
         for (; j + lines_at_once <= count; j += lines_at_once) {
           scan_next(j, constant<lines_at_once>);
         }
-        for (; j + 2 <= count; j += 2) scan_next(j, constant<2>);
-        if (j < count) scan_next(j, constant<1>);
+        if constexpr (lines_at_once > 2) {
+          for (; j + 2 <= count; j += 2) scan_next(j, constant<2>);
+          if (j < count) scan_next(j, constant<1>);
+        }
       }
     };
     call_for<R>(m_registers, scan_all);
@@ -246,13 +252,10 @@ class General : GeneralElements<P> {
   ///                  scanned one by one, in the order of memory, which hardware prefetching
   ///                  follows, or, in a segment of longer rows, four at a time, so that folds are
   ///                  moved once
-  template <int together, class Lines>
-  [[gnu::always_inline]] void scan_chunks(Lines lines, const Block& b, int lane) {
+  template <int together, class Rows>
+  [[gnu::always_inline]] void scan_chunks(Rows lines, const Block& b, int lane) {
     const bool is_exclusive = m_problem.form == Form::exclusive;
     R* const last = lines.last = m_last + lane;
-    const auto element = [&](int i, int j) __attribute__((always_inline)) {
-      return lines.template element<A>(i, j);
-    };
     for (Span rows{0, 0}; rows.begin < b.rows; rows.begin = rows.end) {
       const std::int64_t k = b.k + rows.begin;
       rows.end = static_cast<int>(
@@ -262,15 +265,11 @@ class General : GeneralElements<P> {
       Span inner = rows;
       if (begins_chunk(k)) {
         ++inner.begin;
-        for (int j = 0; j < lines.count; ++j) last[j] = element(rows.begin, j);
-        if (is_exclusive) {
-          store_carry(lines, rows.begin);
-        } else if (lines.carry == nullptr) {
-          for (int j = 0; j < lines.count; ++j) lines.store(rows.begin, j, last[j]);
-        } else {
-          for (int j = 0; j < lines.count; ++j) {
-            lines.store(rows.begin, j, m_op(lines.carry[j], last[j]));
-          }
+        for (int j = 0; j < lines.count; ++j) last[j] = lines.element(rows.begin, j);
+        if (is_exclusive) store_carry(lines, rows.begin);
+        for (int j = 0; j < lines.count && !is_exclusive; ++j) {
+          const bool is_first = lines.carry == nullptr;
+          lines.store(rows.begin, j, is_first ? last[j] : R(m_op(lines.carry[j], last[j])));
         }
       }
       // At the end of a chunk, B is the carry into the next.
@@ -284,28 +283,28 @@ class General : GeneralElements<P> {
       }
       if (!ends_chunk) continue;
       for (int j = 0; j < lines.count && !is_exclusive; ++j) {
-        last[j] = m_op(last[j], element(inner.end, j));
+        last[j] = m_op(last[j], lines.element(inner.end, j));
       }
       add_chunk(k, lane, lines.count, last);
       lines.carry = m_carry + lane;
       if (!is_exclusive) store_carry(lines, inner.end);
     }
   }
-  template <int together, bool has_carry, bool is_exclusive, class Lines>
-  [[gnu::always_inline]] void scan_within_chunk(const Lines& lines, Span rows) const {
+  template <int together, bool has_carry, bool is_exclusive, class Rows>
+  [[gnu::always_inline]] void scan_within_chunk(const Rows& lines, Span rows) const {
     if constexpr (together > 0) {
-      scan_lines<A, together, has_carry, is_exclusive>(m_op, lines, rows);
+      scan_lines<together, has_carry, is_exclusive>(m_op, lines, rows);
     } else {
       int i = rows.begin;
       for (; m_slabs.width > most_whole && i + 4 <= rows.end; i += 4) {
-        scan_rows<A, 4, has_carry, is_exclusive>(m_op, lines, i);
+        scan_rows<4, has_carry, is_exclusive>(m_op, lines, i);
       }
-      for (; i < rows.end; ++i) scan_rows<A, 1, has_carry, is_exclusive>(m_op, lines, i);
+      for (; i < rows.end; ++i) scan_rows<1, has_carry, is_exclusive>(m_op, lines, i);
     }
   }
   /// Stores the carry, or the identity if there is none.
-  template <class Lines>
-  [[gnu::always_inline]] void store_carry(const Lines& lines, int row) const {
+  template <class Rows>
+  [[gnu::always_inline]] void store_carry(const Rows& lines, int row) const {
     const R none = static_cast<R>(m_problem.identity.value);
     for (int j = 0; j < lines.count; ++j) {
       lines.store(row, j, lines.carry == nullptr ? none : lines.carry[j]);

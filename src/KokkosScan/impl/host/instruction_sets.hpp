@@ -108,6 +108,7 @@ struct SlabsOf {
     return data[i * row + j * (of_slab ? slab : 1)];
   }
   void move(int slabs, int lines) { data += slabs * slab + lines; }
+  void take_neighbours() { slab = 1; }
 };
 
 /// Converts rows of `length` neighbours in one call.

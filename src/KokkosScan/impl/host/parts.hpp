@@ -7,8 +7,9 @@
 /// Some elements of each part are loaded, and then combined in a loop that compilers vectorise.
 
 #include <KokkosScan/impl/host/instruction_sets.hpp>
-#include <KokkosScan/impl/host/registers.hpp>
 #include <KokkosScan/impl/problem.hpp>
+#include <cstddef>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -63,6 +64,13 @@ auto element_of(const In& in) {
 template <class In>
 using element_t = decltype(element_of(std::declval<const In&>()));
 
+/// The widest unsigned integer of which `bytes` bytes are some.
+template <std::size_t bytes>
+using word_of_t = std::conditional_t<
+    bytes % 8 == 0, std::uint64_t,
+    std::conditional_t<bytes % 4 == 0, std::uint32_t,
+                       std::conditional_t<bytes % 2 == 0, std::uint16_t, std::uint8_t>>>;
+
 /// Blends values and `identity` by a mask, without branches, which random masks would mispredict.
 template <class A>
 void blend(const StoredBool* selected, const A* values, A identity, int count, A* x) {
@@ -72,22 +80,23 @@ void blend(const StoredBool* selected, const A* values, A identity, int count, A
         const A* const from = values;
         A* const to = x;
         const int n = count;
-        if constexpr (std::is_arithmetic_v<A> && (sizeof(A) == 4 || sizeof(A) == 8)) {
-          using Bits = wrapping_lane_t<A>;
-          Bits other;
-          __builtin_memcpy(&other, &identity, sizeof other);
+        if constexpr (std::is_trivially_copyable_v<A>) {
+          using Bits = word_of_t<sizeof(A)>;
+          constexpr int words = sizeof(A) / sizeof(Bits);
+          Bits other[words], bits[words];
+          __builtin_memcpy(other, &identity, sizeof other);
           for (int i = 0; i < n; ++i) {
-            Bits bits;
-            __builtin_memcpy(&bits, from + i, sizeof bits);
-            const Bits truth = Bits{0} - static_cast<Bits>(static_cast<bool>(mask[i]));
-            bits = other ^ ((other ^ bits) & truth);  // compilers vectorise this
-            __builtin_memcpy(to + i, &bits, sizeof bits);
+            __builtin_memcpy(bits, from + i, sizeof bits);
+            const Bits truth =
+                static_cast<Bits>(Bits{0} - static_cast<Bits>(static_cast<bool>(mask[i])));
+            // Compilers vectorise this.
+            KOKKOSSCAN_IMPL_UNROLL for (int w = 0; w < words; ++w) {
+              bits[w] = static_cast<Bits>(other[w] ^ ((other[w] ^ bits[w]) & truth));
+            }
+            __builtin_memcpy(to + i, bits, sizeof bits);
           }
         } else {
-          for (int i = 0; i < n; ++i) {
-            const A choice[] = {identity, from[i]};
-            to[i] = choice[static_cast<bool>(mask[i])];
-          }
+          for (int i = 0; i < n; ++i) to[i] = mask[i] ? from[i] : identity;
         }
       });
 }
