@@ -168,6 +168,9 @@ struct Recurrence {
   static constexpr bool in_place = false;
   static auto input(Arrays const& x) { return ks::impl::maps_of<float>(x.a, x.b); }
 };
+struct RecurrenceInOrder : Recurrence {
+  static constexpr bool in_order = true;
+};
 struct ProjectedRecurrence : Recurrence {
   static constexpr Sink sink = Sink::projected;
   static auto input(Arrays const& x) { return ks::impl::maps_of<float>(x.of_lines, x.b); }
@@ -384,7 +387,10 @@ TEST(backends_host_general, structs_of_users_in_place) {
   random_cases<VectorsInPlace>();
   random_cases<MaskedVectorsInPlace>();
 }
-TEST(backends_host_general, recurrences) { random_cases<Recurrence>(); }
+TEST(backends_host_general, recurrences) {
+  random_cases<Recurrence>();
+  random_cases<RecurrenceInOrder>();
+}
 TEST(backends_host_general, projected_recurrences) { random_cases<ProjectedRecurrence>(); }
 TEST(backends_host_general, called_recurrences) { random_cases<CalledRecurrence>(); }
 TEST(backends_host_general, called_sums) { random_cases<CalledSum>(); }

@@ -35,6 +35,8 @@ template <class State>
 inline constexpr bool composes_maps<ComposeAffine<State>> = true;
 template <class State>
 inline constexpr bool composes_maps<ComposeAffineOrReset<State>> = true;
+template <class Op>
+inline constexpr bool composes_maps<InOrder<Op>> = composes_maps<Op>;
 
 template <class T>
 concept IsMap = requires(const T& map) {

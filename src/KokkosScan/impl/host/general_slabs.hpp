@@ -91,8 +91,7 @@ class General : GeneralElements<P, of_states> {
     const P& p = m_problem;
     for (int lane = 0; lane < slabs * width && (skips || p.start.exists()); ++lane) {
       const Maybe<A> start = start_of(c, lane, width);
-      (in_order ? m_last : m_tiles)[lane] = static_cast<R>(start.value);
-      if (!in_order) m_carry[lane] = m_tiles[lane];
+      (in_order ? m_last : m_tiles)[lane] = m_carry[lane] = static_cast<R>(start.value);
       if constexpr (skips) m_exist[lane] = start.exists;
     }
     if (p.extra == Extra::first) store_bounds(c, slabs, width, 0);
@@ -235,10 +234,9 @@ class General : GeneralElements<P, of_states> {
           lines.move(together, 0);
         };
         int j = 0;
-        for (; j + lines_at_once <= count; j += lines_at_once) {
-          scan_next(j, constant<lines_at_once>);
-        }
-        if constexpr (lines_at_once > 2) {
+        constexpr int many = lines_at_once;
+        for (; j + many <= count; j += many) scan_next(j, constant<many>);
+        if constexpr (many > 2) {
           for (; j + 2 <= count; j += 2) scan_next(j, constant<2>);
           if (j < count) scan_next(j, constant<1>);
         }
