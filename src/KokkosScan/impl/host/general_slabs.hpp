@@ -71,10 +71,12 @@ class General : GeneralElements<P, of_states> {
 
  private:
   /// Rows of a block. Several slabs are taken only with all of their rows, unless they are lines.
+  /// Elements and results of a part of a line of structs fit L1 together.
   [[nodiscard]] std::int64_t rows_at_once() const {
     const std::int64_t width = m_slabs.width;
     if (width > most_whole) return most_whole / segment;
-    if (width == 1) return most / lines_at_once;
+    if (width == 1)
+      return lines_at_once > 1 || m_problem.n <= most ? most / lines_at_once : most_whole;
     return std::max<std::int64_t>(1, most_whole / width);
   }
   [[nodiscard]] std::int64_t slabs_at_once() const {
@@ -246,10 +248,9 @@ class General : GeneralElements<P, of_states> {
   }
   /// Scans lines chunk by chunk.
   ///
-  /// \tparam together the number of lines whose state is kept in registers, or 0: all rows are
-  ///                  scanned one by one, in the order of memory, which hardware prefetching
-  ///                  follows, or, in a segment of longer rows, four at a time, so that folds are
-  ///                  moved once
+  /// \tparam together the number of lines whose state is kept in registers, or 0: rows are scanned
+  ///                  one by one, in the order of memory, which prefetching follows, or four at a
+  ///                  time in a segment of longer rows, so that folds are moved once
   template <int together, class Rows>
   [[gnu::always_inline]] void scan_chunks(Rows lines, const Block& b, int lane) {
     const bool is_exclusive = m_problem.form == Form::exclusive;

@@ -89,7 +89,6 @@ void blend(const StoredBool* selected, const A* values, A identity, int count, A
             __builtin_memcpy(bits, from + i, sizeof bits);
             const Bits truth =
                 static_cast<Bits>(Bits{0} - static_cast<Bits>(static_cast<bool>(mask[i])));
-            // Compilers vectorise this.
             KOKKOSSCAN_IMPL_UNROLL for (int w = 0; w < words; ++w) {
               bits[w] = static_cast<Bits>(other[w] ^ ((other[w] ^ bits[w]) & truth));
             }
