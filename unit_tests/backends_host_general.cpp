@@ -51,6 +51,15 @@ struct AddVectors {
   KOKKOS_FUNCTION static Vector identity() { return {0, 0, 0}; }
 };
 
+/// A result that is made of a map, not of its state.
+struct Pair {
+  float scale, shift;
+  Pair() = default;
+  Pair(float scale_, float shift_) : scale(scale_), shift(shift_) {}
+  KOKKOS_FUNCTION explicit Pair(ks::AffineMap<float> const& map)
+      : scale(map.scale), shift(map.shift) {}
+};
+
 /// A number whose sums and products are inexact.
 template <class T>
 T number(Random& random) {
@@ -127,6 +136,9 @@ struct Negated {
     return -static_cast<float>(result);
   }
 };
+struct Scale {
+  KOKKOS_FUNCTION float operator()(ks::AffineMap<float> const& map) const { return map.scale; }
+};
 template <class T>
 struct ElementOf {
   Box<T> box;
@@ -173,7 +185,18 @@ struct RecurrenceInOrder : Recurrence {
 };
 struct ProjectedRecurrence : Recurrence {
   static constexpr Sink sink = Sink::projected;
+  using Projection = Negated;
   static auto input(Arrays const& x) { return ks::impl::maps_of<float>(x.of_lines, x.b); }
+};
+// Maps from maps that are not constant: their scales are products.
+struct ProjectedScale : Recurrence {
+  static constexpr Sink sink = Sink::projected;
+  using Projection = Scale;
+  using Start = ks::AffineMap<float>;
+};
+struct Pairs : Recurrence {
+  using Stored = Pair;
+  using Start = ks::AffineMap<float>;
 };
 struct CalledRecurrence : Recurrence {
   static constexpr Sink sink = Sink::called;
@@ -307,8 +330,8 @@ void scan_case(std::uint64_t seed, std::int64_t index) {
         auto const sink = ks::for_each_result(box, StoreAndCount<Stored>{box, counts});
         ks::impl::scan(function, exec, input, sink, lines_of_scan, Op{}, backend);
       } else if constexpr (Kind::sink == Sink::projected) {
-        ks::impl::scan(function, exec, input, ks::projected(box, Negated{}), lines_of_scan, Op{},
-                       backend);
+        ks::impl::scan(function, exec, input, ks::projected(box, typename Kind::Projection{}),
+                       lines_of_scan, Op{}, backend);
       } else {
         ks::impl::scan(function, exec, input, box, lines_of_scan, Op{}, backend);
       }
@@ -392,6 +415,10 @@ TEST(backends_host_general, recurrences) {
   random_cases<RecurrenceInOrder>();
 }
 TEST(backends_host_general, projected_recurrences) { random_cases<ProjectedRecurrence>(); }
+TEST(backends_host_general, recurrences_whose_maps_are_stored) {
+  random_cases<ProjectedScale>();
+  random_cases<Pairs>();
+}
 TEST(backends_host_general, called_recurrences) { random_cases<CalledRecurrence>(); }
 TEST(backends_host_general, called_sums) { random_cases<CalledSum>(); }
 TEST(backends_host_general, called_masked_sums) { random_cases<CalledMaskedSum>(); }

@@ -49,13 +49,13 @@ struct GeneralBackend {
   }
 
  private:
-  template <bool of_states, class Exec, class P>
+  template <bool from_states, class Exec, class P>
   void scan_as(const Exec& exec, const P& p) const {
-    using Scanner = General<P, of_states>;
+    using Scanner = General<P, from_states>;
     const SlabsOfRows slabs = slabs_of<Scanner::most>(p, exec.concurrency());
     Destination results_go = Destination::caches;
     if constexpr (!is_called<decltype(P::output)>) results_go = destination_of(p, destination);
-    // Single lines are scanned several at a time.
+    // Single lines are taken several at a time.
     const std::int64_t work = slabs.width == 1 ? std::min(p.n, unit_elements / 8) : p.n;
     for_each_unit(exec, label_of(p.function, scans_in_order<P> ? "in_order" : "general"),
                   slabs.slabs * slabs.strips, work * slabs.width,

@@ -38,67 +38,67 @@ inline constexpr bool composes_maps<ComposeAffineOrReset<State>> = true;
 template <class Op>
 inline constexpr bool composes_maps<InOrder<Op>> = composes_maps<Op>;
 
-template <class T>
-concept IsMap = requires(const T& map) {
-  map.shift;
-};
-/// Whether a problem may be one of recurrences, of which only states are stored, not maps.
+/// Whether a problem composes maps but does not store them.
 template <class P>
 inline constexpr bool may_have_states =
-    composes_maps<typename Combination<P>::Op> && !IsMap<typename P::Value> &&
-    !IsMap<std::remove_pointer_t<decltype(P::totals.data)>> &&
+    composes_maps<typename Combination<P>::Op> &&
+    !std::is_same_v<typename P::Value, typename P::A> &&
     !(scans_in_order<P> && is_selected<std::remove_cv_t<decltype(P::input)>>);
 
-/// Whether recurrences are scanned in order although the caller does not ask for that: lines that
-/// begin with a state and that one thread scans in 0.2 ms. That takes one multiply-add an element.
-/// A tree multiplies coefficients, too, and where such products are subnormal, some processors take
-/// more than a hundred cycles for each. Longer lines have a tree, so that threads can share them.
+/// Whether recurrences are scanned in order: lines that begin with a state, if the caller asks for
+/// order or one thread scans a line in 0.2 ms. That takes one multiply-add an element. A tree
+/// multiplies coefficients, too, and where such products are subnormal, some processors take more
+/// than a hundred cycles for each. Longer lines have a tree, so that threads can share them.
 template <class P>
 bool scans_states_in_order(const P& p) {
   constexpr std::int64_t most = 131072;
   return may_have_states<P> && p.start.exists() && (p.n <= most || scans_in_order<P>);
 }
 
-/// The operator of maps where what precedes is a state, a constant map.
-template <class Op>
-struct NextState {
-  Op op;
-
-  template <class State>
-  [[gnu::always_inline]] State operator()(const State& state, const AffineMap<State>& step) const {
-    return op(AffineMap<State>(state), step).shift;
-  }
-  template <class State>
-  State operator()(const State&, const State& later) const {
-    return later;
-  }
-};
-
-/// The types of folds and of the operator, of states or as the problem combines.
-template <class P, bool of_states>
-struct Folds : Combination<P> {};
+/// What converts to a map alone, not to its state.
 template <class P>
-struct Folds<P, true> {
+struct OnlyMap {
+  operator typename P::A() const;
+};
+/// The types of folds and of the operator. Folds of recurrences in order are states, unless a map
+/// is what a result or a total is made of.
+template <class P, bool from_states, class Total = std::remove_pointer_t<decltype(P::totals.data)>,
+          bool = from_states && !std::is_constructible_v<typename P::Value, OnlyMap<P>> &&
+                 !std::is_constructible_v<Total, OnlyMap<P>>>
+struct Folds : Combination<P> {
+  using Element = typename Combination<P>::R;
+};
+template <class P, class Total>
+struct Folds<P, true, Total, true> {
+  using Element = typename P::A;
   using R = decltype(P::A::shift);
-  using Wide = NextState<typename Combination<P>::Wide>;
+  /// The operator of maps where what precedes is a state, a constant map.
+  struct Wide {
+    typename Combination<P>::Wide op;
+
+    [[gnu::always_inline]] R operator()(const R& state, const Element& step) const {
+      return op(Element(state), step).shift;
+    }
+    R operator()(const R&, const R& later) const { return later; }
+  };
 };
 
 /// Loads the blocks of one thread, and tells where chunks and tiles begin.
 ///
-/// \tparam of_states whether lines are recurrences that are scanned in order: folds are states
-template <class P, bool of_states>
+/// \tparam from_states whether lines are recurrences that are scanned in order
+template <class P, bool from_states>
 class GeneralElements {
  protected:
   using A = typename P::A;
-  using R = typename Folds<P, of_states>::R;
-  using Op = typename Folds<P, of_states>::Wide;
+  using R = typename Folds<P, from_states>::R;
+  using Op = typename Folds<P, from_states>::Wide;
   using In = std::remove_cv_t<decltype(P::input)>;
   /// Whether masked-out elements are skipped, not combined with an identity.
   static constexpr bool skips = scans_in_order<P> && is_selected<In>;
   /// Whether lines are scanned in order: then a line is one chunk.
-  static constexpr bool in_order = scans_in_order<P> || of_states;
+  static constexpr bool in_order = scans_in_order<P> || from_states;
   /// Lines with few neighbours or none that are scanned side by side, to hide latency. Members of
-  /// structs do that themselves, and those of several lines exceed the registers.
+  /// structs do that themselves, unless they are maps, and those of several lines exceed registers.
   static constexpr int lines_at_once =
       std::is_arithmetic_v<R> || composes_maps<typename Combination<P>::Op> ? 4 : 1;
   /// Maximum number of elements of a block, and of lines in a strip: their state fits L2.

@@ -6,9 +6,12 @@
 /// The loops of the general kernels, with independent iterations that compilers can vectorise.
 
 #include <KokkosScan/impl/host/instruction_sets.hpp>
+#include <KokkosScan/impl/problem.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace KokkosScan::impl::host {
 
@@ -47,11 +50,11 @@ struct ZippedRows {
   }
 
  private:
-  // Not by std::apply(), which may be called: structs would then go through memory.
+  // Not by std::apply(): where compilers do not inline that, structs go through memory.
   template <std::size_t... I>
   [[gnu::always_inline]] auto element(std::int64_t i, std::int64_t j, bool of_slab,
                                       std::index_sequence<I...>) const {
-    return function(std::get<I>(parts)(i, j, of_slab)...);
+    return function(as_argument(std::get<I>(parts)(i, j, of_slab))...);
   }
 };
 
@@ -60,9 +63,8 @@ struct ZippedRows {
 /// \tparam A       the accumulator, to which elements are converted first
 /// \tparam E       the type in which elements are combined with folds
 /// \tparam R       the type of folds
-/// \tparam OfSlabs std::true_type if each is the first of a slab; otherwise they are neighbours in
-/// a
-///                 row, `slab` of x and y apart if it is 1
+/// \tparam OfSlabs std::true_type: lines are `slab` of x and y apart, the first of slabs or, after
+///                 take_neighbours(), neighbours; std::false_type: neighbours
 template <class A, class E, class X, class R, class Value, class OfSlabs>
 struct LinesOfRows {
   using Fold = R;

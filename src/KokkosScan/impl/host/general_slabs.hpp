@@ -23,9 +23,9 @@
 namespace KokkosScan::impl::host {
 
 /// Scans slabs, or strips of slabs, on one thread.
-template <class P, bool of_states>
-class General : GeneralElements<P, of_states> {
-  using Elements = GeneralElements<P, of_states>;
+template <class P, bool from_states>
+class General : GeneralElements<P, from_states> {
+  using Elements = GeneralElements<P, from_states>;
   using Elements::begins_chunk, Elements::has_carry, Elements::has_chunks, Elements::has_tiles;
   using Elements::chunk_length, Elements::in_order, Elements::lines_at_once, Elements::row_of_chunk;
   using Elements::is_plain_fold, Elements::line_at, Elements::load, Elements::skips;
@@ -35,7 +35,7 @@ class General : GeneralElements<P, of_states> {
   using Value = typename P::Value;
   using Total = std::remove_pointer_t<decltype(P::totals.data)>;
   template <class X, class OfSlabs>
-  using Lines = LinesOfRows<A, std::conditional_t<of_states, A, R>, X, R, Value, OfSlabs>;
+  using LinesOf = LinesOfRows<A, typename Folds<P, from_states>::Element, X, R, Value, OfSlabs>;
   static constexpr bool is_array = !is_called<decltype(P::output)>;
   /// Lines of a row whose state stays in L1. Of longer rows, four are scanned a segment at a time.
   static constexpr int most_whole = Elements::most / 2;
@@ -71,7 +71,7 @@ class General : GeneralElements<P, of_states> {
 
  private:
   /// Rows of a block. Several slabs are taken only with all of their rows, unless they are lines.
-  /// Elements and results of a part of a line of structs fit L1 together.
+  /// Elements and results of a block of a long line of structs fit L1 together.
   [[nodiscard]] std::int64_t rows_at_once() const {
     const std::int64_t width = m_slabs.width;
     if (width > most_whole) return most_whole / segment;
@@ -213,11 +213,11 @@ class General : GeneralElements<P, of_states> {
       const bool is_plain = is_plain_fold(b);
       const bool is_line = b.width == 1, has_start = m_problem.start.exists();
       if (is_plain && is_line) {
-        const Lines<X, std::true_type> lines{x, y, nullptr, nullptr, b.slabs, {}};
+        const LinesOf<X, std::true_type> lines{x, y, nullptr, nullptr, b.slabs, {}};
         return fold_lines(m_op, lines, b.rows, has_start, m_last + b.lane);
       }
       if (m_slabs.width >= wide_row || is_plain) {
-        Lines<X, std::false_type> lines{x, y, nullptr, nullptr, b.width, {}};
+        LinesOf<X, std::false_type> lines{x, y, nullptr, nullptr, b.width, {}};
         for (int s = 0, lane = b.lane; s < b.slabs; ++s, lane += b.width) {
           is_plain ? fold_lines(m_op, lines, b.rows, has_start, m_last + lane)
                    : scan_chunks<0>(lines, b, lane);
@@ -227,7 +227,7 @@ class General : GeneralElements<P, of_states> {
       }
       const int count = is_line ? b.slabs : b.width;
       for (int slab = 0; slab < (is_line ? 1 : b.slabs); ++slab) {
-        Lines<X, std::true_type> lines{x, y, nullptr, nullptr, lines_at_once, {}};
+        LinesOf<X, std::true_type> lines{x, y, nullptr, nullptr, lines_at_once, {}};
         lines.move(slab, 0);
         if (!is_line) lines.take_neighbours();
         const auto scan_next = [&](int j, auto together) __attribute__((always_inline)) {
@@ -251,8 +251,8 @@ class General : GeneralElements<P, of_states> {
   /// \tparam together the number of lines whose state is kept in registers, or 0: rows are scanned
   ///                  one by one, in the order of memory, which prefetching follows, or four at a
   ///                  time in a segment of longer rows, so that folds are moved once
-  template <int together, class Rows>
-  [[gnu::always_inline]] void scan_chunks(Rows lines, const Block& b, int lane) {
+  template <int together, class Lines>
+  [[gnu::always_inline]] void scan_chunks(Lines lines, const Block& b, int lane) {
     const bool is_exclusive = m_problem.form == Form::exclusive;
     R* const last = lines.last = m_last + lane;
     for (Span rows{0, 0}; rows.begin < b.rows; rows.begin = rows.end) {
@@ -264,7 +264,8 @@ class General : GeneralElements<P, of_states> {
       Span inner = rows;
       if (begins_chunk(k)) {
         ++inner.begin;
-        for (int j = 0; j < lines.count; ++j) last[j] = lines.element(rows.begin, j);
+        for (int j = 0; j < lines.count; ++j)
+          last[j] = static_cast<R>(lines.element(rows.begin, j));
         if (is_exclusive) store_carry(lines, rows.begin);
         for (int j = 0; j < lines.count && !is_exclusive; ++j) {
           const bool is_first = lines.carry == nullptr;
@@ -289,8 +290,8 @@ class General : GeneralElements<P, of_states> {
       if (!is_exclusive) store_carry(lines, inner.end);
     }
   }
-  template <int together, bool has_carry, bool is_exclusive, class Rows>
-  [[gnu::always_inline]] void scan_within_chunk(const Rows& lines, Span rows) const {
+  template <int together, bool has_carry, bool is_exclusive, class Lines>
+  [[gnu::always_inline]] void scan_within_chunk(const Lines& lines, Span rows) const {
     if constexpr (together > 0) {
       scan_lines<together, has_carry, is_exclusive>(m_op, lines, rows);
     } else {
@@ -302,8 +303,8 @@ class General : GeneralElements<P, of_states> {
     }
   }
   /// Stores the carry, or the identity if there is none.
-  template <class Rows>
-  [[gnu::always_inline]] void store_carry(const Rows& lines, int row) const {
+  template <class Lines>
+  [[gnu::always_inline]] void store_carry(const Lines& lines, int row) const {
     const R none = static_cast<R>(m_problem.identity.value);
     for (int j = 0; j < lines.count; ++j) {
       lines.store(row, j, lines.carry == nullptr ? none : lines.carry[j]);

@@ -64,7 +64,7 @@ auto element_of(const In& in) {
 template <class In>
 using element_t = decltype(element_of(std::declval<const In&>()));
 
-/// The widest unsigned integer of which `bytes` bytes are some.
+/// The widest unsigned integer of which `bytes` bytes are a whole number.
 template <std::size_t bytes>
 using word_of_t = std::conditional_t<
     bytes % 8 == 0, std::uint64_t,
@@ -80,22 +80,19 @@ void blend(const StoredBool* selected, const A* values, A identity, int count, A
         const A* const from = values;
         A* const to = x;
         const int n = count;
-        if constexpr (std::is_trivially_copyable_v<A>) {
-          using Bits = word_of_t<sizeof(A)>;
-          constexpr int words = sizeof(A) / sizeof(Bits);
-          Bits other[words], bits[words];
-          __builtin_memcpy(other, &identity, sizeof other);
-          for (int i = 0; i < n; ++i) {
-            __builtin_memcpy(bits, from + i, sizeof bits);
-            const Bits truth =
-                static_cast<Bits>(Bits{0} - static_cast<Bits>(static_cast<bool>(mask[i])));
-            KOKKOSSCAN_IMPL_UNROLL for (int w = 0; w < words; ++w) {
-              bits[w] = static_cast<Bits>(other[w] ^ ((other[w] ^ bits[w]) & truth));
-            }
-            __builtin_memcpy(to + i, bits, sizeof bits);
+        static_assert(std::is_trivially_copyable_v<A>);
+        using Bits = word_of_t<sizeof(A)>;
+        constexpr int words = sizeof(A) / sizeof(Bits);
+        Bits other[words], bits[words];
+        __builtin_memcpy(other, &identity, sizeof other);
+        for (int i = 0; i < n; ++i) {
+          __builtin_memcpy(bits, from + i, sizeof bits);
+          const Bits truth =
+              static_cast<Bits>(Bits{0} - static_cast<Bits>(static_cast<bool>(mask[i])));
+          KOKKOSSCAN_IMPL_UNROLL for (int w = 0; w < words; ++w) {
+            bits[w] = static_cast<Bits>(other[w] ^ ((other[w] ^ bits[w]) & truth));
           }
-        } else {
-          for (int i = 0; i < n; ++i) to[i] = mask[i] ? from[i] : identity;
+          __builtin_memcpy(to + i, bits, sizeof bits);
         }
       });
 }
