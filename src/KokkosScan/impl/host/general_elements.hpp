@@ -38,7 +38,7 @@ inline constexpr bool composes_maps<ComposeAffineOrReset<State>> = true;
 template <class Op>
 inline constexpr bool composes_maps<InOrder<Op>> = composes_maps<Op>;
 
-/// Whether a problem composes maps but does not store them.
+/// Whether a problem composes maps but does not store them, nor skips any in order.
 template <class P>
 inline constexpr bool may_have_states =
     composes_maps<typename Combination<P>::Op> &&
@@ -72,7 +72,7 @@ template <class P, class Total>
 struct Folds<P, true, Total, true> {
   using Element = typename P::A;
   using R = decltype(P::A::shift);
-  /// The operator of maps where what precedes is a state, a constant map.
+  /// The operator of maps where what precedes is a state, a constant map. Later states replace it.
   struct Wide {
     typename Combination<P>::Wide op;
 
